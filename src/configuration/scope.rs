@@ -81,6 +81,7 @@ impl<'a> Scope<'a> {
                 "var" => self.remembered("var", &name, || self.variable(&name)),
                 "local" => self.remembered("local", &name, || self.local(&name)),
                 "path" => self.path(&name),
+                "terraform" | "tofu" if name == "workspace" => self.workspace(),
                 _ => {
                     others.insert(root.clone(), not_known(format!("{root} is not known before a plan"), None));
                     continue;
@@ -194,6 +195,14 @@ impl<'a> Scope<'a> {
         };
         let outcome = self.allowance.nested(|| written.parse().and_then(|parsed| parsed.constant(&evaluate)));
         outcome.unwrap_or_else(|stop| Value::Unknown(stop.at(|| Some(written.location.clone()))))
+    }
+
+    /// The workspace, which is that of the root module.
+    fn workspace(&self) -> Value {
+        match self.values {
+            Values::User(user) => Value::string(user.variables.workspace(user.root)),
+            Values::Call(_, caller) => caller.workspace(),
+        }
     }
 
     /// `path.module` and `path.root`, which are known in a root module.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::diagnostic::{Diagnostics, Result, SourceFile};
 use crate::system::Boundary;
 use crate::system::boundary;
-use crate::system::files::join;
+use crate::system::files::{self, join};
 
 use super::files::Texts;
 use super::syntax::{self, DeferredValue};
@@ -17,17 +17,35 @@ use super::syntax::{self, DeferredValue};
 /// What begins the name of an environment variable that gives a value.
 const ENVIRONMENT: &str = "TF_VAR_";
 
+/// The longest name of a workspace that is read, in bytes.
+const MAX_NAME: u64 = 1024;
+
 /// The values that the user gives to the variables of root modules, in addition to the files that the programs find.
 #[derive(Clone, Debug, Default)]
 pub struct InputVariables {
     /// The values of environment variables, by what follows `TF_VAR_`.
     environment: BTreeMap<String, String>,
+    /// The workspace that `TF_WORKSPACE` names.
+    workspace: Option<String>,
+    /// `TF_DATA_DIR`.
+    data_directory: Option<String>,
+    /// The flags in `TF_CLI_ARGS` and `TF_CLI_ARGS_init`; a later one wins.
+    arguments: Vec<Argument>,
     /// Files of values; a later one wins.
     files: Vec<PathBuf>,
     /// Names and values; a later one wins, and all win over the files.
     assignments: Vec<(String, String)>,
     /// Files that the programs find are read only inside of it.
     boundary: Boundary,
+}
+
+/// A flag of the programs that gives values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Argument {
+    /// `-var NAME=VALUE`.
+    Value(String, String),
+    /// `-var-file FILE`, relative to the root module.
+    File(String),
 }
 
 #[derive(Clone, Debug)]
@@ -45,10 +63,33 @@ impl InputVariables {
         files: Vec<PathBuf>,
         assignments: Vec<(String, String)>,
     ) -> Self {
-        let named =
-            |(name, value): (&String, &String)| Some((name.strip_prefix(ENVIRONMENT)?.to_owned(), value.clone()));
-        let environment = environment.into_iter().filter_map(named).collect();
-        Self { environment, files, assignments, boundary: Boundary::default() }
+        let (mut values, mut texts) = (Self { files, assignments, ..Self::default() }, ["", ""]);
+        for (name, value) in environment {
+            match name.as_str() {
+                "TF_WORKSPACE" if !value.is_empty() => values.workspace = Some(value.clone()),
+                "TF_DATA_DIR" if !value.is_empty() => values.data_directory = Some(value.clone()),
+                "TF_CLI_ARGS" => texts[0] = value,
+                "TF_CLI_ARGS_init" => texts[1] = value,
+                name => {
+                    if let Some(name) = name.strip_prefix(ENVIRONMENT) {
+                        values.environment.insert(name.to_owned(), value.clone());
+                    }
+                }
+            }
+        }
+        values.arguments = texts.into_iter().flat_map(arguments).collect();
+        values
+    }
+
+    /// The workspace of a root module: `TF_WORKSPACE`, or the one that was selected, or `default`.
+    pub(super) fn workspace(&self, root: &Path) -> String {
+        let selected = || {
+            let path = root.join(self.data_directory.as_deref().unwrap_or(".terraform")).join("environment");
+            let bytes = if self.boundary.is_link_out(&path) { None } else { files::read(&path, MAX_NAME).ok() };
+            bytes.and_then(|bytes| String::from_utf8(bytes).ok()).map(|text| text.trim().to_owned())
+        };
+        let named = self.workspace.clone().or_else(selected).filter(|name| !name.is_empty());
+        named.unwrap_or_else(|| "default".to_owned())
     }
 
     /// The same values, without files that lead out of a boundary. Files that the user names are read anyway.
@@ -66,15 +107,60 @@ impl InputVariables {
         let mut errors = Diagnostics::default();
         let texts = Texts::default();
         let found = automatic_files(root).into_iter().map(|path| (self.boundary.is_link_out(&path), path));
-        for (is_refused, path) in found.chain(self.files.iter().map(|path| (false, path.clone()))) {
-            match if is_refused { Err(boundary::refused(&path).into()) } else { values(&path, &texts) } {
-                Ok(values) => given.extend(values),
-                Err(more) => errors.extend(more),
+        let mut add = |given: &mut BTreeMap<_, _>, is_refused, path: &Path| match if is_refused {
+            Err(boundary::refused(path).into())
+        } else {
+            values(path, &texts)
+        } {
+            Ok(values) => given.extend(values),
+            Err(more) => errors.extend(more),
+        };
+        for (is_refused, path) in found {
+            add(&mut given, is_refused, &path);
+        }
+        for argument in &self.arguments {
+            match argument {
+                Argument::Value(name, text) => drop(given.insert(name.clone(), Given::Text(text.clone()))),
+                Argument::File(file) => add(&mut given, false, &join(root, file)),
             }
+        }
+        for path in &self.files {
+            add(&mut given, false, path);
         }
         given.extend(self.assignments.iter().map(|(name, text)| (name.clone(), Given::Text(text.clone()))));
         errors.into_result(given)
     }
+}
+
+/// The flags in a text that a shell would split at spaces, with quotes and backslashes.
+fn arguments(text: &str) -> Vec<Argument> {
+    let (mut words, mut quote, mut characters) = (vec![String::new()], None, text.chars());
+    while let (Some(c), Some(word)) = (characters.next(), words.last_mut()) {
+        match (c, quote) {
+            (c, Some(open)) if c == open => quote = None,
+            ('\'' | '"', None) => quote = Some(c),
+            ('\\', None | Some('"')) => word.extend(characters.next()),
+            (c, None) if c.is_ascii_whitespace() => words.push(String::new()),
+            (c, _) => word.push(c),
+        }
+    }
+    let mut found = Vec::new();
+    let mut words = words.into_iter().filter(|word| !word.is_empty());
+    while let Some(word) = words.next() {
+        let Some(flag) = word.strip_prefix("--").or_else(|| word.strip_prefix('-')) else { continue };
+        let (name, value) = flag.split_once('=').map_or((flag, None), |(name, value)| (name, Some(value.to_owned())));
+        if !matches!(name, "var" | "var-file") {
+            continue;
+        }
+        match (name, value.or_else(|| words.next())) {
+            ("var", Some(value)) => found.extend(
+                value.split_once('=').map(|(name, text)| Argument::Value(name.trim().to_owned(), text.to_owned())),
+            ),
+            (_, Some(file)) => found.push(Argument::File(file)),
+            _ => {}
+        }
+    }
+    found
 }
 
 /// The files of values that the programs read by themselves, the least important first.

@@ -108,7 +108,14 @@ impl Free {
                 return;
             }
             "provider" => &["version"],
-            "module" => &["source", "version", "providers"],
+            "module" => {
+                // A module may have sources that depend on what it is given.
+                for name in ["count", "for_each", "depends_on"] {
+                    self.values.extend(block.body.get_attribute(name).and_then(|attribute| attribute.value.span()));
+                }
+                self.values.sort_by_key(|value| value.start);
+                return;
+            }
             "resource" | "data" | "ephemeral" | "action" | "import" | "check" => &["provider", "to"],
             // OpenTofu allows locals and variables in the source of a module.
             "locals" | "variable" => return,

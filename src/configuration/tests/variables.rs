@@ -59,6 +59,54 @@ fn of_several_values_the_nearest_to_the_command_line_counts() {
 }
 
 #[test]
+fn arguments_of_the_programs_in_the_environment_give_values() {
+    let files = [("terraform.tfvars", "name = \"a\"\n"), ("b.tfvars", "name = \"b\"\n")];
+    for (arguments, init, expected) in [
+        ("", "", "hashicorp/a"),
+        ("-no-color -var=name=c", "", "hashicorp/c"),
+        ("-var 'name=c'", "-input=false", "hashicorp/c"),
+        ("-var name=c", "-var-file=b.tfvars", "hashicorp/b"),
+        ("", "-var-file b.tfvars --var \"name=d\"", "hashicorp/d"),
+    ] {
+        let environment = [("TF_CLI_ARGS", arguments), ("TF_CLI_ARGS_init", init), ("TF_VAR_name", "e")];
+        let environment: BTreeMap<_, _> = environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let found = provider(&files, |_| InputVariables::new(&environment, Vec::new(), Vec::new()));
+        assert_eq!(found, expected, "{arguments} {init}");
+        let named = vec![("name".to_owned(), "f".to_owned())];
+        let found = provider(&files, |_| InputVariables::new(&environment, Vec::new(), named.clone()));
+        assert_eq!(found, "hashicorp/f", "{arguments} {init}");
+    }
+}
+
+#[test]
+fn the_workspace_is_known() {
+    let read_with = |variable: &str, value: &str, files: &[(&str, &str)]| {
+        let child = "module \"m\" {\n  source = \"../${tofu.workspace}\"\n}\n";
+        let main =
+            "module \"m\" {\n  source = \"./${terraform.workspace}\"\n}\nmodule \"n\" {\n  source = \"./n\"\n}\n";
+        let more = [("main.tf", main), ("n/main.tf", child), ("default/main.tf", "provider \"z\" {}\n")];
+        let all: Vec<_> = more.iter().chain(&MODULES).chain(files).copied().collect();
+        let directory = super::directory(&all);
+        let environment = BTreeMap::from([(variable.to_owned(), value.to_owned())]);
+        let variables = InputVariables::new(&environment, Vec::new(), Vec::new());
+        let requirements = read(directory.path(), &Options { variables, ..options(Dialect::Tofu) }).unwrap();
+        short(&requirements).into_iter().map(|(address, _)| address).collect::<Vec<_>>()
+    };
+    assert_eq!(read_with("OTHER", "", &[]), ["hashicorp/z"]);
+    assert_eq!(read_with("TF_WORKSPACE", "a", &[]), ["hashicorp/a"]);
+    assert_eq!(read_with("OTHER", "", &[(".terraform/environment", "b")]), ["hashicorp/b"]);
+    assert_eq!(read_with("TF_DATA_DIR", "data", &[("data/environment", "c\n")]), ["hashicorp/c"]);
+}
+
+#[test]
+fn templates_in_files_of_values_are_text_or_errors() {
+    let found = errors(&[("main.tf", ROOT), ("terraform.tfvars.json", "{\"name\": \"${1 + 1}\"}")]);
+    assert!(found[0].contains("${1 + 1}"), "{found:?}");
+    let found = errors(&[("main.tf", ROOT), ("terraform.tfvars", "name = upper(\"a\")")]);
+    assert!(found[0].contains("no function can be called here"), "{found:?}");
+}
+
+#[test]
 fn a_value_given_as_text_is_an_expression_unless_the_type_is_simple() {
     let main = "variable \"o\" {\n  type = object({ path = string })\n}\nmodule \"m\" {\n  source = var.o.path\n}\n";
     let directory = super::directory(&[("main.tf", main), MODULES[0]]);

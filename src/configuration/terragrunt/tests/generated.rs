@@ -128,6 +128,7 @@ fn values_on_which_requirements_depend_must_be_known() {
         "provider \"$V\" {}\n",
         "provider \"aws\" {\n  version = \"$V\"\n}\n",
         "module \"a\" {\n  source = \"$V\"\n}\n",
+        "module \"a\" {\n  source = \"./a\"\n  name   = \"$V\"\n}\n",
         "resource \"a_b\" \"c\" {\n  provider = $V\n}\n",
         "$V\n",
         "a = [$V]\n",
