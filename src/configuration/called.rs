@@ -1,7 +1,7 @@
 //! Finds a called module: evaluates its source and version, then takes a directory, an installed module or a fetched
 //! package.
 
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Severity};
+use crate::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, Remedy, Severity};
 use crate::hcl::evaluate::value::Unknown;
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::modules::installed::{Installed, Manifest};
@@ -125,19 +125,7 @@ impl Walk<'_> {
             self.errors.push(caller.error(Code::InvalidConfiguration, message, call));
             return None;
         }
-        let fetcher = self.cache.fetcher.as_ref().filter(|_| self.options.fetch_modules);
-        let found = match fetcher.map(|fetcher| fetcher.get(dialect, &request)) {
-            None | Some(Some(Ok(None))) => match source {
-                ModuleSource::Remote(remote) => FetchedModule::on_this_machine(remote).transpose(),
-                _ => Ok(None),
-            },
-            Some(Some(found)) => found,
-            Some(None) => {
-                self.wanted.insert(request);
-                return None;
-            }
-        };
-        match found {
+        match self.fetched(source, request)? {
             Ok(Some(module)) => {
                 if let ModuleSource::Remote(remote) = source
                     && remote.is_unencrypted()
@@ -153,6 +141,27 @@ impl Walk<'_> {
             Err(errors) => self.not_fetched(caller, call, key, errors),
         }
         None
+    }
+
+    /// What was fetched for a request, or is a directory of this machine. The outer `None` means that it is to be
+    /// fetched.
+    fn fetched(
+        &mut self,
+        source: &ModuleSource,
+        request: ModuleRequest,
+    ) -> Option<diagnostic::Result<Option<FetchedModule>>> {
+        let fetcher = self.cache.fetcher.as_ref().filter(|_| self.options.fetch_modules);
+        match fetcher.map(|fetcher| fetcher.get(self.options.dialect, &request)) {
+            None | Some(Some(Ok(None))) => Some(match source {
+                ModuleSource::Remote(remote) => FetchedModule::on_this_machine(remote).transpose(),
+                _ => Ok(None),
+            }),
+            Some(Some(found)) => Some(found),
+            Some(None) => {
+                self.wanted.insert(request);
+                None
+            }
+        }
     }
 
     /// Keeps a call of the user's own modules. Another call may have led to the caller before.

@@ -399,12 +399,7 @@ impl Walk<'_> {
         } else {
             self.cache.canonical_module(&canonical, &shown, dialect)
         };
-        if module.is_empty()
-            && module.diagnostics.is_empty()
-            && !is_fetched
-            && let Some(submodule) = submodule::not_checked_out(&shown)
-        {
-            self.missing.add(visit.call, &visit.key, Reason::Submodule(submodule));
+        if module.is_empty() && module.diagnostics.is_empty() && !is_fetched && self.reports_submodule(visit) {
             return Reach::Same;
         }
         self.take(&canonical, &module, visit.entry);
@@ -446,11 +441,16 @@ impl Walk<'_> {
                     visit.call.constant_source().map_or_else(|| directory.display().to_string(), str::to_owned);
                 self.missing.add(visit.call, &visit.key, Reason::NotInstalled(source));
             }
-            _ => match submodule::not_checked_out(&visit.place.shown()) {
-                Some(submodule) => self.missing.add(visit.call, &visit.key, Reason::Submodule(submodule)),
-                None => self.errors.push(visit.error("which does not exist")),
-            },
+            _ if self.reports_submodule(visit) => {}
+            _ => self.errors.push(visit.error("which does not exist")),
         }
+    }
+
+    /// Whether a directory is in a submodule that is not checked out, which is reported then.
+    fn reports_submodule(&mut self, visit: &Visit<'_>) -> bool {
+        let Some(submodule) = submodule::not_checked_out(&visit.place.shown()) else { return false };
+        self.missing.add(visit.call, &visit.key, Reason::Submodule(submodule));
+        true
     }
 
     /// Whether a local module is one that a program installs.

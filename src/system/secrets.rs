@@ -100,8 +100,8 @@ fn without_private_keys(text: &str, with: impl Fn(&str) -> String) -> String {
     shown + rest
 }
 
-/// The password of a login, or the user name where that is a token. Everybody has the user name `git` on git servers, and SSH
-/// takes no password.
+/// The password of a login, or the user name where that is a token. Everybody has the user name `git` on git servers,
+/// and SSH takes no password.
 fn secret_in<'a>(user: &'a str, password: Option<&'a str>) -> Option<&'a str> {
     match password {
         None | Some("" | "x-oauth-basic") => Some(user).filter(|user| !["", "git", "redacted"].contains(user)),

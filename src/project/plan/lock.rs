@@ -141,9 +141,9 @@ impl Plan<'_> {
     }
 }
 
-/// Says which providers are taken from a directory of their developer. In Terraform's dialect they are left out, as in newer versions
-/// of `terraform init` (`internal/command/meta_providers.go`): no registry need have them, and what is locked of them is for others.
-/// `tofu init` locks them like any other.
+/// Says which providers are taken from a directory of their developer. In Terraform's dialect they are left out, as in
+/// newer versions of `terraform init` (`internal/command/meta_providers.go`): no registry need have them, and what is
+/// locked of them is for others. `tofu init` locks them like any other.
 fn drop_dev_overrides(candidates: &mut Vec<Candidate<'_>>, source: &Source) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     candidates.retain(|candidate| {

@@ -202,7 +202,8 @@ fn documents_of_other_programs_stay() {
     assert!(!path.exists());
 }
 
-/// The providers of `terraform providers mirror` that no lock file names any more go, with what it has written beside them.
+/// The providers of `terraform providers mirror` that no lock file names any more go, with what it has written beside
+/// them.
 #[test]
 #[ignore = "needs terraform in PATH"]
 fn what_terraform_has_mirrored_is_removed() {
