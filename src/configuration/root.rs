@@ -34,9 +34,27 @@ pub(crate) struct RootFiles {
     pub generated: BTreeMap<String, Location>,
     /// Whether there may be more files than these, or others in their place.
     pub is_partial: bool,
+    /// The values that the other program gives to variables.
+    pub inputs: Inputs,
+}
+
+/// The values that another program gives to the variables of a root module, as `TF_VAR_…` does.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Inputs {
+    /// Texts by name; `None` for values that are no text or not known.
+    pub texts: BTreeMap<String, Option<String>>,
+    /// Whether there may be others.
+    pub is_partial: bool,
 }
 
 impl RootModule<'_> {
+    pub(super) fn inputs(&self) -> Option<&Inputs> {
+        match self {
+            Self::Directory(_) => None,
+            Self::Files(files) => Some(&files.inputs),
+        }
+    }
+
     pub(super) fn directory(&self) -> &Path {
         match self {
             Self::Directory(directory) => directory,

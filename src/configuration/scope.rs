@@ -18,6 +18,7 @@ use crate::provider::Dialect;
 use super::file::Call;
 use super::module::Module;
 use super::names::Variable;
+use super::root::Inputs;
 use super::syntax::{DeferredValue, ParsedValue};
 use super::variables::{Given, InputVariables};
 
@@ -43,20 +44,29 @@ pub(super) enum Values<'a> {
 /// The values that the user gives, read when one is needed.
 pub(super) struct UserValues<'a> {
     root: &'a Path,
+    inputs: Option<&'a Inputs>,
     variables: &'a InputVariables,
     read: OnceCell<Result<BTreeMap<String, Given>, Diagnostics>>,
 }
 
 impl<'a> UserValues<'a> {
-    /// The values for the root module in a directory.
-    pub(super) fn new(root: &'a Path, variables: &'a InputVariables) -> Self {
-        Self { root, variables, read: OnceCell::new() }
+    /// The values for the root module in a directory, to which another program may give some.
+    pub(super) fn new(root: &'a Path, inputs: Option<&'a Inputs>, variables: &'a InputVariables) -> Self {
+        Self { root, inputs, variables, read: OnceCell::new() }
     }
 
-    fn get(&self, name: &str) -> Outcome<Option<&Given>> {
-        match self.read.get_or_init(|| self.variables.read(self.root)) {
-            Ok(given) => Ok(given.get(name)),
-            Err(errors) => failure(errors.to_string()),
+    fn get(&self, name: &str) -> Outcome<Option<Given>> {
+        let given = match self.read.get_or_init(|| self.variables.read(self.root)) {
+            Ok(given) => given.get(name).cloned(),
+            Err(errors) => return failure(errors.to_string()),
+        };
+        match (given, self.inputs) {
+            (None, Some(inputs)) => match inputs.texts.get(name) {
+                Some(Some(text)) => Ok(Some(Given::Text(text.clone()))),
+                None if !inputs.is_partial => Ok(None),
+                _ => unknown(format!("the input \"{name}\" is not known")),
+            },
+            (given, _) => Ok(given),
         }
     }
 }
@@ -145,7 +155,7 @@ impl<'a> Scope<'a> {
         let is_text = kind.as_ref().is_none_or(Type::is_literal);
         let kind = kind.unwrap_or(Type::Any);
         let given = match self.values {
-            Values::User(values) => values.get(name)?.map(|given| self.given(variable, given, is_text)),
+            Values::User(values) => values.get(name)?.map(|given| self.given(variable, &given, is_text)),
             Values::Call(call, scope) => {
                 let argument = call.arguments.iter().rev().find(|(argument, _)| argument == name);
                 argument.map(|(_, written)| scope.evaluate(written))

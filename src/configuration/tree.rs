@@ -83,7 +83,8 @@ fn read_known(
     options: &Options,
     cache: &ModuleCache,
 ) -> (Result<Requirements>, HashSet<ModuleRequest>) {
-    let (values, allowance) = (UserValues::new(root.directory(), &options.variables), Allowance::default());
+    let values = UserValues::new(root.directory(), root.inputs(), &options.variables);
+    let allowance = Allowance::default();
     let mut walk = Walk {
         root: root.directory(),
         options,

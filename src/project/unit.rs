@@ -117,6 +117,7 @@ impl Unit {
             files,
             generated,
             is_partial: is_module_missing || !unknown.is_empty(),
+            inputs: read.inputs.clone(),
         };
         Ok((files, unknown))
     }

@@ -11,6 +11,7 @@ use super::contents;
 use super::merge::{Block, Configuration};
 use super::parsing_context::{CONFIGURATION, FILE_NAMES, JSON_CONFIGURATION, ParsingContext};
 use super::session::{Repository, Session};
+use crate::configuration::root::Inputs;
 use crate::diagnostic::{Diagnostic, Location};
 use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, Value, failure, unknown};
 use crate::system::canonicalize;
@@ -27,6 +28,8 @@ pub(crate) struct Unit {
     pub source_location: Option<Location>,
     /// The files that it generates, in the order in which they are written.
     pub generated: Vec<GeneratedFile>,
+    /// The values of `inputs`.
+    pub inputs: Inputs,
     /// Patterns of `exclude_from_copy`: files that are not copied into the working directory.
     pub excluded: Vec<String>,
     /// The directory of its working directories: `download_dir`, or else `.terragrunt-cache` beside `terragrunt.hcl`.
@@ -104,6 +107,7 @@ pub(crate) fn read_or_unknown(
         source: Err(unknown.clone()),
         source_location: None,
         generated: Vec::new(),
+        inputs: Inputs { is_partial: true, ..Inputs::default() },
         excluded: Vec::new(),
         download_directory: Err(unknown),
         unknown: Vec::new(),
@@ -140,6 +144,20 @@ fn read_in(session: &Session<'_>, directory: &Path) -> Result<Unit, Unknown> {
     read().map_err(|stop: Stop| settle(stop, None))
 }
 
+/// The values that Terragrunt gives to variables. Others than texts it encodes in its own way.
+fn inputs(configuration: &Configuration) -> Inputs {
+    let text = |value: &Value| if let Value::String(text) = value { Some(text.to_string()) } else { None };
+    let mut inputs = Inputs { is_partial: !configuration.unknown.is_empty(), ..Inputs::default() };
+    match &configuration.inputs {
+        None | Some(Value::Null(_)) => {}
+        Some(Value::Object(members)) => {
+            inputs.texts = members.members.iter().map(|(name, value)| (name.clone(), text(value))).collect();
+        }
+        Some(_) => inputs.is_partial = true,
+    }
+    inputs
+}
+
 fn unit(directory: PathBuf, configuration: &Configuration, repository: &Repository) -> Unit {
     let mut unknown: Vec<Unknown> = configuration.unknown.iter().map(|unknown| (**unknown).clone()).collect();
     let source_location = configuration.terraform.as_ref().and_then(|block| block.location.clone());
@@ -174,6 +192,7 @@ fn unit(directory: PathBuf, configuration: &Configuration, repository: &Reposito
     Unit {
         source_location: if source == Ok(ModuleSource::Unit) { None } else { source_location.clone() },
         source: source.map_err(|stop| settle(stop, source_location)),
+        inputs: inputs(configuration),
         generated,
         excluded,
         download_directory: download_directory

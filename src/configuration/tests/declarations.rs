@@ -57,7 +57,7 @@ fn no_variable_has_another_value_than_in_terraform() {
         &Boundary::default(),
     );
     let variables = InputVariables::new(&environment, Vec::new(), Vec::new());
-    let values = UserValues::new(root, &variables);
+    let values = UserValues::new(root, None, &variables);
     let (mut known, mut failing, mut unknown, mut different) = (0, 0, Vec::new(), Vec::new());
     for (index, recorded) in recorded.iter().enumerate() {
         let (allowance, text) = (Allowance::default(), format!("var.v{index}"));

@@ -1,6 +1,7 @@
 //! Root modules whose files come from several places.
 
 use super::*;
+use crate::configuration::root::Inputs;
 use crate::configuration::{ModuleCache, ModulePath, RootFiles, RootModule, read_with_cache};
 use crate::diagnostic::SourceFile;
 
@@ -80,4 +81,22 @@ fn files_that_may_not_be_all_are_enough_however_few() {
     assert_eq!(error.code, crate::diagnostic::Code::NoConfiguration);
     let requirements = read_root(&RootFiles { is_partial: true, ..none }).unwrap();
     assert!(requirements.is_incomplete && requirements.providers.is_empty());
+}
+
+#[test]
+fn inputs_give_values_to_variables() {
+    let main = "variable \"name\" {\n  default = \"a\"\n}\nmodule \"m\" {\n  source = \"./${var.name}\"\n}\n";
+    let module = |name: &str| format!("provider \"{name}\" {{}}\n");
+    let directory =
+        super::directory(&[("modules/main/a/main.tf", &module("a")), ("modules/main/b/main.tf", &module("b"))]);
+    let read_with = |value: Option<&str>, is_partial: bool| {
+        let texts = value.map(|value| ("name".to_owned(), (!value.is_empty()).then(|| value.to_owned())));
+        let inputs = Inputs { texts: texts.into_iter().collect(), is_partial };
+        read_root(&RootFiles { inputs, ..root(directory.path(), &[("main.tf", main)]) })
+    };
+    assert_eq!(short(&read_with(None, false).unwrap())[0].0, "hashicorp/a");
+    assert_eq!(short(&read_with(Some("b"), true).unwrap())[0].0, "hashicorp/b");
+    for unknown in [read_with(Some(""), false), read_with(None, true)] {
+        assert!(texts(&unknown.unwrap_err())[0].contains("the input \"name\" is not known"));
+    }
 }
