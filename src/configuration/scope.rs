@@ -61,6 +61,7 @@ impl<'a> UserValues<'a> {
             Err(errors) => return failure(errors.to_string()),
         };
         match (given, self.inputs) {
+            (_, Some(inputs)) if inputs.may_pass_flags => unknown("extra_arguments may give it another value"),
             (None, Some(inputs)) => match inputs.texts.get(name) {
                 Some(Some(text)) => Ok(Some(Given::Text(text.clone()))),
                 None if !inputs.is_partial => Ok(None),
@@ -119,7 +120,7 @@ impl<'a> Scope<'a> {
         }
         let itself = Unknown::new(format!("{root}.{name} refers to itself"), None);
         self.known.borrow_mut().insert(key.clone(), Value::Unknown(Arc::new(itself)));
-        let value = evaluate();
+        let value = unless_it_fails(evaluate());
         self.known.borrow_mut().insert(key, value.clone());
         value
     }
@@ -221,6 +222,15 @@ impl<'a> Scope<'a> {
             ("root", _) | ("module", Values::User(_)) => Value::string("."),
             _ => not_known(format!("path.{name} is not known before a plan"), None),
         }
+    }
+}
+
+/// The value of a variable or a local, which is unknown if a part of it fails: the programs then evaluate nothing that
+/// refers to it, not even `try`.
+fn unless_it_fails(value: Value) -> Value {
+    match value.failed() {
+        Err(stop) => Value::Unknown(Arc::new(Unknown { is_failure: false, ..Unknown::clone(&stop.at(|| None)) })),
+        Ok(()) => value,
     }
 }
 

@@ -244,3 +244,27 @@ fn parameters_of_a_source_that_may_be_secrets_are_shown_nowhere() {
         }
     }
 }
+
+/// The programs evaluate what `try` refers to before they call it, so that it catches only what its own argument does.
+#[test]
+fn try_does_not_hide_that_what_it_refers_to_fails() {
+    let environment = TestEnvironment::new();
+    let reference = |text: &str| format!("{}{{{text}}}", "$");
+    environment.write("m/a/main.tf", "");
+    let locals = "locals {\n  wrong = lower([])\n  inside = [lower([])]\n  list = []\n}\n";
+    for (expression, is_known) in [
+        ("try(local.list[0], \"a\")", true),
+        ("can(local.list[0]) ? \"b\" : \"a\"", true),
+        ("try(local.wrong, \"a\")", false),
+        ("can(local.wrong) ? \"b\" : \"a\"", false),
+        ("try(local.inside[0], \"a\")", false),
+        ("length(local.inside) == 1 ? \"a\" : \"b\"", false),
+    ] {
+        let call = format!("module \"m\" {{\n  source = \"./m/{}\"\n}}\n", reference(expression));
+        environment.write("main.tf", format!("{locals}{call}"));
+
+        let output = environment.provlock(["tree"]);
+
+        assert_eq!(output.to_string().contains("is not known: "), !is_known, "{expression}: {output}");
+    }
+}

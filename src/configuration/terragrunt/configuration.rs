@@ -279,8 +279,22 @@ impl<'a> Parsed<'a> {
             download_directory: top("download_dir"),
             locals,
             inputs: top("inputs"),
+            may_pass_flags: self.may_pass_flags(),
             unknown,
         }
+    }
+
+    /// Whether Terragrunt may pass flags that give values to variables: `extra_arguments`, which are not evaluated.
+    fn may_pass_flags(&self) -> bool {
+        let terraform = self.body.get_blocks("terraform");
+        let mut extra = terraform.flat_map(|block| block.body.get_blocks("extra_arguments"));
+        extra.any(|block| {
+            let arguments = block.body.get_attribute("arguments");
+            arguments.is_some_and(|arguments| arguments.value.to_string().contains("-var"))
+                || ["required_var_files", "optional_var_files", "env_vars"]
+                    .iter()
+                    .any(|name| block.body.has_attribute(name))
+        })
     }
 }
 

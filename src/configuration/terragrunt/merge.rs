@@ -32,6 +32,8 @@ pub(super) struct Configuration {
     /// Of this file alone: locals are never merged.
     pub locals: Value,
     pub inputs: Option<Value>,
+    /// Whether flags may give values to variables.
+    pub may_pass_flags: bool,
     /// Why there may be more than is known.
     pub unknown: Vec<Arc<Unknown>>,
 }
@@ -71,6 +73,7 @@ pub(super) fn merge(parent: Configuration, child: Configuration, strategy: Strat
             (Some(parent), Some(child)) => Some(merge_inputs(&parent, &child, strategy)?),
             (parent, child) => child.or(parent),
         },
+        may_pass_flags: parent.may_pass_flags || child.may_pass_flags,
         unknown,
     })
 }

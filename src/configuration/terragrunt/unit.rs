@@ -147,7 +147,8 @@ fn read_in(session: &Session<'_>, directory: &Path) -> Result<Unit, Unknown> {
 /// The values that Terragrunt gives to variables. Others than texts it encodes in its own way.
 fn inputs(configuration: &Configuration) -> Inputs {
     let text = |value: &Value| if let Value::String(text) = value { Some(text.to_string()) } else { None };
-    let mut inputs = Inputs { is_partial: !configuration.unknown.is_empty(), ..Inputs::default() };
+    let (is_partial, may_pass_flags) = (!configuration.unknown.is_empty(), configuration.may_pass_flags);
+    let mut inputs = Inputs { texts: BTreeMap::new(), is_partial, may_pass_flags };
     match &configuration.inputs {
         None | Some(Value::Null(_)) => {}
         Some(Value::Object(members)) => {

@@ -91,7 +91,7 @@ fn inputs_give_values_to_variables() {
         super::directory(&[("modules/main/a/main.tf", &module("a")), ("modules/main/b/main.tf", &module("b"))]);
     let read_with = |value: Option<&str>, is_partial: bool| {
         let texts = value.map(|value| ("name".to_owned(), (!value.is_empty()).then(|| value.to_owned())));
-        let inputs = Inputs { texts: texts.into_iter().collect(), is_partial };
+        let inputs = Inputs { texts: texts.into_iter().collect(), is_partial, ..Inputs::default() };
         read_root(&RootFiles { inputs, ..root(directory.path(), &[("main.tf", main)]) })
     };
     assert_eq!(short(&read_with(None, false).unwrap())[0].0, "hashicorp/a");

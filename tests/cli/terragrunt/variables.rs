@@ -81,3 +81,44 @@ unit: dialect tofu (the lock file); checked 0 providers for no platform, as none
 1 error and 1 warning in modules/app/main.tf and unit/terragrunt.hcl
 "#]]);
 }
+
+/// Terragrunt passes `inputs` as `TF_VAR_…`, so the default of a variable may not be its value.
+#[test]
+fn inputs_choose_modules_and_what_is_not_known_of_them_does_not() {
+    let run = format!("{}{{run_cmd(\"vault\")}}", "$");
+    let extra = |attribute: &str| {
+        format!("terraform {{\n  extra_arguments \"a\" {{\n    commands = [\"init\"]\n    {attribute}\n  }}\n}}\n")
+    };
+    // What the unit says, the variable of the environment, and the provider of the module that is called, if it is known.
+    let cases = [
+        (String::new(), None, Some("null")),
+        ("inputs = { other = 1 }\n".to_owned(), None, Some("null")),
+        ("inputs = { kind = \"b\" }\n".to_owned(), None, Some("tls")),
+        ("inputs = { kind = \"b\" }\n".to_owned(), Some("a"), Some("null")),
+        (format!("inputs = {{ kind = \"{run}\" }}\n"), None, None),
+        ("inputs = { kind = [\"b\"] }\n".to_owned(), None, None),
+        (format!("inputs = \"{run}\"\n"), None, None),
+        (extra("arguments = [\"-var\", \"kind=b\"]"), Some("a"), None),
+        (extra("required_var_files = [\"b.tfvars\"]"), None, None),
+        (extra("arguments = [\"-lock-timeout=20m\"]"), None, Some("null")),
+    ];
+    for (unit, variable, expected) in cases {
+        let mut environment = TestEnvironment::new();
+        if let Some(value) = variable {
+            environment.set("TF_VAR_kind", value);
+        }
+        let call = format!("module \"m\" {{\n  source = \"./m/{}{{var.kind}}\"\n}}\n", "$");
+        environment.write("main.tf", format!("variable \"kind\" {{\n  default = \"a\"\n}}\n{call}"));
+        environment.write("m/a/main.tf", "resource \"null_resource\" \"x\" {}\n");
+        environment.write("m/b/main.tf", "resource \"tls_private_key\" \"x\" {}\n");
+        environment.write("terragrunt.hcl", &unit);
+        environment.write_lock_file(lock_file(&[]));
+
+        let output = environment.provlock(["verify", "--dialect", "tofu"]);
+
+        let text = output.to_string();
+        let required = ["null", "tls"].into_iter().find(|name| text.contains(&format!("hashicorp/{name} is required")));
+        assert_eq!(required, expected, "{unit}: {text}");
+        assert_eq!(text.contains("is not known: "), expected.is_none(), "{unit}: {text}");
+    }
+}
