@@ -14,7 +14,8 @@ use super::manifest::{Digest, Document, MANIFEST};
 use super::tag_of_version;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::net::{RequestError, RequestErrorKind};
-use crate::packages::shared_facts::{Envelope, unusable};
+use crate::packages::shared_facts::envelope::Envelope;
+use crate::packages::shared_facts::release::unusable;
 use crate::provider::{OciRepository, ProviderAddress, Version};
 
 const ARTIFACT: &str = "application/vnd.provlock.release-facts.v1";

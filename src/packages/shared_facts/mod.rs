@@ -2,10 +2,10 @@
 //! in the background, does not wait long for a slow registry or a registry that is down, and warns once why it did not
 //! use some.
 
-mod envelope;
+pub(super) mod envelope;
 mod patience;
 mod publish;
-mod release;
+pub(super) mod release;
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -17,7 +17,6 @@ pub use envelope::Envelope;
 pub use publish::PublishedRelease;
 pub(super) use publish::publish;
 pub use release::ReleaseFacts;
-pub(super) use release::unusable;
 
 use super::oci::OciRegistries;
 use super::oci::facts::{FactsError, ReleaseTag};
@@ -159,7 +158,7 @@ impl SharedFacts {
         match envelope.open(trusted_keys, address, version) {
             Ok(facts) => facts.packages.get(platform).filter(|digest| digest.zh == *zh).cloned(),
             Err(why) => {
-                self.lock().problem.get_or_insert_with(|| unusable(address, version, &why));
+                self.lock().problem.get_or_insert_with(|| release::unusable(address, version, &why));
                 None
             }
         }
