@@ -45,8 +45,8 @@ pub(crate) struct Inputs {
     pub texts: BTreeMap<String, Option<String>>,
     /// Whether there may be others.
     pub is_partial: bool,
-    /// Whether flags may give values, which win over all others.
-    pub may_pass_flags: bool,
+    /// Why each variable may have another value than all that are known.
+    pub uncertain: Option<&'static str>,
 }
 
 impl RootModule<'_> {

@@ -3,7 +3,7 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hcl_edit::expr::Expression;
@@ -13,9 +13,11 @@ use crate::hcl::evaluate::allowance::Allowance;
 use crate::hcl::evaluate::convert::convert;
 use crate::hcl::evaluate::expression::{Evaluator, undecided};
 use crate::hcl::evaluate::value::{Outcome, Type, Unknown, Value, failure, unknown};
+use crate::modules::local;
 use crate::provider::Dialect;
 
 use super::file::Call;
+use super::file_functions::FileFunctions;
 use super::module::Module;
 use super::names::Variable;
 use super::root::Inputs;
@@ -37,8 +39,8 @@ pub(super) struct Scope<'a> {
 pub(super) enum Values<'a> {
     /// The user, for a root module.
     User(&'a UserValues<'a>),
-    /// A call, and the scope of its expressions.
-    Call(&'a Call, &'a Scope<'a>),
+    /// A call, the scope of its expressions, and its source if that is a local one.
+    Call(&'a Call, &'a Scope<'a>, Option<&'a str>),
 }
 
 /// The values that the user gives, read when one is needed.
@@ -61,7 +63,7 @@ impl<'a> UserValues<'a> {
             Err(errors) => return failure(errors.to_string()),
         };
         match (given, self.inputs) {
-            (_, Some(inputs)) if inputs.may_pass_flags => unknown("extra_arguments may give it another value"),
+            (_, Some(Inputs { uncertain: Some(reason), .. })) => unknown(*reason),
             (None, Some(inputs)) => match inputs.texts.get(name) {
                 Some(Some(text)) => Ok(Some(Given::Text(text.clone()))),
                 None if !inputs.is_partial => Ok(None),
@@ -69,6 +71,14 @@ impl<'a> UserValues<'a> {
             },
             (given, _) => Ok(given),
         }
+    }
+}
+
+impl UserValues<'_> {
+    /// The functions that read files. Where another program brings files together, they are not known.
+    fn files<'a>(&'a self, allowance: &'a Allowance) -> Option<FileFunctions<'a>> {
+        let is_here = self.inputs.is_none();
+        is_here.then(|| FileFunctions { root: self.root, boundary: self.variables.boundary(), allowance })
     }
 }
 
@@ -104,10 +114,13 @@ impl<'a> Scope<'a> {
         for (root, members) in variables {
             roots.insert(root, Value::object(members)?);
         }
+        let files = self.files();
         let evaluate = |expression: &Expression| {
             let place = |span| Some(written.place_of(span));
-            let (allowance, functions) = (self.allowance, &|_: &str, _: &[Value]| None);
-            Evaluator { allowance, place: &place, variables: &roots, functions, either: undecided }.evaluate(expression)
+            let functions = |name: &str, arguments: &[Value]| files.as_ref()?.call(name, arguments);
+            let (allowance, either) = (self.allowance, undecided);
+            Evaluator { allowance, place: &place, variables: &roots, functions: &functions, either }
+                .evaluate(expression)
         };
         parsed.value(&evaluate)
     }
@@ -157,7 +170,7 @@ impl<'a> Scope<'a> {
         let kind = kind.unwrap_or(Type::Any);
         let given = match self.values {
             Values::User(values) => values.get(name)?.map(|given| self.given(variable, &given, is_text)),
-            Values::Call(call, scope) => {
+            Values::Call(call, scope, _) => {
                 let argument = call.arguments.iter().rev().find(|(argument, _)| argument == name);
                 argument.map(|(_, written)| scope.evaluate(written))
             }
@@ -212,15 +225,37 @@ impl<'a> Scope<'a> {
     fn workspace(&self) -> Value {
         match self.values {
             Values::User(user) => Value::string(user.variables.workspace(user.root)),
-            Values::Call(_, caller) => caller.workspace(),
+            Values::Call(_, caller, _) => caller.workspace(),
         }
     }
 
-    /// `path.module` and `path.root`, which are known in a root module.
+    /// `path.module` and `path.root`.
     fn path(&self, name: &str) -> Value {
-        match (name, self.values) {
-            ("root", _) | ("module", Values::User(_)) => Value::string("."),
-            _ => not_known(format!("path.{name} is not known before a plan"), None),
+        let path = match name {
+            "root" => Some(PathBuf::from(".")),
+            "module" => self.directory(),
+            _ => None,
+        };
+        match path.as_deref().and_then(Path::to_str) {
+            Some(path) => Value::string(if cfg!(windows) { path.replace('\\', "/") } else { path.to_owned() }),
+            None => not_known(format!("path.{name} is not known before a plan"), None),
+        }
+    }
+
+    /// The module's directory, relative to that of the root module; `None` for a fetched module.
+    fn directory(&self) -> Option<PathBuf> {
+        match self.values {
+            Values::User(_) => Some(PathBuf::from(".")),
+            Values::Call(_, caller, path) => Some(local::directory(&caller.directory()?, path?)),
+        }
+    }
+
+    /// The functions that read files, if the directory in which the program runs is known and the module is the user's
+    /// own.
+    fn files(&self) -> Option<FileFunctions<'_>> {
+        match self.values {
+            Values::User(user) => user.files(self.allowance),
+            Values::Call(_, caller, path) => path.and_then(|_| caller.files()),
         }
     }
 }

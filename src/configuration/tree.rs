@@ -158,6 +158,8 @@ struct Visit<'a> {
     caller: &'a Caller<'a>,
     /// The call with which the way to it leaves the user's own modules.
     entry: Option<&'a Location>,
+    /// The source, if it is a local one.
+    path: Option<&'a str>,
 }
 
 impl Visit<'_> {
@@ -339,7 +341,7 @@ impl Walk<'_> {
         let ModuleSource::Local(path) = source else {
             if let Some(place) = self.elsewhere(caller, call, &source, &constraints, &key) {
                 let entry = Some(caller.entry.unwrap_or(&call.location));
-                self.visit(&Visit { place, key, call, caller, entry });
+                self.visit(&Visit { place, key, call, caller, entry, path: None });
             }
             return Reach::ByCaller;
         };
@@ -352,7 +354,7 @@ impl Walk<'_> {
             self.errors.push(caller.error(Code::InvalidConfiguration, message, call));
             return reach_of_source;
         };
-        let reach = self.visit(&Visit { place, key, call, caller, entry: caller.entry });
+        let reach = self.visit(&Visit { place, key, call, caller, entry: caller.entry, path: Some(&path) });
         if is_constant { reach } else { Reach::ByCaller }
     }
 
@@ -405,7 +407,7 @@ impl Walk<'_> {
         }
         self.take(&canonical, &module, visit.entry);
         self.chain.push(canonical.clone());
-        let values = Values::Call(visit.call, visit.caller.scope);
+        let values = Values::Call(visit.call, visit.caller.scope, visit.path);
         let scope = Scope::new(&module, values, dialect, self.allowance);
         let caller = Caller { place: &visit.place, key: &visit.key, entry: visit.entry, node, scope: &scope };
         let reach = self.follow(&caller, &module.calls);

@@ -29,23 +29,21 @@ pub struct InputVariables {
     workspace: Option<String>,
     /// `TF_DATA_DIR`.
     data_directory: Option<String>,
-    /// The flags in `TF_CLI_ARGS` and `TF_CLI_ARGS_init`; a later one wins.
-    arguments: Vec<Argument>,
-    /// Files of values; a later one wins.
-    files: Vec<PathBuf>,
-    /// Names and values; a later one wins, and all win over the files.
-    assignments: Vec<(String, String)>,
+    /// The flags in `TF_CLI_ARGS_init` and `TF_CLI_ARGS`, whose files are relative to the root module; a later one wins.
+    arguments: Vec<VariableFlag>,
+    /// The flags of the user; a later one wins, and all win over those in the environment.
+    flags: Vec<VariableFlag>,
     /// Files that the programs find are read only inside of it.
     boundary: Boundary,
 }
 
-/// A flag of the programs that gives values.
+/// A flag that gives values to variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Argument {
-    /// `-var NAME=VALUE`.
+pub enum VariableFlag {
+    /// `--var NAME=VALUE`: the name and the value.
     Value(String, String),
-    /// `-var-file FILE`, relative to the root module.
-    File(String),
+    /// `--var-file FILE`.
+    File(PathBuf),
 }
 
 #[derive(Clone, Debug)]
@@ -57,19 +55,16 @@ pub(super) enum Given {
 }
 
 impl InputVariables {
-    /// Values from the environment, from files and by name. Later ones win.
-    pub fn new<'a>(
-        environment: impl IntoIterator<Item = (&'a String, &'a String)>,
-        files: Vec<PathBuf>,
-        assignments: Vec<(String, String)>,
-    ) -> Self {
-        let (mut values, mut texts) = (Self { files, assignments, ..Self::default() }, ["", ""]);
+    /// Values from the environment and from flags. Later ones win.
+    pub fn new<'a>(environment: impl IntoIterator<Item = (&'a String, &'a String)>, flags: Vec<VariableFlag>) -> Self {
+        let (mut values, mut texts) = (Self { flags, ..Self::default() }, ["", ""]);
         for (name, value) in environment {
             match name.as_str() {
                 "TF_WORKSPACE" if !value.is_empty() => values.workspace = Some(value.clone()),
                 "TF_DATA_DIR" if !value.is_empty() => values.data_directory = Some(value.clone()),
-                "TF_CLI_ARGS" => texts[0] = value,
-                "TF_CLI_ARGS_init" => texts[1] = value,
+                // The programs put each behind the command's name, this one first.
+                "TF_CLI_ARGS" => texts[1] = value,
+                "TF_CLI_ARGS_init" => texts[0] = value,
                 name => {
                     if let Some(name) = name.strip_prefix(ENVIRONMENT) {
                         values.environment.insert(name.to_owned(), value.clone());
@@ -97,6 +92,10 @@ impl InputVariables {
         Self { boundary, ..self }
     }
 
+    pub(super) fn boundary(&self) -> &Boundary {
+        &self.boundary
+    }
+
     /// All values for a root module in a directory, by the names of variables.
     ///
     /// # Errors
@@ -118,22 +117,19 @@ impl InputVariables {
         for (is_refused, path) in found {
             add(&mut given, is_refused, &path);
         }
-        for argument in &self.arguments {
-            match argument {
-                Argument::Value(name, text) => drop(given.insert(name.clone(), Given::Text(text.clone()))),
-                Argument::File(file) => add(&mut given, false, &join(root, file)),
+        let arguments = self.arguments.iter().map(|flag| (flag, root));
+        for (flag, directory) in arguments.chain(self.flags.iter().map(|flag| (flag, Path::new("")))) {
+            match flag {
+                VariableFlag::Value(name, text) => drop(given.insert(name.clone(), Given::Text(text.clone()))),
+                VariableFlag::File(file) => add(&mut given, false, &join(directory, file)),
             }
         }
-        for path in &self.files {
-            add(&mut given, false, path);
-        }
-        given.extend(self.assignments.iter().map(|(name, text)| (name.clone(), Given::Text(text.clone()))));
         errors.into_result(given)
     }
 }
 
 /// The flags in a text that a shell would split at spaces, with quotes and backslashes.
-fn arguments(text: &str) -> Vec<Argument> {
+fn arguments(text: &str) -> Vec<VariableFlag> {
     let (mut words, mut quote, mut characters) = (vec![String::new()], None, text.chars());
     while let (Some(c), Some(word)) = (characters.next(), words.last_mut()) {
         match (c, quote) {
@@ -154,24 +150,30 @@ fn arguments(text: &str) -> Vec<Argument> {
         }
         match (name, value.or_else(|| words.next())) {
             ("var", Some(value)) => found.extend(
-                value.split_once('=').map(|(name, text)| Argument::Value(name.trim().to_owned(), text.to_owned())),
+                value.split_once('=').map(|(name, text)| VariableFlag::Value(name.trim().to_owned(), text.to_owned())),
             ),
-            (_, Some(file)) => found.push(Argument::File(file)),
+            (_, Some(file)) => found.push(VariableFlag::File(file.into())),
             _ => {}
         }
     }
     found
 }
 
+/// The files of values with fixed names.
+const FIXED: [&str; 2] = ["terraform.tfvars", "terraform.tfvars.json"];
+
+/// Whether the programs read a file of this name by themselves, for its values.
+pub(super) fn is_automatic(name: &str) -> bool {
+    name.ends_with(".auto.tfvars") || name.ends_with(".auto.tfvars.json") || FIXED.contains(&name)
+}
+
 /// The files of values that the programs read by themselves, the least important first.
-fn automatic_files(root: &Path) -> Vec<PathBuf> {
+pub(super) fn automatic_files(root: &Path) -> Vec<PathBuf> {
     let names = fs::read_dir(root).into_iter().flatten().flatten();
     let names = names.filter_map(|entry| entry.file_name().into_string().ok());
-    let is_automatic = |name: &String| name.ends_with(".auto.tfvars") || name.ends_with(".auto.tfvars.json");
-    let mut automatic: Vec<_> = names.filter(is_automatic).collect();
+    let mut automatic: Vec<_> = names.filter(|name| is_automatic(name) && !FIXED.contains(&name.as_str())).collect();
     automatic.sort();
-    let fixed = ["terraform.tfvars", "terraform.tfvars.json"].map(str::to_owned);
-    let paths = fixed.into_iter().chain(automatic).map(|name| join(root, name));
+    let paths = FIXED.map(str::to_owned).into_iter().chain(automatic).map(|name| join(root, name));
     paths.filter(|path| path.is_file()).collect()
 }
 

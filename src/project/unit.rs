@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::configuration::terragrunt::{self, ModuleSource, Repository, Unknown, WorkingDirectory};
-use crate::configuration::{self, ModuleCache, ModuleCall, ModulePath, Requirements, RootFiles, RootModule};
+use crate::configuration::{self, Inputs, ModuleCache, ModuleCall, ModulePath, Requirements, RootFiles, RootModule};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Remedy, Result, Severity};
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::provider::Dialect;
@@ -96,7 +96,7 @@ impl Unit {
         let path = fetched.as_ref().map(FetchedModule::path).transpose();
         let path = path.map_err(|errors| errors.map(|error| self.at_source(error)))?;
         let shown = fetched.as_ref().map(FetchedModule::shown);
-        let WorkingDirectory { files, generated, is_module_missing, unknown } =
+        let WorkingDirectory { files, generated, is_module_missing, unknown, uncertain_values } =
             terragrunt::working_directory(read, repository, path.as_deref().zip(shown.as_deref()));
         let module = match &read.source {
             Ok(ModuleSource::Local { module, .. }) if module.is_dir() => {
@@ -117,7 +117,7 @@ impl Unit {
             files,
             generated,
             is_partial: is_module_missing || !unknown.is_empty(),
-            inputs: read.inputs.clone(),
+            inputs: Inputs { uncertain: read.inputs.uncertain.or(uncertain_values), ..read.inputs.clone() },
         };
         Ok((files, unknown))
     }

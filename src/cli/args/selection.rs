@@ -1,12 +1,13 @@
 //! The flags that say what is to be locked: platforms, ages, how called modules are found, and what else `lock` and
 //! `upgrade` have in common.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueHint};
+use clap::{ArgMatches, Args, Command, FromArgMatches, ValueHint};
 use clap_complete::ArgValueCandidates;
-use provlock::configuration::InputVariables;
+use provlock::configuration::{InputVariables, VariableFlag};
 use provlock::packages::DateServices;
 use provlock::project::{LockOptions, ModuleFetching, SessionOptions};
 use provlock::provider::ProviderSpec;
@@ -107,19 +108,15 @@ pub(crate) struct ModuleArgs {
     /// Don't fetch modules; read installed ones only
     #[arg(long, hide_short_help = true)]
     no_fetch_modules: bool,
-    /// Set a variable, for the sources and versions of modules
-    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = assignment, hide_short_help = true)]
-    variables: Vec<(String, String)>,
-    /// Read variables from FILE, like terraform.tfvars; --var wins
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
-    var_file: Vec<PathBuf>,
+    #[command(flatten)]
+    variables: VariableArgs,
 }
 
 impl ModuleArgs {
     /// Adds the source of modules that are not installed, and the values of variables. If `is_offline`, modules come
     /// from the cache only.
     pub(crate) fn add_to(&self, options: &mut SessionOptions, environment: &Environment, is_offline: bool) {
-        options.variables = InputVariables::new(&environment.variables, self.var_file.clone(), self.variables.clone());
+        options.variables = InputVariables::new(&environment.variables, self.variables.flags.clone());
         options.modules = match is_offline {
             _ if self.no_fetch_modules => ModuleFetching::Never,
             true => ModuleFetching::FromCache,
@@ -128,8 +125,52 @@ impl ModuleArgs {
     }
 }
 
+/// `--var` and `--var-file`.
+struct VariableArgs {
+    /// In the order of the command line.
+    flags: Vec<VariableFlag>,
+}
+
+/// What clap makes of them: each flag by itself.
+#[derive(Args)]
+struct SeparateArgs {
+    /// Set a variable, for the sources and versions of modules
+    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = assignment, hide_short_help = true)]
+    variables: Vec<(String, String)>,
+    /// Read variables from FILE, like terraform.tfvars; the later of --var and --var-file wins
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    var_file: Vec<PathBuf>,
+}
+
+impl Args for VariableArgs {
+    fn augment_args(command: Command) -> Command {
+        SeparateArgs::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        SeparateArgs::augment_args_for_update(command)
+    }
+}
+
+impl FromArgMatches for VariableArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let SeparateArgs { variables, var_file } = SeparateArgs::from_arg_matches(matches)?;
+        let places = |id| matches.indices_of(id).into_iter().flatten();
+        let values = variables.into_iter().map(|(name, text)| VariableFlag::Value(name, text));
+        let files = var_file.into_iter().map(VariableFlag::File);
+        let flags: BTreeMap<usize, VariableFlag> =
+            places("variables").zip(values).chain(places("var_file").zip(files)).collect();
+        Ok(Self { flags: flags.into_values().collect() })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
 /// Reads `NAME=VALUE`.
-fn assignment(text: &str) -> std::result::Result<(String, String), String> {
+fn assignment(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("write it as NAME=VALUE".to_owned()),

@@ -147,8 +147,8 @@ fn read_in(session: &Session<'_>, directory: &Path) -> Result<Unit, Unknown> {
 /// The values that Terragrunt gives to variables. Others than texts it encodes in its own way.
 fn inputs(configuration: &Configuration) -> Inputs {
     let text = |value: &Value| if let Value::String(text) = value { Some(text.to_string()) } else { None };
-    let (is_partial, may_pass_flags) = (!configuration.unknown.is_empty(), configuration.may_pass_flags);
-    let mut inputs = Inputs { texts: BTreeMap::new(), is_partial, may_pass_flags };
+    let uncertain = configuration.may_pass_flags.then_some("extra_arguments may give it another value");
+    let mut inputs = Inputs { is_partial: !configuration.unknown.is_empty(), uncertain, ..Inputs::default() };
     match &configuration.inputs {
         None | Some(Value::Null(_)) => {}
         Some(Value::Object(members)) => {

@@ -10,6 +10,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::session::Repository;
 use super::unit::{Action, GeneratedFile, ModuleSource, Unit};
+use crate::configuration::variables::{automatic_files, is_automatic};
 use crate::diagnostic::{Location, SourceFile};
 use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, failure, unknown};
 use crate::modules::is_configuration;
@@ -30,6 +31,8 @@ pub(crate) struct WorkingDirectory {
     pub is_module_missing: bool,
     /// Why some files are not known, or may be others than these.
     pub unknown: Vec<Unknown>,
+    /// Why variables may have other values than the files beside `terragrunt.hcl` and the environment give them.
+    pub uncertain_values: Option<&'static str>,
 }
 
 /// The working directory of a unit. A module that is not in the repository is missing unless its directory is given,
@@ -39,7 +42,8 @@ pub(crate) fn working_directory(
     repository: &Repository,
     remote: Option<(&Path, &Path)>,
 ) -> WorkingDirectory {
-    let mut working = WorkingDirectory { unknown: unit.unknown.clone(), ..WorkingDirectory::default() };
+    let (unknown, uncertain_values) = (unit.unknown.clone(), uncertain_values(unit));
+    let mut working = WorkingDirectory { unknown, uncertain_values, ..WorkingDirectory::default() };
     let excluded = excluded(&unit.excluded).unwrap_or_else(|reason| {
         working.unknown.push(Unknown::new(reason, unit.source_location.clone()));
         GlobSet::empty()
@@ -134,6 +138,27 @@ impl WorkingDirectory {
         self.files.insert(name.to_owned(), SourceFile::new(shown, contents));
         self.generated.extend(generated.location.clone().map(|location| (name.to_owned(), location)));
         Ok(())
+    }
+}
+
+/// Why files of values in the working directory may be others than those in the unit's directory, if they may.
+fn uncertain_values(unit: &Unit) -> Option<&'static str> {
+    let is_values = |path: &Path| path.file_name().and_then(|name| name.to_str()).is_some_and(is_automatic);
+    let is_generated = |file: &GeneratedFile| file.action != Action::Nothing && is_values(&file.path);
+    let own = automatic_files(&unit.directory);
+    let is_replaced = |path: &Path| own.iter().any(|own| own.file_name() == path.file_name());
+    if unit.generated.iter().any(is_generated) {
+        return Some("a file of values is generated, which is not read");
+    }
+    if !unit.unknown.is_empty() {
+        return Some("a file of values may be generated or left out");
+    }
+    match &unit.source {
+        _ if !unit.excluded.is_empty() && !own.is_empty() => Some("exclude_from_copy may leave out a file of values"),
+        Ok(ModuleSource::Local { module, .. }) if automatic_files(module).iter().any(|path| !is_replaced(path)) => {
+            Some("the unit's module has a file of values, which is not read")
+        }
+        _ => None,
     }
 }
 

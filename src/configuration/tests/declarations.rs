@@ -56,7 +56,7 @@ fn no_variable_has_another_value_than_in_terraform() {
         &Texts::default(),
         &Boundary::default(),
     );
-    let variables = InputVariables::new(&environment, Vec::new(), Vec::new());
+    let variables = InputVariables::new(&environment, Vec::new());
     let values = UserValues::new(root, None, &variables);
     let (mut known, mut refused, mut unknown, mut different) = (0, 0, Vec::new(), Vec::new());
     for (index, recorded) in recorded.iter().enumerate() {

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::{InputVariables, Options, Requirements, read};
+use super::{InputVariables, Options, Requirements, VariableFlag, read};
 use crate::diagnostic::{Diagnostic, Location};
 use crate::provider::Dialect;
 
 mod conformance;
 mod declarations;
+mod file_functions;
 mod files;
 mod modules;
 mod native;

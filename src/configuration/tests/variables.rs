@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::{InputVariables, Options, assert_providers, errors, options, read, short, texts};
+use super::{InputVariables, Options, VariableFlag, assert_providers, errors, options, read, short, texts};
 use crate::provider::Dialect;
 
 /// A root module that calls `./NAME`, where the variable `name` says the name.
@@ -33,16 +33,19 @@ fn provider(files: &[(&str, &str)], variables: impl Fn(PathBuf) -> InputVariable
 #[test]
 fn of_several_values_the_nearest_to_the_command_line_counts() {
     let environment = BTreeMap::from([("TF_VAR_name".to_owned(), "a".to_owned())]);
-    let given = |files: &[&str], assignments: &[&str]| {
-        let files: Vec<_> = files.iter().map(|file| (*file).to_owned()).collect();
-        let assignments: Vec<_> = assignments.iter().map(|value| ("name".to_owned(), (*value).to_owned())).collect();
+    // Files, and values as `=a`.
+    let given = |flags: &'static [&str]| {
         let environment = environment.clone();
         move |root: PathBuf| {
-            InputVariables::new(&environment, files.iter().map(|file| root.join(file)).collect(), assignments.clone())
+            let flag = |flag: &&str| match flag.strip_prefix('=') {
+                Some(value) => VariableFlag::Value("name".to_owned(), value.to_owned()),
+                None => VariableFlag::File(root.join(flag)),
+            };
+            InputVariables::new(&environment, flags.iter().map(flag).collect())
         }
     };
     let mut files = Vec::new();
-    assert_eq!(provider(&files, given(&[], &[])), "hashicorp/a");
+    assert_eq!(provider(&files, given(&[])), "hashicorp/a");
     for (file, text, expected) in [
         ("terraform.tfvars", "name = \"b\"\n", "hashicorp/b"),
         ("terraform.tfvars.json", "{\"name\": \"c\"}", "hashicorp/c"),
@@ -50,12 +53,13 @@ fn of_several_values_the_nearest_to_the_command_line_counts() {
         ("y.auto.tfvars.json", "{\"name\": \"e\"}", "hashicorp/e"),
     ] {
         files.push((file, text));
-        assert_eq!(provider(&files, given(&[], &[])), expected);
+        assert_eq!(provider(&files, given(&[])), expected);
     }
     files.push(("one.tfvars", "name = \"f\"\n"));
     files.push(("two.tfvars", "name = \"g\"\n"));
-    assert_eq!(provider(&files, given(&["two.tfvars", "one.tfvars"], &[])), "hashicorp/f");
-    assert_eq!(provider(&files, given(&["two.tfvars"], &["a", "h"])), "hashicorp/h");
+    assert_eq!(provider(&files, given(&["two.tfvars", "one.tfvars"])), "hashicorp/f");
+    assert_eq!(provider(&files, given(&["two.tfvars", "=a", "=h"])), "hashicorp/h");
+    assert_eq!(provider(&files, given(&["=h", "two.tfvars"])), "hashicorp/g");
 }
 
 #[test]
@@ -65,15 +69,17 @@ fn arguments_of_the_programs_in_the_environment_give_values() {
         ("", "", "hashicorp/a"),
         ("-no-color -var=name=c", "", "hashicorp/c"),
         ("-var 'name=c'", "-input=false", "hashicorp/c"),
-        ("-var name=c", "-var-file=b.tfvars", "hashicorp/b"),
+        ("-var name=c", "-var-file=b.tfvars", "hashicorp/c"),
+        ("-var-file=b.tfvars", "-var name=c", "hashicorp/b"),
+        ("-var name=c -var-file=b.tfvars", "", "hashicorp/b"),
         ("", "-var-file b.tfvars --var \"name=d\"", "hashicorp/d"),
     ] {
         let environment = [("TF_CLI_ARGS", arguments), ("TF_CLI_ARGS_init", init), ("TF_VAR_name", "e")];
         let environment: BTreeMap<_, _> = environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-        let found = provider(&files, |_| InputVariables::new(&environment, Vec::new(), Vec::new()));
+        let found = provider(&files, |_| InputVariables::new(&environment, Vec::new()));
         assert_eq!(found, expected, "{arguments} {init}");
-        let named = vec![("name".to_owned(), "f".to_owned())];
-        let found = provider(&files, |_| InputVariables::new(&environment, Vec::new(), named.clone()));
+        let named = vec![VariableFlag::Value("name".to_owned(), "f".to_owned())];
+        let found = provider(&files, |_| InputVariables::new(&environment, named.clone()));
         assert_eq!(found, "hashicorp/f", "{arguments} {init}");
     }
 }
@@ -88,7 +94,7 @@ fn the_workspace_is_known() {
         let all: Vec<_> = more.iter().chain(&MODULES).chain(files).copied().collect();
         let directory = super::directory(&all);
         let environment = BTreeMap::from([(variable.to_owned(), value.to_owned())]);
-        let variables = InputVariables::new(&environment, Vec::new(), Vec::new());
+        let variables = InputVariables::new(&environment, Vec::new());
         let requirements = read(directory.path(), &Options { variables, ..options(Dialect::Tofu) }).unwrap();
         short(&requirements).into_iter().map(|(address, _)| address).collect::<Vec<_>>()
     };
@@ -111,8 +117,8 @@ fn a_value_given_as_text_is_an_expression_unless_the_type_is_simple() {
     let main = "variable \"o\" {\n  type = object({ path = string })\n}\nmodule \"m\" {\n  source = var.o.path\n}\n";
     let directory = super::directory(&[("main.tf", main), MODULES[0]]);
     let read_with = |value: &str| {
-        let assignments = vec![("o".to_owned(), value.to_owned())];
-        let variables = InputVariables::new(&BTreeMap::new(), Vec::new(), assignments);
+        let flags = vec![VariableFlag::Value("o".to_owned(), value.to_owned())];
+        let variables = InputVariables::new(&BTreeMap::new(), flags);
         read(directory.path(), &Options { variables, ..options(Dialect::Tofu) })
     };
     assert_eq!(short(&read_with("{ path = \"./a\" }").unwrap()), [("hashicorp/a".to_owned(), String::new())]);
@@ -160,7 +166,8 @@ fn what_is_not_known_before_a_plan_is_named() {
         ("local.gone", "there is no local \"gone\""),
         ("var.gone", "there is no variable \"gone\""),
         ("local.one", "local.one refers to itself"),
-        ("file(\"a\")", "`file` is not evaluated"),
+        ("filebase64(\"a\")", "`filebase64` is not evaluated"),
+        ("path.cwd", "path.cwd is not known before a plan"),
     ] {
         let main = format!(
             "locals {{\n  id = aws_vpc.main.id\n  one = local.two\n  two = local.one\n}}\nmodule \"m\" {{\n  source = {source}\n}}\n"

@@ -89,6 +89,10 @@ fn inputs_choose_modules_and_what_is_not_known_of_them_does_not() {
     let extra = |attribute: &str| {
         format!("terraform {{\n  extra_arguments \"a\" {{\n    commands = [\"init\"]\n    {attribute}\n  }}\n}}\n")
     };
+    let generated = |path: &str, more: &str| {
+        let existing = "if_exists = \"overwrite\"\n  if_disabled = \"skip\"";
+        format!("generate \"v\" {{\n  path = \"{path}\"\n  {existing}\n  contents = \"kind = 1\"\n  {more}\n}}\n")
+    };
     // What the unit says, the variable of the environment, and the provider of the module that is called, if it is known.
     let cases = [
         (String::new(), None, Some("null")),
@@ -101,6 +105,10 @@ fn inputs_choose_modules_and_what_is_not_known_of_them_does_not() {
         (extra("arguments = [\"-var\", \"kind=b\"]"), Some("a"), None),
         (extra("required_var_files = [\"b.tfvars\"]"), None, None),
         (extra("arguments = [\"-lock-timeout=20m\"]"), None, Some("null")),
+        (generated("terraform.tfvars", ""), None, None),
+        (generated("./x.auto.tfvars.json", ""), Some("a"), None),
+        (generated("x.auto.tfvars", "disable = true"), None, Some("null")),
+        (generated("x.tfvars", ""), None, Some("null")),
     ];
     for (unit, variable, expected) in cases {
         let mut environment = TestEnvironment::new();
@@ -120,5 +128,32 @@ fn inputs_choose_modules_and_what_is_not_known_of_them_does_not() {
         let required = ["null", "tls"].into_iter().find(|name| text.contains(&format!("hashicorp/{name} is required")));
         assert_eq!(required, expected, "{unit}: {text}");
         assert_eq!(text.contains("is not known: "), expected.is_none(), "{unit}: {text}");
+    }
+}
+
+/// Terragrunt copies the files of a local module, and those of the unit over them.
+#[test]
+fn values_in_the_module_of_a_unit_are_not_passed_over() {
+    for (files, expected) in [
+        (&["module/x.auto.tfvars"][..], None),
+        (&["module/terraform.tfvars", "unit/terraform.tfvars"], Some("tls")),
+        (&["module/other.tfvars"], Some("null")),
+    ] {
+        let environment = TestEnvironment::new();
+        let call = format!("module \"m\" {{\n  source = \"./m/{}{{var.kind}}\"\n}}\n", "$");
+        environment.write("module/main.tf", format!("variable \"kind\" {{\n  default = \"a\"\n}}\n{call}"));
+        environment.write("module/m/a/main.tf", "resource \"null_resource\" \"x\" {}\n");
+        environment.write("module/m/b/main.tf", "resource \"tls_private_key\" \"x\" {}\n");
+        environment.write("unit/terragrunt.hcl", "terraform {\n  source = \"../module\"\n}\n");
+        environment.write("unit/.terraform.lock.hcl", lock_file(&[]));
+        for file in files {
+            environment.write(*file, "kind = \"b\"\n");
+        }
+
+        let text = environment.provlock(["verify", "--dialect", "tofu", "-r"]).to_string();
+
+        let required = ["null", "tls"].into_iter().find(|name| text.contains(&format!("hashicorp/{name} is required")));
+        assert_eq!(required, expected, "{files:?}: {text}");
+        assert_eq!(text.contains("is not known: "), expected.is_none(), "{files:?}: {text}");
     }
 }

@@ -11,6 +11,13 @@ pub(super) const FUNCTIONS: &[Function] = &[
         let end = path.rfind('/').map_or(0, |slash| slash + 1);
         Ok(Value::string(clean(&path[..end])))
     }),
+    Function("abspath", &[Text], None, |arguments, _| {
+        let path = arguments[0].as_string()?;
+        if !path.starts_with('/') || cfg!(windows) {
+            return unknown("the current directory is not known");
+        }
+        Ok(Value::string(clean(&path)))
+    }),
     Function("pathexpand", &[Text], None, |arguments, _| {
         if arguments[0].as_string()?.starts_with('~') {
             return unknown("the home directory is not read");
