@@ -135,11 +135,14 @@ class Generator:
     def scalar(self, depth):
         return self.choose(self.number, self.string, lambda: self.any(depth), lambda: self.choose("true", "false", "null"))()
 
-    def call(self, depth):
-        name, kinds = self.choose(*FUNCTIONS)
+    def call(self, depth, functions=None):
+        name, kinds = self.choose(*(functions or FUNCTIONS))
         letters = {"s": self.string, "n": self.number, "a": lambda: self.any(depth), "l": lambda: self.list(depth),
                    "o": lambda: self.object(depth), "i": lambda: str(self.random.randrange(-2, 5)),
-                   "r": lambda: self.choose(*PATTERNS), "f": lambda: self.choose(*FORMATS), "x": lambda: self.scalar(depth)}
+                   "r": lambda: self.choose(*PATTERNS), "f": lambda: self.choose(*FORMATS), "x": lambda: self.scalar(depth),
+                   "p": lambda: self.choose(*PREFIXES), "h": lambda: self.choose(*HOSTS), "b": lambda: self.choose(*BITS),
+                   "d": lambda: self.choose(*DATES), "t": lambda: self.choose(*TIMES), "m": lambda: self.choose(*MAPS),
+                   "g": lambda: self.choose(*MORE_FORMATS), "k": lambda: self.choose(*KEYS)}
         arguments = [letters[letter]() for letter in kinds.rstrip("*")]
         if kinds.endswith("*"):
             arguments += [letters[kinds[-2]]() for _ in range(self.random.randrange(3))]
@@ -219,12 +222,45 @@ FUNCTIONS = [
     ("core::upper", "s"), ("pathexpand", "s"), ("cidrhost", "si"), ("formatdate", "ss"), ("yamldecode", "s"), ("nonsensitive", "x"), ("textencodebase64", "ss"),
 ]
 
+# Functions that a call of arbitrary arguments seldom reaches, with arguments that mostly fit.
+PREFIXES = [
+    '"10.0.0.0/8"', '"10.1.2.3/16"', '"192.168.0.0/30"', '"0.0.0.0/0"', '"10.0.0.1/32"', '"fd00::/48"', '"2001:db8:a::1/64"', '"::/0"',
+    '"fe80::1/128"', '"10.0.0.0"', '"10.0.0.0/33"', '"010.1.0.0/16"', '"::ffff:10.0.0.0/104"', '"a"', '"255.255.0.0/16"', '"ffff:ffff::/24"',
+    '"1:0:0:2:0:0:0:3/96"', '"10.0.0.0/08"', '"172.16.0.0/12"', '"2001:db8::/32"', '"10.0.0.0/+8"', '"255.255.255.254/31"',
+]
+HOSTS = ["0", "1", "-1", "5", "255", "256", "65535", "65536", "-256", "-257", "1000000", "4294967296", "-5000000000", "1.5", '"3"', "2", "3", "4"]
+BITS = ["1", "2", "4", "8", "16", "24", "32", "33", "0", "-1", "3", "1", "2", "62"]
+DATES = [
+    '"YYYY-MM-DD"', '"DD MMM YYYY hh:mm ZZZ"', '"EEEE, DD-MMM-YY hh:mm:ss ZZZ"', '"h:mm AA"', '"HH:mmaa"', '"\'T\'YYYY"', '"EEE D M s m"',
+    '"YYYYMMDD\'it\'\'s\'"', '"ZZZZZ ZZZZ Z ZZZ"', '"x"', '"MMMM"', '"YYY"', '"H h"', '"\'open"', '"é YY"', '"hhmmss.ss"', '"\'\'"', '""', '"ZZ"',
+]
+TIMES = [
+    '"2018-01-02T23:12:01Z"', '"2024-02-29T00:05:09+02:00"', '"2021-12-31T12:00:00-08:30"', '"2018-01-02T23:12:01.5Z"', '"2018-13-02T23:12:01Z"',
+    '"2018-02-30T00:00:00Z"', '"1999-06-07T05:06:07-00:00"', '"a"', '"2018-01-02"', '"2000-11-26T01:59:59+00:00"', '"2016-12-31T23:59:60Z"',
+    '"0099-05-04T13:00:00Z"', '"2018-01-02T24:00:00Z"', '"2018-01-02t23:12:01z"', '"2018-01-02T23:12:01+24:00"',
+]
+MAPS = ['{a = ["x", "y"], b = ["x"]}', "{}", "{a = []}", '{a = ["1", 2]}', '{a = ["x", "x"]}', '{b = ["a"], a = ["b", "a"], c = [true]}', "{a = null}",
+        "{a = [null]}", "{a = 1}", '{a = toset(["q", "p"])}', "[]", "null"]
+KEYS = ['["a", "b", "c"]', '["a"]', "[]", "[1, 2]", '["a", 1, true]', 'toset(["b", "a"])', 'tolist(["b", "c"])', "range(3)", "[null]", '["1"]', "[[1], [2]]",
+        "[1, 2, 3]", '["x", "y", "x"]', "toset([])", "tolist([])", "[{a = 1}]", "toset([3])"]
+MORE_FORMATS = ['"%+d"', '"% d"', '"%+.1f"', '"%[1]s %[1]s"', '"%X"', '"%o"', '"%b"', '"%.2s"', '"%#v"', '"%x"', '"%08.3f"', '"%+05d"', '"%[2]s"',
+                '"%-6d|"', '"% 05d"', '"%5.1s|"', '"%+5d|"', '"%06X"', '"%-+5d|"', '"%[1]d%%"', '"%.0f"', '"%[0]s"', '"%#x"', '"%+s"', '"%10v|"', '"%e"', '"%g"']
+FOCUSED = [
+    ("cidrhost", "ph"), ("cidrhost", "ph"), ("cidrnetmask", "p"), ("cidrsubnet", "pbh"), ("cidrsubnet", "pbh"), ("cidrsubnet", "pbi"),
+    ("cidrsubnets", "pbb*"), ("cidrsubnets", "pbb*"), ("cidrsubnets", "pbbb*"), ("formatdate", "dt"), ("formatdate", "dt"), ("formatdate", "dt"),
+    ("transpose", "m"), ("setproduct", "kk"), ("setproduct", "kkk"), ("matchkeys", "kkk"), ("matchkeys", "kkk"), ("setsymmetricdifference", "kk"),
+    ("format", "gx"), ("format", "gn"), ("format", "gn"), ("format", "gss"), ("formatlist", "gk"), ("abspath", "s"),
+]
 
-def expressions(count):
+
+def expressions(count, focused=900):
     generator = Generator(25)
     found = {}
     while len(found) < count:
         found.setdefault(generator.any(generator.random.randrange(1, 4)))
+    generator = Generator(27)
+    while len(found) < count + focused:
+        found.setdefault(generator.call(1, FOCUSED))
     return [expression for expression in found if len(expression) < 1_000]
 
 

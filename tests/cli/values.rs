@@ -65,3 +65,21 @@ fn a_hostile_expression_is_given_up() {
         assert!(output.stderr.contains("the source of module \"m\" is not known"), "{output}");
     }
 }
+
+#[test]
+fn the_later_of_the_flags_for_variables_wins() {
+    let file = ["--var-file", "b.tfvars"];
+    let value = ["--var", "kind=a"];
+    for (flags, expected) in [([value, file].concat(), "hashicorp/b"), ([file, value].concat(), "hashicorp/a")] {
+        let environment = provlock_test::TestEnvironment::new();
+        let call = format!("module \"m\" {{\n  source = \"./{}{{var.kind}}\"\n}}\n", "$");
+        environment.write("main.tf", format!("variable \"kind\" {{}}\n{call}"));
+        environment.write("a/main.tf", "provider \"a\" {}\n");
+        environment.write("b/main.tf", "provider \"b\" {}\n");
+        environment.write("b.tfvars", "kind = \"b\"\n");
+
+        let text = environment.provlock([&["tree", "--dialect", "tofu"][..], &flags].concat()).to_string();
+
+        assert!(text.contains(expected), "{flags:?}: {text}");
+    }
+}

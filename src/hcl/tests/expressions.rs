@@ -85,5 +85,20 @@ fn no_known_value_differs_from_terraforms() {
     }
     println!("{known} are known, {failing} fail, unknown are: {unknown:#?}");
     assert!(different.is_empty(), "{} differ:\n{}", different.len(), different.join("\n"));
-    assert!(known >= 2000 && failing >= 1250, "{known} are known, {failing} fail");
+    assert!(known >= 2300 && failing >= 1550, "{known} are known, {failing} fail");
+}
+
+/// Terraform does not have this function of OpenTofu.
+#[test]
+fn networks_contain_addresses_and_networks() {
+    for (arguments, expected) in [
+        ("\"10.0.0.0/8\", \"10.1.2.3\"", Some(true)),
+        ("\"10.0.0.0/8\", \"11.0.0.0\"", Some(false)),
+        ("\"10.0.0.0/16\", \"10.0.0.0/8\"", Some(false)),
+        ("\"fd00::/8\", \"fd12::/16\"", Some(true)),
+        ("\"::/0\", \"10.0.0.0\"", None),
+    ] {
+        let value = evaluate(&format!("cidrcontains({arguments})"));
+        assert_eq!(value.known().ok(), expected.map(Value::Bool).as_ref(), "{arguments}");
+    }
 }

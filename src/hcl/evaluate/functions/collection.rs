@@ -33,6 +33,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function("range", &[Numeric], Some(Numeric), |arguments, _| range(arguments)),
     Function("zipmap", &[Texts, Shell], None, |arguments, _| zipmap(arguments)),
     Function("chunklist", &[ListOf, Numeric], None, |arguments, _| chunklist(arguments)),
+    Function("matchkeys", &[ListOf, ListOf, ListOf], None, matchkeys),
+    Function("transpose", &[Any], None, transpose),
     Function("coalescelist", &[Nullable], Some(Nullable), |arguments, _| coalescelist(arguments)),
 ];
 
@@ -322,6 +324,45 @@ fn chunklist(arguments: &[Value]) -> Outcome {
     let chunks = list.items.chunks(if size == 0 { list.items.len().max(1) } else { size });
     let chunks = chunks.map(|chunk| Value::collection(list.kind.clone(), chunk.to_vec()));
     Value::list(of, chunks.collect::<Outcome<_>>()?)
+}
+
+/// The values whose keys are in a list.
+fn matchkeys(arguments: &[Value], allowance: &Allowance) -> Outcome {
+    let Some(of) = unify(&[arguments[1].type_of()?, arguments[2].type_of()?])? else {
+        return failure("the keys have types that do not go together");
+    };
+    let (keys, wanted) = (convert(&arguments[1], &of)?, convert(&arguments[2], &of)?);
+    let (values, keys, wanted) = (arguments[0].as_list()?, keys.as_list()?, wanted.as_list()?);
+    if values.len() != keys.len() {
+        return failure("the lists differ in length");
+    }
+    let mut found = Vec::new();
+    for (value, key) in values.iter().zip(keys) {
+        if position(wanted, key, allowance)?.is_some() {
+            found.push(value.clone());
+        }
+    }
+    match arguments[0].type_of()? {
+        Type::List(of) => Value::list(*of, found),
+        _ => failure("a list is needed"),
+    }
+}
+
+/// A map of lists with keys and items swapped.
+fn transpose(arguments: &[Value], allowance: &Allowance) -> Outcome {
+    let map = convert(&arguments[0], &Type::map(Type::list(Type::String)))?;
+    let mut swapped: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for (key, items) in map.as_object()? {
+        if items.is_null() {
+            return unknown("a null among the lists is not computed");
+        }
+        for item in items.as_list()? {
+            allowance.spend_on(key.len() + item.weight())?;
+            swapped.entry(item.as_string()?.to_string()).or_default().push(Value::string(key.as_str()));
+        }
+    }
+    let list = |(key, items): (String, Vec<Value>)| Ok((key, Value::list(Type::String, items)?));
+    Value::members(Some(Type::list(Type::String)), swapped.into_iter().map(list).collect::<Outcome<_>>()?)
 }
 
 fn coalescelist(arguments: &[Value]) -> Outcome {

@@ -5,6 +5,7 @@ use super::allowance::Allowance;
 use super::value::{Outcome, Value, failure};
 use function::Function;
 
+mod cidr;
 mod collection;
 mod conversion;
 mod encoding;
@@ -15,8 +16,10 @@ mod path;
 mod regular_expression;
 mod set;
 mod string;
+mod time;
 
-const TABLES: [&[Function]; 9] = [
+const TABLES: [&[Function]; 11] = [
+    cidr::FUNCTIONS,
     collection::FUNCTIONS,
     conversion::FUNCTIONS,
     encoding::FUNCTIONS,
@@ -26,6 +29,7 @@ const TABLES: [&[Function]; 9] = [
     regular_expression::FUNCTIONS,
     set::FUNCTIONS,
     string::FUNCTIONS,
+    time::FUNCTIONS,
 ];
 
 /// Calls a function; `None` for an unknown name. Arguments that fail are passed to `try` and `can` alone.
