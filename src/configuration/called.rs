@@ -5,6 +5,7 @@ use crate::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, Remedy, Sever
 use crate::hcl::evaluate::value::Unknown;
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::modules::installed::{Installed, Manifest};
+use crate::modules::local::is_local;
 use crate::modules::{ModuleSource, registry};
 use crate::provider::ConstraintList;
 use crate::system::boundary::refused;
@@ -25,7 +26,13 @@ impl Walk<'_> {
         let text = match &call.source {
             CallSource::Missing => return None,
             CallSource::Constant(source) => source.clone(),
-            CallSource::Expression(written) => match text(caller.scope, written) {
+            CallSource::Expression(written) => match text(caller.scope, written).and_then(|text| match text {
+                Some(text) if caller.scope.has_looked_at_files() && !is_local(&text) => {
+                    let reason = "what files of the repository say is not sent to other hosts";
+                    Err(Unknown::new(reason, Some(written.location.clone())))
+                }
+                text => Ok(text),
+            }) {
                 Ok(Some(source)) => source,
                 Ok(None) => {
                     let message = format!("module \"{key}\" has no source: it is null");

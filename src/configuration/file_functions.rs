@@ -1,6 +1,7 @@
 //! The functions that read files (OpenTofu's `internal/lang/funcs/filesystem.go`). Paths are relative to the root module,
 //! where the programs run. A path that leads out of the repository is not followed, and not even its existence is known.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -31,6 +32,8 @@ pub(super) struct FileFunctions<'a> {
     pub root: &'a Path,
     pub boundary: &'a Boundary,
     pub allowance: &'a Allowance,
+    /// Set by the first call.
+    pub has_looked: &'a Cell<bool>,
 }
 
 impl FileFunctions<'_> {
@@ -41,6 +44,7 @@ impl FileFunctions<'_> {
             "fileset" | "templatefile" => 2,
             _ => return None,
         };
+        self.has_looked.set(true);
         if arguments.len() != needed {
             return Some(failure(format!("takes {needed} arguments, not {}", arguments.len())));
         }

@@ -1,7 +1,7 @@
 //! The variables and locals that the expressions of a module can use before a plan
 //! (OpenTofu's `internal/configs/static_evaluator.go`).
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -49,12 +49,14 @@ pub(super) struct UserValues<'a> {
     inputs: Option<&'a Inputs>,
     variables: &'a InputVariables,
     read: OnceCell<Result<BTreeMap<String, Given>, Diagnostics>>,
+    /// Whether an expression has looked at files.
+    has_looked_at_files: Cell<bool>,
 }
 
 impl<'a> UserValues<'a> {
     /// The values for the root module in a directory, to which another program may give some.
     pub(super) fn new(root: &'a Path, inputs: Option<&'a Inputs>, variables: &'a InputVariables) -> Self {
-        Self { root, inputs, variables, read: OnceCell::new() }
+        Self { root, inputs, variables, read: OnceCell::new(), has_looked_at_files: Cell::new(false) }
     }
 
     fn get(&self, name: &str) -> Outcome<Option<Given>> {
@@ -78,7 +80,8 @@ impl UserValues<'_> {
     /// The functions that read files. Where another program brings files together, they are not known.
     fn files<'a>(&'a self, allowance: &'a Allowance) -> Option<FileFunctions<'a>> {
         let is_here = self.inputs.is_none();
-        is_here.then(|| FileFunctions { root: self.root, boundary: self.variables.boundary(), allowance })
+        let (boundary, has_looked) = (self.variables.boundary(), &self.has_looked_at_files);
+        is_here.then_some(FileFunctions { root: self.root, boundary, allowance, has_looked })
     }
 }
 
@@ -247,6 +250,15 @@ impl<'a> Scope<'a> {
         match self.values {
             Values::User(_) => Some(PathBuf::from(".")),
             Values::Call(_, caller, path) => Some(local::directory(&caller.directory()?, path?)),
+        }
+    }
+
+    /// Whether a value may hold what a file of the repository says. A file may be a secret that CI put there, so that such
+    /// a value must not be part of a request.
+    pub(super) fn has_looked_at_files(&self) -> bool {
+        match self.values {
+            Values::User(user) => user.has_looked_at_files.get(),
+            Values::Call(_, caller, _) => caller.has_looked_at_files(),
         }
     }
 

