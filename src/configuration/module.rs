@@ -200,9 +200,9 @@ impl Module {
         })
     }
 
-    /// How many bytes its files have.
+    /// Roughly how many bytes of memory it takes: those of its files, and some hundred for each provider that they require.
     pub(super) fn size(&self) -> usize {
-        self.files.iter().map(|file| file.text.len()).sum()
+        self.files.iter().map(|file| file.text.len()).sum::<usize>() + 512 * self.found.len()
     }
 
     /// The variables and locals that the module declares.

@@ -18,8 +18,7 @@ use super::listing::Listing;
 use super::module::Module;
 use super::variables::InputVariables;
 
-/// The bytes of configuration files up to which listed modules are kept for the next reader; later modules are read
-/// again.
+/// The bytes of memory, roughly, up to which listed modules are kept for the next reader; later modules are read again.
 const LISTED_KEPT: usize = 16 << 20;
 
 /// How many root modules are read at the same time when their modules may have to be fetched.
@@ -30,7 +29,7 @@ const ROOTS_FETCHING: usize = 16;
 #[derive(Default)]
 pub struct ModuleCache {
     modules: OnceMap<(PathBuf, Dialect), Arc<Module>>,
-    /// The bytes of all files of listed modules that were read.
+    /// The sizes of all listed modules that were read.
     listed: AtomicUsize,
     /// Reads the files, and limits how much of them is in memory.
     pub(super) texts: Texts,
@@ -71,7 +70,7 @@ impl ModuleCache {
     }
 
     /// The module in a directory that was listed, given by its path without symbolic links. The module is kept for the
-    /// next reader unless more than [`LISTED_KEPT`] bytes were read.
+    /// next reader unless more than [`LISTED_KEPT`] bytes are kept.
     pub(crate) fn listed_module(
         &self,
         canonical: &Path,
