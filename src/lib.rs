@@ -3,10 +3,11 @@
 //! Everything is `Requirements + old locks → new locks → difference`, and a command decides what to do with the
 //! difference: write it, print it, or fail because there is one.
 //!
-//! Before 1.0 any release may change what is public; `Session`, its options and reports, `lockfile` and `provider` change least.
+//! Before 1.0 any release may change what is public; `Session`, its options and reports, `lockfile` and `provider`
+//! change least.
 //!
-//! Modules depend downwards only. The binary (`src/cli`) is the sole place that knows the terminal, the environment, the
-//! home directory and the exit code; it hands them down as values.
+//! Modules depend downwards only. The binary (`src/cli`) is the sole place that knows the terminal, the environment,
+//! the home directory and the exit code; it hands them down as values.
 //!
 //! Each room uses only those after it:
 //!

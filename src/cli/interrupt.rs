@@ -32,8 +32,8 @@ fn ignored_signals() -> u64 {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
 }
 
-/// Only Linux shows this to a program without `unsafe` code. Elsewhere SIGHUP, which `nohup` makes a process ignore, is left
-/// alone.
+/// Only Linux shows this to a program without `unsafe` code. Elsewhere SIGHUP, which `nohup` makes a process ignore, is
+/// left alone.
 #[cfg(all(unix, not(target_os = "linux")))]
 fn ignored_signals() -> u64 {
     1 << (signal_hook::consts::SIGHUP - 1)

@@ -1,5 +1,6 @@
-//! The functions that read files (OpenTofu's `internal/lang/funcs/filesystem.go`). Paths are relative to the root module,
-//! where the programs run. A path that leads out of the repository is not followed, and not even its existence is known.
+//! The functions that read files (OpenTofu's `internal/lang/funcs/filesystem.go`). Paths are relative to the root
+//! module, where the programs run. A path that leads out of the repository is not followed, and not even its existence
+//! is known.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -56,7 +57,8 @@ impl FileFunctions<'_> {
         }))
     }
 
-    /// The path without `..` and links, if it leads to something in the repository; `None` if it leads to nothing there.
+    /// The path without `..` and links, if it leads to something in the repository; `None` if it leads to nothing
+    /// there.
     ///
     /// Hidden files are left alone: they may hold credentials, and some are written by the programs themselves.
     fn resolve(&self, path: &str) -> Outcome<Option<PathBuf>> {

@@ -200,7 +200,8 @@ impl Module {
         })
     }
 
-    /// Roughly how many bytes of memory it takes: those of its files, and some hundred for each provider that they require.
+    /// Roughly how many bytes of memory it takes: those of its files, and some hundred for each provider that they
+    /// require.
     pub(super) fn size(&self) -> usize {
         self.files.iter().map(|file| file.text.len()).sum::<usize>() + 512 * self.found.len()
     }

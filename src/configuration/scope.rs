@@ -253,8 +253,8 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Whether a value may hold what a file of the repository says. A file may be a secret that CI put there, so that such
-    /// a value must not be part of a request.
+    /// Whether a value may hold what a file of the repository says. A file may be a secret that CI put there, so that
+    /// such a value must not be part of a request.
     pub(super) fn has_looked_at_files(&self) -> bool {
         match self.values {
             Values::User(user) => user.has_looked_at_files.get(),

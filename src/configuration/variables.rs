@@ -29,7 +29,8 @@ pub struct InputVariables {
     workspace: Option<String>,
     /// `TF_DATA_DIR`.
     data_directory: Option<String>,
-    /// The flags in `TF_CLI_ARGS_init` and `TF_CLI_ARGS`, whose files are relative to the root module; a later one wins.
+    /// The flags in `TF_CLI_ARGS_init` and `TF_CLI_ARGS`, whose files are relative to the root module; a later one
+    /// wins.
     arguments: Vec<VariableFlag>,
     /// The flags of the user; a later one wins, and all win over those in the environment.
     flags: Vec<VariableFlag>,

@@ -125,8 +125,8 @@ impl Row {
         changes.min_by_key(|change| change.step).map(VersionChange::from)
     }
 
-    /// What holds the provider back: the constraints where the first root module has them, and how many other places have
-    /// the same.
+    /// What holds the provider back: the constraints where the first root module has them, and how many other places
+    /// have the same.
     pub(crate) fn reasons(&self) -> Vec<String> {
         let reason = |(text, first, places): &(String, String, Places)| match places.len() {
             1 => format!("{first}  {text}"),

@@ -108,8 +108,8 @@ fn numbers(findings: &[&Diagnostic]) -> String {
     parts.collect::<Vec<_>>().join(" and ")
 }
 
-/// `300 root modules: 212 with errors, 12 partly checked, 76 without findings; 2 could not be checked`; nothing when all are
-/// without findings. Of a single one it is [`summary`].
+/// `300 root modules: 212 with errors, 12 partly checked, 76 without findings; 2 could not be checked`; nothing when
+/// all are without findings. Of a single one it is [`summary`].
 pub(crate) fn summary_of_many(found: Found<'_>, failed: usize) -> Option<String> {
     let Found { roots, findings, .. } = found;
     if roots.len() < 2 && failed == 0 {

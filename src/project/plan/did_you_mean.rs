@@ -1,5 +1,5 @@
-//! Which provider is meant by an address that its registry does not know, and by one without a source: that is taken for
-//! a provider of hashicorp, although the lock file may have one of the same type from elsewhere.
+//! Which provider is meant by an address that its registry does not know, and by one without a source: that is taken
+//! for a provider of hashicorp, although the lock file may have one of the same type from elsewhere.
 
 use std::collections::BTreeMap;
 

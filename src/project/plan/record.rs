@@ -106,8 +106,8 @@ fn refusal(candidate: &Candidate<'_>, version: &Version, wrong: &BTreeSet<&Hash>
         .help(Help::text("compare with the provider's release page; if the new release is right: ").and(accept(name)))
 }
 
-/// The refusal of packages of a mirror. Their hashes may be missing in the entry, because that is of other platforms, or because
-/// the mirror has unpacked the packages or packed them anew, or because they are not what is published.
+/// The refusal of packages of a mirror. Their hashes may be missing in the entry, because that is of other platforms,
+/// or because the mirror has unpacked the packages or packed them anew, or because they are not what is published.
 fn not_confirmed_by(
     mirror: &str,
     candidate: &Candidate<'_>,
