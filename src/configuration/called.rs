@@ -207,7 +207,9 @@ impl Walk<'_> {
         let cause = unknown.location.as_ref().filter(|location| **location != call.location);
         let error = error.at_each(cause, "because of this");
         let help = Help::text("give variables values with ").and(Remedy::SetVariable);
-        self.unread(error.help(help.and_text(", TF_VAR_NAME or terraform.tfvars")));
+        self.unread(
+            error.help(help.and_text(format!(", TF_VAR_NAME or terraform.tfvars, or write the {what} as plain text"))),
+        );
     }
 
     fn not_fetched(&mut self, caller: &Caller<'_>, call: &Call, key: &str, errors: Diagnostics) {

@@ -75,6 +75,8 @@ pub enum Remedy {
     OciMirror(String),
     /// The option to use another cache directory.
     CacheDirectory,
+    /// The option to replace hashes that are not published, or to trust a mirror.
+    AcceptChangedHashes,
     /// The option to use no cache.
     NoCache,
     /// The option to write the baseline anew.

@@ -153,8 +153,8 @@ error[hashes-changed]: the mirror mirror cannot confirm the hashes of hashicorp/
 4 | provider "registry.opentofu.org/hashicorp/null" {
   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ none of these 4 hashes is of a package that it has
   |
-  = they may be of other platforms, or the mirror has other packages: only the registry knows
-help: lock from the registry, and check what is recorded: provlock verify --online; to keep them and trust the mirror: provlock lock --accept-changed-hashes hashicorp/null
+  = they may be of other platforms, or it has other packages than those that were locked
+help: lock from the registry, which knows all hashes; or compare with it: provlock verify --online; to keep these hashes and add those of the mirror, pass --accept-changed-hashes
 "#]]);
         }
         assert_eq!(environment.lock_file(), before);

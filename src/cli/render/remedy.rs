@@ -18,6 +18,7 @@ pub(super) fn flag(remedy: &Remedy) -> Option<String> {
         Remedy::UseCliConfiguration => "--use-cli-config",
         Remedy::OciMirror(template) => return Some(format!("--oci-mirror \"{template}\"")),
         Remedy::CacheDirectory => "--cache-dir DIR",
+        Remedy::AcceptChangedHashes => "--accept-changed-hashes",
         Remedy::NoCache => "--no-cache",
         Remedy::WriteBaseline => "--write-baseline",
         _ => return None,

@@ -122,9 +122,10 @@ fn not_confirmed_by(
         Some(entry) => error.at(entry.block.clone(), label),
         None => error.note(label),
     };
-    let online = Help::text("lock from the registry, and check what is recorded: ").and(Remedy::verify_online());
-    let note = "they may be of other platforms, or the mirror has other packages: only the registry knows";
-    error.note(note).help(online.and_text("; to keep them and trust the mirror: ").and(accept(name)))
+    let note = "they may be of other platforms, or it has other packages than those that were locked";
+    let help = Help::text("lock from the registry, which knows all hashes; or compare with it: ");
+    let help = help.and(Remedy::verify_online()).and_text("; to keep these hashes and add those of the mirror, pass ");
+    error.note(note).help(help.and(Remedy::AcceptChangedHashes))
 }
 
 /// A warning about hashes that belong to no published package.
