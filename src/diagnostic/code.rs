@@ -163,6 +163,8 @@ codes! {
         SinglePlatform = "single-platform": Warning, true, UnnamedPlatforms, None;
         /// A wanted platform has no hash.
         PlatformMissing = "platform-missing": Error, true, NamedPlatforms, None;
+        /// Fewer hashes are recorded than platforms are wanted.
+        PlatformNotCovered = "platform-not-covered": Error, true, Circumstances, None;
         /// Whether a wanted platform has a hash cannot be known.
         PlatformNotKnown = "platform-not-known": Warning, true, Circumstances, None;
         /// An installed package matches no recorded hash.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::coverage::Coverage;
 use super::event::{Done, Event, LockedRoot, Report};
 use super::options::LockOptions;
 use super::prepared::Prepared;
@@ -41,6 +42,8 @@ pub(super) struct Batches<'a, 'b> {
     linked: Vec<RootPath>,
     are_many: bool,
     locked: KnownVersions,
+    /// What was found besides the root modules.
+    passed_over: Coverage,
 }
 
 /// Some root modules, each as it was read, or what is wrong with it.
@@ -82,7 +85,8 @@ impl<'a, 'b> Batches<'a, 'b> {
         let first = parallel::map(list, threads, |root| read(session, options, root, are_many));
         let locked = KnownVersions::default();
         let first = Batch { roots: first, are_many, locked: Arc::clone(&locked) };
-        let mut batches = Self { session, options, first, rest, linked, are_many, locked };
+        let passed_over = roots.passed_over.clone();
+        let mut batches = Self { session, options, first, rest, linked, are_many, locked, passed_over };
         let surveyed = batches.survey();
         session.announce();
         surveyed?;
@@ -186,7 +190,8 @@ impl<'a, 'b> Batches<'a, 'b> {
         let linked = self.linked.iter().map(|root| self.ready(self.batch_of(root)));
         parallel::in_turn(linked, 1, work);
         session.finish();
-        Report { roots: reported.into_inner().unwrap_or_else(PoisonError::into_inner), findings: Vec::new() }
+        let roots = reported.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Report { roots, findings: Vec::new(), coverage: self.passed_over }
     }
 
     /// Whether only some providers of many root modules are meant.

@@ -1,13 +1,14 @@
 //! Finding the root modules below a directory.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use super::coverage::{Fate, Kind};
 use super::filter::Filter;
 use super::roots::RootPath;
 use super::session::Session;
-use super::unit::module_of_unit;
+use super::unit::UnitSigns;
 use crate::configuration::{Listing, Module, ModuleCache, listings};
 use crate::diagnostic::Result;
 use crate::lockfile::{self, LOCK_FILE_NAME};
@@ -21,7 +22,8 @@ use crate::system::{canonicalize, parallel};
 /// - it configures the providers that it uses ([`Module::configures_providers`]), no other module calls it, and no
 ///   directory between it and `start` has a name as those of modules, examples, tests and templates have.
 ///
-/// A unit of Terragrunt's is a root module if it has a lock file, and only then; a module that one runs is none.
+/// A unit of Terragrunt's is a root module if it has a lock file, or runs something and keeps its state elsewhere
+/// (`remote_state`). A module that a unit runs is not one.
 ///
 /// Whatever else it is, a directory is one that a glob of the settings is the very name of.
 ///
@@ -38,42 +40,60 @@ pub(super) fn find_roots(
     (start, canonical): (&Path, &Path),
     filter: &Filter,
     dialect: Option<Dialect>,
-) -> Result<Vec<RootPath>> {
+) -> Result<Found> {
     let read = |(directory, listing): (PathBuf, Listing)| {
         let below = directory.strip_prefix(canonical).unwrap_or(&directory);
         let (shown, is_unit) = (joined(start, below), listing.is_unit);
         let (module, has_lock_file) = read_module(&directory, &shown, listing, dialect, &session.modules);
-        let runs = if is_unit { module_of_unit(&directory, &session.environment) } else { None };
+        let unit = is_unit.then(|| UnitSigns::read(&directory, &session.environment));
         let sign = if filter.names(&directory) {
             Some(Sign::Named)
-        } else if is_unit {
-            has_lock_file.then_some(Sign::Unit)
+        } else if let Some(unit) = &unit {
+            let runs = unit.has_source || !module.is_empty();
+            let is_expected = has_lock_file || (runs && unit.shares_state);
+            if is_expected { Some(Sign::Unit) } else { runs.then_some(Sign::UnlockedUnit) }
         } else {
             sign(&module, has_lock_file, below)
         };
         let calls = calls_to_others(&module).collect();
-        Candidate { directory, shown, calls, sign, runs }
+        Candidate { directory, shown, calls, sign, is_unit, runs: unit.and_then(|unit| unit.module) }
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let read = parallel::map(listings(canonical)?.into_iter().collect(), threads, read);
     let calls: HashSet<_> = read.iter().flat_map(|candidate| &candidate.calls).collect();
     let called: HashSet<_> = calls.iter().filter_map(|path| canonicalize(path).ok()).collect();
     let run: HashSet<_> = read.iter().filter_map(|candidate| candidate.runs.clone()).collect();
-    let roots = read.into_iter().filter(|Candidate { directory, sign, .. }| {
-        let is_root = match sign {
-            Some(Sign::Named | Sign::Unit) => true,
-            Some(Sign::Certain) => !run.contains(directory),
-            Some(Sign::UnlessCalled) => !run.contains(directory) && !called.contains(directory),
-            None => false,
-        };
-        is_root && filter.takes(directory)
-    });
-    let path =
-        |Candidate { directory, shown, .. }| RootPath { path: shown, canonical: Some(directory), is_named: false };
-    let mut roots: Vec<_> = roots.map(path).collect();
-    roots.sort_by(|one, other| one.path.cmp(&other.path));
-    Ok(roots)
+    let mut found = Found::default();
+    for Candidate { directory, shown, sign, is_unit, .. } in read {
+        let kind = if is_unit { Kind::Unit } else { Kind::RootModule };
+        let is_called = || run.contains(&directory) || called.contains(&directory);
+        match sign {
+            None => {}
+            Some(Sign::Certain) if run.contains(&directory) => {}
+            Some(Sign::UnlessCalled) if is_called() => {}
+            Some(_) if !filter.takes(&directory) => _ = found.passed_over.insert(directory, (kind, Fate::Excluded)),
+            Some(Sign::UnlockedUnit) => _ = found.passed_over.insert(directory, (kind, Fate::NotLocked)),
+            Some(_) => found.roots.push(RootPath {
+                path: shown,
+                canonical: Some(directory),
+                is_named: false,
+                is_lock_file_only: false,
+            }),
+        }
+    }
+    found.roots.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(found)
 }
+
+/// The root modules below a directory, sorted, and what was passed over.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) roots: Vec<RootPath>,
+    pub(super) passed_over: PassedOver,
+}
+
+/// Directories that are not taken for root modules although they might be, and why. Absolute, without symbolic links.
+pub(super) type PassedOver = BTreeMap<PathBuf, (Kind, Fate)>;
 
 struct Candidate {
     /// Absolute, without symbolic links.
@@ -81,6 +101,7 @@ struct Candidate {
     shown: PathBuf,
     calls: Vec<PathBuf>,
     sign: Option<Sign>,
+    is_unit: bool,
     /// The directory of the module that it runs, if it is a unit.
     runs: Option<PathBuf>,
 }
@@ -89,8 +110,10 @@ struct Candidate {
 enum Sign {
     /// The settings name it.
     Named,
-    /// It is a unit with a lock file.
+    /// It is a unit that has a lock file or needs one.
     Unit,
+    /// It is a unit of which nobody knows whether it needs a lock file. It is not taken for a root module.
+    UnlockedUnit,
     /// It is one unless it is the module of a unit.
     Certain,
     /// It is one unless another module calls it.
@@ -190,7 +213,7 @@ mod tests {
     fn found(directory: &Path, filter: &RootFilter) -> Vec<String> {
         let base = canonicalize(directory).unwrap();
         let filter = Filter::new(&[RootFilter { base: base.clone(), ..filter.clone() }]).unwrap();
-        let roots = find_roots(&session(), (directory, &base), &filter, None).unwrap();
+        let roots = find_roots(&session(), (directory, &base), &filter, None).unwrap().roots;
         let below = |root: &RootPath| root.path.strip_prefix(directory).unwrap().to_str().unwrap().replace('\\', "/");
         roots.iter().map(below).collect()
     }
@@ -229,7 +252,8 @@ mod tests {
         let directory = tree(&paths.iter().map(|path| (path.as_str(), ROOT)).collect::<Vec<_>>());
         let canonical = canonicalize(directory.path()).unwrap();
         let session = session();
-        let roots = find_roots(&session, (directory.path(), &canonical), &Filter::new(&[]).unwrap(), None).unwrap();
+        let filter = Filter::new(&[]).unwrap();
+        let roots = find_roots(&session, (directory.path(), &canonical), &filter, None).unwrap().roots;
         assert_eq!(roots.len(), paths.len());
         for root in roots.iter().map(|root| &root.path) {
             fs::remove_file(root.join("main.tf")).unwrap();

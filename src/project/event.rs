@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::coverage::Coverage;
 use super::plan::{LockOutcome, UpgradePlan};
 use super::prepared::Prepared;
 use super::roots::Roots;
@@ -49,6 +50,8 @@ pub struct Report<T> {
     pub roots: Vec<(PathBuf, Result<T>)>,
     /// What concerns no single root module.
     pub findings: Vec<Diagnostic>,
+    /// What was looked at, and what was not.
+    pub coverage: Coverage,
 }
 
 /// A root module that was locked.

@@ -6,6 +6,7 @@
 
 mod batches;
 mod change;
+mod coverage;
 mod dialect;
 mod discover;
 mod event;
@@ -30,6 +31,7 @@ pub mod verify;
 use std::path::{Path, PathBuf};
 
 pub use change::{Change, policy_changed, what_changed};
+pub use coverage::{Coverage, Fate, Kind};
 pub use event::{Event, Locked, LockedRoot, Observer, Report};
 pub use merge::Resolved;
 pub use mirror::MirrorOptions;

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use super::coverage::{Coverage, Kind};
+use crate::configuration::terragrunt;
 use crate::diagnostic::Diagnostics;
 
 /// What a user names.
@@ -19,6 +21,8 @@ pub struct Selection {
 pub struct Roots {
     pub(super) list: Vec<RootPath>,
     pub(super) selection: Selection,
+    /// What was found and is not among them.
+    pub(super) passed_over: Coverage,
 }
 
 #[derive(Clone, Debug)]
@@ -28,6 +32,8 @@ pub(super) struct RootPath {
     pub(super) canonical: Option<PathBuf>,
     /// Whether a path is just this directory, and not one above it or a file.
     pub(super) is_named: bool,
+    /// Whether it is not a root module, but the directory of a lock file that a change is judged by.
+    pub(super) is_lock_file_only: bool,
 }
 
 impl Selection {
@@ -65,6 +71,11 @@ impl Roots {
         self.list.is_empty()
     }
 
+    /// What was found besides them: what the settings exclude, and units without a lock file.
+    pub fn passed_over(&self) -> &Coverage {
+        &self.passed_over
+    }
+
     /// Whether there may be several, so that messages name the one that they are about.
     pub fn are_many(&self) -> bool {
         self.selection.recursive || self.list.len() != 1
@@ -72,6 +83,17 @@ impl Roots {
 }
 
 impl RootPath {
+    /// What it is.
+    pub(super) fn kind(&self) -> Kind {
+        if self.is_lock_file_only {
+            Kind::OtherLockFile
+        } else if terragrunt::is_unit(self.canonical.as_ref().unwrap_or(&self.path)) {
+            Kind::Unit
+        } else {
+            Kind::RootModule
+        }
+    }
+
     /// Errors about the root module, with commands for it. They name it if it is one of many.
     pub(super) fn name(&self, is_one_of_many: bool, errors: Diagnostics) -> Diagnostics {
         errors.map(|error| error.in_root(&self.path, is_one_of_many))
@@ -85,7 +107,10 @@ pub(super) fn distinct(found: Vec<RootPath>) -> Vec<RootPath> {
         let identity = root.canonical.clone().unwrap_or_else(|| root.path.clone());
         let place = *places.entry(identity).or_insert(roots.len());
         match roots.get_mut(place) {
-            Some(known) => known.is_named |= root.is_named,
+            Some(known) => {
+                known.is_named |= root.is_named;
+                known.is_lock_file_only &= root.is_lock_file_only;
+            }
             None => roots.push(root),
         }
     }

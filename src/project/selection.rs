@@ -1,10 +1,12 @@
 //! From paths to root modules.
 
+use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::change::Change;
-use super::discover::{find_roots, is_root, joined};
+use super::coverage::Coverage;
+use super::discover::{Found, PassedOver, find_roots, is_root, joined};
 use super::filter::Filter;
 use super::root_module::RootModule;
 use super::roots::{RootPath, Roots, Selection, distinct, normal};
@@ -20,12 +22,14 @@ impl Session<'_> {
     /// # Errors
     /// A path that is not there, and directories that cannot be searched.
     pub fn roots(&self, selection: &Selection) -> Result<Roots> {
-        let (mut found, mut modules) = (Vec::new(), Vec::new());
+        let (mut found, mut modules, mut passed_over) = (Vec::new(), Vec::new(), PassedOver::new());
         for path in selection.paths() {
             if path.is_dir() {
                 let directory = normal(path);
                 if selection.recursive {
-                    found.extend(self.search(&directory)?);
+                    let below = self.search(&directory)?;
+                    found.extend(below.roots);
+                    passed_over.extend(below.passed_over);
                 } else {
                     found.push(self.root_path(directory, true));
                 }
@@ -47,26 +51,34 @@ impl Session<'_> {
         if !modules.is_empty() {
             found.extend(self.callers(&modules)?);
         }
-        Ok(Roots { list: distinct(found), selection: selection.clone() })
+        let list = distinct(found);
+        let meant: HashSet<&PathBuf> = list.iter().filter_map(|root| root.canonical.as_ref()).collect();
+        passed_over.retain(|directory, _| !meant.contains(directory));
+        let mut coverage = Coverage::default();
+        for (kind, fate) in passed_over.into_values() {
+            coverage.add(kind, fate);
+        }
+        Ok(Roots { list, selection: selection.clone(), passed_over: coverage })
     }
 
     fn root_path(&self, path: PathBuf, is_named: bool) -> RootPath {
-        RootPath { canonical: self.canonical(&path).ok(), path, is_named }
+        RootPath { canonical: self.canonical(&path).ok(), path, is_named, is_lock_file_only: false }
     }
 
-    fn search(&self, start: &Path) -> Result<Vec<RootPath>> {
+    fn search(&self, start: &Path) -> Result<Found> {
         let (canonical, settings) = self.settings(start)?;
         let dialect = self.options.dialect.or(settings.dialect);
         let filter = Filter::new(&settings.roots)?;
-        let mut roots = find_roots(self, (start, &canonical), &filter, dialect)?;
+        let mut found = find_roots(self, (start, &canonical), &filter, dialect)?;
         if let Some(change) = &self.options.change {
-            roots.extend(change.locked_directories(&canonical, &filter).map(|directory| RootPath {
+            found.roots.extend(change.locked_directories(&canonical, &filter).map(|directory| RootPath {
                 path: joined(start, directory.strip_prefix(&canonical).unwrap_or(directory)),
                 canonical: Some(directory.to_owned()),
                 is_named: false,
+                is_lock_file_only: true,
             }));
         }
-        Ok(roots)
+        Ok(found)
     }
 
     /// What the change removes from below the directories that stand for all root modules in them.
@@ -102,7 +114,7 @@ impl Session<'_> {
         if root.has_configuration(&self.modules) {
             return None;
         }
-        let below = self.search(&root.path).ok()?;
+        let below = self.search(&root.path).ok()?.roots;
         let example = &below.iter().find(|other| other.path != root.path)?.path;
         let number = match below.len() {
             1 => "there is 1 root module below".to_owned(),
@@ -127,7 +139,7 @@ impl Session<'_> {
     /// read counts: that is for the command to report.
     fn callers(&self, modules: &[PathBuf]) -> Result<Vec<RootPath>> {
         let canonical: Vec<_> = modules.iter().filter_map(|module| self.canonical(module).ok()).collect();
-        let mut roots = self.search(Path::new("."))?;
+        let mut roots = self.search(Path::new("."))?.roots;
         roots.retain(|path| {
             let Ok(root) = self.open_root(path) else { return true };
             let read = root.requirements(&self.modules, false, true);

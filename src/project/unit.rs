@@ -35,6 +35,11 @@ impl Unit {
         self.assemble(None).is_ok_and(|(files, _)| files.files.is_empty() && !files.is_partial)
     }
 
+    /// Whether it keeps its state elsewhere, so that others run `init` here too.
+    pub(super) fn shares_state(&self) -> bool {
+        self.read.shares_state
+    }
+
     /// What it requires, as far as it is known.
     pub(super) fn requirements(&self, options: &configuration::Options, modules: &ModuleCache) -> Result<Requirements> {
         if let Some(error) = &self.read.malformed {
@@ -161,13 +166,28 @@ impl Unit {
     }
 }
 
-/// The directory of the module that the unit in a directory runs, if that is another one of the same repository.
-/// Absolute, without symbolic links.
-pub(super) fn module_of_unit(absolute: &Path, environment: &Environment) -> Option<PathBuf> {
-    let repository = repository(absolute, absolute, environment)?;
-    match terragrunt::read(absolute, &repository, &environment.variables).ok()?.source {
-        Ok(ModuleSource::Local { module, .. }) => Some(module),
-        _ => None,
+/// What a `terragrunt.hcl` says of the root module beside it.
+pub(super) struct UnitSigns {
+    /// The directory of the module that it runs, if that is another one of the same repository. Absolute, without
+    /// symbolic links.
+    pub(super) module: Option<PathBuf>,
+    /// Whether it runs a module from elsewhere, or may do so.
+    pub(super) has_source: bool,
+    /// Whether it keeps its state elsewhere, so that others run `init` here too.
+    pub(super) shares_state: bool,
+}
+
+impl UnitSigns {
+    pub(super) fn read(absolute: &Path, environment: &Environment) -> Self {
+        let repository = repository(absolute, absolute, environment);
+        let read = repository.map(|repository| terragrunt::read(absolute, &repository, &environment.variables));
+        let Some(Ok(unit)) = read else { return Self { module: None, has_source: true, shares_state: false } };
+        let has_source = unit.source != Ok(ModuleSource::Unit);
+        let module = match unit.source {
+            Ok(ModuleSource::Local { module, .. }) => Some(module),
+            _ => None,
+        };
+        Self { module, has_source, shares_state: unit.shares_state }
     }
 }
 

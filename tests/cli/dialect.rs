@@ -176,6 +176,7 @@ fn outside_of_a_repository_what_is_below_the_current_directory_counts() {
 exit code: 0
 ----- stderr -----
 live/a: dialect terraform (the nearest other lock files); checked 0 providers for no platform, as none is named
+1 root module: needs no lock file
 "#]]);
 }
 

@@ -79,13 +79,13 @@ fn what_git_ignores_is_said_once_for_each_line_that_says_so() {
     environment.provlock(["verify", "-r", "--allow", "provider-not-locked"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-warning[untracked-lock-file]: git ignores the lock files of 5 root modules, so nobody else gets them
+warning[untracked-lock-file]: git ignores the lock files of 6 root modules, so nobody else gets them
  --> .gitignore:2:1
   |
 2 | .terraform.lock.hcl
   | ^^^^^^^^^^^^^^^^^^^
   |
-  = root modules: live/a, live/b, live/d and 2 more
+  = root modules: live/a, live/b, live/d and 3 more
 help: remove this line, run provlock lock -r -p all, and add the lock files to git
 
 warning[untracked-lock-file]: git ignores stage/c/.terraform.lock.hcl, so nobody else gets it
@@ -97,7 +97,7 @@ warning[untracked-lock-file]: git ignores stage/c/.terraform.lock.hcl, so nobody
 help: add !.terraform.lock.hcl below this line, run provlock -C stage/c lock -p all, and add the lock file to git
 
 ----- stderr -----
-8 root modules: 2 with warnings, 6 without findings
+8 root modules: 2 OK, 6 without a lock file (git ignores them: .gitignore:2 and stage/.gitignore:1)
 "#]]);
     let output = environment.provlock(["verify", "-C", "live/a", "-p", "linux_amd64"]);
     output.matches(str![[r#"

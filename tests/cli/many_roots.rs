@@ -405,7 +405,7 @@ error[invalid-configuration]: the "{" after locals is never closed
   |
   = root module: live/010
 
-300 root modules: 3 with errors, 296 without findings; 1 could not be checked
+300 root modules: 3 with errors, 294 OK, 2 without a lock file; 1 could not be checked
 "#]]);
 }
 

@@ -5,12 +5,13 @@ use std::path::Path;
 use provlock::diagnostic::words::{count, few};
 use provlock::diagnostic::{Diagnostics, Result};
 use provlock::project::plan::UpgradePlan;
-use provlock::project::{DialectReason, Event, Locked, Prepared, RootModule, Selection};
+use provlock::project::{Coverage, DialectReason, Event, Locked, Prepared, RootModule, Roots, Selection};
 use provlock::provider::Dialect;
 
 use super::watch::no_root_module;
 use crate::cli::render::causes::Causes;
-use crate::cli::render::json::{FailedRoot, LockedRoot, Output, Root, Roots};
+use crate::cli::render::coverage;
+use crate::cli::render::json::{FailedRoot, LockedRoot, Output, Root, Roots as JsonRoots};
 use crate::cli::render::lock::{LinesOfMany, Report, Tally};
 use crate::cli::ui::Ui;
 
@@ -26,13 +27,15 @@ pub(super) struct Collected<'a> {
     lines: Vec<String>,
     lines_of_many: LinesOfMany,
     is_empty: bool,
+    /// What was found besides the root modules.
+    passed_over: Coverage,
     /// How many recorded hashes were never published.
     pub(super) unpublished: usize,
     tally: Tally,
     /// Where Terragrunt would keep using an older lock file.
     stale_caches: Vec<String>,
     is_dialect_guessed: bool,
-    json: Option<Roots>,
+    json: Option<JsonRoots>,
     /// Why the only root module failed.
     failure: Option<Diagnostics>,
 }
@@ -49,11 +52,12 @@ impl<'a> Collected<'a> {
             lines: Vec::new(),
             lines_of_many: LinesOfMany::default(),
             is_empty: true,
+            passed_over: Coverage::default(),
             unpublished: 0,
             tally: Tally::default(),
             stale_caches: Vec::new(),
             is_dialect_guessed: false,
-            json: ui.is_json().then(Roots::default),
+            json: ui.is_json().then(JsonRoots::default),
             failure: None,
         }
     }
@@ -61,7 +65,7 @@ impl<'a> Collected<'a> {
     /// Adds what became of a root module.
     pub(super) fn add(&mut self, event: &Event<'_>) {
         match event {
-            Event::Selected(roots) if roots.are_many() => self.are_many(),
+            Event::Selected(roots) if roots.are_many() => self.are_many(roots),
             Event::Locked(locked, plan) => self.add_locked(locked, *plan),
             Event::Planned(prepared, plan) => self.add_planned(prepared, plan),
             Event::Failed(path, errors) => self.add_failed(path, errors),
@@ -74,7 +78,8 @@ impl<'a> Collected<'a> {
     }
 
     /// Prepares for several root modules: messages then name the one that they are about.
-    fn are_many(&mut self) {
+    fn are_many(&mut self, roots: &Roots) {
+        self.passed_over = roots.passed_over().clone();
         self.many = Some(self.selection);
         self.warnings = Causes::new(self.many, self.ui.stderr_style.verbose);
         self.failures = Causes::new(self.many, self.ui.stderr_style.verbose);
@@ -159,8 +164,14 @@ impl<'a> Collected<'a> {
         ui.status_lines(lines);
         ui.error(&self.failures.shown());
         match self.many.filter(|_| self.is_empty) {
-            Some(many) => ui.status(&no_root_module(&many.paths)),
-            None => ui.status_lines(&summary(&self.tally)),
+            Some(many) if self.passed_over.is_empty() => ui.status(&no_root_module(&many.paths)),
+            Some(_) => coverage::lines(&self.passed_over).iter().for_each(|line| ui.status(line)),
+            None => {
+                ui.status_lines(&summary(&self.tally));
+                if let Some(line) = coverage::passed_over(&self.passed_over) {
+                    ui.status(&line);
+                }
+            }
         }
     }
 
@@ -187,7 +198,7 @@ impl<'a> Collected<'a> {
                 "{hashes} {were} never published: lock --check and verify --online fail while the lock file has {them}"
             ));
         }
-        if let Some(Roots { done, failed, warnings, errors }) = self.json {
+        if let Some(JsonRoots { done, failed, warnings, errors }) = self.json {
             let roots = done.into_iter().chain(failed).collect();
             ui.print_json(&Output { roots, ..ui.output(warnings.as_slice(), errors.as_slice()) });
         }

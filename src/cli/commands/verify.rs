@@ -22,6 +22,7 @@ use crate::cli::args::{
 };
 use crate::cli::git::Repository;
 use crate::cli::render::causes::{by_cause, without_repetition};
+use crate::cli::render::coverage;
 use crate::cli::render::style::{TextStyle, count};
 use crate::cli::render::verify::{self as text, Found, RepositoryPaths};
 use crate::cli::render::{github, json, markdown, sarif};
@@ -30,7 +31,7 @@ use crate::cli::ui::Ui;
 const FORMATS: &[OutputFormat] = &[OutputFormat::Text, OutputFormat::Json, OutputFormat::Github, OutputFormat::Sarif];
 
 const EXAMPLES: &str = "Examples:
-  provlock verify                           # offline; silent when all is well
+  provlock verify                           # offline
   provlock verify -r --online               # all root modules below, compared with the registries
   provlock verify -r --base origin/main     # in CI: also check what a branch changes
   provlock verify --allow unsorted-hashes   # without this finding";
@@ -155,14 +156,14 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
     drop(watch);
     let verified = verified?;
     ui.warn(repository.as_ref().and_then(Repository::warning).as_slice());
-    if *recursive && roots.is_empty() {
+    if *recursive && roots.is_empty() && verified.coverage.is_empty() {
         ui.status(&no_root_module(paths));
     }
-    let all = verified.roots.len();
+    let (findings, all) = (&verified.findings, &verified.coverage);
     let (checked, failures) = separated(verified.roots);
+    let errors = without_repetition(failures.iter());
     let report = Report {
-        found: Found { roots: &checked, findings: &verified.findings, errors: &without_repetition(failures.iter()) },
-        failed: all - checked.len(),
+        found: Found { roots: &checked, findings, errors: &errors, coverage: all },
         failures: &failures,
         many: roots.are_many().then_some(&selection),
         paths: RepositoryPaths { current_directory: &current_directory, top: repository.as_ref().map(Repository::top) },
@@ -259,8 +260,6 @@ fn separated(results: Vec<(PathBuf, Result<VerifiedRoot>)>) -> (Vec<VerifiedRoot
 /// What was found, and what could not be checked.
 struct Report<'a> {
     found: Found<'a>,
-    /// How many root modules could not be checked at all.
-    failed: usize,
     /// Why something could not be checked.
     failures: &'a [Diagnostic],
     /// How the root modules were selected, if there may be several.
@@ -273,7 +272,7 @@ struct Report<'a> {
 
 impl Report<'_> {
     fn show(&self) {
-        let Self { found, failed, failures, many, ui, .. } = self;
+        let Self { found, failures, many, ui, .. } = self;
         for root in found.roots {
             ui.verbose(&text::checked(root));
         }
@@ -285,16 +284,25 @@ impl Report<'_> {
             ui.status("");
         }
         ui.print(&self.rendered(ui.format, ui.stdout_style));
-        let summary = if many.is_some() { text::summary_of_many(*found, *failed) } else { text::summary(*found) };
-        let lines = [summary, text::suppressed(found.roots), self.all_is_well()];
-        lines.iter().flatten().for_each(|line| ui.status(line));
+        self.summary().iter().for_each(|line| ui.status(line));
     }
 
-    /// What was checked, where nothing is wrong and somebody is there to read it.
-    fn all_is_well(&self) -> Option<String> {
-        let Self { found, failures, ui, .. } = self;
+    /// What was checked, and what came of it.
+    fn summary(&self) -> Vec<String> {
+        let Self { found, failures, many, .. } = self;
         let is_well = failures.is_empty() && found.all().next().is_none();
-        (is_well && ui.format == OutputFormat::Text && ui.is_watched()).then(|| text::well(found.roots, self.online))?
+        let well = text::well(found.roots, self.online).filter(|_| is_well);
+        let is_one = many.is_none() || (found.roots.len() == 1 && found.coverage.len() == 1);
+        let lines = match text::summary(*found).filter(|_| is_one) {
+            Some(line) => vec![line],
+            None if well.is_some() && coverage::is_plain(found.coverage) => Vec::new(),
+            // What is wrong was said.
+            None if many.is_none() && !failures.is_empty() => Vec::new(),
+            None => coverage::lines(found.coverage),
+        };
+        let change = text::about_the_change(found.findings).filter(|_| !is_one);
+        let suppressed = text::suppressed(found.roots);
+        well.into_iter().chain(lines).chain(change).chain(suppressed).collect()
     }
 
     /// Adds the findings by cause to the summary of a job, if the runner has a file for it.

@@ -103,7 +103,7 @@ mod tests {
     use std::path::PathBuf;
 
     use provlock::diagnostic::{Location, SourceFile};
-    use provlock::project::VerifiedRoot;
+    use provlock::project::{Coverage, VerifiedRoot};
     use provlock::provider::Dialect;
 
     use super::*;
@@ -116,6 +116,10 @@ mod tests {
         let root = VerifiedRoot {
             path: PathBuf::from("a"),
             lock_path: PathBuf::from("a/.terraform.lock.hcl"),
+            kind: provlock::project::Kind::RootModule,
+            has_lock_file: true,
+            needs_lock_file: true,
+            ignore_rule: None,
             dialect: Dialect::Tofu,
             dialect_reason: provlock::project::DialectReason::Default,
             platforms: None,
@@ -127,8 +131,11 @@ mod tests {
         };
         let paths = RepositoryPaths { current_directory: Path::new("/nowhere"), top: None };
         let failure = Diagnostic::error(Code::Io, "not read");
-        let text =
-            annotations(Found { roots: &[root], findings: &[], errors: &[failure] }, &paths, &Invocation::new(None));
+        let text = annotations(
+            Found { roots: &[root], findings: &[], errors: &[failure], coverage: &Coverage::default() },
+            &paths,
+            &Invocation::new(None),
+        );
         let lines: Vec<_> = text.lines().map(|line| line.rsplit("::").next().unwrap()).collect();
         assert_eq!(lines[..5], ["forged", "not read", "no hash 0", "missing", "no hash 1"]);
         assert_eq!(lines.len(), 11);
@@ -144,6 +151,10 @@ mod tests {
         let root = VerifiedRoot {
             path: PathBuf::from("a,b:c"),
             lock_path: PathBuf::from("a,b:c/.terraform.lock.hcl"),
+            kind: provlock::project::Kind::RootModule,
+            has_lock_file: true,
+            needs_lock_file: true,
+            ignore_rule: None,
             dialect: Dialect::Tofu,
             dialect_reason: provlock::project::DialectReason::Default,
             platforms: None,
@@ -154,7 +165,11 @@ mod tests {
             suppressed: provlock::project::Suppressed::default(),
         };
         let paths = RepositoryPaths { current_directory: Path::new("/nowhere"), top: None };
-        let text = annotations(Found { roots: &[root], findings: &[], errors: &[] }, &paths, &Invocation::new(None));
+        let text = annotations(
+            Found { roots: &[root], findings: &[], errors: &[], coverage: &Coverage::default() },
+            &paths,
+            &Invocation::new(None),
+        );
         let expected = "::warning file=a%2Cb%3Ac/.terraform.lock.hcl,line=2,col=3,title=downgrade\
                         ::50%25 off\\r\\n::error::boo%0Ahelp: run this\n";
         assert_eq!(text, expected);

@@ -1,6 +1,7 @@
 //! Reports as text, Markdown, JSON, SARIF and annotations: functions from values to text.
 
 pub(crate) mod causes;
+pub(crate) mod coverage;
 pub(crate) mod diagnostics;
 pub(crate) mod diff;
 pub(crate) mod foreign;

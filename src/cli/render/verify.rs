@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use provlock::diagnostic::{Diagnostic, Severity};
-use provlock::project::{DialectReason, Selection, Suppressed, VerifiedRoot};
+use provlock::project::{Coverage, DialectReason, Kind, Selection, Suppressed, VerifiedRoot};
 use provlock::settings::PlatformSelection;
 use provlock::system::files;
 
 use super::causes::by_cause;
+use super::coverage::noun;
 use super::diagnostics;
 use super::help::Invocation;
 use super::style::{TextStyle, count, enumerate};
@@ -21,6 +22,8 @@ pub(crate) struct Found<'a> {
     pub(crate) findings: &'a [Diagnostic],
     /// Why something could not be checked, each thing once.
     pub(crate) errors: &'a [Diagnostic],
+    /// What was looked at, and what was not.
+    pub(crate) coverage: &'a Coverage,
 }
 
 impl<'a> Found<'a> {
@@ -108,36 +111,10 @@ fn numbers(findings: &[&Diagnostic]) -> String {
     parts.collect::<Vec<_>>().join(" and ")
 }
 
-/// `300 root modules: 212 with errors, 12 partly checked, 76 without findings; 2 could not be checked`; nothing when
-/// all are without findings. Of a single one it is [`summary`].
-pub(crate) fn summary_of_many(found: Found<'_>, failed: usize) -> Option<String> {
-    let Found { roots, findings, .. } = found;
-    if roots.len() < 2 && failed == 0 {
-        return summary(found);
-    }
-    let worst = |root: &VerifiedRoot| root.findings.iter().map(|finding| finding.severity).max();
-    let number = |state: fn(Option<Severity>, bool) -> bool| {
-        roots.iter().filter(|root| state(worst(root), root.errors.is_empty())).count()
-    };
-    let clean = number(|worst, is_complete| worst.is_none() && is_complete);
-    if clean == roots.len() && failed == 0 && findings.is_empty() {
-        return None;
-    }
-    let states = [
-        (number(|worst, _| worst == Some(Severity::Error)), "with errors"),
-        (number(|worst, _| worst == Some(Severity::Warning)), "with warnings"),
-        (number(|worst, is_complete| worst.is_none() && !is_complete), "partly checked"),
-        (clean, "without findings"),
-    ];
-    let states = states.iter().filter(|(number, _)| *number > 0).map(|(number, state)| format!("{number} {state}"));
-    let states: Vec<_> = states.collect();
-    let all = count(roots.len() + failed, "root module");
-    let failed = (failed > 0).then(|| format!("{failed} could not be checked"));
-    let change = (!findings.is_empty())
-        .then(|| format!("{} about the change as a whole", numbers(&findings.iter().collect::<Vec<_>>())));
-    let states = (!states.is_empty()).then(|| states.join(", "));
-    let parts: Vec<_> = states.into_iter().chain(failed).chain(change).collect();
-    Some(format!("{all}: {}", parts.join("; ")))
+/// `1 warning about the change as a whole`; nothing when nothing was found about it.
+pub(crate) fn about_the_change(findings: &[Diagnostic]) -> Option<String> {
+    let numbers = numbers(&findings.iter().collect::<Vec<_>>());
+    (!findings.is_empty()).then(|| format!("{numbers} about the change as a whole"))
 }
 
 /// `Suppressed: 1 finding by comments, 2 findings by the baseline`; nothing when none was. What settings and flags
@@ -153,24 +130,26 @@ pub(crate) fn suppressed(roots: &[VerifiedRoot]) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Suppressed: {}", parts.join(", ")))
 }
 
-/// What was checked in root modules where nothing is wrong: `3 providers without findings: locked as required, for
-/// linux_amd64`.
+/// What was compared, where nothing is wrong: `OK: 3 providers locked as required, for linux_amd64`; nothing where there
+/// is no lock file.
 pub(crate) fn well(roots: &[VerifiedRoot], online: bool) -> Option<String> {
-    let entries: usize = roots.iter().map(|root| root.entries).sum();
-    let providers = count(entries, "provider");
-    let what = match roots {
-        _ if entries == 0 => return None,
-        [_] => providers,
-        roots => format!("{providers} of {}", count(roots.len(), "root module")),
+    let compared: Vec<_> = roots.iter().filter(|root| root.has_lock_file).collect();
+    let (first, others) = compared.split_first()?;
+    let providers = match compared.iter().map(|root| root.entries).sum() {
+        0 => "no provider".to_owned(),
+        entries => count(entries, "provider"),
     };
-    let (first, others) = roots.split_first()?;
+    let number = |kind| compared.iter().filter(|root| root.kind == kind).count();
+    let kinds = Kind::ALL.into_iter().filter(|kind| number(*kind) > 0);
+    let kinds = enumerate(kinds.map(|kind| count(number(kind), noun(kind))));
+    let what = if roots.len() == 1 { providers } else { format!("{providers} of {kinds}") };
     let platforms = match &first.platforms {
         _ if others.iter().any(|other| other.platforms != first.platforms) => "for the platforms of each".to_owned(),
         Some(platforms) => format!("for {}", names(platforms)),
         None => "for no platform in particular (-p names some)".to_owned(),
     };
     let hashes = if online { "all hashes published" } else { "hashes not compared with the registry (--online does)" };
-    Some(format!("{what} without findings: locked as required, {platforms}; {hashes}"))
+    Some(format!("OK: {what} locked as required, {platforms}; {hashes}"))
 }
 
 /// The file that a finding is about; what is about no place in a root module is about the lock file.
@@ -205,6 +184,10 @@ mod tests {
         VerifiedRoot {
             path: ".".into(),
             lock_path: ".terraform.lock.hcl".into(),
+            kind: Kind::RootModule,
+            has_lock_file: true,
+            needs_lock_file: true,
+            ignore_rule: None,
             dialect: Dialect::Tofu,
             dialect_reason: DialectReason::Default,
             platforms,
@@ -220,15 +203,17 @@ mod tests {
     fn what_is_well_is_said_in_a_line() {
         let these = |names: &[&str]| names.iter().map(|name| name.parse().unwrap()).collect::<PlatformSelection>();
         let two = || Some(these(&["linux_amd64", "darwin_arm64"]));
-        let one = "3 providers without findings: locked as required, for darwin_arm64 and linux_amd64; \
+        let one = "OK: 3 providers locked as required, for darwin_arm64 and linux_amd64; \
             hashes not compared with the registry (--online does)";
         assert_eq!(well(&[root(two(), 3)], false).unwrap(), one);
-        let many = "5 providers of 2 root modules without findings: locked as required, for all platforms; all hashes published";
+        let many = "OK: 5 providers of 2 root modules locked as required, for all platforms; all hashes published";
         let all = || Some(PlatformSelection::All);
         assert_eq!(well(&[root(all(), 3), root(all(), 2)], true).unwrap(), many);
         assert!(well(&[root(all(), 3), root(two(), 2)], true).unwrap().contains("for the platforms of each"));
         assert!(well(&[root(None, 1)], false).unwrap().contains("for no platform in particular (-p names some)"));
-        assert_eq!(well(&[root(None, 0)], false), None);
+        assert!(well(&[root(None, 0)], false).unwrap().starts_with("OK: no provider locked as required"));
+        let unlocked = VerifiedRoot { has_lock_file: false, ..root(None, 0) };
+        assert_eq!(well(&[unlocked], false), None);
         assert_eq!(well(&[], false), None);
     }
 }

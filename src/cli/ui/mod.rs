@@ -131,11 +131,6 @@ impl Ui {
         self.stdout_error.take().filter(|error| error.kind() != ErrorKind::BrokenPipe)
     }
 
-    /// Whether status is shown on a terminal.
-    pub(crate) fn is_watched(&self) -> bool {
-        self.verbosity >= Verbosity::Normal && std::io::stderr().is_terminal()
-    }
-
     pub(crate) fn status(&self, line: &str) {
         self.status_lines(&[printable(line)]);
     }

@@ -28,6 +28,8 @@ pub(crate) struct Unit {
     pub source_location: Option<Location>,
     /// The files that it generates, in the order in which they are written.
     pub generated: Vec<GeneratedFile>,
+    /// Whether it keeps its state elsewhere: it has `remote_state` with another backend than `local`.
+    pub shares_state: bool,
     /// The values of `inputs`.
     pub inputs: Inputs,
     /// Patterns of `exclude_from_copy`: files that are not copied into the working directory.
@@ -107,6 +109,7 @@ pub(crate) fn read_or_unknown(
         source: Err(unknown.clone()),
         source_location: None,
         generated: Vec::new(),
+        shares_state: false,
         inputs: Inputs { is_partial: true, ..Inputs::default() },
         excluded: Vec::new(),
         download_directory: Err(unknown),
@@ -194,6 +197,7 @@ fn unit(directory: PathBuf, configuration: &Configuration, repository: &Reposito
         source_location: if source == Ok(ModuleSource::Unit) { None } else { source_location.clone() },
         source: source.map_err(|stop| settle(stop, source_location)),
         inputs: inputs(configuration),
+        shares_state: shares_state(configuration),
         generated,
         excluded,
         download_directory: download_directory
@@ -202,6 +206,13 @@ fn unit(directory: PathBuf, configuration: &Configuration, repository: &Reposito
         malformed: None,
         directory,
     }
+}
+
+/// Whether `remote_state` keeps the state elsewhere. A backend that is not known may be any.
+fn shares_state(configuration: &Configuration) -> bool {
+    let is_local = |backend: &Value| backend.as_string().is_ok_and(|backend| &*backend == "local");
+    let backend = |block: &Block| block.members.get("backend").is_some_and(is_local);
+    configuration.remote_state.as_ref().is_some_and(|block| !backend(block))
 }
 
 fn settle(stop: Stop, location: Option<Location>) -> Unknown {

@@ -5,13 +5,15 @@ use super::levels::Levelled;
 use super::mixed::mixed;
 use super::unshared::add_unshared;
 use super::verified::{Suppressed, VerifiedRoot, VersionControl};
-use super::{Online, Verified, VerifyRequest};
+use super::{Expected, Online, Verified, VerifyRequest};
 use crate::configuration::{Backend, ModuleCache, Requirements};
 use crate::diagnostic::{Code, Diagnostic, Location, Result};
+use crate::project::coverage::{Fate, Kind};
 use crate::project::event::Report;
 use crate::project::root_module::RootModule;
 use crate::project::roots::{RootPath, Roots};
 use crate::project::session::Session;
+use crate::project::unit::Unit;
 use crate::provider::Version;
 use crate::settings::{Levels, PlatformSelection};
 use crate::system::parallel;
@@ -46,9 +48,9 @@ pub struct OnlineOptions {
     pub trust_shared: bool,
 }
 
-/// A root module that was verified, what is to be said unless git ignores the lock file for a reason that others share,
+/// A root module that was verified, what is wrong unless git ignores the lock file for a reason that others share,
 /// and what decides which findings are reported.
-type Verdict<'a> = (VerifiedRoot, Option<Diagnostic>, Levelled<'a>);
+type Verdict<'a> = (VerifiedRoot, Vec<Diagnostic>, Levelled<'a>);
 
 impl Session<'_> {
     /// Verifies root modules, each with a result of its own. Nothing is written.
@@ -62,7 +64,7 @@ impl Session<'_> {
         let verify = |root: &RootPath| {
             let verified = self.open_root(root).and_then(|opened| {
                 let canonical = opened.canonical.clone();
-                let verified = self.verify_root(opened, root.is_named, options);
+                let verified = self.verify_root(opened, root, options);
                 self.modules.forget(&canonical);
                 verified
             });
@@ -89,8 +91,15 @@ impl Session<'_> {
         }
         let findings = self.judge(roots, options)?;
         self.finish();
+        let mut coverage = roots.passed_over.clone();
+        for (root, verified) in roots.list.iter().zip(&verified) {
+            match verified {
+                Ok(verified) => verified.count_in(&mut coverage),
+                Err(_) => coverage.add(root.kind(), Fate::Failed),
+            }
+        }
         let paths = roots.list.iter().map(|root| root.path.clone());
-        Ok(Report { roots: paths.zip(verified).collect(), findings })
+        Ok(Report { roots: paths.zip(verified).collect(), findings, coverage })
     }
 
     /// Findings about the change as a whole.
@@ -113,7 +122,7 @@ impl Session<'_> {
     fn verify_root<'a>(
         &self,
         opened: RootModule,
-        is_named: bool,
+        root: &RootPath,
         options: &'a VerifyOptions<'_>,
     ) -> Result<Verdict<'a>> {
         let levels = (&options.levels, &opened.settings.verify[..]);
@@ -121,7 +130,7 @@ impl Session<'_> {
         if let Some(refused) = opened.refused.clone() {
             let levelled = Levelled::new(&opened.canonical, levels, baseline, Vec::new(), 0);
             let verified = Verified { findings: vec![refused], ..Verified::default() };
-            return Ok((VerifiedRoot::new(opened, None, verified), None, levelled));
+            return Ok((VerifiedRoot::new(opened, root.kind(), None, verified), Vec::new(), levelled));
         }
         let source = |OnlineOptions { trust_shared }| {
             let shared = opened.settings.shared_cache().filter(|_| trust_shared);
@@ -130,52 +139,80 @@ impl Session<'_> {
         let source = options.online.map(source).transpose()?;
         let progress = |package: &_, progress| self.note_progress(package, progress);
         let platforms = options.platforms.clone().or_else(|| opened.settings.platforms.clone());
+        let platforms = platforms.filter(|_| !root.is_lock_file_only);
         let tracked = options.version_control.map(|control| control.tracked(&opened.path)).unwrap_or_default();
         let base = self.options.change.as_ref().map(|change| change.lock_file_before(&opened.canonical));
         let had_lock_file = base.is_some_and(|bytes| !bytes.is_empty());
+        let requirements = if root.is_lock_file_only {
+            Requirements { is_incomplete: true, ..Requirements::default() }
+        } else {
+            opened.known_requirements(&self.modules, options.ignore_tests)?
+        };
         let mut verified = super::verify(&VerifyRequest {
             root: &opened,
-            requirements: &opened.known_requirements(&self.modules, options.ignore_tests)?,
+            is_lock_file_only: root.is_lock_file_only,
+            requirements: &requirements,
             platforms: platforms.as_ref(),
             cache: self.hash_cache.as_ref(),
             check_installed: options.check_installed,
             tracked: &tracked,
-            expects_lock_file: had_lock_file || opened.expects_lock_file(is_named, &self.modules),
+            expected: if had_lock_file { Expected::Always } else { opened.expected(root.is_named, &self.modules) },
             base,
             online: source.as_deref().map(|source| Online { source, progress: &progress }),
         });
         if had_lock_file {
             // A change must not get rid of a lock file by ignoring it.
-            verified.findings.splice(0..0, verified.unshared.take());
+            verified.findings.splice(0..0, verified.unshared.drain(..));
         }
         let in_root = |one: Diagnostic| opened.in_dialect(one.in_root(&opened.path, false));
         verified.findings = verified.findings.into_iter().map(in_root).collect();
         verified.errors = verified.errors.into_iter().map(in_root).collect();
         let looked_for = std::mem::take(&mut verified.looked_for);
         let mut levelled = Levelled::new(&opened.canonical, levels, baseline, looked_for, verified.ignored);
-        let unshared = verified.unshared.take().map(in_root).and_then(|finding| levelled.apply(finding));
-        Ok((VerifiedRoot::new(opened, platforms, verified), unshared, levelled))
+        let unshared = std::mem::take(&mut verified.unshared).into_iter().map(in_root);
+        let unshared = unshared.filter_map(|finding| levelled.apply(finding)).collect();
+        Ok((VerifiedRoot::new(opened, root.kind(), platforms, verified), unshared, levelled))
     }
 }
 
 impl VerifiedRoot {
     fn new(
-        RootModule { path, lock_path, dialect, dialect_reason, .. }: RootModule,
+        RootModule { path, lock_path, lock_bytes, dialect, dialect_reason, .. }: RootModule,
+        kind: Kind,
         platforms: Option<PlatformSelection>,
-        Verified { findings, errors, entries, registry, .. }: Verified,
+        Verified { findings, errors, entries, registry, needs_lock_file, .. }: Verified,
     ) -> Self {
-        let suppressed = Suppressed::default();
-        Self { path, lock_path, dialect, dialect_reason, platforms, entries, registry, findings, errors, suppressed }
+        Self {
+            path,
+            lock_path,
+            kind,
+            has_lock_file: lock_bytes.is_some(),
+            needs_lock_file,
+            ignore_rule: None,
+            dialect,
+            dialect_reason,
+            platforms,
+            entries,
+            registry,
+            findings,
+            errors,
+            suppressed: Suppressed::default(),
+        }
     }
 }
 
 impl RootModule {
-    /// Whether it is wrong if there is no lock file: somebody asks for it, or state is shared, so that others run
-    /// `init` here too. Programs before 0.14 know no lock file.
-    fn expects_lock_file(&self, is_named: bool, modules: &ModuleCache) -> bool {
+    /// Whether there is to be a lock file: somebody asks for it, or state is shared, so that others run `init` here too.
+    /// Programs before 0.14 know no lock files.
+    fn expected(&self, is_named: bool, modules: &ModuleCache) -> Expected {
         let module = self.module(modules);
-        let shares_state = module.backend.is_some_and(|backend| backend != Backend::Local);
-        (is_named || shares_state) && !module.required_version.is_below(&Version::new(0, 14, 0))
+        let shares_state = module.backend.is_some_and(|backend| backend != Backend::Local)
+            || self.unit.as_ref().is_some_and(Unit::shares_state);
+        match is_named || shares_state {
+            _ if module.required_version.is_below(&Version::new(0, 14, 0)) => Expected::Never,
+            true => Expected::Always,
+            false => Expected::Perhaps,
+        }
     }
 
     /// What the configuration requires, as far as it is known. Beside a lock file there need not be one.

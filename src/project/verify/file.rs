@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use super::subject::{Subject, VerifyRequest, finding};
+use super::subject::{Expected, Subject, VerifyRequest, finding};
 use super::verified::Tracking;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy};
 use crate::lockfile::Entry;
 
-/// There is no lock file although the configuration requires providers.
-pub(super) fn missing(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
+/// There is no lock file although the configuration requires providers; and what is not known of these.
+pub(super) fn missing(request: &VerifyRequest<'_>) -> Vec<Diagnostic> {
+    if request.expected != Expected::Always {
+        return Vec::new();
+    }
     let count = request.requirements.providers.len();
     let what = if count == 1 { "a provider".to_owned() } else { format!("{count} providers") };
     let declarations = request.requirements.providers.values().flat_map(|requirement| &requirement.declarations);
@@ -16,7 +19,9 @@ pub(super) fn missing(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
         .naming(&request.root.lock_path, |path| format!("{path} is missing, and the configuration requires {what}"))
         .help(request.lock_remedy());
     let first = declarations.map(|declaration| &declaration.location).min_by_key(|location| location.path());
-    (request.expects_lock_file && count > 0).then(|| finding.at_each(first, "required here"))
+    let missing = (count > 0).then(|| finding.at_each(first, "required here"));
+    let unknown = request.requirements.warnings.iter().filter(|_| request.requirements.is_incomplete);
+    missing.into_iter().chain(unknown.cloned()).collect()
 }
 
 /// Git does not have the lock file, so nobody else gets it.

@@ -28,7 +28,7 @@ use crate::lockfile::{self, LockFile};
 
 pub use all::{OnlineOptions, VerifyOptions};
 pub use baseline::{Baseline, KnownFinding, split};
-pub(crate) use subject::{Online, Verified, VerifyRequest};
+pub(crate) use subject::{Expected, Online, Verified, VerifyRequest};
 pub use verified::{Suppressed, Tracked, Tracking, VerifiedRoot, VersionControl};
 
 use subject::Subject;
@@ -53,13 +53,14 @@ pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
     let lock_file = match &request.root.lock_bytes {
         None => {
             verified.unshared = file::missing(request);
+            verified.needs_lock_file = request.needs_lock_file();
             LockFile::empty(&request.root.lock_path, request.root.dialect)
         }
         Some(bytes) => {
             let parsed = lockfile::parse(&request.root.lock_path, bytes, request.root.dialect);
             findings.extend(parsed.diagnostics);
             findings.extend(file::untracked(request));
-            verified.unshared = file::ignored(request);
+            verified.unshared = file::ignored(request).into_iter().collect();
             match parsed.lock_file {
                 Some(lock_file) => lock_file,
                 None => return verified.sorted(&request.root.lock_path),
@@ -68,7 +69,7 @@ pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
     };
     verified.entries = lock_file.entries().len();
     let subject = Subject { request, lock_file: &lock_file };
-    verified.registry = subject.registry();
+    verified.registry = subject.registry().filter(|_| !request.is_lock_file_only);
     let findings = &mut verified.findings;
     if request.root.lock_bytes.is_some() {
         findings.extend(file::hashes(&subject));
@@ -84,7 +85,7 @@ pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
             let asked = online::check(&subject, online);
             findings.extend(asked.findings);
             verified.errors.extend(asked.errors);
-        } else {
+        } else if !request.is_lock_file_only {
             findings.extend(platforms::check(&subject));
         }
     }

@@ -62,7 +62,8 @@ impl<'a> Question<'a> {
     }
 
     fn ask_about(&mut self, platforms: &BTreeSet<Platform>) {
-        if self.subject.request.platforms.is_none() && platforms.len() > 1 {
+        let request = self.subject.request;
+        if request.platforms.is_none() && platforms.len() > 1 && !request.is_lock_file_only {
             self.verified.findings.extend(single(self.entry));
         }
         let required = self.asked_for(platforms);

@@ -6,19 +6,12 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::subject::{Subject, finding};
+use crate::diagnostic::words::enumerate;
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
 use crate::lockfile::Entry;
 use crate::packages::archive::{self, PackageId};
 use crate::provider::{Hash, Platform};
 use crate::settings::PlatformSelection;
-
-/// Whether a platform has its `h1:` recorded.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Coverage {
-    Covered,
-    Missing,
-    NotKnown,
-}
 
 /// Findings about the platforms that the project asks for, without asking anybody.
 pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
@@ -26,36 +19,37 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     entries.flat_map(|entry| check_entry(subject, entry)).collect()
 }
 
+/// Each `h1:` is of one platform. Of which one is known only for packages in the cache, so where enough are recorded
+/// nothing is said.
 fn check_entry(subject: &Subject<'_>, entry: &Entry) -> Vec<Diagnostic> {
     let recorded = entry.provider.hashes.iter().filter(|hash| hash.is_of_files()).count();
-    let hashes = if recorded == 1 { "1 h1 is recorded".to_owned() } else { format!("{recorded} h1 are recorded") };
-    let release = subject.release(entry);
-    let online = Remedy::Verify { online: true, platforms: Some(subject.request.named_platforms().to_vec()) };
-    let unknown = |platforms: &str, wanted: &str| {
-        let message =
-            format!("cannot tell offline whether {release} is covered for {platforms}: {hashes}, {wanted} required");
-        finding(Code::PlatformNotKnown, message, &entry.block, "").help(online.clone())
+    let platforms = match subject.request.platforms {
+        None => return single(entry).into_iter().collect(),
+        Some(PlatformSelection::All) if recorded < 2 => return vec![not_known(subject, entry)],
+        Some(PlatformSelection::All) => return Vec::new(),
+        Some(PlatformSelection::These(platforms)) => platforms,
     };
-    if subject.request.platforms == Some(&PlatformSelection::All) {
-        return vec![unknown("all platforms", "all are")];
-    }
-    if subject.request.platforms.is_none() {
-        return single(entry).into_iter().collect();
-    }
+    let is_missing = |platform: &&Platform| recorded == 0 || is_known_to_be_missing(subject, entry, platform);
+    let (absent, others): (Vec<&Platform>, Vec<_>) = platforms.iter().partition(is_missing);
+    let absent = absent.into_iter().map(|platform| missing(subject, entry, platform));
+    absent.chain((recorded < others.len()).then(|| not_covered(subject, entry, recorded))).collect()
+}
+
+/// Fewer `h1:` are recorded than platforms are wanted. It names no provider, so that it is one finding for all entries
+/// of a file, and for all root modules.
+fn not_covered(subject: &Subject<'_>, entry: &Entry, recorded: usize) -> Diagnostic {
     let platforms = subject.request.named_platforms();
-    let coverage = |platform| coverage(subject, entry, platform, recorded);
-    let coverages: Vec<_> = platforms.iter().map(|platform| (platform, coverage(platform))).collect();
-    let of = |wanted| coverages.iter().filter(move |(_, coverage)| *coverage == wanted).map(|(platform, _)| *platform);
-    let mut findings: Vec<_> = of(Coverage::Missing).map(|platform| missing(subject, entry, platform)).collect();
-    let not_known: Vec<String> = of(Coverage::NotKnown).map(ToString::to_string).collect();
-    if !not_known.is_empty() {
-        let wanted = match platforms.len() {
-            1 => "1 platform is".to_owned(),
-            count => format!("{count} platforms are"),
-        };
-        findings.push(unknown(&not_known.join(", "), &wanted));
-    }
-    findings
+    let hashes = if recorded == 1 { "1 h1 is".to_owned() } else { format!("{recorded} h1 are") };
+    let message = format!("only {hashes} recorded, but {} platforms are required", platforms.len());
+    let error = finding(Code::PlatformNotCovered, message, &entry.block, "");
+    error.note(format!("required: {}", enumerate(platforms))).help(subject.request.lock_remedy()).about(&entry.address)
+}
+
+fn not_known(subject: &Subject<'_>, entry: &Entry) -> Diagnostic {
+    let release = subject.release(entry);
+    let message = format!("cannot tell offline whether {release} is covered for all platforms: 1 h1 is recorded");
+    let online = Remedy::Verify { online: true, platforms: Some(Vec::new()) };
+    finding(Code::PlatformNotKnown, message, &entry.block, "").help(online)
 }
 
 /// The finding for an entry that can cover one platform only, where nobody says which are needed. It names no provider,
@@ -75,21 +69,12 @@ pub(super) fn missing(subject: &Subject<'_>, entry: &Entry, platform: &Platform)
     error.help(subject.request.lock_remedy())
 }
 
-/// An installed package can only show that it is covered: one with another hash may be the wrong package.
-fn coverage(subject: &Subject<'_>, entry: &Entry, platform: &Platform, recorded: usize) -> Coverage {
+/// Whether the cache knows the package, and none of its hashes is recorded.
+fn is_known_to_be_missing(subject: &Subject<'_>, entry: &Entry, platform: &Platform) -> bool {
     let (address, version) = (entry.address.clone(), entry.provider.version.clone());
     let package = PackageId { address, version, platform: platform.clone() };
-    match subject.request.cache.and_then(|cache| cache.lookup(&package)) {
-        _ if recorded == 0 => Coverage::Missing,
-        Some(digest) if digest.is_recorded_in(&entry.provider.hashes) => Coverage::Covered,
-        Some(_) => Coverage::Missing,
-        None => {
-            let directory = version_directory(subject, entry).join(platform.to_string());
-            let is_locked = archive::hash_directory(&directory, &entry.address.name)
-                .is_ok_and(|hash| entry.provider.hashes.contains(&hash));
-            if is_locked { Coverage::Covered } else { Coverage::NotKnown }
-        }
-    }
+    let digest = subject.request.cache.and_then(|cache| cache.lookup(&package));
+    digest.is_some_and(|digest| !digest.is_recorded_in(&entry.provider.hashes))
 }
 
 /// Installed packages of locked versions whose `h1:` is not recorded; and those that cannot be read. An entry that

@@ -15,6 +15,9 @@ use crate::settings::PlatformSelection;
 pub(crate) struct VerifyRequest<'a> {
     /// The root module.
     pub root: &'a RootModule,
+    /// Whether it is not a root module, but the directory of a lock file that a change is judged by. Whether that fits
+    /// a configuration or the platforms does not matter.
+    pub is_lock_file_only: bool,
     /// What the configuration requires.
     pub requirements: &'a Requirements,
     /// The platforms that the project asks for; none if it does not say.
@@ -25,12 +28,23 @@ pub(crate) struct VerifyRequest<'a> {
     pub check_installed: bool,
     /// What git knows of the root module's files.
     pub tracked: &'a Tracked,
-    /// Whether it is wrong that there is no lock file.
-    pub expects_lock_file: bool,
+    /// Whether there is to be a lock file where a provider is required.
+    pub expected: Expected,
     /// The lock file as it was, empty if there was none; none if no change is judged.
     pub base: Option<&'a [u8]>,
     /// Where to ask what is published, if that is to be asked.
     pub online: Option<Online<'a>>,
+}
+
+/// Whether there is to be a lock file where a provider is required.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Expected {
+    /// The program knows no lock files.
+    Never,
+    /// Nobody shares the state, so that it may be meant that there is none.
+    Perhaps,
+    /// It is wrong that there is none.
+    Always,
 }
 
 /// A source that may be asked.
@@ -46,9 +60,11 @@ pub(crate) struct Online<'a> {
 pub(crate) struct Verified {
     /// What is wrong, in the order of the lock file, then of the other files.
     pub findings: Vec<Diagnostic>,
-    /// That nobody else gets the lock file, since it is missing or ignored by git. It is not among the findings, since
-    /// many root modules may have it for the same reason.
-    pub unshared: Option<Diagnostic>,
+    /// What is wrong unless git ignores the lock file: that it is missing, and what is not known then; or that git
+    /// ignores it. It is not among the findings, since many root modules may have it for the same reason.
+    pub unshared: Vec<Diagnostic>,
+    /// Whether the configuration requires a provider, or may require one.
+    pub needs_lock_file: bool,
     /// Why something could not be checked.
     pub errors: Vec<Diagnostic>,
     /// How many entries of the lock file were looked at.
@@ -127,6 +143,12 @@ impl VerifyRequest<'_> {
             Needs::Installation => self.check_installed,
             Needs::Circumstances => false,
         })
+    }
+
+    /// Whether the configuration requires a provider that is to be locked, or may require one.
+    pub(super) fn needs_lock_file(&self) -> bool {
+        let Requirements { providers, is_incomplete, .. } = self.requirements;
+        self.expected != Expected::Never && (!providers.is_empty() || *is_incomplete)
     }
 
     /// To record the hashes for the platforms that are asked for, else for all.

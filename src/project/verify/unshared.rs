@@ -6,28 +6,31 @@ use crate::diagnostic::{Code, Diagnostic, Help, Location, LockRemedy, Result};
 use crate::lockfile::LOCK_FILE_NAME;
 use crate::settings::PlatformSelection;
 
-/// Adds what is to be said of lock files that nobody else gets. Where git ignores them there is one finding for each
-/// line that says so, with the first of its root modules.
+/// Adds what is wrong unless git ignores the lock file. Where git ignores them there is one finding for each line that
+/// says so, in the first of its root modules, and nothing else about their lock files.
 pub(super) fn add_unshared(
-    results: Vec<Result<(VerifiedRoot, Option<Diagnostic>)>>,
+    results: Vec<Result<(VerifiedRoot, Vec<Diagnostic>)>>,
     version_control: Option<&dyn VersionControl>,
 ) -> Vec<Result<VerifiedRoot>> {
-    let unshared = results.iter().flatten().filter(|(_, unshared)| unshared.is_some());
-    let paths: Vec<_> = unshared.map(|(root, _)| root.path.as_path()).collect();
+    let may_be_ignored = |root: &VerifiedRoot, unshared: &[Diagnostic]| {
+        !unshared.is_empty() || (!root.has_lock_file && root.needs_lock_file)
+    };
+    let paths = results.iter().flatten().filter(|(root, unshared)| may_be_ignored(root, unshared));
+    let paths: Vec<_> = paths.map(|(root, _)| root.path.as_path()).collect();
     let control = version_control.filter(|_| !paths.is_empty());
     let mut rules = control.map(|control| control.ignore_rules(&paths)).unwrap_or_default().into_iter();
     let mut groups: Vec<(Location, Vec<usize>)> = Vec::new();
-    let mut add = |(index, result): (usize, Result<(VerifiedRoot, Option<Diagnostic>)>)| {
+    let mut add = |(index, result): (usize, Result<(VerifiedRoot, Vec<Diagnostic>)>)| {
         let (mut root, unshared) = result?;
-        if let Some(finding) = unshared {
-            match rules.next().flatten() {
-                Some(rule) => match groups.iter_mut().find(|(known, _)| *known == rule) {
-                    Some((_, roots)) => roots.push(index),
-                    None => groups.push((rule, vec![index])),
-                },
-                None => root.findings.insert(0, finding),
-            }
+        let rule = may_be_ignored(&root, &unshared).then(|| rules.next().flatten()).flatten();
+        match &rule {
+            Some(rule) => match groups.iter_mut().find(|(known, _)| known == rule) {
+                Some((_, roots)) => roots.push(index),
+                None => groups.push((rule.clone(), vec![index])),
+            },
+            None => drop(root.findings.splice(0..0, unshared)),
         }
+        root.ignore_rule = rule;
         Ok(root)
     };
     let mut results: Vec<Result<VerifiedRoot>> = results.into_iter().enumerate().map(&mut add).collect();

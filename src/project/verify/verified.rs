@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::baseline::KnownFinding;
-use crate::diagnostic::{Diagnostic, Location};
+use crate::diagnostic::{Diagnostic, Location, Severity};
+use crate::project::coverage::{Coverage, Fate, Kind};
 use crate::project::root_module::DialectReason;
 use crate::provider::Dialect;
 use crate::settings::PlatformSelection;
@@ -12,8 +13,16 @@ use crate::settings::PlatformSelection;
 pub struct VerifiedRoot {
     /// Its directory, as the user knows it.
     pub path: PathBuf,
-    /// The lock file's path, as the user knows it.
+    /// The lock file's path, as the user knows it. There may be no such file.
     pub lock_path: PathBuf,
+    /// What it is.
+    pub kind: Kind,
+    /// Whether there is a lock file.
+    pub has_lock_file: bool,
+    /// Whether the configuration requires a provider, or may require one.
+    pub needs_lock_file: bool,
+    /// The line by which git ignores the lock file, if there is none or git does not track it.
+    pub ignore_rule: Option<Location>,
     /// The dialect whose rules applied.
     pub dialect: Dialect,
     /// What the dialect was decided by.
@@ -30,6 +39,27 @@ pub struct VerifiedRoot {
     pub errors: Vec<Diagnostic>,
     /// What is wrong and not among the findings.
     pub suppressed: Suppressed,
+}
+
+impl VerifiedRoot {
+    pub(super) fn count_in(&self, coverage: &mut Coverage) {
+        let worst = self.findings.iter().map(|finding| finding.severity).max();
+        let fate = match (worst, &self.ignore_rule) {
+            (Some(Severity::Error), _) => Fate::Errors,
+            (_, Some(rule)) if !self.has_lock_file => return coverage.add_ignored(self.kind, rule),
+            (_, None) if !self.has_lock_file && self.needs_lock_file => Fate::NotLocked,
+            (Some(Severity::Warning), _) => Fate::Warnings,
+            (None, _) if !self.errors.is_empty() => Fate::PartlyChecked,
+            (None, _) => {
+                if self.has_lock_file {
+                    Fate::Ok
+                } else {
+                    Fate::NeedsNone
+                }
+            }
+        };
+        coverage.add(self.kind, fate);
+    }
 }
 
 /// The findings that are not reported.

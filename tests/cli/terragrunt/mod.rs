@@ -193,7 +193,7 @@ error[provider-not-locked]: hashicorp/random is required, but not locked
 help: provlock -C live/prod/dns lock
 
 ----- stderr -----
-2 root modules: 1 with errors, 1 with warnings
+2 Terragrunt units: 1 with errors, 1 with warnings
 "#]]);
 }
 
@@ -259,7 +259,7 @@ warning[requirements-not-known]: what the unit in live/prod/app requires is not 
 help: terragrunt init -lockfile=readonly checks the whole
 
 ----- stderr -----
-1 error and 1 warning in modules/name/main.tf and root.hcl
+2 Terragrunt units: 1 with errors, 1 without a lock file
 "#]]);
 
     environment.provlock(LOCK_ALL.into_iter().chain(["--prune"])).matches(str![[r#"
@@ -280,6 +280,7 @@ help: terragrunt init -lockfile=readonly checks the whole
 warning[provider-not-required]: no entry is removed, because not everything that the configuration requires is known
   + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in live/prod/app
 Locked 1 root module: 1 changed, 0 up to date; [SIZE] downloaded
+Not looked at: 1 Terragrunt unit without a lock file
 "#]]);
     let locked = Providers::lock_file(&[(null, ""), (random, "~> 2.0")]);
     assert_eq!(environment.read("live/prod/app/.terraform.lock.hcl"), locked);
@@ -366,7 +367,7 @@ warning[requirements-not-known]: what the unit in units/app requires is not know
 help: terragrunt init -lockfile=readonly checks the whole
 
 ----- stderr -----
-2 root modules: 2 with warnings
+2 Terragrunt units: 2 with warnings
 "#]]);
 
     let lock = ["lock", "-r", "live", "--prune", "-p", "linux_amd64"];

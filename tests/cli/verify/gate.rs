@@ -327,6 +327,36 @@ fn symbolic_links_hide_nothing() {
     );
 }
 
+/// A lock file beside a module that another one calls is read by nobody, so it need not fit the configuration.
+#[test]
+fn whether_a_lock_file_fits_its_configuration_matters_in_root_modules_only() {
+    let gate = Gate::with(|gate| {
+        gate.write("provlock.toml", format!("platforms = [\"linux_amd64\", \"darwin_arm64\"]\n{SETTINGS}"));
+        for root in ["live", "other"] {
+            gate.root(root, NULL, &[H1, OTHER_H1, ZH]);
+        }
+        gate.root("called", NULL, &[H1]);
+        gate.write("called/main.tf", requires("hashicorp/random", "~> 3.0"));
+        gate.write("caller/main.tf", "module \"m\" {\n  source = \"../called\"\n}\n");
+        gate.write("examples/a/main.tf", requires("hashicorp/random", ""));
+    });
+    assert_eq!(gate.judge(&["-r"]), [] as [&str; 0], "nothing has changed");
+    assert!(!gate.judge(&["called"]).is_empty(), "it is named, so it is a root module");
+    gate.0.provlock(["verify", "-r", "--base", "main"]).matches(provlock_test::str![[r#"
+exit code: 0
+----- stderr -----
+OK: 3 providers of 2 root modules and 1 other lock file locked as required, for the platforms of each; hashes not compared with the registry (--online does)
+3 root modules: 2 OK, 1 excluded by provlock.toml
+1 other lock file: OK
+"#]]);
+    gate.root("called", NULL, &[H1, OTHER_H1]);
+    assert_eq!(gate.judge(&["-r"]), ["hash-not-checked"]);
+    gate.root("called", EVIL, &[H1, ZH]);
+    assert!(gate.judge(&["-r"]).iter().any(|code| code == FORBIDDEN));
+    gate.write("called/.terraform.lock.hcl", "<<<<<<< a\n=======\n>>>>>>> b\n");
+    assert_eq!(gate.judge(&["-r"]), ["conflict-markers"]);
+}
+
 #[test]
 fn hashes_that_a_change_adds_are_judged() {
     all_are_caught(
@@ -388,7 +418,8 @@ error[tracked-data-directory]: git tracks other/.terraform/terraform.tfstate, wh
 help: git rm -r --cached other/.terraform, and add .terraform/ to .gitignore
 
 ----- stderr -----
-2 root modules: 2 with errors; 1 warning about the change as a whole
+2 root modules: 2 with errors
+1 warning about the change as a whole
 "#]]);
 }
 
@@ -451,6 +482,8 @@ warning[io]: git ls-files failed: detected dubious ownership in repository at '[
  |
  = could not check whether git tracks the lock files
 help: if you trust its owner: git config --global --add safe.directory [ROOT]/project
+OK: 2 providers of 2 root modules locked as required, for no platform in particular (-p names some); hashes not compared with the registry (--online does)
+3 root modules: 2 OK, 1 excluded by provlock.toml
 "#]]);
     run(&["--base", "main"], other_owner, "1").matches(provlock_test::str![[r#"
 exit code: 2
@@ -465,6 +498,8 @@ warning[io]: cannot run git
  |
  = could not check whether git tracks the lock files
 help: install git
+OK: 2 providers of 2 root modules locked as required, for no platform in particular (-p names some); hashes not compared with the registry (--online does)
+3 root modules: 2 OK, 1 excluded by provlock.toml
 "#]]);
     run(&["--base", "main"], "PATH", "").matches(provlock_test::str![[r#"
 exit code: 2

@@ -72,11 +72,55 @@ fn a_provider_for_one_platform_is_locked_for_all_of_them() {
 #[test]
 fn platform_not_known() {
     let environment = good();
-    assert_eq!(found(&environment, &["-p", "linux_amd64,darwin_arm64"]), ["warning platform-not-known"]);
-    let expected = "cannot tell offline whether hashicorp/null 3.2.4 is covered for darwin_arm64, linux_amd64: \
-                    1 h1 is recorded, 2 platforms are required\n";
-    assert_eq!(messages(&environment, &["-p", "linux_amd64,darwin_arm64"]), expected);
     assert_eq!(found(&environment, &["-p", "all"]), ["warning platform-not-known"]);
+    let expected = "cannot tell offline whether hashicorp/null 3.2.4 is covered for all platforms: 1 h1 is recorded\n";
+    assert_eq!(messages(&environment, &["-p", "all"]), expected);
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1, OTHER_H1])]);
+    assert_eq!(found(&environment, &["-p", "all"]), NOTHING);
+}
+
+/// Each h1 is of one platform, so to count them needs neither the network nor a cache.
+#[test]
+fn platform_not_covered() {
+    let environment = good();
+    let two = ["-p", "linux_amd64,darwin_arm64"];
+    assert_eq!(found(&environment, &two), ["error platform-not-covered"]);
+    assert_eq!(found(&environment, &["-p", "darwin_arm64"]), NOTHING, "one for one");
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1, OTHER_H1])]);
+    assert_eq!(found(&environment, &two), NOTHING);
+    assert_eq!(found(&environment, &["-p", "linux_amd64,darwin_arm64,windows_amd64"]), ["error platform-not-covered"]);
+    environment.provlock(["verify", "-p", "linux_amd64,darwin_arm64", "--deny", "warnings"]).assert_code(0);
+}
+
+#[test]
+fn too_few_h1_of_many_root_modules_are_one_finding() {
+    let environment = TestEnvironment::new();
+    environment.write("provlock.toml", "platforms = [\"linux_amd64\", \"darwin_arm64\"]\n");
+    let aws = "registry.opentofu.org/hashicorp/aws";
+    for root in ["a", "b", "c"] {
+        environment.write(format!("{root}/main.tf"), "provider \"aws\" {}\nprovider \"null\" {}\n");
+        let entries = [entry(aws, "5.0.0", "", &[H1]), entry(NULL, "3.2.4", "", &[H1])];
+        environment.write(format!("{root}/.terraform.lock.hcl"), crate::lock::lock_file(&entries));
+    }
+    environment.provlock(["verify", "-r"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[platform-not-covered]: only 1 h1 is recorded, but 2 platforms are required, in 3 root modules
+  --> a/.terraform.lock.hcl:4:10
+   |
+ 4 | provider "registry.opentofu.org/hashicorp/aws" {
+   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+...
+11 | provider "registry.opentofu.org/hashicorp/null" {
+   |          --------------------------------------
+   |
+   = required: darwin_arm64 and linux_amd64
+   = also in b and c
+help: provlock lock -r -p darwin_arm64,linux_amd64
+
+----- stderr -----
+3 root modules: 3 with errors
+"#]]);
 }
 
 /// PowerShell wants quotes around commas.
@@ -86,28 +130,26 @@ fn help_can_be_run_as_it_is_printed() {
     let environment = good();
     let platforms = ["verify", "-p", "linux_amd64,darwin_arm64"];
     environment.provlock(platforms).matches(str![[r#"
-exit code: 0
+exit code: 1
 ----- stdout -----
-warning[platform-not-known]: cannot tell offline whether hashicorp/null 3.2.4 is covered for darwin_arm64, linux_amd64: 1 h1 is recorded, 2 platforms are required
+error[platform-not-covered]: only 1 h1 is recorded, but 2 platforms are required
  --> .terraform.lock.hcl:4:10
   |
 4 | provider "registry.opentofu.org/hashicorp/null" {
   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
-help: provlock verify --online -p darwin_arm64,linux_amd64
+  = required: darwin_arm64 and linux_amd64
+help: provlock lock -p darwin_arm64,linux_amd64
 
 ----- stderr -----
-1 warning in .terraform.lock.hcl
+1 error in .terraform.lock.hcl
 "#]]);
     environment.write("live/a/main.tf", requires("hashicorp/null", "~> 3.0"));
     environment.write("live/a/.terraform.lock.hcl", environment.lock_file());
-    let help = "help: provlock -C live/a verify --online -p darwin_arm64\n";
-    for arguments in [
-        &["verify", "-p", "darwin_arm64", "live/a"][..],
-        &["verify", "-p", "darwin_arm64", "-C", "live/a"],
-        &["verify", "-p", "darwin_arm64", "-C", "live", "a"],
-    ] {
-        environment.provlock(arguments).assert_stdout_has(help);
+    let help = "help: provlock -C live/a lock -p darwin_arm64,linux_amd64\n";
+    for arguments in [&["live/a"][..], &["-C", "live/a"], &["-C", "live", "a"]] {
+        let verify = ["verify", "-p", "linux_amd64,darwin_arm64"];
+        environment.provlock(verify.iter().chain(arguments)).assert_stdout_has(help);
     }
 }
 
@@ -116,7 +158,7 @@ fn platform_missing() {
     let registry = Registry::start();
     let (environment, null) = locked(&registry);
     assert_eq!(found(&environment, &["-p", "linux_amd64"]), NOTHING, "the cache knows the package");
-    assert_eq!(found(&environment, &["-p", "darwin_arm64"]), ["warning platform-not-known"]);
+    assert_eq!(found(&environment, &["-p", "darwin_arm64"]), NOTHING, "of which platform an h1 is nobody knows");
     let only_zh: Vec<&str> = null.packages.values().map(|package| package.zh.as_str()).collect();
     lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1])]);
     assert_eq!(found(&environment, &["-p", "linux_amd64"]), ["error platform-missing"], "the cache knows another h1");
@@ -129,19 +171,8 @@ fn platform_missing() {
 #[test]
 fn platforms_of_the_settings_are_wanted() {
     let environment = good();
-    environment.write("provlock.toml", "platforms = [\"linux_amd64\"]\n");
-    assert_eq!(found(&environment, &[]), ["warning platform-not-known"]);
-}
-
-#[test]
-fn an_installed_package_tells_that_its_platform_is_covered() {
-    let registry = Registry::start();
-    let (environment, null) = locked(&registry);
-    environment.provlock(["lock", "-p", "darwin_arm64", "--no-cache"]).assert_code(0);
-    let wanted = ["-p", "darwin_arm64", "--no-cache"];
-    assert_eq!(found(&environment, &wanted), ["warning platform-not-known"]);
-    install(&environment, &null, "darwin_arm64");
-    assert_eq!(found(&environment, &wanted), NOTHING);
+    environment.write("provlock.toml", "platforms = [\"linux_amd64\", \"darwin_arm64\"]\n");
+    assert_eq!(found(&environment, &[]), ["error platform-not-covered"]);
 }
 
 #[test]

@@ -262,7 +262,7 @@ help: make sure that this is intended; a root module that moved is checked as a 
 
 ----- stderr -----
 No root module in . or below: none has a backend, a lock file, or providers that it configures and uses; to use one anyway, name its directory here or in [roots] of provlock.toml
-1 error in .terraform.lock.hcl
+1 error about the change as a whole
 "#]]);
     let report = validated(&repository.environment.provlock(arguments.iter().chain(&["--json"])).stdout);
     assert_eq!(report["findings"][0]["code"], "root-removed");

@@ -1,5 +1,6 @@
 //! Reports as JSON. The schema of all of them, `docs/output.schema.json`, is made from these types.
 
+mod counts;
 mod diagnostic;
 mod mirror;
 mod output;

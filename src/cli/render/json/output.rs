@@ -8,6 +8,7 @@ use provlock::diagnostic::{Code, Diagnostic, Diagnostics};
 use serde::Serialize;
 use serde_json::json;
 
+use super::counts::Counts;
 use super::diagnostic::{Finding, Notice};
 use super::mirror::Mirror;
 use super::reports::{Cache, Completions, Credentials, Explanation, GitSetup, PublishedFacts, SigningKeyFile};
@@ -61,6 +62,10 @@ pub(crate) struct Output {
     #[cfg_attr(test, schemars(with = "Completions"))]
     pub(crate) completions: Option<Completions>,
     pub(crate) roots: Vec<Root>,
+    /// Of `verify`: what was looked at, and what was not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Counts"))]
+    pub(crate) counts: Option<Counts>,
     /// Of `verify`: what concerns no single root module.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, schemars(with = "Vec<Finding>"))]
@@ -102,7 +107,7 @@ pub(crate) struct Roots {
 }
 
 /// The result of `verify`: the roots that were verified, and those of many that could not be.
-pub(crate) fn verify(Found { roots, findings, errors }: Found<'_>, invocation: &Invocation) -> String {
+pub(crate) fn verify(Found { roots, findings, errors, coverage }: Found<'_>, invocation: &Invocation) -> String {
     let verified: BTreeSet<&Path> = roots.iter().map(|root| root.path.as_path()).collect();
     let mut failed: BTreeMap<&Path, Diagnostics> = BTreeMap::new();
     for error in errors {
@@ -114,7 +119,8 @@ pub(crate) fn verify(Found { roots, findings, errors }: Found<'_>, invocation: &
     let roots = roots.iter().map(|root| Root::Verified(VerifiedRoot::new(root, invocation)));
     let findings = findings.iter().map(|finding| Finding::new(finding, invocation)).collect();
     let output = Output::new(CommandName::Verify, &[], errors, invocation);
-    Output { roots: roots.chain(failed).collect(), findings, ..output }.text(invocation)
+    let counts = Some(Counts::from(coverage));
+    Output { roots: roots.chain(failed).collect(), counts, findings, ..output }.text(invocation)
 }
 
 /// The result of `diff`. Replaced hashes are also among the warnings.

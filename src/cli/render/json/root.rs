@@ -59,7 +59,8 @@ pub(crate) struct LockedRoot {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "verified_root", deny_unknown_fields))]
 pub(crate) struct VerifiedRoot {
     path: String,
-    lock_file: String,
+    /// null where there is none.
+    lock_file: Option<String>,
     dialect: Dialect,
     /// In the order of the lock file, then of the other files.
     findings: Vec<Finding>,
@@ -226,7 +227,7 @@ impl VerifiedRoot {
     pub(crate) fn new(root: &project::VerifiedRoot, invocation: &Invocation) -> Self {
         Self {
             path: shown(&root.path),
-            lock_file: shown(&root.lock_path),
+            lock_file: root.has_lock_file.then(|| shown(&root.lock_path)),
             dialect: root.dialect.into(),
             findings: root.findings.iter().map(|finding| Finding::new(finding, invocation)).collect(),
             suppressed: Suppressed {

@@ -1,0 +1,84 @@
+//! What a run looked at, and what it did not look at and why.
+
+use provlock::diagnostic::Location;
+use provlock::diagnostic::words::few;
+use provlock::project::{Coverage, Fate, Kind};
+
+use super::style::count;
+
+/// A line for each kind of root module that there is: `282 Terragrunt units: 4 OK, 278 without a lock file`.
+pub(crate) fn lines(coverage: &Coverage) -> Vec<String> {
+    Kind::ALL.into_iter().filter_map(|kind| line(coverage, kind)).collect()
+}
+
+/// Whether something is to be said besides that everything is fine.
+pub(crate) fn is_plain(coverage: &Coverage) -> bool {
+    Kind::ALL.iter().all(|kind| coverage.number(*kind, Fate::Ok) == coverage.total(*kind))
+}
+
+/// `Not looked at: 278 Terragrunt units without a lock file, 2 root modules excluded by provlock.toml`
+pub(crate) fn passed_over(coverage: &Coverage) -> Option<String> {
+    let fates = [(Fate::NotLocked, "without a lock file"), (Fate::Excluded, "excluded by provlock.toml")];
+    let parts = Kind::ALL.into_iter().flat_map(|kind| {
+        fates.map(|(fate, words)| match coverage.number(kind, fate) {
+            0 => None,
+            number => Some(format!("{} {words}", count(number, noun(kind)))),
+        })
+    });
+    let parts: Vec<_> = parts.flatten().collect();
+    (!parts.is_empty()).then(|| format!("Not looked at: {}", parts.join(", ")))
+}
+
+/// What something of a kind is called.
+pub(super) fn noun(kind: Kind) -> &'static str {
+    match kind {
+        Kind::RootModule => "root module",
+        Kind::Unit => "Terragrunt unit",
+        Kind::OtherLockFile => "other lock file",
+    }
+}
+
+fn line(coverage: &Coverage, kind: Kind) -> Option<String> {
+    let total = coverage.total(kind);
+    let number = |fate| coverage.number(kind, fate);
+    let (nouns, unlocked) = (count(total, noun(kind)), number(Fate::NotLocked) + number(Fate::Ignored));
+    if total == 0 {
+        return None;
+    } else if total > 1 && number(Fate::Excluded) == total {
+        return Some(format!("All {nouns} are excluded by provlock.toml"));
+    } else if total > 1 && unlocked == total {
+        return Some(format!("{nouns}: none has a lock file{}", ignored(coverage, kind, unlocked)));
+    }
+    let need = if number(Fate::NeedsNone) == 1 { "needs" } else { "need" };
+    let parts = [
+        (number(Fate::Errors), "with errors".to_owned()),
+        (number(Fate::Warnings), "with warnings".to_owned()),
+        (number(Fate::PartlyChecked), "partly checked".to_owned()),
+        (number(Fate::Ok), "OK".to_owned()),
+        (unlocked, format!("without a lock file{}", ignored(coverage, kind, unlocked))),
+        (number(Fate::NeedsNone), format!("{need} no lock file")),
+        (number(Fate::Excluded), "excluded by provlock.toml".to_owned()),
+    ];
+    let parts = parts.iter().filter(|(number, _)| *number > 0);
+    let parts = parts.map(|(number, words)| if total == 1 { words.clone() } else { format!("{number} {words}") });
+    let parts: Vec<_> = parts.collect();
+    let failed = match number(Fate::Failed) {
+        0 => None,
+        1 if total == 1 => Some("could not be checked".to_owned()),
+        failed => Some(format!("{failed} could not be checked")),
+    };
+    let parts = (!parts.is_empty()).then(|| parts.join(", "));
+    Some(format!("{nouns}: {}", parts.into_iter().chain(failed).collect::<Vec<_>>().join("; ")))
+}
+
+/// ` (git ignores 5 of them: .gitignore:15)`; nothing where git ignores none of the lock files that are not there.
+fn ignored(coverage: &Coverage, kind: Kind, unlocked: usize) -> String {
+    let place = |rule: &Location| format!("{}:{}", rule.path().display(), rule.line_column().0);
+    let places = few(coverage.ignore_rules(kind).map(place));
+    match coverage.number(kind, Fate::Ignored) {
+        0 => String::new(),
+        1 if unlocked == 1 => format!(" (git ignores it: {places})"),
+        number if number == unlocked => format!(" (git ignores them: {places})"),
+        number => format!(" (git ignores {number} of them: {places})"),
+    }
+}

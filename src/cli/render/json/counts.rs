@@ -1,0 +1,59 @@
+//! How many root modules a run looked at, and how many it did not, as JSON.
+
+use provlock::project::{Coverage, Fate, Kind};
+use serde::Serialize;
+
+/// What became of everything that was found, each root module counted once.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "counts", deny_unknown_fields))]
+pub(crate) struct Counts {
+    /// Root modules but for units of Terragrunt's.
+    root_modules: CountsOfKind,
+    /// Units of Terragrunt's.
+    units: CountsOfKind,
+    /// Lock files in directories that are not root modules; --base looks at them, too.
+    other_lock_files: CountsOfKind,
+}
+
+/// How many there are of a kind.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "counts_of_kind", deny_unknown_fields))]
+struct CountsOfKind {
+    with_errors: usize,
+    /// And without errors.
+    with_warnings: usize,
+    /// Without findings, but not everything could be checked.
+    partly_checked: usize,
+    /// With a lock file that was compared, and without findings.
+    ok: usize,
+    /// Without a lock file, and nothing says that there must be one.
+    without_lock_file: usize,
+    /// Without a lock file, which git would ignore.
+    ignored: usize,
+    /// Without a lock file, which would have nothing to lock.
+    need_no_lock_file: usize,
+    /// By `[roots]` of provlock.toml.
+    excluded: usize,
+    /// They could not be checked.
+    failed: usize,
+}
+
+impl From<&Coverage> for Counts {
+    fn from(coverage: &Coverage) -> Self {
+        let [root_modules, units, other_lock_files] = Kind::ALL.map(|kind| {
+            let number = |fate| coverage.number(kind, fate);
+            CountsOfKind {
+                with_errors: number(Fate::Errors),
+                with_warnings: number(Fate::Warnings),
+                partly_checked: number(Fate::PartlyChecked),
+                ok: number(Fate::Ok),
+                without_lock_file: number(Fate::NotLocked),
+                ignored: number(Fate::Ignored),
+                need_no_lock_file: number(Fate::NeedsNone),
+                excluded: number(Fate::Excluded),
+                failed: number(Fate::Failed),
+            }
+        });
+        Self { root_modules, units, other_lock_files }
+    }
+}

@@ -1,0 +1,200 @@
+//! A run says what it looked at, what it did not look at, and why, also where nothing is wrong.
+
+use super::{H1, NULL, ZH, entry};
+use crate::json_output::validated;
+use crate::lock::{lock_file, requires};
+use crate::repository::Repository;
+use provlock_test::{TestEnvironment, str};
+use serde_json::json;
+
+const USED: &str = "provider \"null\" {}\nresource \"null_resource\" \"a\" {}\n";
+const S3: &str = "terraform {\n  backend \"s3\" {}\n}\n";
+
+fn locked() -> String {
+    lock_file(&[entry(NULL, "3.2.4", "", &[H1, super::gate::OTHER_H1, ZH])])
+}
+
+/// Adds root modules that need no backend.
+fn roots(environment: &TestEnvironment, directory: &str, number: usize) {
+    for index in 1..=number {
+        environment.write(format!("{directory}/{index}/main.tf"), USED);
+    }
+}
+
+/// Adds a unit that runs a module of the repository.
+fn unit(environment: &TestEnvironment, path: &str, more: &str) {
+    environment.write("modules/app/main.tf", USED);
+    let text = format!("{more}terraform {{\n  source = \"${{get_repo_root()}}//modules/app\"\n}}\n");
+    environment.write(format!("{path}/terragrunt.hcl"), text);
+}
+
+/// The numbers of a kind that are not 0.
+fn counts(environment: &TestEnvironment, kind: &str) -> serde_json::Value {
+    let report = validated(&environment.provlock(["verify", "-r", "--json"]).stdout);
+    let mut counts = report["counts"][kind].clone();
+    counts.as_object_mut().unwrap().retain(|_, number| *number != 0);
+    counts
+}
+
+#[track_caller]
+fn is_silent_if_quiet(environment: &TestEnvironment) {
+    let output = environment.provlock(["verify", "-r", "--quiet", "--allow", "untracked-lock-file"]);
+    assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("", ""));
+}
+
+#[test]
+fn lock_files_that_git_ignores() {
+    let Repository { environment, .. } = Repository::new();
+    environment.write(".gitignore", "*.bak\n".repeat(14) + ".terraform.lock.hcl\n");
+    roots(&environment, "live", 21);
+    let output = environment.provlock(["verify", "-r"]);
+    output.matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[untracked-lock-file]: git ignores the lock files of 21 root modules, so nobody else gets them
+  --> .gitignore:15:1
+   |
+15 | .terraform.lock.hcl
+   | ^^^^^^^^^^^^^^^^^^^
+   |
+   = root modules: live/1, live/10, live/11 and 18 more
+help: remove this line, run provlock lock -r -p all, and add the lock files to git
+
+----- stderr -----
+21 root modules: none has a lock file (git ignores them: .gitignore:15)
+"#]]);
+    assert_eq!(counts(&environment, "root_modules"), json!({ "ignored": 21 }));
+    is_silent_if_quiet(&environment);
+    let report = validated(&environment.provlock(["verify", "-r", "--json"]).stdout);
+    assert!(report["roots"].as_array().unwrap().iter().all(|root| root["lock_file"].is_null()), "there is none");
+
+    environment.write(".gitignore", "/live/[1-9]/.terraform.lock.hcl\n");
+    let output = environment.provlock(["verify", "-r", "--allow", "untracked-lock-file"]);
+    let expected = "21 root modules: none has a lock file (git ignores 9 of them: .gitignore:1)\n";
+    assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("", expected));
+}
+
+#[test]
+fn units_without_a_lock_file() {
+    let Repository { environment, .. } = Repository::new();
+    for name in ["a", "b", "c", "d", "e"] {
+        unit(&environment, &format!("live/{name}"), "");
+    }
+    environment.write("live/a/.terraform.lock.hcl", locked());
+    environment.program("git", ["add", "--all"]).run().assert_code(0);
+    environment.write("live/terragrunt.hcl", "remote_state {\n  backend = \"s3\"\n}\n");
+    environment.provlock(["verify", "-r"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+OK: 1 provider locked as required, for no platform in particular (-p names some); hashes not compared with the registry (--online does)
+5 Terragrunt units: 1 OK, 4 without a lock file
+"#]]);
+    assert_eq!(counts(&environment, "units"), json!({ "ok": 1, "without_lock_file": 4 }));
+    is_silent_if_quiet(&environment);
+    std::fs::remove_file(environment.project().join("live/a/.terraform.lock.hcl")).unwrap();
+    for command in ["verify", "lock", "upgrade"] {
+        let output = environment.provlock([command, "-r"]);
+        assert_eq!(output.assert_code(0).stderr, "5 Terragrunt units: none has a lock file\n");
+    }
+}
+
+#[test]
+fn root_modules_that_the_settings_exclude() {
+    let environment = TestEnvironment::new();
+    roots(&environment, "live", 4);
+    environment.write("provlock.toml", "[roots]\nexclude = [\"live/**\"]\n");
+    for command in ["verify", "lock", "upgrade"] {
+        let output = environment.provlock([command, "-r"]);
+        assert_eq!(output.assert_code(0).stderr, "All 4 root modules are excluded by provlock.toml\n");
+    }
+    assert_eq!(counts(&environment, "root_modules"), json!({ "excluded": 4 }));
+    is_silent_if_quiet(&environment);
+    environment.write("provlock.toml", "[roots]\nexclude = [\"live/1\"]\n");
+    let output = environment.provlock(["verify", "-r"]);
+    assert_eq!(output.assert_code(0).stderr, "4 root modules: 3 without a lock file, 1 excluded by provlock.toml\n");
+    environment.write("live/2/.terraform.lock.hcl", locked());
+    environment.provlock(["verify", "-r"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+OK: 1 provider of 1 root module locked as required, for no platform in particular (-p names some); hashes not compared with the registry (--online does)
+4 root modules: 1 OK, 2 without a lock file, 1 excluded by provlock.toml
+"#]]);
+    let output = environment.provlock(["verify", "-r", "live/1"]);
+    assert_eq!(output.assert_code(0).stderr, "1 root module: excluded by provlock.toml\n");
+}
+
+#[test]
+fn a_lock_file_that_is_fine() {
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    environment.write_lock_file(locked());
+    let well = "OK: 1 provider locked as required, for darwin_arm64 and linux_amd64; \
+                hashes not compared with the registry (--online does)\n";
+    for arguments in [&["verify"][..], &["verify", "-r"], &["verify", "--format", "github"]] {
+        let output = environment.provlock(arguments.iter().chain(&["-p", "linux_amd64,darwin_arm64"]));
+        assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("", well), "{arguments:?}");
+    }
+    environment.write("main.tf", "locals {}\n");
+    environment.write_lock_file("");
+    let output = environment.provlock(["verify"]);
+    assert!(output.stderr.starts_with("OK: no provider locked as required"), "{output}");
+    std::fs::remove_file(environment.project().join(".terraform.lock.hcl")).unwrap();
+    assert_eq!(environment.provlock(["verify"]).stderr, "1 root module: needs no lock file\n");
+}
+
+#[test]
+fn without_a_lock_file_what_is_not_known_is_said() {
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", "variable \"v\" {}\nmodule \"m\" {\n  source = \"./${var.v}\"\n}\n");
+    let output = environment.provlock(["verify"]);
+    output.assert_code(0).assert_stdout_has("warning[module-not-installed]: the source of module \"m\" is not known");
+    environment.provlock(["verify", "--deny", "module-not-installed"]).assert_code(1);
+    let unknown = environment.read("main.tf");
+    environment.write("a/main.tf", unknown.clone() + USED);
+    let output = environment.provlock(["verify", "-r", "a"]);
+    assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("", "1 root module: without a lock file\n"));
+    environment.write("a/main.tf", unknown + S3);
+    let output = environment.provlock(["verify", "-r", "a"]);
+    output.assert_code(0).assert_stdout_has("the source of module \"m\" is not known");
+}
+
+#[test]
+fn a_unit_with_shared_state_is_to_have_a_lock_file() {
+    let Repository { environment, .. } = Repository::new();
+    let state = |backend: &str| format!("remote_state {{\n  backend = {backend:?}\n}}\n");
+    unit(&environment, "live/shared", &state("s3"));
+    unit(&environment, "live/local", &state("local"));
+    environment.write("root.hcl", state("gcs"));
+    unit(&environment, "live/included", "include \"root\" {\n  path = find_in_parent_folders(\"root.hcl\")\n}\n");
+    environment.provlock(["verify", "-r"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[lock-file-missing]: .terraform.lock.hcl is missing, and the configuration requires a provider, in 2 root modules
+ --> modules/app/main.tf:1:10
+  |
+1 | provider "null" {}
+  |          ^^^^^^ required here
+  |
+  = in live/included and live/shared
+help: provlock lock -r -p all
+
+----- stderr -----
+3 Terragrunt units: 2 with errors, 1 without a lock file
+"#]]);
+}
+
+#[test]
+fn what_a_run_leaves_out_is_said_after_what_it_did() {
+    let Repository { environment, .. } = Repository::new();
+    environment.write("a/main.tf", "locals {}\n");
+    environment.write("a/backend.tf", S3);
+    environment.write("b/main.tf", USED);
+    environment.write("provlock.toml", "[roots]\nexclude = [\"b\"]\n");
+    unit(&environment, "live/a", "");
+    environment.provlock(["lock", "-r", "--offline"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+Locked 1 root module: 1 changed, 0 up to date
+Not looked at: 1 root module excluded by provlock.toml, 1 Terragrunt unit without a lock file
+"#]]);
+}
