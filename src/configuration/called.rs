@@ -203,7 +203,8 @@ impl Walk<'_> {
 
     fn not_known(&mut self, caller: &Caller<'_>, call: &Call, what: &str, key: &str, unknown: &Unknown) {
         let message = format!("the {what} of module \"{key}\" is not known: {unknown}");
-        let error = caller.error(Code::ModuleNotInstalled, message, call);
+        let shared = format!("the {what} of a called module is not known: {unknown}");
+        let error = caller.error(Code::ModuleNotInstalled, message, call).shared(shared);
         let cause = unknown.location.as_ref().filter(|location| **location != call.location);
         let error = error.at_each(cause, "because of this");
         let help = Help::text("give variables values with ").and(Remedy::SetVariable);

@@ -60,6 +60,7 @@ fn diagnostic(missing: &[&Missing], what: &str, help: &str, allowed: bool) -> Di
         [one] => one.message(),
         _ => format!("{} modules {what}, so what they require is not known", missing.len()),
     };
+    let shared = format!("called modules {what}, so what they require is not known");
     let pronoun = if is_one { "it" } else { "them" };
     let help = help.replace("{}", pronoun);
     let diagnostic = if allowed {
@@ -68,6 +69,7 @@ fn diagnostic(missing: &[&Missing], what: &str, help: &str, allowed: bool) -> Di
         let help = Help::text(format!("{help}, or skip {pronoun} with ")).and(Remedy::AllowMissingModules);
         Diagnostic::error(Code::ModuleNotInstalled, message).help(help)
     };
+    let diagnostic = diagnostic.shared(shared);
     let label = |one: &Missing| if is_one { "called here".to_owned() } else { format!("module \"{}\"", one.key) };
     let places = missing.iter().take(PLACES);
     let diagnostic = places.fold(diagnostic, |diagnostic, one| diagnostic.at(one.location.clone(), label(one)));

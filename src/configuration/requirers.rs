@@ -27,10 +27,11 @@ impl Requirements {
     pub fn requirers(&self, address: &ProviderAddress) -> Vec<Requirer<'_>> {
         let declarations = self.declarations_by_directory(address);
         let called: HashSet<&Path> = self.tree.iter().map(|call| call.directory.as_path()).collect();
-        let mut found = Vec::new();
+        let (mut found, mut taken) = (Vec::new(), HashSet::new());
         for (number, module) in self.modules.iter().enumerate() {
-            if number == 0 || !called.contains(module.canonical.as_path()) {
-                let own = declarations.get(module.canonical.as_path()).into_iter().flatten();
+            let directory = module.canonical.as_path();
+            if (number == 0 || !called.contains(directory)) && taken.insert(directory) {
+                let own = declarations.get(directory).into_iter().flatten();
                 found.extend(own.map(|declaration| Requirer {
                     call: None,
                     depth: 0,

@@ -33,6 +33,8 @@ pub enum RootModules {
         paths: Vec<PathBuf>,
         /// Whether these stand for all root modules below.
         recursive: bool,
+        /// Those that it is about.
+        directories: Vec<PathBuf>,
     },
 }
 
@@ -97,6 +99,12 @@ impl Diagnostic {
         let in_root: PathBuf = path.components().skip_while(is_outside).collect();
         let shared_message = (!in_root.as_os_str().is_empty()).then(|| words(in_root.display()));
         Self { message: words(path.display()), shared_message, ..self }
+    }
+
+    /// Sets the message that several root modules share.
+    #[must_use]
+    pub fn shared(self, message: impl Into<String>) -> Self {
+        Self { shared_message: Some(message.into()), ..self }
     }
 
     /// Adds a place.

@@ -34,6 +34,11 @@ pub enum Remedy {
         /// The platforms that must be covered, as in [`LockRemedy::platforms`].
         platforms: Option<Vec<Platform>>,
     },
+    /// Add the lock files of the root modules to git.
+    AddToGit {
+        /// Whether it ignores them.
+        force: bool,
+    },
     /// Merge the two sides of each conflict in a lock file.
     Merge {
         /// The lock file.

@@ -19,6 +19,8 @@ pub struct AvailableVersions {
     pub versions: BTreeMap<Version, AvailableVersion>,
     /// Messages for the user that the source sent along.
     pub warnings: Vec<String>,
+    /// Whether these are only the versions that this machine knows, since no host was asked.
+    pub is_partial: bool,
 }
 
 /// What a source lists of a version.
@@ -45,6 +47,7 @@ impl AvailableVersions {
             known.and_modify(|known| known.merge(available)).or_insert_with(|| available.clone());
         }
         self.warnings.extend(other.warnings.iter().cloned());
+        self.is_partial |= other.is_partial;
     }
 
     /// About how much memory it takes, in bytes.
@@ -112,7 +115,7 @@ impl FromIterator<Platform> for Platforms {
 impl FromIterator<Version> for AvailableVersions {
     fn from_iter<I: IntoIterator<Item = Version>>(versions: I) -> Self {
         let versions = versions.into_iter().map(|version| (version, AvailableVersion::default())).collect();
-        Self { versions, warnings: Vec::new() }
+        Self { versions, ..Self::default() }
     }
 }
 

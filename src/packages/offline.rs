@@ -41,7 +41,7 @@ impl Offline {
             let error = Diagnostic::error(Code::ProviderNotFound, message).help(Help::run_online());
             return Err(SourceError::provider_not_found(address, error));
         }
-        Ok(available)
+        Ok(AvailableVersions { is_partial: true, ..available })
     }
 
     pub(super) fn platforms(&self, address: &ProviderAddress, version: &Version) -> Result<BTreeSet<Platform>> {

@@ -204,7 +204,7 @@ fn read(session: &Session<'_>, options: &LockOptions, root: RootPath, are_many: 
     let prepared = session.open_root(&root).and_then(|opened| {
         match if root.is_named { session.roots_elsewhere(&opened) } else { None } {
             Some(elsewhere) => Err(elsewhere.into()),
-            None => session.prepare(opened, options),
+            None => session.prepare(opened, root.is_named, options),
         }
     });
     let prepared = prepared.map_err(|errors| root.name(are_many, errors));

@@ -15,9 +15,17 @@ use crate::provider::{ConstraintList, Dialect, Platform, ProviderAddress, Provid
 use crate::settings::PlatformSelection;
 
 impl Session<'_> {
-    /// Reads what there is to read of a root module.
-    pub(super) fn prepare(&self, root: RootModule, options: &LockOptions) -> Result<Prepared> {
-        let (lock_file, warnings) = root.lock_file()?;
+    /// Reads what there is to read of a root module. Where nobody has named it, there need not be a configuration
+    /// beside its lock file, which then stays as it is.
+    pub(super) fn prepare(&self, root: RootModule, is_named: bool, options: &LockOptions) -> Result<Prepared> {
+        let (lock_file, mut warnings) = root.lock_file()?;
+        let is_stale = !is_named && root.refused.is_none() && !root.has_configuration(&self.modules);
+        if is_stale && root.lock_bytes.is_some() {
+            let requirements = root.without_configuration("left as it is");
+            warnings.extend(requirements.warnings.iter().cloned());
+            let requirements = Requirements { warnings: Vec::new(), ..requirements };
+            return Ok(Prepared { warnings, ..prepared(root, lock_file, requirements, options)? });
+        }
         Ok(Prepared { warnings, ..self.prepare_with(root, lock_file, options)? })
     }
 
@@ -35,22 +43,7 @@ impl Session<'_> {
         if requirements.is_incomplete {
             bind_recorded(&mut requirements, &lock_file, &root.path);
         }
-        let named = options.platforms.clone().or_else(|| root.settings.platforms.clone());
-        let platforms_are_named = named.is_some();
-        let platforms = named.unwrap_or_else(|| PlatformSelection::These(vec![Platform::current()]));
-        let (only, versions) = resolve(&options.providers, root.dialect)?;
-        let (warnings, replaced) = (Vec::new(), BTreeMap::new());
-        Ok(Prepared {
-            root,
-            lock_file,
-            requirements,
-            platforms,
-            platforms_are_named,
-            warnings,
-            only,
-            replaced,
-            versions,
-        })
+        prepared(root, lock_file, requirements, options)
     }
 
     /// What root modules with the same source ask for, each with its index. Adds to `refused` why some cannot ask.
@@ -108,6 +101,20 @@ impl Session<'_> {
         let cache = self.hash_cache.as_ref();
         LockRequest { prepared, options, requirements, versions, cache, minimum_age: None }
     }
+}
+
+fn prepared(
+    root: RootModule,
+    lock_file: LockFile,
+    requirements: Requirements,
+    options: &LockOptions,
+) -> Result<Prepared> {
+    let named = options.platforms.clone().or_else(|| root.settings.platforms.clone());
+    let platforms_are_named = named.is_some();
+    let platforms = named.unwrap_or_else(|| PlatformSelection::These(vec![Platform::current()]));
+    let (only, versions) = resolve(&options.providers, root.dialect)?;
+    let (warnings, replaced) = (Vec::new(), BTreeMap::new());
+    Ok(Prepared { root, lock_file, requirements, platforms, platforms_are_named, warnings, only, replaced, versions })
 }
 
 /// Adds the recorded constraints to requirements that are not known in full: a module that is not known may be what has

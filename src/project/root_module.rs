@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::unit::Unit;
 use crate::configuration::{self, Module, ModuleCache, Requirements};
-use crate::diagnostic::{Diagnostic, Diagnostics, Result, Severity};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result, Severity};
 use crate::lockfile::{self, LockFile};
 use crate::provider::Dialect;
 use crate::settings::Settings;
@@ -126,6 +126,17 @@ impl RootModule {
         }
         let module = self.module(modules);
         !module.is_empty() || !module.diagnostics.is_empty()
+    }
+
+    /// What is known where a lock file has no configuration beside it: nothing, with a warning that says so and what
+    /// became of the lock file.
+    pub(super) fn without_configuration(&self, outcome: &str) -> Requirements {
+        let path = &self.lock_path;
+        let warning = Diagnostic::finding(Code::NoConfiguration, "")
+            .naming(path, |path| format!("there is no configuration beside {path}, so it was {outcome}"))
+            .at(Location::of_file(path), "")
+            .help("remove the lock file, unless a configuration is put beside it later");
+        Requirements { is_incomplete: true, warnings: vec![warning], ..Requirements::default() }
     }
 
     /// The directory in which Terragrunt keeps a lock file that it would use in place of this one, if there is such a

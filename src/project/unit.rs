@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::configuration::terragrunt::{self, ModuleSource, Repository, Unknown, WorkingDirectory};
 use crate::configuration::{self, Inputs, ModuleCache, ModuleCall, ModulePath, Requirements, RootFiles, RootModule};
+use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Remedy, Result, Severity};
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::provider::Dialect;
@@ -135,7 +136,8 @@ impl Unit {
         } else {
             Help::text("skip it with ").and(Remedy::AllowMissingModules)
         };
-        self.at_source(Diagnostic::error(Code::ModuleNotInstalled, message).help(help))
+        let error = Diagnostic::error(Code::ModuleNotInstalled, message).help(help);
+        self.at_source(error.shared("the module of the unit is remote, and not here"))
     }
 
     fn not_known(&self, unknown: &[Unknown]) -> Option<Diagnostic> {
@@ -150,6 +152,9 @@ impl Unit {
             }
         }
         seen.sort_by_key(|(_, place)| place.map(|place| (place.path(), place.span.start)));
+        let reasons: BTreeSet<_> = seen.iter().map(|(reason, _)| *reason).collect();
+        let shared = format!("what the unit requires is not known in full: {}", few(reasons));
+        let warning = warning.shared(shared);
         let say = |warning: Diagnostic, (reason, place): (&str, Option<&Location>)| match place {
             Some(place) => warning.at(place.clone(), reason),
             None => warning.note(reason),

@@ -2,6 +2,7 @@
 
 use super::json_output::validated;
 use super::lock::{entry, lock_file, requires};
+use super::repository::Repository;
 use provlock_test::registry::Registry;
 use provlock_test::{TestEnvironment, str, url};
 
@@ -469,4 +470,104 @@ exit code: 0
 Locked 2 root modules: 2 changed, 0 up to date; [SIZE] downloaded
 "#]]);
     assert_eq!(many.stderr.matches("downloaded").count(), 1, "{many}");
+}
+
+/// Commands in help are for all root modules that a finding is about.
+#[test]
+fn help_names_all_root_modules() {
+    let repository = Repository::new();
+    let environment = &repository.environment;
+    for (root, more) in [("a", ""), ("b", "provider \"random\" {}\n"), ("c", "provider \"tls\" {}\n")] {
+        environment.write(format!("{root}/main.tf"), format!("terraform {{\n  backend \"s3\" {{}}\n}}\n{more}"));
+        environment.write(format!("{root}/versions.tf"), requires("hashicorp/null", ""));
+    }
+    environment.provlock(["verify", "-r"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[lock-file-missing]: .terraform.lock.hcl is missing, and the configuration requires providers, in 3 root modules
+ --> a/versions.tf:4:16
+  |
+4 |       source = "hashicorp/null"
+  |                ^^^^^^^^^^^^^^^^ required here
+  |
+  = also in b and c
+help: provlock lock -r -p all
+
+----- stderr -----
+3 root modules: 3 with errors
+"#]]);
+    for root in ["a", "b", "c"] {
+        environment.write(format!("{root}/main.tf"), "");
+        environment.write(format!("{root}/versions.tf"), "");
+        environment.write(format!("{root}/.terraform.lock.hcl"), lock_file(&[]));
+    }
+    environment.provlock(["verify", "-r"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[untracked-lock-file]: git does not track .terraform.lock.hcl, in 3 root modules
+ --> a/.terraform.lock.hcl:1:1
+  |
+1 |
+  | ^
+  |
+  = also in b and c
+help: git add a/.terraform.lock.hcl b/.terraform.lock.hcl c/.terraform.lock.hcl
+
+----- stderr -----
+3 root modules: 3 with warnings
+"#]]);
+    let add = "help: git add live/a/.terraform.lock.hcl live/b/.terraform.lock.hcl live/c/.terraform.lock.hcl\n";
+    let live = environment.project().join("live");
+    std::fs::create_dir(&live).unwrap();
+    for root in ["a", "b", "c"] {
+        std::fs::rename(environment.project().join(root), live.join(root)).unwrap();
+    }
+    environment.provlock(["-C", "live", "verify", "-r"]).assert_stdout_has(add);
+    for root in 1..=20 {
+        environment.write(format!("live/{root}/main.tf"), "");
+        environment.write(format!("live/{root}/.terraform.lock.hcl"), lock_file(&[]));
+    }
+    environment.provlock(["verify", "-r"]).assert_stdout_has("help: git add '*.terraform.lock.hcl'\n");
+}
+
+/// A lock file whose configuration is gone is a warning, as `verify` says, and does not stop the others.
+#[test]
+fn a_lock_file_without_a_configuration_stays_as_it_is() {
+    let registry = Registry::start();
+    let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("a/main.tf", requires("hashicorp/null", "") + "terraform {\n  backend \"s3\" {}\n}\n");
+    let stale = lock_file(&[entry(&null, "", &null.hashes(&["linux_amd64"]))]);
+    environment.write("stale/.terraform.lock.hcl", &stale);
+    for command in ["lock", "upgrade"] {
+        let output = environment.provlock([command, "-r", "-p", "linux_amd64"]);
+        output.assert_code(0).assert_stderr_has("warning[no-configuration]: there is no configuration beside stale/");
+        assert_eq!(environment.read("stale/.terraform.lock.hcl"), stale);
+        assert!(environment.read("a/.terraform.lock.hcl").contains("3.2.4"));
+        environment.provlock([command, "-p", "linux_amd64", "stale"]).assert_code(2);
+    }
+    environment.provlock(["lock", "-r", "-p", "linux_amd64"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+warning[no-configuration]: there is no configuration beside stale/.terraform.lock.hcl, so it was left as it is
+ --> stale/.terraform.lock.hcl:1:1
+  |
+1 |
+  | ^
+  |
+help: remove the lock file, unless a configuration is put beside it later
+Locked 2 root modules: 0 changed, 2 up to date
+"#]]);
+    environment.provlock(["upgrade", "-r", "-p", "linux_amd64", "--dry-run"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+warning[no-configuration]: there is no configuration beside stale/.terraform.lock.hcl, so it was left as it is
+ --> stale/.terraform.lock.hcl:1:1
+  |
+1 |
+  | ^
+  |
+help: remove the lock file, unless a configuration is put beside it later
+2 root modules: 0 can move, 2 up to date
+"#]]);
 }

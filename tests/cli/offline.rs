@@ -119,9 +119,10 @@ help: run the command once without --offline and with the same cache
     unseen.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[no-matching-version]: hashicorp/null has no version 3.2.4
+error[no-matching-version]: version 3.2.4 of hashicorp/null is not known offline
  |
- = the newest version is 3.2.0
+ = the newest known version is 3.2.0
+help: run the command once without --offline and with the same cache
 "#]]);
     before.assert_same(&environment.snapshot());
 
@@ -284,4 +285,35 @@ fn all_platforms_of_a_version_without_packages_are_not_none() {
         assert_eq!(environment.lock_file(), locked(&null[0]));
     }
     assert_eq!(registry.statistics().requests, 0);
+}
+
+#[test]
+fn what_is_not_known_is_not_said_not_to_exist() {
+    let registry = Registry::start();
+    let (environment, _) = project(&registry);
+    environment.write(
+        "other/main.tf",
+        format!(
+            "{}provider \"null\" {{}}\nresource \"null_resource\" \"a\" {{}}\n",
+            requires("hashicorp/null", "~> 3.2.0")
+        ),
+    );
+    environment.provlock(["lock", "-r", "--offline", "-p", "linux_amd64"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[platform-not-known]: registry.opentofu.org/hashicorp/null 3.0.0 for linux_amd64: the package is not in the cache of hashes
+ |
+ = root module: .
+help: run the command once without --offline and with the same cache
+
+error[no-matching-version]: offline only 3.0.0 of hashicorp/null is known, and the configuration asks for ~> 3.2.0
+ --> other/main.tf:5:17
+  |
+5 |       version = "~> 3.2.0"
+  |                 ^^^^^^^^^^ asked for here
+  |
+  = root module: other
+help: run the command once without --offline and with the same cache
+Locked 0 of 2 root modules: 0 changed, 0 up to date; 2 failed
+"#]]);
 }

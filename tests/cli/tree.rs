@@ -112,3 +112,25 @@ warning[module-not-installed]: module "vpc" from "terraform-aws-modules/vpc/aws"
 help: install it with tofu get or tofu init
 "#]]);
 }
+
+#[test]
+fn a_unit_is_listed_once() {
+    let environment = TestEnvironment::new();
+    std::fs::create_dir(environment.project().join(".git")).unwrap();
+    environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
+    environment.write("terragrunt.hcl", "");
+    environment.provlock(["tree"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+hashicorp/null (not locked), required as ~> 3.0
+└── .   main.tf:5   ~> 3.0
+"#]]);
+    environment.write("modules/a/main.tf", requires("hashicorp/null", "~> 3.0"));
+    environment.write("live/terragrunt.hcl", "terraform {\n  source = \"../modules/a\"\n}\n");
+    environment.provlock(["-C", "live", "tree"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+hashicorp/null (not locked), required as ~> 3.0
+└── .   ../modules/a/main.tf:5   ~> 3.0
+"#]]);
+}

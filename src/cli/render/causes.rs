@@ -1,5 +1,6 @@
 //! Diagnostics of many root modules by cause: a message that a hundred root modules share is shown once.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,7 @@ use provlock::project::Selection;
 /// What diagnostics with the same cause share. The message names the provider and its version.
 type Key = (Severity, Code, String);
 
-/// Diagnostics by cause, in the order of the first of each, which stands for all.
+/// Diagnostics by cause, in the order of the first of each, which stands for all; of many root modules errors first.
 pub(crate) struct Causes<'a> {
     /// How the root modules were selected; `None` if there is only one, whose diagnostics are all shown.
     many: Option<&'a Selection>,
@@ -65,7 +66,11 @@ impl<'a> Causes<'a> {
     }
 
     pub(crate) fn shown(&self) -> Vec<Diagnostic> {
-        self.list.iter().flat_map(|cause| cause.shown(self.many, self.all)).collect()
+        let mut causes: Vec<&Cause> = self.list.iter().collect();
+        if self.many.is_some() {
+            causes.sort_by_key(|cause| Reverse(cause.first.severity));
+        }
+        causes.into_iter().flat_map(|cause| cause.shown(self.many, self.all)).collect()
     }
 }
 
@@ -85,7 +90,9 @@ impl Cause {
         let (Some(many), Some(root), false) = (many, self.root.as_deref(), others.is_empty()) else {
             return different.list.clone();
         };
-        let selected = RootModules::Selected { paths: many.paths.clone(), recursive: many.recursive };
+        let directories =
+            std::iter::once(root).chain(others.iter().map(PathBuf::as_path)).map(Path::to_owned).collect();
+        let selected = RootModules::Selected { paths: many.paths.clone(), recursive: many.recursive, directories };
         let message = format!("{}, in {}", common_message(first), count(others.len() + 1, "root module"));
         let shown = Diagnostic { message, ..first.clone() }.in_root_modules(selected);
         vec![shown.note(places(first, root, others, all))]
@@ -158,7 +165,8 @@ mod tests {
             ["no hash is recorded for acme/a 3.2.4, in 5 root modules", "no hash is recorded for acme/b 3.2.4"];
         assert_eq!(texts, expected);
         assert_eq!(shown[0].notes, ["seen in live/1", "in live/1, live/2, live/3 and 2 more: -v lists them"]);
-        let selected = RootModules::Selected { paths: Vec::new(), recursive: true };
+        let directories = roots.iter().map(PathBuf::from).collect();
+        let selected = RootModules::Selected { paths: Vec::new(), recursive: true, directories };
         assert_eq!(shown[0].root_modules.as_deref(), Some(&selected));
         assert_eq!(shown[1].root_modules, all[1].1.root_modules, "one root module");
         assert_eq!(messages(&all, true)[0].notes[1], "in live/1, live/2, live/3, live/4 and live/5");

@@ -80,6 +80,11 @@ impl Invocation {
     }
 
     fn command(&self, remedy: &Remedy, diagnostic: &Diagnostic) -> String {
+        if let Remedy::AddToGit { force } = remedy {
+            let words = ["git", "add"].into_iter().chain(force.then_some("--force")).map(str::to_owned);
+            let words = words.chain(remedy::lock_files(diagnostic, |path| self.shown(path)));
+            return words.map(|word| quoted(&word, self.shell)).collect::<Vec<_>>().join(" ");
+        }
         let (directory, arguments) = remedy::command(remedy, diagnostic);
         let directory = match directory {
             Some(directory) => Some(self.shown(directory)),
@@ -149,8 +154,10 @@ mod tests {
         let shown = |error: Diagnostic| posix(".").help(&error).unwrap();
         let prune = Remedy::Lock(LockRemedy { prune: true, ..LockRemedy::default() });
         let login = Remedy::Login { host: "h.test".to_owned() };
-        let selected =
-            |recursive| RootModules::Selected { paths: vec![PathBuf::from("a"), PathBuf::from("-b")], recursive };
+        let selected = |recursive| {
+            let paths = vec![PathBuf::from("a"), PathBuf::from("-b")];
+            RootModules::Selected { paths, recursive, directories: vec![PathBuf::from("a/x"), PathBuf::from("y")] }
+        };
         assert_eq!(shown(error(prune.clone())), "provlock lock --prune --dialect terraform");
         assert_eq!(
             shown(error(prune.clone()).in_root(Path::new("."), false)),

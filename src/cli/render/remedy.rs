@@ -1,8 +1,9 @@
 //! How remedies are spelled: the only place that knows the commands and flags of this program by name.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use provlock::diagnostic::{Diagnostic, LockRemedy, Remedy, RootModules, UpgradeRemedy};
+use provlock::lockfile::LOCK_FILE_NAME;
 use provlock::provider::Platform;
 
 /// The flag that stands for a remedy, with a value if it needs one; `None` for commands.
@@ -35,7 +36,7 @@ pub(super) fn command<'a>(remedy: &Remedy, diagnostic: &'a Diagnostic) -> (Optio
     let takes_root_modules = matches!(remedy, Remedy::Lock(_) | Remedy::Upgrade(_) | Remedy::Verify { .. });
     let directory = match diagnostic.root_modules.as_deref() {
         Some(RootModules::One { directory, .. }) => Some(&**directory).filter(|directory| *directory != Path::new(".")),
-        Some(RootModules::Selected { paths, recursive }) if takes_root_modules => {
+        Some(RootModules::Selected { paths, recursive, .. }) if takes_root_modules => {
             let recursive = recursive.then(|| "-r".to_owned());
             arguments.splice(1..1, recursive.into_iter().chain(paths.iter().map(|path| path_argument(path))));
             None
@@ -46,6 +47,22 @@ pub(super) fn command<'a>(remedy: &Remedy, diagnostic: &'a Diagnostic) -> (Optio
         arguments.extend(["--dialect", dialect.name()].map(str::to_owned));
     }
     (directory, arguments)
+}
+
+/// The lock files of the root modules that a diagnostic is about, as arguments for git, which takes a pattern for very
+/// many.
+pub(super) fn lock_files(diagnostic: &Diagnostic, shown: impl Fn(&Path) -> PathBuf) -> Vec<String> {
+    const MOST: usize = 20;
+    let directories = match diagnostic.root_modules.as_deref() {
+        Some(RootModules::One { directory, .. }) => std::slice::from_ref(directory),
+        Some(RootModules::Selected { directories, .. }) => directories,
+        None => &[],
+    };
+    let path = |directory: &PathBuf| {
+        let directory = directory.strip_prefix(".").unwrap_or(directory);
+        path_argument(&shown(&directory.join(LOCK_FILE_NAME)))
+    };
+    if directories.len() > MOST { vec![format!("*{LOCK_FILE_NAME}")] } else { directories.iter().map(path).collect() }
 }
 
 fn arguments(remedy: &Remedy) -> Vec<String> {

@@ -60,7 +60,7 @@ impl FilesystemMirror {
         let available = platforms.into_iter().map(|(version, platforms)| {
             (version, AvailableVersion { platforms: platforms.into_iter().collect(), ..AvailableVersion::default() })
         });
-        Ok(AvailableVersions { versions: available.collect(), warnings: Vec::new() })
+        Ok(AvailableVersions { versions: available.collect(), ..AvailableVersions::default() })
     }
 
     /// Hashes a package; its archive is copied to a file if there is one.

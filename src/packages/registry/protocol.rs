@@ -256,7 +256,7 @@ impl From<VersionList> for VersionsResponse {
         let versions = list.versions.0.into_iter().filter_map(available).collect();
         let warnings = list.warnings.unwrap_or_default().0.into_iter();
         let warnings = warnings.map(|warning| warning.chars().take(LONGEST_WARNING).collect()).collect();
-        Self(AvailableVersions { versions, warnings })
+        Self(AvailableVersions { versions, warnings, ..AvailableVersions::default() })
     }
 }
 

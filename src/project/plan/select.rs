@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::age::{self, MinimumAge};
 use super::did_you_mean::{explained, is_implied, namesake, provider_meant, with_source};
 use crate::configuration::{DeclarationKind, Requirement};
+use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result, UpgradeRemedy};
 use crate::lockfile::{LockFile, LockedProvider};
 use crate::packages::{AvailableVersion, AvailableVersions, Source, SourceError};
@@ -108,8 +109,15 @@ impl Candidate<'_> {
         if available.versions.contains_key(chosen) {
             return Ok(());
         }
+        let newest = available.versions.keys().next_back();
+        if available.is_partial {
+            let message = format!("version {chosen} of {} is not known offline", self.name());
+            let error = Diagnostic::error(Code::NoMatchingVersion, message).help(Help::run_online());
+            let newest = newest.map(|newest| format!("the newest known version is {newest}"));
+            return Err(newest.into_iter().fold(error, Diagnostic::note).into());
+        }
         let message = format!("{} has no version {chosen}", self.name());
-        let newest = available.versions.keys().next_back().map(|newest| format!("the newest version is {newest}"));
+        let newest = newest.map(|newest| format!("the newest version is {newest}"));
         Err(newest.into_iter().fold(Diagnostic::error(Code::NoMatchingVersion, message), Diagnostic::note).into())
     }
 
@@ -171,8 +179,23 @@ impl Candidate<'_> {
         Err(too_young.unwrap_or_else(|| self.no_match(available)).into())
     }
 
+    /// No version that is known offline meets the constraints; others may.
+    fn no_known_match(&self, available: &AvailableVersions) -> Diagnostic {
+        let (name, constraints) = (self.name(), &self.requirement.constraints);
+        let known = few(available.versions.keys().rev());
+        let are = if available.versions.len() == 1 { "is" } else { "are" };
+        let message =
+            format!("offline only {known} of {name} {are} known, and the configuration asks for {constraints}");
+        let places = self.requirement.declarations.iter().filter_map(|declaration| declaration.version.as_ref());
+        let error = Diagnostic::error(Code::NoMatchingVersion, message).at_each(places, "asked for here");
+        error.help(Help::run_online())
+    }
+
     /// Shows every constraint that takes part, each with the newest version that it allows on its own.
     pub(crate) fn no_match(&self, available: &AvailableVersions) -> Diagnostic {
+        if available.is_partial && !self.requirement.constraints.is_empty() {
+            return self.no_known_match(available);
+        }
         let name = self.name();
         let constraints = &self.requirement.constraints;
         let message = match (available.versions.is_empty(), constraints.is_empty()) {

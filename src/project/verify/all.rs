@@ -7,7 +7,7 @@ use super::unshared::add_unshared;
 use super::verified::{Suppressed, VerifiedRoot, VersionControl};
 use super::{Expected, Online, Verified, VerifyRequest};
 use crate::configuration::{Backend, ModuleCache, Requirements};
-use crate::diagnostic::{Code, Diagnostic, Location, Result};
+use crate::diagnostic::{Diagnostic, Result};
 use crate::project::coverage::{Fate, Kind};
 use crate::project::event::Report;
 use crate::project::root_module::RootModule;
@@ -220,11 +220,6 @@ impl RootModule {
         if self.lock_bytes.is_none() || self.has_configuration(modules) {
             return self.requirements(modules, ignore_tests, true);
         }
-        let path = &self.lock_path;
-        let warning = Diagnostic::finding(Code::NoConfiguration, "")
-            .naming(path, |path| format!("there is no configuration beside {path}, so it was checked on its own"))
-            .at(Location::of_file(path), "")
-            .help("remove the lock file, unless a configuration is put beside it later");
-        Ok(Requirements { is_incomplete: true, warnings: vec![warning], ..Requirements::default() })
+        Ok(self.without_configuration("checked on its own"))
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::subject::{Expected, Subject, VerifyRequest, finding};
 use super::verified::Tracking;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy};
-use crate::lockfile::Entry;
+use crate::lockfile::{Entry, LOCK_FILE_NAME};
 
 /// There is no lock file although the configuration requires providers; and what is not known of these.
 pub(super) fn missing(request: &VerifyRequest<'_>) -> Vec<Diagnostic> {
@@ -17,6 +17,7 @@ pub(super) fn missing(request: &VerifyRequest<'_>) -> Vec<Diagnostic> {
     let declarations = request.requirements.providers.values().flat_map(|requirement| &requirement.declarations);
     let finding = Diagnostic::finding(Code::LockFileMissing, "")
         .naming(&request.root.lock_path, |path| format!("{path} is missing, and the configuration requires {what}"))
+        .shared(format!("{LOCK_FILE_NAME} is missing, and the configuration requires providers"))
         .help(request.lock_remedy());
     let first = declarations.map(|declaration| &declaration.location).min_by_key(|location| location.path());
     let missing = (count > 0).then(|| finding.at_each(first, "required here"));
@@ -26,16 +27,14 @@ pub(super) fn missing(request: &VerifyRequest<'_>) -> Vec<Diagnostic> {
 
 /// Git does not have the lock file, so nobody else gets it.
 pub(super) fn untracked(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
-    let path = request.root.lock_path.display();
     let is_untracked = request.tracked.lock_file == Tracking::Untracked;
-    is_untracked.then(|| about_lock_file(request, "git does not track").help(format!("git add {path}")))
+    is_untracked.then(|| about_lock_file(request, "git does not track").help(Remedy::AddToGit { force: false }))
 }
 
 /// Git ignores the lock file, so nobody else gets it.
 pub(super) fn ignored(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
-    let path = request.root.lock_path.display();
     let is_ignored = request.tracked.lock_file == Tracking::Ignored;
-    let help = format!("git add --force {path}, and correct .gitignore");
+    let help = Help::from(Remedy::AddToGit { force: true }).and_text(", and correct .gitignore");
     is_ignored.then(|| about_lock_file(request, "git ignores").help(help))
 }
 

@@ -164,6 +164,17 @@ fn drift_of_units_is_found_where_it_can_be_fixed() {
     drifted().environment.provlock(["verify", "--allow", "single-platform", "-r"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
+error[provider-not-locked]: hashicorp/random is required, but not locked
+  --> root.hcl:1:1
+   |
+ 1 | generate "versions" {
+   | ^^^^^^^^ required here
+...
+15 | generate "provider" {
+   | -------- required here
+   |
+help: provlock -C live/prod/dns lock
+
 warning[constraints-differ]: the lock file records the constraints "~> 2.0" for hashicorp/random, but the configuration has "~> 3.0"
   --> live/prod/app/.terraform.lock.hcl:15:17
    |
@@ -180,17 +191,6 @@ warning[provider-not-required]: hashicorp/tls is locked, but the configuration d
    |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
    |
 help: provlock -C live/prod/app lock --prune, unless the state still has resources of it
-
-error[provider-not-locked]: hashicorp/random is required, but not locked
-  --> root.hcl:1:1
-   |
- 1 | generate "versions" {
-   | ^^^^^^^^ required here
-...
-15 | generate "provider" {
-   | -------- required here
-   |
-help: provlock -C live/prod/dns lock
 
 ----- stderr -----
 2 Terragrunt units: 1 with errors, 1 with warnings
@@ -298,14 +298,6 @@ fn a_remote_module_is_not_installed() {
     environment.provlock(["verify", "--allow", "single-platform", "-r"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
-warning[module-not-installed]: the module of the unit in live/app is remote, and not here
- --> live/app/terragrunt.hcl:5:12
-  |
-5 |   source = "git::https://example.com/modules.git//app?ref=v1"
-  |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ its source
-  |
-help: what it requires was not checked; terragrunt init -lockfile=readonly does that
-
 error[provider-not-locked]: hashicorp/random is required, but not locked
  --> root.hcl:1:1
   |
@@ -313,6 +305,14 @@ error[provider-not-locked]: hashicorp/random is required, but not locked
   | ^^^^^^^^ required here
   |
 help: provlock -C live/app lock
+
+warning[module-not-installed]: the module of the unit in live/app is remote, and not here
+ --> live/app/terragrunt.hcl:5:12
+  |
+5 |   source = "git::https://example.com/modules.git//app?ref=v1"
+  |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ its source
+  |
+help: what it requires was not checked; terragrunt init -lockfile=readonly does that
 
 ----- stderr -----
 1 error and 1 warning in live/app/terragrunt.hcl and root.hcl

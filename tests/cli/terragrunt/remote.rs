@@ -47,6 +47,14 @@ Locked 1 root module: 1 changed, 0 up to date; [SIZE] downloaded
     environment.provlock(["verify", "--allow", "single-platform", "-r"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
+error[provider-not-locked]: hashicorp/tls is required, but not locked
+ --> git::file:[..]/modules?ref=v1//name/main.tf:5:17
+  |
+5 |       version = "~> 4.0"
+  |                 ^^^^^^^^ required here
+  |
+help: provlock -C live/app lock
+
 warning[constraints-differ]: the lock file records the constraints "~> 3.0" for hashicorp/null, but the configuration has none
  --> live/app/.terraform.lock.hcl:6:17
   |
@@ -54,14 +62,6 @@ warning[constraints-differ]: the lock file records the constraints "~> 3.0" for 
   |                 ^^^^^^^^
   |
   = the locked version 3.2.4 meets the constraints of the configuration
-help: provlock -C live/app lock
-
-error[provider-not-locked]: hashicorp/tls is required, but not locked
- --> git::file:[..]/modules?ref=v1//name/main.tf:5:17
-  |
-5 |       version = "~> 4.0"
-  |                 ^^^^^^^^ required here
-  |
 help: provlock -C live/app lock
 
 ----- stderr -----

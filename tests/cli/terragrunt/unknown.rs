@@ -213,3 +213,76 @@ fn a_byte_order_mark_is_no_syntax_error() {
 
     assert_eq!(environment.lock_file(), gamma.locked(0, "1.0.0"), "{output}");
 }
+
+/// However many units have the same reason, it is said once; JSON has the reason of each.
+#[test]
+fn units_with_the_same_reason_are_one_warning() {
+    let environment = TestEnvironment::new();
+    environment.write("modules/app/main.tf", requires("acme/gamma", ""));
+    let unknown = generate("more", "${run_cmd(\"vault\", \"read\")}\n");
+    let source = "terraform {\n  source = \"../modules/app\"\n}\n";
+    let remote = "terraform {\n  source = \"git::https://example.com/a.git\"\n}\n";
+    for (unit, text) in [
+        ("a", format!("{source}{unknown}")),
+        ("b", format!("{source}{unknown}")),
+        ("c", format!("{source}{}", unknown.replace("run_cmd(\"vault\", \"read\")", "dependency.x.outputs.y"))),
+        ("d", remote.to_owned()),
+        ("e", remote.to_owned()),
+    ] {
+        environment.write(format!("{unit}/terragrunt.hcl"), text);
+        environment.write(format!("{unit}/.terraform.lock.hcl"), lock_file(&[]));
+    }
+    environment.provlock(["verify", "-r"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[provider-not-locked]: acme/gamma is required, but not locked, in 3 root modules
+ --> modules/app/main.tf:4:16
+  |
+4 |       source = "acme/gamma"
+  |                ^^^^^^^^^^^^ required here
+  |
+  = in a, b and c
+help: provlock lock -r
+
+warning[requirements-not-known]: what the unit requires is not known in full: `run_cmd` is not evaluated, in 2 root modules
+ --> a/terragrunt.hcl:8:3
+  |
+8 | ${run_cmd("vault", "read")}
+  |   ^^^^^^^^^^^^^^^^^^^^^^^^ `run_cmd` is not evaluated
+  |
+  = the entries and constraints of the lock file are taken as required
+  = also in b
+help: terragrunt init -lockfile=readonly checks the whole
+
+warning[requirements-not-known]: what the unit in c requires is not known in full
+ --> c/terragrunt.hcl:4:1
+  |
+4 | generate "more" {
+  | ^^^^^^^^ outputs of other units are not read
+  |
+  = the entries and constraints of the lock file are taken as required
+help: terragrunt init -lockfile=readonly checks the whole
+
+warning[module-not-installed]: the module of the unit is remote, and not here, in 2 root modules
+ --> d/terragrunt.hcl:2:12
+  |
+2 |   source = "git::https://example.com/a.git"
+  |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ its source
+  |
+  = also in e
+help: what it requires was not checked; terragrunt init -lockfile=readonly does that
+
+----- stderr -----
+5 Terragrunt units: 3 with errors, 2 with warnings
+"#]]);
+    let report = crate::json_output::validated(&environment.provlock(["verify", "-r", "--json"]).stdout);
+    let reasons: Vec<_> = (0..3)
+        .map(|root| {
+            let findings = report["roots"][root]["findings"].as_array().unwrap().iter();
+            let unknown = findings.filter(|finding| finding["code"] == "requirements-not-known");
+            unknown.map(|finding| finding["places"][0]["text"].as_str().unwrap().to_owned()).collect::<String>()
+        })
+        .collect();
+    let expected = ["`run_cmd` is not evaluated", "`run_cmd` is not evaluated", "outputs of other units are not read"];
+    assert_eq!(reasons, expected);
+}

@@ -169,7 +169,7 @@ fn a_unit_with_shared_state_is_to_have_a_lock_file() {
     environment.provlock(["verify", "-r"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
-error[lock-file-missing]: .terraform.lock.hcl is missing, and the configuration requires a provider, in 2 root modules
+error[lock-file-missing]: .terraform.lock.hcl is missing, and the configuration requires providers, in 2 root modules
  --> modules/app/main.tf:1:10
   |
 1 | provider "null" {}

@@ -390,14 +390,6 @@ fn what_the_change_is_judged_by_is_said() {
     gate.0.provlock(["verify", "--allow", "single-platform", "-r", "--base", "main"]).matches(provlock_test::str![[r#"
 exit code: 1
 ----- stdout -----
-warning[policy-changed]: provlock.toml has changed; this change is checked without it
- --> provlock.toml:1:1
-  |
-1 |
-  | ^
-  |
-help: review what it allows from the next change on
-
 error[namespace-not-allowed]: the policy does not allow evil/null: its namespace is registry.opentofu.org/evil
  --> live/.terraform.lock.hcl:4:10
   |
@@ -406,6 +398,17 @@ error[namespace-not-allowed]: the policy does not allow evil/null: its namespace
   |
 help: use another provider, or add "registry.opentofu.org/evil" to allowed-namespaces in provlock.toml
 
+error[tracked-data-directory]: git tracks other/.terraform/terraform.tfstate, which init would trust as installed by itself
+help: git rm -r --cached other/.terraform, and add .terraform/ to .gitignore
+
+warning[policy-changed]: provlock.toml has changed; this change is checked without it
+ --> provlock.toml:1:1
+  |
+1 |
+  | ^
+  |
+help: review what it allows from the next change on
+
 warning[hash-not-checked]: 2 hashes of evil/null 3.2.4 were added, and nothing on this machine confirms them
  --> live/.terraform.lock.hcl:7:5
   |
@@ -413,9 +416,6 @@ warning[hash-not-checked]: 2 hashes of evil/null 3.2.4 were added, and nothing o
   |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
 help: provlock -C live verify --online
-
-error[tracked-data-directory]: git tracks other/.terraform/terraform.tfstate, which init would trust as installed by itself
-help: git rm -r --cached other/.terraform, and add .terraform/ to .gitignore
 
 ----- stderr -----
 2 root modules: 2 with errors

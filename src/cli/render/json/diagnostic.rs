@@ -3,7 +3,7 @@
 use provlock::diagnostic::{self, Diagnostic, Location};
 use serde::Serialize;
 
-use super::values;
+use super::values::{self, Place};
 use crate::cli::render::foreign::shown;
 use crate::cli::render::help::Invocation;
 
@@ -21,6 +21,19 @@ pub(crate) struct Notice {
     line: Option<usize>,
     /// From 1, in characters.
     column: Option<usize>,
+    /// All places that it is about, the first one among them.
+    places: Vec<Label>,
+}
+
+/// A place that a diagnostic is about.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "label", extend("additionalProperties" = false)))]
+struct Label {
+    #[serde(flatten)]
+    place: Place,
+    /// What the place has to do with it, such as the reason; may be empty.
+    text: String,
 }
 
 /// A finding of `verify`; docs/findings.md lists their codes.
@@ -57,11 +70,18 @@ impl Notice {
             file: place.map(|place| values::shown(place.path())),
             line,
             column,
+            places: diagnostic.labels.iter().map(Label::from).collect(),
         }
     }
 
     pub(crate) fn all(diagnostics: &[Diagnostic], invocation: &Invocation) -> Vec<Self> {
         diagnostics.iter().map(|diagnostic| Self::new(diagnostic, invocation)).collect()
+    }
+}
+
+impl From<&diagnostic::Label> for Label {
+    fn from(label: &diagnostic::Label) -> Self {
+        Self { place: Place::from(&label.location), text: label.text.clone() }
     }
 }
 

@@ -1,11 +1,10 @@
 //! Who requires which provider, as JSON.
 
 use provlock::configuration::{Declaration, Requirer};
-use provlock::diagnostic::Location;
 use provlock::project::RootModule;
 use serde::Serialize;
 
-use super::values::{Dialect, shown};
+use super::values::{Dialect, Place, shown};
 use crate::cli::render::tree::ProviderTree;
 
 /// One root module, with all that it requires.
@@ -49,17 +48,6 @@ struct RequiringModule {
     repeated: bool,
 }
 
-/// A place in a file.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "place", deny_unknown_fields))]
-struct Place {
-    file: String,
-    /// From 1.
-    line: usize,
-    /// From 1, in characters.
-    column: usize,
-}
-
 impl TreeRoot {
     pub(crate) fn new(root: &RootModule, trees: &[ProviderTree<'_>]) -> Self {
         Self {
@@ -94,12 +82,5 @@ impl From<&Requirer<'_>> for RequiringModule {
             constraints: constraints.map(|declaration| declaration.constraints.to_string()),
             repeated: requirer.is_repeated,
         }
-    }
-}
-
-impl From<&Location> for Place {
-    fn from(location: &Location) -> Self {
-        let (line, column) = location.line_column();
-        Self { file: shown(location.path()), line, column }
     }
 }
