@@ -21,35 +21,41 @@ use super::syntax::DeferredValue;
 use super::tree::Walk;
 
 impl Walk<'_> {
-    /// The source of a call. If it is unknown, an error is reported.
-    pub(super) fn source(&mut self, caller: &Caller<'_>, call: &Call, key: &str) -> Option<ModuleSource> {
-        let text = match &call.source {
+    /// The source of a call, and why the module that it chooses may request nothing, if it may not. If the source is
+    /// unknown, an error is reported.
+    pub(super) fn source(
+        &mut self,
+        caller: &Caller<'_>,
+        call: &Call,
+        key: &str,
+    ) -> Option<(ModuleSource, Option<Unknown>)> {
+        let (written, withheld) = match &call.source {
             CallSource::Missing => return None,
-            CallSource::Constant(source) => source.clone(),
-            CallSource::Expression(written) => match text(caller.scope, written).and_then(|text| match text {
-                Some(text) if caller.scope.has_looked_at_files() && !is_local(&text) => {
-                    let reason = "what files of the repository say is not sent to other hosts";
-                    Err(Unknown::new(reason, Some(written.location.clone())))
-                }
-                text => Ok(text),
-            }) {
-                Ok(Some(source)) => source,
-                Ok(None) => {
-                    let message = format!("module \"{key}\" has no source: it is null");
-                    self.errors.push(caller.error(Code::InvalidConfiguration, message, call));
+            CallSource::Constant(source) => (Ok(Some(source.clone())), None),
+            CallSource::Expression(written) => text(caller.scope, written),
+        };
+        let withheld = withheld.or_else(|| caller.scope.chosen_by.clone());
+        let written = match (written, &withheld) {
+            (Ok(Some(text)), Some(reason)) if !is_local(&text) => Err(reason.clone()),
+            (written, _) => written,
+        };
+        let text = match written {
+            Ok(Some(source)) => source,
+            Ok(None) => {
+                let message = format!("module \"{key}\" has no source: it is null");
+                self.errors.push(caller.error(Code::InvalidConfiguration, message, call));
+                return None;
+            }
+            Err(unknown) => {
+                let Some(installed) = self.installed(caller, key) else {
+                    self.not_known(caller, call, "source", key, &unknown);
                     return None;
-                }
-                Err(unknown) => {
-                    let Some(installed) = self.installed(caller, key) else {
-                        self.not_known(caller, call, "source", key, &unknown);
-                        return None;
-                    };
-                    installed.source.clone()
-                }
-            },
+                };
+                installed.source.clone()
+            }
         };
         match ModuleSource::parse(&text, self.options.dialect) {
-            Ok(source) => Some(source),
+            Ok(source) => Some((source, withheld)),
             Err(error) => {
                 let message = format!("the source {text:?} of module \"{key}\" cannot be used: {error}");
                 let error = caller.error(Code::InvalidConfiguration, message, call);
@@ -73,7 +79,9 @@ impl Walk<'_> {
         key: &str,
     ) -> Option<ConstraintList> {
         let Some(written) = &call.version else { return Some(ConstraintList::default()) };
-        let text = match text(caller.scope, written) {
+        let (text, withheld) = text(caller.scope, written);
+        // A registry could list a version for each value.
+        let text = match text.and_then(|text| withheld.map_or(Ok(text), Err)) {
             Ok(Some(text)) => text,
             Ok(None) => return Some(ConstraintList::default()),
             Err(unknown) => {
@@ -117,8 +125,7 @@ impl Walk<'_> {
             }
         }
         if let ModuleSource::Remote(remote) = source
-            && let Some(path) = remote.path_on_this_machine()
-            && self.cache.boundary.is_outside(&path)
+            && let Some(path) = self.cache.outside(remote)
         {
             let outside = caller.outside(call, key, &path);
             self.leave_out([outside]);
@@ -208,9 +215,7 @@ impl Walk<'_> {
         let cause = unknown.location.as_ref().filter(|location| **location != call.location);
         let error = error.at_each(cause, "because of this");
         let help = Help::text("give variables values with ").and(Remedy::SetVariable);
-        self.unread(
-            error.help(help.and_text(format!(", TF_VAR_NAME or terraform.tfvars, or write the {what} as plain text"))),
-        );
+        self.unread(error.help(help.and_text(format!(" or terraform.tfvars, or write the {what} as plain text"))));
     }
 
     fn not_fetched(&mut self, caller: &Caller<'_>, call: &Call, key: &str, errors: Diagnostics) {
@@ -231,14 +236,13 @@ impl Walk<'_> {
     }
 }
 
-/// The text of an argument; `None` if it is null.
-fn text(scope: &Scope<'_>, written: &DeferredValue) -> Result<Option<String>, Unknown> {
-    let value = scope.evaluate(written);
-    if value.is_null() {
-        return Ok(None);
-    }
-    match value.as_string() {
+/// The text of an argument, `None` if it is null; and why it must not be part of a request, if it must not.
+fn text(scope: &Scope<'_>, written: &DeferredValue) -> (Result<Option<String>, Unknown>, Option<Unknown>) {
+    let (value, withheld) = scope.evaluate_for_request(written);
+    let text = match value.as_string() {
+        _ if value.is_null() => Ok(None),
         Ok(text) => Ok(Some(text.to_string())),
         Err(stop) => Err(stop.at(|| Some(written.location.clone())).as_ref().clone()),
-    }
+    };
+    (text, withheld)
 }

@@ -2,7 +2,6 @@
 //! module, where the programs run. A path that leads out of the repository is not followed, and not even its existence
 //! is known.
 
-use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -16,9 +15,11 @@ use hcl_edit::visit::{self, Visit};
 use crate::hcl::evaluate::allowance::Allowance;
 use crate::hcl::evaluate::convert::convert;
 use crate::hcl::evaluate::expression::{Evaluator, undecided};
-use crate::hcl::evaluate::value::{Outcome, Type, Value, failure, unknown};
+use crate::hcl::evaluate::value::{Outcome, Type, Unknown, Value, failure, unknown};
 use crate::system::files::{self, canonicalize, join};
 use crate::system::{Boundary, repository};
+
+use super::withheld::Withheld;
 
 /// The largest file that is read, in bytes.
 const MAX_SIZE: u64 = 4 << 20;
@@ -33,8 +34,8 @@ pub(super) struct FileFunctions<'a> {
     pub root: &'a Path,
     pub boundary: &'a Boundary,
     pub allowance: &'a Allowance,
-    /// Set by the first call.
-    pub has_looked: &'a Cell<bool>,
+    /// Gets the reason why a value that depends on files is not sent.
+    pub withheld: &'a Withheld,
 }
 
 impl FileFunctions<'_> {
@@ -45,7 +46,7 @@ impl FileFunctions<'_> {
             "fileset" | "templatefile" => 2,
             _ => return None,
         };
-        self.has_looked.set(true);
+        self.withheld.add(|| Unknown::new("what files of the repository say is not sent to other hosts", None));
         if arguments.len() != needed {
             return Some(failure(format!("takes {needed} arguments, not {}", arguments.len())));
         }

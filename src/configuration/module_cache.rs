@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::diagnostic::Result;
-use crate::modules::ModuleFetcher;
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
+use crate::modules::{ModuleFetcher, RemoteSource};
 use crate::provider::Dialect;
+use crate::system::boundary::refused;
 use crate::system::{Boundary, OnceMap, canonicalize};
 
 use crate::packages::connections::Connections;
@@ -103,8 +104,21 @@ impl ModuleCache {
     /// When it cannot be fetched.
     pub(crate) fn fetched(&self, dialect: Dialect, request: &ModuleRequest) -> Result<Option<FetchedModule>> {
         let Some(fetcher) = &self.fetcher else { return Ok(None) };
+        if let ModuleRequest::Remote(source) = request
+            && let Some(path) = self.outside(source)
+        {
+            return Err(refused(&path).into());
+        }
         fetcher.fetch_all(dialect, vec![request.clone()]);
         fetcher.get(dialect, request).unwrap_or(Ok(None))
+    }
+
+    /// The path of a package on this machine that is not in the repository. It need not exist: git also tries it with
+    /// other endings.
+    pub(super) fn outside(&self, source: &RemoteSource) -> Option<PathBuf> {
+        let path = source.path_on_this_machine()?;
+        let existing = path.ancestors().find_map(|ancestor| canonicalize(ancestor).ok())?;
+        self.boundary.excludes(&existing).then_some(path)
     }
 
     /// The module in `directory`, which is shown as given; read on first use only.

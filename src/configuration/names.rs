@@ -23,6 +23,8 @@ pub(super) struct Variable {
     pub is_const: bool,
     /// The declared type.
     pub kind: Option<DeferredValue>,
+    /// Whether its value is not to be shown: it is `sensitive` or `ephemeral`.
+    pub is_sensitive: bool,
     /// Whether its value may be null; otherwise null stands for the default.
     pub is_nullable: Option<bool>,
     pub location: Location,
@@ -60,6 +62,7 @@ impl Variable {
         Self {
             default: self.default.or(known.default),
             is_const: self.is_const || known.is_const,
+            is_sensitive: self.is_sensitive || known.is_sensitive,
             kind: self.kind.or(known.kind),
             is_nullable: self.is_nullable.or(known.is_nullable),
             location: known.location,
@@ -77,6 +80,7 @@ fn variable(file: &Arc<SourceFile>, block: &Block<'_>) -> Option<(String, Variab
     let variable = Variable {
         default: items.argument("default").map(|value| value.deferred(file)),
         is_const: flag("const") == Some(true),
+        is_sensitive: flag("sensitive") == Some(true) || flag("ephemeral") == Some(true),
         kind: items.argument("type").map(|kind| kind.deferred(file)),
         is_nullable: flag("nullable"),
         location: Location::new(file, label.span.clone()),

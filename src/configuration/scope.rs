@@ -1,7 +1,7 @@
 //! The variables and locals that the expressions of a module can use before a plan
 //! (OpenTofu's `internal/configs/static_evaluator.go`).
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,6 +23,7 @@ use super::names::Variable;
 use super::root::Inputs;
 use super::syntax::{DeferredValue, ParsedValue};
 use super::variables::{Given, InputVariables};
+use super::withheld::Withheld;
 
 /// The variables and locals that the expressions of a module can use.
 pub(super) struct Scope<'a> {
@@ -30,9 +31,13 @@ pub(super) struct Scope<'a> {
     values: Values<'a>,
     dialect: Dialect,
     allowance: &'a Allowance,
-    /// What was evaluated, by `var` or `local` and the name.
-    known: RefCell<BTreeMap<(&'static str, String), Value>>,
+    /// What was evaluated, by `var` or `local` and the name, and why it is withheld.
+    known: RefCell<BTreeMap<(&'static str, String), Known>>,
+    /// Why nothing that the module calls may be requested: a withheld value has chosen the module.
+    pub(super) chosen_by: Option<Unknown>,
 }
+
+type Known = (Value, Option<Unknown>);
 
 /// Who gives values to a module's variables.
 #[derive(Clone, Copy)]
@@ -49,14 +54,13 @@ pub(super) struct UserValues<'a> {
     inputs: Option<&'a Inputs>,
     variables: &'a InputVariables,
     read: OnceCell<Result<BTreeMap<String, Given>, Diagnostics>>,
-    /// Whether an expression has looked at files.
-    has_looked_at_files: Cell<bool>,
+    withheld: Withheld,
 }
 
 impl<'a> UserValues<'a> {
     /// The values for the root module in a directory, to which another program may give some.
     pub(super) fn new(root: &'a Path, inputs: Option<&'a Inputs>, variables: &'a InputVariables) -> Self {
-        Self { root, inputs, variables, read: OnceCell::new(), has_looked_at_files: Cell::new(false) }
+        Self { root, inputs, variables, read: OnceCell::new(), withheld: Withheld::default() }
     }
 
     fn get(&self, name: &str) -> Outcome<Option<Given>> {
@@ -80,14 +84,32 @@ impl UserValues<'_> {
     /// The functions that read files. Where another program brings files together, they are not known.
     fn files<'a>(&'a self, allowance: &'a Allowance) -> Option<FileFunctions<'a>> {
         let is_here = self.inputs.is_none();
-        let (boundary, has_looked) = (self.variables.boundary(), &self.has_looked_at_files);
-        is_here.then_some(FileFunctions { root: self.root, boundary, allowance, has_looked })
+        let (boundary, withheld) = (self.variables.boundary(), &self.withheld);
+        is_here.then_some(FileFunctions { root: self.root, boundary, allowance, withheld })
     }
 }
 
 impl<'a> Scope<'a> {
     pub(super) fn new(module: &'a Module, values: Values<'a>, dialect: Dialect, allowance: &'a Allowance) -> Self {
-        Self { module, values, dialect, allowance, known: RefCell::default() }
+        Self { module, values, dialect, allowance, known: RefCell::default(), chosen_by: None }
+    }
+
+    /// The same where a withheld value has chosen the module.
+    pub(super) fn chosen_by(self, chosen_by: Option<Unknown>) -> Self {
+        Self { chosen_by, ..self }
+    }
+
+    /// The value of an argument that decides what is requested, and why it must not be part of a request, if it must
+    /// not.
+    pub(super) fn evaluate_for_request(&self, written: &DeferredValue) -> (Value, Option<Unknown>) {
+        self.withheld().during(|| self.evaluate(written))
+    }
+
+    fn withheld(&self) -> &Withheld {
+        match self.values {
+            Values::User(user) => &user.withheld,
+            Values::Call(_, caller, _) => caller.withheld(),
+        }
     }
 
     /// The value of an argument in the module; [`Value::Unknown`] has the reason why it is unknown.
@@ -131,13 +153,16 @@ impl<'a> Scope<'a> {
     /// A value that is evaluated once, and unknown while that is done.
     fn remembered(&self, root: &'static str, name: &str, evaluate: impl FnOnce() -> Value) -> Value {
         let key = (root, name.to_owned());
-        if let Some(value) = self.known.borrow().get(&key) {
+        if let Some((value, reason)) = self.known.borrow().get(&key) {
+            if let Some(reason) = reason {
+                self.withheld().add(|| reason.clone());
+            }
             return value.clone();
         }
         let itself = Unknown::new(format!("{root}.{name} refers to itself"), None);
-        self.known.borrow_mut().insert(key.clone(), Value::Unknown(Arc::new(itself)));
-        let value = unless_it_fails(evaluate());
-        self.known.borrow_mut().insert(key, value.clone());
+        self.known.borrow_mut().insert(key.clone(), (Value::Unknown(Arc::new(itself)), None));
+        let (value, reason) = self.withheld().during(|| unless_it_fails(evaluate()));
+        self.known.borrow_mut().insert(key, (value.clone(), reason));
         value
     }
 
@@ -172,12 +197,23 @@ impl<'a> Scope<'a> {
         let is_text = kind.as_ref().is_none_or(Type::is_literal);
         let kind = kind.unwrap_or(Type::Any);
         let given = match self.values {
-            Values::User(values) => values.get(name)?.map(|given| self.given(variable, &given, is_text)),
+            Values::User(values) => values.get(name)?.map(|given| {
+                if let Given::FromEnvironment(_) = given {
+                    let reason =
+                        format!("the variable \"{name}\" is set by the environment, which is not sent to other hosts");
+                    values.withheld.add(|| Unknown::new(reason, Some(variable.location.clone())));
+                }
+                self.given(variable, &given, is_text)
+            }),
             Values::Call(call, scope, _) => {
                 let argument = call.arguments.iter().rev().find(|(argument, _)| argument == name);
                 argument.map(|(_, written)| scope.evaluate(written))
             }
         };
+        if variable.is_sensitive {
+            let reason = format!("the variable \"{name}\" is sensitive, and not sent to other hosts");
+            self.withheld().add(|| Unknown::new(reason, Some(variable.location.clone())));
+        }
         let is_nullable = variable.is_nullable != Some(false);
         let convert = |value: Value| {
             self.allowance.spend_on(value.weight())?;
@@ -198,8 +234,8 @@ impl<'a> Scope<'a> {
     /// The value of what a user gives, in which nothing can be referred to or called.
     fn given(&self, variable: &Variable, given: &Given, is_text: bool) -> Value {
         match given {
-            Given::Text(text) if is_text => Value::string(text.as_str()),
-            Given::Text(text) => {
+            Given::Text(text) | Given::FromEnvironment(text) if is_text => Value::string(text.as_str()),
+            Given::Text(text) | Given::FromEnvironment(text) => {
                 let file = SourceFile::new("value", text.as_str());
                 let location = Location::new(&file, 0..text.len());
                 // The text is not in a file, so an error shows the place of the variable.
@@ -250,15 +286,6 @@ impl<'a> Scope<'a> {
         match self.values {
             Values::User(_) => Some(PathBuf::from(".")),
             Values::Call(_, caller, path) => Some(local::directory(&caller.directory()?, path?)),
-        }
-    }
-
-    /// Whether a value may hold what a file of the repository says. A file may be a secret that CI put there, so that
-    /// such a value must not be part of a request.
-    pub(super) fn has_looked_at_files(&self) -> bool {
-        match self.values {
-            Values::User(user) => user.has_looked_at_files.get(),
-            Values::Call(_, caller, _) => caller.has_looked_at_files(),
         }
     }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Remedy, Result};
 use crate::hcl::evaluate::allowance::Allowance;
+use crate::hcl::evaluate::value::Unknown;
 use crate::modules::fetched::ModuleRequest;
 use crate::modules::installed::Manifest;
 use crate::modules::local::{self, is_local};
@@ -160,6 +161,8 @@ struct Visit<'a> {
     entry: Option<&'a Location>,
     /// The source, if it is a local one.
     path: Option<&'a str>,
+    /// Why nothing that it calls may be requested, if that is so.
+    withheld: Option<Unknown>,
 }
 
 impl Visit<'_> {
@@ -335,13 +338,14 @@ impl Walk<'_> {
     fn call(&mut self, caller: &Caller<'_>, call: &Call) -> Reach {
         let key = caller.key_of(call);
         let is_constant = call.constant_source().is_some();
-        let reach_of_source = if is_constant { Reach::Same } else { Reach::ByCaller };
-        let Some(source) = self.source(caller, call, &key) else { return reach_of_source };
+        let is_same = is_constant && caller.scope.chosen_by.is_none();
+        let reach_of_source = if is_same { Reach::Same } else { Reach::ByCaller };
+        let Some((source, withheld)) = self.source(caller, call, &key) else { return reach_of_source };
         let Some(constraints) = self.constraints(caller, call, &source, &key) else { return reach_of_source };
         let ModuleSource::Local(path) = source else {
             if let Some(place) = self.elsewhere(caller, call, &source, &constraints, &key) {
                 let entry = Some(caller.entry.unwrap_or(&call.location));
-                self.visit(&Visit { place, key, call, caller, entry, path: None });
+                self.visit(&Visit { place, key, call, caller, entry, path: None, withheld });
             }
             return Reach::ByCaller;
         };
@@ -354,8 +358,8 @@ impl Walk<'_> {
             self.errors.push(caller.error(Code::InvalidConfiguration, message, call));
             return reach_of_source;
         };
-        let reach = self.visit(&Visit { place, key, call, caller, entry: caller.entry, path: Some(&path) });
-        if is_constant { reach } else { Reach::ByCaller }
+        let reach = self.visit(&Visit { place, key, call, caller, entry: caller.entry, path: Some(&path), withheld });
+        if is_same { reach } else { Reach::ByCaller }
     }
 
     /// Reads a called module and all that it calls.
@@ -408,7 +412,7 @@ impl Walk<'_> {
         self.take(&canonical, &module, visit.entry);
         self.chain.push(canonical.clone());
         let values = Values::Call(visit.call, visit.caller.scope, visit.path);
-        let scope = Scope::new(&module, values, dialect, self.allowance);
+        let scope = Scope::new(&module, values, dialect, self.allowance).chosen_by(visit.withheld.clone());
         let caller = Caller { place: &visit.place, key: &visit.key, entry: visit.entry, node, scope: &scope };
         let reach = self.follow(&caller, &module.calls);
         self.chain.pop();

@@ -51,6 +51,8 @@ pub enum VariableFlag {
 pub(super) enum Given {
     /// A text: the value itself or, for a variable of another type than a string, an expression.
     Text(String),
+    /// The same, in a variable of the environment.
+    FromEnvironment(String),
     /// A value in a file.
     InFile(DeferredValue),
 }
@@ -103,7 +105,7 @@ impl InputVariables {
     /// A file cannot be read.
     pub(super) fn read(&self, root: &Path) -> Result<BTreeMap<String, Given>> {
         let mut given: BTreeMap<_, _> =
-            self.environment.iter().map(|(name, text)| (name.clone(), Given::Text(text.clone()))).collect();
+            self.environment.iter().map(|(name, text)| (name.clone(), Given::FromEnvironment(text.clone()))).collect();
         let mut errors = Diagnostics::default();
         let texts = Texts::default();
         let found = automatic_files(root).into_iter().map(|path| (self.boundary.is_link_out(&path), path));
@@ -118,10 +120,11 @@ impl InputVariables {
         for (is_refused, path) in found {
             add(&mut given, is_refused, &path);
         }
-        let arguments = self.arguments.iter().map(|flag| (flag, root));
-        for (flag, directory) in arguments.chain(self.flags.iter().map(|flag| (flag, Path::new("")))) {
+        let text: [fn(String) -> Given; 2] = [Given::FromEnvironment, Given::Text];
+        let arguments = self.arguments.iter().map(|flag| (flag, root, text[0]));
+        for (flag, directory, text) in arguments.chain(self.flags.iter().map(|flag| (flag, Path::new(""), text[1]))) {
             match flag {
-                VariableFlag::Value(name, text) => drop(given.insert(name.clone(), Given::Text(text.clone()))),
+                VariableFlag::Value(name, value) => drop(given.insert(name.clone(), text(value.clone()))),
                 VariableFlag::File(file) => add(&mut given, false, &join(directory, file)),
             }
         }

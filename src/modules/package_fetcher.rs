@@ -155,6 +155,10 @@ impl PackageFetcher {
         let address = source.without_directory();
         self.environment.secrets.learn_url(source.getter().1);
         let obtained = match source.getter() {
+            // git takes the name of a host for a directory, and its errors quote files.
+            _ if source.is_on_this_machine() && source.path_on_this_machine().is_none() => {
+                Err(FetchError::Address("it does not name a directory of this machine".to_owned()))
+            }
             ("git", url) => self.git(source, url),
             ("http" | "https", url) => self.http(source, url, client, hops),
             ("file", url) => self.file(url),
