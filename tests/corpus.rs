@@ -6,22 +6,29 @@ mod lockfile;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use lockfile::generated::Sample;
 use lockfile::properties::{Verdict, check_file};
 use lockfile::rng::Rng;
 use lockfile::{changes, generated, properties};
 use proptest::prelude::*;
+use provlock::lockfile::{LockedModule, LockedProvider};
 
 /// How many random series of changes every file is put through, besides those that every file is put through.
 const SERIES: u64 = 12;
 
 #[test]
 fn properties_hold_for_own_lock_files() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/locks");
+    check_folder::<LockedProvider>("testdata/locks", 30);
+    check_folder::<LockedModule>("testdata/module-locks", 8);
+}
+
+fn check_folder<T: Sample>(folder: &str, least: usize) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let files = lock_files(&folder);
-    assert!(files.len() >= 30, "only {} files in {}", files.len(), folder.display());
+    assert!(files.len() >= least, "only {} files in {}", files.len(), folder.display());
     for path in files {
         let name = path.file_name().unwrap().to_str().unwrap();
-        let verdict = check_file(&path, &fs::read(&path).unwrap(), SERIES);
+        let verdict = check_file::<T>(&path, &fs::read(&path).unwrap(), SERIES);
         match verdict {
             Verdict::Refused(codes) => assert!(name.starts_with("refused-"), "{name} is refused: {codes:?}"),
             Verdict::Kept => assert!(!name.starts_with("refused-"), "{name} is read"),
@@ -35,33 +42,49 @@ proptest! {
 
     #[test]
     fn properties_hold_for_canonical_files(seed: u64) {
-        let mut rng = Rng::new(seed);
-        let (locks, dialect) = (generated::locks(&mut rng), generated::dialect(&mut rng));
-        let text = provlock::lockfile::canonical_text(&locks, dialect);
-        check_generated(&mut rng, text.as_bytes())?;
+        check_canonical::<LockedProvider>(seed)?;
+        check_canonical::<LockedModule>(seed)?;
     }
 
     #[test]
     fn properties_hold_for_files_written_by_hand(seed: u64) {
-        let mut rng = Rng::new(seed);
-        let text = generated::handwritten(&mut rng);
-        check_generated(&mut rng, text.as_bytes())?;
+        check_handwritten::<LockedProvider>(seed)?;
+        check_handwritten::<LockedModule>(seed)?;
     }
 
     #[test]
     fn mangled_files_are_refused_or_kept(seed: u64) {
-        let mut rng = Rng::new(seed);
-        let bytes = generated::mangled(&mut rng);
-        if let Verdict::Broken(why) = check_file(Path::new("mangled"), &bytes, 1) {
-            return Err(TestCaseError::fail(format!("{why}\n{}", String::from_utf8_lossy(&bytes))));
-        }
+        check_mangled::<LockedProvider>(seed)?;
+        check_mangled::<LockedModule>(seed)?;
     }
 }
 
-fn check_generated(rng: &mut Rng, bytes: &[u8]) -> Result<(), TestCaseError> {
+fn check_canonical<T: Sample>(seed: u64) -> Result<(), TestCaseError> {
+    let mut rng = Rng::new(seed);
+    let (locks, dialect) = (generated::locks::<T>(&mut rng), generated::dialect(&mut rng));
+    let text = provlock::lockfile::canonical_text::<T>(&locks, dialect);
+    check_generated::<T>(&mut rng, text.as_bytes())
+}
+
+fn check_handwritten<T: Sample>(seed: u64) -> Result<(), TestCaseError> {
+    let mut rng = Rng::new(seed);
+    let text = generated::handwritten::<T>(&mut rng);
+    check_generated::<T>(&mut rng, text.as_bytes())
+}
+
+fn check_mangled<T: Sample>(seed: u64) -> Result<(), TestCaseError> {
+    let mut rng = Rng::new(seed);
+    let bytes = generated::mangled::<T>(&mut rng);
+    match check_file::<T>(Path::new("mangled"), &bytes, 1) {
+        Verdict::Broken(why) => Err(TestCaseError::fail(format!("{why}\n{}", String::from_utf8_lossy(&bytes)))),
+        Verdict::Kept | Verdict::Refused(_) => Ok(()),
+    }
+}
+
+fn check_generated<T: Sample>(rng: &mut Rng, bytes: &[u8]) -> Result<(), TestCaseError> {
     let failed = |why| TestCaseError::fail(format!("{why}\n----\n{}", String::from_utf8_lossy(bytes)));
     let lock_file =
-        properties::read(Path::new("generated"), bytes).map_err(|codes| failed(format!("refused: {codes:?}")))?;
+        properties::read::<T>(Path::new("generated"), bytes).map_err(|codes| failed(format!("refused: {codes:?}")))?;
     properties::check_unchanged(&lock_file).map_err(failed)?;
     for count in 1..4 {
         let new = changes::random(rng, count).iter().fold(lock_file.locks().clone(), changes::apply);
@@ -78,7 +101,7 @@ fn properties_hold_for_a_folder() {
     let (mut kept, mut refused, mut broken) = (0, Vec::new(), Vec::new());
     for path in &files {
         let name = path.strip_prefix(&folder).unwrap().display();
-        match check_file(path, &fs::read(path).unwrap(), SERIES) {
+        match check_file::<LockedProvider>(path, &fs::read(path).unwrap(), SERIES) {
             Verdict::Kept => kept += 1,
             Verdict::Refused(problems) => refused.push(format!("{name}: {}", problems.join("; "))),
             Verdict::Broken(why) => broken.push(format!("{name}: {why}")),

@@ -3,10 +3,10 @@
 
 use crate::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, Remedy, Severity};
 use crate::hcl::evaluate::value::Unknown;
+use crate::modules::ModuleSource;
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::modules::installed::{Installed, Manifest};
 use crate::modules::local::is_local;
-use crate::modules::{ModuleSource, registry};
 use crate::provider::ConstraintList;
 use crate::system::boundary::refused;
 use crate::system::files::join;
@@ -89,7 +89,7 @@ impl Walk<'_> {
                 return None;
             }
         };
-        let problem = match registry::parse_constraints(&text) {
+        let problem = match ConstraintList::parse_for_module(&text) {
             _ if !matches!(source, ModuleSource::Registry(_)) => {
                 format!("module \"{key}\" has a version, which only modules of a registry have")
             }

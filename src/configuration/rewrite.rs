@@ -161,6 +161,6 @@ fn boundary(constraint: &Constraint, parts: usize, version: &Version) -> Option<
             let old = [constraint.boundary.major, constraint.boundary.minor, constraint.boundary.patch];
             Some(above(old.iter().rposition(|number| *number != 0).unwrap_or(0)))
         }
-        Operator::Greater | Operator::GreaterOrEqual | Operator::NotEqual => None,
+        Operator::Greater | Operator::GreaterOrEqual | Operator::PessimisticMajor | Operator::NotEqual => None,
     }
 }

@@ -131,6 +131,8 @@ codes! {
         ConflictMarkers = "conflict-markers": Error, false, Files, None;
         /// A provider has two entries.
         DuplicateProvider = "duplicate-provider": Error, false, Files, None;
+        /// A call of a module has two entries.
+        DuplicateModule = "duplicate-module": Error, false, Files, None;
         /// An address, version or constraint list is not in its canonical form.
         NotCanonical = "not-canonical": Error, false, Files, None;
         /// A hash does not have the form of its scheme.

@@ -25,6 +25,8 @@ pub enum HelpPart {
 pub enum Remedy {
     /// Lock the root module.
     Lock(LockRemedy),
+    /// Lock the root module and the modules that it calls.
+    LockModules,
     /// Upgrade providers of the root module.
     Upgrade(UpgradeRemedy),
     /// Verify the root module.

@@ -1,53 +1,43 @@
-//! The form in which OpenTofu and Terraform write a lock file: `SaveLocksToBytes` in OpenTofu's
-//! `internal/depsfile/locks_file.go`.
+//! The form in which a lock file is written: for providers `SaveLocksToBytes` in OpenTofu's
+//! `internal/depsfile/locks_file.go`, for modules the same with other attributes.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use crate::provider::{Dialect, Hash, ProviderAddress};
+use crate::provider::{Dialect, Hash};
 
-use super::lock_file::{LockedProvider, Locks};
-
-/// The second line of the header, the same in both dialects.
-pub(super) const HEADER_SECOND_LINE: &str = "# Manual edits may be lost in future updates.";
-
-/// The first line of the header.
-pub(super) fn header_first_line(dialect: Dialect) -> &'static str {
-    match dialect {
-        Dialect::Tofu => "# This file is maintained automatically by \"tofu init\".",
-        Dialect::Terraform => "# This file is maintained automatically by \"terraform init\".",
-    }
-}
+use super::locked::{Locked, LocksOf, name_width};
 
 /// The header with its line breaks.
-pub(super) fn header(dialect: Dialect) -> String {
-    format!("{}\n{HEADER_SECOND_LINE}\n", header_first_line(dialect))
+pub(super) fn header<T: Locked>(dialect: Dialect) -> String {
+    T::header(dialect).into_iter().flat_map(|line| [line, "\n"]).collect()
 }
 
-/// The bytes that OpenTofu or Terraform would write for `locks`.
-pub fn canonical_text(locks: &Locks, dialect: Dialect) -> String {
-    let mut text = header(dialect);
-    for (address, provider) in locks {
+/// The bytes that are written for `locks`; of providers those that OpenTofu or Terraform would write.
+pub fn canonical_text<T: Locked>(locks: &LocksOf<T>, dialect: Dialect) -> String {
+    let mut text = header::<T>(dialect);
+    for (address, locked) in locks {
         text.push('\n');
-        push_block(&mut text, address, provider);
+        push_block::<T>(&mut text, address, locked);
     }
     text
 }
 
-/// Writes one `provider` block in canonical form, with its final line break.
-pub(super) fn push_block(text: &mut String, address: &ProviderAddress, provider: &LockedProvider) {
-    text.push_str("provider ");
+/// Writes one entry in canonical form, with its final line break.
+pub(super) fn push_block<T: Locked>(text: &mut String, address: &T::Address, locked: &T) {
+    text.extend([T::BLOCK, " "]);
     push_quoted(text, &address.to_string());
     text.push_str(" {\n");
-    let version = &provider.version;
-    if provider.constraints.is_empty() {
-        let _ = writeln!(text, "  version = \"{version}\"");
-    } else {
-        let _ = writeln!(text, "  version     = \"{version}\"\n  constraints = \"{}\"", provider.constraints);
+    let values = locked.attributes();
+    let width = name_width::<T, _>(&values);
+    for (rule, value) in T::ATTRIBUTES.iter().zip(&values) {
+        let Some(value) = value else { continue };
+        let _ = write!(text, "  {:width$} = ", rule.name);
+        push_quoted(text, value);
+        text.push('\n');
     }
-    if !provider.hashes.is_empty() {
+    if !locked.hashes().is_empty() {
         text.push_str("  ");
-        push_hashes_attribute(text, &provider.hashes, "  ", "\n");
+        push_hashes_attribute(text, locked.hashes(), "  ", "\n");
         text.push('\n');
     }
     text.push_str("}\n");
@@ -116,43 +106,4 @@ fn push_escaped(text: &mut String, value: &str) {
 fn is_printable(c: char) -> bool {
     // `escape_debug` keeps exactly these, except three that never get here, and marks at the start of a text.
     c.is_ascii_graphic() || c == ' ' || format!("x{c}").escape_debug().count() == 2
-}
-
-/// The program that wrote a lock file: the one whose default registry its entries name, or else the one in its header.
-///
-/// Reads line by line, so that even a file that cannot be parsed has a dialect.
-pub fn detect_dialect(bytes: &[u8]) -> Option<Dialect> {
-    // To check UTF-8 is much faster than to repair it.
-    let text = std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed);
-    let (mut tofu, mut terraform, mut header) = (false, false, None);
-    for line in text.lines().map(str::trim_start) {
-        if let Some(host) = provider_host(line) {
-            tofu |= host == Dialect::Tofu.default_host_name();
-            terraform |= host == Dialect::Terraform.default_host_name();
-        } else if header.is_none() {
-            header = header_dialect(line.trim_start_matches('\u{feff}'));
-        }
-    }
-    match (tofu, terraform) {
-        (true, false) => Some(Dialect::Tofu),
-        (false, true) => Some(Dialect::Terraform),
-        _ => header,
-    }
-}
-
-/// The host in the label of a `provider` block that starts on this line.
-fn provider_host(line: &str) -> Option<&str> {
-    let label = line.strip_prefix("provider")?.trim_start().strip_prefix('"')?;
-    label.split_once('/').map(|(host, _)| host)
-}
-
-/// The program that a line of the header names.
-fn header_dialect(line: &str) -> Option<Dialect> {
-    let line = line.trim_end();
-    [Dialect::Tofu, Dialect::Terraform].into_iter().find(|dialect| line == header_first_line(*dialect))
-}
-
-/// Whether a comment is a line of the standard header.
-pub(super) fn is_header_line(comment: &str) -> bool {
-    header_dialect(comment).is_some() || comment.trim_end() == HEADER_SECOND_LINE
 }

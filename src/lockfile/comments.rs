@@ -2,22 +2,25 @@
 
 use crate::diagnostic::Location;
 
-use super::{Entry, LockFile};
+use super::LockFileOf;
+use super::lock_file::Entry;
+use super::locked::Locked;
+use super::provider::LockedProvider;
 
 /// A line that holds a comment only.
-pub(crate) struct CommentLine<'a> {
+pub(crate) struct CommentLine<'a, T: Locked = LockedProvider> {
     /// The comment, with `#` or `//`.
     pub text: &'a str,
     /// Where it is.
     pub location: Location,
     /// The entry directly below, with at most other such lines between.
-    pub entry: Option<&'a Entry>,
+    pub entry: Option<&'a Entry<T>>,
 }
 
-impl LockFile {
+impl<T: Locked> LockFileOf<T> {
     /// The lines that hold a comment only, in file order.
-    pub(crate) fn comment_lines(&self) -> Vec<CommentLine<'_>> {
-        let mut lines: Vec<CommentLine<'_>> = Vec::new();
+    pub(crate) fn comment_lines(&self) -> Vec<CommentLine<'_, T>> {
+        let mut lines: Vec<CommentLine<'_, T>> = Vec::new();
         // The entry of the lines before this index is known.
         let mut settled = 0;
         let mut start = 0;
@@ -37,8 +40,8 @@ impl LockFile {
         lines
     }
 
-    /// The `provider` block that a place in the text is in.
-    pub(crate) fn entry_at(&self, offset: usize) -> Option<&Entry> {
+    /// The entry that a place in the text is in.
+    pub(crate) fn entry_at(&self, offset: usize) -> Option<&Entry<T>> {
         let index = self.entries.partition_point(|entry| entry.layout.span.start <= offset);
         let entry = self.entries.get(index.checked_sub(1)?)?;
         entry.layout.span.contains(&offset).then_some(entry)

@@ -4,38 +4,42 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::provider::{Hash, ProviderAddress, Version};
+use crate::provider::{Hash, Version};
 
-use super::lock_file::{LockedProvider, Locks};
+use super::locked::{Locked, LocksOf};
+use super::provider::LockedProvider;
 
-/// What differs between two sets of locks: every provider of either, in address order.
+/// What differs between two sets of locks: every entry of either, in address order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LockDiff {
-    /// One for each provider, unchanged ones included.
-    pub providers: Vec<ProviderDiff>,
+pub struct LockDiff<T: Locked = LockedProvider> {
+    /// One for each address, unchanged ones included.
+    pub entries: Vec<EntryDiff<T>>,
 }
 
 /// One provider's entries before and after.
+pub type ProviderDiff = EntryDiff<LockedProvider>;
+
+/// The entries of one address before and after.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProviderDiff {
-    /// The provider.
-    pub address: ProviderAddress,
+pub struct EntryDiff<T: Locked> {
+    /// The provider, or the path of a module's calls.
+    pub address: T::Address,
     /// How the two compare.
     pub change: EntryChange,
     /// The entry before.
-    pub old: Option<Arc<LockedProvider>>,
+    pub old: Option<Arc<T>>,
     /// The entry after.
-    pub new: Option<Arc<LockedProvider>>,
+    pub new: Option<Arc<T>>,
 }
 
-/// How a provider's entry changed.
+/// How an entry changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EntryChange {
-    /// The provider was not locked before.
+    /// The address was not locked before.
     Added,
-    /// The provider is no longer locked.
+    /// The address is no longer locked.
     Removed,
-    /// Version, constraints or hashes differ.
+    /// Attributes or hashes differ.
     Changed,
     /// Nothing differs.
     Unchanged,
@@ -83,31 +87,31 @@ pub enum Step {
 }
 
 /// Compares two sets of locks.
-pub fn diff(old: &Locks, new: &Locks) -> LockDiff {
+pub fn diff<T: Locked>(old: &LocksOf<T>, new: &LocksOf<T>) -> LockDiff<T> {
     let (mut old, mut new) = (old.iter().peekable(), new.iter().peekable());
-    let providers = std::iter::from_fn(|| {
+    let entries = std::iter::from_fn(|| {
         let address = [old.peek(), new.peek()].into_iter().flatten().map(|(address, _)| *address).min()?;
-        let before = old.next_if(|(other, _)| *other == address).map(|(_, provider)| provider);
-        let after = new.next_if(|(other, _)| *other == address).map(|(_, provider)| provider);
-        Some(ProviderDiff::new(address, before, after))
+        let before = old.next_if(|(other, _)| *other == address).map(|(_, entry)| entry);
+        let after = new.next_if(|(other, _)| *other == address).map(|(_, entry)| entry);
+        Some(EntryDiff::new(address, before, after))
     });
-    LockDiff { providers: providers.collect() }
+    LockDiff { entries: entries.collect() }
 }
 
-impl LockDiff {
+impl<T: Locked> LockDiff<T> {
     /// Whether nothing differs.
     pub fn is_empty(&self) -> bool {
         self.changes().next().is_none()
     }
 
-    /// The providers whose entries differ.
-    pub fn changes(&self) -> impl Iterator<Item = &ProviderDiff> {
-        self.providers.iter().filter(|provider| provider.change != EntryChange::Unchanged)
+    /// The entries that differ.
+    pub fn changes(&self) -> impl Iterator<Item = &EntryDiff<T>> {
+        self.entries.iter().filter(|entry| entry.change != EntryChange::Unchanged)
     }
 }
 
-impl ProviderDiff {
-    fn new(address: &ProviderAddress, old: Option<&Arc<LockedProvider>>, new: Option<&Arc<LockedProvider>>) -> Self {
+impl<T: Locked> EntryDiff<T> {
+    fn new(address: &T::Address, old: Option<&Arc<T>>, new: Option<&Arc<T>>) -> Self {
         let change = match (old, new) {
             (None, _) => EntryChange::Added,
             (_, None) => EntryChange::Removed,
@@ -129,18 +133,18 @@ impl ProviderDiff {
 
     /// Which way and how far the version went, if there are two versions and they differ.
     pub fn version_move(&self) -> Option<VersionMove> {
-        VersionMove::between(&self.old.as_ref()?.version, &self.new.as_ref()?.version)
+        VersionMove::between(self.old.as_ref()?.version()?, self.new.as_ref()?.version()?)
     }
 
-    /// Whether the version stayed but none of its `h1:` and `zh:` hashes did, although both entries have some: the
+    /// Whether the release stayed but none of its `h1:` and `zh:` hashes did, although both entries have some: the
     /// release was replaced after it was locked, or the file was tampered with.
     pub fn hashes_replaced(&self) -> bool {
         let (Some(old), Some(new)) = (&self.old, &self.new) else { return false };
-        let (before, after) = (known_hashes(old), known_hashes(new));
-        old.version == new.version && !before.is_empty() && !after.is_empty() && before.is_disjoint(&after)
+        let (before, after) = (known_hashes(&**old), known_hashes(&**new));
+        old.is_same_release(new) && !before.is_empty() && !after.is_empty() && before.is_disjoint(&after)
     }
 
-    /// How many `zh:` hashes were replaced while the version stayed; `None` if that did not happen.
+    /// How many `zh:` hashes were replaced while the release stayed; `None` if that did not happen.
     ///
     /// A release has one list of `zh:` hashes, so that none of them may make room for another. An `h1:` may: each
     /// platform has its own, and whoever locks again on another one gets another.
@@ -149,29 +153,29 @@ impl ProviderDiff {
         (removed > 0 && added > 0).then_some(removed)
     }
 
-    /// How many `zh:` hashes were added while the version and all other `zh:` hashes stayed; `None` if that did not
+    /// How many `zh:` hashes were added while the release and all other `zh:` hashes stayed; `None` if that did not
     /// happen.
     pub(crate) fn zh_added(&self) -> Option<usize> {
         let [removed, added] = self.zh_moved()?;
-        let had_some = self.old.as_ref()?.hashes.iter().any(Hash::is_of_archive);
+        let had_some = self.old.as_ref()?.hashes().iter().any(Hash::is_of_archive);
         (had_some && removed == 0 && added > 0).then_some(added)
     }
 
-    /// How many `zh:` hashes went and came while the version stayed.
+    /// How many `zh:` hashes went and came while the release stayed.
     fn zh_moved(&self) -> Option<[usize; 2]> {
         let count = |hashes: BTreeSet<&Hash>| hashes.iter().filter(|hash| hash.is_of_archive()).count();
-        let same_version = self.old.as_ref()?.version == self.new.as_ref()?.version;
-        same_version.then(|| [count(self.hashes_removed()), count(self.hashes_added())])
+        let is_same_release = self.old.as_ref()?.is_same_release(self.new.as_ref()?);
+        is_same_release.then(|| [count(self.hashes_removed()), count(self.hashes_added())])
     }
 }
 
-fn only_in<'a>(entry: Option<&'a LockedProvider>, other: Option<&LockedProvider>) -> BTreeSet<&'a Hash> {
-    let is_elsewhere = |hash: &Hash| other.is_some_and(|other| other.hashes.contains(hash));
-    entry.into_iter().flat_map(|entry| &entry.hashes).filter(|hash| !is_elsewhere(hash)).collect()
+fn only_in<'a, T: Locked>(entry: Option<&'a T>, other: Option<&T>) -> BTreeSet<&'a Hash> {
+    let is_elsewhere = |hash: &Hash| other.is_some_and(|other| other.hashes().contains(hash));
+    entry.into_iter().flat_map(T::hashes).filter(|hash| !is_elsewhere(hash)).collect()
 }
 
-fn known_hashes(entry: &LockedProvider) -> BTreeSet<&Hash> {
-    entry.hashes.iter().filter(|hash| hash.is_known()).collect()
+fn known_hashes<T: Locked>(entry: &T) -> BTreeSet<&Hash> {
+    entry.hashes().iter().filter(|hash| hash.is_known()).collect()
 }
 
 fn step(old: &Version, new: &Version) -> Step {

@@ -1,19 +1,19 @@
 //! A lock file: its text, its entries and their places.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Location, Result, SourceFile};
-use crate::provider::{ConstraintList, Dialect, Hash, ProviderAddress, Version};
+use crate::provider::{Dialect, Hash};
 use crate::system::files;
 
-use super::raw_entry::AttributeLayout;
-
-/// Name of the lock file, in every root module.
-pub const LOCK_FILE_NAME: &str = ".terraform.lock.hcl";
+use super::locked::{Locked, LocksOf};
+use super::module::LockedModule;
+use super::provider::LockedProvider;
+use super::raw_entry::{AttributeLayout, PerAttribute};
 
 /// The size in bytes of the largest lock file that is read: hundreds of times a large one, and small enough that even
 /// the worst file of this size takes less than a gigabyte to parse.
@@ -31,49 +31,45 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// The entry of one provider.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LockedProvider {
-    /// The selected version.
-    pub version: Version,
-    /// The configuration's constraints when it was selected; may be empty.
-    pub constraints: ConstraintList,
-    /// The packages that are accepted; may be empty.
-    pub hashes: BTreeSet<Hash>,
-}
+/// The entries of a lock file of providers.
+pub type Locks = LocksOf<LockedProvider>;
 
-/// The entries of a lock file, in the order in which they are written. Lock files may share equal entries.
-pub type Locks = BTreeMap<ProviderAddress, Arc<LockedProvider>>;
+/// The entries of a lock file of modules, by the path of the calls, such as `network.endpoints`.
+pub type ModuleLocks = LocksOf<LockedModule>;
+
+/// A lock file of providers.
+pub type LockFile = LockFileOf<LockedProvider>;
+
+/// A lock file of modules.
+pub type ModuleLockFile = LockFileOf<LockedModule>;
 
 /// A lock file that was read: its bytes, its entries and their places.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LockFile {
+pub struct LockFileOf<T: Locked> {
     pub(super) file: Arc<SourceFile>,
     pub(super) bytes: Vec<u8>,
     pub(super) dialect: Dialect,
-    pub(super) locks: Locks,
-    pub(super) entries: Vec<Entry>,
-    /// The index of each provider's entry.
-    pub(super) indexes: BTreeMap<ProviderAddress, usize>,
+    pub(super) locks: LocksOf<T>,
+    pub(super) entries: Vec<Entry<T>>,
+    /// The index of each address's entry.
+    pub(super) indexes: BTreeMap<T::Address, usize>,
     /// Every top-level block, in file order.
     pub(super) blocks: Vec<TopLevelBlock>,
     /// Whether the file does not exist yet, so that a header is written even if nothing is locked.
     pub(super) is_new: bool,
 }
 
-/// One `provider` block, in file order.
+/// One entry, in file order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// The provider.
-    pub address: ProviderAddress,
-    /// Its version, constraints and hashes.
-    pub provider: Arc<LockedProvider>,
-    /// The block's label, the provider's address.
+pub struct Entry<T: Locked = LockedProvider> {
+    /// The provider, or the path of a module's calls.
+    pub address: T::Address,
+    /// What the entry records.
+    pub locked: Arc<T>,
+    /// The block's label, the address.
     pub block: Location,
-    /// The value of `version`.
-    pub version: Location,
-    /// The value of `constraints`, if that is there.
-    pub constraints: Option<Location>,
+    /// The values of the attributes that are there.
+    pub(super) attributes: PerAttribute<Location>,
     /// The items of `hashes` in file order; a hash that is written twice is here twice.
     pub hashes: Vec<(Hash, Location)>,
     pub(super) layout: BlockLayout,
@@ -81,39 +77,53 @@ pub struct Entry {
 
 /// The result of [`parse`](super::parse()): all problems, and the lock file if they are warnings only.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parsed {
+pub struct Parsed<T: Locked = LockedProvider> {
     /// The lock file, unless there is an error.
-    pub lock_file: Option<LockFile>,
+    pub lock_file: Option<LockFileOf<T>>,
     /// Errors and warnings, in file order.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// A top-level block's place, and the index of its entry; `None` for a `module` block.
+/// A top-level block's place, and the index of its entry; `None` for a block that is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TopLevelBlock {
     pub(super) span: Range<usize>,
     pub(super) entry: Option<usize>,
 }
 
-/// Where the parts of a `provider` block are.
+/// Where the parts of an entry are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BlockLayout {
     pub(super) span: Range<usize>,
     /// Just after the last label.
     pub(super) label_end: usize,
-    pub(super) version: AttributeLayout,
-    pub(super) constraints: Option<AttributeLayout>,
+    /// The first attribute of the kind, which every entry has.
+    pub(super) main: AttributeLayout,
+    pub(super) attributes: PerAttribute<AttributeLayout>,
     pub(super) hashes: Option<AttributeLayout>,
 }
 
 impl LockFile {
     /// The lock file of a path without a file. An edit of it always gives a file with a header.
     pub fn empty(path: &Path, dialect: Dialect) -> Self {
+        Self::new(path, dialect)
+    }
+}
+
+impl ModuleLockFile {
+    /// The lock file of a path without a file. An edit of it always gives a file with a header.
+    pub fn empty(path: &Path) -> Self {
+        Self::new(path, Dialect::default())
+    }
+}
+
+impl<T: Locked> LockFileOf<T> {
+    fn new(path: &Path, dialect: Dialect) -> Self {
         Self {
             file: SourceFile::new(path, ""),
             bytes: Vec::new(),
             dialect,
-            locks: Locks::new(),
+            locks: LocksOf::<T>::new(),
             entries: Vec::new(),
             indexes: BTreeMap::new(),
             blocks: Vec::new(),
@@ -121,18 +131,18 @@ impl LockFile {
         }
     }
 
-    /// The providers that the file locks.
-    pub fn locks(&self) -> &Locks {
+    /// What the file locks.
+    pub fn locks(&self) -> &LocksOf<T> {
         &self.locks
     }
 
-    /// The `provider` blocks in file order.
-    pub fn entries(&self) -> &[Entry] {
+    /// The entries in file order.
+    pub fn entries(&self) -> &[Entry<T>] {
         &self.entries
     }
 
-    /// The `provider` block of one provider.
-    pub fn entry(&self, address: &ProviderAddress) -> Option<&Entry> {
+    /// The entry of one address.
+    pub fn entry(&self, address: &T::Address) -> Option<&Entry<T>> {
         self.indexes.get(address).map(|index| &self.entries[*index])
     }
 
@@ -144,5 +154,35 @@ impl LockFile {
     /// The text that locations refer to, which is without a byte order mark.
     pub fn file(&self) -> &Arc<SourceFile> {
         &self.file
+    }
+}
+
+impl<T: Locked> Entry<T> {
+    /// The value of an attribute, if that is there.
+    fn place(&self, name: &str) -> Option<&Location> {
+        let index = T::ATTRIBUTES.iter().position(|rule| rule.name == name)?;
+        self.attributes[index].as_ref()
+    }
+
+    /// The value of `version`, or the block's label if that is not there.
+    pub fn version(&self) -> &Location {
+        self.place("version").unwrap_or(&self.block)
+    }
+
+    /// The value of `constraints`, if that is there.
+    pub fn constraints(&self) -> Option<&Location> {
+        self.place("constraints")
+    }
+}
+
+impl Entry<LockedModule> {
+    /// The value of `source`.
+    pub fn source(&self) -> &Location {
+        self.place("source").unwrap_or(&self.block)
+    }
+
+    /// The value of `package`.
+    pub fn package(&self) -> &Location {
+        self.place("package").unwrap_or(&self.block)
     }
 }

@@ -1,26 +1,36 @@
-//! The [dependency lock file](https://opentofu.org/docs/language/files/dependency-lock/): parsing with spans,
-//! format-preserving edits, canonical text, differences and merges.
+//! The [dependency lock file](https://opentofu.org/docs/language/files/dependency-lock/) of providers, and that of
+//! modules beside it: parsing with spans, format-preserving edits, canonical text, differences and merges.
 //!
-//! [`parse`] gives the [`Locks`] together with the places they were read from. [`LockFile::edit`] takes the locks that
-//! are wanted and gives the bytes of the file with only that changed. Types of the HCL parser stay inside this module.
-//! The format is that of OpenTofu's `internal/depsfile/locks_file.go`.
+//! [`parse`] gives the [`Locks`] together with the places they were read from, [`ModuleLockFile::parse`] the
+//! [`ModuleLocks`]. [`LockFileOf::edit`] takes the locks that are wanted and gives the bytes of the file with only that
+//! changed. Both kinds of files have one parser, editor, difference and merge, which are generic over what an entry
+//! records ([`Locked`]). Types of the HCL parser stay inside this module. The format is that of OpenTofu's
+//! `internal/depsfile/locks_file.go`.
 
 mod canonical;
 mod comments;
 mod diff;
 mod edit;
 mod lock_file;
+mod locked;
 mod marker;
 pub mod merge;
+mod module;
 mod parse;
+mod problems;
+mod provider;
 mod raw_entry;
 mod recognise;
+mod sets;
 #[cfg(test)]
 mod tests;
 
-pub use canonical::{canonical_text, detect_dialect};
+pub use canonical::canonical_text;
 pub(crate) use comments::CommentLine;
-pub use diff::{Direction, EntryChange, LockDiff, ProviderDiff, Step, VersionMove, diff};
+pub use diff::{Direction, EntryChange, EntryDiff, LockDiff, ProviderDiff, Step, VersionMove, diff};
 pub(crate) use edit::CanonicalBlocks;
-pub use lock_file::{Entry, LOCK_FILE_NAME, LockFile, LockedProvider, Locks, Parsed, SIZE_LIMIT, read};
-pub use parse::parse;
+pub use lock_file::{Entry, LockFile, LockFileOf, Locks, ModuleLockFile, ModuleLocks, Parsed, SIZE_LIMIT, read};
+pub use locked::{AttributeRule, Locked, LocksOf};
+pub use module::{LockedModule, MODULE_LOCK_FILE_NAME, UNIT_ADDRESS};
+pub use parse::{parse, parse_as};
+pub use provider::{LOCK_FILE_NAME, LockedProvider, detect_dialect};

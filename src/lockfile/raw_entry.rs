@@ -1,16 +1,18 @@
-//! A `provider` block before its values are checked.
+//! An entry before its values are checked.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// A `provider` block. A part that is missing or of the wrong type is `None`, and was reported.
+/// Something for each attribute of an entry but `hashes`, in the order in which attributes are written.
+pub type PerAttribute<T> = [Option<T>; 4];
+
+/// An entry. A part that is missing or of the wrong type is `None`, and was reported.
 pub(super) struct RawEntry<'a> {
     pub(super) span: Range<usize>,
-    /// The word `provider`.
+    /// The type of the block.
     pub(super) keyword: Range<usize>,
     pub(super) label: Option<Text<'a>>,
-    pub(super) version: Option<Attribute<Option<Text<'a>>>>,
-    pub(super) constraints: Option<Attribute<Option<Text<'a>>>>,
+    pub(super) attributes: PerAttribute<Attribute<Option<Text<'a>>>>,
     pub(super) hashes: Option<Attribute<Vec<Text<'a>>>>,
 }
 
@@ -21,7 +23,8 @@ pub(super) struct Attribute<T> {
 }
 
 /// A string literal's value and place.
-pub(super) struct Text<'a> {
+#[derive(Debug)]
+pub struct Text<'a> {
     pub(super) value: Cow<'a, str>,
     pub(super) span: Range<usize>,
 }

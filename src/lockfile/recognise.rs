@@ -1,16 +1,17 @@
-//! Recognises lock files in the form in which OpenTofu and Terraform write them (`SaveLocksToBytes` in OpenTofu's
+//! Recognises lock files in canonical form, in which OpenTofu and Terraform write them (`SaveLocksToBytes` in OpenTofu's
 //! `internal/depsfile/locks_file.go`). For ten providers with 30 hashes each, hcl-edit takes 60 times as long.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::raw_entry::{Attribute, AttributeLayout, RawEntry, Text};
+use super::locked::Locked;
+use super::raw_entry::{Attribute, AttributeLayout, PerAttribute, RawEntry, Text};
 
-/// The `provider` blocks of a text in this form; `None` for any other text.
+/// The entries of a text in this form; `None` for any other text.
 ///
 /// Lines of comments and blank lines may stand between blocks. A string holds printable ASCII without `\`, `$` and `%`,
 /// so that its value is its text.
-pub(super) fn recognise(text: &str) -> Option<Vec<RawEntry<'_>>> {
+pub(super) fn recognise<T: Locked>(text: &str) -> Option<Vec<RawEntry<'_>>> {
     let mut cursor = Cursor { text, position: 0 };
     let mut entries = Vec::new();
     loop {
@@ -18,7 +19,7 @@ pub(super) fn recognise(text: &str) -> Option<Vec<RawEntry<'_>>> {
         if cursor.rest().is_empty() {
             return Some(entries);
         }
-        entries.push(cursor.entry()?);
+        entries.push(cursor.entry::<T>()?);
     }
 }
 
@@ -49,18 +50,21 @@ impl<'a> Cursor<'a> {
         Some(())
     }
 
-    fn entry(&mut self) -> Option<RawEntry<'a>> {
+    fn entry<T: Locked>(&mut self) -> Option<RawEntry<'a>> {
         let start = self.position;
-        self.take("provider")?;
+        self.take(T::BLOCK)?;
         let keyword = start..self.position;
         self.take(" ")?;
         let label = self.string()?;
         self.take(" {\n")?;
-        let version = self.key("version").and_then(|key| self.text_attribute(key))?;
-        let constraints = match self.key("constraints") {
-            Some(key) => Some(self.text_attribute(key)?),
-            None => None,
-        };
+        let mut attributes = PerAttribute::default();
+        for (rule, attribute) in T::ATTRIBUTES.iter().zip(&mut attributes) {
+            match self.key(rule.name) {
+                Some(key) => *attribute = Some(self.text_attribute(key)?),
+                None if rule.is_required => return None,
+                None => {}
+            }
+        }
         let hashes = match self.key("hashes") {
             Some(key) => Some(self.list_attribute(key)?),
             None => None,
@@ -68,7 +72,7 @@ impl<'a> Cursor<'a> {
         self.take("}")?;
         let span = start..self.position;
         self.take("\n")?;
-        Some(RawEntry { span, keyword, label: Some(label), version: Some(version), constraints, hashes })
+        Some(RawEntry { span, keyword, label: Some(label), attributes, hashes })
     }
 
     /// The indented name of an attribute, up to where the value starts.

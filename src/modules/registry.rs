@@ -10,7 +10,7 @@ use super::source::{RegistryModule, RemoteSource};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::net::{Client, Document, Purpose, RequestErrorKind};
 use crate::packages::{Discovery, Service};
-use crate::provider::{ConstraintError, ConstraintList, Dialect, Hostname, Operator, Version};
+use crate::provider::{ConstraintList, Dialect, Hostname, Operator, Version};
 use crate::system::bounded::List;
 use crate::system::{OnceMap, SafeUrl};
 
@@ -205,20 +205,6 @@ pub(crate) fn newest<'a>(
 pub(crate) fn allows(constraints: &ConstraintList, version: &Version) -> bool {
     let is_named = || matches!(constraints.terms(), [term] if term.operator == Operator::Exact);
     constraints.allows(version) && (!version.is_prerelease() || is_named())
-}
-
-/// Reads the `version` of a call. Unlike for providers, `~> 1` has no upper bound, and a version may start with `v`
-/// (<https://github.com/hashicorp/go-version>, `constraintPessimistic`).
-pub(crate) fn parse_constraints(text: &str) -> std::result::Result<ConstraintList, ConstraintError> {
-    let term = |term: &str| {
-        let start = term.find(char::is_alphanumeric).unwrap_or(term.len());
-        let (operator, version) = term.split_at(start);
-        let version = version.strip_prefix('v').unwrap_or(version);
-        let is_one_number = version.trim_end().bytes().all(|byte| byte.is_ascii_digit());
-        let operator = if is_one_number { operator.replace("~>", ">=") } else { operator.to_owned() };
-        operator + version
-    };
-    text.split(',').map(term).collect::<Vec<_>>().join(",").parse()
 }
 
 /// The version that the constraints name, if they name exactly one.

@@ -122,9 +122,9 @@ fn prepared(
 fn bind_recorded(requirements: &mut Requirements, lock_file: &LockFile, root: &Path) {
     for (address, requirement) in &mut requirements.providers {
         let Some(entry) = lock_file.entry(address) else { continue };
-        let constraints = entry.provider.constraints.clone();
+        let constraints = entry.locked.constraints.clone();
         let is_new = |term| !requirement.constraints.terms().contains(term);
-        let Some(location) = entry.constraints.clone().filter(|_| constraints.terms().iter().any(is_new)) else {
+        let Some(location) = entry.constraints().cloned().filter(|_| constraints.terms().iter().any(is_new)) else {
             continue;
         };
         requirement.constraints = ConstraintList::merge([&requirement.constraints, &constraints]);

@@ -22,6 +22,8 @@ pub enum Operator {
     PessimisticPatch,
     /// `~> 1.2`: anything below the next major version.
     PessimisticMinor,
+    /// `~> 1` of a module: this version or any newer one. For a provider it is [`Operator::PessimisticMinor`].
+    PessimisticMajor,
     /// `<=`
     LessOrEqual,
     /// `<`
@@ -90,7 +92,7 @@ impl Constraint {
         let order = version.cmp_precedence(&self.boundary);
         match self.operator {
             Operator::Greater => order == Ordering::Greater,
-            Operator::GreaterOrEqual => order != Ordering::Less,
+            Operator::GreaterOrEqual | Operator::PessimisticMajor => order != Ordering::Less,
             Operator::Exact => *version == self.boundary,
             Operator::NotEqual => *version != self.boundary,
             Operator::LessOrEqual => order != Ordering::Greater,
@@ -134,9 +136,44 @@ impl Constraint {
         };
         Ok(Self { operator, boundary })
     }
+
+    fn parse_for_module(term: &str) -> Result<Self, ConstraintError> {
+        let start = term.find(char::is_alphanumeric).unwrap_or(term.len());
+        let (operator, version) = term.split_at(start);
+        let version = version.strip_prefix('v').unwrap_or(version);
+        let mut constraint = Self::parse(&format!("{operator}{version}"))?;
+        if constraint.operator == Operator::PessimisticMinor && version.bytes().all(|byte| byte.is_ascii_digit()) {
+            constraint.operator = Operator::PessimisticMajor;
+        }
+        Ok(constraint)
+    }
 }
 
 impl ConstraintList {
+    /// Reads the `version` of a module's call. Unlike for providers, `~> 1` has no upper bound, and a version may start
+    /// with `v` (<https://github.com/hashicorp/go-version>, `constraintPessimistic`).
+    ///
+    /// # Errors
+    /// The text is not a list of constraints.
+    pub fn parse_for_module(text: &str) -> Result<Self, ConstraintError> {
+        Self::parse_terms(text, Constraint::parse_for_module)
+    }
+
+    fn parse_terms(
+        text: &str,
+        parse: fn(&str) -> Result<Constraint, ConstraintError>,
+    ) -> Result<Self, ConstraintError> {
+        if text.trim().is_empty() {
+            return Ok(Self::default());
+        }
+        let term = |term: &str| match term.trim() {
+            "" => Err(ConstraintError::EmptyTerm),
+            term => parse(term),
+        };
+        let text = text.trim();
+        text.strip_suffix(',').unwrap_or(text).split(',').map(term).collect()
+    }
+
     /// Whether no constraint is set.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -158,7 +195,7 @@ impl ConstraintList {
             Operator::Exact | Operator::LessOrEqual => term.boundary < *limit,
             Operator::Less => term.boundary <= *limit,
             Operator::PessimisticPatch | Operator::PessimisticMinor => term.upper_bound() <= *limit,
-            Operator::Greater | Operator::GreaterOrEqual | Operator::NotEqual => false,
+            Operator::Greater | Operator::GreaterOrEqual | Operator::PessimisticMajor | Operator::NotEqual => false,
         })
     }
 
@@ -184,15 +221,7 @@ impl FromStr for ConstraintList {
     /// Parses comma separated terms in any notation that OpenTofu accepts; the empty text is the empty list, and one
     /// comma may follow the last term.
     fn from_str(text: &str) -> Result<Self, ConstraintError> {
-        if text.trim().is_empty() {
-            return Ok(Self::default());
-        }
-        let term = |term: &str| match term.trim() {
-            "" => Err(ConstraintError::EmptyTerm),
-            term => Constraint::parse(term),
-        };
-        let text = text.trim();
-        text.strip_suffix(',').unwrap_or(text).split(',').map(term).collect()
+        Self::parse_terms(text, Constraint::parse)
     }
 }
 
@@ -202,7 +231,7 @@ impl fmt::Display for Operator {
             Self::Greater => ">",
             Self::GreaterOrEqual => ">=",
             Self::Exact => "=",
-            Self::PessimisticPatch | Self::PessimisticMinor => "~>",
+            Self::PessimisticPatch | Self::PessimisticMinor | Self::PessimisticMajor => "~>",
             Self::LessOrEqual => "<=",
             Self::Less => "<",
             Self::NotEqual => "!=",
@@ -215,6 +244,7 @@ impl fmt::Display for Constraint {
         match self.operator {
             Operator::Exact => write!(f, "{}", self.boundary),
             Operator::PessimisticMinor => write!(f, "~> {}", self.boundary.without_patch()),
+            Operator::PessimisticMajor => write!(f, "~> {}", self.boundary.major),
             operator => write!(f, "{operator} {}", self.boundary),
         }
     }
@@ -240,5 +270,24 @@ mod tests {
         for text in ["", "~> 1.5", "< 2", "<= 1.6", "1.6.0", ">= 0.12", "> 1.5", "!= 1.6"] {
             assert!(!is_below(text), "{text}");
         }
+    }
+
+    #[test]
+    fn one_number_of_a_module_is_a_lower_bound() {
+        for (text, written, allows_next) in [
+            ("~> 1", "~> 1", true),
+            ("~>v1", "~> 1", true),
+            ("~> 1.0", "~> 1.0", false),
+            ("~> v1.0.0, != 1.0.3", "~> 1.0.0, != 1.0.3", false),
+            (">= v1, < 2", ">= 1.0.0, < 2.0.0", false),
+        ] {
+            let constraints = ConstraintList::parse_for_module(text).unwrap();
+            assert_eq!(constraints.to_string(), written, "{text}");
+            assert_eq!(constraints.allows(&Version::new(2, 0, 0)), allows_next, "{text}");
+            assert!(constraints.allows(&Version::new(1, 0, 0)), "{text}");
+            assert!(!constraints.allows(&Version::new(0, 9, 0)), "{text}");
+            assert_eq!(ConstraintList::parse_for_module(written).as_ref(), Ok(&constraints), "{text}");
+        }
+        assert_eq!("~> 1".parse::<ConstraintList>().unwrap().to_string(), "~> 1.0");
     }
 }

@@ -3,36 +3,133 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use provlock::lockfile::{LockedProvider, Locks, canonical_text};
+use provlock::lockfile::{Locked, LockedModule, LockedProvider, Locks, LocksOf, canonical_text};
 use provlock::provider::{ConstraintList, Dialect, Hash, ProviderAddress, Version};
 
 use super::rng::Rng;
+
+/// A kind of entry that can be made by chance.
+pub trait Sample: Locked {
+    fn address(rng: &mut Rng) -> Self::Address;
+
+    /// Addresses that come first, between others, and last.
+    fn places() -> [Self::Address; 3];
+
+    fn entry(rng: &mut Rng) -> Self;
+
+    /// Gives one attribute another value, or none.
+    fn vary(&mut self, rng: &mut Rng);
+
+    fn hashes_mut(&mut self) -> &mut BTreeSet<Hash>;
+}
+
+impl Sample for LockedProvider {
+    fn address(rng: &mut Rng) -> ProviderAddress {
+        let hosts =
+            ["registry.opentofu.org", "registry.terraform.io", "a.b:8080", "a.b", "a.b-c", "bücher.test", "z.example"];
+        provider_address(&format!(
+            "{}/{}/{}",
+            rng.pick(&hosts),
+            rng.pick(&["hashicorp", "acme", "acme-x", "9"]),
+            rng.pick(&["aws", "null", "random", "foo", "foo-x", "foo2"]),
+        ))
+    }
+
+    fn places() -> [ProviderAddress; 3] {
+        ["a.example/first/first", "registry.opentofu.org/middle/middle", "zz.example/last/last"].map(provider_address)
+    }
+
+    fn entry(rng: &mut Rng) -> Self {
+        let constraints = if rng.once_in(2) { ConstraintList::default() } else { constraints(rng) };
+        Self { version: version(rng), constraints, hashes: some_hashes(rng) }
+    }
+
+    fn vary(&mut self, rng: &mut Rng) {
+        match rng.below(4) {
+            0 => self.version = version(rng),
+            1 => self.constraints = ConstraintList::default(),
+            _ => self.constraints = constraints(rng),
+        }
+    }
+
+    fn hashes_mut(&mut self) -> &mut BTreeSet<Hash> {
+        &mut self.hashes
+    }
+}
+
+impl Sample for LockedModule {
+    fn address(rng: &mut Rng) -> String {
+        let names = ["network", "network.endpoints", "a", "a.b", "a-b", "a_b.c", ".", "test.tests.a.x", "bücher"];
+        (*rng.pick(&names)).to_owned()
+    }
+
+    fn places() -> [String; 3] {
+        ["0-first", "middle", "zz.last"].map(str::to_owned)
+    }
+
+    fn entry(rng: &mut Rng) -> Self {
+        let is_registry = rng.once_in(2);
+        Self {
+            source: source(rng),
+            version: is_registry.then(|| version(rng)),
+            constraints: if is_registry { module_constraints(rng) } else { ConstraintList::default() },
+            package: source(rng),
+            hashes: some_hashes(rng),
+        }
+    }
+
+    fn vary(&mut self, rng: &mut Rng) {
+        match rng.below(7) {
+            0 => self.source = source(rng),
+            1 => self.package = source(rng),
+            2 => self.version = None,
+            3 => self.version = Some(version(rng)),
+            4 => self.constraints = ConstraintList::default(),
+            5 => self.constraints = module_constraints(rng),
+            // To a module from somewhere else.
+            _ => *self = Self { hashes: self.hashes.clone(), ..Self::entry(rng) },
+        }
+    }
+
+    fn hashes_mut(&mut self) -> &mut BTreeSet<Hash> {
+        &mut self.hashes
+    }
+}
 
 pub fn dialect(rng: &mut Rng) -> Dialect {
     *rng.pick(&[Dialect::Tofu, Dialect::Terraform])
 }
 
-pub fn locks(rng: &mut Rng) -> Locks {
+pub fn locks<T: Sample>(rng: &mut Rng) -> LocksOf<T> {
     let count = rng.below(6);
-    (0..count).map(|_| (address(rng), provider(rng).into())).collect()
+    (0..count).map(|_| (T::address(rng), T::entry(rng).into())).collect()
 }
 
-pub fn address(rng: &mut Rng) -> ProviderAddress {
-    let hosts =
-        ["registry.opentofu.org", "registry.terraform.io", "a.b:8080", "a.b", "a.b-c", "bücher.test", "z.example"];
-    let text = format!(
-        "{}/{}/{}",
-        rng.pick(&hosts),
-        rng.pick(&["hashicorp", "acme", "acme-x", "9"]),
-        rng.pick(&["aws", "null", "random", "foo", "foo-x", "foo2"]),
-    );
-    ProviderAddress::parse_canonical(&text, Dialect::Tofu).unwrap()
+fn provider_address(text: &str) -> ProviderAddress {
+    ProviderAddress::parse_canonical(text, Dialect::Tofu).unwrap()
 }
 
-pub fn provider(rng: &mut Rng) -> LockedProvider {
-    let constraints = if rng.once_in(2) { ConstraintList::default() } else { constraints(rng) };
-    let hashes = if rng.once_in(5) { BTreeSet::new() } else { hashes(rng) };
-    LockedProvider { version: version(rng), constraints, hashes }
+/// The address of a module or package, with what needs an escape.
+fn source(rng: &mut Rng) -> String {
+    let forms = [
+        "registry.opentofu.org/acme/network/aws//modules/a",
+        "registry::registry.opentofu.org/acme/network/aws@1.2.3",
+        "git::https://example.com/net.git?ref=v1.2.0",
+        "git::ssh://git@example.com/net.git//a b?ref=e0ab1c94",
+        "https://example.com/site.zip?a=${b}&c=%{d}",
+        "https://example.com/\"quoted\"\\é.tgz#no-comment // /*",
+    ];
+    (*rng.pick(&forms)).to_owned()
+}
+
+fn some_hashes(rng: &mut Rng) -> BTreeSet<Hash> {
+    if rng.once_in(5) { BTreeSet::new() } else { hashes(rng) }
+}
+
+fn module_constraints(rng: &mut Rng) -> ConstraintList {
+    let one = ["", "~> 1", "~> v1.2", ">= 1.0, < 2", "1.2.0", "!= 1.2.0"];
+    let text = *rng.pick(&one);
+    ConstraintList::parse_for_module(text).unwrap()
 }
 
 pub fn version(rng: &mut Rng) -> Version {
@@ -62,20 +159,20 @@ pub fn hash(rng: &mut Rng) -> Hash {
 }
 
 /// A lock file with everything that a user may do to its form.
-pub fn handwritten(rng: &mut Rng) -> String {
-    let mut locks: Vec<_> = locks(rng).into_iter().collect();
+pub fn handwritten<T: Sample>(rng: &mut Rng) -> String {
+    let mut locks: Vec<_> = locks::<T>(rng).into_iter().collect();
     if rng.once_in(4) {
         rng.shuffle(&mut locks);
     }
     let mut hand = Hand { rng, text: String::new(), comments: 0 };
-    hand.header();
-    for (address, provider) in &locks {
+    hand.header::<T>();
+    for (address, entry) in &locks {
         hand.gap();
         if hand.rng.once_in(8) {
-            hand.text.push_str("module \"m\" {\n  version = { a = [1] } # odd \"one\n}\n");
+            let _ = writeln!(hand.text, "{} \"m\" {{\n  version = {{ a = [1] }} # odd \"one\n}}", T::IGNORED_BLOCK);
             hand.gap();
         }
-        hand.block(address, provider);
+        hand.block(address, &**entry);
     }
     hand.loose_comments(6);
     let mut text = hand.text;
@@ -99,10 +196,10 @@ struct Hand<'a> {
 }
 
 impl Hand<'_> {
-    fn header(&mut self) {
+    fn header<T: Sample>(&mut self) {
         self.loose_comments(6);
         if !self.rng.once_in(5) {
-            let header = canonical_text(&Locks::new(), dialect(self.rng));
+            let header = canonical_text(&LocksOf::<T>::new(), dialect(self.rng));
             self.text.push_str(&header);
         }
     }
@@ -153,35 +250,40 @@ impl Hand<'_> {
         }
     }
 
-    fn block(&mut self, address: &ProviderAddress, provider: &LockedProvider) {
+    fn block<T: Sample>(&mut self, address: &T::Address, entry: &T) {
         let label = self.literal(&address.to_string());
-        let _ = write!(self.text, "provider{}{label}{}{{", self.rng.pick(&["", " "]), self.rng.pick(&["", " ", " "]));
-        if provider.constraints.is_empty() && provider.hashes.is_empty() && self.rng.once_in(2) {
+        let spaces = [self.rng.pick(&["", " "]), self.rng.pick(&["", " ", " "])].map(|space| *space);
+        let _ = write!(self.text, "{}{}{label}{}{{", T::BLOCK, spaces[0], spaces[1]);
+        let values = entry.attributes();
+        let mut attributes: Vec<_> = T::ATTRIBUTES
+            .iter()
+            .zip(&values)
+            .filter_map(|(rule, value)| Some((rule.name, value.as_deref()?)))
+            .collect();
+        if let ([(name, value)], true) = (&attributes[..], entry.hashes().is_empty() && self.rng.once_in(2)) {
             let comment = if self.rng.once_in(3) { self.comment(true) + " " } else { String::new() };
             let after = *self.rng.pick(&["", " ", " /* end */ "]);
-            let _ = write!(self.text, " {comment}version = \"{}\"{after}}}", provider.version);
+            let _ = write!(self.text, " {comment}{name} = {}{after}}}", quoted(value));
             return self.end_line();
         }
         self.end_line();
         let indent = *self.rng.pick(&["  ", "  ", "  ", "\t", "    ", ""]);
-        let mut attributes = vec!["version"];
-        attributes.extend((!provider.constraints.is_empty()).then_some("constraints"));
-        attributes.extend((!provider.hashes.is_empty()).then_some("hashes"));
+        attributes.extend((!entry.hashes().is_empty()).then_some(("hashes", "")));
         if self.rng.once_in(4) {
             self.rng.shuffle(&mut attributes);
         }
-        for attribute in attributes {
+        for (attribute, value) in attributes {
             self.own_lines(indent);
             let before = *self.rng.pick(&[" ", " ", "     ", "", "\t", " /* gap */ "]);
             let after = *self.rng.pick(&[" ", " ", "", "  "]);
             let _ = write!(self.text, "{indent}{attribute}{before}={after}");
             match attribute {
-                "version" => self.text.push_str(&quoted(&provider.version.to_string())),
-                "constraints" => {
-                    let text = self.literal(&provider.constraints.to_string());
+                "version" => self.text.push_str(&quoted(value)),
+                "hashes" => self.hashes(entry.hashes(), indent),
+                _ => {
+                    let text = self.literal(value);
                     self.text.push_str(&text);
                 }
-                _ => self.hashes(provider, indent),
             }
             self.end_line();
         }
@@ -190,8 +292,8 @@ impl Hand<'_> {
         self.end_line();
     }
 
-    fn hashes(&mut self, provider: &LockedProvider, indent: &str) {
-        let mut hashes: Vec<_> = provider.hashes.iter().map(Hash::as_str).collect();
+    fn hashes(&mut self, hashes: &BTreeSet<Hash>, indent: &str) {
+        let mut hashes: Vec<_> = hashes.iter().map(Hash::as_str).collect();
         if self.rng.once_in(4) {
             self.rng.shuffle(&mut hashes);
         }
@@ -258,15 +360,15 @@ fn quoted(value: &str) -> String {
 }
 
 fn one_hash(text: &str) -> Locks {
-    let address = ProviderAddress::parse_canonical("a.b/c/d", Dialect::Tofu).unwrap();
+    let address = provider_address("a.b/c/d");
     let hashes = BTreeSet::from([text.parse().unwrap()]);
     let provider = LockedProvider { version: Version::new(1, 0, 0), constraints: ConstraintList::default(), hashes };
     Locks::from([(address, provider.into())])
 }
 
 /// A lock file with some bytes removed, repeated or replaced.
-pub fn mangled(rng: &mut Rng) -> Vec<u8> {
-    let mut bytes = handwritten(rng).into_bytes();
+pub fn mangled<T: Sample>(rng: &mut Rng) -> Vec<u8> {
+    let mut bytes = handwritten::<T>(rng).into_bytes();
     for _ in 0..=rng.below(4) {
         let start = rng.below(bytes.len() + 1);
         let end = (start + rng.below(20)).min(bytes.len());

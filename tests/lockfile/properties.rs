@@ -3,10 +3,11 @@
 
 use std::path::Path;
 
-use provlock::lockfile::{LockFile, Locks, canonical_text, detect_dialect, parse};
+use provlock::lockfile::{LockFileOf, LocksOf, canonical_text, detect_dialect, parse_as};
 use provlock::provider::Dialect;
 
 use super::changes;
+use super::generated::Sample;
 use super::rng::Rng;
 
 /// What testing the properties on a file showed.
@@ -22,13 +23,13 @@ pub enum Verdict {
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Tests the properties with the changes that every file is put through and with random ones.
-pub fn check_file(path: &Path, bytes: &[u8], series: u64) -> Verdict {
-    let lock_file = match read(path, bytes) {
+pub fn check_file<T: Sample>(path: &Path, bytes: &[u8], series: u64) -> Verdict {
+    let lock_file = match read::<T>(path, bytes) {
         Ok(lock_file) => lock_file,
         Err(problems) => return Verdict::Refused(problems),
     };
     let mut rng = Rng::new(bytes.len() as u64);
-    let mut wanted: Vec<Locks> = changes::always(&mut rng, lock_file.locks().len())
+    let mut wanted: Vec<LocksOf<T>> = changes::always(&mut rng, lock_file.locks().len())
         .iter()
         .map(|change| changes::apply(lock_file.locks().clone(), change))
         .collect();
@@ -41,8 +42,8 @@ pub fn check_file(path: &Path, bytes: &[u8], series: u64) -> Verdict {
 }
 
 /// The lock file, or what is wrong with the file.
-pub fn read(path: &Path, bytes: &[u8]) -> Result<LockFile, Vec<String>> {
-    let parsed = parse(path, bytes, detect_dialect(bytes).unwrap_or_default());
+pub fn read<T: Sample>(path: &Path, bytes: &[u8]) -> Result<LockFileOf<T>, Vec<String>> {
+    let parsed = parse_as(path, bytes, detect_dialect(bytes).unwrap_or_default());
     let problems = parsed.diagnostics.iter().map(|diagnostic| {
         let place = diagnostic.labels.first().map_or((0, 0), |label| label.location.line_column());
         format!("{}:{}: {}: {diagnostic}", place.0, place.1, diagnostic.code)
@@ -51,19 +52,19 @@ pub fn read(path: &Path, bytes: &[u8]) -> Result<LockFile, Vec<String>> {
 }
 
 /// Without a change the file is the same to the byte.
-pub fn check_unchanged(lock_file: &LockFile) -> Result<(), String> {
+pub fn check_unchanged<T: Sample>(lock_file: &LockFileOf<T>) -> Result<(), String> {
     let same = lock_file.edit(lock_file.locks()).map_err(|error| error.to_string())?;
     require(same == lock_file.bytes(), "an edit without a change changes the file", &same)
 }
 
 /// For one change: a canonical file stays canonical, a second edit changes nothing, and comments and line breaks stay.
-pub fn check_change(lock_file: &LockFile, new: &Locks) -> Result<(), String> {
+pub fn check_change<T: Sample>(lock_file: &LockFileOf<T>, new: &LocksOf<T>) -> Result<(), String> {
     let old = lock_file.bytes();
     let edited = lock_file.edit(new).map_err(|error| error.to_string())?;
-    let again = read(Path::new("edited"), &edited).map_err(|problems| format!("edited: {problems:?}"))?;
+    let again = read::<T>(Path::new("edited"), &edited).map_err(|problems| format!("edited: {problems:?}"))?;
     require(again.locks() == new, "the edited file says something else", &edited)?;
     if let Some(dialect) = canonical_dialect(lock_file) {
-        let canonical = canonical_text(new, dialect);
+        let canonical = canonical_text::<T>(new, dialect);
         require(edited == canonical.as_bytes(), "a canonical file is no longer canonical", &edited)?;
     }
     require(again.edit(new).as_ref() == Ok(&edited), "a second edit changes the file", &edited)?;
@@ -83,7 +84,7 @@ pub fn check_change(lock_file: &LockFile, new: &Locks) -> Result<(), String> {
 }
 
 /// Every comment stays but those of entries that are removed.
-fn check_comments(lock_file: &LockFile, new: &Locks, edited: &[u8]) -> Result<(), String> {
+fn check_comments<T: Sample>(lock_file: &LockFileOf<T>, new: &LocksOf<T>, edited: &[u8]) -> Result<(), String> {
     if lock_file.locks().keys().any(|address| !new.contains_key(address)) {
         return Ok(());
     }
@@ -99,8 +100,9 @@ fn require(holds: bool, property: &str, edited: &[u8]) -> Result<(), String> {
 }
 
 /// The dialect in which the file is canonical, if it is.
-fn canonical_dialect(lock_file: &LockFile) -> Option<Dialect> {
-    let is_canonical = |dialect: &Dialect| canonical_text(lock_file.locks(), *dialect).as_bytes() == lock_file.bytes();
+fn canonical_dialect<T: Sample>(lock_file: &LockFileOf<T>) -> Option<Dialect> {
+    let is_canonical =
+        |dialect: &Dialect| canonical_text::<T>(lock_file.locks(), *dialect).as_bytes() == lock_file.bytes();
     [Dialect::Tofu, Dialect::Terraform].into_iter().find(is_canonical)
 }
 

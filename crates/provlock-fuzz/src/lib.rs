@@ -47,7 +47,7 @@ pub struct Target {
 
 /// All of them.
 pub const TARGETS: [Target; 10] = [
-    Target { name: "lock_file", run: lock_file, seeds: &["testdata/locks"] },
+    Target { name: "lock_file", run: lock_file, seeds: &["testdata/locks", "testdata/module-locks"] },
     Target { name: "configuration", run: configuration, seeds: &["fuzz/seeds/configuration"] },
     Target { name: "cli_configuration", run: cli_configuration, seeds: &["fuzz/seeds/cli_configuration"] },
     Target { name: "settings", run: settings, seeds: &["fuzz/seeds/settings"] },

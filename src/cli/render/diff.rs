@@ -20,7 +20,7 @@ pub(crate) struct FileDiff {
 
 impl FileDiff {
     pub(crate) fn rows(&self) -> impl Iterator<Item = Row> {
-        self.difference.providers.iter().map(|provider| Row::new(provider, self.dialect))
+        self.difference.entries.iter().map(|provider| Row::new(provider, self.dialect))
     }
 }
 

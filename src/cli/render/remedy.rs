@@ -33,7 +33,8 @@ pub(super) fn command<'a>(remedy: &Remedy, diagnostic: &'a Diagnostic) -> (Optio
     if matches!(remedy, Remedy::Login { .. } | Remedy::CheckLogin { .. }) {
         return (None, arguments);
     }
-    let takes_root_modules = matches!(remedy, Remedy::Lock(_) | Remedy::Upgrade(_) | Remedy::Verify { .. });
+    let takes_root_modules =
+        matches!(remedy, Remedy::Lock(_) | Remedy::LockModules | Remedy::Upgrade(_) | Remedy::Verify { .. });
     let directory = match diagnostic.root_modules.as_deref() {
         Some(RootModules::One { directory, .. }) => Some(&**directory).filter(|directory| *directory != Path::new(".")),
         Some(RootModules::Selected { paths, recursive, .. }) if takes_root_modules => {
@@ -72,6 +73,7 @@ fn arguments(remedy: &Remedy) -> Vec<String> {
             let flags = [("-r", *recursive), ("--prune", *prune), ("--accept-changed-hashes", *accept_changed_hashes)];
             with_flags("lock", &flags, platforms.as_deref(), providers)
         }
+        Remedy::LockModules => words(&["lock", "--modules"]),
         Remedy::Upgrade(UpgradeRemedy { providers, platforms, recursive, constraints }) => {
             let flags = [("--recursive", *recursive), ("--constraints", *constraints)];
             with_flags("upgrade", &flags, platforms.as_deref(), providers)

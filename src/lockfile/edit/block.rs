@@ -1,92 +1,112 @@
-//! Editing one `provider` block.
+//! Editing one entry.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::hash_list::{self, Surroundings};
 use crate::hcl::trivia::{self, Kind, tokens};
-use crate::lockfile::canonical::push_hashes_attribute;
-use crate::lockfile::raw_entry::AttributeLayout;
-use crate::lockfile::{Entry, LockedProvider};
-
-/// The gap before `=` that OpenTofu writes after `version`, in a block with and in one without `constraints`.
-const ALIGNED: &str = "     ";
-const NOT_ALIGNED: &str = " ";
+use crate::lockfile::Entry;
+use crate::lockfile::canonical::{push_hashes_attribute, quoted};
+use crate::lockfile::locked::{Locked, name_width};
+use crate::lockfile::raw_entry::{AttributeLayout, PerAttribute};
 
 /// A part of the text, and its replacement.
 type Splice = (Range<usize>, String);
 
 /// The text of an entry's block after it was changed to record `new`. Its hashes are sorted, too:
 /// the programs would write the file again otherwise.
-pub(super) fn edited(text: &str, entry: &Entry, new: &LockedProvider, line_break: &str) -> String {
+pub(super) fn edited<T: Locked>(text: &str, entry: &Entry<T>, new: &T, line_break: &str) -> String {
     let layout = &entry.layout;
-    let indent = trivia::indentation(text, layout.version.key.start);
+    let indent = trivia::indentation(text, layout.main.key.start);
     let mut edit = BlockEdit {
         text,
         entry,
         line_break,
-        on_one_line: !tokens(text, layout.label_end..layout.version.key.start).any(|t| t.kind == Kind::LineBreak),
+        on_one_line: !tokens(text, layout.label_end..layout.main.key.start).any(|t| t.kind == Kind::LineBreak),
         indent: indent.unwrap_or("  "),
         splices: Vec::new(),
+        removed: Vec::new(),
         added: Vec::new(),
     };
-    if entry.provider.version != new.version {
-        edit.replace(layout.version.value.clone(), format!("\"{}\"", new.version));
-    }
-    if entry.provider.constraints != new.constraints {
-        edit.constraints(new);
-    }
-    if entry.provider.hashes != new.hashes || !entry.hashes.is_sorted_by(|(one, _), (next, _)| one < next) {
+    edit.attributes(&entry.locked.attributes(), &new.attributes());
+    if entry.locked.hashes() != new.hashes() || !entry.hashes.is_sorted_by(|(one, _), (next, _)| one < next) {
         edit.hashes(new);
     }
     edit.finish()
 }
 
-struct BlockEdit<'a> {
+struct BlockEdit<'a, T: Locked> {
     text: &'a str,
-    entry: &'a Entry,
+    entry: &'a Entry<T>,
     line_break: &'a str,
     on_one_line: bool,
     /// The indentation of the attributes.
     indent: &'a str,
     splices: Vec<Splice>,
+    removed: Vec<&'a AttributeLayout>,
     /// New attributes, and after which one they go.
     added: Vec<(&'a AttributeLayout, String)>,
 }
 
-impl BlockEdit<'_> {
+impl<'a, T: Locked> BlockEdit<'a, T> {
     fn replace(&mut self, span: Range<usize>, text: String) {
         self.splices.push((span, text));
     }
 
-    fn constraints(&mut self, new: &LockedProvider) {
-        let layout = &self.entry.layout;
-        let gap = layout.version.key.end..self.equals_sign(&layout.version);
-        let found = &self.text[gap.clone()];
-        match &layout.constraints {
-            Some(attribute) if new.constraints.is_empty() => {
-                self.remove(attribute);
-                if found == ALIGNED {
-                    self.replace(gap, NOT_ALIGNED.to_owned());
+    /// Gives the attributes their new values. Those that come or go change the alignment of the others.
+    fn attributes(&mut self, old: &PerAttribute<Cow<'_, str>>, new: &PerAttribute<Cow<'_, str>>) {
+        let layouts = &self.entry.layout.attributes;
+        let widths = (name_width::<T, _>(layouts), name_width::<T, _>(new));
+        for (index, rule) in T::ATTRIBUTES.iter().enumerate() {
+            match (&layouts[index], &new[index]) {
+                (Some(attribute), None) => self.remove(attribute),
+                (Some(attribute), Some(value)) => {
+                    self.align(attribute, rule.name, widths);
+                    if old[index].as_ref() != Some(value) {
+                        self.replace(attribute.value.clone(), quoted(value));
+                    }
                 }
-            }
-            Some(attribute) => self.replace(attribute.value.clone(), format!("\"{}\"", new.constraints)),
-            None => {
-                let after = &self.text[gap.end + 1..layout.version.value.start];
-                let after = if after.trim().is_empty() { after } else { " " };
-                let before = if found.is_empty() { "" } else { " " };
-                if found == NOT_ALIGNED {
-                    self.replace(gap, ALIGNED.to_owned());
-                }
-                let attribute = format!("constraints{before}={after}\"{}\"", new.constraints);
-                self.added.push((&layout.version, attribute));
+                (None, Some(value)) => self.add(index, value, widths),
+                (None, None) => {}
             }
         }
     }
 
-    fn hashes(&mut self, new: &LockedProvider) {
+    /// Aligns an attribute with the others, if it was.
+    fn align(&mut self, attribute: &AttributeLayout, name: &str, (old, new): (usize, usize)) {
+        let gap = attribute.key.end..self.equals_sign(attribute);
+        if old != new && self.text[gap.clone()] == aligned_gap(name, old) {
+            self.replace(gap, aligned_gap(name, new));
+        }
+    }
+
+    /// Adds an attribute in the style of the one that every entry has.
+    fn add(&mut self, index: usize, value: &str, (old, new): (usize, usize)) {
+        let main = &self.entry.layout.main;
+        let sign = self.equals_sign(main);
+        let (found, name) = (&self.text[main.key.end..sign], T::ATTRIBUTES[index].name);
+        let before = match found {
+            "" => String::new(),
+            found if found == aligned_gap(T::ATTRIBUTES[0].name, old) => aligned_gap(name, new),
+            _ => " ".to_owned(),
+        };
+        let after = &self.text[sign + 1..main.value.start];
+        let after = if after.trim().is_empty() { after } else { " " };
+        let above = self.last_of(&self.entry.layout.attributes[..index]);
+        self.added.push((above, format!("{name}{before}={after}{}", quoted(value))));
+    }
+
+    /// The attribute of some that comes last in the text and stays; the main one always does.
+    fn last_of(&self, attributes: &'a [Option<AttributeLayout>]) -> &'a AttributeLayout {
+        let stays = |attribute: &&AttributeLayout| !self.removed.contains(attribute);
+        let last = attributes.iter().flatten().filter(stays).max_by_key(|attribute| attribute.key.start);
+        last.unwrap_or(&self.entry.layout.main)
+    }
+
+    fn hashes(&mut self, new: &T) {
         let layout = &self.entry.layout;
         match &layout.hashes {
-            Some(attribute) if new.hashes.is_empty() => self.remove(attribute),
+            Some(attribute) if new.hashes().is_empty() => self.remove(attribute),
             Some(attribute) => {
                 let around = Surroundings {
                     text: self.text,
@@ -94,15 +114,13 @@ impl BlockEdit<'_> {
                     indent: self.indent,
                     line_break: self.line_break,
                 };
-                let list = hash_list::edited(&around, self.entry, &new.hashes);
+                let list = hash_list::edited(&around, &self.entry.hashes, new.hashes());
                 self.replace(attribute.value.clone(), list);
             }
             None => {
-                let constraints = layout.constraints.as_ref().filter(|_| !new.constraints.is_empty());
-                let last = constraints.filter(|attribute| attribute.key.start > layout.version.key.start);
                 let mut attribute = String::new();
-                push_hashes_attribute(&mut attribute, &new.hashes, self.indent, self.line_break);
-                self.added.push((last.unwrap_or(&layout.version), attribute));
+                push_hashes_attribute(&mut attribute, new.hashes(), self.indent, self.line_break);
+                self.added.push((self.last_of(&layout.attributes), attribute));
             }
         }
     }
@@ -115,7 +133,8 @@ impl BlockEdit<'_> {
     }
 
     /// Removes an attribute with its lines, but no comment.
-    fn remove(&mut self, attribute: &AttributeLayout) {
+    fn remove(&mut self, attribute: &'a AttributeLayout) {
+        self.removed.push(attribute);
         let text = self.text;
         let mut span = attribute.span();
         let line_end = trivia::line_end(text, span.end);
@@ -143,18 +162,23 @@ impl BlockEdit<'_> {
         splice(self.text, self.entry.layout.span.clone(), self.splices)
     }
 
-    /// Breaks a block on one line, which can only hold `version`, into lines.
+    /// Breaks a block on one line, which can hold one attribute only, into lines.
     fn open_up(&mut self) {
         let (text, layout) = (self.text, &self.entry.layout);
-        let before = text[..layout.version.key.start].trim_end_matches([' ', '\t']).len();
+        let before = text[..layout.main.key.start].trim_end_matches([' ', '\t']).len();
         let new_line = format!("{}{}", self.line_break, self.indent);
-        self.replace(before..layout.version.key.start, new_line.clone());
+        self.replace(before..layout.main.key.start, new_line.clone());
         let closing = layout.span.end - 1;
         let after = text[..closing].trim_end_matches([' ', '\t']).len();
         let attributes = std::mem::take(&mut self.added).into_iter().map(|(_, attribute)| attribute);
         let lines: String = attributes.flat_map(|attribute| [new_line.clone(), attribute]).collect();
         self.replace(after..closing, format!("{lines}{}", self.line_break));
     }
+}
+
+/// What stands between the name of an attribute and its `=` where the names are this wide.
+fn aligned_gap(name: &str, width: usize) -> String {
+    " ".repeat(width - name.len() + 1)
 }
 
 /// `text[span]` with parts replaced. Where several start at the same place, the first comes first.

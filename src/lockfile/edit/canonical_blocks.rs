@@ -4,31 +4,38 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::lockfile::canonical::{header, push_block};
-use crate::lockfile::{LockedProvider, Locks, parse};
-use crate::provider::{Dialect, ProviderAddress};
+use crate::lockfile::locked::{Locked, LocksOf};
+use crate::lockfile::parse::parse_as;
+use crate::lockfile::provider::LockedProvider;
+use crate::provider::Dialect;
 use crate::system::OnceMap;
 
 /// The blocks of entries that lock files share, by the place of the entry in memory.
-#[derive(Default)]
-pub(crate) struct CanonicalBlocks {
-    blocks: OnceMap<usize, Arc<Block>>,
+pub(crate) struct CanonicalBlocks<T: Locked = LockedProvider> {
+    blocks: OnceMap<usize, Arc<Block<T>>>,
 }
 
-struct Block {
-    address: ProviderAddress,
+struct Block<T: Locked> {
+    address: T::Address,
     /// Kept, so that no other entry gets its place.
-    provider: Arc<LockedProvider>,
+    locked: Arc<T>,
     text: String,
     /// Whether the text was read again and says what it should.
     is_checked: bool,
 }
 
-impl CanonicalBlocks {
+impl<T: Locked> Default for CanonicalBlocks<T> {
+    fn default() -> Self {
+        Self { blocks: OnceMap::default() }
+    }
+}
+
+impl<T: Locked> CanonicalBlocks<T> {
     /// What [`canonical_text`](crate::lockfile::canonical_text) gives, if all of it was read again and says what it
     /// should.
-    pub(super) fn checked_text(&self, locks: &Locks, dialect: Dialect) -> Option<String> {
-        let blocks: Vec<_> = locks.iter().map(|(address, provider)| self.block(address, provider)).collect();
-        let header = header(dialect);
+    pub(super) fn checked_text(&self, locks: &LocksOf<T>, dialect: Dialect) -> Option<String> {
+        let blocks: Vec<_> = locks.iter().map(|(address, locked)| self.block(address, locked)).collect();
+        let header = header::<T>(dialect);
         let length = blocks.iter().map(|block| 1 + block.text.len()).sum::<usize>();
         let mut text = String::with_capacity(header.len() + length);
         text.push_str(&header);
@@ -39,35 +46,35 @@ impl CanonicalBlocks {
         blocks.iter().all(|block| block.is_checked).then_some(text)
     }
 
-    fn block(&self, address: &ProviderAddress, provider: &Arc<LockedProvider>) -> Arc<Block> {
-        let block = || Arc::new(Block::new(address, provider));
-        let known = self.blocks.get_or_compute(&Arc::as_ptr(provider).addr(), block);
-        let is_it = known.address == *address && Arc::ptr_eq(&known.provider, provider);
+    fn block(&self, address: &T::Address, locked: &Arc<T>) -> Arc<Block<T>> {
+        let block = || Arc::new(Block::new(address, locked));
+        let known = self.blocks.get_or_compute(&Arc::as_ptr(locked).addr(), block);
+        let is_it = known.address == *address && Arc::ptr_eq(&known.locked, locked);
         if is_it { known } else { block() }
     }
 }
 
-impl Block {
-    fn new(address: &ProviderAddress, provider: &Arc<LockedProvider>) -> Self {
+impl<T: Locked> Block<T> {
+    fn new(address: &T::Address, locked: &Arc<T>) -> Self {
         let mut text = String::new();
-        push_block(&mut text, address, provider);
-        let (address, provider) = (address.clone(), Arc::clone(provider));
-        let is_checked = says(text.as_bytes(), &Locks::from([(address.clone(), Arc::clone(&provider))]));
-        Self { address, provider, text, is_checked }
+        push_block(&mut text, address, &**locked);
+        let (address, locked) = (address.clone(), Arc::clone(locked));
+        let is_checked = says::<T>(text.as_bytes(), &[(address.clone(), Arc::clone(&locked))].into());
+        Self { address, locked, text, is_checked }
     }
 }
 
 /// Whether bytes that were just written record just these locks.
-pub(super) fn says(bytes: &[u8], locks: &Locks) -> bool {
+pub(super) fn says<T: Locked>(bytes: &[u8], locks: &LocksOf<T>) -> bool {
     // Each address has its host, so defaults do not matter; in this dialect a namespace may hold underscores.
-    parse(Path::new(""), bytes, Dialect::Terraform).lock_file.is_some_and(|lock_file| lock_file.locks == *locks)
+    parse_as::<T>(Path::new(""), bytes, Dialect::Terraform).lock_file.is_some_and(|lock_file| lock_file.locks == *locks)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lockfile::canonical_text;
-    use crate::provider::{ConstraintList, Version};
+    use crate::lockfile::{Locks, canonical_text};
+    use crate::provider::{ConstraintList, ProviderAddress, Version};
 
     #[test]
     fn the_text_is_canonical_though_two_providers_share_an_entry() {
@@ -79,7 +86,7 @@ mod tests {
         let (shared, own) = (entry("h1:a"), entry("h1:b"));
         let one = Locks::from([(address("aws"), Arc::clone(&shared)), (address("null"), Arc::clone(&shared))]);
         let other = Locks::from([(address("aws"), own), (address("null"), shared)]);
-        let blocks = CanonicalBlocks::default();
+        let blocks = CanonicalBlocks::<LockedProvider>::default();
         for locks in [&one, &other, &one] {
             assert_eq!(blocks.checked_text(locks, Dialect::Tofu).unwrap(), canonical_text(locks, Dialect::Tofu));
         }

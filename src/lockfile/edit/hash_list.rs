@@ -1,13 +1,12 @@
 //! Editing the list of hashes of an entry, in the style in which it is written.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
 use crate::diagnostic::Location;
 use crate::hcl::trivia::{Kind, Token, tokens};
 use crate::provider::Hash;
 
-use crate::lockfile::Entry;
 use crate::lockfile::canonical::quoted;
 
 /// The surroundings of a list, which it is formatted like.
@@ -26,10 +25,11 @@ pub(super) struct Surroundings<'a> {
 ///
 /// New hashes go before the first greater one. Comments of removed ones stay, before the next hash. A list that is not
 /// sorted is sorted, as both programs write it.
-pub(super) fn edited(around: &Surroundings, entry: &Entry, new: &BTreeSet<Hash>) -> String {
-    let mut list = HashList::read(around, &entry.hashes);
+pub(super) fn edited(around: &Surroundings, old: &[(Hash, Location)], new: &BTreeSet<Hash>) -> String {
+    let mut list = HashList::read(around, old);
     list.sort();
-    for hash in new.difference(&entry.provider.hashes) {
+    let known: HashSet<_> = old.iter().map(|(hash, _)| hash).collect();
+    for hash in new.iter().filter(|hash| !known.contains(hash)) {
         list.insert(hash);
     }
     list.retain(new);

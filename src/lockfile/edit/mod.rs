@@ -8,16 +8,15 @@ use std::path::Path;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::hcl::trivia::{self, Kind, tokens};
-use crate::provider::ProviderAddress;
-
-use crate::lockfile::canonical::{canonical_text, is_header_line, push_block};
-use crate::lockfile::{LockFile, LockedProvider, Locks, SIZE_LIMIT};
+use crate::lockfile::canonical::{canonical_text, push_block};
+use crate::lockfile::locked::{Locked, LocksOf};
+use crate::lockfile::{LockFileOf, SIZE_LIMIT};
 use crate::system::files::BYTE_ORDER_MARK;
 
 pub(crate) use canonical_blocks::CanonicalBlocks;
 use canonical_blocks::says;
 
-impl LockFile {
+impl<T: Locked> LockFileOf<T> {
     /// The file's bytes when it records `new`, with only what differs changed: comments, blank lines, the order of
     /// blocks, indentation, line breaks, a byte order mark and a missing final line break stay.
     ///
@@ -26,12 +25,12 @@ impl LockFile {
     /// # Errors
     /// The result is larger than [`SIZE_LIMIT`], so that it could not be read. Or it does not record `new`, which is a
     /// bug.
-    pub fn edit(&self, new: &Locks) -> Result<Vec<u8>> {
-        self.edit_with(new, &CanonicalBlocks::default())
+    pub fn edit(&self, new: &LocksOf<T>) -> Result<Vec<u8>> {
+        self.edit_with(new, &CanonicalBlocks::<T>::default())
     }
 
-    /// [`LockFile::edit`], with the blocks that many lock files have in common.
-    pub(crate) fn edit_with(&self, new: &Locks, blocks: &CanonicalBlocks) -> Result<Vec<u8>> {
+    /// [`LockFileOf::edit`], with the blocks that many lock files have in common.
+    pub(crate) fn edit_with(&self, new: &LocksOf<T>, blocks: &CanonicalBlocks<T>) -> Result<Vec<u8>> {
         if self.locks == *new && !self.is_new {
             return Ok(self.bytes.clone());
         }
@@ -44,7 +43,7 @@ impl LockFile {
         let text = self.edited_text(new);
         bytes.extend_from_slice(text.as_bytes());
         let bytes = self.within_limit(bytes)?;
-        if says(&bytes, new) { Ok(bytes) } else { Err(self_check_failed(&self.file.path).into()) }
+        if says::<T>(&bytes, new) { Ok(bytes) } else { Err(self_check_failed(&self.file.path).into()) }
     }
 
     /// New bytes of the file, if somebody can read them again.
@@ -52,11 +51,11 @@ impl LockFile {
         if bytes.len() as u64 > SIZE_LIMIT { Err(too_large(&self.file.path).into()) } else { Ok(bytes) }
     }
 
-    fn edited_text(&self, new: &Locks) -> String {
+    fn edited_text(&self, new: &LocksOf<T>) -> String {
         let text = &self.file.text;
         let line_break = trivia::dominant_line_break(text);
         if text.trim().is_empty() {
-            let text = canonical_text(new, self.dialect);
+            let text = canonical_text::<T>(new, self.dialect);
             return if line_break == "\n" { text } else { text.replace('\n', line_break) };
         }
         // With a line break at the end, the last block is like the others.
@@ -85,17 +84,17 @@ pub(super) fn self_check_failed(path: &Path) -> Diagnostic {
 }
 
 /// A lock file cut at its top-level blocks; the pieces in their order are its text.
-struct FileLayout {
+struct FileLayout<T: Locked> {
     line_break: &'static str,
-    sections: Vec<Section>,
+    sections: Vec<Section<T>>,
     /// The text after the last block.
     rest: String,
 }
 
 /// A top-level block with the lines above it that belong to it.
-struct Section {
-    /// The entry's provider; `None` for a `module` block.
-    address: Option<ProviderAddress>,
+struct Section<T: Locked> {
+    /// The entry's address; `None` for a block that is ignored.
+    address: Option<T::Address>,
     /// The entry's index in the lock file; `None` for a new entry.
     entry: Option<usize>,
     /// Comments that stand alone, such as the header, and blank lines above them.
@@ -109,12 +108,12 @@ struct Section {
     line_end: String,
 }
 
-impl FileLayout {
-    fn read(lock_file: &LockFile, text: &str, line_break: &'static str) -> Self {
+impl<T: Locked> FileLayout<T> {
+    fn read(lock_file: &LockFileOf<T>, text: &str, line_break: &'static str) -> Self {
         let mut start = 0;
         let mut sections = Vec::with_capacity(lock_file.blocks.len());
         for block in &lock_file.blocks {
-            let attached = attached_start(text, start, block.span.start);
+            let attached = attached_start::<T>(text, start, block.span.start);
             let loose = blank_start(text, start, attached);
             let end = trivia::skip_line_break(text, trivia::line_end(text, block.span.end));
             sections.push(Section {
@@ -132,11 +131,11 @@ impl FileLayout {
     }
 
     /// Adds each new entry before the first entry with a greater address, or else after the last entry.
-    fn add(&mut self, lock_file: &LockFile, new: &Locks) {
-        for (address, provider) in new.iter().filter(|(address, _)| !lock_file.locks.contains_key(address)) {
-            let greater = |section: &Section| section.address.as_ref().is_some_and(|other| other > address);
+    fn add(&mut self, lock_file: &LockFileOf<T>, new: &LocksOf<T>) {
+        for (address, locked) in new.iter().filter(|(address, _)| !lock_file.locks.contains_key(address)) {
+            let greater = |section: &Section<T>| section.address.as_ref().is_some_and(|other| other > address);
             let last = self.sections.iter().rposition(|section| section.address.is_some());
-            let section = self.new_section(address, provider);
+            let section = self.new_section(address, locked);
             if let Some(index) = self.sections.iter().position(greater) {
                 self.insert_before(index, section);
             } else if let Some(index) = last {
@@ -147,9 +146,9 @@ impl FileLayout {
         }
     }
 
-    fn new_section(&self, address: &ProviderAddress, provider: &LockedProvider) -> Section {
+    fn new_section(&self, address: &T::Address, locked: &T) -> Section<T> {
         let mut block = String::new();
-        push_block(&mut block, address, provider);
+        push_block(&mut block, address, locked);
         Section {
             address: Some(address.clone()),
             entry: None,
@@ -162,7 +161,7 @@ impl FileLayout {
     }
 
     /// Comments that stand alone stay above the new block, so that the header remains on top.
-    fn insert_before(&mut self, index: usize, mut section: Section) {
+    fn insert_before(&mut self, index: usize, mut section: Section<T>) {
         let next = &mut self.sections[index];
         section.loose = std::mem::take(&mut next.loose);
         if index == 0 && section.loose.is_empty() {
@@ -175,7 +174,7 @@ impl FileLayout {
     }
 
     /// Puts the first entry after everything that the file holds.
-    fn append(&mut self, mut section: Section) {
+    fn append(&mut self, mut section: Section<T>) {
         section.loose = std::mem::take(&mut self.rest);
         let ends_blank = blank_start(&section.loose, 0, section.loose.len()) < section.loose.len();
         if ends_blank {
@@ -185,14 +184,14 @@ impl FileLayout {
     }
 
     /// Edits the entries that changed, and removes the entries that `new` lacks.
-    fn change(&mut self, lock_file: &LockFile, new: &Locks) {
+    fn change(&mut self, lock_file: &LockFileOf<T>, new: &LocksOf<T>) {
         for index in (0..self.sections.len()).rev() {
             let section = &mut self.sections[index];
             let Some(entry) = section.entry.map(|entry| &lock_file.entries[entry]) else { continue };
             match new.get(&entry.address) {
                 None => self.remove(index),
-                Some(provider) if *provider == entry.provider => {}
-                Some(provider) => section.block = block::edited(&lock_file.file.text, entry, provider, self.line_break),
+                Some(locked) if *locked == entry.locked => {}
+                Some(locked) => section.block = block::edited(&lock_file.file.text, entry, &**locked, self.line_break),
             }
         }
     }
@@ -221,7 +220,7 @@ impl FileLayout {
 /// The start of the comments directly above a block at `block`, without a blank line between.
 ///
 /// `start` is after the line of the previous block. The two lines of the file's header belong to no block.
-fn attached_start(text: &str, start: usize, block: usize) -> usize {
+fn attached_start<T: Locked>(text: &str, start: usize, block: usize) -> usize {
     let mut attached = start;
     let mut line_is_blank = true;
     for token in tokens(text, start..block) {
@@ -232,7 +231,7 @@ fn attached_start(text: &str, start: usize, block: usize) -> usize {
             Kind::Space => {}
             _ => line_is_blank = false,
         }
-        if token.kind == Kind::LineComment && is_header_line(&text[token.span]) {
+        if token.kind == Kind::LineComment && T::is_header_line(&text[token.span]) {
             attached = trivia::skip_line_break(text, end);
         }
     }

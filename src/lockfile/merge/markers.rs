@@ -5,14 +5,15 @@ use std::ops::Range;
 use std::path::Path;
 
 use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
-use crate::provider::ProviderAddress;
 
 use super::{Conflict, ConflictReason, Merged};
 use crate::hcl::trivia::dominant_line_break;
 use crate::lockfile::canonical::push_block;
 use crate::lockfile::edit::self_check_failed;
+use crate::lockfile::lock_file::LockFileOf;
+use crate::lockfile::locked::Locked;
 use crate::lockfile::marker::{MARKER_SIZE, Marker, marker, short_size};
-use crate::lockfile::{LockFile, parse};
+use crate::lockfile::parse::parse_as;
 
 /// How conflict markers look.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,17 +123,23 @@ fn misplaced(path: &Path, bytes: &[u8], place: Range<usize>, text: &str) -> Diag
 ///
 /// The rest of the file keeps our formatting; a conflict shows each side's entry as that side wrote it. It shows the
 /// ancestor's entry where [`split_conflicts`] needs it to give the same conflicts again.
-pub fn with_markers(ours: &LockFile, theirs: &LockFile, merged: &Merged, style: &MarkerStyle) -> Result<Vec<u8>> {
+pub fn with_markers<T: Locked>(
+    ours: &LockFileOf<T>,
+    theirs: &LockFileOf<T>,
+    merged: &Merged<T>,
+    style: &MarkerStyle,
+) -> Result<Vec<u8>> {
     let mut locks = merged.locks.clone();
     // An entry that we removed is put in its place, to be replaced by the conflict below.
-    let shown = |conflict: &Conflict| conflict.ours.clone().or(conflict.theirs.clone());
+    let shown = |conflict: &Conflict<T>| conflict.ours.clone().or(conflict.theirs.clone());
     locks.extend(merged.conflicts.iter().filter_map(|c| Some((c.address.clone(), shown(c)?))));
     let bytes = ours.edit(&locks)?;
     if merged.conflicts.is_empty() {
         return Ok(bytes);
     }
-    let lock_file =
-        parse(&ours.file.path, &bytes, ours.dialect).lock_file.ok_or_else(|| self_check_failed(&ours.file.path))?;
+    let lock_file = parse_as::<T>(&ours.file.path, &bytes, ours.dialect)
+        .lock_file
+        .ok_or_else(|| self_check_failed(&ours.file.path))?;
     let text = &lock_file.file.text;
     let line_break = dominant_line_break(text);
     let (our_blocks, their_blocks) = (blocks(&lock_file), blocks(theirs));
@@ -173,10 +180,10 @@ fn blank_line_above(text: &str, position: usize) -> Range<usize> {
 }
 
 /// The common ancestor's entry, if the conflict has to show it. Two versions are a conflict without it.
-fn ancestor(conflict: &Conflict) -> String {
+fn ancestor<T: Locked>(conflict: &Conflict<T>) -> String {
     let mut text = String::new();
     if let (Some(base), false) = (&conflict.base, conflict.reason == ConflictReason::Versions) {
-        push_block(&mut text, &conflict.address, base);
+        push_block(&mut text, &conflict.address, &**base);
     }
     text
 }
@@ -197,8 +204,8 @@ fn conflict_text([ours, base, theirs]: &[String; 3], style: &MarkerStyle, line_b
     lines.iter().flat_map(|line| [line, line_break]).collect()
 }
 
-/// The whole lines that each provider's block takes, with their line breaks.
-fn blocks(lock_file: &LockFile) -> BTreeMap<&ProviderAddress, Range<usize>> {
+/// The whole lines that each entry takes, with their line breaks.
+fn blocks<T: Locked>(lock_file: &LockFileOf<T>) -> BTreeMap<&T::Address, Range<usize>> {
     let text = &lock_file.file.text;
     let lines = |span: &Range<usize>| {
         let start = text[..span.start].rfind('\n').map_or(0, |line_break| line_break + 1);

@@ -4,63 +4,52 @@ mod markers;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::provider::{ConstraintList, Dialect, ProviderAddress};
-
-use crate::lockfile::{LockedProvider, Locks};
+use crate::lockfile::locked::{Locked, LocksOf};
+use crate::lockfile::provider::LockedProvider;
+use crate::lockfile::sets::merge_sets;
+use crate::provider::Dialect;
 
 pub use super::marker::MARKER_SIZE;
+pub use crate::lockfile::locked::ConflictReason;
 pub use markers::{MarkerStyle, Sides, split_conflicts, with_markers};
 
 /// The result of a merge.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Merged {
-    /// The merged entries. Providers in `conflicts` have no entry here, so that locking them again starts from nothing.
-    pub locks: Locks,
-    /// The providers that the user has to decide on, in address order.
-    pub conflicts: Vec<Conflict>,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Merged<T: Locked = LockedProvider> {
+    /// The merged entries. Those in `conflicts` are not here, so that locking them again starts from nothing.
+    pub locks: LocksOf<T>,
+    /// The entries that the user has to decide on, in address order.
+    pub conflicts: Vec<Conflict<T>>,
 }
 
-/// A provider that the two sides changed in ways that exclude each other.
+/// An entry that the two sides changed in ways that exclude each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Conflict {
-    /// The provider.
-    pub address: ProviderAddress,
+pub struct Conflict<T: Locked = LockedProvider> {
+    /// The provider, or the path of a module's calls.
+    pub address: T::Address,
     /// Why the sides exclude each other.
     pub reason: ConflictReason,
     /// The common ancestor's entry.
-    pub base: Option<Arc<LockedProvider>>,
+    pub base: Option<Arc<T>>,
     /// Our entry.
-    pub ours: Option<Arc<LockedProvider>>,
+    pub ours: Option<Arc<T>>,
     /// Their entry.
-    pub theirs: Option<Arc<LockedProvider>>,
-}
-
-/// Why two sides exclude each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ConflictReason {
-    /// They are at different versions.
-    Versions,
-    /// We removed the entry, they changed it.
-    RemovedByUs,
-    /// They removed the entry, we changed it.
-    RemovedByThem,
-    /// Each removed what the other kept, so that no hash would be left and any package would be accepted.
-    NoHashLeft,
+    pub theirs: Option<Arc<T>>,
 }
 
 /// Merges two descendants of `base`. Without a common ancestor, `base` is empty.
 ///
-/// An entry that only one side changed is taken from that side. Where both have the same version, their hashes and
-/// constraint terms are united, except terms and hashes of the base that one side removed. Everything else is a
+/// An entry that only one side changed is taken from that side. Where both have the same version, their hashes and, of
+/// providers, constraint terms are united, except terms and hashes of the base that one side removed. Everything else is a
 /// conflict. That includes a side that moved to another version while the other side only added hashes, which would be
 /// lost.
-pub fn merge(base: &Locks, ours: &Locks, theirs: &Locks) -> Merged {
+pub fn merge<T: Locked>(base: &LocksOf<T>, ours: &LocksOf<T>, theirs: &LocksOf<T>) -> Merged<T> {
     let addresses: BTreeSet<_> = base.keys().chain(ours.keys()).chain(theirs.keys()).collect();
-    let mut merged = Merged::default();
+    let mut merged = Merged { locks: LocksOf::<T>::new(), conflicts: Vec::new() };
     for address in addresses {
         let (base, ours, theirs) = (base.get(address), ours.get(address), theirs.get(address));
         match merge_entry(base, ours, theirs) {
@@ -77,11 +66,11 @@ pub fn merge(base: &Locks, ours: &Locks, theirs: &Locks) -> Merged {
     merged
 }
 
-fn merge_entry(
-    base: Option<&Arc<LockedProvider>>,
-    ours: Option<&Arc<LockedProvider>>,
-    theirs: Option<&Arc<LockedProvider>>,
-) -> Result<Option<Arc<LockedProvider>>, ConflictReason> {
+fn merge_entry<T: Locked>(
+    base: Option<&Arc<T>>,
+    ours: Option<&Arc<T>>,
+    theirs: Option<&Arc<T>>,
+) -> Result<Option<Arc<T>>, ConflictReason> {
     if ours == theirs || theirs == base {
         return Ok(ours.cloned());
     }
@@ -93,50 +82,35 @@ fn merge_entry(
         (None, _) => return Err(ConflictReason::RemovedByUs),
         (_, None) => return Err(ConflictReason::RemovedByThem),
     };
-    if ours.version != theirs.version {
+    if !ours.is_same_release(theirs) {
         return Err(ConflictReason::Versions);
     }
-    let (version, constraints, hashes) = (ours.version.clone(), ConstraintList::default(), BTreeSet::new());
-    let empty = LockedProvider { version, constraints, hashes };
-    let before = base.map_or(&empty, Arc::as_ref);
-    // Hashes belong to one version.
-    let same_release = if before.version == ours.version { before } else { &empty };
-    let hashes: BTreeSet<_> =
-        merge_sets(&same_release.hashes, &ours.hashes, &theirs.hashes).into_iter().cloned().collect();
-    if hashes.is_empty() && !ours.hashes.is_empty() && !theirs.hashes.is_empty() {
+    // Hashes belong to one release.
+    let before = base.filter(|base| base.is_same_release(ours)).map(|base| base.hashes());
+    let none = BTreeSet::new();
+    let hashes = merge_sets(before.unwrap_or(&none), ours.hashes(), theirs.hashes());
+    let hashes: BTreeSet<_> = hashes.into_iter().cloned().collect();
+    if hashes.is_empty() && !ours.hashes().is_empty() && !theirs.hashes().is_empty() {
         return Err(ConflictReason::NoHashLeft);
     }
-    let terms = merge_sets(before.constraints.terms(), ours.constraints.terms(), theirs.constraints.terms());
-    let constraints: ConstraintList = terms.into_iter().cloned().collect();
-    Ok(Some(LockedProvider { version: ours.version.clone(), constraints, hashes }.into()))
+    let merged = T::merged(base.map(Arc::as_ref), ours, theirs, hashes)?;
+    Ok(Some(merged.into()))
 }
 
-/// The items that both sides have, and the items that either side added to the base.
-fn merge_sets<'a, T, S>(base: &'a S, ours: &'a S, theirs: &'a S) -> Vec<&'a T>
-where
-    T: Eq + std::hash::Hash + 'a,
-    S: ?Sized,
-    &'a S: IntoIterator<Item = &'a T>,
-{
-    let set = |items: &'a S| items.into_iter().collect::<HashSet<&T>>();
-    let (before, other) = (set(base), set(theirs));
-    let kept = ours.into_iter().filter(|item| other.contains(item) || !before.contains(item));
-    let added = theirs.into_iter().filter(|item| !before.contains(item));
-    kept.chain(added).collect()
-}
-
-impl Conflict {
-    /// The conflict as a diagnostic, which names the provider by the rules of `dialect`.
+impl<T: Locked> Conflict<T> {
+    /// The conflict as a diagnostic, which names a provider by the rules of `dialect`.
     pub fn diagnostic(&self, dialect: Dialect) -> Diagnostic {
-        let name = self.address.short(dialect);
-        let version = |entry: &Option<Arc<LockedProvider>>| match entry {
-            Some(entry) => entry.version.to_string(),
+        let name = T::name(&self.address, dialect);
+        let version = |entry: &Option<Arc<T>>| match entry {
+            Some(entry) => entry.release().into_owned(),
             None => "not locked".to_owned(),
         };
         let message = match self.reason {
             ConflictReason::Versions => {
                 format!("conflict: ours has {name} {}, theirs {}", version(&self.ours), version(&self.theirs))
             }
+            ConflictReason::Constraints => format!("conflict: each side gave {name} other constraints"),
+            ConflictReason::Hashes => format!("conflict: each side has other hashes of the package of {name}"),
             ConflictReason::RemovedByUs => {
                 format!("conflict: ours removed {name}, theirs changed it (now {})", version(&self.theirs))
             }
@@ -149,7 +123,7 @@ impl Conflict {
         };
         let diagnostic = Diagnostic::error(Code::MergeConflict, message);
         match &self.base {
-            Some(base) => diagnostic.note(format!("locked at {} before", base.version)),
+            Some(base) => diagnostic.note(format!("locked at {} before", base.release())),
             None => diagnostic,
         }
     }

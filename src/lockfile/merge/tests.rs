@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
 use super::*;
-use crate::lockfile::{LockFile, canonical_text, parse};
+use crate::lockfile::{LockFile, Locks, canonical_text, parse};
+use crate::provider::ProviderAddress;
 
 /// Reads `aws 5.0.0 [~> 5.0] a b; null 3.2.4 [] c`: name, version, constraints, hashes.
 fn locks(text: &str) -> Locks {

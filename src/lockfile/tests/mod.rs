@@ -2,6 +2,7 @@
 
 mod edit;
 mod file;
+mod modules;
 mod read;
 mod recognise;
 mod recorded;

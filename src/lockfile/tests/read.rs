@@ -29,16 +29,16 @@ fn model_and_places() {
     );
     let lock_file = lock_file(&text);
     let entry = lock_file.entry(&address("a.b/c/d")).unwrap();
-    assert_eq!(entry.provider, locked("1.2.3", ">= 1.0.0", &["h1:a", "zh:b"]));
+    assert_eq!(entry.locked, locked("1.2.3", ">= 1.0.0", &["h1:a", "zh:b"]));
     let at = |location: &crate::diagnostic::Location| &text[location.span.clone()];
     assert_eq!(at(&entry.block), "\"a.b/c/d\"");
-    assert_eq!(at(&entry.version), "\"1.2.3\"");
-    assert_eq!(entry.constraints.as_ref().map(at), Some("\">= 1.0.0\""));
+    assert_eq!(at(entry.version()), "\"1.2.3\"");
+    assert_eq!(entry.constraints().map(at), Some("\">= 1.0.0\""));
     let hashes: Vec<_> = entry.hashes.iter().map(|(hash, place)| (hash.as_str(), at(place))).collect();
     assert_eq!(hashes, [("zh:b", "\"zh:b\""), ("h1:a", "\"h1:a\""), ("zh:b", "\"zh:b\"")]);
     assert_eq!(entry.hashes[1].1.line_column(), (9, 5));
     let second = &lock_file.entries()[1];
-    assert_eq!((second.provider.clone(), second.constraints.clone()), (locked("2.0.0", "", &[]), None));
+    assert_eq!((second.locked.clone(), second.constraints()), (locked("2.0.0", "", &[]), None));
     assert_eq!(lock_file.locks().len(), 2);
     assert!(lock_file.entry(&address("a.b/c/f")).is_none());
 }

@@ -7,23 +7,27 @@ use proptest::prelude::*;
 
 use super::super::parse::parse_with;
 use super::super::recognise::recognise;
-use super::super::{canonical_text, parse};
+use super::super::{Locked, LockedModule, LockedProvider, ModuleLocks, canonical_text, parse_as};
 use super::{HEADER, address, locked};
 use crate::lockfile::Locks;
-use crate::provider::Dialect;
+use crate::provider::{Dialect, Version};
 
 const PATH: &str = ".terraform.lock.hcl";
 
-/// Whether the bytes are recognised, after making sure that both ways of reading them give the same.
 fn is_recognised(bytes: &[u8]) -> bool {
+    is_recognised_as::<LockedProvider>(bytes)
+}
+
+/// Whether the bytes are recognised, after making sure that both ways of reading them give the same.
+pub(super) fn is_recognised_as<T: Locked>(bytes: &[u8]) -> bool {
     for dialect in [Dialect::Tofu, Dialect::Terraform] {
-        let quick = parse(Path::new(PATH), bytes, dialect);
-        let thorough = parse_with(|_| None, Path::new(PATH), bytes, dialect);
+        let quick = parse_as::<T>(Path::new(PATH), bytes, dialect);
+        let thorough = parse_with::<T>(|_| None, Path::new(PATH), bytes, dialect);
         assert_eq!(quick, thorough, "{}", String::from_utf8_lossy(bytes));
         assert_eq!(format!("{quick:?}"), format!("{thorough:?}"));
     }
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    std::str::from_utf8(text).is_ok_and(|text| recognise(text).is_some())
+    std::str::from_utf8(text).is_ok_and(|text| recognise::<T>(text).is_some())
 }
 
 /// The files below a folder that end in `.hcl`.
@@ -131,6 +135,41 @@ fn canonical(entries: &[(u8, u8, Vec<u8>)], dialect: Dialect) -> String {
     canonical_text(&entries.iter().map(entry).collect::<Locks>(), dialect)
 }
 
+/// The same entries as modules: those with constraints are from a registry.
+fn canonical_modules(entries: &[(u8, u8, Vec<u8>)]) -> String {
+    let entry = |(name, kind, hashes): &(u8, u8, Vec<u8>)| {
+        let constraints = ["", "1.2.3", "~> 1"][usize::from(kind % 3)].parse().unwrap();
+        let (version, package) = ((kind % 3 > 0).then(|| Version::new(1, 2, 3)), format!("https://h.test/{kind}.zip"));
+        let hashes = hashes.iter().map(|hash| format!("h{}:{hash}", hash % 3).parse().unwrap()).collect();
+        let module = LockedModule { source: package.clone(), version, constraints, package, hashes };
+        (format!("a.{}", char::from(b'a' + name % 5)), module.into())
+    };
+    canonical_text(&entries.iter().map(entry).collect::<ModuleLocks>(), Dialect::default())
+}
+
+fn changed(mut bytes: Vec<u8>, edits: &[(prop::sample::Index, usize, u8)]) -> Vec<u8> {
+    for (place, kind, byte) in edits {
+        let place = place.index(bytes.len());
+        match kind {
+            0 => bytes[place] = *byte,
+            1 => bytes.insert(place, *byte),
+            _ => _ = bytes.remove(place),
+        }
+    }
+    bytes
+}
+
+fn moved_lines(text: &str, edits: &[(prop::sample::Index, prop::sample::Index)]) -> String {
+    let mut lines: Vec<_> = text.split_inclusive('\n').collect();
+    for (from, to) in edits {
+        let line = lines.remove(from.index(lines.len()));
+        if !lines.is_empty() {
+            lines.insert(to.index(lines.len()), line);
+        }
+    }
+    lines.concat()
+}
+
 fn entries() -> impl Strategy<Value = Vec<(u8, u8, Vec<u8>)>> {
     prop::collection::vec((any::<u8>(), any::<u8>(), prop::collection::vec(any::<u8>(), 0..5)), 0..4)
 }
@@ -143,6 +182,7 @@ proptest! {
         for dialect in [Dialect::Tofu, Dialect::Terraform] {
             prop_assert!(is_recognised(canonical(&entries, dialect).as_bytes()));
         }
+        prop_assert!(is_recognised_as::<LockedModule>(canonical_modules(&entries).as_bytes()));
     }
 
     #[test]
@@ -150,16 +190,8 @@ proptest! {
         entries in entries(),
         edits in prop::collection::vec((any::<prop::sample::Index>(), 0..3_usize, any_byte()), 1..4),
     ) {
-        let mut bytes = canonical(&entries, Dialect::Tofu).into_bytes();
-        for (place, kind, byte) in edits {
-            let place = place.index(bytes.len());
-            match kind {
-                0 => bytes[place] = byte,
-                1 => bytes.insert(place, byte),
-                _ => _ = bytes.remove(place),
-            }
-        }
-        is_recognised(&bytes);
+        is_recognised(&changed(canonical(&entries, Dialect::Tofu).into_bytes(), &edits));
+        is_recognised_as::<LockedModule>(&changed(canonical_modules(&entries).into_bytes(), &edits));
     }
 
     #[test]
@@ -167,15 +199,8 @@ proptest! {
         entries in entries(),
         edits in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..3),
     ) {
-        let text = canonical(&entries, Dialect::Tofu);
-        let mut lines: Vec<_> = text.split_inclusive('\n').collect();
-        for (from, to) in edits {
-            let line = lines.remove(from.index(lines.len()));
-            if !lines.is_empty() {
-                lines.insert(to.index(lines.len()), line);
-            }
-        }
-        is_recognised(lines.concat().as_bytes());
+        is_recognised(moved_lines(&canonical(&entries, Dialect::Tofu), &edits).as_bytes());
+        is_recognised_as::<LockedModule>(moved_lines(&canonical_modules(&entries), &edits).as_bytes());
     }
 }
 

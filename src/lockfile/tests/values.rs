@@ -65,7 +65,7 @@ fn differences() {
     old.extend([(address("x.y/s/same"), same.clone()), (address("x.y/r/removed"), same.clone())]);
     new.extend([(address("x.y/s/same"), same.clone()), (address("x.y/a/added"), same)]);
     let difference = diff(&old, &new);
-    let changes: Vec<_> = difference.providers.iter().map(|p| (p.address.name.as_str(), p.change)).collect();
+    let changes: Vec<_> = difference.entries.iter().map(|p| (p.address.name.as_str(), p.change)).collect();
     let expected = [
         ("d", EntryChange::Changed),
         ("added", EntryChange::Added),
@@ -75,28 +75,28 @@ fn differences() {
     assert_eq!(changes, expected);
     assert_eq!(difference.changes().count(), 3);
     assert!(!difference.is_empty() && diff(&old, &old).is_empty());
-    let added: Vec<_> = difference.providers[0].hashes_added().into_iter().map(Hash::as_str).collect();
+    let added: Vec<_> = difference.entries[0].hashes_added().into_iter().map(Hash::as_str).collect();
     assert_eq!(added, ["zh:b"]);
-    assert!(difference.providers[0].hashes_removed().is_empty());
+    assert!(difference.entries[0].hashes_removed().is_empty());
 }
 
 #[test]
 fn version_moves() {
     use {Direction::*, Step::*};
-    let moved = |old: &str, new: &str| diff(&one(old, &[]), &one(new, &[])).providers[0].version_move();
+    let moved = |old: &str, new: &str| diff(&one(old, &[]), &one(new, &[])).entries[0].version_move();
     let expected = |direction, step| Some(VersionMove { direction, step });
     assert_eq!(moved("1.0.0", "2.0.0"), expected(Upgrade, Major));
     assert_eq!(moved("1.9.0", "1.10.0"), expected(Upgrade, Minor));
     assert_eq!(moved("1.0.1", "1.0.0"), expected(Downgrade, Patch));
     assert_eq!(moved("1.0.0-rc.1", "1.0.0"), expected(Upgrade, Patch));
     assert_eq!(moved("1.0.0", "1.0.0"), None);
-    assert_eq!(diff(&Locks::new(), &one("1.0.0", &[])).providers[0].version_move(), None);
+    assert_eq!(diff(&Locks::new(), &one("1.0.0", &[])).entries[0].version_move(), None);
 }
 
 #[test]
 fn replaced_hashes() {
     let replaced = |old: (&str, &[&str]), new: (&str, &[&str])| {
-        diff(&one(old.0, old.1), &one(new.0, new.1)).providers[0].hashes_replaced()
+        diff(&one(old.0, old.1), &one(new.0, new.1)).entries[0].hashes_replaced()
     };
     assert!(replaced(("1.0.0", &["zh:a", "x:1"]), ("1.0.0", &["zh:b", "x:1"])));
     assert!(!replaced(("1.0.0", &["zh:a"]), ("1.0.1", &["zh:b"])));
@@ -104,7 +104,7 @@ fn replaced_hashes() {
     assert!(!replaced(("1.0.0", &[]), ("1.0.0", &["zh:b"])));
     assert!(!replaced(("1.0.0", &["x:1"]), ("1.0.0", &["zh:b"])));
     let zh =
-        |old: &[&str], version, new: &[&str]| diff(&one("1.0.0", old), &one(version, new)).providers[0].zh_replaced();
+        |old: &[&str], version, new: &[&str]| diff(&one("1.0.0", old), &one(version, new)).entries[0].zh_replaced();
     assert_eq!(zh(&["zh:a", "zh:b", "h1:a"], "1.0.0", &["zh:b", "zh:c", "h1:a"]), Some(1));
     assert_eq!(zh(&["zh:a"], "1.0.1", &["zh:b"]), None);
     assert_eq!(zh(&["zh:a", "h1:a"], "1.0.0", &["zh:a", "zh:b", "h1:b"]), None);

@@ -132,7 +132,8 @@ impl LockFiles {
         let platforms = options.platforms.as_ref().or(opened.settings.platforms.as_ref()).cloned();
         let platforms = platforms.unwrap_or_else(|| PlatformSelection::These(vec![Platform::current()]));
         let (dialect, policy) = (opened.dialect, Arc::new(opened.settings.policy.clone()));
-        for Entry { address, provider, version, .. } in lock_file.entries() {
+        for entry in lock_file.entries() {
+            let Entry { address, locked, .. } = entry;
             let record = Record {
                 root: opened.path.clone(),
                 is_one_of_many: are_many,
@@ -140,12 +141,12 @@ impl LockFiles {
                 dialect,
                 policy: Arc::clone(&policy),
                 platforms: platforms.clone(),
-                hashes: provider.hashes.clone(),
-                place: version.clone(),
+                hashes: locked.hashes.clone(),
+                place: entry.version().clone(),
             };
             let forbidden = policy.against_address(address, dialect);
             if forbidden.is_empty() {
-                self.releases.add(address, &provider.version, record);
+                self.releases.add(address, &locked.version, record);
             } else {
                 self.errors.extend(forbidden.into_iter().map(|error| record.error(error, "locked here")));
             }

@@ -300,7 +300,7 @@ pub(super) fn assemble(
         warnings.extend(prune(&mut locks, requirements));
     }
     warnings.dedup();
-    let differences = lockfile::diff(prepared.lock_file.locks(), &locks).providers;
+    let differences = lockfile::diff(prepared.lock_file.locks(), &locks).entries;
     // Both are in the order of the addresses.
     let mut supplied = supplied.into_iter().peekable();
     let report = |difference: ProviderDiff| {

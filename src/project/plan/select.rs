@@ -8,7 +8,7 @@ use super::did_you_mean::{explained, is_implied, namesake, provider_meant, with_
 use crate::configuration::{DeclarationKind, Requirement};
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result, UpgradeRemedy};
-use crate::lockfile::{LockFile, LockedProvider};
+use crate::lockfile::{Entry, LockFile, LockedProvider};
 use crate::packages::{AvailableVersion, AvailableVersions, Source, SourceError};
 use crate::provider::{Dialect, ProviderAddress, Version};
 
@@ -240,7 +240,7 @@ impl Candidate<'_> {
     }
 
     fn at_locked_version(&self, error: Diagnostic) -> Diagnostic {
-        error.at_each(self.lock_file.entry(self.address).map(|entry| &entry.version), "locked here")
+        error.at_each(self.lock_file.entry(self.address).map(Entry::version), "locked here")
     }
 
     fn at_constraints(&self, error: Diagnostic, version: &Version) -> Diagnostic {

@@ -33,7 +33,7 @@ fn judge(subject: &Subject<'_>, base: &Locks, change: &ProviderDiff) -> Vec<Diag
         removed => removed.map(|number| format!("{number} zh hashes")),
     };
     if let Some(which) = which {
-        let message = format!("{which} of {name} {} changed although the version did not", entry.provider.version);
+        let message = format!("{which} of {name} {} changed although the version did not", entry.locked.version);
         let new = change.hashes_added();
         let is_it = |hash: &Hash| new.contains(hash) && (change.hashes_replaced() || hash.is_of_archive());
         let location = first_of(entry, is_it);
@@ -42,7 +42,7 @@ fn judge(subject: &Subject<'_>, base: &Locks, change: &ProviderDiff) -> Vec<Diag
     }
     if let Some(number) = change.zh_added() {
         let (hashes, verb) = if number == 1 { ("hash", "was") } else { ("hashes", "were") };
-        let version = &entry.provider.version;
+        let version = &entry.locked.version;
         let message =
             format!("{number} zh {hashes} of {name} {version} {verb} added although the version did not change");
         let location = first_of(entry, |hash| hash.is_of_archive() && change.hashes_added().contains(hash));
@@ -54,8 +54,8 @@ fn judge(subject: &Subject<'_>, base: &Locks, change: &ProviderDiff) -> Vec<Diag
     }
     let downgrade = change.version_move().is_some_and(|step| step.direction == Direction::Downgrade);
     if let Some(old) = change.old.as_ref().filter(|_| downgrade) {
-        let message = format!("{name} was downgraded from {} to {}", old.version, entry.provider.version);
-        let warning = finding(Code::Downgrade, message, &entry.version, "");
+        let message = format!("{name} was downgraded from {} to {}", old.version, entry.locked.version);
+        let warning = finding(Code::Downgrade, message, entry.version(), "");
         findings.push(warning.help(Remedy::upgrade(name)));
     }
     if change.change == EntryChange::Added
@@ -70,7 +70,7 @@ fn judge(subject: &Subject<'_>, base: &Locks, change: &ProviderDiff) -> Vec<Diag
 
 /// Added hashes that no package whose hashes are known confirms, unless all are to be compared with what is published.
 fn not_checked(subject: &Subject<'_>, entry: &Entry, change: &ProviderDiff) -> Option<Diagnostic> {
-    let (address, version) = (&entry.address, &entry.provider.version);
+    let (address, version) = (&entry.address, &entry.locked.version);
     let cached = subject.request.cache.map(|cache| cache.packages_of(address, version)).unwrap_or_default();
     let is_confirmed = |hash: &Hash| cached.iter().any(|(_, digest)| digest.hashes().contains(&hash));
     let mut added = change.hashes_added();

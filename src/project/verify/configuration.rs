@@ -17,7 +17,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
             None if is_meant(subject, entry) => {}
             None => findings.extend(not_required(subject, entry)),
         }
-        if entry.provider.hashes.is_empty() {
+        if entry.locked.hashes.is_empty() {
             let message =
                 format!("no hash is recorded for {}, so any package would be accepted", subject.release(entry));
             let error = finding(Code::NoHashes, message, &entry.block, "");
@@ -32,7 +32,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
 
 fn compare(subject: &Subject<'_>, entry: &Entry, requirement: &Requirement) -> Option<Diagnostic> {
     let name = subject.name(&entry.address);
-    let (version, recorded) = (&entry.provider.version, &entry.provider.constraints);
+    let (version, recorded) = (&entry.locked.version, &entry.locked.constraints);
     let required = &requirement.constraints;
     if !required.allows(version) {
         let asks = if required.is_empty() {
@@ -41,7 +41,7 @@ fn compare(subject: &Subject<'_>, entry: &Entry, requirement: &Requirement) -> O
             format!("the configuration asks for {required}")
         };
         let message = format!("{name} is locked at {version}, but {asks}");
-        let error = finding(Code::VersionOutsideConstraints, message, &entry.version, "");
+        let error = finding(Code::VersionOutsideConstraints, message, entry.version(), "");
         let violated = |declaration: &&crate::configuration::Declaration| !declaration.constraints.allows(version);
         let violated = requirement.declarations.iter().filter(violated).map(|declaration| &declaration.location);
         return Some(error.at_each(violated, "asked for here").help(Remedy::upgrade(name)));
@@ -54,7 +54,7 @@ fn compare(subject: &Subject<'_>, entry: &Entry, requirement: &Requirement) -> O
     let (recorded, required) = (shown(recorded.to_string()), shown(required.to_string()));
     let message =
         format!("the lock file records the constraints {recorded} for {name}, but the configuration has {required}");
-    let location = entry.constraints.as_ref().unwrap_or(&entry.block);
+    let location = entry.constraints().unwrap_or(&entry.block);
     let warning = finding(Code::ConstraintsDiffer, message, location, "");
     let warning = warning.note(format!("the locked version {version} meets the constraints of the configuration"));
     Some(warning.help(Remedy::lock()))

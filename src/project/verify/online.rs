@@ -46,7 +46,7 @@ impl<'a> Question<'a> {
 
     /// The platforms that there are packages for; none if the version is gone, which is a finding.
     fn platforms(&mut self) -> packages::Result<Option<BTreeSet<Platform>>> {
-        let (address, version) = (&self.entry.address, &self.entry.provider.version);
+        let (address, version) = (&self.entry.address, &self.entry.locked.version);
         let available = match self.online.source.versions(address) {
             Ok(available) => available,
             Err(SourceError::ProviderNotFound { .. }) => AvailableVersions::default().into(),
@@ -56,7 +56,7 @@ impl<'a> Question<'a> {
             return self.online.source.platforms(address, version).map(Some);
         }
         let message = format!("{} is locked, but its source does not list it", self.subject.release(self.entry));
-        let error = finding(Code::VersionWithdrawn, message, &self.entry.version, "");
+        let error = finding(Code::VersionWithdrawn, message, self.entry.version(), "");
         self.verified.findings.push(error.help(Remedy::upgrade(self.subject.name(address))));
         Ok(None)
     }
@@ -84,7 +84,7 @@ impl<'a> Question<'a> {
         let errors = self.release().fetch(unknown, &mut known);
         let mut complete = self.all_succeeded(errors);
         for platform in &required {
-            if known.get(platform).is_some_and(|hashes| hashes.is_disjoint(&self.entry.provider.hashes)) {
+            if known.get(platform).is_some_and(|hashes| hashes.is_disjoint(&self.entry.locked.hashes)) {
                 self.verified.findings.push(missing(self.subject, self.entry, platform));
             }
         }
@@ -111,7 +111,7 @@ impl<'a> Question<'a> {
         for platform in absent {
             let message = format!("{} is not published for {platform}", self.subject.release(self.entry));
             let listed: Vec<_> = platforms.iter().map(ToString::to_string).collect();
-            let error = finding(Code::PlatformMissing, message, &self.entry.version, "");
+            let error = finding(Code::PlatformMissing, message, self.entry.version(), "");
             let error = error.note(format!("it is published for {}", listed.join(", ")));
             self.verified.findings.push(error.help("lock another version, or remove the platform"));
         }
@@ -147,7 +147,7 @@ impl<'a> Question<'a> {
     }
 
     fn recorded(&self, is_asked_for: fn(&Hash) -> bool) -> BTreeSet<Hash> {
-        let hashes = self.entry.provider.hashes.iter();
+        let hashes = self.entry.locked.hashes.iter();
         hashes.filter(|hash| is_asked_for(hash) && hash.is_well_formed()).cloned().collect()
     }
 
@@ -170,7 +170,7 @@ impl<'a> Question<'a> {
 
     fn release(&self) -> Release<'a> {
         let (entry, Online { source, progress }) = (self.entry, self.online);
-        Release { address: &entry.address, version: &entry.provider.version, source, progress }
+        Release { address: &entry.address, version: &entry.locked.version, source, progress }
     }
 
     /// Keeps why packages could not be looked at. Whether all could.
@@ -184,7 +184,7 @@ impl<'a> Question<'a> {
 
     /// Puts what a source says at the entry that it is about.
     fn about_entry(&self, diagnostic: Diagnostic) -> Diagnostic {
-        diagnostic.at(self.entry.version.clone(), "")
+        diagnostic.at(self.entry.version().clone(), "")
     }
 
     /// What is wrong with the release is a finding, any other failure an error.

@@ -15,14 +15,14 @@ use crate::settings::PlatformSelection;
 
 /// Findings about the platforms that the project asks for, without asking anybody.
 pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
-    let entries = subject.entries().iter().filter(|entry| !entry.provider.hashes.is_empty());
+    let entries = subject.entries().iter().filter(|entry| !entry.locked.hashes.is_empty());
     entries.flat_map(|entry| check_entry(subject, entry)).collect()
 }
 
 /// Each `h1:` is of one platform. Of which one is known only for packages in the cache, so where enough are recorded
 /// nothing is said.
 fn check_entry(subject: &Subject<'_>, entry: &Entry) -> Vec<Diagnostic> {
-    let recorded = entry.provider.hashes.iter().filter(|hash| hash.is_of_files()).count();
+    let recorded = entry.locked.hashes.iter().filter(|hash| hash.is_of_files()).count();
     let platforms = match subject.request.platforms {
         None => return single(entry).into_iter().collect(),
         Some(PlatformSelection::All) if recorded < 2 => return vec![not_known(subject, entry)],
@@ -55,7 +55,7 @@ fn not_known(subject: &Subject<'_>, entry: &Entry) -> Diagnostic {
 /// The finding for an entry that can cover one platform only, where nobody says which are needed. It names no provider,
 /// so that it is one finding for all entries of a file.
 pub(super) fn single(entry: &Entry) -> Option<Diagnostic> {
-    let is_single = entry.provider.hashes.iter().filter(|hash| hash.is_of_files()).count() == 1;
+    let is_single = entry.locked.hashes.iter().filter(|hash| hash.is_of_files()).count() == 1;
     let message = "only one h1 is recorded, so on any other platform init changes the lock file, or fails".to_owned();
     let warning = finding(Code::SinglePlatform, message, &entry.block, "");
     let help = Help::from(LockRemedy { platforms: Some(Vec::new()), ..LockRemedy::default() });
@@ -71,10 +71,10 @@ pub(super) fn missing(subject: &Subject<'_>, entry: &Entry, platform: &Platform)
 
 /// Whether the cache knows the package, and none of its hashes is recorded.
 fn is_known_to_be_missing(subject: &Subject<'_>, entry: &Entry, platform: &Platform) -> bool {
-    let (address, version) = (entry.address.clone(), entry.provider.version.clone());
+    let (address, version) = (entry.address.clone(), entry.locked.version.clone());
     let package = PackageId { address, version, platform: platform.clone() };
     let digest = subject.request.cache.and_then(|cache| cache.lookup(&package));
-    digest.is_some_and(|digest| !digest.is_recorded_in(&entry.provider.hashes))
+    digest.is_some_and(|digest| !digest.is_recorded_in(&entry.locked.hashes))
 }
 
 /// Installed packages of locked versions whose `h1:` is not recorded; and those that cannot be read. An entry that
@@ -82,7 +82,7 @@ fn is_known_to_be_missing(subject: &Subject<'_>, entry: &Entry, platform: &Platf
 pub(super) fn installed(subject: &Subject<'_>) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
     let (mut findings, mut errors) = (Vec::new(), Vec::new());
     for entry in subject.entries() {
-        if !entry.provider.hashes.iter().any(Hash::is_of_files) {
+        if !entry.locked.hashes.iter().any(Hash::is_of_files) {
             continue;
         }
         let directory = version_directory(subject, entry);
@@ -92,7 +92,7 @@ pub(super) fn installed(subject: &Subject<'_>) -> (Vec<Diagnostic>, Vec<Diagnost
         });
         for package in packages {
             match archive::hash_directory(&package, &entry.address.name) {
-                Ok(hash) if entry.provider.hashes.contains(&hash) => {}
+                Ok(hash) if entry.locked.hashes.contains(&hash) => {}
                 Ok(hash) => findings.push(differs(subject, entry, &package, &format!("its hash is {hash}"))),
                 Err(error) => findings.push(differs(subject, entry, &package, &error.to_string())),
             }
@@ -113,7 +113,7 @@ fn differs(subject: &Subject<'_>, entry: &Entry, package: &Path, why: &str) -> D
 fn version_directory(subject: &Subject<'_>, entry: &Entry) -> PathBuf {
     let (address, root) = (&entry.address, subject.request.root);
     let installed = root.path.join(&root.data_directory).join("providers");
-    let parts = [&address.hostname.to_string(), &address.namespace, &address.name, &entry.provider.version.to_string()];
+    let parts = [&address.hostname.to_string(), &address.namespace, &address.name, &entry.locked.version.to_string()];
     parts.into_iter().fold(installed, |path, part| path.join(part))
 }
 

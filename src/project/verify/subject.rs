@@ -105,7 +105,7 @@ impl Subject<'_> {
     }
 
     pub(super) fn release(&self, entry: &Entry) -> String {
-        format!("{} {}", self.name(&entry.address), entry.provider.version)
+        format!("{} {}", self.name(&entry.address), entry.locked.version)
     }
 
     /// The dialect whose registry the lock file names, if it names just one dialect's.

@@ -113,7 +113,7 @@ fn merge_three(files: [&PathBuf; 3], arguments: &MergeArgs, global: &GlobalArgs,
 /// version they name: git, for one, merges the line of the version alone.
 fn mixed_releases(ours: &Locks, theirs: &Locks, dialect: Dialect) -> Vec<Diagnostic> {
     let difference = lockfile::diff(ours, theirs);
-    let mixed = difference.providers.iter().filter(|provider| provider.zh_replaced().is_some());
+    let mixed = difference.entries.iter().filter(|provider| provider.zh_replaced().is_some());
     let warning = |provider: &lockfile::ProviderDiff| {
         let version = provider.new.as_ref().map(|entry| entry.version.to_string()).unwrap_or_default();
         let name = format!("{} {version}", provider.address.short(dialect));
@@ -166,7 +166,7 @@ fn repair(file: &Path, arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> R
 fn one_sided(base: &Locks, ours: &LockFile, theirs: &LockFile, dialect: Dialect) -> Vec<Diagnostic> {
     let difference = lockfile::diff(ours.locks(), theirs.locks());
     let is_one_sided = |provider: &&lockfile::ProviderDiff| provider.old.is_none() || provider.new.is_none();
-    let one_sided = difference.providers.iter().filter(is_one_sided).filter(|p| !base.contains_key(&p.address));
+    let one_sided = difference.entries.iter().filter(is_one_sided).filter(|p| !base.contains_key(&p.address));
     let warning = |provider: &lockfile::ProviderDiff| {
         let side = if provider.new.is_none() { "ours" } else { "theirs" };
         let prune = LockRemedy { prune: true, ..LockRemedy::default() };

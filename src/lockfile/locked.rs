@@ -1,0 +1,115 @@
+//! What the entries of a lock file record. A file holds entries of one kind.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+use crate::diagnostic::{Code, Remedy};
+use crate::provider::{Dialect, Hash, Version};
+
+use super::problems::Problems;
+use super::raw_entry::{PerAttribute, Text};
+
+/// The entries of a lock file, in the order in which they are written. Lock files may share equal entries.
+pub type LocksOf<T> = BTreeMap<<T as Locked>::Address, Arc<T>>;
+
+/// An attribute that an entry may have.
+#[derive(Clone, Copy, Debug)]
+pub struct AttributeRule {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether every entry has it.
+    pub is_required: bool,
+}
+
+/// Why two sides exclude each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ConflictReason {
+    /// They are at different versions, or have different packages.
+    Versions,
+    /// Each gave the entry other constraints.
+    Constraints,
+    /// Each has other hashes of a package that can have only one.
+    Hashes,
+    /// We removed the entry, they changed it.
+    RemovedByUs,
+    /// They removed the entry, we changed it.
+    RemovedByThem,
+    /// Each removed what the other kept, so that no hash would be left and any package would be accepted.
+    NoHashLeft,
+}
+
+/// A kind of entry: what it records, and how that is written. There are two: a provider and a module.
+pub trait Locked: Clone + fmt::Debug + Eq + Send + Sync {
+    /// What the label of an entry holds.
+    type Address: Clone + fmt::Debug + fmt::Display + Ord + Send + Sync;
+
+    /// The name of such lock files.
+    const FILE_NAME: &'static str;
+    /// The type of the blocks that are entries.
+    const BLOCK: &'static str;
+    /// The type of other blocks, which are ignored with a warning.
+    const IGNORED_BLOCK: &'static str;
+    /// What the label of an entry is, in words.
+    const LABEL: &'static str;
+    /// The attributes but `hashes`, in the order in which they are written. The first is required.
+    const ATTRIBUTES: &'static [AttributeRule];
+    /// Why addresses, versions and constraints must be written in canonical form, and what to do where they are not.
+    const CANONICAL_HELP: &'static str;
+    /// The code of the error about two entries with one address.
+    const DUPLICATE: Code;
+
+    /// The values of the attributes; none where one is left out.
+    fn attributes(&self) -> PerAttribute<Cow<'_, str>>;
+
+    /// The packages that are accepted; may be empty.
+    fn hashes(&self) -> &BTreeSet<Hash>;
+
+    /// The version, if the entry has one.
+    fn version(&self) -> Option<&Version>;
+
+    /// What hashes belong to, as it is shown: the version, or the package if there is no version.
+    fn release(&self) -> Cow<'_, str>;
+
+    /// Whether two entries with one address are for the same release, so that they may share hashes.
+    fn is_same_release(&self, other: &Self) -> bool;
+
+    /// An entry that two sides changed, with these hashes. Both sides are for the same release.
+    ///
+    /// # Errors
+    /// The sides exclude each other.
+    fn merged(base: Option<&Self>, ours: &Self, theirs: &Self, hashes: BTreeSet<Hash>) -> Result<Self, ConflictReason>;
+
+    /// How messages name an entry.
+    fn name(address: &Self::Address, dialect: Dialect) -> String;
+
+    /// How messages name an entry by its label, which may not be an address.
+    fn label_name(label: &str) -> Cow<'_, str>;
+
+    /// The lines that such a file begins with.
+    fn header(dialect: Dialect) -> [&'static str; 2];
+
+    /// Whether a comment is a line of such a header.
+    fn is_header_line(comment: &str) -> bool;
+
+    /// What writes such a file.
+    fn remedy() -> Remedy;
+
+    /// Reads the label of an entry, and reports what is wrong with it.
+    fn read_address(label: &Text<'_>, dialect: Dialect, problems: &mut Problems) -> Option<Self::Address>;
+
+    /// Reads the values of an entry, and reports what is wrong with them. What is missing was reported.
+    fn read(
+        name: &str,
+        values: PerAttribute<Text<'_>>,
+        hashes: BTreeSet<Hash>,
+        problems: &mut Problems,
+    ) -> Option<Self>;
+}
+
+/// How wide the names of attributes are so that the `=` of those that are present are below each other.
+pub(super) fn name_width<T: Locked, V>(present: &PerAttribute<V>) -> usize {
+    let names = T::ATTRIBUTES.iter().zip(present).filter(|(_, value)| value.is_some());
+    names.map(|(rule, _)| rule.name.len()).max().unwrap_or_default()
+}

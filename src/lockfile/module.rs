@@ -1,0 +1,168 @@
+//! The entry of a module. Its form is that of the `module` blocks in OpenTofu's draft
+//! <https://github.com/opentofu/opentofu/pull/4071> of a lock file with modules, with `version` as an addition.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use crate::diagnostic::{Code, Remedy};
+use crate::provider::{ConstraintList, Dialect, Hash, Version};
+
+use super::locked::{AttributeRule, ConflictReason, Locked};
+use super::problems::Problems;
+use super::raw_entry::{PerAttribute, Text};
+use super::sets::merge_value;
+
+/// Name of the lock file of modules, beside that of providers.
+pub const MODULE_LOCK_FILE_NAME: &str = ".modules.lock.hcl";
+
+/// The address of the module that a Terragrunt unit fetches, which is no call.
+pub const UNIT_ADDRESS: &str = ".";
+
+/// The header of such a file.
+const HEADER: [&str; 2] = [
+    "# This file is maintained by provlock. It records the packages of the modules that this configuration calls.",
+    "# OpenTofu and Terraform do not read it: \"provlock get\" installs what it records, \"provlock verify\" checks it.",
+];
+
+/// The entry of one call of a module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockedModule {
+    /// The source as it is written in the configuration, normalised: with the host of a registry, without credentials.
+    pub source: String,
+    /// The selected version, if the module is from a registry.
+    pub version: Option<Version>,
+    /// The constraints of the call when it was selected, as [`ConstraintList::parse_for_module`] reads them; may be
+    /// empty.
+    pub constraints: ConstraintList,
+    /// The address of the package, which never leads to another package: `git::https://…?ref=COMMIT`,
+    /// `registry::HOST/NAMESPACE/NAME/SYSTEM@VERSION`, or the URL of an archive.
+    pub package: String,
+    /// The packages that are accepted; may be empty.
+    pub hashes: BTreeSet<Hash>,
+}
+
+impl Locked for LockedModule {
+    /// The names of the calls that lead to the module, joined by dots, as in `modules.json`.
+    type Address = String;
+
+    const FILE_NAME: &'static str = MODULE_LOCK_FILE_NAME;
+    const BLOCK: &'static str = "module";
+    /// The draft has both kinds of entries in one file.
+    const IGNORED_BLOCK: &'static str = "provider";
+    const LABEL: &'static str = "the path of the calls";
+    const ATTRIBUTES: &'static [AttributeRule] = &[
+        AttributeRule { name: "source", is_required: true },
+        AttributeRule { name: "version", is_required: false },
+        AttributeRule { name: "constraints", is_required: false },
+        AttributeRule { name: "package", is_required: true },
+    ];
+    const CANONICAL_HELP: &'static str = "write it as the message says";
+    const DUPLICATE: Code = Code::DuplicateModule;
+
+    fn attributes(&self) -> PerAttribute<Cow<'_, str>> {
+        let version = self.version.as_ref().map(|version| Cow::Owned(version.to_string()));
+        let constraints = (!self.constraints.is_empty()).then(|| Cow::Owned(self.constraints.to_string()));
+        [Some(Cow::Borrowed(&self.source)), version, constraints, Some(Cow::Borrowed(&self.package))]
+    }
+
+    fn hashes(&self) -> &BTreeSet<Hash> {
+        &self.hashes
+    }
+
+    fn version(&self) -> Option<&Version> {
+        self.version.as_ref()
+    }
+
+    fn release(&self) -> Cow<'_, str> {
+        match &self.version {
+            Some(version) => Cow::Owned(version.to_string()),
+            None => Cow::Borrowed(&self.package),
+        }
+    }
+
+    fn is_same_release(&self, other: &Self) -> bool {
+        (&self.source, &self.version, &self.package) == (&other.source, &other.version, &other.package)
+    }
+
+    /// A package has one hash of each scheme, whatever the platform.
+    fn merged(base: Option<&Self>, ours: &Self, theirs: &Self, hashes: BTreeSet<Hash>) -> Result<Self, ConflictReason> {
+        let is_foreign = |hash: &&Hash| {
+            let mut others = theirs.hashes.iter().filter(|other| other.scheme() == hash.scheme()).peekable();
+            hash.is_known() && others.peek().is_some() && others.all(|other| other != *hash)
+        };
+        if ours.hashes.iter().any(|hash| is_foreign(&hash)) {
+            return Err(ConflictReason::Hashes);
+        }
+        let before = base.map(|base| &base.constraints);
+        let constraints = merge_value(before, &ours.constraints, &theirs.constraints);
+        let constraints = constraints.ok_or(ConflictReason::Constraints)?.clone();
+        Ok(Self { constraints, hashes, ..ours.clone() })
+    }
+
+    fn name(address: &String, _: Dialect) -> String {
+        Self::label_name(address).into_owned()
+    }
+
+    fn label_name(label: &str) -> Cow<'_, str> {
+        if label == UNIT_ADDRESS { "the unit's module".into() } else { format!("module.{label}").into() }
+    }
+
+    fn header(_: Dialect) -> [&'static str; 2] {
+        HEADER
+    }
+
+    fn is_header_line(comment: &str) -> bool {
+        HEADER.contains(&comment.trim_end())
+    }
+
+    fn remedy() -> Remedy {
+        Remedy::LockModules
+    }
+
+    fn read_address(label: &Text<'_>, _: Dialect, problems: &mut Problems) -> Option<String> {
+        if is_path_of_calls(&label.value) {
+            return Some(label.value.clone().into_owned());
+        }
+        let message =
+            format!("{:?} is not the path of calls; such a path is their names with dots between", label.value);
+        problems.syntax_error(label.span.clone(), message);
+        None
+    }
+
+    fn read(
+        name: &str,
+        [source, version, constraints, package]: PerAttribute<Text<'_>>,
+        hashes: BTreeSet<Hash>,
+        problems: &mut Problems,
+    ) -> Option<Self> {
+        let source = source.and_then(|text| source_address(text, "source", name, problems));
+        let version = version.map(|text| problems.version(text, name));
+        let constraints =
+            constraints.and_then(|text| problems.constraints(text, name, ConstraintList::parse_for_module));
+        let package = package.and_then(|text| source_address(text, "package", name, problems));
+        let version = match version {
+            Some(version) => Some(version?),
+            None => None,
+        };
+        Some(Self { source: source?, version, constraints: constraints.unwrap_or_default(), package: package?, hashes })
+    }
+}
+
+/// Whether a label may be the path of calls. It is also the name of a directory below `.terraform/modules`.
+///
+/// The path to a module of a test begins with the names of directories, which need not be names of calls.
+fn is_path_of_calls(label: &str) -> bool {
+    let is_name = |name: &str| !name.is_empty() && !name.contains(|c: char| c.is_control() || "/\\:".contains(c));
+    label == UNIT_ADDRESS || label.split('.').all(is_name)
+}
+
+/// Reads an address, which has neither spaces at its ends nor control characters.
+fn source_address(text: Text<'_>, attribute: &str, name: &str, problems: &mut Problems) -> Option<String> {
+    let value = &text.value;
+    if value.is_empty() || value.trim() != value || value.contains(char::is_control) {
+        let message = format!("the {attribute} of {name} cannot be the address of a module: {value:?}");
+        problems.syntax_error(text.span, message);
+        return None;
+    }
+    Some(text.value.into_owned())
+}

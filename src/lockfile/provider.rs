@@ -1,0 +1,162 @@
+//! The entry of a provider, as OpenTofu and Terraform write it: `SaveLocksToBytes` in OpenTofu's
+//! `internal/depsfile/locks_file.go`.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use crate::diagnostic::{Code, Remedy};
+use crate::provider::{AddressError, ConstraintList, Dialect, Hash, ProviderAddress, Version};
+
+use super::locked::{AttributeRule, ConflictReason, Locked};
+use super::problems::Problems;
+use super::raw_entry::{PerAttribute, Text};
+use super::sets::merge_sets;
+
+/// Name of the lock file of providers, in every root module.
+pub const LOCK_FILE_NAME: &str = ".terraform.lock.hcl";
+
+/// The second line of the header, the same in both dialects.
+const HEADER_SECOND_LINE: &str = "# Manual edits may be lost in future updates.";
+
+/// The entry of one provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockedProvider {
+    /// The selected version.
+    pub version: Version,
+    /// The configuration's constraints when it was selected; may be empty.
+    pub constraints: ConstraintList,
+    /// The packages that are accepted; may be empty.
+    pub hashes: BTreeSet<Hash>,
+}
+
+impl Locked for LockedProvider {
+    type Address = ProviderAddress;
+
+    const FILE_NAME: &'static str = LOCK_FILE_NAME;
+    const BLOCK: &'static str = "provider";
+    /// Reserved for a later version of the format.
+    const IGNORED_BLOCK: &'static str = "module";
+    const LABEL: &'static str = "the provider's address";
+    const ATTRIBUTES: &'static [AttributeRule] = &[
+        AttributeRule { name: "version", is_required: true },
+        AttributeRule { name: "constraints", is_required: false },
+    ];
+    const CANONICAL_HELP: &'static str = "write it as the message says; OpenTofu and Terraform refuse any other form";
+    const DUPLICATE: Code = Code::DuplicateProvider;
+
+    fn attributes(&self) -> PerAttribute<Cow<'_, str>> {
+        let constraints = (!self.constraints.is_empty()).then(|| Cow::Owned(self.constraints.to_string()));
+        [Some(Cow::Owned(self.version.to_string())), constraints, None, None]
+    }
+
+    fn hashes(&self) -> &BTreeSet<Hash> {
+        &self.hashes
+    }
+
+    fn version(&self) -> Option<&Version> {
+        Some(&self.version)
+    }
+
+    fn release(&self) -> Cow<'_, str> {
+        Cow::Owned(self.version.to_string())
+    }
+
+    fn is_same_release(&self, other: &Self) -> bool {
+        self.version == other.version
+    }
+
+    /// Unites the terms of the constraints, but for those of the base that one side removed.
+    fn merged(base: Option<&Self>, ours: &Self, theirs: &Self, hashes: BTreeSet<Hash>) -> Result<Self, ConflictReason> {
+        let before = base.map_or(&[][..], |base| base.constraints.terms());
+        let terms = merge_sets(before, ours.constraints.terms(), theirs.constraints.terms());
+        let constraints = terms.into_iter().cloned().collect();
+        Ok(Self { version: ours.version.clone(), constraints, hashes })
+    }
+
+    fn name(address: &ProviderAddress, dialect: Dialect) -> String {
+        address.short(dialect)
+    }
+
+    fn label_name(label: &str) -> Cow<'_, str> {
+        Cow::Borrowed(label)
+    }
+
+    fn header(dialect: Dialect) -> [&'static str; 2] {
+        [header_first_line(dialect), HEADER_SECOND_LINE]
+    }
+
+    fn is_header_line(comment: &str) -> bool {
+        header_dialect(comment).is_some() || comment.trim_end() == HEADER_SECOND_LINE
+    }
+
+    fn remedy() -> Remedy {
+        Remedy::lock()
+    }
+
+    fn read_address(label: &Text<'_>, dialect: Dialect, problems: &mut Problems) -> Option<ProviderAddress> {
+        match ProviderAddress::parse_canonical(&label.value, dialect) {
+            Ok(address) => Some(address),
+            Err(error) => {
+                let message = format!("provider {:?}: {error}", label.value);
+                match error {
+                    AddressError::NotCanonical(_) => problems.not_canonical(label.span.clone(), message),
+                    _ => problems.syntax_error(label.span.clone(), message),
+                }
+                None
+            }
+        }
+    }
+
+    fn read(
+        name: &str,
+        [version, constraints, ..]: PerAttribute<Text<'_>>,
+        hashes: BTreeSet<Hash>,
+        problems: &mut Problems,
+    ) -> Option<Self> {
+        let version = version.and_then(|text| problems.version(text, name));
+        let constraints = constraints.and_then(|text| problems.constraints(text, name, str::parse));
+        Some(Self { version: version?, constraints: constraints.unwrap_or_default(), hashes })
+    }
+}
+
+/// The first line of the header.
+fn header_first_line(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Tofu => "# This file is maintained automatically by \"tofu init\".",
+        Dialect::Terraform => "# This file is maintained automatically by \"terraform init\".",
+    }
+}
+
+/// The program that wrote a lock file: the one whose default registry its entries name, or else the one in its header.
+///
+/// Reads line by line, so that even a file that cannot be parsed has a dialect.
+pub fn detect_dialect(bytes: &[u8]) -> Option<Dialect> {
+    // To check UTF-8 is much faster than to repair it.
+    let text = std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed);
+    let (mut tofu, mut terraform, mut header) = (false, false, None);
+    for line in text.lines().map(str::trim_start) {
+        if let Some(host) = provider_host(line) {
+            tofu |= host == Dialect::Tofu.default_host_name();
+            terraform |= host == Dialect::Terraform.default_host_name();
+        } else if header.is_none() {
+            header = header_dialect(line.trim_start_matches('\u{feff}'));
+        }
+    }
+    match (tofu, terraform) {
+        (true, false) => Some(Dialect::Tofu),
+        (false, true) => Some(Dialect::Terraform),
+        _ => header,
+    }
+}
+
+/// The host in the label of a `provider` block that starts on this line.
+fn provider_host(line: &str) -> Option<&str> {
+    let label = line.strip_prefix("provider")?.trim_start().strip_prefix('"')?;
+    label.split_once('/').map(|(host, _)| host)
+}
+
+/// The program that a line of the header names.
+fn header_dialect(line: &str) -> Option<Dialect> {
+    let line = line.trim_end();
+    [Dialect::Tofu, Dialect::Terraform].into_iter().find(|dialect| line == header_first_line(*dialect))
+}
