@@ -1,20 +1,29 @@
 //! Archives of modules. Only the configuration files in them are written.
 
+mod streams;
+
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
-use bzip2::read::MultiBzDecoder;
-use flate2::read::MultiGzDecoder;
+use bzip2::bufread::BzDecoder;
+use flate2::bufread::GzDecoder;
 use lzma_rust2::XzReader;
 use tar::{EntryType, PaxExtensions};
 use zip::ZipArchive;
 
 use super::contents::{PackageWriter, Problem};
 use crate::provider::Dialect;
+use streams::Streams;
 
 /// The longest name and the longest target of a link, in bytes.
 const LONGEST_NAME: u64 = 64 * 1024;
+/// How much memory an archive in the format of xz may need, in KiB: as much as `xz -9` makes it need, and 1 MiB more.
+const MOST_XZ_MEMORY: u32 = 65 << 10;
+
+/// Held while such an archive is unpacked. So several of them need no more than one.
+static UNPACKING_XZ: Mutex<()> = Mutex::new(());
 
 /// How an archive is packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,9 +73,12 @@ pub(super) fn unpack(archive: File, format: Format, most: u64, package: &Path) -
     let archive = io::BufReader::new(archive);
     match format {
         Format::Zip => unzip(archive, most, &mut writer)?,
-        Format::TarGzip => untar(MultiGzDecoder::new(archive), most, &mut writer)?,
-        Format::TarBzip2 => untar(MultiBzDecoder::new(archive), most, &mut writer)?,
-        Format::TarXz => untar(XzReader::new(archive, true), most, &mut writer)?,
+        Format::TarGzip => untar(Streams::new(archive, GzDecoder::new, GzDecoder::into_inner), most, &mut writer)?,
+        Format::TarBzip2 => untar(Streams::new(archive, BzDecoder::new, BzDecoder::into_inner), most, &mut writer)?,
+        Format::TarXz => {
+            let _turn = UNPACKING_XZ.lock().unwrap_or_else(PoisonError::into_inner);
+            untar(XzReader::new_mem_limit(archive, true, MOST_XZ_MEMORY), most, &mut writer)?;
+        }
     }
     writer.finish()
 }

@@ -12,6 +12,14 @@ use crate::system::files::name::is_special_on_windows;
 pub(super) const MOST_BYTES: u64 = 1 << 30;
 /// The most entries of a package.
 pub(super) const MOST_ENTRIES: usize = 100_000;
+/// The longest name of an entry and the longest target of a link, in bytes. No system opens a longer path.
+pub(super) const LONGEST_NAME: usize = 4096;
+/// How deep a directory may lie.
+const MOST_PARTS: usize = 100;
+/// The most bytes of all names, those of the directories around entries included.
+const MOST_NAMES: usize = 16 << 20;
+/// The most bytes of the names and targets of all links. The system looks up every part of them.
+const MOST_LINKS: usize = 1 << 20;
 
 /// The target that replaces a target outside the package, so that reading the link fails.
 const NOWHERE: &str = "leads-out-of-the-package";
@@ -29,6 +37,12 @@ pub(super) enum Problem {
     TooMany,
     #[error("it contains more than {} MiB", MOST_BYTES >> 20)]
     TooLarge,
+    #[error("it contains a name that is longer than {LONGEST_NAME} bytes or has more than {MOST_PARTS} parts")]
+    LongName,
+    #[error("the names of its entries take more than {} MiB", MOST_NAMES >> 20)]
+    TooManyNames,
+    #[error("its links take more than {} MiB", MOST_LINKS >> 20)]
+    TooManyLinks,
     #[error("it is empty")]
     Empty,
     #[error("it cannot be read: {0}")]
@@ -43,8 +57,12 @@ pub(super) enum Problem {
 pub(super) struct PackageWriter {
     top: PathBuf,
     entries: BTreeMap<String, Kind>,
+    /// How many bytes the names of the entries take.
+    names: usize,
     /// Name and target.
     links: BTreeMap<String, String>,
+    /// How many bytes the names and targets of links take that were noted, those of replaced links included.
+    links_size: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -60,7 +78,8 @@ pub(crate) fn is_configuration(name: &str) -> bool {
 
 impl PackageWriter {
     pub(super) fn new(top: &Path) -> Self {
-        Self { top: top.to_owned(), entries: BTreeMap::new(), links: BTreeMap::new() }
+        let (entries, links) = (BTreeMap::new(), BTreeMap::new());
+        Self { top: top.to_owned(), entries, names: 0, links, links_size: 0 }
     }
 
     /// Notes a directory.
@@ -85,6 +104,13 @@ impl PackageWriter {
     /// Notes a link, whose target is relative to its own directory.
     pub(super) fn link(&mut self, name: &str, target: &str) -> Result<(), Problem> {
         let name = self.enter(name, Kind::Leaf)?;
+        if target.len() > LONGEST_NAME {
+            return Err(Problem::LongName);
+        }
+        self.links_size += name.len() + target.len();
+        if self.links_size > MOST_LINKS {
+            return Err(Problem::TooManyLinks);
+        }
         self.links.insert(name, target.to_owned());
         Ok(())
     }
@@ -119,6 +145,9 @@ impl PackageWriter {
 
     /// Notes an entry with the directories that it is in, and returns its clean name.
     fn enter(&mut self, name: &str, kind: Kind) -> Result<String, Problem> {
+        if name.len() > LONGEST_NAME || parts(name).count() > MOST_PARTS {
+            return Err(Problem::LongName);
+        }
         let is_outside = name.split(['/', '\\']).any(|part| part == "..");
         // On Windows a part may be more than a name, such as `C:`.
         let is_name =
@@ -151,6 +180,10 @@ impl PackageWriter {
         }
         if self.entries.len() == MOST_ENTRIES {
             return Err(Problem::TooMany);
+        }
+        self.names += name.len();
+        if self.names > MOST_NAMES {
+            return Err(Problem::TooManyNames);
         }
         self.entries.insert(name, kind);
         Ok(())
@@ -291,4 +324,34 @@ mod tests {
         });
         assert_eq!(message, "it contains more than 100000 entries");
     }
+
+    #[test]
+    fn names_and_links_have_an_end() {
+        let long = "a/".repeat(MOST_PARTS) + "b";
+        let much = "x".repeat(LONGEST_NAME - 5);
+        let too_long = "it contains a name that is longer than 4096 bytes or has more than 100 parts";
+        let directories = |count: usize| (0..count).map(|number| format!("{number:04}{much}"));
+        for (message, expected) in [
+            (problem(|writer| writer.directory(&long)), too_long),
+            (problem(|writer| writer.file(&format!("{much}12345.tf"), &mut io::empty())), too_long),
+            (problem(|writer| writer.link("a", &"b".repeat(LONGEST_NAME + 1))), too_long),
+            (
+                problem(|writer| {
+                    directories(MOST_NAMES / LONGEST_NAME + 9).try_for_each(|name| writer.directory(&name))
+                }),
+                "the names of its entries take more than 16 MiB",
+            ),
+            (
+                problem(|writer| directories(300).try_for_each(|target| writer.link(&target[..4], &target))),
+                "its links take more than 1 MiB",
+            ),
+            (problem(|writer| (0..300).try_for_each(|_| writer.link("a", &much))), "its links take more than 1 MiB"),
+        ] {
+            assert_eq!(message, expected);
+        }
+        provlock_test::survived(LIMITS, 6);
+    }
+
+    /// What is tried.
+    const LIMITS: &str = "a module package that takes more memory or time than it may";
 }

@@ -5,9 +5,11 @@
 //! configuration files are read from its objects. It uses only the protocols that it trusts for addresses that no user
 //! wrote, and it never prompts.
 
+mod objects;
+
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 use std::process::Command;
@@ -17,13 +19,22 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use url::Url;
 
-use super::contents::{MOST_BYTES, PackageWriter, Problem, is_configuration};
+use super::contents::{MOST_BYTES, MOST_ENTRIES, PackageWriter, Problem, is_configuration};
 use super::key_file::KeyFile;
-use crate::system::process::{self, Finished, Limits, one_line};
+use crate::system::process::{self, Finished, Limits, STDOUT_LIMIT, one_line};
 use crate::system::storage;
+use objects::Objects;
 
-/// The most that git may print, in bytes: lists of files, and their content.
-const MOST_OUTPUT: u64 = 256 << 20;
+/// The most that git may list, in bytes: the names and object ids of files.
+const LONGEST_LIST: u64 = 32 << 20;
+/// The longest list of branches and tags, in bytes. Git writes a file for each.
+const LONGEST_REFS: u64 = 2 << 20;
+/// The most that the configuration files of a package may contain, in bytes.
+const MOST_CONTENT: u64 = 256 << 20;
+/// Which part of the time for a package a program of git's may keep a processor busy: with one commit, and with all of
+/// them. So what takes long to read ends sooner than what takes long to arrive.
+const SHARE_FOR_COMMIT: u32 = 30;
+const SHARE_FOR_HISTORY: u32 = 5;
 /// Larger files are fetched only when they are configuration.
 const FILTER: &str = "--filter=blob:limit=64k";
 /// Where the wanted commit is kept.
@@ -193,7 +204,7 @@ struct Blob {
 
 impl Fetch<'_> {
     fn create(&self) -> Result<()> {
-        let mut command = self.command("init");
+        let mut command = self.configured(Command::new(self.git.program), "init");
         command.args(["--quiet", "--bare", "--template=", "."]);
         self.success(command, None).map(drop)
     }
@@ -270,6 +281,7 @@ impl Fetch<'_> {
 
     /// Fetches all commits with all files, and finds the wanted one as git does after a clone.
     fn fetch_all(&self) -> Result<String> {
+        self.check_refs()?;
         let refspecs = ["+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*"];
         let fetched = self.run(self.fetch_command(&[], &refspecs), None)?;
         if !fetched.status.success() {
@@ -285,6 +297,16 @@ impl Fetch<'_> {
         // A clone has the default branch and the remote HEAD, too.
         self.set_default_branch()?;
         self.find(text)?.ok_or_else(|| GitError::new(format!("it has no branch, tag or commit {text:?}")))
+    }
+
+    /// Makes sure that there are not too many branches and tags to fetch them all.
+    fn check_refs(&self) -> Result<()> {
+        let mut command = self.command("ls-remote");
+        command.args(["--quiet", "--heads", "--tags", "--", self.address.url.as_str()]);
+        let reference = self.address.reference().unwrap_or_default();
+        let too_many =
+            || GitError::new(format!("it has so many branches and tags that {reference:?} is not looked for in them"));
+        self.list(command, LONGEST_REFS, too_many).map(drop)
     }
 
     /// The commit that a revision names after a clone.
@@ -327,7 +349,8 @@ impl Fetch<'_> {
     }
 
     fn fetch_command(&self, options: &[&str], refspecs: &[&str]) -> Command {
-        let mut command = self.command("fetch");
+        let share = if options.is_empty() { SHARE_FOR_HISTORY } else { SHARE_FOR_COMMIT };
+        let mut command = self.command_within(share, "fetch");
         command.args(["--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance"]);
         command.args(options).arg("--").arg(self.address.url.as_str()).args(refspecs);
         // Where a server ignores the filter, each missing object would start a fetch of its own, and that another one.
@@ -339,13 +362,16 @@ impl Fetch<'_> {
     fn files(&self, revision: &str) -> Result<Files> {
         let mut command = self.command("ls-tree");
         command.args(["-r", "-t", "-z", "--full-tree", revision]);
-        let listed = self.success(command, None)?.stdout;
+        let listed = self.list(command, LONGEST_LIST, || Problem::TooManyNames.into())?;
         let mut files = Files { wanted: BTreeMap::new(), directories: Vec::new() };
         for entry in listed.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()) {
             let entry = String::from_utf8_lossy(entry);
             let (words, path) = entry.split_once('\t').ok_or_else(GitError::unreadable)?;
             let words: Vec<_> = words.split(' ').collect();
             let [mode, _, object] = words[..] else { return Err(GitError::unreadable()) };
+            if files.wanted.len() + files.directories.len() > MOST_ENTRIES {
+                return Err(Problem::TooMany.into());
+            }
             let is_link = mode == "120000";
             match mode {
                 "040000" => files.directories.push(path.to_owned()),
@@ -365,21 +391,14 @@ impl Fetch<'_> {
         let objects = files.wanted.values().map(|blob| blob.object.as_str());
         let mut input = format!("{revision}^{{commit}}\n");
         input.extend(objects.flat_map(|object| [object, "\n"]));
-        let answer = self.success(command, Some(input))?.stdout;
-        let (commit, _, mut rest) = batch_entry(&answer).ok_or_else(GitError::unreadable)?;
+        let mut objects = Objects::new(self.content(command, input)?);
+        let commit = objects.next(None, |content| Ok(io::copy(content, &mut io::sink()).map(drop)?))?;
         let mut writer = PackageWriter::new(package);
         files.directories.iter().try_for_each(|directory| writer.directory(directory))?;
         for (path, blob) in &files.wanted {
-            let (object, content, behind) = batch_entry(rest).ok_or_else(GitError::unreadable)?;
-            if object != blob.object {
-                return Err(GitError::unreadable());
-            }
-            rest = behind;
-            if blob.is_link {
-                writer.link(path, &String::from_utf8_lossy(content))?;
-            } else {
-                writer.file(path, &mut &*content)?;
-            }
+            objects.next(Some(&blob.object), |content| {
+                if blob.is_link { writer.link(path, &objects::target(content)?) } else { writer.file(path, content) }
+            })?;
         }
         writer.finish()?;
         Ok(commit)
@@ -387,10 +406,20 @@ impl Fetch<'_> {
 
     /// A git command in the repository that runs no hook or monitor from the user's settings.
     fn command(&self, name: &str) -> Command {
-        let mut command = Command::new(self.git.program);
+        self.command_within(SHARE_FOR_COMMIT, name)
+    }
+
+    /// [`Fetch::command`] with another share of the time.
+    fn command_within(&self, share: u32, name: &str) -> Command {
+        self.configured(process::with_processor_time(self.git.program, self.git.time_limit / share), name)
+    }
+
+    fn configured(&self, mut command: Command, name: &str) -> Command {
         command.current_dir(self.directory);
         let no_hooks = format!("core.hooksPath={}", self.directory.join("hooks").display());
-        for setting in [no_hooks.as_str(), "core.fsmonitor=false", "gc.auto=0", "fetch.recurseSubmodules=false"] {
+        // Nothing has to survive the run. Waiting for the disk would take most of the time where there are many refs.
+        let settings = ["core.fsmonitor=false", "gc.auto=0", "fetch.recurseSubmodules=false", "core.fsync=none"];
+        for setting in [no_hooks.as_str()].into_iter().chain(settings) {
             command.args(["-c", setting]);
         }
         command.arg("--git-dir=.").arg(name);
@@ -413,17 +442,42 @@ impl Fetch<'_> {
 
     /// Runs git until its time or the space for its files is used up.
     fn run(&self, command: Command, stdin: Option<String>) -> Result<Finished> {
+        self.within(STDOUT_LIMIT, |limits| process::run_within(command, stdin, limits)).map_err(|why| self.ended(&why))
+    }
+
+    /// What git lists, in at most so many bytes.
+    fn list(&self, command: Command, longest: u64, too_long: impl FnOnce() -> GitError) -> Result<Vec<u8>> {
+        match self.within(longest, |limits| process::run_within(command, None, limits)) {
+            Ok(finished) if finished.status.success() => Ok(finished.stdout),
+            Ok(finished) => Err(self.failure(&finished)),
+            Err(process::Failure::TooMuchOutput) => Err(too_long()),
+            Err(why) => Err(self.ended(&why)),
+        }
+    }
+
+    /// What `cat-file --batch` says of the objects that it reads from `stdin`, kept in a file.
+    fn content(&self, command: Command, stdin: String) -> Result<File> {
+        let path = self.directory.join("content");
+        let file = File::create_new(&path)?;
+        let finished = self.within(MOST_CONTENT, |limits| process::run_into(command, Some(stdin), &file, limits));
+        let finished = finished.map_err(|why| self.ended(&why))?;
+        if finished.status.success() { Ok(File::open(path)?) } else { Err(self.failure(&finished)) }
+    }
+
+    /// Gives `run` the limits of everything that git does for a package.
+    fn within<T>(&self, stdout: u64, run: impl FnOnce(&Limits<'_>) -> T) -> T {
         let exceeded = || {
             let is_large = storage::size_below(self.directory) > MOST_BYTES;
             is_large.then(|| format!("the repository is larger than {} MiB", MOST_BYTES >> 20))
         };
         let left = self.deadline.saturating_duration_since(Instant::now());
-        let limits = Limits { time: left, stdout: MOST_OUTPUT, exceeded: &exceeded };
-        process::run_within(command, stdin, &limits).map_err(|why| {
-            let limit = self.git.time_limit.as_secs();
-            let is_late = Instant::now() >= self.deadline;
-            GitError::new(if is_late { format!("git took more than {limit} seconds") } else { format!("git {why}") })
-        })
+        run(&Limits { time: left, stdout, exceeded: &exceeded })
+    }
+
+    fn ended(&self, why: &process::Failure) -> GitError {
+        let limit = self.git.time_limit.as_secs();
+        let is_late = Instant::now() >= self.deadline;
+        GitError::new(if is_late { format!("git took more than {limit} seconds") } else { format!("git {why}") })
     }
 
     /// What git printed, without the password and the parameters that may be in the URL.
@@ -435,7 +489,12 @@ impl Fetch<'_> {
         let secret = user.map(|(user, _)| user).filter(|user| *user != "git");
         let text = secret.map_or_else(|| text.clone(), |secret| text.replace(secret, "redacted"));
         let lines = text.lines().map(|line| one_line(line.as_bytes())).filter(|line| !line.is_empty());
-        GitError { why: "git could not fetch it".to_owned(), said: lines.take(8).collect() }
+        let why = if process::is_out_of_processor_time(finished) {
+            "git was ended because there is too much in it to read"
+        } else {
+            "git could not fetch it"
+        };
+        GitError { why: why.to_owned(), said: lines.take(8).collect() }
     }
 }
 
@@ -459,16 +518,6 @@ impl From<Problem> for GitError {
     fn from(problem: Problem) -> Self {
         Self::new(problem.to_string())
     }
-}
-
-/// Reads `OBJECT TYPE SIZE`, a line break, that many bytes and a line break.
-fn batch_entry(text: &[u8]) -> Option<(String, &[u8], &[u8])> {
-    let line_end = text.iter().position(|byte| *byte == b'\n')?;
-    let header = std::str::from_utf8(&text[..line_end]).ok()?;
-    let mut words = header.split(' ');
-    let (object, _, size) = (words.next()?, words.next()?, words.next()?.parse::<usize>().ok()?);
-    let (content, rest) = text[line_end + 1..].split_at_checked(size)?;
-    Some((object.to_owned(), content, rest.strip_prefix(b"\n")?))
 }
 
 #[cfg(test)]

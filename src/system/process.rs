@@ -1,6 +1,8 @@
 //! Runs a helper program, without a shell and with a time limit.
 
+use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,9 +10,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// The most that is read from stdout, in bytes. Every expected answer is shorter.
-const STDOUT_LIMIT: u64 = 1 << 20;
+pub(crate) const STDOUT_LIMIT: u64 = 1 << 20;
 /// The most that is kept of stderr, and shown of any output, in bytes.
 const MESSAGE_LIMIT: usize = 4096;
+/// The signal that ends a program at its limit of processor time, on Linux and macOS.
+const SIGXCPU: i32 = 24;
 /// The longest time limit; a clock overflows with much larger ones.
 const LONGEST_TIME_LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -20,6 +24,17 @@ pub(crate) struct Finished {
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: Vec<u8>,
 }
+
+/// Why there is no output of a program. The text continues a message that names the program.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error("was ended because it printed too much")]
+    TooMuchOutput,
+    #[error("{0}")]
+    Other(String),
+}
+
+type Result<T, E = Failure> = std::result::Result<T, E>;
 
 /// The limits of a program.
 pub(crate) struct Limits<'a> {
@@ -40,15 +55,67 @@ const WATCH_INTERVAL: Duration = Duration::from_millis(250);
 ///
 /// The text of an error continues a message that names the program.
 pub(crate) fn run(command: Command, stdin: Option<String>, time_limit: Duration) -> Result<Finished, String> {
-    run_within(command, stdin, &Limits { time: time_limit, stdout: STDOUT_LIMIT, exceeded: &|| None })
+    let limits = Limits { time: time_limit, stdout: STDOUT_LIMIT, exceeded: &|| None };
+    run_within(command, stdin, &limits).map_err(|failure| failure.to_string())
 }
 
 /// [`run`] with other limits.
-pub(crate) fn run_within(mut command: Command, stdin: Option<String>, limits: &Limits<'_>) -> Result<Finished, String> {
-    command.stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() });
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut group = Group::start(&mut command).map_err(|error| format!("cannot be started: {error}"))?;
-    let outcome = converse(&mut group.leader, stdin, limits);
+pub(crate) fn run_within(mut command: Command, stdin: Option<String>, limits: &Limits<'_>) -> Result<Finished> {
+    command.stdout(Stdio::piped());
+    converse_with(command, stdin, None, limits)
+}
+
+/// [`run_within`] for a program that prints to a file instead, which is empty at the start.
+pub(crate) fn run_into(
+    mut command: Command,
+    stdin: Option<String>,
+    stdout: &File,
+    limits: &Limits<'_>,
+) -> Result<Finished> {
+    command.stdout(stdout.try_clone().map_err(|error| not_started(&error))?);
+    converse_with(command, stdin, Some(stdout), limits)
+}
+
+/// A call of a program that may keep a processor busy for so long. So may each program that it starts.
+#[cfg(unix)]
+pub(crate) fn with_processor_time(program: &Path, time: Duration) -> Command {
+    let mut command = Command::new("sh");
+    // A lower limit may be in force already.
+    command.args(["-c", "ulimit -S -t \"$0\" 2>/dev/null; exec \"$@\""]);
+    command.arg(time.as_secs().max(1).to_string()).arg(program);
+    command
+}
+
+/// Other systems have no such limit.
+#[cfg(not(unix))]
+pub(crate) fn with_processor_time(program: &Path, _: Duration) -> Command {
+    Command::new(program)
+}
+
+/// Whether a program has printed that it or another one was ended by the limit of [`with_processor_time`].
+pub(crate) fn is_out_of_processor_time(finished: &Finished) -> bool {
+    #[cfg(unix)]
+    let signal = std::os::unix::process::ExitStatusExt::signal(&finished.status);
+    #[cfg(not(unix))]
+    let signal = None;
+    signal == Some(SIGXCPU) || one_line(&finished.stderr).contains(&format!("died of signal {SIGXCPU}"))
+}
+
+fn not_started(error: &io::Error) -> Failure {
+    Failure::Other(format!("cannot be started: {error}"))
+}
+
+fn converse_with(
+    mut command: Command,
+    stdin: Option<String>,
+    stdout: Option<&File>,
+    limits: &Limits<'_>,
+) -> Result<Finished> {
+    command.stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() }).stderr(Stdio::piped());
+    let mut group = Group::start(&mut command).map_err(|error| not_started(&error))?;
+    // It holds the file, too.
+    drop(command);
+    let outcome = converse(&mut group.leader, stdin, stdout, limits);
     if outcome.is_err() {
         group.kill();
     }
@@ -69,11 +136,13 @@ enum Output {
 }
 
 /// Writes to a program's stdin and reads its output until it has ended.
-fn converse(child: &mut Child, stdin: Option<String>, limits: &Limits<'_>) -> Result<Finished, String> {
+fn converse(child: &mut Child, stdin: Option<String>, file: Option<&File>, limits: &Limits<'_>) -> Result<Finished> {
     let time_limit = limits.time.min(LONGEST_TIME_LIMIT);
     let deadline = Instant::now() + time_limit;
-    let too_long = || format!("was ended because it took more than {} seconds", time_limit.as_secs_f32());
-    let failed = |error: io::Error| format!("cannot be waited for: {error}");
+    let too_long =
+        || Failure::Other(format!("was ended because it took more than {} seconds", time_limit.as_secs_f32()));
+    let failed = |error: io::Error| Failure::Other(format!("cannot be waited for: {error}"));
+    let written = || file.and_then(|file| Some(file.metadata().ok()?.len())).unwrap_or_default();
     if let (Some(mut pipe), Some(text)) = (child.stdin.take(), stdin) {
         // A program need not read its stdin; its exit status shows whether it succeeded.
         thread::spawn(move || pipe.write_all(text.as_bytes()));
@@ -93,7 +162,10 @@ fn converse(child: &mut Child, stdin: Option<String>, limits: &Limits<'_>) -> Re
             Err(RecvTimeoutError::Timeout) if Instant::now() >= deadline => return Err(too_long()),
             Err(RecvTimeoutError::Timeout) => {
                 if let Some(what) = (limits.exceeded)() {
-                    return Err(format!("was ended because {what}"));
+                    return Err(Failure::Other(format!("was ended because {what}")));
+                }
+                if written() > limits.stdout {
+                    return Err(Failure::TooMuchOutput);
                 }
                 // Another program that it has started may keep its output open.
                 let has_ended = child.try_wait().map_err(failed)?.is_some();
@@ -105,8 +177,11 @@ fn converse(child: &mut Child, stdin: Option<String>, limits: &Limits<'_>) -> Re
         }
         quiet_since = None;
         if stdout.len() as u64 > limits.stdout {
-            return Err("was ended because it printed too much".to_owned());
+            return Err(Failure::TooMuchOutput);
         }
+    }
+    if written() > limits.stdout {
+        return Err(Failure::TooMuchOutput);
     }
     loop {
         match child.try_wait() {
@@ -146,6 +221,8 @@ static RUNNING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 /// A helper with the programs that it starts.
 struct Group {
     leader: Child,
+    /// Kills them when this process ends without having done so, as one does that is killed itself.
+    watchman: Option<Child>,
 }
 
 impl Group {
@@ -155,7 +232,8 @@ impl Group {
         let mut running = running();
         let leader = command.spawn()?;
         running.push(leader.id());
-        Ok(Self { leader })
+        let watchman = watchman(leader.id());
+        Ok(Self { leader, watchman })
     }
 
     fn kill(&mut self) {
@@ -168,8 +246,29 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
+        if let Some(mut watchman) = self.watchman.take() {
+            // It need not be told if it has ended. Whatever it is told, nothing is killed.
+            let _ = watchman.stdin.take().map(|mut stdin| stdin.write_all(b"\n"));
+            let _ = watchman.wait();
+        }
         running().retain(|leader| *leader != self.leader.id());
     }
+}
+
+/// A process that reads a line, and kills a group of processes if the end comes before: the system closes the pipe when
+/// this process ends, however it does. None if it cannot be started; then all goes on without one.
+#[cfg(unix)]
+fn watchman(leader: u32) -> Option<Child> {
+    let mut command = Command::new("sh");
+    command.args(["-c", "read -r line || kill -s KILL -- \"-$0\""]).arg(leader.to_string());
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()
+}
+
+/// Other systems have no groups of processes.
+#[cfg(not(unix))]
+fn watchman(_: u32) -> Option<Child> {
+    None
 }
 
 /// Kills the helpers that run, with the programs that they have started. While the result lives, none is started, and

@@ -71,6 +71,12 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+fn bzip2(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
 /// Unpacks into the directory `package` of what is returned.
 fn unpacked(archive: &[u8], format: Format) -> std::result::Result<TempDir, String> {
     let place = tempfile::tempdir().unwrap();
@@ -96,12 +102,10 @@ fn every_format_is_unpacked() {
         Entry::File("README.md", b"read me"),
         Directory("empty/"),
     ];
-    let mut bzip2 = BzEncoder::new(Vec::new(), bzip2::Compression::fast());
-    bzip2.write_all(&tar(&entries)).unwrap();
     for (archive, format) in [
         (zip(&entries), Format::Zip),
         (gzip(&tar(&entries)), Format::TarGzip),
-        (bzip2.finish().unwrap(), Format::TarBzip2),
+        (bzip2(&tar(&entries)), Format::TarBzip2),
         (include_bytes!("../../../testdata/modules/package.tar.xz").to_vec(), Format::TarXz),
     ] {
         assert_eq!(Format::of_content(&archive), Some(format));
@@ -207,4 +211,61 @@ fn long_names_have_entries_of_their_own_and_an_end() {
     builder.append_pax_extensions([("path", endless.as_bytes())]).unwrap();
     let error = unpacked(&gzip(&builder.into_inner().unwrap()), Format::TarGzip).unwrap_err();
     assert_eq!(error, "it cannot be read: a name in it is too long");
+}
+
+/// Without limits, one of these needs some KB to take more than 256 MiB or to end the program.
+#[test]
+fn little_cannot_become_much_memory() {
+    let xz = include_bytes!("../../../testdata/modules/package.tar.xz");
+    // An empty stream: its header, an index of nothing, its footer.
+    let empty = b"\xfd7zXZ\0\0\x01i\x22\xde6\0\0\0\0\x1c\xdfD!\x90B\x99\x0d\x01\0\0\0\0\x01YZ";
+    let deep = |parts: usize| gzip(&pax("path", &"a/".repeat(parts)));
+    let too_long = "it contains a name that is longer than 4096 bytes or has more than 100 parts";
+    let streams = "it cannot be read: it consists of more than 16384 compressed streams";
+    let memory = "it cannot be read: needed memory too big for mem_limit_kb";
+    let cases = [
+        (empty.repeat(50_000), Format::TarXz, "it is empty"),
+        (with_dictionary(xz, 34), Format::TarXz, memory),
+        (with_dictionary(xz, 29), Format::TarXz, memory),
+        ([empty.repeat(5_000), with_dictionary(xz, 40)].concat(), Format::TarXz, memory),
+        (gzip(b"").repeat(60_000), Format::TarGzip, streams),
+        (bzip2(b"").repeat(60_000), Format::TarBzip2, streams),
+        (deep(101), Format::TarGzip, too_long),
+        (deep(30_000), Format::TarGzip, too_long),
+        (bzip2(&pax("linkpath", &"a/".repeat(30_000))), Format::TarBzip2, too_long),
+        (zip(&[Entry::File(&"a/".repeat(30_000), b"")]), Format::Zip, too_long),
+        (zip(&[Link("link", &"../a/".repeat(10_000))]), Format::Zip, too_long),
+    ];
+    for (index, (archive, format, message)) in cases.iter().enumerate() {
+        assert_eq!(unpacked(archive, *format).unwrap_err(), *message, "{index}");
+    }
+    unpacked(&with_dictionary(xz, 28), Format::TarXz).unwrap();
+    unpacked(&[with_dictionary(xz, 28), empty.repeat(5_000)].concat(), Format::TarXz).unwrap();
+    provlock_test::survived("a module package that takes more memory or time than it may", cases.len());
+}
+
+/// An archive whose only entry is a link with an attribute.
+fn pax(name: &str, value: &str) -> Vec<u8> {
+    let mut builder = tar::Builder::new(Vec::new());
+    builder.append_pax_extensions([(name, value.as_bytes())]).unwrap();
+    let mut header = Header::new_ustar();
+    header.set_entry_type(EntryType::Symlink);
+    header.set_path("name").unwrap();
+    header.set_link_name("target").unwrap();
+    header.set_size(0);
+    header.set_cksum();
+    builder.append(&header, io::empty()).unwrap();
+    builder.into_inner().unwrap()
+}
+
+/// A file of xz with another size of dictionary in the header of its first block: 28 stands for 64 MiB, 34 for 512 MiB
+/// (section 5.3.1 of the file format).
+fn with_dictionary(xz: &[u8], size: u8) -> Vec<u8> {
+    let mut xz = xz.to_vec();
+    let header = 12..12 + (usize::from(xz[12]) + 1) * 4;
+    let filter = xz[header.clone()].windows(2).position(|part| part == [0x21, 1]).unwrap();
+    xz[header.start + filter + 2] = size;
+    let sum = crc32fast::hash(&xz[header.start..header.end - 4]).to_le_bytes();
+    xz[header.end - 4..header.end].copy_from_slice(&sum);
+    xz
 }

@@ -337,3 +337,83 @@ fn an_endless_list_of_refs_ends_with_the_time_limit() {
     let error = fixture.fetch_within(&format!("http://127.0.0.1:{port}/a.git"), Duration::from_secs(2)).unwrap_err();
     assert_eq!(error, "git took more than 2 seconds: ");
 }
+
+impl Fixture {
+    /// An object with this content; the entries of a tree are lines of `ls-tree`.
+    fn object(&self, kind: &str, content: &str) -> String {
+        let arguments: &[&str] = match kind {
+            "tree" => &["mktree", "--missing"],
+            kind => &["hash-object", "-w", "--stdin", "-t", kind],
+        };
+        let mut command = Command::new("git");
+        command.current_dir(self.origin()).args(arguments).stdin(std::process::Stdio::piped());
+        let mut git = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+        std::io::Write::write_all(&mut git.stdin.take().unwrap(), content.as_bytes()).unwrap();
+        String::from_utf8(git.wait_with_output().unwrap().stdout).unwrap().trim().to_owned()
+    }
+
+    /// A tree of directories so deep, each of which holds the next one under each of the names.
+    fn tree(&self, names: &[String], depth: usize, leaf: &str) -> String {
+        let wrap = |below: String, _| {
+            let kind = if below == leaf { "100644 blob" } else { "040000 tree" };
+            let lines: Vec<_> = names.iter().map(|name| format!("{kind} {below}\t{name}\n")).collect();
+            self.object("tree", &lines.concat())
+        };
+        (0..depth).fold(leaf.to_owned(), wrap)
+    }
+
+    /// Why the package of a commit with this tree is refused.
+    fn refused(&self, tree: &str) -> String {
+        let commit = self.git(&["commit-tree", "-m", "m", tree]);
+        self.git(&["update-ref", "refs/heads/hostile", &commit]);
+        self.fetch(&self.url("?ref=hostile")).unwrap_err()
+    }
+}
+
+/// A few KB of objects that stand for 10,000,000,000 files, names of 150 KB, or links of 180 MB.
+#[test]
+fn small_repositories_do_not_become_large_packages() {
+    let fixture = Fixture::new();
+    let file = fixture.object("blob", "locals {}\n");
+    let link = fixture.object("blob", &"a/".repeat(30_000));
+    let ten: Vec<_> = (0..10).map(|number| format!("{number}.tf")).collect();
+    let links: Vec<_> = (0..3000).map(|number| format!("120000 blob {link}\t{number:04}\n")).collect();
+    let too_long = "it contains a name that is longer than 4096 bytes or has more than 100 parts: ";
+    let too_many_names = "the names of its entries take more than 16 MiB: ";
+    let cases = [
+        (fixture.tree(&ten, 10, &file), too_many_names),
+        (fixture.tree(&ten, 5, &file), "it contains more than 100000 entries: "),
+        (fixture.tree(&["d".repeat(250)], 600, &file), too_many_names),
+        (fixture.tree(&["d".to_owned()], 200, &file), too_long),
+        (fixture.object("tree", &links.concat()), too_long),
+    ];
+    for (tree, expected) in &cases {
+        assert_eq!(fixture.refused(tree), *expected);
+    }
+    provlock_test::survived("a module package that takes more memory or time than it may", cases.len());
+}
+
+#[test]
+fn no_more_branches_are_fetched_than_git_can_keep() {
+    let fixture = Fixture::new();
+    let head = fixture.git(&["rev-parse", "HEAD"]);
+    let refs: Vec<_> = (0..40_000).map(|number| format!("{head} refs/heads/b{number}\n")).collect();
+    let packed = format!("# pack-refs with: peeled fully-peeled \n{}", refs.concat());
+    fs::write(fixture.origin().join(".git/packed-refs"), packed).unwrap();
+    let error = fixture.fetch(&fixture.url("?ref=main~0")).unwrap_err();
+    assert_eq!(error, "it has so many branches and tags that \"main~0\" is not looked for in them: ");
+    assert_eq!(fixture.main("?ref=b7"), "two");
+    provlock_test::survived("a module package that takes more memory or time than it may", 1);
+}
+
+/// What a server sends is small, and takes long to read.
+#[test]
+fn what_keeps_a_processor_busy_ends() {
+    let fixture = Fixture::new();
+    let script = fs::read_to_string(fixture.program()).unwrap();
+    let busy = "case \"$*\" in *cat-file*) while :; do :; done ;; esac\nHOME=";
+    fs::write(fixture.program(), script.replace("HOME=", busy)).unwrap();
+    let error = fixture.fetch_within(&fixture.url(""), Duration::from_secs(30)).unwrap_err();
+    assert_eq!(error, "git was ended because there is too much in it to read: ");
+    provlock_test::survived("a module package that takes more memory or time than it may", 1);
+}

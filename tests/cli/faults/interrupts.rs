@@ -8,7 +8,7 @@ use std::process::{Child, Command};
 use std::thread;
 use std::time::Duration;
 
-use provlock_test::TestEnvironment;
+use provlock_test::{TestEnvironment, survived};
 
 /// Fetches nothing, and waits for another program.
 const GIT: &str = "#!/bin/sh\ncase \"$*\" in *\" fetch \"*) ;; *) PATH=${PATH#*:} exec git \"$@\" ;; esac\n\
@@ -64,26 +64,34 @@ fn assert_key_is_nowhere(environment: &TestEnvironment) {
     assert_eq!(files(&environment.root()).iter().find(holds), None);
 }
 
+/// Fails if one of the processes goes on.
+#[track_caller]
+fn assert_end(processes: &[String], why: &str) {
+    for process in processes {
+        // A signal takes a moment to arrive.
+        let has_ended = |_| {
+            thread::sleep(Duration::from_millis(20));
+            !runs(process)
+        };
+        assert!((0..500).any(has_ended), "{why} leaves {process} behind");
+    }
+}
+
 #[test]
 fn git_ends_with_the_run_and_nothing_temporary_stays() {
     let environment = project();
     let unfinished = environment.root().join("cache/provlock-modules-v1/unfinished");
-    for (name, number) in [("-INT", 2), ("-TERM", 15), ("-HUP", 1), ("-QUIT", 3)] {
+    let signals = [("-INT", 2), ("-TERM", 15), ("-HUP", 1), ("-QUIT", 3)];
+    for (name, number) in signals {
         let (mut run, processes) = start(&environment);
         assert_eq!(fs::read_dir(&unfinished).unwrap().count(), 1);
         signal(name, &run.id().to_string());
         assert_eq!(run.wait().unwrap().signal(), Some(number));
-        for process in processes {
-            // A signal takes a moment to arrive.
-            let has_ended = |_| {
-                thread::sleep(Duration::from_millis(20));
-                !runs(&process)
-            };
-            assert!((0..500).any(has_ended), "{name} leaves {process} behind");
-        }
+        assert_end(&processes, name);
         assert_eq!(fs::read_dir(&unfinished).unwrap().count(), 0, "{name}");
         assert_key_is_nowhere(&environment);
     }
+    survived("a run that is killed", signals.len());
 }
 
 #[test]
@@ -96,6 +104,7 @@ fn what_a_killed_run_has_left_goes_with_the_next_one() {
     if cfg!(target_os = "linux") {
         assert_key_is_nowhere(&environment);
     }
+    assert_end(&processes, "-KILL");
     assert_eq!(fs::read_dir(&unfinished).unwrap().count(), 1);
     // Another run that is still at work keeps what it has.
     let (mut other, of_other) = start(&environment);
@@ -107,5 +116,6 @@ fn what_a_killed_run_has_left_goes_with_the_next_one() {
     signal("-TERM", &other.id().to_string());
     other.wait().unwrap();
     assert_eq!(fs::read_dir(&unfinished).unwrap().count(), 0);
-    processes.iter().chain(&of_other).for_each(|process| signal("-KILL", process));
+    assert_end(&of_other, "-TERM");
+    survived("a run that is killed", 2);
 }
