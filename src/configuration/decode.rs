@@ -15,7 +15,6 @@ use super::syntax::{Block, Body, Expression, Items, Name, diagnose};
 
 pub(super) fn decode_module_file(file: &Arc<SourceFile>, items: &Items<'_>, dialect: Dialect) -> File {
     let mut decoder = Decoder { file, dialect, found: File::default() };
-    decoder.found.has_language = items.has_block("language");
     decoder.each(items, "terraform", &[], Decoder::terraform);
     decoder.each(items, "provider", &["name"], Decoder::provider);
     for kind in ["resource", "data", "ephemeral", "action"] {
@@ -324,15 +323,7 @@ fn backend(items: &Items<'_>) -> Option<Backend> {
         let is_local = blocks.last().is_some_and(|block| block.labels[0].text == "local");
         return Some(if is_local { Backend::Local } else { Backend::Remote });
     }
-    if items.has_block("state_store") {
-        return Some(Backend::StateStore);
-    }
-    if !items.has_block("cloud") {
-        return None;
-    }
-    let blocks = items.blocks("cloud", &[]).unwrap_or_default();
-    let names_host = |block: &Block<'_>| block.body.items().is_ok_and(|items| items.argument("hostname").is_some());
-    Some(if blocks.iter().any(names_host) { Backend::Remote } else { Backend::HcpTerraform })
+    ["state_store", "cloud"].iter().any(|kind| items.has_block(kind)).then_some(Backend::Remote)
 }
 
 /// Whether a module may call a provider by this name: it is like the last part of an address, in lower case.

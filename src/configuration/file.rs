@@ -19,8 +19,6 @@ pub(super) struct File {
     pub state_store: Option<ProviderReference>,
     /// The versions of the program that it accepts. A text that is not a constraint is left out.
     pub required_version: ConstraintList,
-    /// Whether it has a `language` block, which only OpenTofu reads.
-    pub has_language: bool,
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -29,12 +27,8 @@ pub(super) struct File {
 pub enum Backend {
     /// `backend "local"`: in a file beside the configuration.
     Local,
-    /// Any other `backend` block, or a `cloud` block that names its host.
+    /// Elsewhere: any other `backend` block, a `cloud` block, or a `state_store` block, an experiment of Terraform 1.15.
     Remote,
-    /// A `cloud` block without `hostname`: in HCP Terraform, which only Terraform takes for granted.
-    HcpTerraform,
-    /// A `state_store` block: where a provider keeps it, an experiment of Terraform 1.15.
-    StateStore,
 }
 
 #[derive(Debug)]

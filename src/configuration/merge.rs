@@ -22,7 +22,6 @@ pub(super) struct MergedFiles {
     pub(super) backend: Option<Backend>,
     pub(super) state_store: Option<ProviderReference>,
     pub(super) required_version: ConstraintList,
-    pub(super) has_language: bool,
     pub(super) diagnostics: Vec<Diagnostic>,
 }
 
@@ -72,7 +71,6 @@ impl MergedFiles {
         if file.backend.is_some() {
             (self.backend, self.state_store) = (file.backend, file.state_store);
         }
-        self.has_language |= file.has_language;
         self.required_version = ConstraintList::merge([&self.required_version, &file.required_version]);
         for block in file.required {
             match &self.required {

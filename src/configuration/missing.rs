@@ -28,6 +28,8 @@ pub(super) enum Reason {
     Changed(String),
     /// It is in this git submodule, which is not checked out.
     Submodule(PathBuf),
+    /// Git ignores this directory, so that a tool puts it there.
+    Ignored(PathBuf),
 }
 
 impl MissingModules {
@@ -39,15 +41,18 @@ impl MissingModules {
         self.0.push(Missing { key: key.to_owned(), reason, location: call.location.clone() });
     }
 
-    /// One diagnostic for the modules that a program installs, and one for the modules in submodules. They are errors
-    /// unless modules may be missing.
+    /// One diagnostic for the modules that a program installs, one for those in submodules, and one for those that git
+    /// ignores. They are errors unless modules may be missing.
     pub(super) fn diagnostics(&self, dialect: Dialect, allowed: bool) -> Vec<Diagnostic> {
         let (submodules, others): (Vec<_>, Vec<_>) =
             self.0.iter().partition(|missing| matches!(missing.reason, Reason::Submodule(_)));
+        let (ignored, others): (Vec<_>, Vec<_>) =
+            others.into_iter().partition(|missing| matches!(missing.reason, Reason::Ignored(_)));
         let program = dialect.name();
         let groups = [
             (others, "are not installed", format!("install {{}} with {program} get or {program} init")),
             (submodules, "are in git submodules that are not checked out", "git submodule update --init".to_owned()),
+            (ignored, "are not there, and git ignores them", "run what puts {} there".to_owned()),
         ];
         let groups = groups.iter().filter(|(missing, ..)| !missing.is_empty());
         groups.map(|(missing, what, help)| diagnostic(missing, what, help, allowed)).collect()
@@ -87,6 +92,9 @@ impl Missing {
             Reason::Changed(installed) => format!("module \"{key}\" has changed since {installed} was installed"),
             Reason::Submodule(path) => {
                 format!("module \"{key}\" is in the git submodule {}, which is not checked out", path.display())
+            }
+            Reason::Ignored(path) => {
+                format!("module \"{key}\" is in {}, which does not exist and is ignored by git", path.display())
             }
         }
     }

@@ -32,6 +32,7 @@ pub(crate) mod terragrunt;
 mod tests;
 mod tree;
 mod variables;
+mod visit;
 mod withheld;
 
 pub(crate) use file::Backend;

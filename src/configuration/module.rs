@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
+use crate::diagnostic::{Code, Diagnostic, Label, Location, Result, SourceFile};
 use crate::modules::local::{self, is_local};
 use crate::provider::{ConstraintList, Dialect, ProviderAddress};
 use crate::system::Boundary;
@@ -33,9 +33,6 @@ pub(crate) struct Module {
     pub(crate) backend: Option<Backend>,
     /// The versions of the program that it accepts.
     pub(crate) required_version: ConstraintList,
-    /// Whether it has a `language` block, which OpenTofu reads from 1.12 on and Terraform refuses
-    /// (<https://opentofu.org/docs/v1.12/language/settings/>).
-    pub(crate) has_language: bool,
     /// Whether it uses providers that it configures itself, as root modules do: it has a `provider` block together with
     /// a resource, a data source or a module call, and no `configuration_aliases`, which a caller has to fill.
     pub(crate) configures_providers: bool,
@@ -91,16 +88,20 @@ impl Module {
     }
 
     /// Reads the files of a root module that come from several places. A place in a generated file becomes the place of
-    /// the block that generates the file.
+    /// the block that generates the file; what is wrong with the file has both.
     pub(super) fn of_files(root: &RootFiles, dialect: Dialect) -> Self {
         let names: Vec<_> = root.files.keys().cloned().collect();
         let read = |name: &str| Ok(Arc::clone(&root.files[name]));
         let mut module = Self::merge(&root.module().shown(), &names, MergedFiles::default(), dialect, read);
-        let labels = module.diagnostics.iter_mut().flat_map(|diagnostic| &mut diagnostic.labels);
-        let places = labels.map(|label| &mut label.location);
-        let found =
+        for labels in module.diagnostics.iter_mut().map(|diagnostic| &mut diagnostic.labels) {
+            let mut origins: Vec<_> = labels.iter().filter_map(|label| root.origin(&label.location)).collect();
+            origins.dedup();
+            let label = |origin: &Location| Label { location: origin.clone(), text: "generated here".to_owned() };
+            let origins: Vec<_> = origins.into_iter().map(label).collect();
+            labels.splice(0..0, origins);
+        }
+        let places =
             module.found.iter_mut().flat_map(|(_, found)| [&mut found.location].into_iter().chain(&mut found.version));
-        let places = places.chain(found);
         for place in places.chain(module.calls.iter_mut().map(|call| &mut call.location)) {
             if let Some(origin) = root.origin(place) {
                 place.clone_from(origin);
@@ -149,7 +150,6 @@ impl Module {
             foreign: false,
             backend: files.backend,
             required_version: files.required_version.clone(),
-            has_language: files.has_language,
             configures_providers: configures_providers(&files),
             may_be_root: false,
             local_names: files.required_providers.iter().map(|(name, p)| (name.clone(), p.address.clone())).collect(),

@@ -68,6 +68,9 @@ pub struct Requirement {
     pub constraints: ConstraintList,
     /// The places that require it, in the order of the modules, at least one.
     pub declarations: Vec<Declaration>,
+    /// Whether it is surely this provider. While not everything is known that the configuration holds, a local name of
+    /// the root module is only certain if a `required_providers` block has it: another file may give it another meaning.
+    pub is_certain: bool,
 }
 
 /// A place that requires a provider.
@@ -87,6 +90,29 @@ pub struct Declaration {
     pub module: PathBuf,
     /// Whether the module is the user's own: only local calls lead to it.
     pub local: bool,
+}
+
+impl Requirements {
+    /// What this configuration and another one require together, for a lock file that both use.
+    #[must_use]
+    pub(crate) fn and(mut self, other: Self) -> Self {
+        for (address, requirement) in other.providers {
+            let known = self.providers.entry(address).or_default();
+            known.constraints = ConstraintList::merge([&known.constraints, &requirement.constraints]);
+            known.declarations.extend(requirement.declarations);
+            known.is_certain |= requirement.is_certain;
+        }
+        self.is_incomplete |= other.is_incomplete;
+        self.warnings.extend(other.warnings);
+        let is_new = |module: &ModuleDirectory| !self.modules.iter().any(|known| known.canonical == module.canonical);
+        let new: Vec<_> = other.modules.into_iter().filter(is_new).collect();
+        self.modules.extend(new);
+        let before = self.tree.len();
+        let moved = |call: CalledModule| CalledModule { parent: call.parent.map(|parent| parent + before), ..call };
+        self.tree.extend(other.tree.into_iter().map(moved));
+        self.calls.extend(other.calls);
+        self
+    }
 }
 
 impl Requirement {

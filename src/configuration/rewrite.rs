@@ -67,7 +67,7 @@ pub fn allow(requirement: &Requirement, version: &Version) -> Result<Rewrite, Bo
         let message = format!("no constraint can be rewritten to allow {version}, which must be named exactly");
         return Err(Box::new(Diagnostic::warning(Code::VersionOutsideConstraints, message)));
     }
-    Ok(Rewrite { requirement: Requirement { constraints, declarations }, edits })
+    Ok(Rewrite { requirement: Requirement { constraints, declarations, is_certain: requirement.is_certain }, edits })
 }
 
 /// The contents of the files that edits change, each file once even where several paths lead to it.

@@ -7,16 +7,15 @@ use std::sync::Arc;
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Remedy, Result};
 use crate::hcl::evaluate::allowance::Allowance;
-use crate::hcl::evaluate::value::Unknown;
 use crate::modules::fetched::ModuleRequest;
 use crate::modules::installed::Manifest;
 use crate::modules::local::{self, is_local};
 use crate::modules::{ModuleSource, submodule};
 use crate::provider::{ConstraintList, Dialect, ProviderAddress};
 use crate::system::boundary::refused;
-use crate::system::canonicalize;
 use crate::system::files::canonical_or_given;
 use crate::system::files::join;
+use crate::system::{canonicalize, walk};
 
 use super::caller::Caller;
 use super::decode;
@@ -25,11 +24,14 @@ use super::files;
 use super::missing::{MissingModules, Reason};
 use super::module::Module;
 use super::module_cache::ModuleCache;
-use super::requirement::{CalledModule, Declaration, ModuleCall, ModuleDirectory, Requirement, Requirements};
+use super::requirement::{
+    CalledModule, Declaration, DeclarationKind, ModuleCall, ModuleDirectory, Requirement, Requirements,
+};
 use super::root::{ModulePath, RootFiles, RootModule};
 use super::scope::{Scope, UserValues, Values};
 use super::syntax;
 use super::variables::InputVariables;
+use super::visit::{Reach, Visit};
 
 /// How deeply modules may call one another.
 const MAX_DEPTH: usize = 100;
@@ -98,6 +100,7 @@ fn read_known(
         finished: HashSet::new(),
         calls: 0,
         declarations: Vec::new(),
+        own: 0,
         modules: Vec::new(),
         tree: Vec::new(),
         elsewhere: Vec::new(),
@@ -139,6 +142,8 @@ pub(super) struct Walk<'a> {
     finished: HashSet<PathBuf>,
     calls: usize,
     declarations: Vec<(ProviderAddress, Declaration)>,
+    /// How many of these the root module's own files hold, which come first.
+    own: usize,
     modules: Vec<ModuleDirectory>,
     tree: Vec<CalledModule>,
     pub(super) elsewhere: Vec<ModuleCall>,
@@ -149,37 +154,6 @@ pub(super) struct Walk<'a> {
     pub(super) is_incomplete: bool,
     pub(super) warnings: Vec<Diagnostic>,
     pub(super) errors: Diagnostics,
-}
-
-struct Visit<'a> {
-    place: ModulePath,
-    /// The names of the calls that lead to it.
-    key: String,
-    call: &'a Call,
-    caller: &'a Caller<'a>,
-    /// The call with which the way to it leaves the user's own modules.
-    entry: Option<&'a Location>,
-    /// The source, if it is a local one.
-    path: Option<&'a str>,
-    /// Why nothing that it calls may be requested, if that is so.
-    withheld: Option<Unknown>,
-}
-
-impl Visit<'_> {
-    fn error(&self, what: &str) -> Diagnostic {
-        let message = format!("module \"{}\" is in {}, {what}", self.key, self.place.shown().display());
-        self.caller.error(Code::InvalidConfiguration, message, self.call)
-    }
-}
-
-/// What a module's calls lead to.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Reach {
-    /// The same modules, whoever calls the module.
-    Same,
-    /// Perhaps other modules for another caller: a module is installed once for each path of calls, and a source may
-    /// depend on the variables that the caller sets.
-    ByCaller,
 }
 
 impl Walk<'_> {
@@ -202,6 +176,7 @@ impl Walk<'_> {
         }
         self.chain.push(canonical.clone());
         self.take(&canonical, &module, None);
+        self.own = self.declarations.len();
         self.follow_root(&module, &module.calls, &ModulePath::Directory(shown.clone()), None, "");
         if self.options.tests {
             self.tests(&module, &shown, &canonical);
@@ -219,6 +194,7 @@ impl Walk<'_> {
             module.found.iter().cloned().partition(|(_, found)| root.is_own(&found.location));
         self.declare(&own, &root.directory, true);
         self.declare(&fetched, &module.directory, false);
+        self.own = self.declarations.len();
         let place = &root.module();
         let own_module = match place {
             ModulePath::Directory(directory) => Some(directory),
@@ -449,6 +425,9 @@ impl Walk<'_> {
                 self.missing.add(visit.call, &visit.key, Reason::NotInstalled(source));
             }
             _ if self.reports_submodule(visit) => {}
+            ModulePath::Directory(directory) if walk::is_ignored(directory) => {
+                self.missing.add(visit.call, &visit.key, Reason::Ignored(directory.clone()));
+            }
             _ => self.errors.push(visit.error("which does not exist")),
         }
     }
@@ -488,15 +467,18 @@ impl Walk<'_> {
 
     fn finish(self) -> Requirements {
         let mut providers: BTreeMap<_, Requirement> = BTreeMap::new();
-        for (address, declaration) in self.declarations {
-            providers.entry(address).or_default().declarations.push(declaration);
+        let is_incomplete = self.is_incomplete || !self.missing.is_empty();
+        for (index, (address, declaration)) in self.declarations.into_iter().enumerate() {
+            let requirement = providers.entry(address).or_default();
+            let is_explicit = declaration.kind == DeclarationKind::RequiredProviders;
+            requirement.is_certain |= !is_incomplete || is_explicit || index >= self.own;
+            requirement.declarations.push(declaration);
         }
         for requirement in providers.values_mut() {
             let lists = requirement.declarations.iter().map(|declaration| &declaration.constraints);
             requirement.constraints = ConstraintList::merge(lists);
         }
-        let Self { missing, warnings, modules, tree, elsewhere: calls, .. } = self;
-        let is_incomplete = self.is_incomplete || !missing.is_empty();
+        let Self { warnings, modules, tree, elsewhere: calls, .. } = self;
         Requirements { providers, is_incomplete, warnings, modules, tree, calls }
     }
 }

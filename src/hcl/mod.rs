@@ -2,6 +2,7 @@
 
 pub(crate) mod evaluate;
 pub(crate) mod json;
+pub(crate) mod parse;
 pub(crate) mod scan;
 #[cfg(test)]
 pub(crate) mod tests;

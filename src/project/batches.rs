@@ -214,7 +214,7 @@ fn read(session: &Session<'_>, options: &LockOptions, root: RootPath, are_many: 
 /// Root modules with a lock file of their own, and those whose lock file is a link to that of another one.
 fn distinct_lock_files(roots: &[RootPath]) -> (Vec<RootPath>, Vec<RootPath>) {
     let target = |root: &RootPath| -> Option<PathBuf> {
-        let path = root.canonical.as_ref()?.join(LOCK_FILE_NAME);
+        let path = root.lock_directory.as_ref().or(root.canonical.as_ref())?.join(LOCK_FILE_NAME);
         let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
         Some(if is_link { canonicalize(&path).unwrap_or(path) } else { path })
     };

@@ -8,7 +8,7 @@ use super::coverage::{Fate, Kind};
 use super::filter::Filter;
 use super::roots::RootPath;
 use super::session::Session;
-use super::unit::UnitSigns;
+use super::unit::{SurveyedUnit, survey};
 use crate::configuration::{Listing, Module, ModuleCache, listings};
 use crate::diagnostic::Result;
 use crate::lockfile::{self, LOCK_FILE_NAME};
@@ -22,10 +22,11 @@ use crate::system::{canonicalize, parallel};
 /// - it configures the providers that it uses ([`Module::configures_providers`]), no other module calls it, and no
 ///   directory between it and `start` has a name as those of modules, examples, tests and templates have.
 ///
-/// A unit of Terragrunt's is a root module if it has a lock file, or runs something and keeps its state elsewhere
-/// (`remote_state`). A module that a unit runs is not one.
+/// A unit of Terragrunt's is a root module if it or the module that it runs has a lock file, or if it runs something and
+/// keeps its state elsewhere (`remote_state`). A module that a unit runs is not one.
 ///
-/// Whatever else it is, a directory is one that a glob of the settings is the very name of.
+/// What a glob of `[roots] include` matches is one too, if it is a unit or a module that no other module calls. Whatever
+/// else it is, a directory is one that such a glob is the very name of.
 ///
 /// These rules were measured on 5,123 root modules of public repositories. What `.gitignore` names is not looked at,
 /// nor is `.terraform`, and symbolic links to directories are not followed.
@@ -43,20 +44,28 @@ pub(super) fn find_roots(
 ) -> Result<Found> {
     let read = |(directory, listing): (PathBuf, Listing)| {
         let below = directory.strip_prefix(canonical).unwrap_or(&directory);
-        let (shown, is_unit) = (joined(start, below), listing.is_unit);
+        let shown = joined(start, below);
+        let unit = if listing.is_unit { survey(&directory, &session.environment) } else { None };
         let (module, has_lock_file) = read_module(&directory, &shown, listing, dialect, &session.modules);
-        let unit = is_unit.then(|| UnitSigns::read(&directory, &session.environment));
-        let sign = if filter.names(&directory) {
-            Some(Sign::Named)
-        } else if let Some(unit) = &unit {
-            let runs = unit.has_source || !module.is_empty();
-            let is_expected = has_lock_file || (runs && unit.shares_state);
-            if is_expected { Some(Sign::Unit) } else { runs.then_some(Sign::UnlockedUnit) }
-        } else {
-            sign(&module, has_lock_file, below)
+        let is_included = filter.includes(&directory);
+        let sign = match &unit {
+            _ if filter.names(&directory) => Some(Sign::Named),
+            Some(unit) => {
+                let runs = unit.has_source || !module.is_empty();
+                let has_lock_file = has_lock_file || unit.lock_directory.is_some();
+                let is_expected = has_lock_file || (runs && (unit.shares_state || is_included));
+                if is_expected { Some(Sign::Unit) } else { runs.then_some(Sign::UnlockedUnit) }
+            }
+            None => {
+                let included = (is_included && !module.is_empty()).then_some(Sign::UnlessCalled);
+                sign(&module, has_lock_file, below).or(included)
+            }
         };
         let calls = calls_to_others(&module).collect();
-        Candidate { directory, shown, calls, sign, is_unit, runs: unit.and_then(|unit| unit.module) }
+        let is_unit = unit.is_some();
+        let SurveyedUnit { runs, lock_directory, .. } = unit.unwrap_or_default();
+        let root = RootPath { lock_directory, ..RootPath::new(shown, Some(directory.clone())) };
+        Candidate { directory, root, calls, sign, is_unit, runs }
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let read = parallel::map(listings(canonical)?.into_iter().collect(), threads, read);
@@ -64,7 +73,7 @@ pub(super) fn find_roots(
     let called: HashSet<_> = calls.iter().filter_map(|path| canonicalize(path).ok()).collect();
     let run: HashSet<_> = read.iter().filter_map(|candidate| candidate.runs.clone()).collect();
     let mut found = Found::default();
-    for Candidate { directory, shown, sign, is_unit, .. } in read {
+    for Candidate { directory, root, sign, is_unit, .. } in read {
         let kind = if is_unit { Kind::Unit } else { Kind::RootModule };
         let is_called = || run.contains(&directory) || called.contains(&directory);
         match sign {
@@ -73,12 +82,7 @@ pub(super) fn find_roots(
             Some(Sign::UnlessCalled) if is_called() => {}
             Some(_) if !filter.takes(&directory) => _ = found.passed_over.insert(directory, (kind, Fate::Excluded)),
             Some(Sign::UnlockedUnit) => _ = found.passed_over.insert(directory, (kind, Fate::NotLocked)),
-            Some(_) => found.roots.push(RootPath {
-                path: shown,
-                canonical: Some(directory),
-                is_named: false,
-                is_lock_file_only: false,
-            }),
+            Some(_) => found.roots.push(root),
         }
     }
     found.roots.sort_by(|one, other| one.path.cmp(&other.path));
@@ -98,7 +102,7 @@ pub(super) type PassedOver = BTreeMap<PathBuf, (Kind, Fate)>;
 struct Candidate {
     /// Absolute, without symbolic links.
     directory: PathBuf,
-    shown: PathBuf,
+    root: RootPath,
     calls: Vec<PathBuf>,
     sign: Option<Sign>,
     is_unit: bool,
@@ -110,7 +114,7 @@ struct Candidate {
 enum Sign {
     /// The settings name it.
     Named,
-    /// It is a unit that has a lock file or needs one.
+    /// It is a unit that has a lock file, its own or that of its module, or that needs one.
     Unit,
     /// It is a unit of which nobody knows whether it needs a lock file. It is not taken for a root module.
     UnlockedUnit,
@@ -317,7 +321,8 @@ mod tests {
             ("other/main.tf", backend),
         ]);
         fs::create_dir(directory.path().join(".git")).unwrap();
-        assert_eq!(found(directory.path(), &RootFilter::default()), ["live/a", "other"]);
+        let expected = ["live/a", "live/c", "other"];
+        assert_eq!(found(directory.path(), &RootFilter::default()), expected, "c uses the lock file of a");
     }
 
     #[test]

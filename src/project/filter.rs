@@ -37,6 +37,11 @@ impl Filter {
         self.0.iter().any(|filter| filter.named.contains(directory))
     }
 
+    /// Whether the settings say of which directories root modules are, and this is one of them.
+    pub(super) fn includes(&self, directory: &Path) -> bool {
+        self.0.iter().any(|filter| filter.include.is_some()) && self.takes(directory)
+    }
+
     /// Whether a directory counts; its path is absolute and without symlinks.
     pub(super) fn takes(&self, directory: &Path) -> bool {
         self.0.iter().all(|filter| filter.takes(directory))

@@ -33,16 +33,23 @@ impl Session<'_> {
 
     /// [`Session::open`] for one of several.
     pub(super) fn open_root(&self, root: &RootPath) -> Result<RootModule> {
-        match &root.canonical {
-            Some(canonical) => self.open_at(&root.path, canonical.clone()),
-            None => self.open(&root.path),
-        }
+        let mut opened = match &root.canonical {
+            Some(canonical) => self.open_at(&root.path, canonical.clone())?,
+            None => self.open(&root.path)?,
+        };
+        let sharing = root.sharing.iter();
+        opened.units.extend(sharing.filter_map(|(path, canonical)| Unit::open(path, canonical, &self.environment)));
+        Ok(opened)
     }
 
     fn open_at(&self, path: &Path, canonical: PathBuf) -> Result<RootModule> {
-        let lock_path = super::join(path, Path::new(LOCK_FILE_NAME));
         let limit = &self.modules.boundary;
         let outside = limit.excludes(&canonical).then_some(path);
+        let unit = if outside.is_none() { Unit::open(path, &canonical, &self.environment) } else { None };
+        let (lock_path, lock_directory) = match unit.as_ref().and_then(Unit::lock_directory) {
+            Some((shown, directory)) => (super::join(&shown, Path::new(LOCK_FILE_NAME)), directory),
+            None => (super::join(path, Path::new(LOCK_FILE_NAME)), canonical.clone()),
+        };
         let outside = outside.or_else(|| limit.is_link_out(&lock_path).then_some(&*lock_path));
         let refused = outside.map(boundary::refused);
         let (settings, lock_bytes) = if refused.is_some() {
@@ -59,7 +66,7 @@ impl Session<'_> {
         } else if refused.is_some() {
             (Dialect::default(), DialectReason::Default)
         } else {
-            self.detect_dialect(&canonical, path)
+            self.detect_dialect(&canonical)
         };
         Ok(RootModule {
             path: path.to_owned(),
@@ -69,8 +76,9 @@ impl Session<'_> {
             lock_path,
             lock_bytes,
             data_directory: self.environment.path_variable("TF_DATA_DIR").unwrap_or_else(|| ".terraform".into()),
-            unit: if refused.is_some() { None } else { Unit::open(path, &canonical, &self.environment) },
+            units: unit.filter(|_| refused.is_none()).into_iter().collect(),
             canonical,
+            lock_directory,
             refused,
         })
     }

@@ -41,6 +41,10 @@ impl Session<'_> {
         }
         let mut requirements = root.requirements(&self.modules, options.ignore_tests, options.allow_missing_modules)?;
         if requirements.is_incomplete {
+            let is_unit = !root.units.is_empty();
+            requirements.providers.retain(|address, requirement| {
+                requirement.is_certain || !is_unit || lock_file.entry(address).is_some()
+            });
             bind_recorded(&mut requirements, &lock_file, &root.path);
         }
         prepared(root, lock_file, requirements, options)

@@ -1,24 +1,31 @@
-//! Signs in a repository of the program that its root modules are for. Only names and words are looked at, and a file
-//! that cannot be read is left out.
+//! Signs in a repository of the program that its root modules are for: its other lock files, and the words in the files
+//! that git tracks. What cannot be read is left out.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-
-use ignore::WalkState;
+use std::process::Command;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::provider::Dialect;
 use crate::settings::SettingsAbove;
-use crate::system::{Environment, OnceMap, files, repository, walk};
+use crate::system::process::{self, Limits};
+use crate::system::{Environment, OnceMap, files, repository};
 
-/// How many files and directories a repository may have to be looked through.
-const ENTRIES: usize = 200_000;
-/// How many files of one kind are read.
-const FILES_READ: usize = 100;
-/// The largest of these files that is read, in bytes.
+/// How long git may take to list the files that it tracks.
+const LISTING_TIME: Duration = Duration::from_secs(20);
+/// How long that list may be, in bytes; one of half a million files is not longer.
+const LISTING_SIZE: u64 = 64 << 20;
+/// How many lock files at the same distance are read.
+const LOCK_FILES_READ: usize = 100;
+/// How many files are searched for words, those nearest to the top first.
+const FILES_SEARCHED: usize = 20_000;
+/// The largest file that is searched, in bytes; people write no larger ones.
 const SIZE_LIMIT: u64 = 1 << 20;
+/// How many bytes of files are searched.
+const BYTES_SEARCHED: usize = 128 << 20;
 
 /// The repositories of a run's root modules, each looked through at most once; to be shared by threads.
 #[derive(Debug, Default)]
@@ -33,18 +40,11 @@ pub struct Repositories {
 pub(super) struct Repository {
     /// Absolute, without symlinks.
     top: PathBuf,
-    files: OnceLock<Files>,
+    /// The paths of the tracked files, relative to the top.
+    tracked: OnceLock<Vec<PathBuf>>,
     /// The dialects of lock files.
     lock_files: OnceMap<PathBuf, Option<Dialect>>,
-    automation: OnceLock<Option<Dialect>>,
-}
-
-/// The files of a repository that tell something, sorted.
-#[derive(Debug, Default)]
-struct Files {
-    locked: Vec<PathBuf>,
-    /// Files that call programs: of CI services, of make, Task and just.
-    automation: Vec<PathBuf>,
+    mentions_tofu: OnceLock<bool>,
 }
 
 impl Repositories {
@@ -55,9 +55,9 @@ impl Repositories {
         self.repositories.get_or_compute(&top, || {
             Arc::new(Repository {
                 top: top.clone(),
-                files: OnceLock::new(),
+                tracked: OnceLock::new(),
                 lock_files: OnceMap::default(),
-                automation: OnceLock::new(),
+                mentions_tofu: OnceLock::new(),
             })
         })
     }
@@ -69,14 +69,17 @@ impl Repository {
         &self.top
     }
 
-    fn files(&self) -> &Files {
-        self.files.get_or_init(|| Files::below(&self.top))
+    /// The files that git tracks, ignored ones too; none outside of a repository, and where git does not answer.
+    fn tracked(&self) -> &[PathBuf] {
+        self.tracked.get_or_init(|| if repository::is_top(&self.top) { tracked(&self.top) } else { Vec::new() })
     }
 
     /// The dialect of the lock files that are nearest to a root module's directory: those beside it first, then those
     /// further up and down; none if they differ.
     pub(super) fn nearest_lock_files(&self, root: &Path) -> Option<Dialect> {
-        let others: Vec<&PathBuf> = self.files().locked.iter().filter(|directory| *directory != root).collect();
+        let locked = self.tracked().iter().filter(|path| path.file_name() == Some(OsStr::new(LOCK_FILE_NAME)));
+        let locked = locked.map(|path| self.top.join(path.parent().unwrap_or(path)));
+        let others: Vec<PathBuf> = locked.filter(|directory| *directory != root).collect();
         let depth = |directory: &Path| directory.components().count();
         let dialect = |directory: &PathBuf| {
             let path = directory.join(LOCK_FILE_NAME);
@@ -86,129 +89,74 @@ impl Repository {
         let around = if root == self.top { root } else { root.parent().unwrap_or(root) };
         let ancestors = around.ancestors().take_while(|ancestor| ancestor.starts_with(&self.top));
         let dialects = ancestors.into_iter().find_map(|ancestor| {
-            let below = others.iter().copied().filter(|directory| directory.starts_with(ancestor));
+            let below = others.iter().filter(|directory| directory.starts_with(ancestor));
             // A parent is as near as what is beside.
             let distance = |directory: &Path| depth(directory).max(depth(ancestor) + 1);
             let nearest = below.clone().map(|directory| distance(directory)).min()?;
             let nearest = below.filter(|directory| distance(directory) == nearest);
-            let dialects: BTreeSet<_> = nearest.take(FILES_READ).filter_map(dialect).collect();
+            let dialects: BTreeSet<_> = nearest.take(LOCK_FILES_READ).filter_map(dialect).collect();
             (!dialects.is_empty()).then_some(dialects)
         });
-        dialects.and_then(agreed)
+        dialects.filter(|dialects| dialects.len() == 1).and_then(|dialects| dialects.into_iter().next())
     }
 
-    /// The program that the nearest version files name, from a root module's directory up to the top; none if they name
-    /// both.
-    pub(super) fn version_files(&self, root: &Path) -> Option<Dialect> {
-        let directories = root.ancestors().take_while(|ancestor| ancestor.starts_with(&self.top));
-        directories.map(version_files_in).find(|named| !named.is_empty()).and_then(agreed)
+    /// Whether a tracked file, or its path, mentions OpenTofu; none if no file is tracked.
+    pub(super) fn mentions_tofu(&self) -> Option<bool> {
+        let tracked = self.tracked();
+        let is_mentioned = || {
+            let in_path = tracked.iter().any(|path| mentions_tofu(path.as_os_str().as_encoded_bytes()));
+            in_path || self.is_tofu_in_a_file()
+        };
+        (!tracked.is_empty()).then(|| *self.mentions_tofu.get_or_init(is_mentioned))
     }
 
-    /// The program that CI, make, Task and just call, if they call only one of the two.
-    pub(super) fn automation(&self) -> Option<Dialect> {
-        *self.automation.get_or_init(|| {
-            let texts = self.files().automation.iter().take(FILES_READ).filter_map(|path| text(path));
-            agreed(texts.flat_map(|text| called_in(&text)).collect())
+    fn is_tofu_in_a_file(&self) -> bool {
+        let mut paths: Vec<_> = self.tracked().iter().collect();
+        paths.sort_by_cached_key(|path| path.components().count());
+        let paths = paths.into_iter().take(FILES_SEARCHED).map(|path| self.top.join(path));
+        let mut left = BYTES_SEARCHED;
+        paths.filter(|path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_file())).any(|path| {
+            let bytes = if left == 0 { Vec::new() } else { files::read(&path, SIZE_LIMIT).unwrap_or_default() };
+            left = left.saturating_sub(bytes.len());
+            mentions_tofu(&bytes)
         })
     }
 }
 
-impl Files {
-    fn below(top: &Path) -> Self {
-        let (found, seen) = (Mutex::new(Self::default()), AtomicUsize::new(0));
-        walk::below(top).build_parallel().run(|| {
-            Box::new(|entry| {
-                if seen.fetch_add(1, Ordering::Relaxed) >= ENTRIES {
-                    return WalkState::Quit;
-                }
-                let Ok(entry) = entry else { return WalkState::Continue };
-                let path = entry.path();
-                if entry.file_name() == LOCK_FILE_NAME {
-                    let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-                    found.locked.extend(path.parent().map(Path::to_owned));
-                } else if is_automation(path) {
-                    found.lock().unwrap_or_else(PoisonError::into_inner).automation.push(path.to_owned());
-                }
-                WalkState::Continue
-            })
-        });
-        let mut files = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-        // What part of a larger tree was seen is chance.
-        if seen.into_inner() > ENTRIES {
-            return Self::default();
+/// The paths that git tracks below the top of a repository, which is not trusted: git runs no monitor that its
+/// configuration names.
+fn tracked(top: &Path) -> Vec<PathBuf> {
+    let mut command = Command::new("git");
+    command.args(["-c", "core.fsmonitor=false", "-C"]).arg(top).args(["ls-files", "-z", "--cached"]);
+    command.env("GIT_OPTIONAL_LOCKS", "0");
+    let limits = Limits { time: LISTING_TIME, stdout: LISTING_SIZE, exceeded: &|| None };
+    let listed = process::run_within(command, None, &limits).ok().filter(|finished| finished.status.success());
+    let listed = listed.map(|finished| finished.stdout).unwrap_or_default();
+    let paths = listed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+    paths.filter_map(|path| std::str::from_utf8(path).ok()).map(PathBuf::from).collect()
+}
+
+/// Whether a text has the word `tofu` or `opentofu`.
+fn mentions_tofu(text: &[u8]) -> bool {
+    let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    memchr::memmem::find_iter(text, "tofu").any(|at| {
+        let before = &text[..at];
+        let before = before.strip_suffix(b"open").unwrap_or(before);
+        !before.last().is_some_and(is_of_word) && !text.get(at + 4).is_some_and(is_of_word)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mentions_tofu;
+
+    #[test]
+    fn a_word_is_not_part_of_another() {
+        for text in ["tofu", "run: tofu init", "opentofu/setup-opentofu@v1", "main.tofu", "(opentofu)", "atofu tofu"] {
+            assert!(mentions_tofu(text.as_bytes()), "{text}");
         }
-        files.locked.sort();
-        files.automation.sort();
-        files
-    }
-}
-
-fn agreed(dialects: BTreeSet<Dialect>) -> Option<Dialect> {
-    if dialects.len() == 1 { dialects.into_iter().next() } else { None }
-}
-
-fn text(path: &Path) -> Option<String> {
-    String::from_utf8(files::read(path, SIZE_LIMIT).ok()?).ok()
-}
-
-fn is_automation(path: &Path) -> bool {
-    const NAMES: &str = ".gitlab-ci.yml GNUmakefile Makefile makefile Taskfile.yml Taskfile.yaml taskfile.yml Justfile \
-        justfile .justfile";
-    let is_yaml = path.extension().is_some_and(|extension| extension == "yml" || extension == "yaml");
-    let is_workflow = is_yaml && path.parent().is_some_and(|parent| parent.ends_with(".github/workflows"));
-    is_workflow || path.file_name().is_some_and(|name| NAMES.split(' ').any(|known| name == known))
-}
-
-/// The programs whose setup action or `init` a file's lines name, apart from comments.
-fn called_in(text: &str) -> BTreeSet<Dialect> {
-    let lines = text.lines().map(str::trim_start).filter(|line| !line.starts_with('#'));
-    lines.flat_map(called_in_line).collect()
-}
-
-fn called_in_line(line: &str) -> Vec<Dialect> {
-    let mut called = Vec::new();
-    for (action, dialect) in [("setup-opentofu", Dialect::Tofu), ("setup-terraform", Dialect::Terraform)] {
-        if line.contains(action) {
-            called.push(dialect);
+        for text in ["", "tof", "tofus", "reopentofu", "atofu", "tofu_version", "open tofutest", "OpenTofu"] {
+            assert!(!mentions_tofu(text.as_bytes()), "{text}");
         }
-    }
-    let is_end = |c: char| c.is_whitespace() || matches!(c, '\'' | '"' | '`' | ';' | '&' | '|' | '(' | ')');
-    let mut words = line.split(is_end).filter(|word| !word.is_empty()).peekable();
-    while let Some(word) = words.next() {
-        let Ok(dialect) = word.rsplit('/').next().unwrap_or(word).parse::<Dialect>() else { continue };
-        // As in `terraform -chdir=infra init`.
-        while words.next_if(|word| word.starts_with('-')).is_some() {}
-        if words.peek() == Some(&"init") {
-            called.push(dialect);
-        }
-    }
-    called
-}
-
-/// The programs that the version files of a directory name.
-fn version_files_in(directory: &Path) -> BTreeSet<Dialect> {
-    let mut named = BTreeSet::new();
-    for (name, dialect) in [(".opentofu-version", Dialect::Tofu), (".terraform-version", Dialect::Terraform)] {
-        if directory.join(name).is_file() {
-            named.insert(dialect);
-        }
-    }
-    let tool_versions = text(&directory.join(".tool-versions")).unwrap_or_default();
-    named.extend(tool_versions.lines().filter_map(|line| program_of_tool(line.split_whitespace().next()?)));
-    for name in ["mise.toml", ".mise.toml"] {
-        let table = text(&directory.join(name)).and_then(|text| text.parse::<toml::Table>().ok());
-        if let Some(toml::Value::Table(tools)) = table.as_ref().and_then(|table| table.get("tools")) {
-            named.extend(tools.keys().filter_map(|tool| program_of_tool(tool)));
-        }
-    }
-    named
-}
-
-/// The program that asdf or mise install by a name such as `opentofu` or `aqua:hashicorp/terraform`.
-fn program_of_tool(name: &str) -> Option<Dialect> {
-    match name.rsplit([':', '/']).next()? {
-        "opentofu" | "tofu" => Some(Dialect::Tofu),
-        "terraform" => Some(Dialect::Terraform),
-        _ => None,
     }
 }

@@ -1,6 +1,6 @@
 //! A root module as it is on disk.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::unit::Unit;
@@ -11,7 +11,7 @@ use crate::provider::Dialect;
 use crate::settings::Settings;
 
 /// What a dialect was decided by, in the order in which it is looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DialectReason {
     /// The caller named it.
     Named,
@@ -21,28 +21,23 @@ pub enum DialectReason {
     LockFile,
     /// There are files that only OpenTofu reads.
     TofuFiles,
-    /// The nearest other lock files of the repository.
+    /// The nearest other lock files that git tracks.
     OtherLockFiles,
-    /// `.opentofu-version`, `.terraform-version`, `.tool-versions` or a file of mise, up to the top of the repository.
-    VersionFile,
-    /// Only this program is in `PATH`.
+    /// A file that git tracks mentions OpenTofu.
+    Mentioned,
+    /// No file that git tracks mentions OpenTofu.
+    NotMentioned,
+    /// Git tracks no file, and only this program is in `PATH`.
     Program,
-    /// CI, make, Task and just call only this program.
-    Automation,
-    /// The configuration says what only one of them accepts.
-    Configuration,
     /// Nothing; it is the default.
     Default,
 }
 
 impl DialectReason {
     /// Whether it was decided by what is around the root module, which another machine or a later day may have
-    /// otherwise.
-    pub fn is_circumstantial(self) -> bool {
-        matches!(
-            self,
-            Self::OtherLockFiles | Self::VersionFile | Self::Program | Self::Automation | Self::Configuration
-        )
+    /// otherwise, or by nothing.
+    pub fn is_guess(self) -> bool {
+        matches!(self, Self::OtherLockFiles | Self::Mentioned | Self::NotMentioned | Self::Program | Self::Default)
     }
 }
 
@@ -62,20 +57,28 @@ pub struct RootModule {
     pub lock_bytes: Option<Vec<u8>>,
     /// The root module's directory, absolute and without symbolic links.
     pub(super) canonical: PathBuf,
+    /// The lock file's directory, absolute and without symbolic links.
+    pub(super) lock_directory: PathBuf,
     /// That the root module or its lock file leads out of the repository, so that nothing was read.
     pub(super) refused: Option<Diagnostic>,
     /// `.terraform` or what `TF_DATA_DIR` says; relative to the root module, or absolute.
     pub(super) data_directory: PathBuf,
-    /// What Terragrunt makes of the directory, if it has a `terragrunt.hcl`.
-    pub(super) unit: Option<Unit>,
+    /// What Terragrunt makes of the directory, if it has a `terragrunt.hcl`, and then of the other units that have no
+    /// lock file of their own either and run the same module.
+    pub(super) units: Vec<Unit>,
 }
 
 impl RootModule {
     /// A diagnostic with commands that keep a dialect which is not the default where another machine might not detect
     /// it.
     pub(super) fn in_dialect(&self, diagnostic: Diagnostic) -> Diagnostic {
-        let is_kept = self.dialect == Dialect::default() || !self.dialect_reason.is_circumstantial();
+        let is_kept = self.dialect == Dialect::default() || !self.dialect_reason.is_guess();
         if is_kept { diagnostic } else { diagnostic.in_dialect(self.dialect) }
+    }
+
+    /// The directory of the lock file, as the user knows it.
+    pub(super) fn directory_of_lock_file(&self) -> &Path {
+        self.lock_path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(&self.path)
     }
 
     /// Parses the lock file. Its warnings come along; any error is a failure.
@@ -108,8 +111,9 @@ impl RootModule {
             fetch_modules: self.settings.fetch_modules.unwrap_or(true),
             variables: modules.variables.clone(),
         };
-        if let Some(unit) = &self.unit {
-            return unit.requirements(&options, modules);
+        if let Some((first, others)) = self.units.split_first() {
+            let first = first.requirements(&options, modules)?;
+            return others.iter().try_fold(first, |all, unit| Ok(all.and(unit.requirements(&options, modules)?)));
         }
         let root = configuration::RootModule::Directory(&self.path);
         configuration::read_with_cache(root, &options, modules)
@@ -121,8 +125,8 @@ impl RootModule {
 
     /// Whether there is a configuration, or may be one.
     pub(super) fn has_configuration(&self, modules: &ModuleCache) -> bool {
-        if let Some(unit) = &self.unit {
-            return !unit.is_empty();
+        if !self.units.is_empty() {
+            return self.units.iter().any(|unit| !unit.is_empty());
         }
         let module = self.module(modules);
         !module.is_empty() || !module.diagnostics.is_empty()
@@ -142,6 +146,6 @@ impl RootModule {
     /// The directory in which Terragrunt keeps a lock file that it would use in place of this one, if there is such a
     /// directory. To delete it, or to run Terragrunt with `--source-update`, ends that.
     pub fn stale_cache(&self) -> Option<PathBuf> {
-        self.unit.as_ref().and_then(Unit::stale_cache)
+        self.units.first().and_then(Unit::stale_cache)
     }
 }

@@ -30,6 +30,10 @@ pub(super) struct RootPath {
     pub(super) path: PathBuf,
     /// Absolute, without symbolic links; none if it cannot be opened.
     pub(super) canonical: Option<PathBuf>,
+    /// Where its lock file is, if that is another directory, without symbolic links.
+    pub(super) lock_directory: Option<PathBuf>,
+    /// Other units whose lock file this one is, as the user knows them and without symbolic links.
+    pub(super) sharing: Vec<(PathBuf, PathBuf)>,
     /// Whether a path is just this directory, and not one above it or a file.
     pub(super) is_named: bool,
     /// Whether it is not a root module, but the directory of a lock file that a change is judged by.
@@ -83,6 +87,20 @@ impl Roots {
 }
 
 impl RootPath {
+    pub(super) fn new(path: PathBuf, canonical: Option<PathBuf>) -> Self {
+        let (lock_directory, sharing) = (None, Vec::new());
+        Self { path, canonical, lock_directory, sharing, is_named: false, is_lock_file_only: false }
+    }
+
+    /// Adds a root module that has the same lock file, or is the same.
+    fn share(&mut self, other: Self) {
+        self.is_named |= other.is_named;
+        self.is_lock_file_only &= other.is_lock_file_only;
+        let is_other = other.canonical != self.canonical && other.lock_directory.is_some();
+        let unit = other.canonical.filter(|_| is_other).map(|canonical| (other.path, canonical));
+        self.sharing.extend(unit.filter(|unit| !self.sharing.contains(unit)));
+    }
+
     /// What it is.
     pub(super) fn kind(&self) -> Kind {
         if self.is_lock_file_only {
@@ -100,17 +118,15 @@ impl RootPath {
     }
 }
 
-/// Each directory once, by its first name, sorted by names. It is named if one of its names is.
+/// Each directory with a lock file once, by the first name of a root module that uses it, sorted by names. It is named
+/// if one of its names is.
 pub(super) fn distinct(found: Vec<RootPath>) -> Vec<RootPath> {
     let (mut roots, mut places) = (Vec::<RootPath>::new(), HashMap::new());
     for root in found {
-        let identity = root.canonical.clone().unwrap_or_else(|| root.path.clone());
+        let identity = root.lock_directory.as_ref().or(root.canonical.as_ref()).unwrap_or(&root.path).clone();
         let place = *places.entry(identity).or_insert(roots.len());
         match roots.get_mut(place) {
-            Some(known) => {
-                known.is_named |= root.is_named;
-                known.is_lock_file_only &= root.is_lock_file_only;
-            }
+            Some(known) => known.share(root),
             None => roots.push(root),
         }
     }

@@ -11,6 +11,7 @@ use super::filter::Filter;
 use super::root_module::RootModule;
 use super::roots::{RootPath, Roots, Selection, distinct, normal};
 use super::session::Session;
+use super::unit::survey;
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use crate::settings::Settings;
 use crate::system::boundary;
@@ -62,7 +63,10 @@ impl Session<'_> {
     }
 
     fn root_path(&self, path: PathBuf, is_named: bool) -> RootPath {
-        RootPath { canonical: self.canonical(&path).ok(), path, is_named, is_lock_file_only: false }
+        let canonical = self.canonical(&path).ok();
+        let unit = canonical.as_ref().and_then(|canonical| survey(canonical, &self.environment));
+        let lock_directory = unit.and_then(|unit| unit.lock_directory);
+        RootPath { lock_directory, is_named, ..RootPath::new(path, canonical) }
     }
 
     fn search(&self, start: &Path) -> Result<Found> {
@@ -71,11 +75,9 @@ impl Session<'_> {
         let filter = Filter::new(&settings.roots)?;
         let mut found = find_roots(self, (start, &canonical), &filter, dialect)?;
         if let Some(change) = &self.options.change {
-            found.roots.extend(change.locked_directories(&canonical, &filter).map(|directory| RootPath {
-                path: joined(start, directory.strip_prefix(&canonical).unwrap_or(directory)),
-                canonical: Some(directory.to_owned()),
-                is_named: false,
-                is_lock_file_only: true,
+            found.roots.extend(change.locked_directories(&canonical, &filter).map(|directory| {
+                let path = joined(start, directory.strip_prefix(&canonical).unwrap_or(directory));
+                RootPath { is_lock_file_only: true, ..RootPath::new(path, Some(directory.to_owned())) }
             }));
         }
         Ok(found)
@@ -129,7 +131,8 @@ impl Session<'_> {
     fn is_root(&self, directory: &Path) -> bool {
         let is_named = || {
             let (canonical, settings) = self.settings(directory).ok()?;
-            Some(Filter::new(&settings.roots).ok()?.names(&canonical))
+            let filter = Filter::new(&settings.roots).ok()?;
+            Some(filter.names(&canonical) || filter.includes(&canonical))
         };
         let module = self.modules.module(directory, self.options.dialect.unwrap_or_default());
         is_root(&module, directory) || is_named().unwrap_or(false)

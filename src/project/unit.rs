@@ -8,6 +8,7 @@ use crate::configuration::terragrunt::{self, ModuleSource, Repository, Unknown, 
 use crate::configuration::{self, Inputs, ModuleCache, ModuleCall, ModulePath, Requirements, RootFiles, RootModule};
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Remedy, Result, Severity};
+use crate::lockfile::LOCK_FILE_NAME;
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::provider::Dialect;
 use crate::system::files::join;
@@ -21,13 +22,16 @@ pub(super) struct Unit {
 
 impl Unit {
     /// The unit in a directory, given as the user knows it and as an absolute path without symbolic links. None if
-    /// there is no `terragrunt.hcl`.
+    /// there is no `terragrunt.hcl`, or only one that units below include.
     pub(super) fn open(root: &Path, absolute: &Path, environment: &Environment) -> Option<Self> {
         if !terragrunt::is_unit(absolute) {
             return None;
         }
         let repository = repository(root, absolute, environment)?;
         let read = terragrunt::read_or_unknown(absolute, &repository, &environment.variables);
+        if read.is_parent() {
+            return None;
+        }
         Some(Self { root: root.to_owned(), repository, read })
     }
 
@@ -102,7 +106,7 @@ impl Unit {
         let path = fetched.as_ref().map(FetchedModule::path).transpose();
         let path = path.map_err(|errors| errors.map(|error| self.at_source(error)))?;
         let shown = fetched.as_ref().map(FetchedModule::shown);
-        let WorkingDirectory { files, generated, is_module_missing, unknown, uncertain_values } =
+        let WorkingDirectory { files, generated, is_module_missing, unknown, uncertain_values, .. } =
             terragrunt::working_directory(read, repository, path.as_deref().zip(shown.as_deref()));
         let module = match &read.source {
             Ok(ModuleSource::Local { module, .. }) if module.is_dir() => {
@@ -162,6 +166,17 @@ impl Unit {
         (!seen.is_empty()).then(|| seen.into_iter().fold(warning, say))
     }
 
+    /// The directory of the lock file that Terragrunt would use, if it is not the unit's own: as the user knows it, and
+    /// without symbolic links.
+    pub(super) fn lock_directory(&self) -> Option<(PathBuf, PathBuf)> {
+        match &self.read.source {
+            Ok(ModuleSource::Local { module, .. }) if !has_lock_file(&self.read.directory) && has_lock_file(module) => {
+                Some((self.repository.shown(module), module.clone()))
+            }
+            _ => None,
+        }
+    }
+
     /// The directory of Terragrunt's in which the next run would find an older lock file than that of the unit, if
     /// there is one.
     pub(super) fn stale_cache(&self) -> Option<PathBuf> {
@@ -171,29 +186,34 @@ impl Unit {
     }
 }
 
-/// What a `terragrunt.hcl` says of the root module beside it.
-pub(super) struct UnitSigns {
-    /// The directory of the module that it runs, if that is another one of the same repository. Absolute, without
-    /// symbolic links.
-    pub(super) module: Option<PathBuf>,
+/// What there is to know of a unit before its root module is opened. The directories are absolute, without symbolic
+/// links.
+#[derive(Debug, Default)]
+pub(super) struct SurveyedUnit {
+    /// The directory of the module that it runs, if that is another one of the same repository.
+    pub(super) runs: Option<PathBuf>,
     /// Whether it runs a module from elsewhere, or may do so.
     pub(super) has_source: bool,
     /// Whether it keeps its state elsewhere, so that others run `init` here too.
     pub(super) shares_state: bool,
+    /// The directory of the lock file that Terragrunt would use, if it is not the unit's own.
+    pub(super) lock_directory: Option<PathBuf>,
 }
 
-impl UnitSigns {
-    pub(super) fn read(absolute: &Path, environment: &Environment) -> Self {
-        let repository = repository(absolute, absolute, environment);
-        let read = repository.map(|repository| terragrunt::read(absolute, &repository, &environment.variables));
-        let Some(Ok(unit)) = read else { return Self { module: None, has_source: true, shares_state: false } };
-        let has_source = unit.source != Ok(ModuleSource::Unit);
-        let module = match unit.source {
-            Ok(ModuleSource::Local { module, .. }) => Some(module),
-            _ => None,
-        };
-        Self { module, has_source, shares_state: unit.shares_state }
-    }
+/// The unit in a directory, if there is one.
+pub(super) fn survey(absolute: &Path, environment: &Environment) -> Option<SurveyedUnit> {
+    let unit = Unit::open(absolute, absolute, environment)?;
+    let lock_directory = unit.lock_directory().map(|(_, directory)| directory);
+    let (has_source, shares_state) = (unit.read.source != Ok(ModuleSource::Unit), unit.read.shares_state);
+    let runs = match unit.read.source {
+        Ok(ModuleSource::Local { module, .. }) => Some(module),
+        _ => None,
+    };
+    Some(SurveyedUnit { runs, has_source, shares_state, lock_directory })
+}
+
+fn has_lock_file(directory: &Path) -> bool {
+    directory.join(LOCK_FILE_NAME).symlink_metadata().is_ok()
 }
 
 /// The repository that a directory is in; without one what is below the current directory, or the directory alone.

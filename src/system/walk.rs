@@ -5,6 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ignore::{DirEntry, IncrementalIgnore, WalkBuilder};
 
+use super::files::join;
+use super::{canonicalize, repository};
+
 /// Directories that hold copies of modules, or nothing of the user's.
 const SKIPPED: [&str; 3] = [".terraform", ".terragrunt-cache", ".git"];
 
@@ -40,6 +43,24 @@ pub(crate) fn with_ignored_files(top: &Path) -> (WalkBuilder, GitIgnore) {
     walk.standard_filters(false);
     walk.filter_entry(move |entry| !is_directory(entry) || !(is_skipped(entry) || rules.names(entry)));
     (walk, ignored)
+}
+
+/// Whether `.gitignore` of the repository names a directory that need not exist, or one that it is in.
+pub(crate) fn is_ignored(directory: &Path) -> bool {
+    let Some(nearest) = directory.ancestors().find(|above| join(above, "").is_dir()) else { return false };
+    let Ok(nearest_canonical) = canonicalize(join(nearest, "")) else { return false };
+    let (Some(top), Ok(below)) = (repository::top(&nearest_canonical), directory.strip_prefix(nearest)) else {
+        return false;
+    };
+    let path = nearest_canonical.join(below);
+    let Ok(path) = path.strip_prefix(&top) else { return false };
+    let is_ignored = |above: &Path, matcher: &mut IncrementalIgnore| {
+        !above.as_os_str().is_empty() && matcher.matched(above, true).is_ignore()
+    };
+    self::below(&top)
+        .build_matchers()
+        .iter_mut()
+        .any(|matcher| path.ancestors().any(|above| is_ignored(above, matcher)))
 }
 
 fn is_skipped(entry: &DirEntry) -> bool {

@@ -224,6 +224,7 @@ warning[key-expired]: registry.opentofu.org/acme/gamma 1.5.0: signing key 20BC8E
 help: ask the provider's author for a release with a valid signature
   + acme/gamma   1.5.0   signed, key ID 20BC8E7BB4A0346D   1 h1, 2 zh
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
+Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
     environment.set("OPENTOFU_ENFORCE_GPG_EXPIRATION", "true");
     environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
@@ -249,6 +250,7 @@ exit code: 0
 ----- stderr -----
   + acme/gamma   1.5.0   signing skipped   1 h1, 2 zh
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
+Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
     environment.write("main.tf", requires("registry.example.com/acme/gamma", ""));
     environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"

@@ -71,6 +71,7 @@ exit code: 0
 ----- stderr -----
   + hashicorp/random   3.7.2   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in live/129
 Locked 1 root module: 1 changed, 0 up to date; [SIZE] downloaded
+Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
     assert!((0..ROOTS).all(|number| has_lock_file(&environment, number) == (number == ROOTS - 1)));
 }

@@ -291,6 +291,7 @@ exit code: 0
 ----- stderr -----
   + hashicorp/null   3.2.4   unauthenticated   2 h1, 2 zh
 Locked 1 provider for darwin_arm64 and linux_amd64 (1 added)
+Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
     environment.provlock(["cache", "clean"]).matches(str![[r#"
 exit code: 0
@@ -355,6 +356,7 @@ exit code: 0
 ----- stderr -----
   + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   2 packages as the registry reports them, not downloaded, 2 h1, 3 zh
 Locked 1 provider for darwin_arm64 and linux_amd64 (1 added)
+Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
     assert_eq!(validated(&output.stdout)["roots"][0]["providers"][0]["trusted_registry"], true);
     assert_eq!(environment.lock_file(), expected);
@@ -367,6 +369,7 @@ exit code: 0
 ----- stderr -----
   + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 package as the registry reports it, not downloaded, 2 h1, 3 zh
 Locked 1 provider for linux_amd64 (1 added)
+Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
 
     // Where nothing is reported, the packages are downloaded.

@@ -1,6 +1,7 @@
 //! Which dialect a root module has when neither a flag, the settings nor its lock file says so.
 
 use super::lock::requires;
+use super::repository::Repository;
 use provlock_test::registry::Registry;
 use provlock_test::{TestEnvironment, str, with_slashes};
 
@@ -9,13 +10,21 @@ const TERRAFORM_LOCK: &str = "# This file is maintained automatically by \"terra
 /// A lock file that OpenTofu wrote.
 const TOFU_LOCK: &str = "# This file is maintained automatically by \"tofu init\".\n";
 
-/// A repository with a root module in `live/a`, on a machine with neither program.
-fn repository() -> TestEnvironment {
+/// What decides in a repository without any sign of OpenTofu.
+const NOT_MENTIONED: &str = "terraform (no tracked file mentions OpenTofu)";
+const MENTIONED: &str = "tofu (a tracked file mentions OpenTofu)";
+
+/// A root module in `live/a`, on a machine with neither program.
+fn project() -> TestEnvironment {
     let environment = TestEnvironment::new();
     std::fs::remove_file(environment.bin().join(format!("tofu{}", std::env::consts::EXE_SUFFIX))).unwrap();
-    environment.write(".git/HEAD", "");
     environment.write("live/a/main.tf", "locals {}\n");
     environment
+}
+
+/// The same in a repository that tracks nothing yet.
+fn repository() -> Repository {
+    Repository::around(project())
 }
 
 /// The dialect of `live/a`, and what it was decided by.
@@ -26,14 +35,15 @@ fn decided(environment: &TestEnvironment) -> String {
     line.unwrap_or_else(|| panic!("{output}")).split(';').next().unwrap().to_owned()
 }
 
-/// The same with these files beside the root module's own.
+/// The same in a repository that tracks the root module and these files, ignored ones too.
 #[track_caller]
 fn decided_with(files: &[(&str, &str)]) -> String {
-    let environment = repository();
+    let repository = repository();
     for (path, text) in files {
-        environment.write(path, text);
+        repository.environment.write(path, text);
     }
-    decided(&environment)
+    repository.git(["add", "--all", "--force"]);
+    decided(&repository.environment)
 }
 
 fn install(environment: &TestEnvironment, program: &str) {
@@ -41,15 +51,11 @@ fn install(environment: &TestEnvironment, program: &str) {
 }
 
 #[test]
-fn without_any_sign_it_is_the_default() {
-    assert_eq!(decided(&repository()), "tofu (default)");
-}
-
-#[test]
 fn tofu_files_of_the_root_module_decide() {
     let siblings = ("live/b/.terraform.lock.hcl", TERRAFORM_LOCK);
     assert_eq!(decided_with(&[("live/a/b.tofu", ""), siblings]), "tofu (the .tofu files)");
-    assert_eq!(decided_with(&[("live/b/b.tofu", "")]), "tofu (default)", "those elsewhere mislead");
+    assert_eq!(decided_with(&[("live/b/b.tofu", "")]), MENTIONED);
+    assert_eq!(decided_with(&[("live/b/b.tofu.json", "{}")]), MENTIONED);
 }
 
 #[test]
@@ -64,132 +70,97 @@ fn the_nearest_other_lock_files_decide() {
     assert_eq!(decided_with(&[(&beside, TERRAFORM_LOCK), (&far, TOFU_LOCK), (&up, TOFU_LOCK)]), terraform);
     assert_eq!(decided_with(&[(&beside, TOFU_LOCK), (&below, TERRAFORM_LOCK)]), tofu);
     let parent = "live/.terraform.lock.hcl";
-    assert_eq!(decided_with(&[(&beside, TERRAFORM_LOCK), (parent, TOFU_LOCK)]), "tofu (default)", "they differ");
-    assert_eq!(
-        decided_with(&[(&beside, "\n"), (&far, TERRAFORM_LOCK)]),
-        terraform,
-        "one that says nothing is passed over"
-    );
-    assert_eq!(
-        decided_with(&[("../.terraform.lock.hcl", TERRAFORM_LOCK)]),
-        "tofu (default)",
-        "outside of the repository"
-    );
-    let installed = "live/b/.terraform/modules/m/.terraform.lock.hcl";
-    assert_eq!(decided_with(&[(installed, TERRAFORM_LOCK)]), "tofu (default)");
+    assert_eq!(decided_with(&[(&beside, TERRAFORM_LOCK), (parent, TOFU_LOCK)]), MENTIONED, "they differ");
+    let empty = [(beside.as_str(), "\n"), (&far, TERRAFORM_LOCK)];
+    assert_eq!(decided_with(&empty), terraform, "one that says nothing is passed over");
+    assert_eq!(decided_with(&[("../.terraform.lock.hcl", TOFU_LOCK)]), NOT_MENTIONED, "outside of the repository");
+    let ignored = [(".gitignore", ".terraform.lock.hcl\n"), (&beside, TOFU_LOCK)];
+    assert_eq!(decided_with(&ignored), tofu, "it is tracked all the same");
 }
 
 #[test]
-fn version_files_decide_the_nearest_first() {
-    let (terraform, tofu) = ("terraform (a version file)", "tofu (a version file)");
-    for (path, text, expected) in [
-        (".terraform-version", "1.5.7\n", terraform),
-        ("live/.opentofu-version", "1.8.0\n", tofu),
-        ("live/a/.tool-versions", "# terraform 1.0\nopentofu 1.8.0\n", tofu),
-        (".tool-versions", "nodejs 20\nterraform 1.5.7\n", terraform),
-        ("mise.toml", "[tools]\nterraform = \"1.5\"\n", terraform),
-        (".mise.toml", "[tools]\n\"aqua:opentofu/opentofu\" = { version = \"1.8\" }\n", tofu),
-    ] {
-        assert_eq!(decided_with(&[(path, text)]), expected, "{path}");
-    }
-    assert_eq!(decided_with(&[(".terraform-version", ""), ("live/.opentofu-version", "")]), tofu);
-    assert_eq!(decided_with(&[(".tool-versions", "terraform 1.5\nopentofu 1.8\n")]), "tofu (default)", "it names both");
-    for (path, text) in
-        [("mise.toml", "[tools\n"), (".tool-versions", "nodejs 20\n"), ("../.terraform-version", "1.5\n")]
-    {
-        assert_eq!(decided_with(&[(path, text)]), "tofu (default)", "{path}");
-    }
+fn what_git_does_not_track_decides_nothing() {
+    let repository = repository();
+    repository.git(["add", "--all"]);
+    repository.environment.write("live/b/.terraform.lock.hcl", TOFU_LOCK);
+    repository.environment.write("notes.md", "tofu\n");
+    assert_eq!(decided(&repository.environment), NOT_MENTIONED);
+    repository.git(["add", "--all"]);
+    assert_eq!(decided(&repository.environment), "tofu (the nearest other lock files)");
+    std::fs::remove_file(repository.environment.project().join("live/b/.terraform.lock.hcl")).unwrap();
+    assert_eq!(decided(&repository.environment), MENTIONED, "a tracked file that is gone is passed over");
 }
 
 #[test]
-fn the_only_program_in_path_decides() {
-    let environment = repository();
-    install(&environment, "terraform");
-    assert_eq!(decided(&environment), "terraform (the program in PATH)");
-    environment.write(".opentofu-version", "1.8.0\n");
-    assert_eq!(decided(&environment), "tofu (a version file)");
-    std::fs::remove_file(environment.project().join(".opentofu-version")).unwrap();
-    install(&environment, "tofu");
-    assert_eq!(decided(&environment), "tofu (default)", "both are there");
-}
-
-#[test]
-fn what_ci_and_makefiles_call_decides_if_they_agree() {
-    let terraform = "terraform (what CI files and makefiles call)";
+fn a_mention_of_opentofu_decides_and_else_it_is_terraform() {
+    assert_eq!(decided_with(&[]), NOT_MENTIONED);
     for (path, text) in [
-        (".github/workflows/plan.yml", "steps:\n  - uses: hashicorp/setup-terraform@v3\n"),
-        (".github/workflows/plan.yaml", "      run: cd live && terraform init\n"),
-        (".gitlab-ci.yml", "script:\n  - terraform -chdir=live init -input=false\n"),
-        ("Makefile", "init:\n\t/usr/bin/terraform init\n"),
-        ("live/Taskfile.yml", "cmds: [\"terraform init\"]\n"),
-        ("justfile", "init:\n  @(terraform init)\n"),
+        (".github/workflows/plan.yml", "steps:\n  - uses: opentofu/setup-opentofu@v1\n"),
+        ("Makefile", "init:\n\ttofu -chdir=live init\n"),
+        ("docs/deep/down/in/it.md", "Run `tofu plan`.\n"),
+        (".opentofu-version", "1.8.0\n"),
+        ("mise.toml", "[tools]\n\"aqua:opentofu/opentofu\" = \"1.8\"\n"),
+        ("live/a/language.tf", "language {\n  compatible_with {\n    opentofu = \">= 1.12\"\n  }\n}\n"),
     ] {
-        assert_eq!(decided_with(&[(path, text)]), terraform, "{path}");
+        assert_eq!(decided_with(&[(path, text)]), MENTIONED, "{path}");
     }
-    let tofu = (".github/workflows/tofu.yml", "uses: opentofu/setup-opentofu@v1\nrun: tofu init\n");
-    assert_eq!(decided_with(&[tofu]), "tofu (what CI files and makefiles call)");
-    assert_eq!(decided_with(&[tofu, ("Makefile", "init:\n\tterraform init\n")]), "tofu (default)", "they differ");
     for (path, text) in [
-        ("Makefile", "# terraform init\nfmt:\n\tterraform fmt\n\topenterraform init\n\tterraform initialise\n"),
-        ("README.md", "terraform init\n"),
-        (".github/dependabot.yml", "terraform init\n"),
+        ("Makefile", "init:\n\tterraform init\n"),
+        (".terraform-version", "1.5.7\n"),
+        ("README.md", "Nothing about tofurkey, and no x_tofu.\n"),
+        ("live/a/b.tf", "terraform {\n  cloud {\n  }\n}\n"),
     ] {
-        assert_eq!(decided_with(&[(path, text)]), "tofu (default)", "{path}");
+        assert_eq!(decided_with(&[(path, text)]), NOT_MENTIONED, "{path}");
     }
 }
 
 #[test]
-fn what_only_terraform_accepts_decides() {
-    let decided_by = |text: &str| decided_with(&[("live/a/terraform.tf", &format!("terraform {{\n{text}\n}}\n"))]);
-    for text in [
-        "cloud {\n}",
-        "state_store \"a_b\" {\n}",
-        "required_version = \"~> 1.5.0\"",
-        "required_version = \">= 1.3, < 1.6\"",
-    ] {
-        assert_eq!(decided_by(text), "terraform (the configuration)", "{text}");
-    }
-    for text in
-        ["cloud {\n  hostname = \"a.example\"\n}", "required_version = \">= 1.5\"", "required_version = \"< 2.0\""]
+fn large_files_and_what_is_no_file_are_passed_over() {
+    let large = "x".repeat(1 << 20) + " tofu\n";
+    assert_eq!(decided_with(&[("large.txt", &large)]), NOT_MENTIONED);
+    let repository = repository();
+    let project = repository.environment.project();
+    repository.environment.write("gone/file", "");
+    repository.git(["add", "--all"]);
+    std::fs::remove_dir_all(project.join("gone")).unwrap();
+    std::fs::create_dir(project.join("gone")).unwrap();
+    #[cfg(unix)]
     {
-        assert_eq!(decided_by(text), "tofu (default)", "{text}");
+        repository.environment.write("../elsewhere", "tofu\n");
+        std::os::unix::fs::symlink("../elsewhere", project.join("link")).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", project.join("endless")).unwrap();
+        repository.git(["add", "--all"]);
     }
+    assert_eq!(decided(&repository.environment), NOT_MENTIONED);
 }
 
 #[test]
-fn what_only_opentofu_accepts_decides() {
-    let language = "language {\n  compatible_with {\n    opentofu = \">= 1.12\"\n  }\n}\n";
-    let both = format!("{language}terraform {{\n  required_version = \"~> 1.5.0\"\n}}\n");
-    for text in [language, &both] {
-        assert_eq!(decided_with(&[("live/a/language.tf", text)]), "tofu (the configuration)", "{text}");
+fn the_only_program_in_path_decides_where_git_tracks_nothing() {
+    for environment in [project(), repository().environment] {
+        assert_eq!(decided(&environment), "tofu (default)");
+        install(&environment, "terraform");
+        environment.write("Makefile", "tofu init\n");
+        assert_eq!(decided(&environment), "terraform (the program in PATH)");
+        install(&environment, "tofu");
+        assert_eq!(decided(&environment), "tofu (default)", "both are there");
     }
-}
-
-#[test]
-fn outside_of_a_repository_what_is_below_the_current_directory_counts() {
-    let environment = repository();
-    std::fs::remove_dir_all(environment.project().join(".git")).unwrap();
-    environment.write("live/b/.terraform.lock.hcl", TERRAFORM_LOCK);
-    assert_eq!(decided(&environment), "tofu (default)");
-    let output = environment.provlock(["verify", "-v", "live/a"]);
-    output.matches(str![[r#"
-exit code: 0
------ stderr -----
-live/a: dialect terraform (the nearest other lock files); checked 0 providers for no platform, as none is named
-1 root module: needs no lock file
-"#]]);
+    let repository = repository();
+    repository.git(["add", "--all"]);
+    install(&repository.environment, "tofu");
+    assert_eq!(decided(&repository.environment), NOT_MENTIONED);
 }
 
 #[test]
 fn commands_name_a_dialect_that_another_machine_might_not_detect() {
-    let environment = repository();
+    let repository = repository();
+    let environment = &repository.environment;
     environment.write("live/a/main.tf", requires("hashicorp/null", ""));
     let help = |arguments: &[&str]| {
         let output = environment.provlock(["verify", "live/a"].iter().chain(arguments));
         output.stdout.lines().find_map(|line| line.strip_prefix("help: ")).map(with_slashes).unwrap()
     };
     assert_eq!(help(&[]), "provlock -C live/a lock -p all");
-    environment.write(".terraform-version", "1.5.7\n");
+    repository.git(["add", "--all"]);
     assert_eq!(help(&[]), "provlock -C live/a lock -p all --dialect terraform");
     assert_eq!(help(&["--dialect", "terraform"]), "provlock -C live/a lock -p all");
     environment.write("provlock.toml", "dialect = \"terraform\"\n");
@@ -197,27 +168,48 @@ fn commands_name_a_dialect_that_another_machine_might_not_detect() {
 }
 
 #[test]
-fn a_new_lock_file_of_the_default_dialect_says_so() {
+fn a_new_lock_file_says_how_its_dialect_was_chosen() {
     let registry = Registry::start();
     registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
     let environment = TestEnvironment::with_registry(&registry);
-    std::fs::remove_file(environment.bin().join(format!("tofu{}", std::env::consts::EXE_SUFFIX))).unwrap();
     environment.write("main.tf", requires("hashicorp/null", ""));
     environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
   + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
-Locked for OpenTofu (registry.opentofu.org), since nothing here says Terraform; --dialect terraform changes that
+Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
     let again = environment.provlock(["lock", "-p", "linux_amd64"]);
-    again.assert_code(0).assert_lacks("since nothing here says Terraform");
-    std::fs::remove_file(environment.project().join(".terraform.lock.hcl")).unwrap();
-    for arguments in [&["--dialect", "tofu"][..], &["--dry-run"], &["--quiet"]] {
-        let output = environment.provlock([&["lock", "-p", "linux_amd64"], arguments].concat());
-        output.assert_code(0).assert_lacks("since nothing here says Terraform");
+    again.assert_code(0).assert_lacks("Locked for");
+    let renew = |arguments: &[&str]| {
         let _ = std::fs::remove_file(environment.project().join(".terraform.lock.hcl"));
+        environment.provlock([&["lock", "-p", "linux_amd64"], arguments].concat())
+    };
+    for arguments in [&["--dialect", "tofu"][..], &["--dry-run"], &["--quiet"]] {
+        renew(arguments).assert_code(0).assert_lacks("Locked for");
     }
+    std::fs::remove_file(environment.bin().join(format!("tofu{}", std::env::consts::EXE_SUFFIX))).unwrap();
+    renew(&[]).assert_code(0).assert_stderr_has("since nothing here says Terraform; --dialect terraform");
+    let _ = std::fs::remove_file(environment.project().join(".terraform.lock.hcl"));
     let upgraded = environment.provlock(["upgrade", "-p", "linux_amd64"]);
     upgraded.assert_code(0).assert_stderr_has("since nothing here says Terraform");
+    environment.write("live/b/.terraform.lock.hcl", TOFU_LOCK);
+    environment.write("tofu.md", "");
+    let repository = Repository::around(environment);
+    let environment = &repository.environment;
+    let renew = || {
+        let _ = std::fs::remove_file(environment.project().join(".terraform.lock.hcl"));
+        environment.provlock(["lock", "-p", "linux_amd64"])
+    };
+    repository.git(["add", "live"]);
+    renew().assert_code(0).assert_stderr_has("as the nearest other lock files are; --dialect terraform changes that");
+    repository.git(["rm", "--quiet", "--cached", "-r", "live"]);
+    repository.git(["add", "tofu.md"]);
+    renew().assert_code(0).assert_stderr_has("since a tracked file mentions OpenTofu; --dialect terraform");
+    repository.git(["rm", "--quiet", "--cached", "tofu.md"]);
+    repository.git(["add", "main.tf"]);
+    renew().assert_code(2);
+    let dialect = environment.provlock(["verify", "-v"]);
+    dialect.assert_stderr_has("terraform (no tracked file mentions OpenTofu)");
 }

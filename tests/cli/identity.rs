@@ -31,6 +31,7 @@ exit code: 0
 ----- stderr -----
   + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
+Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
     environment.command(["lock", "-p", "linux_amd64", ".", "../a"]).run_in("a").run().assert_code(0);
     environment.provlock(["verify", "a", "link", "--allow", "single-platform"]).assert_code(0);

@@ -35,6 +35,7 @@ exit code: 0
   + hashicorp/null     3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in a, b and deep/c
   + hashicorp/random   3.7.2   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in b
 Locked 3 root modules: 3 changed, 0 up to date; [SIZE] downloaded
+Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
     assert_eq!(environment.read("a/.terraform.lock.hcl"), environment.read("deep/c/.terraform.lock.hcl"));
     assert!(environment.read("b/.terraform.lock.hcl").contains("hashicorp/random"));
@@ -87,6 +88,7 @@ error[invalid-configuration]: the "{" after locals is never closed
   |
   = root module: broken
 Locked 2 of 4 root modules: 2 changed, 0 up to date; 2 failed; [SIZE] downloaded
+Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
     let document = validated(&output.stdout);
     let paths: Vec<_> =
@@ -111,6 +113,7 @@ error[request-failed]: cannot get registry.opentofu.org/hashicorp/random 3.7.2 f
  |
  = root module: b
 Locked 2 of 3 root modules: 2 changed, 0 up to date; 1 failed; [SIZE] downloaded
+Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
     assert!(!environment.project().join("b/.terraform.lock.hcl").exists());
 }
@@ -199,6 +202,7 @@ exit code: 0
   + hashicorp/null   3.1.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in terra
   + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in open
 Locked 2 root modules: 2 changed, 0 up to date; [SIZE] downloaded
+Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
     let entries =
         |published, constraints| lock_file(&[entry(published, constraints, &published.hashes(&["linux_amd64"]))]);
@@ -262,7 +266,7 @@ fn the_settings_select_among_root_modules_and_make_those_that_they_name() {
     let environment = TestEnvironment::with_registry(&registry);
     environment.write("live/none/main.tf", requires("hashicorp/null", ""));
     environment.write("modules/m/main.tf", requires("hashicorp/null", ""));
-    environment.write("provlock.toml", "[roots]\ninclude = [\"live/*\"]\n");
+    environment.write("provlock.toml", "[roots]\nexclude = [\"other/*\"]\n");
     for command in [&["lock", "-r"][..], &["upgrade", "-r"], &["verify", "--recursive"]] {
         let output = environment.provlock(command);
         output.assert_code(0).assert_stderr_has("No root module in . or below: none has a backend, a lock file, or ");
@@ -276,6 +280,32 @@ fn the_settings_select_among_root_modules_and_make_those_that_they_name() {
 }
 
 #[test]
+fn a_pattern_of_the_settings_makes_root_modules_of_what_it_matches() {
+    let registry = Registry::start();
+    registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    let calls = "module \"m\" {\n  source = \"../called\"\n}\n";
+    for (path, text) in [
+        ("live/a/main.tf", calls),
+        ("live/b/main.tf", &requires("hashicorp/null", "")),
+        ("live/called/main.tf", &requires("hashicorp/null", "")),
+        ("live/examples/x/main.tf", "locals {}\n"),
+        ("live/left/main.tf", "locals {}\n"),
+        ("live/readme/README.md", ""),
+        ("live/unit/terragrunt.hcl", "terraform {\n  source = \"../../modules/m\"\n}\n"),
+        ("modules/m/main.tf", &requires("hashicorp/null", "")),
+        ("provlock.toml", "[roots]\ninclude = [\"live/**\"]\nexclude = [\"**/left\"]\n"),
+    ] {
+        environment.write(path, text);
+    }
+    environment.provlock(LOCK_ALL).assert_code(0);
+    let mut locked: Vec<_> = ["a", "b", "called", "examples/x", "left", "readme", "unit"].into();
+    locked.retain(|name| environment.project().join("live").join(name).join(".terraform.lock.hcl").exists());
+    assert_eq!(locked, ["a", "b", "examples/x", "unit"], "what another module calls is a module");
+    assert!(!environment.project().join("modules/m/.terraform.lock.hcl").exists());
+}
+
+#[test]
 fn a_directory_that_is_named_is_a_root_module_whatever_is_in_it() {
     let registry = Registry::start();
     let environment = roots(&registry);
@@ -284,6 +314,7 @@ exit code: 0
 ----- stderr -----
   + hashicorp/random   3.7.2   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
+Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
     assert!(environment.project().join("modules/m/.terraform.lock.hcl").exists());
     assert!(!environment.project().join("a/.terraform.lock.hcl").exists());
@@ -366,6 +397,7 @@ error[no-matching-version]: no version of hashicorp/null meets all constraints: 
   = also in live/299
 help: relax one of the constraints
 Locked 298 of 300 root modules: 298 changed, 0 up to date; 2 failed; [SIZE] downloaded
+Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
 }
 
@@ -468,6 +500,7 @@ exit code: 0
 ----- stderr -----
   + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in a and deep/c
 Locked 2 root modules: 2 changed, 0 up to date; [SIZE] downloaded
+Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
     assert_eq!(many.stderr.matches("downloaded").count(), 1, "{many}");
 }

@@ -37,6 +37,7 @@ exit code: 0
 warning[too-young]: acme/gamma 1.1.0 is not chosen: published [TIME], and it must be 7 days old
   + acme/gamma   1.0.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
+Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
     assert_eq!(environment.lock_file(), locked(&gamma[0]));
 

@@ -28,6 +28,7 @@ exit code: 0
   + hashicorp/null     3.2.4   unauthenticated   2 h1
   + hashicorp/random   3.6.3   unauthenticated   2 h1
 Locked 2 providers for darwin_arm64 and linux_amd64 (2 added)
+Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
     let text = environment.lock_file();
     assert_eq!((text.matches("\"h1:").count(), text.matches("\"zh:").count()), (4, 0));

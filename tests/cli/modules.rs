@@ -63,6 +63,7 @@ exit code: 0
 ----- stderr -----
   + acme/gamma   1.5.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
+Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
     assert!(environment.lock_file().contains("constraints = \"~> 1.0\""), "{}", environment.lock_file());
 

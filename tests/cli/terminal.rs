@@ -145,6 +145,7 @@ HTTPS_PROXY is http://127.0.0.1:[PORT]/
   + acme/beta    1.0.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
   + acme/gamma   1.0.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
 Locked 3 providers for linux_amd64 (3 added); [SIZE] downloaded
+Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
     environment.write("provlock.toml", "platforms = [\"linux_amd64\"]\n");
     let before = registry.requests().len();

@@ -286,6 +286,7 @@ error[version-outside-constraints]: the constraint ~> 1.0 cannot be rewritten fo
   = b can get 1.0.0 at most, which that does not allow
 help: change what holds it back there, or keep all of them at an older version: provlock upgrade --recursive --constraints acme/gamma@1.0.0
 Upgraded 1 of 3 root modules: 1 changed, 0 up to date; 2 failed; [SIZE] downloaded
+Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
     assert_eq!(validated(&output.stdout)["errors"].as_array().unwrap().len(), 1);
     assert_eq!(environment.read("modules/m/main.tf"), requires("acme/gamma", "~> 1.0"));

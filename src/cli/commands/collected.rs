@@ -1,5 +1,6 @@
 //! The results of root modules that were locked, collected one by one. Only what is shown is kept.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use provlock::diagnostic::words::{count, few};
@@ -34,7 +35,8 @@ pub(super) struct Collected<'a> {
     tally: Tally,
     /// Where Terragrunt would keep using an older lock file.
     stale_caches: Vec<String>,
-    is_dialect_guessed: bool,
+    /// The dialects that were detected for new lock files, and by what.
+    guessed_dialects: BTreeSet<(Dialect, DialectReason)>,
     json: Option<JsonRoots>,
     /// Why the only root module failed.
     failure: Option<Diagnostics>,
@@ -56,7 +58,7 @@ impl<'a> Collected<'a> {
             unpublished: 0,
             tally: Tally::default(),
             stale_caches: Vec::new(),
-            is_dialect_guessed: false,
+            guessed_dialects: BTreeSet::new(),
             json: ui.is_json().then(JsonRoots::default),
             failure: None,
         }
@@ -107,8 +109,10 @@ impl<'a> Collected<'a> {
         if locked.changed && locked.written {
             self.stale_caches.extend(prepared.root.stale_cache().map(|cache| cache.display().to_string()));
         }
-        let RootModule { dialect_reason, lock_bytes, .. } = &prepared.root;
-        self.is_dialect_guessed |= locked.written && lock_bytes.is_none() && *dialect_reason == DialectReason::Default;
+        let RootModule { dialect, dialect_reason, lock_bytes, .. } = &prepared.root;
+        if locked.written && lock_bytes.is_none() && dialect_reason.is_guess() {
+            self.guessed_dialects.insert((*dialect, *dialect_reason));
+        }
         if let Some(json) = &mut self.json {
             json.done.push(Root::Locked(LockedRoot::new(locked, plan)));
         }
@@ -178,12 +182,7 @@ impl<'a> Collected<'a> {
     /// Shows hints about what was written, and prints the result if it is JSON.
     pub(super) fn finish(self) {
         let ui = self.ui;
-        if self.is_dialect_guessed {
-            let host = Dialect::default().default_host_name();
-            ui.status(&format!(
-                "Locked for OpenTofu ({host}), since nothing here says Terraform; --dialect terraform changes that"
-            ));
-        }
+        ui.status_lines(&self.guessed_dialects.into_iter().map(guessed).collect::<Vec<_>>());
         if !self.stale_caches.is_empty() {
             let caches = few(&self.stale_caches);
             ui.status(&format!(
@@ -203,4 +202,21 @@ impl<'a> Collected<'a> {
             ui.print_json(&Output { roots, ..ui.output(warnings.as_slice(), errors.as_slice()) });
         }
     }
+}
+
+/// For which program a new lock file is, why, and how to get one for the other.
+fn guessed((dialect, reason): (Dialect, DialectReason)) -> String {
+    let (program, other) = match dialect {
+        Dialect::Tofu => ("OpenTofu", Dialect::Terraform),
+        Dialect::Terraform => ("Terraform", Dialect::Tofu),
+    };
+    let host = dialect.default_host_name();
+    let why = match reason {
+        DialectReason::OtherLockFiles => "as the nearest other lock files are",
+        DialectReason::Mentioned => "since a tracked file mentions OpenTofu",
+        DialectReason::NotMentioned => "since no tracked file mentions OpenTofu",
+        DialectReason::Program => "the only program in PATH",
+        _ => "since nothing here says Terraform",
+    };
+    format!("Locked for {program} ({host}), {why}; --dialect {other} changes that")
 }

@@ -83,10 +83,9 @@ pub(crate) fn reason(reason: DialectReason) -> &'static str {
         DialectReason::LockFile => "the lock file",
         DialectReason::TofuFiles => "the .tofu files",
         DialectReason::OtherLockFiles => "the nearest other lock files",
-        DialectReason::VersionFile => "a version file",
+        DialectReason::Mentioned => "a tracked file mentions OpenTofu",
+        DialectReason::NotMentioned => "no tracked file mentions OpenTofu",
         DialectReason::Program => "the program in PATH",
-        DialectReason::Automation => "what CI files and makefiles call",
-        DialectReason::Configuration => "the configuration",
         DialectReason::Default => "default",
     }
 }

@@ -12,6 +12,7 @@ use crate::hcl::evaluate::number::Number;
 use crate::hcl::evaluate::references::References;
 use crate::hcl::evaluate::value::{Outcome, Stop, Value};
 use crate::hcl::json::{self, Kind};
+use crate::hcl::parse;
 
 /// The text of a value.
 #[derive(Clone, Debug)]
@@ -105,7 +106,7 @@ fn add_references(value: &json::Value, references: &mut References) {
 
 /// Parses a value with hcl-edit, and moves its error to the place in the file.
 pub(super) fn parse(written: &str, span: &Range<usize>) -> Result<Expression, Fault> {
-    hcl_edit::parser::parse_expr(written).map_err(|error| {
+    parse::expression(written).map_err(|error| {
         let at = span.start + written.floor_char_boundary(error.location().offset());
         Fault::new(at..at, format!("this value cannot be read: {}", error.message()))
     })

@@ -16,6 +16,7 @@ use crate::diagnostic::{Location, SourceFile};
 use crate::hcl::evaluate::expression::{Evaluator, Functions};
 use crate::hcl::evaluate::references::References;
 use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, Value, failure, unknown};
+use crate::hcl::parse;
 use crate::system::files::join;
 
 /// How many files a configuration may include; people write one to three.
@@ -100,12 +101,13 @@ impl<'a> Parsed<'a> {
             Some(text) => SourceFile::new(&file.path, text),
             None => file,
         };
-        match hcl_edit::parser::parse_body(&file.text) {
+        match parse::body(&file.text) {
             Ok(body) => Ok(Self { session, context, file, body }),
             Err(error) => {
                 let at = error.location().offset().min(file.text.len());
                 let location = Location::new(&file, at..at);
-                let unknown = Unknown { is_failure: true, ..Unknown::new("the file cannot be parsed", Some(location)) };
+                let reason = format!("the file cannot be parsed: {}", error.message());
+                let unknown = Unknown { is_failure: true, ..Unknown::new(reason, Some(location)) };
                 Err(Stop::Needs(Arc::new(unknown)))
             }
         }

@@ -8,6 +8,7 @@ use hcl_edit::Span;
 use hcl_edit::structure::{Block, Body, Structure};
 
 use crate::hcl::evaluate::value::{Outcome, Piece, Stop, Unknown, Value};
+use crate::hcl::parse;
 
 /// What stands in the text for a value that is not known.
 const PLACEHOLDER: &str = "unknown";
@@ -18,7 +19,7 @@ const PLACEHOLDER: &str = "unknown";
 pub(super) fn text(contents: &Value) -> Outcome<String> {
     let Value::Partial(pieces) = contents else { return Ok(contents.as_string()?.to_string()) };
     let (text, holes) = assemble(pieces);
-    let body = hcl_edit::parser::parse_body(&text).ok();
+    let body = parse::body(&text).ok();
     let mut free = Free::default();
     for structure in body.iter().flat_map(Body::iter) {
         if let Structure::Block(block) = structure {
@@ -67,7 +68,7 @@ fn holds(ranges: &[Range<usize>], range: &Range<usize>) -> bool {
 /// providers, a [`Piece::Branch`] if neither can hold a requirement, or else a hole.
 pub(super) fn either(one: Vec<Piece>, two: &[Piece], unknown: &Arc<Unknown>) -> Vec<Piece> {
     let ((text, _), (other, _)) = (assemble(&one), assemble(two));
-    let (Ok(body), Ok(other_body)) = (hcl_edit::parser::parse_body(&text), hcl_edit::parser::parse_body(&other)) else {
+    let (Ok(body), Ok(other_body)) = (parse::body(&text), parse::body(&other)) else {
         return vec![Piece::Hole(Arc::clone(unknown))];
     };
     let providers = providers(&body);

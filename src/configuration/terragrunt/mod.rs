@@ -1,7 +1,7 @@
 //! The working directory that Terragrunt would make from the `terragrunt.hcl` of a unit
 //! (<https://terragrunt.gruntwork.io/docs/reference/hcl/blocks/>).
 //!
-//! [`read`] evaluates the configuration with the files that it includes, and returns the module that the unit runs and
+//! [`read_or_unknown`] evaluates the configuration with the files that it includes, and returns the module that the unit runs and
 //! the files it generates: a [`Unit`]. [`working_directory()`] lays the unit's files over the module's, and the
 //! generated ones over both.
 //!
@@ -27,5 +27,5 @@ mod working_directory;
 pub(crate) use crate::hcl::evaluate::value::Unknown;
 pub(crate) use parsing_context::FILE_NAMES;
 pub(crate) use session::Repository;
-pub(crate) use unit::{ModuleSource, Unit, is_unit, read, read_or_unknown};
+pub(crate) use unit::{ModuleSource, Unit, is_unit, read_or_unknown};
 pub(crate) use working_directory::{WorkingDirectory, working_directory};

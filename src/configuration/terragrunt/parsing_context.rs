@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::session::{Repository, Session, relative};
+use crate::configuration::file_functions::FileFunctions;
+use crate::configuration::withheld::Withheld;
 use crate::hcl::evaluate::value::{Outcome, Piece, Stop, Value, failure, unknown};
+use crate::system::Boundary;
 use crate::system::files::join;
 
 /// The name of a unit's configuration (`DefaultTerragruntConfigPath`).
@@ -73,6 +76,7 @@ impl ParsingContext {
             "get_env" => get_env(session, &texts),
             "file" => self.path(&texts).and_then(|path| Ok(Value::string(session.read(&path)?.text.as_str()))),
             "fileexists" => self.path(&texts).and_then(|path| exists(repository, &path)),
+            "fileset" => self.fileset(session, arguments),
             _ => texts.first().map_or_else(|| failure("takes a path"), |path| Ok(Value::string(*path))),
         };
         Some(outcome)
@@ -85,6 +89,14 @@ impl ParsingContext {
             [path, ..] => Ok(join(&self.file, path)),
             [] => failure("takes a path"),
         }
+    }
+
+    /// The files that a pattern names below a directory of the repository.
+    fn fileset(&self, session: &Session, arguments: &[Value]) -> Outcome {
+        let (boundary, withheld) = (Boundary::default(), Withheld::default());
+        let allowance = &session.allowance;
+        let files = FileFunctions { root: &self.file, boundary: &boundary, allowance, withheld: &withheld };
+        files.call("fileset", arguments).unwrap_or_else(|| failure("takes a path and a pattern"))
     }
 
     fn find_in_parent_folders(&self, repository: &Repository, arguments: &[&str]) -> Outcome {
@@ -127,7 +139,7 @@ impl ParsingContext {
 /// The functions that [`ParsingContext::call`] knows. `mark_as_read` returns its argument.
 const FUNCTIONS: &str = "find_in_parent_folders path_relative_to_include path_relative_from_include \
     get_parent_terragrunt_dir get_terragrunt_dir get_original_terragrunt_dir get_repo_root get_path_from_repo_root \
-    get_path_to_repo_root get_env file fileexists mark_as_read";
+    get_path_to_repo_root get_env file fileexists fileset mark_as_read";
 
 /// Whether a regular file exists; unknown for a path that leads out of the repository.
 fn exists(repository: &Repository, path: &Path) -> Outcome {

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -9,9 +10,13 @@ use std::sync::Arc;
 use crate::diagnostic::{Diagnostic, SourceFile};
 use crate::hcl::evaluate::allowance::{Allowance, bounded};
 use crate::hcl::evaluate::value::{Outcome, failure, unknown};
+use crate::modules::is_configuration;
 use crate::system::{canonicalize, files};
 
 const MAX_FILE_SIZE: u64 = 4 << 20;
+
+/// How many entries of a directory are looked at.
+const MAX_ENTRIES: usize = 10_000;
 
 /// A directory tree that configurations may read from, usually the work tree of a repository.
 #[derive(Clone, Debug)]
@@ -85,6 +90,12 @@ impl Repository {
             Err(_) => failure(format!("{} is not UTF-8", shown.display())),
         }
     }
+}
+
+/// Whether a directory holds files of a configuration.
+pub(super) fn has_configuration(directory: &Path) -> bool {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.take(MAX_ENTRIES).any(|entry| entry.file_name().to_str().is_some_and(is_configuration))
 }
 
 /// The path from one absolute directory to another, as Go's `filepath.Rel` gives it.

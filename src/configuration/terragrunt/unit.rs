@@ -1,6 +1,7 @@
 //! A unit: the module that it runs and the files that it generates.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,12 +11,12 @@ use super::configuration;
 use super::contents;
 use super::merge::{Block, Configuration};
 use super::parsing_context::{CONFIGURATION, FILE_NAMES, JSON_CONFIGURATION, ParsingContext};
-use super::session::{Repository, Session};
+use super::session::{Repository, Session, has_configuration};
 use crate::configuration::root::Inputs;
 use crate::diagnostic::{Diagnostic, Location};
 use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, Value, failure, unknown};
-use crate::system::canonicalize;
 use crate::system::files::join;
+use crate::system::{canonicalize, walk};
 
 /// A unit: a directory with a `terragrunt.hcl`.
 #[derive(Clone, Debug)]
@@ -93,11 +94,15 @@ pub(crate) enum Action {
     Nothing,
 }
 
+/// How many files and directories are looked at to find a unit below another.
+const MOST_ENTRIES: usize = 10_000;
+
 pub(crate) fn is_unit(directory: &Path) -> bool {
     FILE_NAMES.iter().any(|name| directory.join(name).is_file())
 }
 
-/// [`read`], but everything about a unit is unknown if its `terragrunt.hcl` cannot be read.
+/// [`read_in`], but everything about a unit is unknown if its `terragrunt.hcl` cannot be read. `environment` is what
+/// `get_env` sees.
 pub(crate) fn read_or_unknown(
     directory: &Path,
     repository: &Repository,
@@ -119,20 +124,11 @@ pub(crate) fn read_or_unknown(
     Unit { malformed: session.malformed.take(), ..unit }
 }
 
-/// Reads the unit in a directory of the repository. `environment` is what `get_env` sees. Nothing is run, and nothing
-/// outside of the repository is read.
+/// Reads the unit in a directory of the repository. Nothing is run, and nothing outside of the repository is read.
 ///
 /// # Errors
 /// Why `terragrunt.hcl` itself is not known: it cannot be read or parsed, or is not in the repository.
-pub(crate) fn read(
-    directory: &Path,
-    repository: &Repository,
-    environment: &BTreeMap<String, String>,
-) -> Result<Unit, Unknown> {
-    read_in(&Session::new(repository, environment), directory)
-}
-
-fn read_in(session: &Session<'_>, directory: &Path) -> Result<Unit, Unknown> {
+pub(super) fn read_in(session: &Session<'_>, directory: &Path) -> Result<Unit, Unknown> {
     let repository = session.repository;
     let read = || {
         let Ok(directory) = canonicalize(directory) else { return failure("the directory does not exist") };
@@ -311,6 +307,17 @@ fn quoted(label: &str) -> String {
 }
 
 impl Unit {
+    /// Whether it is only there for the units below it, which include its `terragrunt.hcl`: it runs no module, and
+    /// there is no configuration beside it.
+    pub(crate) fn is_parent(&self) -> bool {
+        let is_below = |path: &Path| path.parent() != Some(&*self.directory);
+        let is_unit =
+            |path: &Path| is_below(path) && FILE_NAMES.iter().any(|name| path.file_name() == Some(OsStr::new(name)));
+        self.source == Ok(ModuleSource::Unit)
+            && !has_configuration(&self.directory)
+            && walk::below(&self.directory).build().flatten().take(MOST_ENTRIES).any(|entry| is_unit(entry.path()))
+    }
+
     /// The download directory, if it holds a working directory and the next run would use that without looking at the
     /// lock file beside `terragrunt.hcl`: without a source other than the unit, Terragrunt copies the unit's files only
     /// when one of them changed, and the lock file is not one of them (`hashSourceEntry` in `internal/tf/source.go`).

@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use super::session::Repository;
+use super::session::{Repository, has_configuration};
 use super::unit::{Action, GeneratedFile, ModuleSource, Unit};
 use crate::configuration::variables::{automatic_files, is_automatic};
 use crate::diagnostic::{Location, SourceFile};
@@ -17,6 +17,9 @@ use crate::modules::is_configuration;
 use crate::system::files::join;
 
 const MAX_FILES: usize = 10_000;
+
+/// What stands for the directory of a generated file, which is nowhere in the repository.
+const GENERATED: &str = "(generated)";
 
 /// The end of the first line of a file that Terragrunt generated (`TerragruntGeneratedSignature`).
 const SIGNATURE: &str = "Sig: nIlQXj57tbuaRZEa";
@@ -31,6 +34,8 @@ pub(crate) struct WorkingDirectory {
     pub is_module_missing: bool,
     /// Why some files are not known, or may be others than these.
     pub unknown: Vec<Unknown>,
+    /// The directories that files come from.
+    places: Vec<PathBuf>,
     /// Why variables may have other values than the files beside `terragrunt.hcl` and the environment give them.
     pub uncertain_values: Option<&'static str>,
 }
@@ -73,6 +78,7 @@ pub(crate) fn working_directory(
 impl WorkingDirectory {
     /// Adds the files of a directory, or a single file.
     fn copy(&mut self, directory: &Path, relative: &Path, excluded: &GlobSet, repository: &Repository) {
+        self.places.push(directory.to_owned());
         match configuration_files(directory, repository) {
             Ok(files) => {
                 self.files.extend(files.into_iter().filter(|(name, _)| !excluded.is_match(relative.join(name))));
@@ -87,6 +93,7 @@ impl WorkingDirectory {
             let reason = "exclude_from_copy is not evaluated for a remote module";
             self.unknown.push(Unknown::new(reason, unit.source_location.clone()));
         }
+        self.places.push(directory.to_owned());
         let read = Repository::open(directory)
             .map_err(|_| Stop::Unknown("the module cannot be read".to_owned()))
             .and_then(|repository| configuration_files(directory, &repository));
@@ -102,10 +109,15 @@ impl WorkingDirectory {
     /// Writes a generated file, or returns why the outcome is unknown.
     fn generate(&mut self, generated: &GeneratedFile, is_second: bool) -> Result<(), Unknown> {
         let uncertain = |reason: &str| Err(Unknown::new(reason, generated.location.clone()));
-        let path = join(Path::new(""), &generated.path);
+        // What is written beside `terragrunt.hcl` is copied from there.
+        let path =
+            self.places.last().and_then(|unit| generated.path.strip_prefix(unit).ok()).unwrap_or(&generated.path);
+        let path = join(Path::new(""), path);
         let Some(name) = path.to_str().filter(|name| is_configuration(name)) else { return Ok(()) };
         if path.components().count() != 1 {
-            return uncertain("a file is generated outside of the root module");
+            let directory = path.parent().unwrap_or(&path);
+            let is_module = self.places.iter().any(|place| has_configuration(&join(place, directory)));
+            return if is_module { uncertain("a file of another module is generated") } else { Ok(()) };
         }
         if is_second {
             self.files.remove(name);
@@ -131,11 +143,7 @@ impl WorkingDirectory {
         }
         self.files.remove(name);
         let contents = generated.contents.clone()?;
-        let shown = match &generated.location {
-            Some(location) => location.path().with_file_name(name),
-            None => path.clone(),
-        };
-        self.files.insert(name.to_owned(), SourceFile::new(shown, contents));
+        self.files.insert(name.to_owned(), SourceFile::new(Path::new(GENERATED).join(name), contents));
         self.generated.extend(generated.location.clone().map(|location| (name.to_owned(), location)));
         Ok(())
     }

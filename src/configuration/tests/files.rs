@@ -60,7 +60,10 @@ fn places_in_a_generated_file_are_those_of_what_generates_it() {
     let [declaration] = &requirements.providers.values().next().unwrap().declarations[..] else { panic!() };
     assert_eq!((&declaration.location, &declaration.version), (&origin(), &Some(origin())));
     let broken = root(directory.path(), &[("generated.tf", "module \"a\" {}\n")]);
-    assert_eq!(texts(&read_root(&broken).unwrap_err()), ["module \"a\" has no source [unit.hcl:1:1: ]"]);
+    assert_eq!(
+        texts(&read_root(&broken).unwrap_err()),
+        ["module \"a\" has no source [unit.hcl:1:1: generated here; generated.tf:1:8: ]"]
+    );
 }
 
 #[test]

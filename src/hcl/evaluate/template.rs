@@ -8,6 +8,7 @@ use hcl_edit::template::{Directive, Element, ForDirective, HeredocTemplate, IfDi
 
 use super::expression::{Around, Evaluator};
 use super::value::{Outcome, Piece, Stop, Value, unknown};
+use crate::hcl::parse;
 
 /// How the text of a template becomes tokens, on which markers such as `~` work
 /// (`hclsyntax/parser_template.go`).
@@ -53,7 +54,7 @@ impl Evaluator<'_> {
                 // The text is a byte shorter than in the file.
                 let place =
                     |part: std::ops::Range<usize>| (self.place)(span.start + part.start + 1..span.start + part.end + 1);
-                match hcl_edit::parser::parse_expr(&format!("<<{rest}")) {
+                match parse::expression(&format!("<<{rest}")) {
                     Ok(Expression::HeredocTemplate(plain)) => {
                         Evaluator { place: &place, ..*self }.text(&plain.template, Form::Flush, scope)
                     }

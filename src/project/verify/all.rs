@@ -140,8 +140,9 @@ impl Session<'_> {
         let progress = |package: &_, progress| self.note_progress(package, progress);
         let platforms = options.platforms.clone().or_else(|| opened.settings.platforms.clone());
         let platforms = platforms.filter(|_| !root.is_lock_file_only);
-        let tracked = options.version_control.map(|control| control.tracked(&opened.path)).unwrap_or_default();
-        let base = self.options.change.as_ref().map(|change| change.lock_file_before(&opened.canonical));
+        let tracked = |control: &dyn VersionControl| control.tracked(opened.directory_of_lock_file());
+        let tracked = options.version_control.map(tracked).unwrap_or_default();
+        let base = self.options.change.as_ref().map(|change| change.lock_file_before(&opened.lock_directory));
         let had_lock_file = base.is_some_and(|bytes| !bytes.is_empty());
         let requirements = if root.is_lock_file_only {
             Requirements { is_incomplete: true, ..Requirements::default() }
@@ -207,7 +208,7 @@ impl RootModule {
     fn expected(&self, is_named: bool, modules: &ModuleCache) -> Expected {
         let module = self.module(modules);
         let shares_state = module.backend.is_some_and(|backend| backend != Backend::Local)
-            || self.unit.as_ref().is_some_and(Unit::shares_state);
+            || self.units.iter().any(Unit::shares_state);
         match is_named || shares_state {
             _ if module.required_version.is_below(&Version::new(0, 14, 0)) => Expected::Never,
             true => Expected::Always,

@@ -25,7 +25,8 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
         }
     }
     let locked = subject.lock_file.locks();
-    let missing = requirements.providers.iter().filter(|(address, _)| !locked.contains_key(address));
+    let missing = requirements.providers.iter();
+    let missing = missing.filter(|(address, requirement)| requirement.is_certain && !locked.contains_key(address));
     findings.extend(missing.map(|(address, requirement)| not_locked(subject, address, requirement)));
     findings
 }

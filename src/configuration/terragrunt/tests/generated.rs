@@ -82,7 +82,15 @@ fn only_configuration_in_the_root_module_matters() {
     let block = |path: &str| generate(path, "if_exists = \"overwrite\"\n  contents = \"# new\"");
     assert_eq!(texts(&unit(&block("a.auto.tfvars"), &[])), []);
     assert_eq!(texts(&unit(&block("./p.tf.json"), &[])), [("p.tf.json", "# new")]);
-    assert!(reasons(&unit(&block("sub/p.tf"), &[]))[0].contains("outside of the root module"));
+    for path in ["sub/p.tf", "../p.tf", "/elsewhere/p.tf"] {
+        let working = unit(&block(path), &[]);
+        assert_eq!((texts(&working), reasons(&working)), (vec![], vec![]), "{path}");
+    }
+    for (path, called) in [("sub/p.tf", "unit/sub/main.tf"), ("../m/p.tf", "m/main.tf")] {
+        let working = unit(&block(path), &[(called, "")]);
+        assert_eq!(reasons(&working), ["a file of another module is generated"], "{path}");
+    }
+    assert_eq!(texts(&unit(&block("${get_terragrunt_dir()}/p.tf"), &[])), [("p.tf", "# new")], "it is copied");
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn deep_nesting_does_not_overflow_the_stack() {
         |open: &str, close: &str| format!("locals {{\n  a = {}1{}\n}}\n", open.repeat(2000), close.repeat(2000));
     for text in [nested("[", "]"), nested("(", ")"), nested("\"${", "}\""), nested("!", ""), nested("1 + ", "")] {
         let unknown = Tree::new(&[("unit/terragrunt.hcl", &text)]).read("unit").unwrap_err();
-        assert_eq!(unknown.reason, "the file cannot be parsed");
+        assert!(unknown.reason.starts_with("the file cannot be parsed: "), "{}", unknown.reason);
     }
     let sums = "1 + ".repeat(100);
     assert!(evaluate(&format!("{sums}{}1{}", "(".repeat(50), ")".repeat(50))).is_ok());

@@ -6,8 +6,9 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use super::unit::GeneratedFile;
-use super::{Repository, Unit, WorkingDirectory, read, working_directory};
+use super::session::Session;
+use super::unit::{GeneratedFile, read_in};
+use super::{Repository, Unit, WorkingDirectory, working_directory};
 use crate::system::canonicalize;
 
 mod expressions;
@@ -57,7 +58,8 @@ impl Tree {
     }
 
     fn read(&self, directory: &str) -> Result<Unit, super::Unknown> {
-        read(&self.root().join(directory), &self.repository(), &self.environment)
+        let repository = self.repository();
+        read_in(&Session::new(&repository, &self.environment), &self.root().join(directory))
     }
 
     fn unit(&self, directory: &str) -> Unit {

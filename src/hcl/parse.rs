@@ -1,0 +1,95 @@
+//! Parses with hcl-edit, which refuses an object that names a key twice. HCL takes the last value of such a key.
+
+use hcl_edit::expr::Expression;
+use hcl_edit::parser::{self, Error};
+use hcl_edit::structure::Body;
+
+use super::scan::skip_nested;
+
+/// How many repeated keys are looked for. Each takes a run of the parser.
+const MOST_REPEATED: usize = 32;
+
+/// The structure of a text, whose spans are those of the text.
+pub(crate) fn body(text: &str) -> Result<Body, Error> {
+    with_repeated_keys(text, parser::parse_body)
+}
+
+/// The expression that a text is.
+pub(crate) fn expression(text: &str) -> Result<Expression, Error> {
+    with_repeated_keys(text, parser::parse_expr)
+}
+
+fn with_repeated_keys<T>(text: &str, parse: impl Fn(&str) -> Result<T, Error>) -> Result<T, Error> {
+    let mut outcome = parse(text);
+    let mut changed = None;
+    for _ in 0..MOST_REPEATED {
+        let Err(error) = &outcome else { break };
+        if !error.message().contains("redefined object key") {
+            break;
+        }
+        let Some(next) = with_other_key(changed.as_deref().unwrap_or(text), error.location().offset()) else { break };
+        outcome = parse(changed.insert(next));
+    }
+    outcome
+}
+
+/// The text with a key in another form, which hcl-edit takes for another key: quotes around a name, or brackets around
+/// a string. They replace white space around it, so that everything else stays where it is.
+fn with_other_key(text: &str, start: usize) -> Option<String> {
+    let bytes = text.as_bytes();
+    let is_quoted = *bytes.get(start)? == b'"';
+    let end = if is_quoted {
+        skip_nested(bytes, start)?.ok()?
+    } else {
+        let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+        start + text[start..].find(|c| !is_of_name(c))?
+    };
+    let is_blank = |at: usize| matches!(bytes.get(at), Some(b' ' | b'\t'));
+    let is_key = bytes[end..].trim_ascii_start().first().is_some_and(|next| matches!(next, b'=' | b':'));
+    if end == start || !is_key || !is_blank(end) || !start.checked_sub(1).is_some_and(is_blank) {
+        return None;
+    }
+    let (open, close) = if is_quoted { ("(", ")") } else { ("\"", "\"") };
+    Some([&text[..start - 1], open, &text[start..end], close, &text[end + 1..]].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hcl::evaluate::expression::constant;
+
+    /// The value of an expression as it is shown.
+    fn value(text: &str) -> Option<String> {
+        let expression = expression(text).ok()?;
+        constant(&expression, text).ok().map(|value| format!("{value:?}"))
+    }
+
+    #[test]
+    fn the_last_value_of_a_repeated_key_counts() {
+        for (text, same) in [
+            ("{\n  a = 1\n  b = 2\n  a = 3\n}", "{\n  b = 2\n  a = 3\n}"),
+            ("{\n  \"a\" = 1\n  \"a\" : 3 }", "{ a = 3 }"),
+            ("{ a = { b = 1, b = 2 }, a = { b = 3, b = 4 } }", "{ a = { b = 4 } }"),
+            ("[{\n  a = 1\n  \"a\" = 3 }]", "[{ a = 3 }]"),
+        ] {
+            assert_eq!(value(text), value(same), "{text}");
+            assert!(value(text).is_some(), "{text}");
+        }
+    }
+
+    #[test]
+    fn places_stay() {
+        let text = "a = {\n  b = 1\n  b = 2\n}\nc = 3\n";
+        let body = body(text).unwrap();
+        let attribute = body.get_attribute("c").unwrap();
+        assert_eq!(&text[hcl_edit::Span::span(&attribute.value).unwrap()], "3");
+    }
+
+    #[test]
+    fn other_errors_stay_and_there_is_an_end() {
+        assert!(expression("{ a = 1, a = }").is_err());
+        assert!(body("a = 1\na = 2\n").is_err(), "an argument may not be repeated");
+        let many = format!("{{\n{}}}", "  a = 1\n".repeat(1_000));
+        assert!(expression(&many).is_err());
+    }
+}
