@@ -54,6 +54,7 @@ impl Walk<'_> {
                 installed.source.clone()
             }
         };
+        self.cache.secrets.learn_address(&text);
         match ModuleSource::parse(&text, self.options.dialect) {
             Ok(source) => Some((source, withheld)),
             Err(error) => {

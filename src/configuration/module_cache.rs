@@ -10,7 +10,7 @@ use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::modules::{ModuleFetcher, RemoteSource};
 use crate::provider::Dialect;
 use crate::system::boundary::refused;
-use crate::system::{Boundary, OnceMap, canonicalize};
+use crate::system::{Boundary, OnceMap, Secrets, canonicalize};
 
 use crate::packages::connections::Connections;
 
@@ -40,6 +40,8 @@ pub struct ModuleCache {
     pub(crate) variables: InputVariables,
     /// Nothing outside of it is read.
     pub(crate) boundary: Boundary,
+    /// Learns the passwords in the addresses of modules.
+    pub(crate) secrets: Secrets,
 }
 
 impl ModuleCache {
@@ -55,6 +57,11 @@ impl ModuleCache {
     pub fn within(self, boundary: Boundary) -> Self {
         let variables = self.variables.within(boundary.clone());
         Self { variables, boundary, ..self }
+    }
+
+    /// A cache that adds the passwords in the addresses of modules to the secrets of a run.
+    pub(crate) fn hiding(self, secrets: Secrets) -> Self {
+        Self { secrets, ..self }
     }
 
     /// A cache for root modules whose variables have these values.

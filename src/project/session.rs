@@ -83,6 +83,7 @@ impl<'a> Session<'a> {
         let connections = Connections::new(take(&mut options.sources), &environment)?;
         let connections = if options.distrusts_cache { connections.without_remembered_hashes() } else { connections };
         let cache = ModuleCache::default().with_variables(take(&mut options.variables));
+        let cache = cache.hiding(environment.secrets.clone());
         let cache = match options.modules {
             ModuleFetching::Never => cache,
             fetching => cache.fetching(&connections, fetching == ModuleFetching::FromCache),

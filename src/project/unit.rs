@@ -50,6 +50,9 @@ impl Unit {
         if let Some(error) = &self.read.malformed {
             return Err(error.clone().into());
         }
+        if let Ok(ModuleSource::Remote(source)) = &self.read.source {
+            modules.secrets.learn_address(source);
+        }
         let (fetched, not_fetched) = match self.fetch(options, modules) {
             Ok(fetched) => (fetched, Diagnostics::default()),
             Err(errors) => (None, errors.map(|error| self.at_source(error))),

@@ -47,6 +47,14 @@ impl Secrets {
         }
     }
 
+    /// Learns the passwords in an address, which need not be a URL that can be parsed.
+    pub(crate) fn learn_address(&self, text: &str) {
+        without_passwords(text, |secret| {
+            self.add_encoded(secret);
+            REDACTED.to_owned()
+        });
+    }
+
     /// A text without the secrets that are known so far.
     pub fn redact(&self, text: &str) -> String {
         self.replace(text, |_| REDACTED.to_owned())
@@ -116,7 +124,7 @@ fn without_passwords(text: &str, with: impl Fn(&str) -> String) -> String {
     while let Some(start) = rest.find("://").map(|at| at + 3) {
         let end = rest[start..].find(|c: char| c.is_whitespace() || "/?#\"'`<>".contains(c));
         let end = end.map_or(rest.len(), |end| start + end);
-        let is_web = ["http://", "https://"].iter().any(|scheme| rest[..start].ends_with(scheme));
+        let is_web = ["http://", "https://"].iter().any(|scheme| ends_with_ignoring_case(&rest[..start], scheme));
         let login = rest[start..end].rsplit_once('@').map_or("", |(login, _)| login);
         let (user, password) = login.split_once(':').map_or((login, None), |(user, password)| (user, Some(password)));
         let secret = secret_in(user, password).filter(|secret| is_web || password == Some(secret));
@@ -133,11 +141,20 @@ fn without_passwords(text: &str, with: impl Fn(&str) -> String) -> String {
     shown + rest
 }
 
-/// Replaces the values of all parameters of URLs in a text that may be secrets, also of URLs without a scheme.
+fn ends_with_ignoring_case(text: &str, ending: &str) -> bool {
+    let start = text.len().checked_sub(ending.len());
+    start.and_then(|start| text.get(start..)).is_some_and(|end| end.eq_ignore_ascii_case(ending))
+}
+
+/// Replaces the values of all parameters of URLs in a text that may be secrets, also of URLs without a scheme; behind a
+/// scheme also what is not a parameter with a name.
 fn without_parameters(text: &str, with: impl Fn(&str) -> String) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find(['?', '&']).map(|at| at + 1) {
+        let word = rest[..start - 1].rsplit(|c: char| c.is_whitespace() || "\"'`<>".contains(c)).next();
+        let is_in_url =
+            rest[..start].ends_with('?') && word.is_some_and(|word| word.contains("://") || word.contains(":\\/\\/"));
         shown += &rest[..start];
         rest = &rest[start..];
         let end = rest.find(|c: char| c.is_whitespace() || "&?#\"'`<>".contains(c)).unwrap_or(rest.len());
@@ -149,6 +166,9 @@ fn without_parameters(text: &str, with: impl Fn(&str) -> String) -> String {
         {
             shown += &rest[..=name.len()];
             shown += &with(value);
+            rest = &rest[end..];
+        } else if is_in_url && end > 0 && !rest[..end].contains('=') && rest[..end] != *REDACTED {
+            shown += &with(&rest[..end]);
             rest = &rest[end..];
         }
     }
@@ -195,9 +215,13 @@ mod tests {
             ("\"git@h:a.git?ref=v1&sshkey=YWJj==&depth=1\"", "\"git@h:a.git?ref=v1&sshkey=[redacted]&depth=1\""),
             ("h/a.zip?checksum=file:https://h/s?sig=abc", "h/a.zip?checksum=file:https://h/s?sig=[redacted]"),
             ("a ? b=c : d&&e==f?g==h", "a ? b=c : d&&e==f?g==h"),
+            ("'https://h/a?abc&ref=v1' is it? yes", "'https://h/a?[redacted]&ref=v1' is it? yes"),
+            ("HTTPS://t0ken@h.test/a", "HTTPS://[redacted]@h.test/a"),
         ] {
             assert_eq!(secrets.redact(text), redacted);
         }
+        secrets.learn_address("git::https://me:cr3d3ntial@h.test/a//b?ref=v1");
+        assert_eq!(secrets.redact(r"https:\/\/me:cr3d3ntial@h.test"), r"https:\/\/me:[redacted]@h.test");
         assert_eq!(secrets.mask("x ghp_token y"), "x ********* y");
         assert_eq!(format!("{secrets:?}"), "[redacted]");
     }

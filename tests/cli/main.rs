@@ -4,6 +4,7 @@
 
 #![allow(clippy::needless_raw_string_hashes, reason = "snapbox writes them into snapshots")]
 
+mod addresses;
 mod authentication;
 mod batches;
 mod cache;

@@ -73,7 +73,7 @@ fn annotation(
     let place = finding.labels.first().map(|label| &label.location);
     let mut properties = Vec::new();
     if let Some(path) = place.map(provlock::diagnostic::Location::path).or(path) {
-        properties.push(("file", paths.shown(path)));
+        properties.push(("file", invocation.secrets.redact(&paths.shown(path))));
     }
     if let Some(place) = place {
         let (line, column) = place.line_column();

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use provlock::diagnostic::{Code, Diagnostic, Label, Location, Severity, Threat};
 use provlock::lockfile::LOCK_FILE_NAME;
 use provlock::project::VerifiedRoot;
+use provlock::system::Secrets;
 use serde_json::{Value, json};
 
 use super::foreign::{clean, shown};
@@ -20,10 +21,12 @@ pub(crate) fn log(found: Found<'_>, paths: &RepositoryPaths<'_>, invocation: &In
     let path = |root: Option<&VerifiedRoot>| root.map_or(PathBuf::from("."), |root| root.lock_path.clone());
     let results = found.all().map(|(root, finding)| result(finding, &path(root), paths, invocation));
     let (results, errors): (Vec<_>, _) = (results.collect(), found.errors);
+    let secrets = &invocation.secrets;
     let notification = |error: &Diagnostic| {
         let error = shown(error, invocation);
-        let lock_file = error.root().map(|root| json!({ "artifactLocation": file(&root.join(LOCK_FILE_NAME), paths) }));
-        let location = error.labels.first().map(|label| place(&label.location, paths)).or(lock_file);
+        let lock_file =
+            error.root().map(|root| json!({ "artifactLocation": file(&root.join(LOCK_FILE_NAME), paths, secrets) }));
+        let location = error.labels.first().map(|label| place(&label.location, paths, secrets)).or(lock_file);
         json!({
             "level": "error",
             "message": { "text": error.message },
@@ -83,7 +86,7 @@ fn security_severity(code: Code) -> Option<&'static str> {
 }
 
 fn result(finding: &Diagnostic, lock_path: &Path, paths: &RepositoryPaths<'_>, invocation: &Invocation) -> Value {
-    let finding = &shown(finding, invocation);
+    let (finding, secrets) = (&shown(finding, invocation), &invocation.secrets);
     let level = match finding.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
@@ -91,11 +94,11 @@ fn result(finding: &Diagnostic, lock_path: &Path, paths: &RepositoryPaths<'_>, i
     let help = invocation.help(finding).map(|help| format!("help: {help}"));
     let lines: Vec<_> = std::iter::once(finding.message.clone()).chain(finding.all_notes()).chain(help).collect();
     let (first, others) = match &finding.labels[..] {
-        [] => (json!({ "artifactLocation": file(lock_path, paths) }), &[][..]),
-        [first, others @ ..] => (place(&first.location, paths), others),
+        [] => (json!({ "artifactLocation": file(lock_path, paths, secrets) }), &[][..]),
+        [first, others @ ..] => (place(&first.location, paths, secrets), others),
     };
     let related = |label: &Label| {
-        let mut related = json!({ "physicalLocation": place(&label.location, paths) });
+        let mut related = json!({ "physicalLocation": place(&label.location, paths, secrets) });
         if !label.text.is_empty() {
             related["message"] = json!({ "text": label.text });
         }
@@ -109,19 +112,20 @@ fn result(finding: &Diagnostic, lock_path: &Path, paths: &RepositoryPaths<'_>, i
         "locations": [{ "physicalLocation": first }],
         "relatedLocations": others.iter().map(related).collect::<Vec<_>>(),
     });
-    clean(&mut result, &invocation.secrets);
+    clean(&mut result, secrets);
     if let Some(index) = index {
         result["ruleIndex"] = index.into();
     }
     result
 }
 
-fn place(location: &Location, paths: &RepositoryPaths<'_>) -> Value {
-    json!({ "artifactLocation": file(location.path(), paths), "region": region(location) })
+fn place(location: &Location, paths: &RepositoryPaths<'_>, secrets: &Secrets) -> Value {
+    json!({ "artifactLocation": file(location.path(), paths, secrets), "region": region(location) })
 }
 
-fn file(path: &Path, paths: &RepositoryPaths<'_>) -> Value {
-    json!({ "uri": uri(&paths.shown(path)) })
+/// Its secrets are gone before it is encoded.
+fn file(path: &Path, paths: &RepositoryPaths<'_>, secrets: &Secrets) -> Value {
+    json!({ "uri": uri(&secrets.redact(&paths.shown(path))) })
 }
 
 fn region(location: &Location) -> Value {

@@ -1,0 +1,190 @@
+//! Addresses of modules that a pull request chooses: they carry nothing away, lead nowhere on this machine, and are shown
+//! without the secrets in them.
+
+use provlock_test::{TestEnvironment, survived};
+use serde_json::json;
+
+/// What CI has in its environment, and what is sensitive, must not be part of an address that a pull request chooses.
+#[test]
+fn no_variable_is_carried_away_in_the_address_of_a_module() {
+    const SECRET: &str = "correct-horse-battery";
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    server.set_nonblocking(true).unwrap();
+    let host = server.local_addr().unwrap();
+    let sources = [
+        format!("https://{host}/${{var.s}}.zip"),
+        format!("git::http://{host}/${{var.s}}.git"),
+        format!("http://{host}/a.zip?${{base64encode(local.s)}}"),
+        format!("git::ssh://git@{host}/${{substr(var.s, 0, 3)}}.git"),
+        format!("http://${{var.s}}@{host}/a.zip"),
+        format!("http://{host}/${{var.s == \"x\" ? \"a\" : \"b\"}}.zip"),
+    ];
+    let call = |source: &str| format!("module \"m\" {{\n  source = \"{source}\"\n}}\n");
+    let plain = "variable \"s\" {}\nlocals {\n  s = var.s\n}\n";
+    let sensitive = "variable \"s\" {\n  sensitive = true\n}\nlocals {\n  s = var.s\n}\n";
+    let ephemeral = sensitive.replace("sensitive", "ephemeral");
+    let mut projects: Vec<(String, String)> = Vec::new();
+    for source in &sources {
+        projects.push((plain.to_owned() + &call(source), String::new()));
+        projects.push((sensitive.to_owned() + &call(source), String::new()));
+        projects.push((ephemeral.clone() + &call(source), String::new()));
+        // Through the argument of a called module.
+        let through = format!("{plain}module \"a\" {{\n  source = \"./called\"\n  s = local.s\n}}\n");
+        projects.push((through, plain.to_owned() + &call(source)));
+    }
+    // By the choice of a module whose own call is plain.
+    let chosen = call(&format!("http://{host}/a.zip"));
+    projects.push((plain.to_owned() + &call("./${var.s == \"\" ? \"other\" : \"called\"}"), chosen));
+    let number = projects.len();
+    for (main, called) in projects {
+        let mut environment = TestEnvironment::new();
+        environment.write("main.tf", &main);
+        environment.write("called/main.tf", &called);
+        environment.set("TF_DATA_DIR", "data");
+        let flag = format!("s={SECRET}");
+        let is_sensitive = main.contains(" = true");
+        for command in [&["lock"][..], &["upgrade"], &["verify", "--online"], &["tree", "--online"]] {
+            let command = environment
+                .command(command.iter().copied().chain(is_sensitive.then_some(["--var", &flag]).into_iter().flatten()));
+            let from_environment = if is_sensitive { command } else { command.env("TF_VAR_s", SECRET) };
+            let output = from_environment.run();
+            output.assert_lacks(SECRET);
+            let shown = output.stdout.clone() + &output.stderr;
+            assert!(shown.contains("the variable \"s\" is"), "{main}{output}");
+            let connection = server.accept().map(|_| ()).unwrap_err();
+            assert_eq!(connection.kind(), std::io::ErrorKind::WouldBlock, "{main}{output}");
+        }
+        if !is_sensitive {
+            let arguments = environment.command(["lock"]).env("TF_CLI_ARGS_init", format!("-var=s={SECRET}")).run();
+            arguments.assert_lacks(SECRET);
+            assert!(server.accept().is_err(), "{main}{arguments}");
+        }
+    }
+    survived("a variable of CI in the address of a module", number);
+}
+
+#[test]
+fn a_value_that_the_user_names_may_be_part_of_an_address() {
+    let environment = TestEnvironment::new();
+    let main = "variable \"s\" {}\nmodule \"m\" {\n  source = \"git::file:///nowhere/${var.s}\"\n}\n";
+    environment.write("main.tf", main);
+    environment.provlock(["lock", "--var", "s=abc"]).assert_code(2).assert_stderr_has("/nowhere/abc");
+    environment.write("terraform.tfvars", "s = \"def\"\n");
+    environment.provlock(["lock"]).assert_code(2).assert_stderr_has("/nowhere/def");
+    let local = "variable \"s\" {}\nmodule \"m\" {\n  source = \"./${var.s}\"\n}\n";
+    environment.write("main.tf", local);
+    environment.write("def/main.tf", "");
+    environment.command(["lock"]).env("TF_VAR_s", "def").run().assert_code(0);
+}
+
+/// git takes the host of such an address for a directory, and its errors quote the file that it finds.
+#[test]
+fn addresses_on_this_machine_end_at_the_repository() {
+    let environment = TestEnvironment::new();
+    std::fs::create_dir(environment.project().join(".git")).unwrap();
+    let secret = environment.root().join("secret");
+    std::fs::write(&secret, "gitdir: correct-horse-battery\n").unwrap();
+    std::fs::create_dir(environment.root().join("more.git")).unwrap();
+    let root = environment.root().to_str().unwrap().to_owned();
+    let sources = [
+        format!("git::file://{root}/secret"),
+        format!("git::file://x{root}/secret"),
+        format!("git::file://%w{root}/secret"),
+        format!("file://%w{root}/secret"),
+        format!("%w{root}/secret"),
+        format!("git::%w{root}/secret"),
+        format!("git::{root}/secret"),
+        format!("{root}/secret"),
+        format!("git::file://{root}/more"),
+        format!("git::file://{root}/project/../secret"),
+        format!("git::file://{root}/project/%2e%2e/secret"),
+        format!("git::FILE://{root}/secret"),
+        "../secret".to_owned(),
+    ];
+    for source in &sources {
+        environment.write("main.tf", format!("module \"m\" {{\n  source = \"{source}\"\n}}\n"));
+        environment.write("live/terragrunt.hcl", format!("terraform {{\n  source = \"{source}\"\n}}\n"));
+        environment.write("live/.terraform.lock.hcl", "");
+        for arguments in [&["verify", "--online"][..], &["verify", "-r", "--online"], &["verify", "--online", "live"]] {
+            let output = environment.provlock(arguments);
+            output.assert_lacks("horse");
+            assert!(!format!("{output}").contains("git could not"), "{source}: {output}");
+        }
+    }
+    survived("an address of a module that leads to files of the machine", sources.len() * 3);
+}
+
+/// Sources of modules that hold a secret, each in a form in which no output may repeat it.
+#[test]
+fn no_secret_in_the_source_of_a_module_is_shown() {
+    const SECRET: &str = "hunter2hunter2";
+    let sources = [
+        "git::https://user:SECRET@127.0.0.1:1/a.git",
+        "git::https://SECRET@127.0.0.1:1/a.git?ref=v1",
+        "git::https://SECRET:x-oauth-basic@127.0.0.1:1/a.git",
+        "git::https://oauth2:SECRET@127.0.0.1:1/a.git//sub?ref=v1",
+        "https://user:SECRET@127.0.0.1:1/a.zip",
+        "https://SECRET@127.0.0.1:1/a.zip",
+        "HTTPS://SECRET@127.0.0.1:1/a.zip",
+        "https://127.0.0.1:1/a.zip?token=SECRET",
+        "https://127.0.0.1:1/a.zip?SECRET",
+        "https://127.0.0.1:1/a.zip?archive=zip&X-Amz-Signature=SECRET",
+        "https://127.0.0.1:1/a.zip?checksum=file:https://u:SECRET@127.0.0.1:1/sums",
+        "git::ssh://user:SECRET@127.0.0.1:1/a.git",
+        "git::ssh://git@127.0.0.1:1/a.git?sshkey=SECRET",
+        "git::git@127.0.0.1:a.git?sshkey=SECRET&ref=v1",
+        "github.com/a/b?sshkey=SECRET",
+        "s3::https://s3.amazonaws.com/b/a.zip?aws_access_key_id=AKIA&aws_access_key_secret=SECRET&aws_access_token=SECRET",
+        "hg::https://user:SECRET@127.0.0.1:1/a",
+        "gcs::https://u:SECRET@www.googleapis.com/storage/v1/b/a.zip",
+        "oci://127.0.0.1:1/a?tag=v1&token=SECRET",
+        "git::https://user:${\"SECRET\"}@127.0.0.1:1/a.git",
+        "git::https://user:${local.s}@127.0.0.1:1/a.git",
+        "x y https://user:SECRET@127.0.0.1:1/a",
+    ];
+    let mut leaks = Vec::new();
+    let mut runs = 0;
+    for source in sources {
+        let source = source.replace("SECRET", SECRET);
+        let call = format!(
+            "module \"m\" {{
+  {}source = \"{source}\"
+}}
+",
+            "/* long */ ".repeat(200)
+        );
+        let json = json!({ "module": { "m": { "source": source } } }).to_string();
+        let files = [
+            ("main.tf", call),
+            ("main.tf.json", json.replace('/', "\\/")),
+            ("terragrunt.hcl", format!("terraform {{\n  source = \"{source}\"\n}}\n")),
+        ];
+        for (file, text) in files {
+            let environment = TestEnvironment::new();
+            environment.write(file, text);
+            environment.write("provlock.toml", "[policy]\npin-modules = true\n");
+            environment.write_lock_file("");
+            if source.contains("local.s") {
+                environment.write("terraform.tfvars", format!("s = \"{SECRET}\"\n"));
+                environment.write("locals.tf", "variable \"s\" {}\nlocals {\n  s = var.s\n}\n");
+            }
+            for arguments in [
+                &["verify"][..],
+                &["verify", "--json"],
+                &["verify", "--format", "sarif"],
+                &["verify", "--format", "github", "-r"],
+                &["lock", "-vv", "--offline"],
+                &["upgrade", "--dry-run", "--offline"],
+                &["tree", "--json"],
+            ] {
+                let output = environment.provlock(arguments);
+                if format!("{}{}", output.stdout, output.stderr).contains(SECRET) {
+                    leaks.push(format!("{source} in {file}: {arguments:?}\n{output}"));
+                }
+                runs += 1;
+            }
+        }
+    }
+    assert!(leaks.is_empty(), "{} of {runs}:\n{}", leaks.len(), leaks.join("\n"));
+    survived("a secret in the source of a module", runs);
+}
