@@ -16,7 +16,10 @@ const HOST: &str = "registry.example.com";
 const PROVIDER: &str = "registry.example.com/acme/gamma";
 const TOKEN: &str = "s3cr3t-t0ken";
 /// Colours, reversed and invisible text, a line that is a workflow command, commands within a line, and the token.
-const HOSTILE: &str = "MARK\u{1b}[31m\u{202e}\u{200b}\u{9b}2J\r\n::error::MARK ##[add-mask]x ##vso[y]s3cr3t-t0ken";
+const HOSTILE: &str =
+    "MARK\u{1b}[31m\u{202e}\u{200b}\u{9b}2J\u{7}\u{8}\u{7f}\r\n::error::MARK ##[add-mask]x ##vso[y]s3cr3t-t0ken";
+/// What no output holds as it is.
+const HIDDEN: [char; 8] = ['\u{1b}', '\u{202e}', '\u{200b}', '\u{9b}', '\u{7}', '\u{8}', '\u{7f}', '\r'];
 
 /// A provider that is locked, from a registry that wants a token.
 struct Project {
@@ -68,12 +71,12 @@ fn in_hcl() -> String {
 fn assert_harmless(name: &str, output: &Output, format: &str) {
     output.assert_lacks(TOKEN).assert_lacks("##[").assert_lacks("##vso[");
     for text in [&output.stdout, &output.stderr] {
+        for c in HIDDEN {
+            assert!(!text.contains(c), "{name}: {c:?} in {output}");
+        }
         if matches!(format, "json" | "sarif") && text.starts_with('{') {
             let _: Value = serde_json::from_str(text).unwrap();
             continue;
-        }
-        for c in ['\u{1b}', '\u{202e}', '\u{200b}', '\u{9b}', '\r'] {
-            assert!(!text.contains(c), "{name}: {c:?} in {output}");
         }
         for line in text.lines().filter(|line| line.trim_start().starts_with("::")) {
             let is_own = format == "github" && (line.starts_with("::error ") || line.starts_with("::warning "));
@@ -247,112 +250,121 @@ fn what_is_no_platform_is_asked_for_nowhere() {
     survived("a platform that is part of a path", 2);
 }
 
-/// What CI has in its environment, and what is sensitive, must not be part of an address that a pull request chooses.
+/// Every command, with what its format is.
+const COMMANDS: [(&[&str], &str); 19] = [
+    (&["lock", "-r", "-p", "linux_amd64"], "text"),
+    (&["lock", "-r", "-p", "linux_amd64", "-v"], "text"),
+    (&["lock", "-r", "-p", "linux_amd64", "--check", "--json"], "json"),
+    (&["lock", "-r", "-p", "linux_amd64", "--dry-run"], "text"),
+    (&["upgrade", "-r", "-p", "linux_amd64"], "text"),
+    (&["upgrade", "-r", "--dry-run", "-v"], "text"),
+    (&["upgrade", "-r", "--dry-run", "--format", "markdown"], "text"),
+    (&["verify", "-r"], "text"),
+    (&["verify", "-r", "-v"], "text"),
+    (&["verify", "-r", "--json"], "json"),
+    (&["verify", "-r", "--format", "github"], "github"),
+    (&["verify", "-r", "--format", "sarif"], "sarif"),
+    (&["tree"], "text"),
+    (&["tree", "--json"], "json"),
+    (&["diff", "-r"], "text"),
+    (&["diff", "-r", "--format", "markdown"], "text"),
+    (&["diff", "-r", "--format", "unified"], "text"),
+    (&["mirror", "mirrored", "-r", "-p", "linux_amd64"], "text"),
+    (&["merge", "MARK/.terraform.lock.hcl"], "text"),
+];
+
+/// Names of directories and files, and what stands in files, in whatever command shows it.
+#[cfg(target_os = "linux")]
 #[test]
-fn no_variable_is_carried_away_in_the_address_of_a_module() {
-    const SECRET: &str = "correct-horse-battery";
-    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    server.set_nonblocking(true).unwrap();
-    let host = server.local_addr().unwrap();
-    let sources = [
-        format!("https://{host}/${{var.s}}.zip"),
-        format!("git::http://{host}/${{var.s}}.git"),
-        format!("http://{host}/a.zip?${{base64encode(local.s)}}"),
-        format!("git::ssh://git@{host}/${{substr(var.s, 0, 3)}}.git"),
-        format!("http://${{var.s}}@{host}/a.zip"),
-        format!("http://{host}/${{var.s == \"x\" ? \"a\" : \"b\"}}.zip"),
-    ];
-    let call = |source: &str| format!("module \"m\" {{\n  source = \"{source}\"\n}}\n");
-    let plain = "variable \"s\" {}\nlocals {\n  s = var.s\n}\n";
-    let sensitive = "variable \"s\" {\n  sensitive = true\n}\nlocals {\n  s = var.s\n}\n";
-    let ephemeral = sensitive.replace("sensitive", "ephemeral");
-    let mut projects: Vec<(String, String)> = Vec::new();
-    for source in &sources {
-        projects.push((plain.to_owned() + &call(source), String::new()));
-        projects.push((sensitive.to_owned() + &call(source), String::new()));
-        projects.push((ephemeral.clone() + &call(source), String::new()));
-        // Through the argument of a called module.
-        let through = format!("{plain}module \"a\" {{\n  source = \"./called\"\n  s = local.s\n}}\n");
-        projects.push((through, plain.to_owned() + &call(source)));
-    }
-    // By the choice of a module whose own call is plain.
-    let chosen = call(&format!("http://{host}/a.zip"));
-    projects.push((plain.to_owned() + &call("./${var.s == \"\" ? \"other\" : \"called\"}"), chosen));
-    let number = projects.len();
-    for (main, called) in projects {
-        let mut environment = TestEnvironment::new();
-        environment.write("main.tf", &main);
-        environment.write("called/main.tf", &called);
-        environment.set("TF_DATA_DIR", "data");
-        let flag = format!("s={SECRET}");
-        let is_sensitive = main.contains(" = true");
-        for command in [&["lock"][..], &["upgrade"], &["verify", "--online"], &["tree", "--online"]] {
-            let command = environment
-                .command(command.iter().copied().chain(is_sensitive.then_some(["--var", &flag]).into_iter().flatten()));
-            let from_environment = if is_sensitive { command } else { command.env("TF_VAR_s", SECRET) };
-            let output = from_environment.run();
-            output.assert_lacks(SECRET);
-            let shown = output.stdout.clone() + &output.stderr;
-            assert!(shown.contains("the variable \"s\" is"), "{main}{output}");
-            let connection = server.accept().map(|_| ()).unwrap_err();
-            assert_eq!(connection.kind(), std::io::ErrorKind::WouldBlock, "{main}{output}");
+fn no_command_obeys_the_name_of_a_directory() {
+    // A name may hold no slash.
+    let name = HOSTILE;
+    let mut runs = 0;
+    for place in ["a directory", "a file", "a module", "a unit", "a lock file that is broken"] {
+        let project = Project::good();
+        let environment = &project.environment;
+        let root = |directory: &str| {
+            environment.write(
+                format!("{directory}/main.tf"),
+                environment.read("main.tf") + "terraform {\n  backend \"s3\" {}\n}\n",
+            );
+        };
+        match place {
+            "a directory" => root(name),
+            "a file" => _ = environment.write(format!("{name}.tf"), "module {\n"),
+            "a module" => {
+                environment.write(format!("{name}/main.tf"), "resource {\n");
+                environment.write("module.tf", format!("module \"m\" {{\n  source = \"./{}\"\n}}\n", in_hcl()));
+            }
+            "a unit" => {
+                _ = environment.write(
+                    format!("{name}/terragrunt.hcl"),
+                    "terraform {\n  source = \"git::https://h.test/a.git\"\n}\nremote_state {\n  backend = \"s3\"\n}\n",
+                );
+            }
+            _ => {
+                root(name);
+                environment.write(format!("{name}/.terraform.lock.hcl"), format!("provider \"{}\" {{}}\n", in_hcl()));
+            }
         }
-        if !is_sensitive {
-            let arguments = environment.command(["lock"]).env("TF_CLI_ARGS_init", format!("-var=s={SECRET}")).run();
-            arguments.assert_lacks(SECRET);
-            assert!(server.accept().is_err(), "{main}{arguments}");
+        environment.program("git", ["init", "--quiet"]).run().assert_code(0);
+        for (arguments, format) in COMMANDS {
+            let output = environment.command(arguments).env("GITHUB_ACTIONS", "true").run();
+            assert_harmless(place, &output, format);
+            runs += 1;
         }
     }
-    survived("a variable of CI in the address of a module", number);
+    survived("the name of a file or a directory that a terminal or a runner obeys", runs);
 }
 
+/// A script may pass on what a pull request names.
 #[test]
-fn a_value_that_the_user_names_may_be_part_of_an_address() {
+fn what_is_typed_is_not_obeyed() {
     let environment = TestEnvironment::new();
-    let main = "variable \"s\" {}\nmodule \"m\" {\n  source = \"git::file:///nowhere/${var.s}\"\n}\n";
-    environment.write("main.tf", main);
-    environment.provlock(["lock", "--var", "s=abc"]).assert_code(2).assert_stderr_has("/nowhere/abc");
-    environment.write("terraform.tfvars", "s = \"def\"\n");
-    environment.provlock(["lock"]).assert_code(2).assert_stderr_has("/nowhere/def");
-    let local = "variable \"s\" {}\nmodule \"m\" {\n  source = \"./${var.s}\"\n}\n";
-    environment.write("main.tf", local);
-    environment.write("def/main.tf", "");
-    environment.command(["lock"]).env("TF_VAR_s", "def").run().assert_code(0);
-}
-
-/// git takes the host of such an address for a directory, and its errors quote the file that it finds.
-#[test]
-fn addresses_on_this_machine_end_at_the_repository() {
-    let environment = TestEnvironment::new();
-    std::fs::create_dir(environment.project().join(".git")).unwrap();
-    let secret = environment.root().join("secret");
-    std::fs::write(&secret, "gitdir: correct-horse-battery\n").unwrap();
-    std::fs::create_dir(environment.root().join("more.git")).unwrap();
-    let root = environment.root().to_str().unwrap().to_owned();
-    let sources = [
-        format!("git::file://{root}/secret"),
-        format!("git::file://x{root}/secret"),
-        format!("git::file://%w{root}/secret"),
-        format!("file://%w{root}/secret"),
-        format!("%w{root}/secret"),
-        format!("git::%w{root}/secret"),
-        format!("git::{root}/secret"),
-        format!("{root}/secret"),
-        format!("git::file://{root}/more"),
-        format!("git::file://{root}/project/../secret"),
-        format!("git::file://{root}/project/%2e%2e/secret"),
-        format!("git::FILE://{root}/secret"),
-        "../secret".to_owned(),
-    ];
-    for source in &sources {
-        environment.write("main.tf", format!("module \"m\" {{\n  source = \"{source}\"\n}}\n"));
-        environment.write("live/terragrunt.hcl", format!("terraform {{\n  source = \"{source}\"\n}}\n"));
-        environment.write("live/.terraform.lock.hcl", "");
-        for arguments in [&["verify", "--online"][..], &["verify", "-r", "--online"], &["verify", "--online", "live"]] {
-            let output = environment.provlock(arguments);
-            output.assert_lacks("horse");
-            assert!(!format!("{output}").contains("git could not"), "{source}: {output}");
+    let typed = HOSTILE.replace(TOKEN, "");
+    for words in [
+        "TYPED",
+        "verify TYPED",
+        "verify --deny TYPED",
+        "verify --report TYPED",
+        "verify --TYPED",
+        "verify --base TYPED",
+        "verify -C TYPED",
+        "verify --config TYPED",
+        "verify --baseline TYPED",
+        "lock -p TYPED",
+        "lock TYPED",
+        "lock --min-age TYPED",
+        "lock --fs-mirror TYPED",
+        "lock --net-mirror TYPED",
+        "lock --oci-mirror TYPED",
+        "lock --var TYPED",
+        "lock --var-file TYPED",
+        "upgrade TYPED",
+        "tree TYPED",
+        "diff TYPED b",
+        "diff --git TYPED",
+        "merge TYPED",
+        "mirror TYPED TYPED",
+        "explain TYPED",
+        "login TYPED",
+        "logout TYPED",
+        "setup TYPED",
+        "cache TYPED",
+        "completions TYPED",
+        "help TYPED",
+    ] {
+        for (json, format) in [(None, "text"), (Some("--json"), "json")] {
+            let words = words.split(' ').map(|word| word.replace("TYPED", &typed));
+            let arguments: Vec<_> = words.chain(json.map(str::to_owned)).collect();
+            let output = environment.command(&arguments).env("GITHUB_ACTIONS", "true").run();
+            assert_harmless("an argument", &output, format);
         }
     }
-    survived("an address of a module that leads to files of the machine", sources.len() * 3);
+    for variable in
+        ["PROVLOCK_DIALECT", "PROVLOCK_PLATFORMS", "PROVLOCK_COLOR", "PROVLOCK_CACHE_DIR", "TF_VAR_a", "TF_WORKSPACE"]
+    {
+        let output = environment.command(["lock"]).env(variable, &typed).env("GITHUB_ACTIONS", "true").run();
+        assert_harmless(variable, &output, "text");
+    }
 }

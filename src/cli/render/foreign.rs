@@ -103,9 +103,64 @@ pub(crate) fn without_commands(text: &str) -> String {
     without_marks(&text.split_inclusive('\n').map(line).collect::<String>())
 }
 
-/// JSON with the same values in which the runner of a workflow sees no command.
-pub(crate) fn json_without_commands(text: &str) -> String {
-    COMMAND_MARKS.iter().fold(text.to_owned(), |text, mark| text.replace(mark, &mark.replacen('#', "\\u0023", 1)))
+/// JSON with the same values, in which nothing is invisible and the runner of a workflow sees no command. Outside of
+/// texts it holds no such characters but the line breaks.
+pub(crate) fn harmless_json(text: &str) -> String {
+    let escaped: String = text.chars().fold(String::with_capacity(text.len()), |mut escaped, c| {
+        if is_hidden(c) && c != '\n' {
+            let mut units = [0; 2];
+            escaped.extend(c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            escaped.push(c);
+        }
+        escaped
+    });
+    COMMAND_MARKS.iter().fold(escaped, |text, mark| text.replace(mark, &mark.replacen('#', "\\u0023", 1)))
+}
+
+/// Text as it is written, whoever made it: its lines and tabs stay, and the styles that this program uses if the output
+/// has them. Everything else that is obeyed or invisible is escaped.
+pub(crate) fn harmless(text: &str, has_styles: bool) -> String {
+    let text = without_commands(text);
+    if !text.contains(|c| is_hidden(c) && c != '\n') {
+        return text;
+    }
+    let (mut shown, mut rest) = (String::with_capacity(text.len()), text.as_str());
+    while let Some(c) = rest.chars().next() {
+        let kept = match c {
+            '\n' | '\t' => 1,
+            '\r' if rest.starts_with("\r\n") => 2,
+            '\u{1b}' if has_styles => style_length(rest),
+            _ => 0,
+        };
+        if kept > 0 {
+            shown += &rest[..kept];
+            rest = &rest[kept..];
+        } else {
+            shown += &escaped(c);
+            rest = &rest[c.len_utf8()..];
+        }
+    }
+    shown
+}
+
+/// The length of the style or the end of a hyperlink that a text begins with: `ESC [ 31 m`, or `ESC ] 8 ; ; URL ESC \`.
+/// 0 if it begins with anything else.
+fn style_length(text: &str) -> usize {
+    if let Some(parameters) = text.strip_prefix("\u{1b}[") {
+        let end = parameters.find(|c: char| !c.is_ascii_digit() && c != ';').unwrap_or(parameters.len());
+        return if parameters[end..].starts_with('m') { end + 3 } else { 0 };
+    }
+    let Some(link) = text.strip_prefix("\u{1b}]8;;") else { return 0 };
+    match link.find(is_hidden) {
+        Some(end) if link[end..].starts_with("\u{1b}\\") => end + 7,
+        _ => 0,
+    }
+}
+
+/// Whether a text holds nothing that [`harmless`] changes.
+pub(crate) fn is_harmless(text: &str) -> bool {
+    !text.contains(is_hidden) && without_commands(text) == text
 }
 
 /// Leaves secrets out of all texts in a JSON value, and caps their lengths.
@@ -182,9 +237,25 @@ mod tests {
         ] {
             assert_eq!(without_commands(text), shown);
         }
-        let json = json_without_commands(r###"{"a":"##[x]##vso[y]"}"###);
-        assert!(!json.contains("##[") && !json.contains("##vso["), "{json}");
-        assert_eq!(serde_json::from_str::<Value>(&json).unwrap()["a"], "##[x]##vso[y]");
+        let hidden = "##[x]##vso[y]\u{7f}\u{9b}\u{202e}\u{e0041}";
+        let json = harmless_json(&serde_json::json!({ "a": hidden }).to_string());
+        assert!(!json.contains("##[") && !json.contains("##vso[") && !json.contains(is_hidden), "{json}");
+        assert_eq!(serde_json::from_str::<Value>(&json).unwrap()["a"], hidden);
+    }
+
+    #[test]
+    fn only_styles_are_written_as_they_are() {
+        let styled = "\u{1b}[1;31mred\u{1b}[0m \u{1b}]8;;https://a.test\u{1b}\\a\u{1b}]8;;\u{1b}\\\r\n\tb\n";
+        assert_eq!(harmless(styled, true), styled);
+        assert_eq!(harmless("\u{1b}[31ma\n", false), "\\u{1b}[31ma\n");
+        for (text, shown) in [
+            ("\u{1b}[2Ja\rb", "\\u{1b}[2Ja\\rb"),
+            ("\u{1b}]0;title\u{7}\u{8}", "\\u{1b}]0;title\\u{7}\\u{8}"),
+            ("\u{1b}]8;;x\u{7}\u{9b}31m\u{1b}[", "\\u{1b}]8;;x\\u{7}\\u{9b}31m\\u{1b}["),
+            ("\u{202e}\u{1b}", "\\u{202e}\\u{1b}"),
+        ] {
+            assert_eq!(harmless(text, true), shown);
+        }
     }
 
     #[test]

@@ -131,7 +131,7 @@ impl LinesOfMany {
             let Places { first, number } = &mut self.places[index];
             *number += 1;
             if first.len() < FEW {
-                first.push(locked.prepared.root.path.display().to_string());
+                first.push(printable(&locked.prepared.root.path.display().to_string()));
             }
         }
     }

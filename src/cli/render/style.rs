@@ -14,6 +14,13 @@ pub(crate) struct TextStyle {
     pub(crate) verbose: bool,
 }
 
+impl TextStyle {
+    /// Whether it is written with escape sequences.
+    pub(crate) fn has_escapes(self) -> bool {
+        self.color || self.hyperlinks
+    }
+}
+
 /// Wraps `text` in an ANSI colour when `enabled`.
 pub(crate) fn paint(enabled: bool, color: Color, text: impl Display) -> String {
     if enabled { format!("\u{1b}[{}m{text}\u{1b}[0m", color as u8) } else { text.to_string() }

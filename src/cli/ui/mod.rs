@@ -18,7 +18,7 @@ use self::progress::Display;
 pub(crate) use self::progress::Downloads;
 
 use super::args::{OutputArgs, OutputFormat, Verbosity};
-use super::render::foreign::{json_without_commands, printable, without_commands};
+use super::render::foreign::{harmless, harmless_json, printable};
 use super::render::help::Invocation;
 use super::render::json::{CommandName, Output};
 use super::render::style::{TextStyle, count};
@@ -42,6 +42,7 @@ pub(crate) struct Ui {
 struct Stderr {
     drawn: Arc<Mutex<Option<Display>>>,
     secrets: Secrets,
+    has_styles: bool,
 }
 
 impl Ui {
@@ -52,13 +53,16 @@ impl Ui {
             hyperlinks: terminal::has_hyperlinks(is_terminal, &variable),
             verbose: verbosity >= Verbosity::Verbose,
         };
-        let stderr = Stderr { secrets: invocation.secrets.clone(), ..Stderr::default() };
+        let (stdout_style, stderr_style) =
+            (style(std::io::stdout().is_terminal()), style(std::io::stderr().is_terminal()));
+        let (secrets, has_styles) = (invocation.secrets.clone(), stderr_style.has_escapes());
+        let stderr = Stderr { secrets, has_styles, ..Stderr::default() };
         Self {
             command,
             format,
             invocation,
-            stdout_style: style(std::io::stdout().is_terminal()),
-            stderr_style: style(std::io::stderr().is_terminal()),
+            stdout_style,
+            stderr_style,
             verbosity,
             stderr,
             stdout_error: OnceLock::new(),
@@ -101,10 +105,10 @@ impl Ui {
     /// values are without secrets already; a word of the format's own must not be taken for one.
     pub(crate) fn safe(&self, text: &str, format: OutputFormat) -> String {
         match format {
-            OutputFormat::Json | OutputFormat::Sarif => json_without_commands(text),
+            OutputFormat::Json | OutputFormat::Sarif => harmless_json(text),
             // Its lines are commands that this program has made, with everything else in them escaped.
             OutputFormat::Github => self.invocation.secrets.redact(text),
-            _ => without_commands(&self.invocation.secrets.redact(text)),
+            _ => harmless(&self.invocation.secrets.redact(text), self.stdout_style.has_escapes()),
         }
     }
 
@@ -216,7 +220,7 @@ impl Stderr {
         if lines.is_empty() {
             return;
         }
-        let text = without_commands(&self.secrets.redact(&(lines.join("\n") + "\n")));
+        let text = harmless(&self.secrets.redact(&(lines.join("\n") + "\n")), self.has_styles);
         self.above(|| drop(std::io::stderr().write_all(text.as_bytes())));
     }
 
