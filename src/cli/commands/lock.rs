@@ -48,6 +48,9 @@ pub(crate) struct LockArgs {
     #[command(flatten)]
     format: FormatArgs,
     /// Write nothing; exit with 1 if the lock file would change or has a `zh:` that was never published
+    ///
+    /// An `h1:` that was added to an entry is not compared with what is published, and with --offline no hash is:
+    /// verify --online compares all of them.
     #[arg(long, help_heading = "Output")]
     check: bool,
     /// Write nothing; print the change as a diff

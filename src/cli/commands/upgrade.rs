@@ -59,6 +59,8 @@ pub(crate) struct UpgradeArgs {
     #[command(flatten)]
     format: FormatArgs,
     /// Write nothing; exit with 1 if something can move
+    ///
+    /// Only versions are looked at. Recorded hashes are not compared with what is published: verify --online does that.
     #[arg(long, help_heading = "Output")]
     check: bool,
     /// Write nothing; show what can move, and what holds the rest back
