@@ -31,6 +31,6 @@ pub use diff::{Direction, EntryChange, EntryDiff, LockDiff, ProviderDiff, Step, 
 pub(crate) use edit::CanonicalBlocks;
 pub use lock_file::{Entry, LockFile, LockFileOf, Locks, ModuleLockFile, ModuleLocks, Parsed, SIZE_LIMIT, read};
 pub use locked::{AttributeRule, Locked, LocksOf};
-pub use module::{LockedModule, MODULE_LOCK_FILE_NAME, UNIT_ADDRESS};
+pub use module::{LockedModule, MODULE_LOCK_FILE_NAME, UNIT_ADDRESS, is_of_modules};
 pub use parse::{parse, parse_as};
 pub use provider::{LOCK_FILE_NAME, LockedProvider, detect_dialect};

@@ -3,12 +3,14 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use crate::diagnostic::{Code, Remedy};
 use crate::provider::{ConstraintList, Dialect, Hash, Version};
 
 use super::locked::{AttributeRule, ConflictReason, Locked};
 use super::problems::Problems;
+use super::provider::LOCK_FILE_NAME;
 use super::raw_entry::{PerAttribute, Text};
 use super::sets::merge_value;
 
@@ -146,6 +148,17 @@ impl Locked for LockedModule {
         };
         Some(Self { source: source?, version, constraints: constraints.unwrap_or_default(), package: package?, hashes })
     }
+}
+
+/// Whether a lock file is one of modules: by its name, or else by its content, which need not be readable.
+pub fn is_of_modules(name: &Path, bytes: &[u8]) -> bool {
+    let name = name.file_name().unwrap_or_default().to_string_lossy();
+    if name.contains(MODULE_LOCK_FILE_NAME) || name.contains(LOCK_FILE_NAME) {
+        return name.contains(MODULE_LOCK_FILE_NAME);
+    }
+    let text = String::from_utf8_lossy(bytes);
+    let has = |block: &str| text.lines().any(|line| line.starts_with(block));
+    text.trim_start_matches('\u{feff}').starts_with(HEADER[0]) || (has("module \"") && !has("provider \""))
 }
 
 /// Whether a label may be the path of calls. It is also the name of a directory below `.terraform/modules`.

@@ -140,7 +140,8 @@ Compare two lock files, provider by provider
 
 Shows which providers were added, removed or changed, their versions,
 constraints and numbers of hashes. Hashes that were replaced although the
-version did not change are marked with an exclamation mark.
+version did not change are marked with an exclamation mark. Lock files of
+modules (.modules.lock.hcl) are compared in the same way, module by module.
 
 On a terminal the result is shown by the pager that `PROVLOCK_PAGER` or `PAGER`
 names, else by less, as git does.

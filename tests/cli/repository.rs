@@ -86,6 +86,24 @@ pub fn constrained(name: &str, version: &str, constraints: &str, hashes: &[&str]
     entry(name, version, hashes).replace(&format!("  version = \"{version}\"\n"), &attributes)
 }
 
+/// The text of a lock file of modules with these entries.
+pub fn module_lock_file(entries: &[String]) -> String {
+    let header = "# This file is maintained by provlock. It records the packages of the modules that this configuration \
+                  calls.\n# OpenTofu and Terraform do not read it: \"provlock get\" installs what it records, \"provlock \
+                  verify\" checks it.\n";
+    entries.iter().fold(header.to_owned(), |text, entry| format!("{text}\n{entry}"))
+}
+
+/// The entry of a module from git, with a tag and the commit that it named.
+pub fn module(name: &str, tag: &str, commit: &str) -> String {
+    let address = format!("git::https://example.com/{name}.git?ref=");
+    let hash = format!("h1:{name}{commit}");
+    format!(
+        "module \"{name}\" {{\n  source  = \"{address}{tag}\"\n  package = \"{address}{commit}\"\n  \
+         hashes = [\n    \"{hash}\",\n  ]\n}}\n"
+    )
+}
+
 #[cfg(unix)]
 fn place(program: &Path, path: &Path) {
     std::os::unix::fs::symlink(program, path).unwrap();

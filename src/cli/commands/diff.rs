@@ -1,4 +1,4 @@
-//! `diff`: what changed between two lock files, provider by provider.
+//! `diff`: what changed between two lock files, entry by entry.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -7,14 +7,17 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::{Args, ValueHint};
 use provlock::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, Remedy, Severity};
-use provlock::lockfile::{self, LOCK_FILE_NAME, LockFile, Locks};
+use provlock::lockfile::{
+    self, LOCK_FILE_NAME, LockFileOf, Locked, LockedModule, LockedProvider, LocksOf, MODULE_LOCK_FILE_NAME,
+};
 use provlock::provider::Dialect;
 use provlock::system::repository;
 
 use super::outcome::Outcome;
 use crate::cli::args::{ARGUMENTS, FormatArgs, GlobalArgs, OutputFormat};
 use crate::cli::git;
-use crate::cli::render::{diff as text, json, markdown};
+use crate::cli::render::diff::{self as text, Difference};
+use crate::cli::render::{json, markdown};
 use crate::cli::ui::Ui;
 
 const FORMATS: &[OutputFormat] =
@@ -29,7 +32,8 @@ const EXAMPLES: &str = "Examples:
 /// Compare two lock files, provider by provider
 ///
 /// Shows which providers were added, removed or changed, their versions, constraints and numbers of hashes. Hashes that
-/// were replaced although the version did not change are marked with an exclamation mark.
+/// were replaced although the version did not change are marked with an exclamation mark. Lock files of modules
+/// (.modules.lock.hcl) are compared in the same way, module by module.
 ///
 /// On a terminal the result is shown by the pager that `PROVLOCK_PAGER` or `PAGER` names, else by less, as git does.
 #[derive(Args)]
@@ -79,6 +83,14 @@ struct Pair {
     new: Side,
 }
 
+impl Pair {
+    /// Whether it is of lock files of modules. A side that is there says so.
+    fn is_of_modules(&self) -> bool {
+        let content = [&self.new, &self.old].into_iter().find_map(|side| side.bytes.as_deref());
+        lockfile::is_of_modules(&self.path, content.unwrap_or_default())
+    }
+}
+
 struct Side {
     /// The side's own name, such as `HEAD:.terraform.lock.hcl`.
     name: PathBuf,
@@ -119,14 +131,14 @@ fn show(pairs: &[Pair], global: &GlobalArgs, print: fn(&Ui, &str), ui: &Ui) -> R
     if !errors.is_empty() {
         return Err(errors.into());
     }
-    let differ = files.iter().any(|file| !file.difference.is_empty());
+    let differ = files.iter().any(|file| !file.is_empty());
     match ui.format {
         OutputFormat::Markdown => ui.print(&markdown::render(&files)),
         OutputFormat::Json => ui.print(&json::diff(&files, warnings, &ui.invocation)),
         _ => print(ui, &text::render(&files, ui.stdout_style)),
     }
     if !differ && ui.format == OutputFormat::Text {
-        ui.status(&text::no_difference(pairs.len(), pairs.iter().any(|pair| pair.old.bytes != pair.new.bytes)));
+        ui.status(&text::no_difference(&files, pairs.iter().any(|pair| pair.old.bytes != pair.new.bytes)));
     }
     Ok(differ)
 }
@@ -135,24 +147,29 @@ fn compare(pair: &Pair, global: &GlobalArgs, warnings: &mut Vec<Diagnostic>) -> 
     let sides = [&pair.new, &pair.old];
     let detected = || sides.into_iter().filter_map(|side| side.bytes.as_deref()).find_map(lockfile::detect_dialect);
     let dialect = global.dialect.or_else(detected).unwrap_or_default();
-    let old = locks(&pair.old, dialect, warnings)?;
-    let new = locks(&pair.new, dialect, warnings)?;
-    Ok(text::FileDiff { path: pair.path.clone(), dialect, difference: lockfile::diff(&old, &new) })
+    let difference = if pair.is_of_modules() {
+        let (old, new) = (locks::<LockedModule>(&pair.old, dialect, warnings)?, locks(&pair.new, dialect, warnings)?);
+        Difference::Modules(lockfile::diff(&old, &new))
+    } else {
+        let (old, new) = (locks::<LockedProvider>(&pair.old, dialect, warnings)?, locks(&pair.new, dialect, warnings)?);
+        Difference::Providers(lockfile::diff(&old, &new))
+    };
+    Ok(text::FileDiff { path: pair.path.clone(), dialect, difference })
 }
 
-fn locks(side: &Side, dialect: Dialect, warnings: &mut Vec<Diagnostic>) -> diagnostic::Result<Locks> {
-    let Some(bytes) = &side.bytes else { return Ok(Locks::new()) };
-    let parsed = lockfile::parse(&side.name, bytes, dialect);
+fn locks<T: Locked>(side: &Side, dialect: Dialect, warnings: &mut Vec<Diagnostic>) -> diagnostic::Result<LocksOf<T>> {
+    let Some(bytes) = &side.bytes else { return Ok(LocksOf::<T>::new()) };
+    let parsed = lockfile::parse_as::<T>(&side.name, bytes, dialect);
     let (errors, others): (Vec<_>, Vec<_>) =
         parsed.diagnostics.into_iter().partition(|diagnostic| diagnostic.severity == Severity::Error);
     warnings.extend(others);
     // The help is about the lock file of a root module, which a side need not be.
-    let directory = side.name.parent().filter(|_| side.name.ends_with(LOCK_FILE_NAME) && side.name.is_file());
+    let directory = side.name.parent().filter(|_| side.name.ends_with(T::FILE_NAME) && side.name.is_file());
     let helped = |error: Diagnostic| match directory {
         Some(directory) => error.in_root(directory, false),
         None => Diagnostic { help: None, ..error },
     };
-    parsed.lock_file.as_ref().map(LockFile::locks).cloned().ok_or_else(|| errors.into_iter().map(helped).collect())
+    parsed.lock_file.as_ref().map(LockFileOf::locks).cloned().ok_or_else(|| errors.into_iter().map(helped).collect())
 }
 
 /// What the arguments say is to be compared.
@@ -280,16 +297,25 @@ impl Revisions {
         Ok(Self { old: Revision::resolve(text)?, new: None })
     }
 
+    /// The lock files of both kinds. Where nothing is looked for, that of modules may be missing.
     fn pairs(&self, recursive: bool, ui: &Ui) -> Result<Vec<Pair>> {
+        let mut pairs = self.pairs_of(LOCK_FILE_NAME, recursive, ui)?;
+        let of_modules = self.pairs_of(MODULE_LOCK_FILE_NAME, recursive, ui)?;
+        pairs.extend(of_modules.into_iter().filter(|pair| pair.old.bytes.is_some() || pair.new.bytes.is_some()));
+        pairs.sort_by(|one, other| one.path.parent().cmp(&other.path.parent()));
+        Ok(pairs)
+    }
+
+    fn pairs_of(&self, name: &str, recursive: bool, ui: &Ui) -> Result<Vec<Pair>> {
         let here = Path::new(".");
-        let only = (!recursive).then_some(Path::new(LOCK_FILE_NAME));
+        let only = (!recursive).then_some(Path::new(name));
         if self.new.is_none() && repository::is_bare(here) {
             let error = "a bare repository has no working tree to compare a revision with";
             let help = Help::text("name two revisions: ").and(diff(["--git", "OLD..NEW"]));
             return Err(Diagnostic::error(Code::InvalidArgument, error).help(help).into());
         }
         let blobs = |Revision { object, is_directory, .. }: &Revision| {
-            git::files_in(here, object, *is_directory, only, OsStr::new(LOCK_FILE_NAME))
+            git::files_in(here, object, *is_directory, only, OsStr::new(name))
         };
         let old = blobs(&self.old)?;
         let new = self.new.as_ref().map(blobs).transpose()?;
@@ -298,7 +324,7 @@ impl Revisions {
         match (&new, only) {
             (Some(_), _) => {}
             (None, Some(path)) => _ = paths.insert(path.to_owned()),
-            (None, None) => paths.extend(git::files_in_working_tree(here, LOCK_FILE_NAME)?),
+            (None, None) => paths.extend(git::files_in_working_tree(here, name)?),
         }
         let new_object = |path: &Path| new.as_ref().and_then(|blobs| blobs.get(path));
         let objects = paths.iter().flat_map(|path| [old.get(path), new_object(path)].map(|object| (object, path)));
@@ -317,14 +343,23 @@ impl Revisions {
     }
 }
 
-/// Prints a lock file with one line per provider. One that cannot be parsed is printed as it is, because `git diff` has
+/// Prints a lock file with one line per entry. One that cannot be parsed is printed as it is, because `git diff` has
 /// nothing else to show.
 fn textconv(path: &Path, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
     let bytes = read(path, ui)?.unwrap_or_default();
     let dialect = global.dialect.or_else(|| lockfile::detect_dialect(&bytes)).unwrap_or_default();
-    match lockfile::parse(path, &bytes, dialect).lock_file {
-        Some(lock_file) => ui.print(&text::summary(lock_file.locks())),
+    let summary = if lockfile::is_of_modules(path, &bytes) {
+        summary::<LockedModule>(path, &bytes, dialect)
+    } else {
+        summary::<LockedProvider>(path, &bytes, dialect)
+    };
+    match summary {
+        Some(text) => ui.print(&text),
         None => ui.print_bytes(&bytes),
     }
     Ok(Outcome::Done)
+}
+
+fn summary<T: Locked>(path: &Path, bytes: &[u8], dialect: Dialect) -> Option<String> {
+    lockfile::parse_as::<T>(path, bytes, dialect).lock_file.map(|lock_file| text::summary::<T>(lock_file.locks()))
 }

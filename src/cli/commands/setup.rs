@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use provlock::lockfile::{self, LOCK_FILE_NAME};
+use provlock::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use provlock::system::files;
 
 use super::outcome::Outcome;
@@ -33,8 +33,11 @@ pub(crate) struct GitArgs {
 
 const ATTRIBUTES_FILE: &str = ".gitattributes";
 
-/// The line for `.gitattributes`: a pattern without a slash is for every directory.
-const ATTRIBUTES_LINE: &str = ".terraform.lock.hcl merge=provlock diff=provlock";
+/// The lines for `.gitattributes`: a pattern without a slash is for every directory.
+const ATTRIBUTES: [(&str, &str); 2] = [
+    (LOCK_FILE_NAME, ".terraform.lock.hcl merge=provlock diff=provlock"),
+    (MODULE_LOCK_FILE_NAME, ".modules.lock.hcl merge=provlock diff=provlock"),
+];
 
 /// Git's configuration. Where git has to merge common ancestors with each other, no marker may get into them.
 const CONFIGURATION: [(&str, &str); 4] = [
@@ -51,7 +54,7 @@ pub(crate) fn run(command: &SetupCommand, ui: &Ui) -> Result<Outcome> {
         let variable = |(name, value): (&str, &str)| GitVariable { name: name.to_owned(), value: value.to_owned() };
         let git = GitSetup {
             attributes_file: ATTRIBUTES_FILE.to_owned(),
-            attributes: ATTRIBUTES_LINE.to_owned(),
+            attributes: ATTRIBUTES.map(|(_, line)| line).join("\n"),
             configuration: CONFIGURATION.map(variable).into(),
             written,
         };
@@ -64,17 +67,20 @@ pub(crate) fn run(command: &SetupCommand, ui: &Ui) -> Result<Outcome> {
 
 fn lines() -> String {
     let commands = CONFIGURATION.map(|(variable, value)| format!("git config {variable} \"{value}\"\n"));
-    format!("# {ATTRIBUTES_FILE}\n{ATTRIBUTES_LINE}\n\n# once in each clone\n{}", commands.concat())
+    let attributes = ATTRIBUTES.map(|(_, line)| line).join("\n");
+    format!("# {ATTRIBUTES_FILE}\n{attributes}\n\n# once in each clone\n{}", commands.concat())
 }
 
 /// Writes what is not there yet. Whether anything was missing.
 fn write(ui: &Ui) -> Result<bool> {
     let top = git::top_directory()?;
     let mut changed = false;
-    if git::attributes(&top, &["merge", "diff"], LOCK_FILE_NAME)? != ["provlock", "provlock"] {
-        add_line(&top.join(ATTRIBUTES_FILE))?;
-        ui.status(&format!("Added to {ATTRIBUTES_FILE}: {ATTRIBUTES_LINE}"));
-        changed = true;
+    for (name, line) in ATTRIBUTES {
+        if git::attributes(&top, &["merge", "diff"], name)? != ["provlock", "provlock"] {
+            add_line(&top.join(ATTRIBUTES_FILE), line)?;
+            ui.status(&format!("Added to {ATTRIBUTES_FILE}: {line}"));
+            changed = true;
+        }
     }
     for (variable, value) in CONFIGURATION {
         if git::configured(variable)?.as_deref() != Some(value) {
@@ -90,14 +96,14 @@ fn write(ui: &Ui) -> Result<bool> {
 }
 
 /// Adds the line at the end, where it wins over any before it.
-fn add_line(path: &Path) -> Result<()> {
+fn add_line(path: &Path, line: &str) -> Result<()> {
     let old = lockfile::read(path)?;
     let mut new = old.clone().unwrap_or_default();
     let line_break: &[u8] = if new.windows(2).any(|pair| pair == b"\r\n") { b"\r\n" } else { b"\n" };
     if !new.is_empty() && !new.ends_with(b"\n") {
         new.extend_from_slice(line_break);
     }
-    new.extend_from_slice(ATTRIBUTES_LINE.as_bytes());
+    new.extend_from_slice(line.as_bytes());
     new.extend_from_slice(line_break);
     Ok(files::write(path, old.as_deref(), &new)?)
 }

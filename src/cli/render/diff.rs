@@ -2,25 +2,51 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use provlock::lockfile::{LockDiff, LockedProvider, Locks};
+use provlock::lockfile::{LockDiff, Locked, LockedModule, LocksOf};
 use provlock::provider::{Dialect, Hash};
 use sha2::{Digest as _, Sha256};
 
 use super::foreign::{capped, printable, printable_lines};
-use super::row::{Action, HashCounts, Row};
+use super::row::{Action, Change, HashCounts, Row};
 use super::style::{Color, TextStyle, count, paint};
 
 pub(crate) struct FileDiff {
     pub(crate) path: PathBuf,
     pub(crate) dialect: Dialect,
-    pub(crate) difference: LockDiff,
+    pub(crate) difference: Difference,
+}
+
+/// What differs between two lock files of one kind.
+pub(crate) enum Difference {
+    Providers(LockDiff),
+    Modules(LockDiff<LockedModule>),
 }
 
 impl FileDiff {
     pub(crate) fn rows(&self) -> impl Iterator<Item = Row> {
-        self.difference.entries.iter().map(|provider| Row::new(provider, self.dialect))
+        let rows: Vec<_> = match &self.difference {
+            Difference::Providers(difference) => {
+                difference.entries.iter().map(|provider| Row::new(provider, self.dialect)).collect()
+            }
+            Difference::Modules(difference) => difference.entries.iter().map(Row::of_module).collect(),
+        };
+        rows.into_iter()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        match &self.difference {
+            Difference::Providers(difference) => difference.is_empty(),
+            Difference::Modules(difference) => difference.is_empty(),
+        }
+    }
+
+    /// What its entries are for.
+    pub(crate) fn subject(&self) -> &'static str {
+        match self.difference {
+            Difference::Providers(_) => "provider",
+            Difference::Modules(_) => "module",
+        }
     }
 }
 
@@ -40,9 +66,17 @@ pub(crate) fn render(files: &[FileDiff], style: TextStyle) -> String {
     text
 }
 
-pub(crate) fn no_difference(files: usize, bytes_differ: bool) -> String {
+pub(crate) fn no_difference(files: &[FileDiff], bytes_differ: bool) -> String {
     let layout = if bytes_differ { "; only comments or layout differ" } else { "" };
-    format!("No provider differs in {}{layout}", count(files, "lock file"))
+    format!("{}{layout}", nothing_differs(files))
+}
+
+/// `No provider differs in 2 lock files`
+pub(crate) fn nothing_differs(files: &[FileDiff]) -> String {
+    let mut subjects = files.iter().map(FileDiff::subject);
+    let subject = subjects.next().unwrap_or("provider");
+    let subject = if subjects.all(|other| other == subject) { subject } else { "entry" };
+    format!("No {subject} differs in {}", count(files.len(), "lock file"))
 }
 
 struct Line {
@@ -59,7 +93,8 @@ impl Line {
         let symbol = if row.replaced.is_some() { ("!", Color::Red) } else { row.action.symbol() };
         let step = row.version_change.map(|change| change.to_string()).unwrap_or_default();
         // A warning first, then what else changed.
-        let details = row.replaced.clone().into_iter().chain(constraints(row)).chain(row.hash_changes());
+        let details =
+            row.replaced.clone().into_iter().chain(constraints(row)).chain(addresses(row)).chain(row.hash_changes());
         let details = printable(&capped(&details.collect::<Vec<_>>().join("; ")));
         Self {
             symbol,
@@ -88,21 +123,34 @@ fn constraints(row: &Row) -> Option<String> {
     }
 }
 
-/// One line per provider, for `git diff`. The line differs whenever the entry does: it ends with the start of a
-/// checksum over the hashes.
-pub(crate) fn summary(locks: &Locks) -> String {
-    let line = |(address, provider): (&_, &Arc<LockedProvider>)| {
-        let constraints = match provider.constraints.to_string() {
-            text if text.is_empty() => String::new(),
-            text => format!("  {text}"),
-        };
-        let hashes = match HashCounts::of(&provider.hashes).to_string() {
-            counts if provider.hashes.is_empty() => counts,
-            counts => format!("{counts}  #{}", checksum(&provider.hashes)),
-        };
-        printable(&format!("{address}  {}{constraints}  {hashes}", provider.version)) + "\n"
+/// `source A → B; package C → D`; of a new module its package.
+fn addresses(row: &Row) -> Option<String> {
+    let change = |name: &str, change: &Option<Change<String>>| match change.as_ref() {
+        Some(Change { old: Some(old), new: Some(new) }) if old != new => Some(format!("{name} {old} → {new}")),
+        Some(Change { old: None, new: Some(new) }) if name == "package" => Some(format!("{name} {new}")),
+        _ => None,
     };
-    locks.iter().map(line).collect()
+    let addresses = [change("source", &row.source), change("package", &row.package)];
+    let addresses: Vec<_> = addresses.into_iter().flatten().collect();
+    (!addresses.is_empty()).then(|| addresses.join("; "))
+}
+
+/// One line per entry, for `git diff`. The line differs whenever the entry does: it ends with the start of a checksum
+/// over the hashes.
+pub(crate) fn summary<T: Locked>(locks: &LocksOf<T>) -> String {
+    let mut text = String::new();
+    for (address, entry) in locks {
+        let hashes = match HashCounts::of(entry.hashes()).to_string() {
+            counts if entry.hashes().is_empty() => counts,
+            counts => format!("{counts}  #{}", checksum(entry.hashes())),
+        };
+        let mut words = vec![address.to_string()];
+        words.extend(entry.attributes().into_iter().flatten().map(String::from));
+        words.push(hashes);
+        text.push_str(&printable(&words.join("  ")));
+        text.push('\n');
+    }
+    text
 }
 
 fn checksum<'a>(hashes: impl IntoIterator<Item = &'a Hash>) -> String {

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use provlock::diagnostic::{Diagnostic, Severity};
 
-use super::diff::FileDiff;
+use super::diff::{FileDiff, nothing_differs};
 use super::foreign::{capped, printable, shown};
 use super::help::Invocation;
 use super::row::{Action, Change, Direction, Row};
@@ -20,9 +20,9 @@ const LENGTH_LIMIT: usize = 60_000;
 
 /// A section for each file that differs, or one line if no file does.
 pub(crate) fn render(files: &[FileDiff]) -> String {
-    let changed: Vec<_> = files.iter().filter(|file| !file.difference.is_empty()).collect();
+    let changed: Vec<_> = files.iter().filter(|file| !file.is_empty()).collect();
     if changed.is_empty() {
-        return format!("No provider differs in {}.\n", count(files.len(), "lock file"));
+        return format!("{}.\n", nothing_differs(files));
     }
     let section = |file: &&FileDiff, details: bool| {
         let path = code(&file.path.display().to_string());
@@ -116,7 +116,8 @@ fn rows_below(header: &[&str], many: bool, rows: impl Iterator<Item = Vec<String
 }
 
 fn table(file: &FileDiff) -> String {
-    let mut text = "| | Provider | Version | Change | Constraints | Hashes |\n|---|---|---|---|---|---|\n".to_owned();
+    let subject = if file.subject() == "module" { "Module" } else { "Provider" };
+    let mut text = format!("| | {subject} | Version | Change | Constraints | Hashes |\n|---|---|---|---|---|---|\n");
     for row in changes(file) {
         let cells = [
             symbol(&row).to_owned(),

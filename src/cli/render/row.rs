@@ -1,32 +1,41 @@
-//! What became of a provider's entry: the row of every report, whether text, Markdown or JSON.
+//! What became of an entry: the row of every report, whether text, Markdown or JSON.
 
 use std::collections::BTreeSet;
 
-use provlock::lockfile::{self, LockedProvider, ProviderDiff};
+use provlock::lockfile::{self, EntryDiff, Locked, LockedModule, ProviderDiff};
 use provlock::provider::{Dialect, Hash, HashScheme};
 use serde::Serialize;
 
 use super::style::Color;
 
-/// One provider, before and after. What is not for JSON is skipped.
+/// One provider or module, before and after. What is not for JSON is skipped.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Row {
     /// The address without what is the dialect's default.
     #[serde(skip)]
     pub(crate) name: String,
-    /// The full address, with the host.
+    /// The full address of a provider, with the host; or the path of a module's calls.
     pub(crate) address: String,
     pub(crate) action: Action,
     pub(crate) version: Change<String>,
     #[serde(skip)]
     pub(crate) version_change: Option<VersionChange>,
     pub(crate) constraints: Change<String>,
+    /// Where a module comes from, as the configuration says it.
+    #[serde(skip)]
+    pub(crate) source: Option<Change<String>>,
+    /// The package of a module.
+    #[serde(skip)]
+    pub(crate) package: Option<Change<String>>,
     pub(crate) hashes: HashChange,
     #[serde(skip)]
     pub(crate) hash_counts: Change<HashCounts>,
-    /// That hashes took the place of others while the version stayed: the release was replaced, or somebody changed the
-    /// file.
+    /// Whether hashes took the place of others while the version stayed.
+    #[serde(skip)]
+    pub(crate) hashes_replaced: bool,
+    /// That hashes or a package took the place of others while the version stayed: the release was replaced, or somebody
+    /// changed the file.
     #[serde(skip)]
     pub(crate) replaced: Option<String>,
 }
@@ -104,16 +113,38 @@ pub(crate) struct HashCounts {
 impl Row {
     /// The row of a provider, whose name is short in the dialect.
     pub(crate) fn new(provider: &ProviderDiff, dialect: Dialect) -> Self {
+        let replaced = hashes_replaced(provider);
+        let constraints = Change::of(provider, |entry| Some(entry.constraints.to_string()));
+        Self { hashes_replaced: replaced.is_some(), replaced, constraints, ..Self::of(provider, dialect) }
+    }
+
+    /// The row of a module. Its version is that of a registry.
+    pub(crate) fn of_module(module: &EntryDiff<LockedModule>) -> Self {
+        let (row, hashes) = (Self::of(module, Dialect::default()), hashes_replaced(module));
         Self {
-            name: provider.address.short(dialect),
-            address: provider.address.to_string(),
-            action: Action::of(provider),
-            version: Change::of(provider, |entry| entry.version.to_string()),
-            version_change: provider.version_move().map(VersionChange::from),
-            constraints: Change::of(provider, |entry| entry.constraints.to_string()),
-            hashes: HashChange::new(provider),
-            hash_counts: Change::of(provider, |entry| HashCounts::of(&entry.hashes)),
-            replaced: replaced(provider),
+            hashes_replaced: hashes.is_some(),
+            replaced: package_replaced(module).or(hashes),
+            constraints: Change::of(module, |entry| Some(entry.constraints.to_string())),
+            source: Some(Change::of(module, |entry| Some(entry.source.clone()))),
+            package: Some(Change::of(module, |entry| Some(entry.package.clone()))),
+            ..row
+        }
+    }
+
+    fn of<T: Locked>(entry: &EntryDiff<T>, dialect: Dialect) -> Self {
+        Self {
+            name: T::name(&entry.address, dialect),
+            address: entry.address.to_string(),
+            action: Action::of(entry),
+            version: Change::of(entry, |entry| entry.version().map(ToString::to_string)),
+            version_change: entry.version_move().map(VersionChange::from),
+            constraints: Change { old: None, new: None },
+            source: None,
+            package: None,
+            hashes: HashChange::new(entry),
+            hash_counts: Change::of(entry, |entry| Some(HashCounts::of(entry.hashes()))),
+            hashes_replaced: false,
+            replaced: None,
         }
     }
 
@@ -151,8 +182,8 @@ impl Row {
 }
 
 impl Action {
-    fn of(provider: &ProviderDiff) -> Self {
-        match provider.change {
+    fn of<E: Locked>(entry: &EntryDiff<E>) -> Self {
+        match entry.change {
             lockfile::EntryChange::Added => Self::Added,
             lockfile::EntryChange::Changed => Self::Changed,
             lockfile::EntryChange::Removed => Self::Removed,
@@ -172,14 +203,14 @@ impl Action {
 }
 
 impl<T> Change<T> {
-    fn of(provider: &ProviderDiff, value: impl Fn(&LockedProvider) -> T) -> Self {
-        Self { old: provider.old.as_deref().map(&value), new: provider.new.as_deref().map(&value) }
+    fn of<E: Locked>(entry: &EntryDiff<E>, value: impl Fn(&E) -> Option<T>) -> Self {
+        Self { old: entry.old.as_deref().and_then(&value), new: entry.new.as_deref().and_then(&value) }
     }
 }
 
 impl HashChange {
-    fn new(provider: &ProviderDiff) -> Self {
-        let (added, removed) = (provider.hashes_added(), provider.hashes_removed());
+    fn new<T: Locked>(entry: &EntryDiff<T>) -> Self {
+        let (added, removed) = (entry.hashes_added(), entry.hashes_removed());
         let texts = |hashes: &BTreeSet<&Hash>| hashes.iter().map(|hash| hash.as_str().to_owned()).collect();
         Self {
             added: texts(&added),
@@ -250,9 +281,17 @@ impl Step {
     }
 }
 
-fn replaced(provider: &ProviderDiff) -> Option<String> {
-    if provider.hashes_replaced() {
+fn hashes_replaced<T: Locked>(entry: &EntryDiff<T>) -> Option<String> {
+    if entry.hashes_replaced() {
         return Some("hashes replaced under the same version".to_owned());
     }
-    provider.zh_replaced().map(|removed| format!("{removed} zh replaced under the same version"))
+    entry.zh_replaced().map(|removed| format!("{removed} zh replaced under the same version"))
+}
+
+/// A version of a registry, or a source with its tag or branch, has another package now.
+fn package_replaced(module: &EntryDiff<LockedModule>) -> Option<String> {
+    let (old, new) = (module.old.as_deref()?, module.new.as_deref()?);
+    let is_same = (&old.source, &old.version) == (&new.source, &new.version) && old.package != new.package;
+    let what = if old.version.is_some() { "version" } else { "source" };
+    is_same.then(|| format!("package replaced under the same {what}"))
 }

@@ -1,6 +1,7 @@
 //! `provlock diff`: of two files, of git's revisions, and as git's textconv.
 
 mod git;
+mod modules;
 #[cfg(target_os = "linux")]
 mod pager;
 

@@ -6,14 +6,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::{Args, ValueHint};
-use provlock::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, LockRemedy, Remedy, Severity};
+use provlock::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, Remedy, Severity};
 use provlock::lockfile::merge::{self, MARKER_SIZE, MarkerStyle, Merged, Sides};
-use provlock::lockfile::{self, LockFile, Locks};
-use provlock::project::Resolved;
+use provlock::lockfile::{self, EntryDiff, LockFileOf, LockedModule, LockedProvider, LocksOf};
 use provlock::provider::Dialect;
 use provlock::system::files;
 
-use self::resolve::ResolveArgs;
+use self::resolve::{Resolution, Resolve, ResolveArgs};
 use super::outcome::{Outcome, diagnostics};
 use crate::cli::args::{FormatArgs, GlobalArgs};
 use crate::cli::git;
@@ -23,7 +22,7 @@ use crate::cli::ui::Ui;
 ///
 /// Merges entries instead of lines, so two branches that each add a provider do not conflict. Given one file, both
 /// sides are taken out of its conflict markers and merged. With --resolve the providers that remain in conflict are
-/// locked again.
+/// locked again. Lock files of modules (.modules.lock.hcl) are merged in the same way.
 #[derive(Args)]
 #[command(before_help = "Example: provlock merge .terraform.lock.hcl")]
 #[command(override_usage = "provlock merge [OPTIONS] FILE\n       provlock merge [OPTIONS] BASE OURS THEIRS")]
@@ -52,11 +51,11 @@ fn marker_size(text: &str) -> std::result::Result<usize, String> {
 }
 
 /// Both sides, read, and where the result goes.
-struct Merge<'a> {
+struct Merge<'a, T: Resolve> {
     dialect: Dialect,
-    base: Locks,
-    ours: LockFile,
-    theirs: LockFile,
+    base: LocksOf<T>,
+    ours: LockFileOf<T>,
+    theirs: LockFileOf<T>,
     style: MarkerStyle,
     /// The file that is overwritten, and what it holds.
     target: &'a Path,
@@ -70,8 +69,20 @@ struct Merge<'a> {
 
 pub(crate) fn run(arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
     match arguments.files.as_slice() {
-        [file] => repair(file, arguments, global, ui),
-        [base, ours, theirs] => merge_three([base, ours, theirs], arguments, global, ui),
+        [file] => {
+            let bytes = read(file)?;
+            let repair =
+                if is_of_modules(arguments, file, &bytes) { repair::<LockedModule> } else { repair::<LockedProvider> };
+            repair(file, bytes, arguments, global, ui)
+        }
+        [base, ours, theirs] => {
+            let merge = if is_of_modules(arguments, ours, &read(ours)?) {
+                merge_three::<LockedModule>
+            } else {
+                merge_three::<LockedProvider>
+            };
+            merge([base, ours, theirs], arguments, global, ui)
+        }
         _ => Err(Diagnostic::error(
             Code::InvalidArgument,
             "two files cannot be merged: their common ancestor is missing",
@@ -81,14 +92,24 @@ pub(crate) fn run(arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Result
     }
 }
 
-fn merge_three(files: [&PathBuf; 3], arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
+/// Whether the file is one of modules. Git's merge driver gives it another name, and says its own.
+fn is_of_modules(arguments: &MergeArgs, file: &Path, bytes: &[u8]) -> bool {
+    lockfile::is_of_modules(arguments.path.as_deref().unwrap_or(file), bytes)
+}
+
+fn merge_three<T: Resolve>(
+    files: [&PathBuf; 3],
+    arguments: &MergeArgs,
+    global: &GlobalArgs,
+    ui: &Ui,
+) -> Result<Outcome> {
     let [base, ours, theirs] = files;
     let [base_bytes, our_bytes, their_bytes] = [read(base)?, read(ours)?, read(theirs)?];
     let dialect = dialect(global, [&our_bytes, &their_bytes, &base_bytes]);
     let shown = arguments.path.as_deref().unwrap_or(ours);
     let style = MarkerStyle { size: arguments.marker_size, ..MarkerStyle::default() };
     let parsed = [("base", &base_bytes), ("ours", &our_bytes), ("theirs", &their_bytes)]
-        .map(|(side, bytes)| lock_file(&side_name(shown, side), bytes, dialect));
+        .map(|(side, bytes)| lock_file::<T>(&side_name(shown, side), bytes, dialect));
     let [Ok(base_document), Ok(our_document), Ok(their_document)] = parsed else {
         let errors: Vec<_> = parsed.into_iter().filter_map(diagnostic::Result::err).flatten().collect();
         let clean = git::merge_file(base, ours, theirs, &style)?;
@@ -111,12 +132,12 @@ fn merge_three(files: [&PathBuf; 3], arguments: &MergeArgs, global: &GlobalArgs,
 
 /// A release has one list of `zh:` hashes. Two sides with different ones have them from different releases, whatever
 /// version they name: git, for one, merges the line of the version alone.
-fn mixed_releases(ours: &Locks, theirs: &Locks, dialect: Dialect) -> Vec<Diagnostic> {
-    let difference = lockfile::diff(ours, theirs);
-    let mixed = difference.entries.iter().filter(|provider| provider.zh_replaced().is_some());
-    let warning = |provider: &lockfile::ProviderDiff| {
-        let version = provider.new.as_ref().map(|entry| entry.version.to_string()).unwrap_or_default();
-        let name = format!("{} {version}", provider.address.short(dialect));
+fn mixed_releases<T: Resolve>(ours: &LocksOf<T>, theirs: &LocksOf<T>, dialect: Dialect) -> Vec<Diagnostic> {
+    let difference = lockfile::diff::<T>(ours, theirs);
+    let mixed = difference.entries.iter().filter(|entry| entry.zh_replaced().is_some());
+    let warning = |entry: &EntryDiff<T>| {
+        let release = entry.new.as_ref().map(|entry| entry.release().into_owned()).unwrap_or_default();
+        let name = format!("{} {release}", T::name(&entry.address, dialect));
         Diagnostic::warning(Code::HashesReplaced, format!("the two sides have different zh hashes of {name}"))
             .note("both were kept, but a release has one list of zh hashes: some may belong to another version")
             .help(Remedy::Verify { online: false, platforms: None })
@@ -136,8 +157,13 @@ fn report_line_by_line(errors: Vec<Diagnostic>, clean: bool, ui: &Ui) -> Outcome
     if clean { Outcome::Done } else { Outcome::Found }
 }
 
-fn repair(file: &Path, arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
-    let bytes = read(file)?;
+fn repair<T: Resolve>(
+    file: &Path,
+    bytes: Vec<u8>,
+    arguments: &MergeArgs,
+    global: &GlobalArgs,
+    ui: &Ui,
+) -> Result<Outcome> {
     let shown = arguments.path.as_deref().unwrap_or(file);
     let Some(sides) = merge::split_conflicts(shown, &bytes)? else {
         ui.status(&format!("No conflict in {}", shown.display()));
@@ -148,12 +174,13 @@ fn repair(file: &Path, arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> R
     let dialect = dialect(global, [&ours, &theirs]);
     let help = "take one side with `git checkout --ours` or `--theirs`, then lock again";
     let side = |name, bytes: &[u8]| {
-        let side = lock_file(&side_name(shown, name), bytes, dialect);
+        let side = lock_file::<T>(&side_name(shown, name), bytes, dialect);
         side.map_err(|errors| errors.map(|error| error.help(help)))
     };
     let (ours, theirs) = (side("ours", &ours)?, side("theirs", &theirs)?);
     // A base that is garbled or has conflicts of its own is none.
-    let base = lock_file(&side_name(shown, "base"), &base, dialect).ok().map(|lock_file| lock_file.locks().clone());
+    let base =
+        lock_file::<T>(&side_name(shown, "base"), &base, dialect).ok().map(|lock_file| lock_file.locks().clone());
     let is_sure = base_is_complete && base.is_some();
     let base = base.unwrap_or_default();
     let warnings = if is_sure { Vec::new() } else { one_sided(&base, &ours, &theirs, dialect) };
@@ -163,32 +190,36 @@ fn repair(file: &Path, arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> R
 }
 
 /// Without a common ancestor nobody knows whether one side added an entry or the other removed it.
-fn one_sided(base: &Locks, ours: &LockFile, theirs: &LockFile, dialect: Dialect) -> Vec<Diagnostic> {
-    let difference = lockfile::diff(ours.locks(), theirs.locks());
-    let is_one_sided = |provider: &&lockfile::ProviderDiff| provider.old.is_none() || provider.new.is_none();
-    let one_sided = difference.entries.iter().filter(is_one_sided).filter(|p| !base.contains_key(&p.address));
-    let warning = |provider: &lockfile::ProviderDiff| {
-        let side = if provider.new.is_none() { "ours" } else { "theirs" };
-        let prune = LockRemedy { prune: true, ..LockRemedy::default() };
-        let name = provider.address.short(dialect);
+fn one_sided<T: Resolve>(
+    base: &LocksOf<T>,
+    ours: &LockFileOf<T>,
+    theirs: &LockFileOf<T>,
+    dialect: Dialect,
+) -> Vec<Diagnostic> {
+    let difference = lockfile::diff::<T>(ours.locks(), theirs.locks());
+    let is_one_sided = |entry: &&EntryDiff<T>| entry.old.is_none() || entry.new.is_none();
+    let one_sided = difference.entries.iter().filter(is_one_sided).filter(|e| !base.contains_key(&e.address));
+    let warning = |entry: &EntryDiff<T>| {
+        let side = if entry.new.is_none() { "ours" } else { "theirs" };
+        let name = T::name(&entry.address, dialect);
         Diagnostic::warning(Code::MergeConflict, format!("only {side} has {name}; it was kept"))
             .note("the conflict does not show whether one side added it or the other removed it")
-            .help(Help::text("if the configuration no longer requires it: ").and(prune))
+            .help(Help::text("if the configuration no longer requires it: ").and(T::prune()))
     };
     one_sided.map(warning).collect()
 }
 
-impl Merge<'_> {
+impl<T: Resolve> Merge<'_, T> {
     /// Merges, writes and reports the result.
     fn finish(mut self, resolve: &ResolveArgs, ui: &Ui) -> Result<Outcome> {
-        self.warnings.extend(mixed_releases(self.ours.locks(), self.theirs.locks(), self.dialect));
-        let mut merged = merge::merge(&self.base, self.ours.locks(), self.theirs.locks());
+        self.warnings.extend(mixed_releases::<T>(self.ours.locks(), self.theirs.locks(), self.dialect));
+        let mut merged = merge::merge::<T>(&self.base, self.ours.locks(), self.theirs.locks());
         // When it fails the conflicts stay: a merge driver must not leave the file as if it had been merged.
         let mut errors = Diagnostics::default();
         match self.resolve(&merged, resolve, ui) {
             Ok(Some(resolved)) => {
-                merged = Merged { locks: resolved.outcome.locks, conflicts: resolved.left };
-                self.warnings.extend(resolved.outcome.warnings);
+                merged = resolved.merged;
+                self.warnings.extend(resolved.warnings);
             }
             Ok(None) => {}
             Err(failure) => errors = diagnostics(failure),
@@ -198,8 +229,7 @@ impl Merge<'_> {
             files::write(self.target, Some(&self.target_bytes), &result)?;
         }
         let path = self.shown.display();
-        let help = Help::text(format!("choose a side of each conflict in {path}, or run: "))
-            .and(Remedy::Merge { file: self.shown.to_owned(), resolve: true });
+        let help = T::help(self.shown);
         let mut conflicts: Vec<_> = merged.conflicts.iter().map(|conflict| conflict.diagnostic(self.dialect)).collect();
         if let Some(last) = conflicts.last_mut() {
             last.help = Some(help);
@@ -216,15 +246,15 @@ impl Merge<'_> {
         Ok(Outcome::Done)
     }
 
-    /// Locks the providers in conflict again, if that was asked for.
-    fn resolve(&self, merged: &Merged, arguments: &ResolveArgs, ui: &Ui) -> Result<Option<Resolved>> {
+    /// Locks the entries in conflict again, if that was asked for.
+    fn resolve(&self, merged: &Merged<T>, arguments: &ResolveArgs, ui: &Ui) -> Result<Option<Resolution<T>>> {
         if !arguments.resolve || merged.conflicts.is_empty() {
             return Ok(None);
         }
         let without_conflicts = self.ours.edit(&merged.locks)?;
-        let lock_file = lock_file(self.shown, &without_conflicts, self.dialect)?;
+        let lock_file = lock_file::<T>(self.shown, &without_conflicts, self.dialect)?;
         let root = self.shown.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        arguments.resolve((root, self.dialect), lock_file, merged.conflicts.clone(), self.global, ui).map(Some)
+        T::resolve(arguments, (root, self.dialect), lock_file, merged.conflicts.clone(), self.global, ui).map(Some)
     }
 }
 
@@ -245,8 +275,8 @@ fn side_name(path: &Path, side: &str) -> PathBuf {
 }
 
 /// Reads a side. The parser's help is about a file that is there, which a side need not be.
-fn lock_file(name: &Path, bytes: &[u8], dialect: Dialect) -> diagnostic::Result<LockFile> {
-    let parsed = lockfile::parse(name, bytes, dialect);
+fn lock_file<T: Resolve>(name: &Path, bytes: &[u8], dialect: Dialect) -> diagnostic::Result<LockFileOf<T>> {
+    let parsed = lockfile::parse_as::<T>(name, bytes, dialect);
     let errors = parsed.diagnostics.into_iter().filter(|diagnostic| diagnostic.severity == Severity::Error);
     parsed.lock_file.ok_or_else(|| errors.map(|error| Diagnostic { help: None, ..error }).collect())
 }

@@ -1,12 +1,13 @@
-//! `merge --resolve`: the providers in conflict are locked again.
+//! `merge --resolve`: the entries in conflict are locked again.
 
 use std::path::Path;
 
 use anyhow::Result;
 use clap::Args;
-use provlock::lockfile::LockFile;
-use provlock::lockfile::merge::Conflict;
-use provlock::project::{LockOptions, Resolved};
+use provlock::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
+use provlock::lockfile::merge::{Conflict, Merged};
+use provlock::lockfile::{LockFile, LockFileOf, Locked, LockedModule, LockedProvider};
+use provlock::project::LockOptions;
 use provlock::provider::Dialect;
 
 use crate::cli::args::{AgeArgs, GlobalArgs, ModuleArgs, PlatformArgs, SourceArgs};
@@ -28,24 +29,82 @@ pub(crate) struct ResolveArgs {
     source: SourceArgs,
 }
 
-impl ResolveArgs {
-    /// Locks the providers of `conflicts`, none of which `lock_file` holds, as the configuration in `directory`
+/// Conflicts after their entries were locked again.
+pub(crate) struct Resolution<T: Locked> {
+    pub(crate) merged: Merged<T>,
+    pub(crate) warnings: Vec<Diagnostic>,
+}
+
+/// What to do about a conflict of such entries.
+pub(crate) trait Resolve: Locked {
+    /// Locks the entries of `conflicts` again, none of which `lock_file` holds, as the configuration in a directory
     /// requires.
-    pub(crate) fn resolve(
-        &self,
+    fn resolve(
+        arguments: &ResolveArgs,
+        root: (&Path, Dialect),
+        lock_file: LockFileOf<Self>,
+        conflicts: Vec<Conflict<Self>>,
+        global: &GlobalArgs,
+        ui: &Ui,
+    ) -> Result<Resolution<Self>>;
+
+    /// What to do where conflicts remain in a file.
+    fn help(file: &Path) -> Help;
+
+    /// What removes entries that nothing requires.
+    fn prune() -> Remedy;
+}
+
+impl Resolve for LockedProvider {
+    fn resolve(
+        arguments: &ResolveArgs,
         (directory, dialect): (&Path, Dialect),
         lock_file: LockFile,
         conflicts: Vec<Conflict>,
         global: &GlobalArgs,
         ui: &Ui,
-    ) -> Result<Resolved> {
+    ) -> Result<Resolution<Self>> {
         let mut options = LockOptions::default();
-        options.platforms = self.platforms.named();
-        options.min_age = self.age.min_age;
-        let mut watch = Watch::new(ui, Some(&self.source));
-        let session = start_locking((&self.modules, &self.age, &self.source), global, ui)?;
+        options.platforms = arguments.platforms.named();
+        options.min_age = arguments.age.min_age;
+        let mut watch = Watch::new(ui, Some(&arguments.source));
+        let session = start_locking((&arguments.modules, &arguments.age, &arguments.source), global, ui)?;
         let session = session.observed_by(|event| watch.show(&event));
         let root = session.open_as(directory, dialect)?;
-        Ok(session.resolve_conflicts(root, lock_file, conflicts, &options)?)
+        let resolved = session.resolve_conflicts(root, lock_file, conflicts, &options)?;
+        let merged = Merged { locks: resolved.outcome.locks, conflicts: resolved.left };
+        Ok(Resolution { merged, warnings: resolved.outcome.warnings })
+    }
+
+    fn help(file: &Path) -> Help {
+        Help::text(format!("choose a side of each conflict in {}, or run: ", file.display()))
+            .and(Remedy::Merge { file: file.to_owned(), resolve: true })
+    }
+
+    fn prune() -> Remedy {
+        LockRemedy { prune: true, ..LockRemedy::default() }.into()
+    }
+}
+
+/// A package is chosen where the configuration's modules are locked, once a side was chosen for each conflict.
+impl Resolve for LockedModule {
+    fn resolve(
+        _: &ResolveArgs,
+        _: (&Path, Dialect),
+        _: LockFileOf<Self>,
+        _: Vec<Conflict<Self>>,
+        _: &GlobalArgs,
+        _: &Ui,
+    ) -> Result<Resolution<Self>> {
+        let message = "--resolve locks providers again, not modules";
+        Err(Diagnostic::error(Code::InvalidArgument, message).into())
+    }
+
+    fn help(file: &Path) -> Help {
+        Help::text(format!("choose a side of each conflict in {}, then run: ", file.display())).and(Self::prune())
+    }
+
+    fn prune() -> Remedy {
+        Remedy::LockModules
     }
 }

@@ -132,7 +132,8 @@ pub(crate) fn diff(files: &[FileDiff], mut warnings: Vec<Diagnostic>, invocation
 
 fn replaced_hashes(file: &FileDiff) -> impl Iterator<Item = Diagnostic> {
     file.rows().filter_map(|row| {
-        let message = format!("{}: {} {}: {}", file.path.display(), row.name, row.version.new?, row.replaced?);
+        let version = row.version.new.map(|version| format!(" {version}")).unwrap_or_default();
+        let message = format!("{}: {}{version}: {}", file.path.display(), row.name, row.replaced?);
         Some(Diagnostic::warning(Code::HashesReplaced, message))
     })
 }

@@ -96,9 +96,12 @@ pub(crate) struct ComparedRoot {
     path: String,
     lock_file: String,
     dialect: Dialect,
-    /// Whether a provider differs.
+    /// Whether an entry differs.
     changed: bool,
     providers: Vec<ComparedProvider>,
+    /// Those of a lock file of modules.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    modules: Vec<ComparedModule>,
 }
 
 /// What `lock` or `upgrade` did to a provider.
@@ -153,6 +156,22 @@ struct ComparedProvider {
     hash_counts: Change<HashCounts>,
     /// Whether hashes made room for others while the version stayed.
     hashes_replaced: bool,
+}
+
+/// How a module differs between two versions of a lock file.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "compared_module", extend("additionalProperties" = false)))]
+struct ComparedModule {
+    /// As of a provider; the address is the path of the calls.
+    #[serde(flatten)]
+    entry: ComparedProvider,
+    /// Where the module comes from, as the configuration says it; null where there is no entry.
+    source: Change<String>,
+    /// The package; null where there is no entry.
+    package: Change<String>,
+    /// Whether the package is another one while the version stayed, or without one the source.
+    package_replaced: bool,
 }
 
 /// The versions of a provider that was looked at.
@@ -248,12 +267,14 @@ impl FailedRoot {
 impl ComparedRoot {
     pub(crate) fn new(file: &FileDiff) -> Self {
         let directory = file.path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let is_of_modules = file.subject() == "module";
         Self {
             path: shown(directory.unwrap_or(Path::new("."))),
             lock_file: shown(&file.path),
             dialect: file.dialect.into(),
-            changed: !file.difference.is_empty(),
-            providers: file.rows().map(ComparedProvider::from).collect(),
+            changed: !file.is_empty(),
+            providers: if is_of_modules { Vec::new() } else { file.rows().map(ComparedProvider::from).collect() },
+            modules: if is_of_modules { file.rows().map(ComparedModule::from).collect() } else { Vec::new() },
         }
     }
 }
@@ -288,8 +309,19 @@ impl Authentication {
 
 impl From<Row> for ComparedProvider {
     fn from(row: Row) -> Self {
-        let (version_change, hashes_replaced) = (row.version_change, row.replaced.is_some());
+        let (version_change, hashes_replaced) = (row.version_change, row.hashes_replaced);
         Self { version_change, hash_counts: row.hash_counts, hashes_replaced, row }
+    }
+}
+
+impl From<Row> for ComparedModule {
+    fn from(mut row: Row) -> Self {
+        let none = || Change { old: None, new: None };
+        let source = row.source.take().unwrap_or_else(none);
+        let package = row.package.take().unwrap_or_else(none);
+        let stayed = source.old == source.new && row.keeps_version();
+        let package_replaced = stayed && package.old.is_some() && package.new.is_some() && package.old != package.new;
+        Self { source, package, package_replaced, entry: row.into() }
     }
 }
 
