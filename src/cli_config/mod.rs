@@ -25,6 +25,7 @@ use std::time::Duration;
 pub use credentials::{Credentials, CredentialsOrigin};
 pub use installation::{InstallationMethod, MethodKind, ProviderInstallation};
 pub(crate) use netrc::Netrc;
+pub(crate) use network::LARGEST_CERTIFICATE_FILE;
 pub use network::NetSettings;
 pub use oci::{OciCredentials, OciDefaultCredentials, OciLogin, OciLoginSource};
 

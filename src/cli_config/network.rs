@@ -1,13 +1,16 @@
 //! Settings of the HTTP client, from the environment and the CLI configuration.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use url::Url;
 
 use super::CliConfig;
 use crate::system::{Environment, Secrets};
+
+/// The largest file of certificates that is read, in bytes. That of Debian is 200 KiB.
+pub(crate) const LARGEST_CERTIFICATE_FILE: u64 = 16 << 20;
 
 /// Whether the system checks certificates and ignores `SSL_CERT_FILE`. On other systems, the HTTP client reads the
 /// files that this variable and `SSL_CERT_DIR` name.
@@ -60,6 +63,11 @@ impl Default for NetSettings {
     }
 }
 
+/// Whether the HTTP client must not read a file of certificates: a device may have no end.
+fn is_endless(file: &Path) -> bool {
+    file.metadata().is_ok_and(|metadata| !metadata.is_file() || metadata.len() > LARGEST_CERTIFICATE_FILE)
+}
+
 impl CliConfig {
     /// The settings from `TF_REGISTRY_DISCOVERY_RETRY`, `TF_PROVIDER_DOWNLOAD_RETRY` and `TF_REGISTRY_CLIENT_TIMEOUT`
     /// (in seconds), or else from the `registry_protocols` block. As in OpenTofu, a value that is not a number is
@@ -83,7 +91,7 @@ impl CliConfig {
                 .map_or(default.download_timeout, |seconds| Duration::from_secs(seconds.into())),
             minimum_rate: number("PROVLOCK_DOWNLOAD_MINIMUM_RATE")
                 .map_or(default.minimum_rate, |kib| u64::from(kib) << 10),
-            certificate_file: certificate_file.filter(|_| SYSTEM_CHECKS_CERTIFICATES),
+            certificate_file: certificate_file.filter(|file| SYSTEM_CHECKS_CERTIFICATES || is_endless(file)),
             plain_http_hosts: plain.collect(),
             secrets: environment.secrets.clone(),
             ..default

@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::GlobMatcher;
 use hcl_edit::expr::{Expression, ForExpr};
 use hcl_edit::template::{Element, ForDirective};
 use hcl_edit::visit::{self, Visit};
@@ -17,7 +17,7 @@ use crate::hcl::evaluate::convert::convert;
 use crate::hcl::evaluate::expression::{Evaluator, undecided};
 use crate::hcl::evaluate::value::{Outcome, Type, Unknown, Value, failure, unknown};
 use crate::system::files::{self, canonicalize, join};
-use crate::system::{Boundary, repository};
+use crate::system::{Boundary, glob, repository};
 
 use super::withheld::Withheld;
 
@@ -155,7 +155,7 @@ impl FileFunctions<'_> {
             ".." => unknown("this pattern is not evaluated"),
             "**" => Ok(Part::Directories),
             part if part.contains("**") || part.starts_with('.') => unknown("this pattern is not evaluated"),
-            part => match GlobBuilder::new(part).literal_separator(true).build() {
+            part => match glob::parse(part) {
                 Ok(glob) => Ok(Part::Name(glob.compile_matcher())),
                 Err(_) => unknown("this pattern is not evaluated"),
             },

@@ -28,7 +28,7 @@ pub(crate) struct Listing {
 /// `.gitignore` names the directory or all of these files. A program also reads ignored files in the other directories.
 ///
 /// # Errors
-/// Directories that cannot be read.
+/// Directories and files of patterns that cannot be read.
 pub(crate) fn listings(top: &Path) -> Result<BTreeMap<PathBuf, Listing>> {
     let found = Mutex::new((BTreeMap::new(), Diagnostics::default()));
     let (walk, ignored) = walk::with_ignored_files(top);
@@ -55,7 +55,8 @@ pub(crate) fn listings(top: &Path) -> Result<BTreeMap<PathBuf, Listing>> {
             WalkState::Continue
         })
     });
-    let (mut listings, errors) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (mut listings, mut errors) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    errors.extend(ignored.unread().into_iter().map(|(path, error)| Diagnostic::io("read", &path, &error)));
     listings.retain(|_, listing| !listing.is_ignored);
     for listing in listings.values_mut() {
         listing.names.sort_unstable();

@@ -175,8 +175,21 @@ impl Diagnostic {
 
     /// Whether another diagnostic differs at most in its places and providers.
     pub(crate) fn says_the_same(&self, other: &Self) -> bool {
-        let without_places = |d: &Self| Self { labels: Vec::new(), providers: Vec::new(), ..d.clone() };
-        without_places(self) == without_places(other)
+        let Self {
+            severity,
+            code,
+            message,
+            shared_message,
+            labels: _,
+            notes,
+            help,
+            root_modules,
+            dialect,
+            providers: _,
+        } = other;
+        (&self.message, &self.shared_message, &self.notes) == (message, shared_message, notes)
+            && (&self.severity, &self.code, &self.dialect) == (severity, code, dialect)
+            && (&self.help, &self.root_modules) == (help, root_modules)
     }
 
     /// An error of the operating system about a file: what was tried, on which path, and why it failed.

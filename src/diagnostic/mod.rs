@@ -2,6 +2,7 @@
 
 mod code;
 mod diagnostics;
+mod merged;
 mod message;
 mod remedy;
 mod source_file;
@@ -9,6 +10,7 @@ pub mod words;
 
 pub use code::{Code, Needs, Rule, Severity, Threat};
 pub use diagnostics::{Diagnostics, Result};
+pub(crate) use merged::Merged;
 pub use message::{Diagnostic, Label, RootModules};
 pub use remedy::{Help, HelpPart, LockRemedy, Remedy, UpgradeRemedy};
 pub use source_file::{Location, SourceFile};

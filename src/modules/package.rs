@@ -3,12 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use globset::GlobBuilder;
-
 use super::cache::Stored;
 use super::contents::is_configuration;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::system::canonicalize;
+use crate::system::{canonicalize, glob};
 
 /// A fetched package: the configuration files in it, without anything else.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,7 +100,7 @@ impl Package {
 fn matching(top: &Path, pattern: &str) -> Vec<PathBuf> {
     let mut found = vec![top.to_owned()];
     for part in pattern.split('/').filter(|part| !part.is_empty()) {
-        let Ok(glob) = GlobBuilder::new(part).literal_separator(true).build() else { return Vec::new() };
+        let Ok(glob) = glob::parse(part) else { return Vec::new() };
         let matcher = glob.compile_matcher();
         let is_match = |path: &PathBuf| path.is_dir() && path.file_name().is_some_and(|name| matcher.is_match(name));
         let children = found.iter().filter_map(|directory| fs::read_dir(directory).ok());

@@ -25,16 +25,13 @@ use super::proxy::{is_loopback, with_proxies};
 use super::redirect::{self, MOST_REDIRECTS, PlainHttp, Request};
 use super::resume;
 use super::retry::{Attempt, Failure, Retries, after_status, http_date, with_retries};
-use crate::cli_config::NetSettings;
+use crate::cli_config::{LARGEST_CERTIFICATE_FILE, NetSettings};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::provider::Hostname;
 use crate::system::{SafeUrl, Token, files};
 
 /// How long a download may be silent, and how long a small one may take.
 const SILENCE_TIMEOUT: Duration = Duration::from_mins(1);
-
-/// The largest file of certificates that is read, in bytes. That of Debian is 200 KiB.
-const LARGEST_CERTIFICATE_FILE: u64 = 16 << 20;
 
 /// An HTTP client. Cheap to clone; clones share connections.
 #[derive(Clone)]

@@ -192,8 +192,9 @@ mod tests {
 
     use super::*;
     use crate::project::{ModuleFetching, Selection, SessionOptions};
-    use crate::settings::{RootFilter, parse_glob};
+    use crate::settings::RootFilter;
     use crate::system::Environment;
+    use crate::system::glob;
 
     /// A root module, unless something speaks against it.
     const ROOT: &str = "provider \"null\" {}\nresource \"null_resource\" \"a\" {}\n";
@@ -347,7 +348,7 @@ mod tests {
             ("infra/a/examples/x/main.tf", ROOT),
             ("other/main.tf", ROOT),
         ]);
-        let globs = |list: &[&str]| list.iter().map(|text| parse_glob(text).unwrap()).collect();
+        let globs = |list: &[&str]| list.iter().map(|text| glob::parse(text).unwrap()).collect();
         let filter =
             RootFilter { include: globs(&["infra/**"]), exclude: globs(&["**/examples/**"]), ..RootFilter::default() };
         assert_eq!(found(directory.path(), &filter), ["infra", "infra/a"]);

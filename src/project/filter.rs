@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use globset::{Glob, GlobSet, GlobSetBuilder};
+use globset::{Glob, GlobSet};
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::settings::{RootFilter, is_match};
+use crate::system::glob;
 
 /// The compiled globs of `[roots]` in all settings files.
 pub(super) struct Filter(Vec<FileFilter>);
@@ -56,10 +57,5 @@ impl FileFilter {
 }
 
 fn globs(globs: &[Glob]) -> Result<GlobSet> {
-    let mut set = GlobSetBuilder::new();
-    for glob in globs {
-        set.add(glob.clone());
-    }
-    let invalid = |error: globset::Error| Diagnostic::error(Code::InvalidArgument, error.to_string()).into();
-    set.build().map_err(invalid)
+    glob::set(globs).map_err(|why| Diagnostic::error(Code::InvalidArgument, why).into())
 }

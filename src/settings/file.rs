@@ -12,12 +12,13 @@ use toml::Spanned;
 
 use super::{
     CacheTable, Denied, FileLevels, Levels, PathLevels, PlatformSelection, Policy, RootFilter, Rules, Settings,
-    TrustRule, parse_duration, parse_glob,
+    TrustRule, parse_duration,
 };
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result, SourceFile};
 use crate::provider::{
     AddressError, Hostname, OciRepository, PatternError, ProviderPatternSpec, ProviderSpec, PublicKey, SharedCache,
 };
+use crate::system::glob;
 
 const PLATFORMS: &str = "\"all\" or a list of platforms, for example [\"linux_amd64\", \"darwin_arm64\"]";
 
@@ -116,8 +117,8 @@ impl Settings {
             fetch_modules,
             roots: vec![RootFilter {
                 base,
-                include: reader.all(&roots.include, parse_glob),
-                exclude: reader.all(&roots.exclude, parse_glob),
+                include: reader.all(&roots.include, glob::parse),
+                exclude: reader.all(&roots.exclude, glob::parse),
             }],
             policy: Policy {
                 rules: vec![Rules {
@@ -206,7 +207,7 @@ impl Reader<'_> {
             levels.deny.push(Denied::Code(pins));
         }
         let of_paths = |table: &PathsTable| PathLevels {
-            paths: self.all(&table.paths, parse_glob),
+            paths: self.all(&table.paths, glob::parse),
             levels: self.levels(&table.deny, &table.warn, &table.allow),
         };
         FileLevels { base, levels, paths: table.paths.iter().map(of_paths).collect() }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use globset::{Glob, GlobBuilder};
+use globset::Glob;
 
 use crate::diagnostic::Location;
 use crate::provider::{Dialect, Platform, PlatformError, SharedCache};
@@ -103,11 +103,6 @@ impl FromIterator<Self> for PlatformSelection {
         platforms.dedup();
         Self::These(platforms)
     }
-}
-
-/// Reads a glob for paths, in which `*` does not match `/`.
-pub(crate) fn parse_glob(text: &str) -> Result<Glob, globset::Error> {
-    GlobBuilder::new(text).literal_separator(true).build()
 }
 
 /// Reads a duration such as `7d`, `36h` or `2w`.

@@ -3,7 +3,7 @@ use std::path::Path;
 use super::*;
 use crate::diagnostic::{Code, Result, SourceFile};
 use crate::provider::ProviderAddress;
-use crate::system::Boundary;
+use crate::system::{Boundary, glob};
 
 fn parse(text: &str) -> Result<Settings> {
     Settings::parse(&SourceFile::new(FILE_NAME, text), PathBuf::from(FILE_NAME))
@@ -45,7 +45,7 @@ allow = ["no-hashes"]
     let [rules] = &settings.policy.rules[..] else { panic!("{settings:?}") };
     let platforms = PlatformSelection::These(["darwin_arm64", "linux_amd64"].map(|text| text.parse().unwrap()).into());
     assert_eq!(settings.platforms, Some(platforms));
-    assert_eq!(settings.roots[0].include, [parse_glob("infra/**").unwrap()]);
+    assert_eq!(settings.roots[0].include, [glob::parse("infra/**").unwrap()]);
     assert_eq!(rules.allowed_hosts.as_ref().unwrap()[0].as_ascii(), "registry.opentofu.org");
     assert_eq!(rules.min_age_exempt, ["hashicorp/aws".parse().unwrap()]);
     assert_eq!(rules.min_age, Some(Duration::from_secs(7 * 86_400)));
@@ -57,7 +57,7 @@ allow = ["no-hashes"]
         (&verify.levels.warn[..], &verify.paths[0].levels.allow[..]),
         (&[Code::NoHashes][..], &[Code::NoHashes][..])
     );
-    assert_eq!(verify.paths[0].paths, [parse_glob("legacy/**").unwrap()]);
+    assert_eq!(verify.paths[0].paths, [glob::parse("legacy/**").unwrap()]);
     let trust = &rules.trust[0];
     assert_eq!(
         (&trust.providers, trust.location.line_column()),

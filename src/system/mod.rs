@@ -5,6 +5,8 @@ pub mod boundary;
 pub(crate) mod bounded;
 mod environment;
 pub mod files;
+pub(crate) mod glob;
+mod ignored;
 mod once;
 pub mod parallel;
 pub(crate) mod process;

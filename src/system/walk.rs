@@ -1,11 +1,13 @@
 //! Walking over the files of a project.
 
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use ignore::{DirEntry, IncrementalIgnore, WalkBuilder};
+use ignore::{DirEntry, WalkBuilder};
 
 use super::files::join;
+use super::ignored::Ignored;
 use super::{canonicalize, repository};
 
 /// Directories that hold copies of modules, or nothing of the user's.
@@ -14,35 +16,40 @@ const SKIPPED: [&str; 3] = [".terraform", ".terragrunt-cache", ".git"];
 /// Everything below a directory, except what `.gitignore` names and what the programs put there. Symbolic links to
 /// directories are not followed.
 pub(crate) fn below(top: &Path) -> WalkBuilder {
-    let mut walk = WalkBuilder::new(top);
-    walk.hidden(false).git_global(false).require_git(false).filter_entry(|entry| !is_skipped(entry));
-    walk
+    let rules = GitIgnore::default();
+    walk(top, move |entry| !is_skipped(entry) && !rules.names(entry))
 }
 
 /// What `.gitignore` names below a directory.
-#[derive(Clone)]
-pub(crate) struct GitIgnore(Arc<Mutex<Vec<IncrementalIgnore>>>);
+#[derive(Clone, Default)]
+pub(crate) struct GitIgnore(Arc<Ignored>);
 
 impl GitIgnore {
     /// Whether the walk [`below`] the directory leaves an entry out.
     pub(crate) fn names(&self, entry: &DirEntry) -> bool {
-        let mut matchers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        matchers.iter_mut().any(|matcher| {
-            let path = entry.path().strip_prefix(matcher.root()).unwrap_or(entry.path()).to_owned();
-            matcher.matched(path, is_directory(entry)).is_ignore()
-        })
+        entry.depth() > 0 && self.0.names(entry.path(), is_directory(entry))
+    }
+
+    /// The files of patterns that could not be read.
+    pub(crate) fn unread(&self) -> Vec<(PathBuf, io::Error)> {
+        self.0.unread()
     }
 }
 
 /// The walk [`below`] a directory, together with the files that `.gitignore` names, but without the directories that it
 /// names.
 pub(crate) fn with_ignored_files(top: &Path) -> (WalkBuilder, GitIgnore) {
-    let ignored = GitIgnore(Arc::new(Mutex::new(below(top).build_matchers())));
+    let ignored = GitIgnore::default();
     let rules = ignored.clone();
-    let mut walk = WalkBuilder::new(top);
-    walk.standard_filters(false);
-    walk.filter_entry(move |entry| !is_directory(entry) || !(is_skipped(entry) || rules.names(entry)));
+    let walk = walk(top, move |entry| !is_directory(entry) || !(is_skipped(entry) || rules.names(entry)));
     (walk, ignored)
+}
+
+/// The library reads files of patterns without a limit, and follows links to them.
+fn walk(top: &Path, is_wanted: impl Fn(&DirEntry) -> bool + Send + Sync + 'static) -> WalkBuilder {
+    let mut walk = WalkBuilder::new(top);
+    walk.standard_filters(false).filter_entry(is_wanted);
+    walk
 }
 
 /// Whether `.gitignore` of the repository names a directory that need not exist, or one that it is in.
@@ -52,15 +59,8 @@ pub(crate) fn is_ignored(directory: &Path) -> bool {
     let (Some(top), Ok(below)) = (repository::top(&nearest_canonical), directory.strip_prefix(nearest)) else {
         return false;
     };
-    let path = nearest_canonical.join(below);
-    let Ok(path) = path.strip_prefix(&top) else { return false };
-    let is_ignored = |above: &Path, matcher: &mut IncrementalIgnore| {
-        !above.as_os_str().is_empty() && matcher.matched(above, true).is_ignore()
-    };
-    self::below(&top)
-        .build_matchers()
-        .iter_mut()
-        .any(|matcher| path.ancestors().any(|above| is_ignored(above, matcher)))
+    let (path, ignored) = (nearest_canonical.join(below), Ignored::default());
+    path.ancestors().take_while(|above| *above != top).any(|above| ignored.names(above, true))
 }
 
 fn is_skipped(entry: &DirEntry) -> bool {

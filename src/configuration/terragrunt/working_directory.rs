@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::GlobSet;
 
 use super::session::{Repository, has_configuration};
 use super::unit::{Action, GeneratedFile, ModuleSource, Unit};
@@ -15,6 +15,7 @@ use crate::diagnostic::{Location, SourceFile};
 use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, failure, unknown};
 use crate::modules::is_configuration;
 use crate::system::files::join;
+use crate::system::glob;
 
 const MAX_FILES: usize = 10_000;
 
@@ -200,10 +201,7 @@ fn configuration_files(path: &Path, repository: &Repository) -> Outcome<Vec<(Str
 
 /// The patterns of `exclude_from_copy`, which are relative to the copied directory.
 fn excluded(patterns: &[String]) -> Result<GlobSet, String> {
-    let mut set = GlobSetBuilder::new();
-    for pattern in patterns {
-        let glob = GlobBuilder::new(pattern).literal_separator(true).build();
-        set.add(glob.map_err(|_| "a pattern of exclude_from_copy cannot be read".to_owned())?);
-    }
-    set.build().map_err(|_| "the patterns of exclude_from_copy are too many".to_owned())
+    let globs = patterns.iter().map(|pattern| glob::parse(pattern)).collect::<Result<Vec<_>, _>>();
+    let globs = globs.map_err(|_| "a pattern of exclude_from_copy cannot be read".to_owned())?;
+    glob::set(&globs).map_err(|_| "the patterns of exclude_from_copy are too many".to_owned())
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::baseline::{Baseline, KnownFinding};
 use super::verified::{Suppressed, VerifiedRoot};
 use crate::diagnostic::words::few;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Remedy};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Merged, Remedy};
 use crate::settings::{FileLevels, Levels, RootLevels};
 
 /// What decides which findings in a root module are reported.
@@ -65,10 +65,11 @@ impl<'a> Levelled<'a> {
 
     /// Applies the levels to all findings in the root module. Those that say the same of several providers become one.
     pub(super) fn finish(mut self, root: &mut VerifiedRoot) {
-        let mut findings = Diagnostics::default();
+        let mut merged = Merged::default();
         for finding in std::mem::take(&mut root.findings).into_iter().filter_map(|finding| self.apply(finding)) {
-            if finding.providers.is_empty() { findings.push(finding) } else { findings.merge(finding) }
+            merged.add(finding);
         }
+        let mut findings = merged.into_diagnostics();
         if let Some(stale) = self.stale() {
             findings.extend(self.caller.applied(stale, &self.settings));
         }

@@ -7,6 +7,8 @@ mod concurrency;
 mod interrupts;
 #[cfg(unix)]
 mod kills;
+#[cfg(target_os = "linux")]
+mod limits;
 mod stages;
 
 use crate::lock::{BOTH, entry, lock_file, requires};
