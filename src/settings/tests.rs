@@ -153,7 +153,7 @@ fn the_files_up_to_the_repository_add_up() {
     assert_eq!(both.paths, [root.join(FILE_NAME), above]);
 }
 
-const KEY: &str = "ed25519:11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=";
+const KEY: &str = "ed25519:NwSv77aqolqatel4nEJ4LV14RutTjMN4H73CrJSCqq0=";
 
 #[test]
 fn where_facts_are_shared_is_read() {

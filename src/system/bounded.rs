@@ -12,12 +12,13 @@ use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Vis
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct List<T, const MOST: usize>(pub(crate) Vec<T>);
 
-/// A map of at most `MOST` members.
+/// A map of at most `MOST` members. Of two with the same name the last counts, unless names are `UNIQUE`: then it is an
+/// error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Map<T, const MOST: usize>(pub(crate) BTreeMap<String, T>);
+pub(crate) struct Map<T, const MOST: usize, const UNIQUE: bool = false>(pub(crate) BTreeMap<String, T>);
 
 struct ListVisitor<T, const MOST: usize>(PhantomData<T>);
-struct MapVisitor<T, const MOST: usize>(PhantomData<T>);
+struct MapVisitor<T, const MOST: usize, const UNIQUE: bool>(PhantomData<T>);
 
 impl<T, const MOST: usize> Default for List<T, MOST> {
     fn default() -> Self {
@@ -31,7 +32,7 @@ impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for List<T, M
     }
 }
 
-impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for Map<T, MOST> {
+impl<'de, T: Deserialize<'de>, const MOST: usize, const UNIQUE: bool> Deserialize<'de> for Map<T, MOST, UNIQUE> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(MapVisitor(PhantomData))
     }
@@ -56,8 +57,8 @@ impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for ListVisitor<T
     }
 }
 
-impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for MapVisitor<T, MOST> {
-    type Value = Map<T, MOST>;
+impl<'de, T: Deserialize<'de>, const MOST: usize, const UNIQUE: bool> Visitor<'de> for MapVisitor<T, MOST, UNIQUE> {
+    type Value = Map<T, MOST, UNIQUE>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "a map of at most {MOST} members")
@@ -69,7 +70,9 @@ impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for MapVisitor<T,
             if map.len() == MOST {
                 return Err(A::Error::invalid_length(MOST + 1, &self));
             }
-            map.insert(key, value);
+            if map.insert(key, value).is_some() && UNIQUE {
+                return Err(A::Error::custom("a name is there twice"));
+            }
         }
         Ok(Map(map))
     }
@@ -86,5 +89,8 @@ mod tests {
         assert!(serde_json::from_str::<List<u8, 2>>("[1, 2, ").is_err());
         assert_eq!(serde_json::from_str::<Map<u8, 1>>(r#"{"a": 1}"#).unwrap().0, [("a".to_owned(), 1)].into());
         assert!(serde_json::from_str::<Map<u8, 1>>(r#"{"a": 1, "b": 2}"#).is_err());
+        let twice = r#"{"a": 1, "a": 2}"#;
+        assert_eq!(serde_json::from_str::<Map<u8, 2>>(twice).unwrap().0["a"], 2);
+        assert!(serde_json::from_str::<Map<u8, 2, true>>(twice).is_err());
     }
 }

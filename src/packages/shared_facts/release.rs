@@ -30,7 +30,7 @@ struct Document {
     schema: u32,
     address: String,
     version: String,
-    packages: Map<PackageDigest, MOST_PLATFORMS>,
+    packages: Map<PackageDigest, MOST_PLATFORMS, true>,
 }
 
 impl ReleaseFacts {
@@ -113,12 +113,16 @@ mod tests {
         let facts = ReleaseFacts::parse(text.as_bytes()).unwrap();
         assert_eq!(String::from_utf8(facts.to_json()).unwrap(), text);
         assert_eq!(facts.packages[&"linux_amd64".parse().unwrap()].size, 9);
+        let start = text.find("{\"zh\"").unwrap();
+        let end = text.len() - 2;
         for wrong in [
             document(1, "acme", "linux_amd64", &zh),
             document(1, address, "../..", &zh),
             document(1, address, "linux_amd64", "zh:00"),
             document(1, address, "linux_amd64", facts.packages.values().next().unwrap().h1.as_str()),
             text.replace("size", "length"),
+            text.replace("{\"linux_amd64\":", &format!("{{\"linux_amd64\":{},\"linux_amd64\":", &text[start..end])),
+            text.replace("AQEBAQE", "_QEBAQE"),
             "{}".to_owned(),
             "[]".to_owned(),
         ] {
