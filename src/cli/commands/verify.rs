@@ -302,7 +302,7 @@ impl Report<'_> {
         };
         let change = text::about_the_change(found.findings).filter(|_| !is_one);
         let suppressed = text::suppressed(found.roots);
-        well.into_iter().chain(lines).chain(change).chain(suppressed).collect()
+        well.into_iter().flatten().chain(lines).chain(change).chain(suppressed).collect()
     }
 
     /// Adds the findings by cause to the summary of a job, if the runner has a file for it.

@@ -11,9 +11,11 @@ pub(crate) fn lines(coverage: &Coverage) -> Vec<String> {
     Kind::ALL.into_iter().filter_map(|kind| line(coverage, kind)).collect()
 }
 
-/// Whether something is to be said besides that everything is fine.
+/// Whether there is only one kind, of which each is fine, so that one line says all.
 pub(crate) fn is_plain(coverage: &Coverage) -> bool {
-    Kind::ALL.iter().all(|kind| coverage.number(*kind, Fate::Ok) == coverage.total(*kind))
+    let mut kinds = Kind::ALL.into_iter().filter(|kind| coverage.total(*kind) > 0);
+    let is_fine = |kind| coverage.number(kind, Fate::Ok) == coverage.total(kind);
+    kinds.next().is_none_or(is_fine) && kinds.next().is_none()
 }
 
 /// `Not looked at: 278 Terragrunt units without a lock file, 2 root modules excluded by provlock.toml`

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use provlock::diagnostic::{Diagnostic, Severity};
-use provlock::project::{Coverage, DialectReason, Kind, Selection, Suppressed, VerifiedRoot};
+use provlock::project::{Coverage, DialectReason, Selection, Suppressed, VerifiedRoot};
 use provlock::settings::PlatformSelection;
 use provlock::system::files;
 
@@ -129,26 +129,42 @@ pub(crate) fn suppressed(roots: &[VerifiedRoot]) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Suppressed: {}", parts.join(", ")))
 }
 
-/// What was compared, where nothing is wrong: `OK: 3 providers locked as required, for linux_amd64`; nothing where there
-/// is no lock file.
-pub(crate) fn well(roots: &[VerifiedRoot], online: bool) -> Option<String> {
+/// What was compared and what was not, in two lines of at most 80 columns, where nothing is wrong: `OK: 3 providers locked
+/// as required, for linux_amd64`; nothing where there is no lock file.
+pub(crate) fn well(roots: &[VerifiedRoot], online: bool) -> Option<[String; 2]> {
     let compared: Vec<_> = roots.iter().filter(|root| root.has_lock_file).collect();
     let (first, others) = compared.split_first()?;
     let providers = match compared.iter().map(|root| root.entries).sum() {
         0 => "no provider".to_owned(),
         entries => count(entries, "provider"),
     };
-    let number = |kind| compared.iter().filter(|root| root.kind == kind).count();
-    let kinds = Kind::ALL.into_iter().filter(|kind| number(*kind) > 0);
-    let kinds = enumerate(kinds.map(|kind| count(number(kind), noun(kind))));
-    let what = if roots.len() == 1 { providers } else { format!("{providers} of {kinds}") };
-    let platforms = match &first.platforms {
-        _ if others.iter().any(|other| other.platforms != first.platforms) => "for the platforms of each".to_owned(),
-        Some(platforms) => format!("for {}", names(platforms)),
-        None => "for no platform in particular (-p names some)".to_owned(),
+    let is_of_one_kind = others.iter().all(|other| other.kind == first.kind);
+    let of = (roots.len() > 1 && is_of_one_kind).then(|| format!(" of {}", count(compared.len(), noun(first.kind))));
+    let what = format!("OK: {providers}{} locked as required", of.unwrap_or_default());
+    let well = match &first.platforms {
+        _ if others.iter().any(|other| other.platforms != first.platforms) => format!("{what}, each for its platforms"),
+        Some(platforms) => for_platforms(&what, platforms),
+        None => what,
     };
-    let hashes = if online { "all hashes published" } else { "hashes not compared with the registry (--online does)" };
-    Some(format!("OK: {what} locked as required, {platforms}; {hashes}"))
+    let hashes = match (compared.iter().any(|root| root.platforms.is_some()), online) {
+        (true, true) => "All hashes are published",
+        (true, false) => "Not checked: hashes against the registry (--online does)",
+        (false, true) => "All hashes are published; not checked: platforms (-p names some)",
+        (false, false) => "Not checked: platforms (-p names some), hashes against the registry (--online)",
+    };
+    Some([well, hashes.to_owned()])
+}
+
+/// `OK: 3 providers locked as required, for linux_amd64`, with the number of platforms if their names take too much room.
+fn for_platforms(what: &str, platforms: &PlatformSelection) -> String {
+    const COLUMNS: usize = 80;
+    let named = format!("{what}, for {}", names(platforms));
+    match platforms {
+        PlatformSelection::These(platforms) if named.len() > COLUMNS => {
+            format!("{what}, for {}", count(platforms.len(), "platform"))
+        }
+        _ => named,
+    }
 }
 
 /// The file that a finding is about; what is about no place in a root module is about the lock file.
@@ -175,6 +191,7 @@ impl RepositoryPaths<'_> {
 
 #[cfg(test)]
 mod tests {
+    use provlock::project::Kind;
     use provlock::provider::Dialect;
 
     use super::*;
@@ -202,15 +219,46 @@ mod tests {
     fn what_is_well_is_said_in_a_line() {
         let these = |names: &[&str]| names.iter().map(|name| name.parse().unwrap()).collect::<PlatformSelection>();
         let two = || Some(these(&["linux_amd64", "darwin_arm64"]));
-        let one = "OK: 3 providers locked as required, for darwin_arm64 and linux_amd64; \
-            hashes not compared with the registry (--online does)";
-        assert_eq!(well(&[root(two(), 3)], false).unwrap(), one);
-        let many = "OK: 5 providers of 2 root modules locked as required, for all platforms; all hashes published";
+        let well = |roots: &[VerifiedRoot], online| well(roots, online).unwrap().join("\n");
+        let one = "OK: 3 providers locked as required, for darwin_arm64 and linux_amd64\n\
+            Not checked: hashes against the registry (--online does)";
+        assert_eq!(well(&[root(two(), 3)], false), one);
+        let many = "OK: 5 providers of 2 root modules locked as required, for all platforms\nAll hashes are published";
         let all = || Some(PlatformSelection::All);
-        assert_eq!(well(&[root(all(), 3), root(all(), 2)], true).unwrap(), many);
-        assert!(well(&[root(all(), 3), root(two(), 2)], true).unwrap().contains("for the platforms of each"));
-        assert!(well(&[root(None, 1)], false).unwrap().contains("for no platform in particular (-p names some)"));
-        assert!(well(&[root(None, 0)], false).unwrap().starts_with("OK: no provider locked as required"));
+        assert_eq!(well(&[root(all(), 3), root(all(), 2)], true), many);
+        let other = VerifiedRoot { kind: Kind::OtherLockFile, ..root(all(), 2) };
+        let text = well(&[root(all(), 3), other], true);
+        assert!(text.starts_with("OK: 5 providers locked as required, for all"), "the next lines count kinds: {text}");
+        assert!(well(&[root(all(), 3), root(two(), 2)], true).contains("required, each for its platforms\n"));
+        let mixed = well(&[root(None, 3), root(all(), 2)], false);
+        assert!(mixed.ends_with("its platforms\nNot checked: hashes against the registry (--online does)"), "{mixed}");
+        let unnamed = "OK: 1 provider locked as required\n\
+            Not checked: platforms (-p names some), hashes against the registry (--online)";
+        assert_eq!(well(&[root(None, 1)], false), unnamed);
+        assert!(
+            well(&[root(None, 0)], true).starts_with("OK: no provider locked as required\nAll hashes are published;")
+        );
+    }
+
+    #[test]
+    fn what_is_well_fits_the_terminal() {
+        let names = ["darwin_amd64", "darwin_arm64", "linux_amd64", "linux_arm64", "windows_amd64"];
+        for number in 1..=names.len() {
+            let platforms: PlatformSelection = names[..number].iter().map(|name| name.parse().unwrap()).collect();
+            for platforms in [None, Some(platforms), Some(PlatformSelection::All)] {
+                let many: Vec<_> = (0..300).map(|_| root(platforms.clone(), 10)).collect();
+                for lines in [&many[..1], &many].into_iter().flat_map(|roots| [well(roots, true), well(roots, false)]) {
+                    assert!(lines.iter().flatten().all(|line| line.len() <= 80), "{lines:?}");
+                }
+            }
+        }
+        let these: PlatformSelection = names.iter().map(|name| name.parse().unwrap()).collect();
+        let [line, _] = well(&[root(Some(these), 3)], true).unwrap();
+        assert_eq!(line, "OK: 3 providers locked as required, for 5 platforms");
+    }
+
+    #[test]
+    fn without_a_lock_file_nothing_is_well() {
         let unlocked = VerifiedRoot { has_lock_file: false, ..root(None, 0) };
         assert_eq!(well(&[unlocked], false), None);
         assert_eq!(well(&[], false), None);

@@ -86,7 +86,8 @@ fn units_without_a_lock_file() {
     environment.provlock(["verify", "-r"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-OK: 1 provider locked as required, for no platform in particular (-p names some); hashes not compared with the registry (--online does)
+OK: 1 provider locked as required
+Not checked: platforms (-p names some), hashes against the registry (--online)
 5 Terragrunt units: 1 OK, 4 without a lock file
 "#]]);
     assert_eq!(counts(&environment, "units"), json!({ "ok": 1, "without_lock_file": 4 }));
@@ -116,7 +117,8 @@ fn root_modules_that_the_settings_exclude() {
     environment.provlock(["verify", "-r"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-OK: 1 provider of 1 root module locked as required, for no platform in particular (-p names some); hashes not compared with the registry (--online does)
+OK: 1 provider of 1 root module locked as required
+Not checked: platforms (-p names some), hashes against the registry (--online)
 4 root modules: 1 OK, 2 without a lock file, 1 excluded by provlock.toml
 "#]]);
     let output = environment.provlock(["verify", "-r", "live/1"]);
@@ -128,8 +130,8 @@ fn a_lock_file_that_is_fine() {
     let environment = TestEnvironment::new();
     environment.write("main.tf", requires("hashicorp/null", ""));
     environment.write_lock_file(locked());
-    let well = "OK: 1 provider locked as required, for darwin_arm64 and linux_amd64; \
-                hashes not compared with the registry (--online does)\n";
+    let well = "OK: 1 provider locked as required, for darwin_arm64 and linux_amd64\n\
+                Not checked: hashes against the registry (--online does)\n";
     for arguments in [&["verify"][..], &["verify", "-r"], &["verify", "--format", "github"]] {
         let output = environment.provlock(arguments.iter().chain(&["-p", "linux_amd64,darwin_arm64"]));
         assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("", well), "{arguments:?}");
@@ -197,5 +199,146 @@ exit code: 0
 Locked 1 root module: 1 changed, 0 up to date
 Not looked at: 1 root module excluded by provlock.toml, 1 Terragrunt unit without a lock file
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
+"#]]);
+}
+
+#[test]
+fn the_first_run_on_root_modules_with_lock_files() {
+    let Repository { environment, .. } = Repository::new();
+    for root in ["a", "b", "old", "rewritten", "unlocked"] {
+        environment.write(format!("live/{root}/main.tf"), requires("hashicorp/null", "~> 3.0"));
+        environment.write(format!("live/{root}/backend.tf"), S3);
+    }
+    let locked = |version: &str, hashes: &[&str]| lock_file(&[entry(NULL, version, "~> 3.0", hashes)]);
+    let sorted = [H1, super::gate::OTHER_H1, ZH];
+    for (root, version, hashes) in [
+        ("a", "3.2.4", sorted),
+        ("b", "3.2.4", sorted),
+        ("old", "2.1.0", sorted),
+        ("rewritten", "3.2.4", [ZH, super::gate::OTHER_H1, H1]),
+    ] {
+        environment.write(format!("live/{root}/.terraform.lock.hcl"), locked(version, &hashes));
+    }
+    roots(&environment, "sandbox", 2);
+    environment.write("provlock.toml", "[roots]\nexclude = [\"sandbox/**\"]\n");
+    environment.program("git", ["add", "--all"]).run().assert_code(0);
+    environment.provlock(["verify", "-r"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[version-outside-constraints]: hashicorp/null is locked at 2.1.0, but the configuration asks for ~> 3.0
+ --> live/old/.terraform.lock.hcl:5:13
+  |
+5 |   version = "2.1.0"
+  |             ^^^^^^^
+  |
+ ::: live/old/main.tf:5:17
+  |
+5 |       version = "~> 3.0"
+  |                 -------- asked for here
+  |
+help: provlock -C live/old upgrade hashicorp/null
+
+error[lock-file-missing]: live/unlocked/.terraform.lock.hcl is missing, and the configuration requires a provider
+ --> live/unlocked/main.tf:5:17
+  |
+5 |       version = "~> 3.0"
+  |                 ^^^^^^^^ required here
+  |
+help: provlock -C live/unlocked lock -p all
+
+warning[unsorted-hashes]: the hashes of hashicorp/null are unsorted or duplicated
+ --> live/rewritten/.terraform.lock.hcl:9:5
+  |
+9 |     "h1:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=",
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ should be further up
+  |
+help: sort the list and remove duplicates
+
+----- stderr -----
+7 root modules: 2 with errors, 1 with warnings, 2 OK, 2 excluded by provlock.toml
+"#]]);
+    let numbers = json!({ "ok": 2, "with_errors": 2, "with_warnings": 1, "excluded": 2 });
+    assert_eq!(counts(&environment, "root_modules"), numbers);
+
+    environment.write("live/a/other.tf", "locals {\n");
+    let output = environment.provlock(["verify", "-r", "--allow", "unsorted-hashes"]);
+    let last = "7 root modules: 2 with errors, 2 OK, 2 excluded by provlock.toml; 1 could not be checked\n";
+    assert!(output.assert_code(2).stderr.ends_with(last), "{output}");
+}
+
+#[test]
+fn the_first_run_on_modules_only() {
+    let Repository { environment, .. } = Repository::new();
+    environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
+    environment.write("modules/inner/main.tf", requires("hashicorp/null", "~> 3.0"));
+    environment.write("examples/complete/main.tf", format!("{USED}module \"m\" {{\n  source = \"../..\"\n}}\n"));
+    environment.write("examples/locked/main.tf", USED);
+    let nothing = environment.provlock(["verify", "-r"]);
+    nothing.matches(str![[r#"
+exit code: 0
+----- stderr -----
+No root module in . or below: none has a backend, a lock file, or providers that it configures and uses; to use one anyway, name its directory here or in [roots] of provlock.toml
+"#]]);
+    environment.provlock(["verify", "-r", "examples"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+2 root modules: none has a lock file
+"#]]);
+    environment.provlock(["verify", "examples/complete"]).assert_code(1).assert_stdout_has("error[lock-file-missing]");
+    environment.write("examples/locked/.terraform.lock.hcl", locked());
+    environment.program("git", ["add", "--all"]).run().assert_code(0);
+    environment.provlock(["verify", "-r"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+OK: 1 provider locked as required
+Not checked: platforms (-p names some), hashes against the registry (--online)
+"#]]);
+}
+
+#[test]
+fn the_first_run_without_lock_files_or_backends() {
+    let Repository { environment, .. } = Repository::new();
+    roots(&environment, "live", 3);
+    environment.provlock(["verify", "-r"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+3 root modules: none has a lock file
+"#]]);
+    assert_eq!(counts(&environment, "root_modules"), json!({ "without_lock_file": 3 }));
+    is_silent_if_quiet(&environment);
+    environment.write("shared/main.tf", format!("{USED}{S3}"));
+    environment.provlock(["verify", "-r"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[lock-file-missing]: shared/.terraform.lock.hcl is missing, and the configuration requires a provider
+ --> shared/main.tf:1:10
+  |
+1 | provider "null" {}
+  |          ^^^^^^ required here
+  |
+help: provlock -C shared lock -p all
+
+----- stderr -----
+4 root modules: 1 with errors, 3 without a lock file
+"#]]);
+}
+
+#[test]
+fn the_first_run_on_units_and_root_modules() {
+    let Repository { environment, .. } = Repository::new();
+    unit(&environment, "live/beside", "");
+    unit(&environment, "live/in-source", "");
+    environment.write("live/beside/.terraform.lock.hcl", locked());
+    environment.write("modules/app/.terraform.lock.hcl", locked());
+    environment.write("bootstrap/main.tf", format!("{USED}{S3}"));
+    environment.write("bootstrap/.terraform.lock.hcl", locked());
+    environment.program("git", ["add", "--all"]).run().assert_code(0);
+    environment.provlock(["verify", "-r", "-p", "linux_amd64,darwin_arm64"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+OK: 3 providers locked as required, for darwin_arm64 and linux_amd64
+Not checked: hashes against the registry (--online does)
+1 root module: OK
+2 Terragrunt units: 2 OK
 "#]]);
 }

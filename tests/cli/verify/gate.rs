@@ -345,7 +345,8 @@ fn whether_a_lock_file_fits_its_configuration_matters_in_root_modules_only() {
     gate.0.provlock(["verify", "-r", "--base", "main"]).matches(provlock_test::str![[r#"
 exit code: 0
 ----- stderr -----
-OK: 3 providers of 2 root modules and 1 other lock file locked as required, for the platforms of each; hashes not compared with the registry (--online does)
+OK: 3 providers locked as required, each for its platforms
+Not checked: hashes against the registry (--online does)
 3 root modules: 2 OK, 1 excluded by provlock.toml
 1 other lock file: OK
 "#]]);
@@ -482,7 +483,8 @@ warning[io]: git ls-files failed: detected dubious ownership in repository at '[
  |
  = could not check whether git tracks the lock files
 help: if you trust its owner: git config --global --add safe.directory [ROOT]/project
-OK: 2 providers of 2 root modules locked as required, for no platform in particular (-p names some); hashes not compared with the registry (--online does)
+OK: 2 providers of 2 root modules locked as required
+Not checked: platforms (-p names some), hashes against the registry (--online)
 3 root modules: 2 OK, 1 excluded by provlock.toml
 "#]]);
     run(&["--base", "main"], other_owner, "1").matches(provlock_test::str![[r#"
@@ -498,7 +500,8 @@ warning[io]: cannot run git
  |
  = could not check whether git tracks the lock files
 help: install git
-OK: 2 providers of 2 root modules locked as required, for no platform in particular (-p names some); hashes not compared with the registry (--online does)
+OK: 2 providers of 2 root modules locked as required
+Not checked: platforms (-p names some), hashes against the registry (--online)
 3 root modules: 2 OK, 1 excluded by provlock.toml
 "#]]);
     run(&["--base", "main"], "PATH", "").matches(provlock_test::str![[r#"

@@ -86,13 +86,13 @@ fn messages(environment: &TestEnvironment, arguments: &[&str]) -> String {
 const NOTHING: [&str; 0] = [];
 
 #[test]
-fn of_a_good_root_one_line_is_said() {
+fn of_a_good_root_is_said_what_was_checked() {
     let environment = good();
     lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1, gate::OTHER_H1, ZH])]);
     let output = environment.provlock(["verify"]);
     output.assert_code(0);
-    let well = "OK: 1 provider locked as required, for no platform in particular (-p names some); \
-                hashes not compared with the registry (--online does)\n";
+    let well = "OK: 1 provider locked as required\n\
+                Not checked: platforms (-p names some), hashes against the registry (--online)\n";
     assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("", well));
     assert_eq!(found(&environment, &[]), NOTHING);
 }

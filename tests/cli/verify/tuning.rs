@@ -213,14 +213,16 @@ fn a_baseline_holds_what_is_known() {
     output.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-OK: 4 providers of 2 root modules locked as required, for no platform in particular (-p names some); hashes not compared with the registry (--online does)
+OK: 4 providers of 2 root modules locked as required
+Not checked: platforms (-p names some), hashes against the registry (--online)
 Suppressed: 8 findings by the baseline
 Wrote 8 findings to known.json
 "#]]);
     environment.provlock(["verify"].iter().chain(&WITH_BASELINE)).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-OK: 4 providers of 2 root modules locked as required, for no platform in particular (-p names some); hashes not compared with the registry (--online does)
+OK: 4 providers of 2 root modules locked as required
+Not checked: platforms (-p names some), hashes against the registry (--online)
 Suppressed: 8 findings by the baseline
 "#]]);
     provlock_test::snapbox::assert_data_eq!(
