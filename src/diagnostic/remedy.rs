@@ -41,6 +41,8 @@ pub enum Remedy {
         /// Whether it ignores them.
         force: bool,
     },
+    /// Take the directories of installed modules and packages of the root modules out of git's index.
+    UntrackDataDirectory,
     /// Merge the two sides of each conflict in a lock file.
     Merge {
         /// The lock file.

@@ -76,18 +76,20 @@ impl Invocation {
             HelpPart::Text(text) => text.clone(),
             HelpPart::Remedy(remedy) => remedy::flag(remedy).unwrap_or_else(|| self.command(remedy, diagnostic)),
         };
-        diagnostic.help.as_ref().map(|help| help.parts().iter().map(part).collect())
+        let first = if remedy::is_for_each(diagnostic) { "in each root module: " } else { "" };
+        let help = diagnostic.help.as_ref()?;
+        Some(std::iter::once(first.to_owned()).chain(help.parts().iter().map(part)).collect())
     }
 
     fn command(&self, remedy: &Remedy, diagnostic: &Diagnostic) -> String {
-        if let Remedy::AddToGit { force } = remedy {
-            let words = ["git", "add"].into_iter().chain(force.then_some("--force")).map(str::to_owned);
-            let words = words.chain(remedy::lock_files(diagnostic, |path| self.shown(path)));
-            return words.map(|word| quoted(&word, self.shell)).collect::<Vec<_>>().join(" ");
+        if let Some(words) = remedy::git_command(remedy, diagnostic, |path| self.shown(path)) {
+            return words.iter().map(|word| quoted(word, self.shell)).collect::<Vec<_>>().join(" ");
         }
         let (directory, arguments) = remedy::command(remedy, diagnostic);
         let directory = match directory {
             Some(directory) => Some(self.shown(directory)),
+            // The user is in each root module.
+            None if remedy::is_for_each(diagnostic) => None,
             None => Some(self.directory.clone()).filter(|directory| directory != Path::new(".")),
         };
         let directory = directory.into_iter().flat_map(|path| ["-C".to_owned(), remedy::path_argument(&path)]);
@@ -168,10 +170,11 @@ mod tests {
         let many = error(prune).in_root_modules(selected(false));
         assert_eq!(shown(many), "provlock lock a ./-b --prune --dialect terraform");
         let merge = Remedy::Merge { file: PathBuf::from("x"), resolve: true };
-        assert_eq!(
-            shown(error(merge).in_root_modules(selected(true))),
-            "provlock merge --resolve x --dialect terraform"
-        );
+        let many = error(merge).in_root_modules(selected(true));
+        for directory in [".", "live"] {
+            let help = posix(directory).help(&many).unwrap();
+            assert_eq!(help, "in each root module: provlock merge --resolve x --dialect terraform");
+        }
         assert_eq!(shown(error(login).in_root(Path::new("a"), false)), "provlock login h.test");
     }
 

@@ -2,9 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use provlock::diagnostic::{Diagnostic, LockRemedy, Remedy, RootModules, UpgradeRemedy};
+use provlock::diagnostic::{Diagnostic, Help, HelpPart, LockRemedy, Remedy, RootModules, UpgradeRemedy};
 use provlock::lockfile::LOCK_FILE_NAME;
 use provlock::provider::Platform;
+
+/// What matches the lock files of all root modules below.
+const LOCK_FILES: &str = "*.terraform.lock.hcl";
 
 /// The flag that stands for a remedy, with a value if it needs one; `None` for commands.
 pub(super) fn flag(remedy: &Remedy) -> Option<String> {
@@ -50,20 +53,45 @@ pub(super) fn command<'a>(remedy: &Remedy, diagnostic: &'a Diagnostic) -> (Optio
     (directory, arguments)
 }
 
-/// The lock files of the root modules that a diagnostic is about, as arguments for git, which takes a pattern for very
-/// many.
-pub(super) fn lock_files(diagnostic: &Diagnostic, shown: impl Fn(&Path) -> PathBuf) -> Vec<String> {
+/// A command of git that applies a remedy to all root modules that a diagnostic is about; `None` for other remedies.
+/// Git takes a pattern for very many.
+pub(super) fn git_command(
+    remedy: &Remedy,
+    diagnostic: &Diagnostic,
+    shown: impl Fn(&Path) -> PathBuf,
+) -> Option<Vec<String>> {
     const MOST: usize = 20;
-    let directories = match diagnostic.root_modules.as_deref() {
+    let (command, name, pattern): (&[&str], _, _) = match remedy {
+        Remedy::AddToGit { force: true } => (&["git", "add", "--force"], LOCK_FILE_NAME, LOCK_FILES),
+        Remedy::AddToGit { force: false } => (&["git", "add"], LOCK_FILE_NAME, LOCK_FILES),
+        Remedy::UntrackDataDirectory => (&["git", "rm", "-r", "--cached"], ".terraform", ":(glob)**/.terraform/**"),
+        _ => return None,
+    };
+    let directories = directories(diagnostic);
+    let path = |directory: &PathBuf| {
+        let directory = directory.strip_prefix(".").unwrap_or(directory);
+        path_argument(&shown(&directory.join(name)))
+    };
+    let paths = match directories.len() {
+        0..=MOST => directories.iter().map(path).collect(),
+        _ => vec![pattern.to_owned()],
+    };
+    Some(command.iter().map(|word| (*word).to_owned()).chain(paths).collect())
+}
+
+/// Whether the help is about a file of each of several root modules, and its commands take only one.
+pub(super) fn is_for_each(diagnostic: &Diagnostic) -> bool {
+    let is_merge = |part: &HelpPart| matches!(part, HelpPart::Remedy(Remedy::Merge { .. }));
+    directories(diagnostic).len() > 1 && diagnostic.help.iter().flat_map(Help::parts).any(is_merge)
+}
+
+/// The root modules that a diagnostic is about.
+fn directories(diagnostic: &Diagnostic) -> &[PathBuf] {
+    match diagnostic.root_modules.as_deref() {
         Some(RootModules::One { directory, .. }) => std::slice::from_ref(directory),
         Some(RootModules::Selected { directories, .. }) => directories,
         None => &[],
-    };
-    let path = |directory: &PathBuf| {
-        let directory = directory.strip_prefix(".").unwrap_or(directory);
-        path_argument(&shown(&directory.join(LOCK_FILE_NAME)))
-    };
-    if directories.len() > MOST { vec![format!("*{LOCK_FILE_NAME}")] } else { directories.iter().map(path).collect() }
+    }
 }
 
 fn arguments(remedy: &Remedy) -> Vec<String> {

@@ -1,10 +1,12 @@
 //! Findings about what the project's policy does not allow.
 
+use std::path::Path;
+
 use super::lookalike;
 use super::subject::{Subject, VerifyRequest, finding};
 use crate::configuration::ModuleCall;
 use crate::diagnostic::words::few;
-use crate::diagnostic::{Code, Diagnostic, Label};
+use crate::diagnostic::{Code, Diagnostic, Help, Label, Remedy};
 use crate::lockfile::Entry;
 use crate::modules::Floating;
 use crate::packages::FilesystemMirror;
@@ -13,8 +15,6 @@ use crate::provider::Authentication;
 
 /// A directory beside the configuration that the programs take for a mirror.
 const BUNDLED: &str = "terraform.d/plugins";
-/// The directory of installed modules and packages, which does not belong into a repository.
-const DATA_DIRECTORY: &str = ".terraform";
 
 /// Packages beside the configuration, which the programs install instead of the registry's. Only what they find counts:
 /// since Terraform 0.13 they read no flat directory of programs.
@@ -23,22 +23,22 @@ pub(super) fn bundled_plugins(request: &VerifyRequest<'_>) -> Option<Diagnostic>
     let providers = FilesystemMirror::new(&directory).providers(request.root.dialect);
     providers.first()?;
     let names = few(providers.iter().map(|provider| provider.short(request.root.dialect)));
-    let directory = directory.display();
-    let message = format!("{directory} contains packages of {names}, which are installed instead of the registry's");
-    let help = format!("remove {directory}, or name a mirror in the CLI configuration");
-    Some(Diagnostic::finding(Code::BundledPlugins, message).help(help))
+    let message = |directory: &Path| {
+        let directory = directory.display();
+        format!("{directory} contains packages of {names}, which are installed instead of the registry's")
+    };
+    let finding = Diagnostic::finding(Code::BundledPlugins, message(&directory)).shared(message(Path::new(BUNDLED)));
+    Some(finding.help("remove this directory, or name a mirror in the CLI configuration"))
 }
 
 /// Files in git below the data directory, which the programs take for what they have installed themselves.
 pub(super) fn tracked_data(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
     let first = request.tracked.data_files.first()?;
-    let directory = request.root.path.join(DATA_DIRECTORY);
-    let directory = directory.strip_prefix(".").unwrap_or(&directory).display();
     let files = match request.tracked.data_files.len() {
         1 => String::new(),
         count => format!("{count} files such as "),
     };
-    let help = format!("git rm -r --cached {directory}, and add .terraform/ to .gitignore");
+    let help = Help::from(Remedy::UntrackDataDirectory).and_text(", and add .terraform/ to .gitignore");
     let finding = Diagnostic::finding(Code::TrackedDataDirectory, "")
         .naming(first, |first| format!("git tracks {files}{first}, which init would trust as installed by itself"));
     Some(finding.help(help))

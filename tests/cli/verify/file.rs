@@ -105,6 +105,21 @@ Locked 0 of 1 root module: 0 changed, 0 up to date; 1 failed
 }
 
 #[test]
+fn conflict_markers_of_many_root_modules() {
+    let environment = good();
+    for root in ["a", "b"] {
+        environment.write(format!("live/{root}/main.tf"), "");
+        environment.write(format!("live/{root}/.terraform.lock.hcl"), conflict());
+    }
+    for arguments in [&["verify", "-r", "live"][..], &["-C", "live", "verify", "-r"]] {
+        environment.provlock(arguments).assert_code(1).assert_stdout_has(
+            "\nhelp: in each root module: provlock merge .terraform.lock.hcl; \
+             to lock again what is in conflict: provlock merge --resolve .terraform.lock.hcl\n",
+        );
+    }
+}
+
+#[test]
 fn lock_says_what_verify_says_of_a_broken_file() {
     let environment = good();
     environment.write("live/a/main.tf", "");

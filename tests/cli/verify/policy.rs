@@ -2,7 +2,8 @@
 
 use super::{H1, NOTHING, NULL, entry, found, good, lock, messages, verify};
 use crate::lock::requires;
-use provlock_test::str;
+use crate::repository::Repository;
+use provlock_test::{TestEnvironment, str};
 
 #[test]
 fn host_not_allowed() {
@@ -130,6 +131,81 @@ fn bundled_plugins() {
     assert_eq!(found(&environment, &[]), NOTHING, "no program of today reads this layout");
     environment.write(format!("terraform.d/plugins/{NULL}/3.2.4/linux_amd64/terraform-provider-null"), "program");
     assert_eq!(found(&environment, &[]), ["error bundled-plugins"]);
+}
+
+#[test]
+fn bundled_plugins_of_many_root_modules_are_one_finding() {
+    let environment = TestEnvironment::new();
+    for root in ["a", "b"] {
+        environment.write(format!("{root}/main.tf"), "terraform {\n  backend \"local\" {}\n}\n");
+        let directory = format!("{root}/terraform.d/plugins/{NULL}/3.2.4/linux_amd64");
+        environment.write(format!("{directory}/terraform-provider-null"), "program");
+    }
+    environment.provlock(["verify", "a"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[bundled-plugins]: a/terraform.d/plugins contains packages of hashicorp/null, which are installed instead of the registry's
+help: remove this directory, or name a mirror in the CLI configuration
+
+----- stderr -----
+1 error in a/.terraform.lock.hcl
+"#]]);
+    environment.provlock(["verify", "-r"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[bundled-plugins]: terraform.d/plugins contains packages of hashicorp/null, which are installed instead of the registry's, in 2 root modules
+ |
+ = in a and b
+help: remove this directory, or name a mirror in the CLI configuration
+
+----- stderr -----
+2 root modules: 2 with errors
+"#]]);
+}
+
+#[test]
+fn tracked_data_of_many_root_modules_has_one_command() {
+    let Repository { environment, .. } = Repository::new();
+    let track = |root: &str| {
+        environment.write(format!("{root}/main.tf"), "terraform {\n  backend \"local\" {}\n}\n");
+        environment.write(format!("{root}/.terraform/terraform.tfstate"), "");
+        environment.program("git", ["add", "--all"]).run().assert_code(0);
+    };
+    track("live/a b");
+    environment.provlock(["verify", "live/a b"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[tracked-data-directory]: git tracks live/a b/.terraform/terraform.tfstate, which init would trust as installed by itself
+help: git rm -r --cached 'live/a b/.terraform', and add .terraform/ to .gitignore
+
+----- stderr -----
+1 error in live/a b/.terraform.lock.hcl
+"#]]);
+    track("live/c");
+    environment.provlock(["verify", "-r"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[tracked-data-directory]: git tracks .terraform/terraform.tfstate, which init would trust as installed by itself, in 2 root modules
+ |
+ = in live/a b and live/c
+help: git rm -r --cached 'live/a b/.terraform' live/c/.terraform, and add .terraform/ to .gitignore
+
+----- stderr -----
+2 root modules: 2 with errors
+"#]]);
+    let removed = |found: &str| {
+        let command = found.lines().find_map(|line| line.strip_prefix("help: ")).unwrap();
+        let words = command.strip_suffix(", and add .terraform/ to .gitignore").unwrap().replace('\'', "");
+        let (command, paths) = words.split_at("git rm -r --cached".len());
+        assert_eq!(command, "git rm -r --cached");
+        paths.trim().to_owned()
+    };
+    let from_above = environment.provlock(["-C", "live", "verify", "-r"]);
+    assert_eq!(removed(&from_above.stdout), "live/a b/.terraform live/c/.terraform");
+    (1..=19).for_each(|number| track(&format!("live/{number}")));
+    let pattern = removed(&environment.provlock(["verify", "-r"]).stdout);
+    environment.program("git", ["rm", "-r", "--quiet", "--cached", &pattern]).run().assert_code(0);
+    assert_eq!(environment.provlock(["verify", "-r"]).assert_code(0).stdout, "");
 }
 
 #[test]
