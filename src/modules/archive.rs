@@ -1,4 +1,4 @@
-//! Archives of modules. Only the configuration files in them are written.
+//! Archives of modules.
 
 mod streams;
 
@@ -10,10 +10,10 @@ use std::sync::{Mutex, PoisonError};
 use bzip2::bufread::BzDecoder;
 use flate2::bufread::GzDecoder;
 use lzma_rust2::XzReader;
-use tar::{EntryType, PaxExtensions};
-use zip::ZipArchive;
+use tar::{EntryType, Header, PaxExtensions};
 
-use super::contents::{PackageWriter, Problem};
+use super::contents::{Extent, PackageWriter, Problem, is_configuration};
+use crate::packages::archive::{Limits, PackageError, Refusal, UnpackedEntry, unpack as unpack_zip};
 use crate::provider::Dialect;
 use streams::Streams;
 
@@ -66,10 +66,12 @@ impl Format {
     }
 }
 
-/// Unpacks an archive of at most `most` bytes into an empty directory. The whole archive is read, so that damage is
-/// noticed.
-pub(super) fn unpack(archive: File, format: Format, most: u64, package: &Path) -> Result<(), Problem> {
-    let mut writer = PackageWriter::new(package);
+/// Unpacks an archive of at most `most` bytes into an empty directory, as Go's `archive/tar` and `archive/zip` and
+/// go-getter do (`decompress_tar.go`, `decompress_zip.go`). Neither makes links: that of a zip archive is a file with
+/// its target, and any other entry without content, such as a link or a pipe of a tar archive, is an empty file. An
+/// archive that Go may read in another way is refused. The whole archive is read, so that damage is noticed.
+pub(super) fn unpack(archive: File, format: Format, most: u64, package: &Path, extent: Extent) -> Result<(), Problem> {
+    let mut writer = PackageWriter::new(package, extent);
     let archive = io::BufReader::new(archive);
     match format {
         Format::Zip => unzip(archive, most, &mut writer)?,
@@ -83,71 +85,45 @@ pub(super) fn unpack(archive: File, format: Format, most: u64, package: &Path) -
     writer.finish()
 }
 
-fn unzip(archive: io::BufReader<File>, most: u64, writer: &mut PackageWriter) -> Result<(), Problem> {
-    let damaged = |error: zip::result::ZipError| Problem::Damaged(error.to_string());
-    let mut archive = ZipArchive::new(archive).map_err(damaged)?;
-    if archive.is_empty() {
-        return Err(Problem::Empty);
-    }
-    let mut left = most;
-    for index in 0..archive.len() {
-        let entry = archive.by_index(index).map_err(damaged)?;
-        if entry.size() > left {
-            return Err(Problem::TooLarge);
+fn unzip(mut archive: io::BufReader<File>, most: u64, writer: &mut PackageWriter) -> Result<(), Problem> {
+    let limits = Limits { inflated_bytes: most, ..Limits::default() };
+    unpack_zip(&mut archive, &limits, |entry: &UnpackedEntry<'_>| {
+        let name = utf8(entry.name.to_vec())?;
+        if entry.is_directory {
+            return writer.directory(&name).map(|()| None);
         }
-        let name = entry.name().map_err(damaged)?.into_owned();
-        let (is_directory, is_link) = (entry.is_dir(), entry.is_symlink());
-        let mut content = Capped { reader: entry, left };
-        if is_directory {
-            writer.directory(&name)?;
-        } else if is_link {
-            writer.link(&name, &text(&mut content)?)?;
-        } else {
-            writer.file(&name, &mut content)?;
-        }
-        left = content.left;
-    }
-    Ok(())
+        writer.open(&name, entry.is_executable)
+    })
 }
 
-/// Names that do not fit into a header come in entries of their own (POSIX pax, and GNU tar before it). They are read
-/// here with a limit, which the library does not have.
 fn untar(decompressed: impl Read, most: u64, writer: &mut PackageWriter) -> Result<(), Problem> {
     let mut archive = tar::Archive::new(Capped { reader: decompressed, left: most });
-    let (mut long_name, mut long_target, mut is_empty) = (None, None, true);
+    let (mut extended, mut is_empty) = (Extended::default(), true);
     for entry in archive.entries().map_err(Problem::of_reading)?.raw(true) {
         let mut entry = entry.map_err(Problem::of_reading)?;
-        let kind = entry.header().entry_type();
-        match kind {
-            EntryType::GNULongName => long_name = Some(text(&mut entry)?),
-            EntryType::GNULongLink => long_target = Some(text(&mut entry)?),
-            EntryType::XHeader => {
-                let records = text(&mut entry)?;
-                for record in PaxExtensions::new(records.as_bytes()).flatten() {
-                    let value = || String::from_utf8_lossy(record.value_bytes()).into_owned();
-                    match record.key_bytes() {
-                        b"path" => long_name = Some(value()),
-                        b"linkpath" => long_target = Some(value()),
-                        _ => {}
-                    }
-                }
-            }
-            EntryType::XGlobalHeader => {}
-            _ => {
+        match entry.header().entry_type() {
+            EntryType::GNULongName => set(&mut extended.gnu_name, before_zero(text(&mut entry)?))?,
+            EntryType::GNULongLink => set(&mut extended.gnu_target, before_zero(text(&mut entry)?))?,
+            EntryType::XHeader => set(&mut extended.pax, Pax::read(&text(&mut entry)?)?)?,
+            // Go forgets what came before it, so what it would belong to is not clear.
+            EntryType::XGlobalHeader if extended == Extended::default() => {}
+            EntryType::XGlobalHeader => return Err(ambiguous("an extended header has no entry")),
+            kind => {
                 is_empty = false;
-                let short_name = || String::from_utf8_lossy(&entry.header().path_bytes()).into_owned();
-                let name = long_name.take().unwrap_or_else(short_name);
-                let short_target =
-                    || entry.header().link_name_bytes().map(|target| String::from_utf8_lossy(&target).into_owned());
-                let target = long_target.take().or_else(short_target).unwrap_or_default();
-                match kind {
-                    EntryType::Directory => writer.directory(&name)?,
-                    EntryType::Regular if name.ends_with('/') => writer.directory(&name)?,
-                    EntryType::Regular | EntryType::Continuous => writer.file(&name, &mut entry)?,
-                    EntryType::Symlink => writer.link(&name, &target)?,
-                    EntryType::Link => writer.link_from_top(&name, &target)?,
-                    // Pipes and devices.
-                    _ => {}
+                let (name, target) = std::mem::take(&mut extended).apply(entry.header())?;
+                check_header(entry.header(), &name)?;
+                if kind == EntryType::Directory || is_old_directory(entry.header(), &name) {
+                    writer.directory(&name)?;
+                    continue;
+                }
+                let is_executable = entry.header().mode().is_ok_and(|mode| mode & 0o100 != 0);
+                if matches!(kind, EntryType::Symlink | EntryType::Link) {
+                    refuse_hidden_link(&name, &target)?;
+                }
+                if has_content(kind) {
+                    writer.file(&name, is_executable, &mut entry)?;
+                } else {
+                    writer.file(&name, is_executable, &mut io::empty())?;
                 }
             }
         }
@@ -155,14 +131,163 @@ fn untar(decompressed: impl Read, most: u64, writer: &mut PackageWriter) -> Resu
     if is_empty { Err(Problem::Empty) } else { Ok(()) }
 }
 
-/// The whole content of an entry that is a name.
-fn text(content: &mut impl Read) -> Result<String, Problem> {
+/// What the next entry of a tar archive has that does not fit into its header (POSIX pax, and GNU tar before it).
+#[derive(Default, PartialEq, Eq)]
+struct Extended {
+    gnu_name: Option<Vec<u8>>,
+    gnu_target: Option<Vec<u8>>,
+    pax: Option<Pax>,
+}
+
+#[derive(Default, PartialEq, Eq)]
+struct Pax {
+    path: Option<Vec<u8>>,
+    target: Option<Vec<u8>>,
+    size: Option<u64>,
+}
+
+impl Extended {
+    /// The name and the target of an entry.
+    fn apply(self, header: &Header) -> Result<(String, String), Problem> {
+        let Pax { path, target, size } = self.pax.unwrap_or_default();
+        if size.is_some_and(|size| header.entry_size().is_ok_and(|own| own != size)) {
+            return Err(ambiguous("an entry has two sizes"));
+        }
+        // Go prefers GNU's, whatever their order.
+        let name = self.gnu_name.or(path).unwrap_or_else(|| header.path_bytes().into_owned());
+        let own_target = || header.link_name_bytes().map(std::borrow::Cow::into_owned).unwrap_or_default();
+        let target = self.gnu_target.or(target).unwrap_or_else(own_target);
+        Ok((utf8(name)?, String::from_utf8_lossy(&target).into_owned()))
+    }
+}
+
+impl Pax {
+    fn read(records: &[u8]) -> Result<Self, Problem> {
+        let mut pax = Self::default();
+        for record in PaxExtensions::new(records) {
+            let record = record.map_err(Problem::of_reading)?;
+            let value = record.value_bytes();
+            match record.key_bytes() {
+                // An empty value takes an earlier one back.
+                b"path" => pax.path = Some(value.to_owned()).filter(|value| !value.is_empty()),
+                b"linkpath" => pax.target = Some(value.to_owned()).filter(|value| !value.is_empty()),
+                b"size" if value.is_empty() => pax.size = None,
+                b"size" => {
+                    let size = std::str::from_utf8(value).ok().and_then(|size| size.parse().ok());
+                    pax.size = Some(size.ok_or_else(|| ambiguous("a size in it is not a number"))?);
+                }
+                key if key.starts_with(b"GNU.sparse.") => return Err(ambiguous("it holds a sparse file")),
+                _ => {}
+            }
+        }
+        Ok(pax)
+    }
+}
+
+/// Sets what only one extended header of an entry may say.
+fn set<T>(place: &mut Option<T>, value: T) -> Result<(), Problem> {
+    match place.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(ambiguous("an entry has two extended headers of a kind")),
+    }
+}
+
+/// Refuses headers that Go may read in another way than the library here.
+fn check_header(header: &Header, name: &str) -> Result<(), Problem> {
+    const DIRECTORY: u32 = 0o040_000;
+    const KIND: u32 = 0o170_000;
+    let bytes = header.as_bytes();
+    // The times of a GNU header are where others have the start of the name. Old versions of Go wrote that there.
+    let is_time = |byte: &u8| matches!(byte, 0 | b' ' | b'0'..=b'7');
+    if header.as_gnu().is_some() && bytes[345] < 0x80 && !bytes[345..369].iter().all(is_time) {
+        return Err(ambiguous("a header of GNU tar has no times"));
+    }
+    if header.as_ustar().is_some() && bytes.ends_with(b"tar\0") {
+        return Err(ambiguous("it was made by star"));
+    }
+    match header.entry_type() {
+        kind if !has_content(kind) && header.entry_size().is_ok_and(|size| size != 0) => {
+            Err(ambiguous("an entry that cannot have content has a size"))
+        }
+        EntryType::GNUSparse => Err(ambiguous("it holds a sparse file")),
+        EntryType::Directory => Ok(()),
+        _ if header.mode().is_ok_and(|mode| mode & KIND == DIRECTORY) => {
+            Err(ambiguous("an entry is a directory by its mode only"))
+        }
+        _ if name.ends_with('/') && !is_old_directory(header, name) => {
+            Err(ambiguous("a file in it has the name of a directory"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether an entry is a directory in the form before POSIX.
+fn is_old_directory(header: &Header, name: &str) -> bool {
+    header.as_bytes()[156] == 0 && name.ends_with('/')
+}
+
+/// Whether entries of a kind may have content; what follows another one's header is the next header. Go reads kinds
+/// that it does not know as files.
+fn has_content(kind: EntryType) -> bool {
+    !matches!(
+        kind,
+        EntryType::Symlink
+            | EntryType::Link
+            | EntryType::Char
+            | EntryType::Block
+            | EntryType::Directory
+            | EntryType::Fifo
+    )
+}
+
+/// The programs install an empty file. Whoever writes a configuration that is a link out of the package wants to read
+/// something else.
+fn refuse_hidden_link(name: &str, target: &str) -> Result<(), Problem> {
+    let depth = name.split('/').filter(|part| !matches!(*part, "" | ".")).count().saturating_sub(1);
+    let ups = target.split('/').take_while(|part| matches!(*part, ".." | ".")).filter(|part| *part == "..").count();
+    if is_configuration(name) && (target.starts_with('/') || ups > depth) {
+        return Err(Problem::LinkOutside(name.to_owned(), target.to_owned()));
+    }
+    Ok(())
+}
+
+fn ambiguous(why: &str) -> Problem {
+    Problem::Damaged(why.to_owned())
+}
+
+/// A name as text.
+fn utf8(name: Vec<u8>) -> Result<String, Problem> {
+    match String::from_utf8(name) {
+        Ok(name) if !name.contains('\0') => Ok(name),
+        Ok(name) => Err(Problem::Name(name)),
+        Err(error) => Err(Problem::Name(String::from_utf8_lossy(error.as_bytes()).into_owned())),
+    }
+}
+
+/// The whole content of an entry that is a name, or a list of them.
+fn text(content: &mut impl Read) -> Result<Vec<u8>, Problem> {
     let mut bytes = Vec::new();
     content.take(LONGEST_NAME + 1).read_to_end(&mut bytes).map_err(Problem::of_reading)?;
     if bytes.len() as u64 > LONGEST_NAME {
         return Err(Problem::Damaged("a name in it is too long".to_owned()));
     }
-    Ok(String::from_utf8_lossy(&bytes).trim_end_matches('\0').to_owned())
+    Ok(bytes)
+}
+
+/// GNU tar ends a name with a zero byte, and Go reads no further.
+fn before_zero(mut bytes: Vec<u8>) -> Vec<u8> {
+    bytes.truncate(bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len()));
+    bytes
+}
+
+impl From<PackageError> for Problem {
+    fn from(error: PackageError) -> Self {
+        match error {
+            PackageError::Refused { refusal: Refusal::Empty, .. } => Self::Empty,
+            PackageError::Refused { refusal: Refusal::FilesTooLarge(_), .. } => Self::TooLarge,
+            error => Self::Damaged(error.to_string()),
+        }
+    }
 }
 
 /// Fails when more than `left` bytes are read.

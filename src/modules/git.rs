@@ -1,32 +1,34 @@
 //! Packages in git repositories, fetched by the user's own git, which knows the user's credentials, keys and proxies
 //! (`getter/get_git.go` of go-getter).
 //!
-//! Git gets a bare repository without hooks, one commit of history if it can, no submodules, and never a working tree:
-//! configuration files are read from its objects. It uses only the protocols that it trusts for addresses that no user
-//! wrote, and it never prompts.
+//! Git gets a bare repository without hooks, one commit of history if it can, and never a working tree: files are read
+//! from its objects, so that no filter runs. It uses only the protocols that it trusts for addresses that no user wrote,
+//! and it never prompts.
 
+mod address;
+mod checkout;
+mod error;
 mod objects;
+mod submodules;
 
-use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
-use url::Url;
-
-use super::contents::{MOST_BYTES, MOST_ENTRIES, PackageWriter, Problem, is_configuration};
+use super::contents::{Extent, MOST_BYTES, PackageWriter};
 use super::key_file::KeyFile;
 use crate::system::process::{self, Finished, Limits, STDOUT_LIMIT, one_line};
 use crate::system::storage;
+pub(super) use address::GitAddress;
+use address::Revision;
+use checkout::Written;
+pub(super) use error::GitError;
+use error::Result;
 use objects::Objects;
 
-/// The most that git may list, in bytes: the names and object ids of files.
-const LONGEST_LIST: u64 = 32 << 20;
 /// The longest list of branches and tags, in bytes. Git writes a file for each.
 const LONGEST_REFS: u64 = 2 << 20;
 /// The most that the configuration files of a package may contain, in bytes.
@@ -35,6 +37,8 @@ const MOST_CONTENT: u64 = 256 << 20;
 /// them. So what takes long to read ends sooner than what takes long to arrive.
 const SHARE_FOR_COMMIT: u32 = 30;
 const SHARE_FOR_HISTORY: u32 = 5;
+/// The most submodules of a package, with those of its submodules.
+const MOST_SUBMODULES: usize = 100;
 /// Larger files are fetched only when they are configuration.
 const FILTER: &str = "--filter=blob:limit=64k";
 /// Where the wanted commit is kept.
@@ -43,30 +47,6 @@ const MODULE: &str = "refs/provlock/module";
 const FOREIGN_VARIABLES: &str = "GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_COMMON_DIR GIT_DIR GIT_GRAFT_FILE \
     GIT_INDEX_FILE GIT_NAMESPACE GIT_OBJECT_DIRECTORY GIT_PREFIX GIT_REPLACE_REF_BASE GIT_SHALLOW_FILE \
     GIT_WORK_TREE";
-
-/// A repository and the commit wanted from it, as given by the URL of a module source.
-#[derive(Clone, PartialEq, Eq)]
-pub(super) struct GitAddress {
-    url: Url,
-    revision: Revision,
-    /// Whether only a shallow clone will do.
-    depth: bool,
-    /// A private key for ssh.
-    ssh_key: Option<Vec<u8>>,
-}
-
-/// Which commit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Revision {
-    /// What the repository's HEAD leads to.
-    Head,
-    /// A branch or tag; of two of the same name, the tag.
-    Name(String),
-    /// A full commit id.
-    Commit(String),
-    /// Anything else that git knows how to read, such as `v1.0.0~1` or a short commit id.
-    Expression(String),
-}
 
 /// How git is run.
 pub(super) struct Git<'a> {
@@ -78,135 +58,81 @@ pub(super) struct Git<'a> {
     pub(super) ssh_command: Option<&'a OsStr>,
 }
 
-/// Why there is no package. The text continues a message that names the package.
-pub(super) struct GitError {
-    pub(super) why: String,
-    /// What git printed, one line each.
-    pub(super) said: Vec<String>,
-}
-
-type Result<T> = std::result::Result<T, GitError>;
-
-impl GitAddress {
-    /// Reads the URL after `git::`.
-    pub(super) fn parse(text: &str) -> Result<Self> {
-        let mut url = Url::parse(text).map_err(|error| GitError::new(format!("its URL cannot be read: {error}")))?;
-        if !matches!(url.scheme(), "https" | "http" | "ssh" | "git" | "file") || url.cannot_be_a_base() {
-            // Git runs programs for some other protocols.
-            let shown = text.split([' ', '@']).next().unwrap_or_default();
-            let why = format!("git is not asked for {shown:?}; only for https, ssh, http, git and file URLs");
-            return Err(GitError::new(why));
-        }
-        let (mut reference, mut depth, mut ssh_key, mut others) = (String::new(), false, None, Vec::new());
-        for (name, value) in url.query_pairs().into_owned() {
-            match name.as_str() {
-                "ref" if reference.is_empty() => reference = value,
-                "depth" => depth = value.parse().is_ok_and(|depth: u32| depth > 0),
-                "sshkey" => {
-                    let key = BASE64_STANDARD.decode(value.replace(' ', "+"));
-                    ssh_key = Some(key.map_err(|_| GitError::new("its sshkey is not in base64"))?);
-                }
-                "ref" => {}
-                _ => others.push((name, value)),
+impl Git<'_> {
+    /// Fetches a package and writes it into `package`; `workshop` is an empty directory for repositories. Returns the
+    /// commit; none for an empty repository.
+    pub(super) fn fetch(
+        &self,
+        address: &GitAddress,
+        workshop: &Path,
+        package: &Path,
+        extent: Extent,
+    ) -> Result<Option<String>> {
+        let deadline = Instant::now() + self.time_limit;
+        let most = if extent == Extent::Whole { MOST_BYTES } else { MOST_CONTENT };
+        let (mut writer, mut left) = (PackageWriter::new(package, extent), most);
+        let mut wanted = vec![(address.clone(), String::new())];
+        let (mut fetched, mut commit) = (0, None);
+        while let Some((address, prefix)) = wanted.pop() {
+            let directory = &workshop.join(fetched.to_string());
+            let fetch =
+                Fetch { git: self, address: &address, directory, deadline, extent, key: None, ssh_command: None };
+            let written = fetch.write(&prefix, &mut writer, &mut left)?;
+            if fetched == 0 {
+                commit = written.as_ref().map(|written| written.commit.clone());
+            }
+            fetched += 1;
+            let submodules = written.map(|written| written.submodules).unwrap_or_default();
+            if fetched + wanted.len() + submodules.len() > MOST_SUBMODULES {
+                return Err(GitError::new(format!("it has more than {MOST_SUBMODULES} submodules")));
+            }
+            for submodule in submodules.into_iter().filter(|_| extent == Extent::Whole) {
+                wanted.push((address.submodule(&submodule.url, &submodule.commit)?, submodule.path));
             }
         }
-        url.set_query(None);
-        if !others.is_empty() {
-            url.query_pairs_mut().extend_pairs(others);
-        }
-        Ok(Self { url, revision: Revision::parse(reference)?, depth, ssh_key })
-    }
-
-    /// Whether the address always leads to the same files.
-    pub(super) fn is_immutable(&self) -> bool {
-        matches!(self.revision, Revision::Commit(_))
-    }
-
-    /// Its `ref`, if it has one.
-    pub(super) fn reference(&self) -> Option<&str> {
-        match &self.revision {
-            Revision::Head => None,
-            Revision::Name(text) | Revision::Commit(text) | Revision::Expression(text) => Some(text),
-        }
-    }
-
-    /// The repository's URL, without the parameters for provlock.
-    pub(super) fn repository(&self) -> &str {
-        self.url.as_str()
+        writer.finish()?;
+        Ok(commit)
     }
 }
 
-impl Revision {
-    fn parse(text: String) -> Result<Self> {
-        if text.starts_with('-') {
-            return Err(GitError::new(format!(
-                "its ref {text:?} starts with a dash, so that git may take it for an option"
-            )));
-        }
-        let is_hexadecimal = text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let is_local = ["heads/", "remotes/", "origin/", "refs/heads/", "refs/remotes/"];
-        Ok(if text.is_empty() {
-            Self::Head
-        } else if is_hexadecimal && matches!(text.len(), 40 | 64) {
-            Self::Commit(text)
-        } else if (is_hexadecimal && text.len() >= 4)
-            || text.contains(|c: char| c.is_control() || " ~^:?*[\\".contains(c))
-            || ["..", "@{", "//"].iter().any(|part| text.contains(part))
-            || is_local.iter().any(|start| text.starts_with(start))
-            || ["@", "origin"].contains(&text.as_str())
-        {
-            Self::Expression(text)
-        } else {
-            Self::Name(text)
-        })
-    }
-}
-
-impl Git<'_> {
-    /// Fetches a package and writes its configuration files into `package`; `workshop` is an empty directory for the
-    /// repository. Returns the commit; none for an empty repository.
-    pub(super) fn fetch(&self, address: &GitAddress, workshop: &Path, package: &Path) -> Result<Option<String>> {
-        let deadline = Instant::now() + self.time_limit;
-        let mut fetch = Fetch { git: self, address, directory: workshop, deadline, key: None, ssh_command: None };
-        fetch.create()?;
-        if address.url.scheme() == "ssh" {
-            fetch.ssh_command = fetch.find_ssh_command()?;
-        }
-        let Some(revision) = fetch.fetch()? else { return Ok(None) };
-        let files = fetch.files(&revision)?;
-        fetch.write(&revision, &files, package).map(Some)
-    }
-}
-
-/// A fetch of one package.
+/// A fetch of one repository.
 struct Fetch<'a> {
     git: &'a Git<'a>,
     address: &'a GitAddress,
     directory: &'a Path,
     deadline: Instant,
+    extent: Extent,
     /// The private key of the address, where ssh can read it.
     key: Option<KeyFile>,
     /// `GIT_SSH_COMMAND` for this repository; none if git finds the right one by itself.
     ssh_command: Option<OsString>,
 }
 
-/// The files of a tree that are wanted.
-struct Files {
-    /// Object ids by path.
-    wanted: BTreeMap<String, Blob>,
-    directories: Vec<String>,
-}
-
-struct Blob {
-    object: String,
-    is_link: bool,
-}
-
 impl Fetch<'_> {
+    /// Writes the commit into the directory `prefix` of a package; none if the repository is empty.
+    fn write(mut self, prefix: &str, writer: &mut PackageWriter, left: &mut u64) -> Result<Option<Written>> {
+        self.create()?;
+        if self.address.url.scheme() == "ssh" {
+            self.ssh_command = self.find_ssh_command()?;
+        }
+        let Some(revision) = self.fetch()? else { return Ok(None) };
+        let mut command = self.command("cat-file");
+        command.arg("--batch");
+        let time = self.deadline.saturating_duration_since(Instant::now());
+        let written = process::talk(command, time, |requests, answers| {
+            checkout::write(&mut Objects::new(requests, answers), &revision, prefix, writer, left)
+        });
+        written.map_err(|why| self.ended(&why))?.map(Some)
+    }
+
+    /// Makes a bare repository, as `git init --bare` does.
     fn create(&self) -> Result<()> {
-        let mut command = self.configured(Command::new(self.git.program), "init");
-        command.args(["--quiet", "--bare", "--template=", "."]);
-        self.success(command, None).map(drop)
+        for directory in ["objects/pack", "refs"] {
+            fs::create_dir_all(self.directory.join(directory))?;
+        }
+        fs::write(self.directory.join("HEAD"), "ref: refs/heads/main\n")?;
+        let config = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n";
+        Ok(fs::write(self.directory.join("config"), config)?)
     }
 
     /// The ssh command that never prompts and uses the key of the address.
@@ -217,7 +143,7 @@ impl Fetch<'_> {
         let key_option = self.key.as_ref().map(|key| format!(" -i {}", key.name));
         let mut command = self.command("config");
         command.args(["--get", "core.sshCommand"]);
-        let configured = OsString::from(one_line(&self.run(command, None)?.stdout));
+        let configured = OsString::from(one_line(&self.run(command)?.stdout));
         let own = self.git.ssh_command.or(Some(configured.as_os_str()).filter(|command| !command.is_empty()));
         if own.is_some() && key_option.is_none() {
             return Ok(None);
@@ -238,7 +164,8 @@ impl Fetch<'_> {
             Revision::Expression(_) => return self.fetch_all().map(Some),
         };
         let refspec = format!("+{wanted}:{MODULE}");
-        let shallow = self.run(self.fetch_command(&["--depth=1", FILTER], &[&refspec]), None)?;
+        let options: &[_] = if self.extent == Extent::Whole { &["--depth=1"] } else { &["--depth=1", FILTER] };
+        let shallow = self.run(self.fetch_command(options, &[&refspec]))?;
         if shallow.status.success() {
             return Ok(Some(MODULE.to_owned()));
         }
@@ -249,14 +176,14 @@ impl Fetch<'_> {
             // The attempt has marked the repository as one with missing objects.
             let mut command = self.command("config");
             command.args(["--unset-all", "extensions.partialClone"]);
-            self.run(command, None)?;
+            self.run(command)?;
         }
         match &self.address.revision {
             _ if self.address.depth => Err(self.failure(&shallow)),
             Revision::Head if said.contains("couldn't find remote ref HEAD") => Ok(None),
             Revision::Head | Revision::Name(_) if is_dumb => {
                 self.start_again()?;
-                let whole = self.run(self.fetch_command(&[], &[&refspec]), None)?;
+                let whole = self.run(self.fetch_command(&[], &[&refspec]))?;
                 if whole.status.success() { Ok(Some(MODULE.to_owned())) } else { Err(self.failure(&whole)) }
             }
             // A server need not hand out commits that no branch or tag names.
@@ -283,7 +210,7 @@ impl Fetch<'_> {
     fn fetch_all(&self) -> Result<String> {
         self.check_refs()?;
         let refspecs = ["+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*"];
-        let fetched = self.run(self.fetch_command(&[], &refspecs), None)?;
+        let fetched = self.run(self.fetch_command(&[], &refspecs))?;
         if !fetched.status.success() {
             return Err(self.failure(&fetched));
         }
@@ -303,10 +230,16 @@ impl Fetch<'_> {
     fn check_refs(&self) -> Result<()> {
         let mut command = self.command("ls-remote");
         command.args(["--quiet", "--heads", "--tags", "--", self.address.url.as_str()]);
-        let reference = self.address.reference().unwrap_or_default();
-        let too_many =
-            || GitError::new(format!("it has so many branches and tags that {reference:?} is not looked for in them"));
-        self.list(command, LONGEST_REFS, too_many).map(drop)
+        match self.within(LONGEST_REFS, |limits| process::run_within(command, None, limits)) {
+            Ok(finished) if finished.status.success() => Ok(()),
+            Ok(finished) => Err(self.failure(&finished)),
+            Err(process::Failure::TooMuchOutput) => {
+                let reference = self.address.reference().unwrap_or_default();
+                let why = format!("it has so many branches and tags that {reference:?} is not looked for in them");
+                Err(GitError::new(why))
+            }
+            Err(why) => Err(self.ended(&why)),
+        }
     }
 
     /// The commit that a revision names after a clone.
@@ -314,7 +247,7 @@ impl Fetch<'_> {
         for name in [text, &format!("origin/{text}"), &format!("refs/tags/{text}")] {
             let mut command = self.command("rev-parse");
             command.args(["--verify", "--quiet", "--end-of-options", &format!("{name}^{{commit}}")]);
-            let found = self.run(command, None)?;
+            let found = self.run(command)?;
             if found.status.success() {
                 return Ok(Some(one_line(&found.stdout)));
             }
@@ -326,14 +259,14 @@ impl Fetch<'_> {
     fn set_default_branch(&self) -> Result<()> {
         let mut command = self.command("ls-remote");
         command.args(["--symref", "--", self.address.url.as_str(), "HEAD"]);
-        let listed = self.success(command, None)?.stdout;
+        let listed = self.success(command)?.stdout;
         let listed = String::from_utf8_lossy(&listed);
         let branch = listed.lines().find_map(|line| line.strip_prefix("ref: refs/heads/")?.strip_suffix("\tHEAD"));
         let Some(branch) = branch else {
             let head = listed.lines().find_map(|line| line.strip_suffix("\tHEAD"));
             let mut command = self.command("update-ref");
             command.args(["--no-deref", "HEAD"]).args(head);
-            return if head.is_some() { self.success(command, None).map(drop) } else { Ok(()) };
+            return if head.is_some() { self.success(command).map(drop) } else { Ok(()) };
         };
         let (local, remote) = (format!("refs/heads/{branch}"), format!("refs/remotes/origin/{branch}"));
         for arguments in [
@@ -343,7 +276,7 @@ impl Fetch<'_> {
         ] {
             let mut command = self.command(arguments[0]);
             command.args(&arguments[1..]);
-            self.success(command, None)?;
+            self.success(command)?;
         }
         Ok(())
     }
@@ -358,52 +291,6 @@ impl Fetch<'_> {
         command
     }
 
-    /// The configuration files, links and directories of a commit.
-    fn files(&self, revision: &str) -> Result<Files> {
-        let mut command = self.command("ls-tree");
-        command.args(["-r", "-t", "-z", "--full-tree", revision]);
-        let listed = self.list(command, LONGEST_LIST, || Problem::TooManyNames.into())?;
-        let mut files = Files { wanted: BTreeMap::new(), directories: Vec::new() };
-        for entry in listed.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()) {
-            let entry = String::from_utf8_lossy(entry);
-            let (words, path) = entry.split_once('\t').ok_or_else(GitError::unreadable)?;
-            let words: Vec<_> = words.split(' ').collect();
-            let [mode, _, object] = words[..] else { return Err(GitError::unreadable()) };
-            if files.wanted.len() + files.directories.len() > MOST_ENTRIES {
-                return Err(Problem::TooMany.into());
-            }
-            let is_link = mode == "120000";
-            match mode {
-                "040000" => files.directories.push(path.to_owned()),
-                "100644" | "100755" | "100664" | "120000" if is_link || is_configuration(path) => {
-                    files.wanted.insert(path.to_owned(), Blob { object: object.to_owned(), is_link });
-                }
-                _ => {}
-            }
-        }
-        Ok(files)
-    }
-
-    /// Writes the files, and returns the commit.
-    fn write(&self, revision: &str, files: &Files, package: &Path) -> Result<String> {
-        let mut command = self.command("cat-file");
-        command.arg("--batch");
-        let objects = files.wanted.values().map(|blob| blob.object.as_str());
-        let mut input = format!("{revision}^{{commit}}\n");
-        input.extend(objects.flat_map(|object| [object, "\n"]));
-        let mut objects = Objects::new(self.content(command, input)?);
-        let commit = objects.next(None, |content| Ok(io::copy(content, &mut io::sink()).map(drop)?))?;
-        let mut writer = PackageWriter::new(package);
-        files.directories.iter().try_for_each(|directory| writer.directory(directory))?;
-        for (path, blob) in &files.wanted {
-            objects.next(Some(&blob.object), |content| {
-                if blob.is_link { writer.link(path, &objects::target(content)?) } else { writer.file(path, content) }
-            })?;
-        }
-        writer.finish()?;
-        Ok(commit)
-    }
-
     /// A git command in the repository that runs no hook or monitor from the user's settings.
     fn command(&self, name: &str) -> Command {
         self.command_within(SHARE_FOR_COMMIT, name)
@@ -411,10 +298,7 @@ impl Fetch<'_> {
 
     /// [`Fetch::command`] with another share of the time.
     fn command_within(&self, share: u32, name: &str) -> Command {
-        self.configured(process::with_processor_time(self.git.program, self.git.time_limit / share), name)
-    }
-
-    fn configured(&self, mut command: Command, name: &str) -> Command {
+        let mut command = process::with_processor_time(self.git.program, self.git.time_limit / share);
         command.current_dir(self.directory);
         let no_hooks = format!("core.hooksPath={}", self.directory.join("hooks").display());
         // Nothing has to survive the run. Waiting for the disk would take most of the time where there are many refs.
@@ -435,33 +319,14 @@ impl Fetch<'_> {
         command
     }
 
-    fn success(&self, command: Command, stdin: Option<String>) -> Result<Finished> {
-        let finished = self.run(command, stdin)?;
+    fn success(&self, command: Command) -> Result<Finished> {
+        let finished = self.run(command)?;
         if finished.status.success() { Ok(finished) } else { Err(self.failure(&finished)) }
     }
 
     /// Runs git until its time or the space for its files is used up.
-    fn run(&self, command: Command, stdin: Option<String>) -> Result<Finished> {
-        self.within(STDOUT_LIMIT, |limits| process::run_within(command, stdin, limits)).map_err(|why| self.ended(&why))
-    }
-
-    /// What git lists, in at most so many bytes.
-    fn list(&self, command: Command, longest: u64, too_long: impl FnOnce() -> GitError) -> Result<Vec<u8>> {
-        match self.within(longest, |limits| process::run_within(command, None, limits)) {
-            Ok(finished) if finished.status.success() => Ok(finished.stdout),
-            Ok(finished) => Err(self.failure(&finished)),
-            Err(process::Failure::TooMuchOutput) => Err(too_long()),
-            Err(why) => Err(self.ended(&why)),
-        }
-    }
-
-    /// What `cat-file --batch` says of the objects that it reads from `stdin`, kept in a file.
-    fn content(&self, command: Command, stdin: String) -> Result<File> {
-        let path = self.directory.join("content");
-        let file = File::create_new(&path)?;
-        let finished = self.within(MOST_CONTENT, |limits| process::run_into(command, Some(stdin), &file, limits));
-        let finished = finished.map_err(|why| self.ended(&why))?;
-        if finished.status.success() { Ok(File::open(path)?) } else { Err(self.failure(&finished)) }
+    fn run(&self, command: Command) -> Result<Finished> {
+        self.within(STDOUT_LIMIT, |limits| process::run_within(command, None, limits)).map_err(|why| self.ended(&why))
     }
 
     /// Gives `run` the limits of everything that git does for a package.
@@ -495,28 +360,6 @@ impl Fetch<'_> {
             "git could not fetch it"
         };
         GitError { why: why.to_owned(), said: lines.take(8).collect() }
-    }
-}
-
-impl GitError {
-    fn new(why: impl Into<String>) -> Self {
-        Self { why: why.into(), said: Vec::new() }
-    }
-
-    fn unreadable() -> Self {
-        Self::new("git printed something that cannot be read")
-    }
-}
-
-impl From<io::Error> for GitError {
-    fn from(error: io::Error) -> Self {
-        Self { why: format!("there is no place to put it: {error}"), said: Vec::new() }
-    }
-}
-
-impl From<Problem> for GitError {
-    fn from(problem: Problem) -> Self {
-        Self::new(problem.to_string())
     }
 }
 

@@ -16,6 +16,7 @@ mod key_file;
 pub(crate) mod local;
 mod package;
 mod package_fetcher;
+pub(crate) mod package_hash;
 pub(crate) mod registry;
 pub mod source;
 pub(crate) mod submodule;

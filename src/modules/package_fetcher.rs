@@ -12,7 +12,7 @@ use url::Url;
 use super::archive::{self, Format};
 use super::cache::{PackageCache, Stored};
 use super::checksum::hexadecimal;
-use super::contents::{MOST_BYTES, Problem};
+use super::contents::{Extent, MOST_BYTES, Problem};
 use super::fetch_error::FetchError;
 use super::git::{Git, GitAddress};
 use super::http::{self, Found, HttpAddress};
@@ -181,7 +181,7 @@ impl PackageFetcher {
         };
         let workshop = self.workshop()?;
         let (repository, package) = (workshop.new_directory("repository")?, workshop.new_directory("package")?);
-        let commit = git.fetch(&address, &repository, &package)?;
+        let commit = git.fetch(&address, &repository, &package, Extent::Configuration)?;
         let identity = format!("{} {}", address.repository(), commit.as_deref().unwrap_or("empty"));
         Ok((workshop.cache.put(&source.package, &identity, &package)?, PackageOrigin::Network))
     }
@@ -280,7 +280,7 @@ impl Workshop<'_> {
         let format = format.ok_or_else(|| Problem::Damaged("it is not an archive".to_owned()))?;
         let identity = format!("{format:?} {}", hexadecimal::<Sha256>(&mut archive)?);
         let package = self.new_directory("package")?;
-        archive::unpack(archive, format, MOST_BYTES, &package)?;
+        archive::unpack(archive, format, MOST_BYTES, &package, Extent::Configuration)?;
         Ok(self.cache.put(key, &identity, &package)?)
     }
 }

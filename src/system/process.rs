@@ -1,9 +1,9 @@
 //! Runs a helper program, without a shell and with a time limit.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, BufReader, ErrorKind, Read, Write};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -74,6 +74,44 @@ pub(crate) fn run_into(
 ) -> Result<Finished> {
     command.stdout(stdout.try_clone().map_err(|error| not_started(&error))?);
     converse_with(command, stdin, Some(stdout), limits)
+}
+
+/// Starts a program and talks with it: `talk` gets its stdin and its stdout. After the time limit the program is killed,
+/// so that it answers no more.
+pub(crate) fn talk<T>(
+    mut command: Command,
+    time_limit: Duration,
+    talk: impl FnOnce(&mut ChildStdin, &mut BufReader<ChildStdout>) -> T,
+) -> Result<T> {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut group = Group::start(&mut command).map_err(|error| not_started(&error))?;
+    let (Some(mut stdin), Some(stdout)) = (group.leader.stdin.take(), group.leader.stdout.take()) else {
+        return Err(Failure::Other("cannot be talked with".to_owned()));
+    };
+    let (leader, time_limit) = (group.leader.id(), time_limit.min(LONGEST_TIME_LIMIT));
+    let (sender, receiver) = mpsc::channel::<()>();
+    let watch = thread::spawn(move || {
+        let is_late = receiver.recv_timeout(time_limit) == Err(RecvTimeoutError::Timeout);
+        if is_late {
+            kill_group(leader);
+        }
+        is_late
+    });
+    let outcome = talk(&mut stdin, &mut BufReader::with_capacity(64 << 10, stdout));
+    drop(sender);
+    let is_late = watch.join().unwrap_or(false);
+    // It has nothing more to say. If it has ended already, this does not change how.
+    kill_group(leader);
+    let _ = group.leader.kill();
+    let status = group.leader.wait().map_err(|error| Failure::Other(format!("cannot be waited for: {error}")))?;
+    if is_late {
+        let limit = time_limit.as_secs_f32();
+        return Err(Failure::Other(format!("was ended because it took more than {limit} seconds")));
+    }
+    if is_out_of_processor_time(&Finished { status, stdout: Vec::new(), stderr: Vec::new() }) {
+        return Err(Failure::Other("was ended because there is too much in it to read".to_owned()));
+    }
+    Ok(outcome)
 }
 
 /// A call of a program that may keep a processor busy for so long. So may each program that it starts.

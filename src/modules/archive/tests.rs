@@ -77,14 +77,18 @@ fn bzip2(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Unpacks into the directory `package` of what is returned.
+/// Unpacks the configuration into the directory `package` of what is returned.
 fn unpacked(archive: &[u8], format: Format) -> std::result::Result<TempDir, String> {
+    unpacked_as(archive, format, Extent::Configuration)
+}
+
+fn unpacked_as(archive: &[u8], format: Format, extent: Extent) -> std::result::Result<TempDir, String> {
     let place = tempfile::tempdir().unwrap();
     let package = place.path().join("package");
     fs::create_dir(&package).unwrap();
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(archive).and_then(|()| file.rewind()).unwrap();
-    let result = unpack(file, format, MOST, &package);
+    let result = unpack(file, format, MOST, &package, extent);
     let outside = fs::read_dir(place.path()).unwrap().count() - 1;
     assert_eq!(outside, 0, "nothing is written outside of the package");
     result.map(|()| place).map_err(|problem| problem.to_string())
@@ -149,29 +153,151 @@ fn nothing_is_written_through_a_link() {
     refused(&[Entry::File("out", b"x"), Entry::File("out/main.tf", b"x")], message);
 }
 
-#[cfg(unix)]
 #[test]
-fn links_are_followed_in_the_package_only() {
-    let entries = [
-        Entry::File("real/main.tf", b"one"),
-        Link("alias", "real"),
-        Link("passwd.tf", "/etc/passwd"),
-        Link("etc", "/etc"),
-        Link("docs/up", "../../.."),
-    ];
-    let mut hard = vec![HardLink("deep/same.tf", "real/main.tf"), HardLink("host.tf", "/etc/hosts"), Pipe("pipe.tf")];
-    let zipped = unpacked(&zip(&entries), Format::Zip).unwrap();
+fn links_are_files_as_for_the_programs() {
+    let entries =
+        [Entry::File("real/main.tf", b"one"), Link("alias", "real"), Link("docs/up", "../../.."), Link("a.tf", "b.tf")];
+    let mut hard = vec![HardLink("deep/same.tf", "real/main.tf"), Pipe("pipe.tf")];
+    let zipped = unpacked_as(&zip(&entries), Format::Zip, Extent::Whole).unwrap();
     hard.extend(entries);
-    let tarred = unpacked(&gzip(&tar(&hard)), Format::TarGzip).unwrap();
-    assert_eq!(fs::read(tarred.path().join("package/deep/same.tf")).unwrap(), b"one");
-    assert!(fs::read(tarred.path().join("package/host.tf")).is_err());
-    assert!(!tarred.path().join("package/pipe.tf").exists());
-    for place in [zipped, tarred] {
-        let package = place.path().join("package");
-        assert_eq!(fs::read(package.join("alias/main.tf")).unwrap(), b"one");
-        assert!(package.join("passwd.tf").is_symlink() && fs::read(package.join("passwd.tf")).is_err());
-        assert!(!package.join("etc").is_symlink() && !package.join("docs/up").is_symlink());
+    let tarred = unpacked_as(&gzip(&tar(&hard)), Format::TarGzip, Extent::Whole).unwrap();
+    let read = |place: &TempDir, name: &str| fs::read_to_string(place.path().join("package").join(name)).unwrap();
+    for (name, zipped_as, tarred_as) in
+        [("real/main.tf", "one", "one"), ("alias", "real", ""), ("docs/up", "../../..", ""), ("a.tf", "b.tf", "")]
+    {
+        assert_eq!((read(&zipped, name).as_str(), read(&tarred, name).as_str()), (zipped_as, tarred_as), "{name}");
     }
+    assert_eq!((read(&tarred, "deep/same.tf"), read(&tarred, "pipe.tf")), (String::new(), String::new()));
+    for link in [Link("passwd.tf", "/etc/passwd"), Link("a/b.tf", "../../x"), HardLink("host.tf", "/etc/hosts")] {
+        let (Link(name, _) | HardLink(name, _)) = link else { unreachable!() };
+        refused(&[link], &format!("its entry {name:?} is a link that leads out of the package"));
+    }
+}
+
+/// The header of an entry with a type that no library writes.
+fn header(kind: u8, name: &str, size: u64) -> Header {
+    let mut header = Header::new_gnu();
+    header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
+    header.set_entry_type(EntryType::new(kind));
+    header.set_mode(0o644);
+    header.set_mtime(0);
+    header.set_size(size);
+    header.set_cksum();
+    header
+}
+
+#[test]
+fn kinds_that_go_does_not_know_are_files() {
+    for kind in *b"VDMNZXAz7" {
+        let mut builder = tar::Builder::new(Vec::new());
+        builder.append(&header(kind, "main.tf", 3), &b"one"[..]).unwrap();
+        let place = unpacked(&gzip(&builder.into_inner().unwrap()), Format::TarGzip).unwrap();
+        assert_eq!(fs::read(place.path().join("package/main.tf")).unwrap(), b"one", "{}", char::from(kind));
+    }
+}
+
+#[test]
+fn a_tar_archive_that_go_reads_in_another_way_is_refused() {
+    let pax = |key: &str, value: &[u8]| {
+        (b'x', [format!("{} {key}=", key.len() + value.len() + 5).as_bytes(), value, b"\n"].concat())
+    };
+    let file = (b'0', b"one".to_vec());
+    let long = (b'L', b"long.tf\0".to_vec());
+    for (entries, message) in [
+        (vec![pax("size", b"1"), file.clone()], "it cannot be read: an entry has two sizes"),
+        (vec![pax("GNU.sparse.name", b"a.tf"), file.clone()], "it cannot be read: it holds a sparse file"),
+        (vec![(b'S', b"one".to_vec())], "it cannot be read: it holds a sparse file"),
+        (
+            vec![pax("path", b"\xff\xfe.tf"), file.clone()],
+            "its entry \"\u{fffd}\u{fffd}.tf\" does not have a name of one line of text",
+        ),
+        (
+            vec![long.clone(), long.clone(), file.clone()],
+            "it cannot be read: an entry has two extended headers of a kind",
+        ),
+        (
+            vec![pax("path", b"a.tf"), pax("path", b"b.tf"), file.clone()],
+            "it cannot be read: an entry has two extended headers of a kind",
+        ),
+        (vec![long.clone(), (b'g', Vec::new()), file.clone()], "it cannot be read: an extended header has no entry"),
+        (vec![(b'2', b"one".to_vec())], "it cannot be read: an entry that cannot have content has a size"),
+    ] {
+        let mut builder = tar::Builder::new(Vec::new());
+        for (kind, content) in &entries {
+            builder.append(&header(*kind, "main.tf", content.len() as u64), content.as_slice()).unwrap();
+        }
+        assert_eq!(unpacked(&gzip(&builder.into_inner().unwrap()), Format::TarGzip).unwrap_err(), message);
+    }
+    // Go prefers the name of GNU tar, whatever its place.
+    for entries in [[long.clone(), pax("path", b"pax")], [pax("path", b"pax"), long]] {
+        let mut builder = tar::Builder::new(Vec::new());
+        for (kind, content) in entries.iter().chain([&file]) {
+            builder.append(&header(*kind, "short", content.len() as u64), content.as_slice()).unwrap();
+        }
+        let place = unpacked(&gzip(&builder.into_inner().unwrap()), Format::TarGzip).unwrap();
+        assert_eq!(fs::read(place.path().join("package/long.tf")).unwrap(), b"one");
+    }
+}
+
+#[test]
+fn headers_that_mean_two_things_are_refused() {
+    let archive = |change: &dyn Fn(&mut Header)| {
+        let mut header = header(b'0', "main.tf", 3);
+        change(&mut header);
+        header.set_cksum();
+        let mut builder = tar::Builder::new(Vec::new());
+        builder.append(&header, &b"one"[..]).unwrap();
+        unpacked(&gzip(&builder.into_inner().unwrap()), Format::TarGzip).unwrap_err()
+    };
+    let name =
+        |text: &'static [u8]| move |header: &mut Header| header.as_old_mut().name[..text.len()].copy_from_slice(text);
+    assert_eq!(archive(&name(b"main.tf/")), "it cannot be read: a file in it has the name of a directory");
+    assert_eq!(
+        archive(&|header| header.set_mode(0o40755)),
+        "it cannot be read: an entry is a directory by its mode only"
+    );
+    let prefix = |header: &mut Header| header.as_mut_bytes()[345..348].copy_from_slice(b"sub");
+    assert_eq!(archive(&prefix), "it cannot be read: a header of GNU tar has no times");
+    let star = |header: &mut Header| {
+        header.as_mut_bytes()[257..265].copy_from_slice(b"ustar\x0000");
+        header.as_mut_bytes()[508..].copy_from_slice(b"tar\0");
+    };
+    assert_eq!(archive(&star), "it cannot be read: it was made by star");
+}
+
+#[test]
+fn a_zip_archive_is_read_as_go_reads_it() {
+    // A link whose target is a configuration.
+    let link = zip(&[Link("main.tf", "locals {}")]);
+    let place = unpacked(&link, Format::Zip).unwrap();
+    assert_eq!(fs::read(place.path().join("package/main.tf")).unwrap(), b"locals {}");
+    // An extra field with another name, in both headers.
+    let mut archive = zip(&[Entry::File("main.tf", b"one"), Entry::File("xxxxxxx", b"two")]);
+    let at = archive.windows(4).position(|four| four == b"PK\x01\x02").unwrap();
+    let field = [b"up".as_slice(), &[14, 0, 1], &crc32fast::hash(b"main.tf").to_le_bytes(), b"README.md"].concat();
+    archive[at + 30] = u8::try_from(field.len()).unwrap();
+    archive.splice(at + 46 + 7..at + 46 + 7, field.iter().copied());
+    let end = archive.windows(4).rposition(|four| four == b"PK\x05\x06").unwrap();
+    archive[end + 12] += u8::try_from(field.len()).unwrap();
+    let place = unpacked(&archive, Format::Zip).unwrap();
+    assert_eq!(fs::read(place.path().join("package/main.tf")).unwrap(), b"one");
+}
+
+#[test]
+fn a_whole_package_has_all_files_but_those_of_git() {
+    let entries = [
+        Entry::File("main.tf", b"old"),
+        Entry::File("README.md", b"read me"),
+        Entry::File(".git/config", b"x"),
+        Entry::File("sub/.git", b"x"),
+        Directory("empty/"),
+        Entry::File("main.tf", b"new"),
+    ];
+    let place = unpacked_as(&gzip(&tar(&entries)), Format::TarGzip, Extent::Whole).unwrap();
+    let package = place.path().join("package");
+    assert_eq!(fs::read(package.join("main.tf")).unwrap(), b"new");
+    assert!(package.join("README.md").exists() && package.join("empty").is_dir());
+    assert!(!package.join(".git").exists() && !package.join("sub").exists());
 }
 
 #[test]

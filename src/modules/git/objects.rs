@@ -1,53 +1,120 @@
-//! Reads what `git cat-file --batch` prints.
+//! The objects of a repository, one after the other from one process (`git cat-file --batch`).
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, Read as _, Write};
 
-use crate::modules::contents::{LONGEST_NAME, Problem};
+use super::error::{GitError, Result};
 
-/// The longest line that says what an object is, in bytes.
-const LONGEST_HEADER: u64 = 256;
+/// The largest object that is held in memory, in bytes: a tree of a directory with as many files as a package may have.
+const LARGEST: u64 = 16 << 20;
 
-/// Objects, one after the other: `OBJECT TYPE SIZE`, a line break, the content and another line break.
-pub(super) struct Objects(BufReader<File>);
+/// A conversation with `git cat-file --batch`.
+pub(super) struct Objects<'a> {
+    requests: &'a mut dyn Write,
+    answers: &'a mut dyn BufRead,
+}
 
-impl Objects {
-    pub(super) fn new(printed: File) -> Self {
-        Self(BufReader::new(printed))
+/// What is said of an object before its content.
+pub(super) struct Object {
+    pub(super) id: String,
+    /// In bytes.
+    pub(super) size: u64,
+}
+
+/// An entry of a tree.
+pub(super) struct TreeEntry {
+    pub(super) kind: Kind,
+    pub(super) name: Vec<u8>,
+    pub(super) id: String,
+}
+
+/// What an entry of a tree is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Directory,
+    File {
+        is_executable: bool,
+    },
+    Link,
+    /// A commit of another repository.
+    Submodule,
+}
+
+impl<'a> Objects<'a> {
+    pub(super) fn new(requests: &'a mut dyn Write, answers: &'a mut dyn BufRead) -> Self {
+        Self { requests, answers }
     }
 
-    /// Gives `read` the content of the next object, which has the id `expected` if there is one, and must read all of
-    /// it. Returns the id.
-    pub(super) fn next(
-        &mut self,
-        expected: Option<&str>,
-        read: impl FnOnce(&mut io::Take<&mut BufReader<File>>) -> Result<(), Problem>,
-    ) -> Result<String, Problem> {
-        let mut header = String::new();
-        (&mut self.0).take(LONGEST_HEADER).read_line(&mut header).map_err(Problem::of_reading)?;
-        let mut words = header.trim_end_matches('\n').split(' ');
-        let (object, size) = (words.next(), words.nth(1).and_then(|size| size.parse().ok()));
-        let (Some(object), Some(size)) = (object, size) else { return Err(unreadable()) };
-        if expected.is_some_and(|expected| expected != object) {
-            return Err(unreadable());
+    /// Asks for an object. Its content must be taken before the next is asked for.
+    pub(super) fn ask(&mut self, name: &str) -> Result<Object> {
+        let mut line = String::new();
+        let asked = writeln!(self.requests, "{name}").and_then(|()| self.requests.flush());
+        asked
+            .and_then(|()| (&mut *self.answers).take(1024).read_line(&mut line))
+            .map_err(|_| GitError::unreadable())?;
+        let mut words = line.trim_end().split(' ');
+        match (words.next(), words.next(), words.next().map(str::parse)) {
+            (Some(id), Some(_), Some(Ok(size))) => Ok(Object { id: id.to_owned(), size }),
+            (Some(_), Some("missing"), None) => Err(GitError::new("an object of the repository is missing")),
+            _ => Err(GitError::unreadable()),
         }
-        read(&mut (&mut self.0).take(size))?;
+    }
+
+    /// Writes the content of the object that was asked for.
+    pub(super) fn copy(&mut self, object: &Object, into: &mut dyn Write) -> Result<()> {
+        let copied = io::copy(&mut (&mut *self.answers).take(object.size), into)?;
         let mut end = [0];
-        self.0.read_exact(&mut end).map_err(Problem::of_reading)?;
-        if end == *b"\n" { Ok(object.to_owned()) } else { Err(unreadable()) }
+        let ended = self.answers.read_exact(&mut end);
+        if copied == object.size && ended.is_ok() && end == *b"\n" { Ok(()) } else { Err(GitError::unreadable()) }
+    }
+
+    /// An object of at most `most` bytes.
+    pub(super) fn whole(&mut self, name: &str, most: u64) -> Result<(Object, Vec<u8>)> {
+        let object = self.ask(name)?;
+        if object.size > most {
+            return Err(GitError::new(format!("an object in it is larger than {most} bytes")));
+        }
+        let mut content = Vec::new();
+        self.copy(&object, &mut content)?;
+        Ok((object, content))
+    }
+
+    /// The entries of a tree, given by its id or a name that leads to it.
+    pub(super) fn tree(&mut self, name: &str, id_length: usize) -> Result<Vec<TreeEntry>> {
+        let (_, content) = self.whole(name, LARGEST)?;
+        let mut rest = content.as_slice();
+        let mut entries = Vec::new();
+        while !rest.is_empty() {
+            let (entry, behind) = tree_entry(rest, id_length).ok_or_else(GitError::unreadable)?;
+            entries.push(entry?);
+            rest = behind;
+        }
+        Ok(entries)
     }
 }
 
-/// The target of a link.
-pub(super) fn target(content: &mut io::Take<&mut BufReader<File>>) -> Result<String, Problem> {
-    if content.limit() > LONGEST_NAME as u64 {
-        return Err(Problem::LongName);
-    }
-    let mut target = Vec::new();
-    content.read_to_end(&mut target).map_err(Problem::of_reading)?;
-    Ok(String::from_utf8_lossy(&target).into_owned())
+/// Reads `MODE NAME`, a zero byte and the bytes of an id.
+fn tree_entry(bytes: &[u8], id_length: usize) -> Option<(Result<TreeEntry>, &[u8])> {
+    let end = bytes.iter().position(|byte| *byte == 0)?;
+    let space = bytes[..end].iter().position(|byte| *byte == b' ')?;
+    let mode = u32::from_str_radix(std::str::from_utf8(&bytes[..space]).ok()?, 8).ok()?;
+    let (id, rest) = bytes[end + 1..].split_at_checked(id_length)?;
+    let name = bytes[space + 1..end].to_owned();
+    let id = id.iter().map(|byte| format!("{byte:02x}")).collect();
+    let kind = match mode & 0o170_000 {
+        0o040_000 => Kind::Directory,
+        0o100_000 => Kind::File { is_executable: mode & 0o100 != 0 },
+        0o120_000 => Kind::Link,
+        0o160_000 => Kind::Submodule,
+        _ => return None,
+    };
+    Some((check_name(&name).map(|()| TreeEntry { kind, name, id }), rest))
 }
 
-fn unreadable() -> Problem {
-    Problem::Damaged("git printed something that is not an object".to_owned())
+/// Refuses the names that git does not check out (`verify_path` in its `read-cache.c`).
+fn check_name(name: &[u8]) -> Result<()> {
+    if matches!(name, b"" | b"." | b"..") || name.eq_ignore_ascii_case(b".git") || name.contains(&b'/') {
+        let name = String::from_utf8_lossy(name);
+        return Err(GitError::new(format!("git does not check out its entry {name:?}")));
+    }
+    Ok(())
 }

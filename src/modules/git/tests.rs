@@ -3,6 +3,8 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use tempfile::TempDir;
 
 use super::*;
@@ -75,13 +77,26 @@ impl Fixture {
         self.fetch_within(url, Duration::from_mins(1))
     }
 
+    fn fetch_whole(&self, url: &str) -> std::result::Result<PathBuf, String> {
+        self.fetch_as(url, Duration::from_mins(1), Extent::Whole).map(|(_, package)| package)
+    }
+
     fn fetch_within(&self, url: &str, time_limit: Duration) -> std::result::Result<(Option<String>, PathBuf), String> {
+        self.fetch_as(url, time_limit, Extent::Configuration)
+    }
+
+    fn fetch_as(
+        &self,
+        url: &str,
+        time_limit: Duration,
+        extent: Extent,
+    ) -> std::result::Result<(Option<String>, PathBuf), String> {
         let program = self.program();
         let git = Git { program: &program, time_limit, ssh_command: None };
         let place = tempfile::tempdir_in(self.directory.path()).unwrap().keep();
         let (workshop, package) = (place.join("workshop"), place.join("package"));
         fs::create_dir(&workshop).and_then(|()| fs::create_dir(&package)).unwrap();
-        let fetched = GitAddress::parse(url).and_then(|address| git.fetch(&address, &workshop, &package));
+        let fetched = GitAddress::parse(url).and_then(|address| git.fetch(&address, &workshop, &package, extent));
         fetched.map(|commit| (commit, package)).map_err(|error| format!("{}: {}", error.why, error.said.join("; ")))
     }
 
@@ -164,11 +179,11 @@ fn only_the_default_branch_is_one_of_a_clone_s_own() {
 }
 
 #[test]
-fn a_package_is_fetched_with_four_calls_and_only_configuration_is_kept() {
+fn a_package_is_fetched_with_two_calls_and_only_configuration_is_kept() {
     let fixture = Fixture::new();
     let (commit, package) = fixture.fetch(&fixture.url("?ref=v1.0.0")).unwrap();
     assert_eq!(commit.unwrap(), fixture.git(&["rev-parse", "v1.0.0"]));
-    assert_eq!(fixture.calls(), ["init", "fetch", "ls-tree", "cat-file"]);
+    assert_eq!(fixture.calls(), ["fetch", "cat-file"]);
     assert_eq!(fs::read(package.join("modules/a/main.tf")).unwrap(), b"a");
     assert!(!package.join("README.md").exists());
 }
@@ -270,7 +285,8 @@ fn a_key_is_found_wherever_the_cache_is() {
     let (program, ssh, place) = (fixture.program(), at("bin/ssh"), at("it's a $cache"));
     let git = Git { program: &program, time_limit: Duration::from_mins(1), ssh_command: Some(ssh.as_os_str()) };
     fs::create_dir_all(place.join("repository")).and_then(|()| fs::create_dir(place.join("package"))).unwrap();
-    let fetched = address.and_then(|address| git.fetch(&address, &place.join("repository"), &place.join("package")));
+    let fetched = address
+        .and_then(|address| git.fetch(&address, &place.join("repository"), &place.join("package"), Extent::Whole));
     assert_eq!(fetched.map_err(|error| error.said).unwrap(), Some(fixture.git(&["rev-parse", "main"])));
     assert_eq!(fs::read_to_string(at("bin/ssh.key")).unwrap(), "a private key");
 }
@@ -301,6 +317,67 @@ fn links_and_submodules_of_a_repository_lead_nowhere_outside() {
     assert!(fs::read(package.join("passwd.tf")).is_err());
     for outside in ["etc", "up"] {
         assert!(!package.join(outside).is_symlink(), "{outside}");
+    }
+}
+
+/// The tree of a commit with other entries than `git add` would make.
+fn forged_tree(fixture: &Fixture, entries: &[(&str, &str)]) -> String {
+    let blob = fixture.git(&["rev-parse", "main:main.tf"]);
+    let script: Vec<_> =
+        entries.iter().map(|(mode, name)| format!("printf '{mode} {name}\\0'; printf '{blob}' | xxd -r -p")).collect();
+    let command = format!("({}) | git hash-object -t tree -w --stdin --literally", script.join("; "));
+    let output = Command::new("sh").args(["-c", &command]).current_dir(fixture.origin()).output().unwrap();
+    let tree = String::from_utf8(output.stdout).unwrap().trim().to_owned();
+    let commit = fixture.git(&["commit-tree", "-m", "forged", &tree]);
+    fixture.git(&["branch", "--force", "forged", &commit]);
+    fixture.url("?ref=forged")
+}
+
+#[test]
+fn what_git_does_not_check_out_is_refused() {
+    let fixture = Fixture::new();
+    for name in ["..", ".", ".git", ".GIT", "a/b"] {
+        let error = fixture.fetch(&forged_tree(&fixture, &[("100644", name)])).unwrap_err();
+        assert!(error.starts_with("git does not check out its entry"), "{name}: {error}");
+    }
+    let error = fixture.fetch(&forged_tree(&fixture, &[("160000", "libs")])).unwrap_err();
+    assert_eq!(error, "its .gitmodules does not say where the submodule \"libs\" comes from: ");
+}
+
+#[test]
+fn a_whole_package_has_every_file_as_it_is_in_the_repository() {
+    let fixture = Fixture::new();
+    fs::write(fixture.origin().join("run.sh"), "#!/bin/sh\n").unwrap();
+    fs::set_permissions(fixture.origin().join("run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+    std::os::unix::fs::symlink("modules/a", fixture.origin().join("alias")).unwrap();
+    fixture.commit(&[(".gitattributes", "*.tf text eol=crlf ident\nREADME.md export-ignore\n"), ("id.tf", "# $Id$\n")]);
+    let package = fixture.fetch_whole(&fixture.url("")).unwrap();
+    assert_eq!(fs::read(package.join("id.tf")).unwrap(), b"# $Id$\n");
+    assert_eq!(fs::read(package.join("README.md")).unwrap(), b"read me");
+    assert_eq!(fs::read_link(package.join("alias")).unwrap(), Path::new("modules/a"));
+    let is_executable = |name: &str| fs::metadata(package.join(name)).unwrap().permissions().mode() & 0o100 != 0;
+    assert!(is_executable("run.sh") && !is_executable("main.tf"));
+    assert_eq!(fixture.calls(), ["fetch", "cat-file"]);
+}
+
+#[test]
+fn submodules_come_from_where_the_repository_says_but_from_no_other_protocol() {
+    let (fixture, leaf) = (Fixture::new(), Fixture::new());
+    let commit = leaf.git(&["rev-parse", "HEAD"]);
+    leaf.git(&["config", "uploadpack.allowAnySHA1InWant", "true"]);
+    let path = leaf.origin().display().to_string();
+    let with_url = |url: &str| {
+        fs::write(fixture.origin().join(".gitmodules"), format!("[submodule \"s\"]\npath = s\nurl = {url}\n")).unwrap();
+        fixture.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{commit},s")]);
+        fixture.git(&["add", ".gitmodules"]);
+        fixture.git(&["commit", "--quiet", "--allow-empty", "--message=s"]);
+        fixture.fetch_whole(&fixture.url(""))
+    };
+    let package = with_url(&format!("file://{path}")).unwrap();
+    assert_eq!(fs::read(package.join("s/main.tf")).unwrap(), b"two");
+    for url in ["ext::sh", "http://h.test/s.git", "-u", "git://h.test/s.git", &path] {
+        let error = with_url(url).unwrap_err();
+        assert_eq!(error, "the URL of a submodule in .gitmodules is not one that git is asked for: ", "{url}");
     }
 }
 
@@ -379,13 +456,12 @@ fn small_repositories_do_not_become_large_packages() {
     let ten: Vec<_> = (0..10).map(|number| format!("{number}.tf")).collect();
     let links: Vec<_> = (0..3000).map(|number| format!("120000 blob {link}\t{number:04}\n")).collect();
     let too_long = "it contains a name that is longer than 4096 bytes or has more than 100 parts: ";
-    let too_many_names = "the names of its entries take more than 16 MiB: ";
     let cases = [
-        (fixture.tree(&ten, 10, &file), too_many_names),
+        (fixture.tree(&ten, 10, &file), "it contains more than 100000 entries: "),
         (fixture.tree(&ten, 5, &file), "it contains more than 100000 entries: "),
-        (fixture.tree(&["d".repeat(250)], 600, &file), too_many_names),
+        (fixture.tree(&["d".repeat(250)], 600, &file), too_long),
         (fixture.tree(&["d".to_owned()], 200, &file), too_long),
-        (fixture.object("tree", &links.concat()), too_long),
+        (fixture.object("tree", &links.concat()), "an object in it is larger than 4095 bytes: "),
     ];
     for (tree, expected) in &cases {
         assert_eq!(fixture.refused(tree), *expected);

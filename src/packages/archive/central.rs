@@ -35,6 +35,8 @@ pub(super) struct Entry<'a> {
     pub(super) has_descriptor: bool,
     /// By its name or by its mode.
     pub(super) is_directory: bool,
+    /// Whether its owner may execute it.
+    pub(super) is_executable: bool,
     pub(super) crc32: u32,
     pub(super) compressed_size: u64,
     pub(super) size: u64,
@@ -186,6 +188,7 @@ fn read_header(bytes: &[u8]) -> Option<(Entry<'_>, &[u8])> {
         method: u16_at(bytes, 10),
         has_descriptor: u16_at(bytes, 8) & 8 != 0,
         is_directory: name.ends_with(b"/") || is_directory_mode(bytes[5], u32_at(bytes, 38)),
+        is_executable: is_unix(bytes[5]) && u32_at(bytes, 38) >> 16 & 0o100 != 0,
         crc32: u32_at(bytes, 16),
         compressed_size,
         size,
@@ -221,11 +224,15 @@ fn fields(mut extra: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     })
 }
 
+/// Whether the external attributes of this system's entries hold a mode of Unix: it is Unix or macOS.
+fn is_unix(system: u8) -> bool {
+    matches!(system, 3 | 19)
+}
+
 /// Whether the external attributes, in the form of the system that made the entry, are those of a directory.
 fn is_directory_mode(system: u8, attributes: u32) -> bool {
     match system {
-        // Unix, macOS
-        3 | 19 => attributes >> 28 == 4,
+        _ if is_unix(system) => attributes >> 28 == 4,
         // FAT, NTFS, VFAT
         0 | 11 | 14 => attributes & 0x10 != 0,
         _ => false,

@@ -1,5 +1,8 @@
 //! An entry's content: inflated, hashed and checked in one go.
 
+use std::fs::File;
+use std::io::{self, Write as _};
+
 use flate2::{Decompress, FlushDecompress, Status};
 
 use super::central::Entry;
@@ -28,6 +31,9 @@ pub(super) struct Extractor {
     sha256: Sha256,
     crc32: crc32fast::Hasher,
     size: u64,
+    /// The content of the current entry is written to it.
+    file: Option<File>,
+    written: io::Result<()>,
 }
 
 impl Extractor {
@@ -38,7 +44,19 @@ impl Extractor {
             sha256: Sha256::new(),
             crc32: crc32fast::Hasher::new(),
             size: 0,
+            file: None,
+            written: Ok(()),
         }
+    }
+
+    /// Writes the content of the next entry to a file, too.
+    pub(super) fn write_to(&mut self, file: Option<File>) {
+        self.file = file;
+    }
+
+    /// Whether all that was to be written since the last call was written.
+    pub(super) fn written(&mut self) -> io::Result<()> {
+        std::mem::replace(&mut self.written, Ok(()))
     }
 
     /// Uncompressed bytes of the current entry so far.
@@ -51,6 +69,11 @@ impl Extractor {
         self.sha256.update(bytes);
         self.crc32.update(bytes);
         self.size += bytes.len() as u64;
+        if let Some(file) = &mut self.file
+            && let Err(error) = file.write_all(bytes)
+        {
+            (self.written, self.file) = (Err(error), None);
+        }
     }
 
     /// Takes compressed content, and stops when more than `most` uncompressed bytes have come out of the entry.
@@ -87,6 +110,7 @@ impl Extractor {
     /// Ends the entry and makes ready for the next.
     pub(super) fn finish(&mut self) -> Content {
         self.inflater.reset(false);
+        self.file = None;
         Content {
             sha256: std::mem::replace(&mut self.sha256, Sha256::new()).finish(),
             crc32: std::mem::take(&mut self.crc32).finalize(),

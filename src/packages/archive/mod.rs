@@ -35,6 +35,7 @@ pub use error::{EntryProblem, PackageError, Refusal};
 pub use hash_cache::HashCache;
 pub use id::PackageId;
 pub use limits::Limits;
+pub(crate) use seeking::{UnpackedEntry, unpack};
 pub(crate) use unpacked::hash_directory;
 
 use crate::provider::Hash;

@@ -1,6 +1,7 @@
 //! An archive in a file, read through its central directory.
 
-use std::io::{Read, Seek, SeekFrom};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 
 use super::Limits;
 use super::central::{self, CentralError, Entry, LOCAL_HEADER, Tail, u16_at, u32_at};
@@ -25,19 +26,73 @@ pub(super) fn hash(
     provider_type: &str,
     limits: &Limits,
 ) -> Result<Hashes, PackageError> {
-    let size = file.seek(SeekFrom::End(0)).map_err(PackageError::Read)?;
-    let (start, bytes) = read_tail(file, size, limits)?;
-    let entries = central::read(&Tail { bytes: &bytes, start }).map_err(|error| match error {
-        CentralError::Earlier(_) => Refusal::Archive("its central directory is damaged"),
-        CentralError::Refused(refusal) => refusal,
-    })?;
+    let (size, start, bytes) = read_directory(file, limits)?;
+    let entries = entries(&bytes, start)?;
     let contents = Contents::new(&entries, provider_type, limits)?;
-    let mut archive = Archive { file, size, extractor: Extractor::new(), buffer: vec![0; INPUT] };
+    let mut archive = Archive::new(file, size);
     let mut digests = Vec::with_capacity(entries.len());
     for entry in &entries {
         digests.push(if entry.is_directory { [0; 32] } else { archive.hash_entry(entry)? });
     }
     Ok(Hashes { h1: contents.h1(&digests), h1_with_directories: contents.h1_with_directories(&digests) })
+}
+
+/// An entry of an archive that is unpacked.
+pub(crate) struct UnpackedEntry<'a> {
+    /// Its name as it is.
+    pub(crate) name: &'a [u8],
+    /// Whether it is a directory.
+    pub(crate) is_directory: bool,
+    /// Whether its owner may execute it.
+    pub(crate) is_executable: bool,
+}
+
+/// Unpacks the archive that is the whole of `file`: asks `place` for each entry, in their order, and writes the content
+/// to the file that it returns. What is a symbolic link is a file that holds its target, as for Go's `archive/zip`.
+///
+/// # Errors
+/// Those of `place`, and when the archive, or an entry of it, is damaged or exceeds the limits.
+pub(crate) fn unpack<E: From<PackageError> + From<io::Error>>(
+    file: &mut (impl Read + Seek),
+    limits: &Limits,
+    mut place: impl FnMut(&UnpackedEntry<'_>) -> Result<Option<File>, E>,
+) -> Result<(), E> {
+    let (size, start, bytes) = read_directory(file, limits)?;
+    let entries = entries(&bytes, start).map_err(PackageError::from)?;
+    if entries.is_empty() {
+        return Err(PackageError::from(Refusal::Empty).into());
+    }
+    // Entries may share their data, so even a small archive can take long to read.
+    let total =
+        entries.iter().try_fold(0, |total: u64, entry| total.checked_add(entry.size.max(entry.compressed_size)));
+    if total.is_none_or(|total| total > limits.inflated_bytes) {
+        return Err(PackageError::from(Refusal::FilesTooLarge(limits.inflated_bytes)).into());
+    }
+    let mut archive = Archive::new(file, size);
+    for entry in &entries {
+        let Entry { name, is_directory, is_executable, .. } = *entry;
+        let unpacked = place(&UnpackedEntry { name, is_directory, is_executable })?;
+        if !is_directory {
+            archive.extractor.write_to(unpacked);
+            archive.hash_entry(entry)?;
+            archive.extractor.written()?;
+        }
+    }
+    Ok(())
+}
+
+/// The size of an archive, and its last bytes as [`read_tail`] returns them.
+fn read_directory(file: &mut (impl Read + Seek), limits: &Limits) -> Result<(u64, u64, Vec<u8>), PackageError> {
+    let size = file.seek(SeekFrom::End(0)).map_err(PackageError::Read)?;
+    let (start, bytes) = read_tail(file, size, limits)?;
+    Ok((size, start, bytes))
+}
+
+fn entries(bytes: &[u8], start: u64) -> Result<Vec<Entry<'_>>, Refusal> {
+    central::read(&Tail { bytes, start }).map_err(|error| match error {
+        CentralError::Earlier(_) => Refusal::Archive("its central directory is damaged"),
+        CentralError::Refused(refusal) => refusal,
+    })
 }
 
 /// The file's last bytes, as many as it takes to read the central directory, and the offset of the first of them.
@@ -66,7 +121,11 @@ struct Archive<'a, F> {
     buffer: Vec<u8>,
 }
 
-impl<F: Read + Seek> Archive<'_, F> {
+impl<'a, F: Read + Seek> Archive<'a, F> {
+    fn new(file: &'a mut F, size: u64) -> Self {
+        Self { file, size, extractor: Extractor::new(), buffer: vec![0; INPUT] }
+    }
+
     /// The SHA-256 of an entry's content, after its size and CRC-32 were found right.
     fn hash_entry(&mut self, entry: &Entry<'_>) -> Result<[u8; 32], PackageError> {
         let refuse = |problem| PackageError::from(Refusal::entry(entry.name, problem));

@@ -1,0 +1,138 @@
+//! Addresses of packages in git repositories.
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use url::Url;
+
+use super::error::{GitError, Result};
+
+/// A repository and the commit wanted from it, as given by the URL of a module source.
+#[derive(Clone, PartialEq, Eq)]
+pub(in crate::modules) struct GitAddress {
+    pub(super) url: Url,
+    pub(super) revision: Revision,
+    /// Whether only a shallow clone will do.
+    pub(super) depth: bool,
+    /// A private key for ssh.
+    pub(super) ssh_key: Option<Vec<u8>>,
+}
+
+/// Which commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Revision {
+    /// What the repository's HEAD leads to.
+    Head,
+    /// A branch or tag; of two of the same name, the tag.
+    Name(String),
+    /// A full commit id.
+    Commit(String),
+    /// Anything else that git knows how to read, such as `v1.0.0~1` or a short commit id.
+    Expression(String),
+}
+
+impl GitAddress {
+    /// Reads the URL after `git::`.
+    pub(in crate::modules) fn parse(text: &str) -> Result<Self> {
+        let mut url = Url::parse(text).map_err(|error| GitError::new(format!("its URL cannot be read: {error}")))?;
+        if !matches!(url.scheme(), "https" | "http" | "ssh" | "git" | "file") || url.cannot_be_a_base() {
+            // Git runs programs for some other protocols.
+            let shown = text.split([' ', '@']).next().unwrap_or_default();
+            let why = format!("git is not asked for {shown:?}; only for https, ssh, http, git and file URLs");
+            return Err(GitError::new(why));
+        }
+        let (mut reference, mut depth, mut ssh_key, mut others) = (String::new(), false, None, Vec::new());
+        for (name, value) in url.query_pairs().into_owned() {
+            match name.as_str() {
+                "ref" if reference.is_empty() => reference = value,
+                "depth" => depth = value.parse().is_ok_and(|depth: u32| depth > 0),
+                "sshkey" => {
+                    let key = BASE64_STANDARD.decode(value.replace(' ', "+"));
+                    ssh_key = Some(key.map_err(|_| GitError::new("its sshkey is not in base64"))?);
+                }
+                "ref" => {}
+                _ => others.push((name, value)),
+            }
+        }
+        url.set_query(None);
+        if !others.is_empty() {
+            url.query_pairs_mut().extend_pairs(others);
+        }
+        Ok(Self { url, revision: Revision::parse(reference)?, depth, ssh_key })
+    }
+
+    /// Whether the address always leads to the same files.
+    pub(in crate::modules) fn is_immutable(&self) -> bool {
+        matches!(self.revision, Revision::Commit(_))
+    }
+
+    /// Its `ref`, if it has one.
+    pub(in crate::modules) fn reference(&self) -> Option<&str> {
+        match &self.revision {
+            Revision::Head => None,
+            Revision::Name(text) | Revision::Commit(text) | Revision::Expression(text) => Some(text),
+        }
+    }
+
+    /// Whether a text is a full commit id.
+    pub(in crate::modules) fn is_commit(text: &str) -> bool {
+        matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+    }
+
+    /// The same repository at a commit.
+    pub(in crate::modules) fn at_commit(&self, commit: &str) -> Self {
+        Self { revision: Revision::Commit(commit.to_owned()), depth: false, ..self.clone() }
+    }
+
+    /// The address of a submodule at a commit. A relative URL starts at this repository, as `git submodule` has it.
+    pub(super) fn submodule(&self, url: &str, commit: &str) -> Result<Self> {
+        let refused = || GitError::new("the URL of a submodule in .gitmodules is not one that git is asked for");
+        let url = if url.starts_with("./") || url.starts_with("../") {
+            let mut base = self.url.clone();
+            base.path_segments_mut().map_err(|()| refused())?.pop_if_empty().push("");
+            base.join(url).map_err(|_| refused())?
+        } else if let Some((host, path)) = url.strip_prefix("git@").and_then(|rest| rest.split_once(':')) {
+            Url::parse(&format!("ssh://git@{host}/{}", path.trim_start_matches('/'))).map_err(|_| refused())?
+        } else {
+            Url::parse(url).map_err(|_| refused())?
+        };
+        // As git refuses it: what was fetched chooses no file of this machine, and no connection that anybody can read
+        // in place of one that nobody can.
+        let is_same = url.scheme() == self.url.scheme();
+        if !is_same && !matches!(url.scheme(), "https" | "ssh") || (url.scheme() == "file" && url.host_str().is_some())
+        {
+            return Err(refused());
+        }
+        Ok(Self { url, ..self.at_commit(commit) })
+    }
+
+    /// The repository's URL, without the parameters for provlock.
+    pub(in crate::modules) fn repository(&self) -> &str {
+        self.url.as_str()
+    }
+}
+
+impl Revision {
+    fn parse(text: String) -> Result<Self> {
+        if text.starts_with('-') {
+            return Err(GitError::new(format!(
+                "its ref {text:?} starts with a dash, so that git may take it for an option"
+            )));
+        }
+        let is_hexadecimal = text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_local = ["heads/", "remotes/", "origin/", "refs/heads/", "refs/remotes/"];
+        Ok(if text.is_empty() {
+            Self::Head
+        } else if GitAddress::is_commit(&text) {
+            Self::Commit(text)
+        } else if (is_hexadecimal && text.len() >= 4)
+            || text.contains(|c: char| c.is_control() || " ~^:?*[\\".contains(c))
+            || ["..", "@{", "//"].iter().any(|part| text.contains(part))
+            || is_local.iter().any(|start| text.starts_with(start))
+            || ["@", "origin"].contains(&text.as_str())
+        {
+            Self::Expression(text)
+        } else {
+            Self::Name(text)
+        })
+    }
+}

@@ -1,0 +1,37 @@
+//! Why git could not fetch a package.
+
+use std::io;
+
+use crate::modules::contents::Problem;
+
+/// Why there is no package. The text continues a message that names the package.
+#[derive(Debug)]
+pub(in crate::modules) struct GitError {
+    pub(in crate::modules) why: String,
+    /// What git printed, one line each.
+    pub(in crate::modules) said: Vec<String>,
+}
+
+pub(super) type Result<T> = std::result::Result<T, GitError>;
+
+impl GitError {
+    pub(super) fn new(why: impl Into<String>) -> Self {
+        Self { why: why.into(), said: Vec::new() }
+    }
+
+    pub(super) fn unreadable() -> Self {
+        Self::new("git printed something that cannot be read")
+    }
+}
+
+impl From<io::Error> for GitError {
+    fn from(error: io::Error) -> Self {
+        Self { why: format!("there is no place to put it: {error}"), said: Vec::new() }
+    }
+}
+
+impl From<Problem> for GitError {
+    fn from(problem: Problem) -> Self {
+        Self::new(problem.to_string())
+    }
+}

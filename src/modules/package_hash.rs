@@ -1,0 +1,230 @@
+//! `h1:` of a module package on disk: Go's `dirhash.Hash1` (<https://pkg.go.dev/golang.org/x/mod/sumdb/dirhash>) over
+//! its files, without any `.git`.
+//!
+//! Go follows links to files and fails at other links. Here a link to a file of the package counts as that file, and any
+//! other link in the package as a file that holds the link's text. A link that leaves the package on its way refuses it.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use super::contents::{MOST_BYTES, MOST_ENTRIES, Problem};
+use crate::provider::Hash;
+
+/// The directory, or the file of a submodule, that git keeps. It is not a part of a package.
+pub(super) const GIT: &str = ".git";
+/// How many links one path may lead through, as on Linux.
+const MOST_LINKS: usize = 40;
+
+/// The hash of the package in a directory.
+///
+/// # Errors
+/// A link leaves the directory, a name is not text of one line, there are too many files, or one cannot be read.
+pub(crate) fn h1(top: &Path) -> Result<Hash, Problem> {
+    let mut walk = Walk { top, files: Vec::new(), entries: 0, bytes: 0 };
+    walk.directory(&mut Vec::new())?;
+    walk.files.sort();
+    let mut sum = Sha256::new();
+    for (name, digest) in &walk.files {
+        sum.update(format!("{digest}  {name}\n"));
+    }
+    Ok(Hash::h1(&sum.finalize().into()))
+}
+
+struct Walk<'a> {
+    top: &'a Path,
+    /// The name of each file and the hexadecimal digits of its digest.
+    files: Vec<(String, String)>,
+    entries: usize,
+    bytes: u64,
+}
+
+impl Walk<'_> {
+    /// Takes the files below a directory, given by the parts of its path.
+    fn directory(&mut self, parts: &mut Vec<String>) -> Result<(), Problem> {
+        for entry in fs::read_dir(path(self.top, parts))? {
+            let entry = entry?;
+            let Ok(name) = entry.file_name().into_string() else {
+                return Err(Problem::Name(entry.file_name().to_string_lossy().into_owned()));
+            };
+            if name == GIT {
+                continue;
+            }
+            self.entries += 1;
+            if self.entries > MOST_ENTRIES {
+                return Err(Problem::TooMany);
+            }
+            if name.contains('\n') {
+                return Err(Problem::Name(name));
+            }
+            parts.push(name);
+            let kind = entry.file_type()?;
+            if kind.is_dir() {
+                self.directory(parts)?;
+            } else {
+                let digest = if kind.is_symlink() { self.link(parts)? } else { self.file(&path(self.top, parts))? };
+                self.files.push((parts.join("/"), digest));
+            }
+            parts.pop();
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, path: &Path) -> Result<String, Problem> {
+        let mut file = crate::system::files::open(path)?;
+        self.bytes += file.metadata()?.len();
+        if self.bytes > MOST_BYTES {
+            return Err(Problem::TooLarge);
+        }
+        digest(&mut file)
+    }
+
+    fn link(&mut self, parts: &[String]) -> Result<String, Problem> {
+        let text = target(&path(self.top, parts))?;
+        match follow(self.top, parts)? {
+            Some(file) => self.file(&file),
+            None => Ok(format!("{:x}", Sha256::digest(text))),
+        }
+    }
+}
+
+fn digest(file: &mut File) -> Result<String, Problem> {
+    let mut sum = Sha256::new();
+    io::copy(file, &mut sum)?;
+    let mut text = String::with_capacity(64);
+    for byte in sum.finalize() {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    Ok(text)
+}
+
+fn path(top: &Path, parts: &[String]) -> PathBuf {
+    parts.iter().fold(top.to_owned(), |path, part| path.join(part))
+}
+
+fn target(link: &Path) -> Result<String, Problem> {
+    let target = fs::read_link(link)?;
+    target.into_os_string().into_string().map_err(|target| Problem::Name(target.to_string_lossy().into_owned()))
+}
+
+/// The file of the package that a link leads to; none if it leads to something else in it, or nowhere.
+fn follow(top: &Path, link: &[String]) -> Result<Option<PathBuf>, Problem> {
+    let leads_out = || Problem::LinkOutside(link.join("/"));
+    let mut place: Vec<String> = Vec::new();
+    let mut rest: VecDeque<String> = link.iter().cloned().collect();
+    let (mut links, mut is_in_git) = (0, false);
+    while let Some(part) = rest.pop_front() {
+        match part.as_str() {
+            "" | "." => continue,
+            ".." => {
+                place.pop().ok_or_else(leads_out)?;
+                continue;
+            }
+            _ => {}
+        }
+        is_in_git |= part == GIT;
+        place.push(part);
+        let here = path(top, &place);
+        if !here.is_symlink() {
+            continue;
+        }
+        links += 1;
+        if links > MOST_LINKS {
+            return Ok(None);
+        }
+        let target = target(&here)?;
+        if target.starts_with('/') || Path::new(&target).is_absolute() {
+            return Err(leads_out());
+        }
+        place.pop();
+        target.split('/').rev().for_each(|part| rest.push_front(part.to_owned()));
+    }
+    let file = path(top, &place);
+    let is_file = !is_in_git && file.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+    Ok(is_file.then_some(file))
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn package(files: &[(&str, &str)], links: &[(&str, &str)]) -> tempfile::TempDir {
+        let top = tempfile::tempdir().unwrap();
+        for (name, content) in files {
+            fs::create_dir_all(top.path().join(name).parent().unwrap()).unwrap();
+            fs::write(top.path().join(name), content).unwrap();
+        }
+        for (name, target) in links {
+            fs::create_dir_all(top.path().join(name).parent().unwrap()).unwrap();
+            symlink(target, top.path().join(name)).unwrap();
+        }
+        top
+    }
+
+    fn hash(files: &[(&str, &str)], links: &[(&str, &str)]) -> String {
+        let hash = h1(package(files, links).path());
+        hash.map_or_else(|problem| problem.to_string(), |hash| hash.to_string())
+    }
+
+    #[test]
+    fn it_is_the_hash_that_go_computes() {
+        // `dirhash.HashDir` of a directory with these files and an empty prefix.
+        let mut sum = Sha256::new();
+        for (name, content) in [("a-b/x", "2"), ("a/x", "1"), ("main.tf", "")] {
+            sum.update(format!("{:x}  {name}\n", Sha256::digest(content)));
+        }
+        let expected = Hash::h1(&sum.finalize().into()).to_string();
+        assert_eq!(hash(&[("main.tf", ""), ("a/x", "1"), ("a-b/x", "2")], &[]), expected);
+        let with_git = [("main.tf", ""), ("a/x", "1"), ("a-b/x", "2"), (".git/HEAD", "x"), ("a/.git", "gitdir: x")];
+        assert_eq!(hash(&with_git, &[]), expected, "what git keeps does not count");
+        assert_eq!(hash(&[], &[]), "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
+    }
+
+    #[test]
+    fn links_count_as_files() {
+        let files = [("real/main.tf", "one"), ("up.tf", "two")];
+        for (link, target, as_file) in [
+            ("a.tf", "real/main.tf", "one"),
+            ("real/b.tf", "../up.tf", "two"),
+            ("alias", "real", "real"),
+            ("nowhere", "absent/../file", "absent/../file"),
+            ("self", "self", "self"),
+            ("git", ".git/HEAD", ".git/HEAD"),
+        ] {
+            let linked = hash(&files, &[(link, target)]);
+            assert_eq!(linked, hash(&[files[0], files[1], (link, as_file)], &[]), "{link}");
+        }
+        let chained = hash(&files, &[("one", "real"), ("two", "one"), ("x.tf", "two/main.tf")]);
+        assert_eq!(chained, hash(&[files[0], files[1], ("one", "real"), ("two", "one"), ("x.tf", "one")], &[]));
+    }
+
+    #[test]
+    fn a_link_that_leaves_the_package_refuses_it() {
+        for (link, target) in [
+            ("hosts", "/etc/hosts"),
+            ("up", ".."),
+            ("real/up", "../../x"),
+            ("around", "real/../../package/real"),
+            ("absent", "x/../../y"),
+        ] {
+            let message = hash(&[("real/main.tf", "one")], &[(link, target)]);
+            assert_eq!(message, format!("its entry {link:?} is a link that leads out of the package"));
+        }
+        // Each target looks harmless by its text, and together they lead out.
+        let message = hash(&[("real/main.tf", "one")], &[("real/top", ".."), ("deep/x", "../real/top/..")]);
+        assert_eq!(message, "its entry \"deep/x\" is a link that leads out of the package");
+    }
+
+    #[test]
+    fn a_name_of_two_lines_refuses_it() {
+        assert_eq!(hash(&[("a\nb", "")], &[]), r#"its entry "a\nb" does not have a name of one line of text"#);
+    }
+}
