@@ -13,6 +13,7 @@ use crate::system::files::join;
 
 use super::caller::Caller;
 use super::file::{Call, CallSource};
+use super::locked_calls::InstalledAt;
 use super::missing::Reason;
 use super::requirement::ModuleCall;
 use super::root::ModulePath;
@@ -111,10 +112,13 @@ impl Walk<'_> {
         source: &ModuleSource,
         constraints: &ConstraintList,
         key: &str,
-    ) -> Option<ModulePath> {
+    ) -> Option<(ModulePath, InstalledAt)> {
         let dialect = self.options.dialect;
         let request = ModuleRequest::new(source.clone(), constraints.clone())?;
         self.note(caller, call, &request, key);
+        if self.locking.is_some() {
+            return self.locked(caller, call, source, constraints, key);
+        }
         let installed = self.installed(caller, key).cloned();
         let mut reason = Reason::NotInstalled(call.constant_source().map_or_else(|| source.to_string(), str::to_owned));
         if let Some(installed) = installed {
@@ -122,7 +126,7 @@ impl Walk<'_> {
             if !installed.meets(source, constraints, dialect) {
                 reason = Reason::Changed(installed.describe());
             } else if directory.is_dir() {
-                return Some(ModulePath::Directory(directory));
+                return Some((ModulePath::Directory(directory), InstalledAt::root()));
             }
         }
         if let ModuleSource::Remote(remote) = source
@@ -150,7 +154,7 @@ impl Walk<'_> {
                     let warning = warning.note("anybody between here and there can change what it requires");
                     self.warnings.push(caller.located(warning, call).help("use an https URL"));
                 }
-                return Some(ModulePath::Package(module));
+                return Some((ModulePath::Package(module), InstalledAt::root()));
             }
             Ok(None) => self.missing.add(call, key, reason),
             Err(errors) => self.not_fetched(caller, call, key, errors),
@@ -160,7 +164,7 @@ impl Walk<'_> {
 
     /// What was fetched for a request, or is a directory of this machine. The outer `None` means that it is to be
     /// fetched.
-    fn fetched(
+    pub(super) fn fetched(
         &mut self,
         source: &ModuleSource,
         request: ModuleRequest,
@@ -180,7 +184,7 @@ impl Walk<'_> {
     }
 
     /// Keeps a call of the user's own modules. Another call may have led to the caller before.
-    fn note(&mut self, caller: &Caller<'_>, call: &Call, request: &ModuleRequest, key: &str) {
+    pub(super) fn note(&mut self, caller: &Caller<'_>, call: &Call, request: &ModuleRequest, key: &str) {
         let is_known = |known: &ModuleCall| known.location == call.location && known.request == *request;
         if caller.entry.is_none() && !self.elsewhere.iter().any(is_known) {
             let (request, location) = (request.clone(), call.location.clone());
@@ -219,7 +223,7 @@ impl Walk<'_> {
         self.unread(error.help(help.and_text(format!(" or terraform.tfvars, or write the {what} as plain text"))));
     }
 
-    fn not_fetched(&mut self, caller: &Caller<'_>, call: &Call, key: &str, errors: Diagnostics) {
+    pub(super) fn not_fetched(&mut self, caller: &Caller<'_>, call: &Call, key: &str, errors: Diagnostics) {
         for error in errors {
             let error = error.at(call.location.clone(), format!("module \"{key}\""));
             self.unread(caller.entered(error));

@@ -6,6 +6,7 @@ use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::system::boundary;
 
 use super::file::Call;
+use super::locked_calls::InstalledAt;
 use super::requirement::CalledModule;
 use super::root::ModulePath;
 use super::scope::Scope;
@@ -21,6 +22,8 @@ pub(super) struct Caller<'a> {
     /// The index of its call in the tree; `None` for the root module.
     pub node: Option<usize>,
     pub scope: &'a Scope<'a>,
+    /// Where it is, or would be, installed.
+    pub at: &'a InstalledAt,
 }
 
 impl Caller<'_> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use super::locked_calls::LockedCalls;
 use crate::diagnostic::{Diagnostic, Location};
 use crate::modules::fetched::ModuleRequest;
 use crate::provider::{ConstraintList, ProviderAddress};
@@ -22,6 +23,8 @@ pub struct Requirements {
     pub tree: Vec<CalledModule>,
     /// The user's own calls of modules that are neither in the caller's directory nor its package, each once.
     pub(crate) calls: Vec<ModuleCall>,
+    /// What the lock file of modules is to record, where one is followed.
+    pub(crate) locked: LockedCalls,
 }
 
 /// A call of a module, by the root module or by a module that another one calls.

@@ -21,6 +21,7 @@ use super::caller::Caller;
 use super::decode;
 use super::file::Call;
 use super::files;
+use super::locked_calls::{InstalledAt, LockedCalls, ModuleLocking};
 use super::missing::{MissingModules, Reason};
 use super::module::Module;
 use super::module_cache::ModuleCache;
@@ -71,8 +72,21 @@ pub fn read(root: &Path, options: &Options) -> Result<Requirements> {
 /// # Errors
 /// The errors of [`read`].
 pub(crate) fn read_with_cache(root: RootModule<'_>, options: &Options, cache: &ModuleCache) -> Result<Requirements> {
+    read_locked(root, options, cache, None)
+}
+
+/// [`read_with_cache`] where the modules are those of a lock file.
+///
+/// # Errors
+/// The errors of [`read`].
+pub(crate) fn read_locked(
+    root: RootModule<'_>,
+    options: &Options,
+    cache: &ModuleCache,
+    locking: Option<&ModuleLocking>,
+) -> Result<Requirements> {
     loop {
-        let (requirements, wanted) = read_known(root, options, cache);
+        let (requirements, wanted) = read_known(root, options, cache, locking);
         match &cache.fetcher {
             Some(fetcher) if !wanted.is_empty() => fetcher.fetch_all(options.dialect, wanted.into_iter().collect()),
             _ => return requirements,
@@ -85,6 +99,7 @@ fn read_known(
     root: RootModule<'_>,
     options: &Options,
     cache: &ModuleCache,
+    locking: Option<&ModuleLocking>,
 ) -> (Result<Requirements>, HashSet<ModuleRequest>) {
     let values = UserValues::new(root.directory(), root.inputs(), &options.variables);
     let allowance = Allowance::default();
@@ -92,6 +107,7 @@ fn read_known(
         root: root.directory(),
         options,
         cache,
+        locking,
         values: &values,
         allowance: &allowance,
         manifest: None,
@@ -104,6 +120,7 @@ fn read_known(
         modules: Vec::new(),
         tree: Vec::new(),
         elsewhere: Vec::new(),
+        locked: LockedCalls::default(),
         missing: MissingModules::default(),
         wanted: HashSet::new(),
         is_incomplete: false,
@@ -130,6 +147,8 @@ pub(super) struct Walk<'a> {
     pub(super) root: &'a Path,
     pub(super) options: &'a Options,
     pub(super) cache: &'a ModuleCache,
+    /// The lock file of modules that is followed, if one is.
+    pub(super) locking: Option<&'a ModuleLocking>,
     values: &'a UserValues<'a>,
     allowance: &'a Allowance,
     /// Read when it is first needed.
@@ -147,6 +166,7 @@ pub(super) struct Walk<'a> {
     modules: Vec<ModuleDirectory>,
     tree: Vec<CalledModule>,
     pub(super) elsewhere: Vec<ModuleCall>,
+    pub(super) locked: LockedCalls,
     pub(super) missing: MissingModules,
     /// The missing modules that can be fetched.
     pub(super) wanted: HashSet<ModuleRequest>,
@@ -298,7 +318,8 @@ impl Walk<'_> {
         key: &str,
     ) {
         let scope = Scope::new(module, Values::User(self.values), self.options.dialect, self.allowance);
-        self.follow(&Caller { place, key, entry, node: None, scope: &scope }, calls);
+        let at = &InstalledAt::root();
+        self.follow(&Caller { place, key, entry, node: None, scope: &scope, at }, calls);
     }
 
     fn follow(&mut self, caller: &Caller<'_>, calls: &[Call]) -> Reach {
@@ -319,9 +340,9 @@ impl Walk<'_> {
         let Some((source, withheld)) = self.source(caller, call, &key) else { return reach_of_source };
         let Some(constraints) = self.constraints(caller, call, &source, &key) else { return reach_of_source };
         let ModuleSource::Local(path) = source else {
-            if let Some(place) = self.elsewhere(caller, call, &source, &constraints, &key) {
+            if let Some((place, at)) = self.elsewhere(caller, call, &source, &constraints, &key) {
                 let entry = Some(caller.entry.unwrap_or(&call.location));
-                self.visit(&Visit { place, key, call, caller, entry, path: None, withheld });
+                self.visit(&Visit { place, key, call, caller, entry, path: None, withheld, at });
             }
             return Reach::ByCaller;
         };
@@ -334,7 +355,9 @@ impl Walk<'_> {
             self.errors.push(caller.error(Code::InvalidConfiguration, message, call));
             return reach_of_source;
         };
-        let reach = self.visit(&Visit { place, key, call, caller, entry: caller.entry, path: Some(&path), withheld });
+        let at = self.record_local(caller, &place, &path, &key);
+        let entry = caller.entry;
+        let reach = self.visit(&Visit { place, key, call, caller, entry, path: Some(&path), withheld, at });
         if is_same { reach } else { Reach::ByCaller }
     }
 
@@ -354,7 +377,8 @@ impl Walk<'_> {
                 return Reach::Same;
             }
         };
-        let is_repeated = self.finished.contains(&canonical);
+        // A call has entries and records of its own.
+        let is_repeated = self.locking.is_none() && self.finished.contains(&canonical);
         let node = self.grow(visit, &canonical, is_repeated);
         if is_repeated {
             return Reach::Same;
@@ -389,7 +413,8 @@ impl Walk<'_> {
         self.chain.push(canonical.clone());
         let values = Values::Call(visit.call, visit.caller.scope, visit.path);
         let scope = Scope::new(&module, values, dialect, self.allowance).chosen_by(visit.withheld.clone());
-        let caller = Caller { place: &visit.place, key: &visit.key, entry: visit.entry, node, scope: &scope };
+        let Visit { place, key, entry, at, .. } = visit;
+        let caller = Caller { place, key, entry: *entry, node, scope: &scope, at };
         let reach = self.follow(&caller, &module.calls);
         self.chain.pop();
         if reach == Reach::Same {
@@ -478,7 +503,7 @@ impl Walk<'_> {
             let lists = requirement.declarations.iter().map(|declaration| &declaration.constraints);
             requirement.constraints = ConstraintList::merge(lists);
         }
-        let Self { warnings, modules, tree, elsewhere: calls, .. } = self;
-        Requirements { providers, is_incomplete, warnings, modules, tree, calls }
+        let Self { warnings, modules, tree, elsewhere: calls, locked, .. } = self;
+        Requirements { providers, is_incomplete, warnings, modules, tree, calls, locked }
     }
 }

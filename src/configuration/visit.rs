@@ -5,6 +5,7 @@ use crate::hcl::evaluate::value::Unknown;
 
 use super::caller::Caller;
 use super::file::Call;
+use super::locked_calls::InstalledAt;
 use super::root::ModulePath;
 
 /// A call of a module that is to be read.
@@ -20,6 +21,8 @@ pub(super) struct Visit<'a> {
     pub(super) path: Option<&'a str>,
     /// Why nothing that it calls may be requested, if that is so.
     pub(super) withheld: Option<Unknown>,
+    /// Where it is, or would be, installed.
+    pub(super) at: InstalledAt,
 }
 
 impl Visit<'_> {

@@ -27,7 +27,7 @@ const HEADER: [&str; 2] = [
 ];
 
 /// The entry of one call of a module.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LockedModule {
     /// The source as it is written in the configuration, normalised: with the host of a registry, without credentials.
     pub source: String,

@@ -4,17 +4,21 @@
 //! Each package lies in a directory named after its content, which never changes once it has its name. A small file for
 //! each address holds the name of that directory and the time. So concurrent runs can share both.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use super::contents::Problem;
+use super::package_hash;
 use super::source::RegistryModule;
-use crate::provider::Version;
+use crate::provider::{Hash, Version};
 use crate::system::{TemporaryDirectory, files, storage};
 
 /// The longest entry, in bytes.
@@ -38,6 +42,30 @@ pub(super) struct Stored {
     pub(super) top: String,
     /// The directory in the package that its address leads to; empty for its top.
     pub(super) directory: String,
+    /// What a whole package is.
+    pub(super) identity: Option<Arc<Identity>>,
+}
+
+/// What a whole package is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Identity {
+    /// Its address, which never leads to another package.
+    pub(super) address: String,
+    /// The hash of its files.
+    pub(super) h1: Hash,
+    /// The hash of the archive that it came in, if that is known.
+    pub(super) zh: Option<Hash>,
+}
+
+impl Identity {
+    /// Whether it is what a lock file records: with one of the hashes of its files, or of its archive where none of the
+    /// files is recorded.
+    pub(super) fn is_one_of(&self, hashes: &BTreeSet<Hash>) -> bool {
+        if hashes.iter().any(Hash::is_of_files) {
+            return hashes.contains(&self.h1);
+        }
+        self.zh.as_ref().is_some_and(|zh| hashes.contains(zh))
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -53,7 +81,7 @@ struct Entry {
 impl Stored {
     /// A package of all that is in a directory.
     pub(super) fn whole(content: PathBuf) -> Self {
-        Self { content, top: String::new(), directory: String::new() }
+        Self { content, top: String::new(), directory: String::new(), identity: None }
     }
 
     /// The same with nothing but the directory that its address leads to.
@@ -93,7 +121,7 @@ impl PackageCache {
         let is_name = entry.content.len() == 64 && entry.content.bytes().all(|byte| byte.is_ascii_hexdigit());
         let content = self.contents().join(&entry.content);
         let Entry { top, directory, .. } = entry;
-        (is_current && is_name && content.is_dir()).then_some(Stored { content, top, directory })
+        (is_current && is_name && content.is_dir()).then_some(Stored { content, top, directory, identity: None })
     }
 
     /// A temporary directory for assembling a package.
@@ -126,6 +154,56 @@ impl PackageCache {
         let Stored { top, directory, .. } = stored.clone();
         let entry = Entry { saved: Timestamp::now().as_second(), content, top, directory };
         storage::replace(&self.entry(address), &serde_json::to_vec(&entry)?)
+    }
+
+    /// Keeps the whole package in the directory `package`, which is moved, under its address and the hash of its files.
+    pub(super) fn put_whole(&self, address: &str, zh: Option<Hash>, package: &Path) -> Result<Stored, Problem> {
+        let h1 = package_hash::h1(package)?;
+        let content = self.whole(address, &h1);
+        storage::create_directory(&self.contents())?;
+        if let Some(zh) = &zh {
+            storage::replace(&self.of_archive(address, zh), h1.as_str().as_bytes())?;
+        }
+        {
+            let _uninterrupted = files::hold_off_interrupts();
+            // What another run has put there has the same hash, or is damaged.
+            if package_hash::h1(&content).ok().as_ref() != Some(&h1) {
+                let _ = fs::remove_dir_all(&content);
+                if let Err(error) = fs::rename(package, &content)
+                    && !content.is_dir()
+                {
+                    return Err(error.into());
+                }
+            }
+        }
+        let identity = Some(Arc::new(Identity { address: address.to_owned(), h1, zh }));
+        Ok(Stored { identity, ..Stored::whole(content) })
+    }
+
+    /// The whole package of an address that has one of these hashes.
+    pub(super) fn get_whole(&self, address: &str, hashes: &BTreeSet<Hash>) -> Option<Stored> {
+        let of_files: Vec<Hash> = if hashes.iter().any(Hash::is_of_files) {
+            hashes.iter().filter(|hash| hash.is_of_files()).cloned().collect()
+        } else {
+            let of_archive = |zh| storage::read(&self.of_archive(address, zh), LONGEST_ENTRY)?.parse().ok();
+            hashes.iter().filter(|hash| hash.is_of_archive()).filter_map(of_archive).collect()
+        };
+        of_files.into_iter().find_map(|h1| {
+            let content = self.whole(address, &h1);
+            let is_right = content.is_dir() && package_hash::h1(&content).ok().as_ref() == Some(&h1);
+            let zh = hashes.iter().find(|hash| hash.is_of_archive()).cloned();
+            let identity = Some(Arc::new(Identity { address: address.to_owned(), h1, zh }));
+            is_right.then_some(Stored { identity, ..Stored::whole(content) })
+        })
+    }
+
+    fn whole(&self, address: &str, h1: &Hash) -> PathBuf {
+        self.contents().join(digest(&format!("whole {address} {h1}")))
+    }
+
+    /// Where the hash of the files in an archive is.
+    fn of_archive(&self, address: &str, zh: &Hash) -> PathBuf {
+        self.packages.join("archives").join(digest(&format!("{address} {zh}")))
     }
 
     fn entry(&self, address: &str) -> PathBuf {

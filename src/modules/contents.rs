@@ -5,10 +5,11 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 
-use super::package_hash::GIT;
 use crate::system::canonicalize;
 use crate::system::files::name::is_special_on_windows;
 
+/// The directory, or the file of a submodule, that git keeps. It is not a part of a package.
+pub(super) const GIT: &str = ".git";
 /// The largest size of an unpacked archive, in bytes.
 pub(super) const MOST_BYTES: u64 = 1 << 30;
 /// The most entries of a package.

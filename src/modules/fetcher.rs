@@ -1,14 +1,17 @@
 //! Fetches the modules of calls: selects the version of a registry module, and finds its directory in the package.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::fetched::{FetchedModule, ModuleRequest};
+use super::locked::LockedAddress;
 use super::package::{Package, PackageOrigin, Wildcards};
 use super::package_fetcher::PackageFetcher;
 use super::registry::{self, ModuleRegistry};
-use super::source::{RegistryModule, RegistrySource};
+use super::source::{ModuleSource, RegistryModule, RegistrySource};
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::lockfile::LockedModule;
 use crate::packages::connections::Connections;
 use crate::provider::{ConstraintList, Dialect, Version};
 use crate::system::{OnceMap, parallel};
@@ -23,6 +26,8 @@ pub(crate) struct ModuleFetcher {
     is_offline: bool,
     getters: OnceMap<Dialect, Result<Arc<Getters>>>,
     modules: OnceMap<(Dialect, ModuleRequest), Result<Option<FetchedModule>>>,
+    /// Modules that are installed as they are locked.
+    installed: OnceMap<(PathBuf, Arc<LockedModule>), Option<FetchedModule>>,
     /// The packages that were read, and where they came from.
     found: Mutex<BTreeSet<(String, &'static str)>>,
 }
@@ -41,6 +46,7 @@ impl ModuleFetcher {
             is_offline,
             getters: OnceMap::default(),
             modules: OnceMap::default(),
+            installed: OnceMap::default(),
             found: Mutex::default(),
         }
     }
@@ -67,6 +73,13 @@ impl ModuleFetcher {
     fn fetch(&self, dialect: Dialect, request: &ModuleRequest) -> Result<Option<FetchedModule>> {
         let getters = &*self.getters(dialect)?;
         let (package, directory, wildcards) = match request {
+            ModuleRequest::ToLock(request) => return self.fetch_to_lock(getters, request),
+            ModuleRequest::Locked { source, locked, may_change } => {
+                let locate = |module: &RegistryModule, version: &Version| getters.registry.location(module, version);
+                let package = getters.packages.fetch_locked(source, locked, *may_change, self.is_offline, locate)?;
+                let Some(package) = package else { return Ok(None) };
+                return self.found_in(package, source).map(|module| Some(module.of_version(locked.version.clone())));
+            }
             ModuleRequest::Registry(RegistrySource { module, directory }, constraints) => {
                 (self.package(getters, module, constraints)?, directory, Wildcards::Literal)
             }
@@ -82,6 +95,51 @@ impl ModuleFetcher {
         let Some(package) = package else { return Ok(None) };
         self.note(&package)?;
         FetchedModule::new(package, directory, wildcards).map(Some)
+    }
+
+    /// Fetches the whole package of a call that is not locked.
+    fn fetch_to_lock(&self, getters: &Getters, request: &ModuleRequest) -> Result<Option<FetchedModule>> {
+        let Getters { registry, packages } = getters;
+        if self.is_offline {
+            return Ok(None);
+        }
+        match request {
+            ModuleRequest::Registry(source, constraints) => {
+                let versions = registry.versions(&source.module)?;
+                packages.cache.put_versions(&source.module, &versions);
+                let version = registry::select(&source.module, &versions, constraints)?;
+                let locate = || registry.location(&source.module, &version);
+                let package = packages.fetch_whole_version(&source.module, &version, locate)?;
+                let module = self.found_in(package, &ModuleSource::Registry(source.clone()))?;
+                Ok(Some(module.of_version(Some(version))))
+            }
+            ModuleRequest::Remote(source) => {
+                self.found_in(packages.fetch_whole(source)?, &ModuleSource::Remote(source.clone())).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The directory that a source names in a package.
+    fn found_in(&self, package: Arc<Package>, source: &ModuleSource) -> Result<FetchedModule> {
+        self.note(&package)?;
+        let (directory, wildcards) = source.directory();
+        FetchedModule::new(package, directory, wildcards)
+    }
+
+    /// The module that is installed in a directory, if that holds exactly what is locked for a call with this source.
+    pub(crate) fn installed(
+        &self,
+        directory: &Path,
+        source: &ModuleSource,
+        locked: &Arc<LockedModule>,
+    ) -> Option<FetchedModule> {
+        let key = (directory.to_owned(), Arc::clone(locked));
+        self.installed.get_or_compute(&key, || {
+            let (address, below) = LockedAddress::of(locked, source).ok()?.key(source);
+            let module = FetchedModule::installed(directory, (&address, &below), &locked.hashes, source)?.ok()?;
+            Some(module.of_version(locked.version.clone()))
+        })
     }
 
     /// The package of the selected version of a registry module.

@@ -23,6 +23,8 @@ impl ModuleRequest {
                 ("git", url) => GitAddress::parse(url).ok()?.floating(),
                 _ => None,
             },
+            Self::ToLock(request) => request.floating(),
+            Self::Locked { .. } => None,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::cache::Stored;
 use super::contents::is_configuration;
+use super::source::with_directory;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::system::{canonicalize, glob};
 
@@ -50,6 +51,12 @@ impl Package {
     pub(super) fn stored_at(&self, directory: &Path) -> Stored {
         let below = directory.strip_prefix(self.top()).unwrap_or(Path::new(""));
         Stored { directory: below.to_string_lossy().into_owned(), ..self.stored.clone() }
+    }
+
+    /// The address under which a lock file records a whole package, with the directory that it leads to.
+    pub(super) fn locked_address(&self) -> Option<String> {
+        let identity = self.stored.identity.as_ref()?;
+        Some(with_directory(&identity.address, &self.stored.directory))
     }
 
     /// A directory of the package, relative to where its address leads.

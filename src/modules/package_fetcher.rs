@@ -10,20 +10,23 @@ use sha2::Sha256;
 use url::Url;
 
 use super::archive::{self, Format};
-use super::cache::{PackageCache, Stored};
+use super::cache::{Identity, PackageCache, Stored};
 use super::checksum::hexadecimal;
 use super::contents::{Extent, MOST_BYTES, Problem};
+use super::copy;
 use super::fetch_error::FetchError;
 use super::git::{Git, GitAddress};
 use super::http::{self, Found, HttpAddress};
+use super::locked::{self, LockedAddress, locked_commit};
 use super::package::{Package, PackageOrigin, Wildcards};
 use super::registry::PackageLocation;
-use super::source::{RegistryModule, RemoteSource};
+use super::source::{ModuleSource, RegistryModule, RemoteSource, with_directory};
 use crate::cli_config::Netrc;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
+use crate::lockfile::LockedModule;
 use crate::net::{Client, Credentials};
 use crate::packages::oci::{ModulePackage, OciRegistries};
-use crate::provider::{Dialect, Hostname, Version};
+use crate::provider::{Dialect, Hash, Hostname, Version};
 use crate::system::{Environment, OnceMap, TemporaryDirectory};
 
 /// How long a package is kept if its address may lead to another one tomorrow.
@@ -43,9 +46,13 @@ pub(super) struct PackageFetcher {
     _temporary: Option<TemporaryDirectory>,
     netrc: OnceLock<Netrc>,
     oci_registries: Option<Arc<OciRegistries>>,
-    packages: OnceMap<String, Result<Arc<Package>>>,
+    packages: OnceMap<(String, Option<Recorded>), Result<Arc<Package>>>,
     registry_packages: OnceMap<(RegistryModule, Version), Result<Arc<Package>>>,
+    whole_versions: OnceMap<(RegistryModule, Version), Result<Arc<Package>>>,
 }
+
+/// How a whole package is recorded: under an address of a registry, or under its own.
+type Recorded = Option<String>;
 
 /// What was fetched, and where from.
 type Fetched = std::result::Result<(Stored, PackageOrigin), FetchError>;
@@ -85,6 +92,7 @@ impl PackageFetcher {
             oci_registries,
             packages: OnceMap::default(),
             registry_packages: OnceMap::default(),
+            whole_versions: OnceMap::default(),
         })
     }
 
@@ -93,15 +101,130 @@ impl PackageFetcher {
     /// # Errors
     /// It cannot be fetched or read.
     pub(super) fn fetch(&self, source: &RemoteSource) -> Result<Arc<Package>> {
-        let client = self.client.clone();
-        self.fetch_from(source, &if source.is_unencrypted() { client.with_plain_http() } else { client })
+        self.fetch_from(source, &self.client_for(source), None)
     }
 
-    fn fetch_from(&self, source: &RemoteSource, client: &Client) -> Result<Arc<Package>> {
-        self.packages.get_or_compute(&source.package, || {
-            let (stored, origin) = self.obtain(source, client, 0)?;
+    /// [`PackageFetcher::fetch`] for the whole package.
+    ///
+    /// # Errors
+    /// Those of [`PackageFetcher::fetch`], and when the package cannot be locked.
+    pub(super) fn fetch_whole(&self, source: &RemoteSource) -> Result<Arc<Package>> {
+        self.fetch_from(source, &self.client_for(source), Some(&None))
+    }
+
+    fn client_for(&self, source: &RemoteSource) -> Client {
+        let client = self.client.clone();
+        if source.is_unencrypted() { client.with_plain_http() } else { client }
+    }
+
+    fn fetch_from(&self, source: &RemoteSource, client: &Client, whole: Option<&Recorded>) -> Result<Arc<Package>> {
+        self.packages.get_or_compute(&(source.package.clone(), whole.cloned()), || {
+            let (stored, origin) = self.obtain(source, client, whole, 0)?;
             Ok(Arc::new(Package { stored, origin, address: source.without_directory() }))
         })
+    }
+
+    /// The whole package of a version of a registry module.
+    ///
+    /// # Errors
+    /// Those of `locate`, and of [`PackageFetcher::fetch_whole`].
+    pub(super) fn fetch_whole_version(
+        &self,
+        module: &RegistryModule,
+        version: &Version,
+        locate: impl FnOnce() -> Result<PackageLocation>,
+    ) -> Result<Arc<Package>> {
+        self.whole_versions.get_or_compute(&(module.clone(), version.clone()), || {
+            let address = format!("{module} {version}");
+            let recorded = Some(LockedAddress::of_version(module, version));
+            let (stored, origin) = match locate()? {
+                PackageLocation::Archive { url, credentials_of } => {
+                    let stored = self.archive(&url, credentials_of.as_ref(), "", Some(&recorded));
+                    (stored.map_err(|error| error.into_diagnostics(&address))?, PackageOrigin::Network)
+                }
+                PackageLocation::Source(source) => {
+                    let package = self.fetch_from(&source, &self.client, Some(&recorded))?;
+                    let directory = package.directory(&source.directory, Wildcards::Literal)?;
+                    (package.stored_at(&directory), package.origin)
+                }
+            };
+            Ok(Arc::new(Package { stored, origin, address }))
+        })
+    }
+
+    /// The package that a lock file records, from the cache or from where it is.
+    ///
+    /// # Errors
+    /// It is not there any more, or has other bytes and may not have changed.
+    pub(super) fn fetch_locked(
+        &self,
+        source: &ModuleSource,
+        locked: &LockedModule,
+        may_change: bool,
+        is_offline: bool,
+        locate: impl FnOnce(&RegistryModule, &Version) -> Result<PackageLocation>,
+    ) -> Result<Option<Arc<Package>>> {
+        let invalid = |why: String| Diagnostic::error(Code::InvalidPackage, format!("the module {why}"));
+        let address = LockedAddress::of(locked, source).map_err(invalid)?;
+        let (key, directory) = address.key(source);
+        if let Some(stored) = self.cache.get_whole(&key, &locked.hashes) {
+            let stored = Stored { directory, ..stored };
+            return Ok(Some(Arc::new(Package { stored, origin: PackageOrigin::Cache, address: locked::name(locked) })));
+        }
+        if is_offline {
+            return Ok(None);
+        }
+        let package = match (&address, source) {
+            (LockedAddress::Registry { module, version, .. }, _) => {
+                self.fetch_whole_version(module, version, || locate(module, version))?
+            }
+            (LockedAddress::Remote(package), ModuleSource::Remote(own)) if package.getter().0 == "git" => {
+                // The login is only in the configuration.
+                let commit = locked_commit(package).unwrap_or_default();
+                let own = if own.getter().0 == "git" { own } else { package };
+                self.fetch_whole(&RemoteSource { directory: String::new(), ..own.at_commit(&commit) })?
+            }
+            (LockedAddress::Remote(package), ModuleSource::Remote(own))
+                if own.without_credentials().package == package.package =>
+            {
+                self.fetch_whole(own)?
+            }
+            (LockedAddress::Remote(package), _) => self.fetch_whole(package)?,
+        };
+        let package = match (&address, source) {
+            (LockedAddress::Remote(_), ModuleSource::Registry(_)) => {
+                let stored = Stored { directory, ..package.stored.clone() };
+                Arc::new(Package { stored, ..(*package).clone() })
+            }
+            (LockedAddress::Remote(narrowed), _) if !narrowed.directory.is_empty() => {
+                Arc::new(self.narrowed(&package, &narrowed.directory, Wildcards::Literal)?)
+            }
+            _ => package,
+        };
+        let identity = package.stored.identity.as_deref();
+        if may_change || identity.is_some_and(|identity| identity.is_one_of(&locked.hashes)) {
+            return Ok(Some(package));
+        }
+        Err(replaced(locked, identity).into())
+    }
+
+    /// A package of only what is in a directory of another.
+    fn narrowed(&self, package: &Package, directory: &str, wildcards: Wildcards) -> Result<Package> {
+        let found = package.directory(directory, wildcards)?;
+        let below = found.strip_prefix(package.top()).unwrap_or(&found).to_string_lossy().into_owned();
+        let Some(identity) = &package.stored.identity else {
+            let stored = package.stored_at(&found).below_directory();
+            return Ok(Package { stored, ..package.clone() });
+        };
+        let address = with_directory(&identity.address, &below);
+        let copied = || -> std::result::Result<Stored, FetchError> {
+            let workshop = self.workshop()?;
+            let target = workshop.new_directory("package")?;
+            copy::tree(&found, &target)?;
+            Ok(self.cache.put_whole(&address, identity.zh.clone(), &target)?)
+        };
+        let stored = copied().map_err(|error| error.into_diagnostics(&package.address))?;
+        Ok(Package { stored, ..package.clone() })
     }
 
     /// The package of an address if the cache holds it, whatever its age. Makes no requests.
@@ -128,11 +251,11 @@ impl PackageFetcher {
             let key = version_key(module, version);
             let (stored, origin) = match locate()? {
                 PackageLocation::Archive { url, credentials_of } => {
-                    let stored = self.archive(&url, credentials_of.as_ref(), &key);
+                    let stored = self.archive(&url, credentials_of.as_ref(), &key, None);
                     (stored.map_err(|error| error.into_diagnostics(&address))?, PackageOrigin::Network)
                 }
                 PackageLocation::Source(source) => {
-                    let package = self.fetch_from(&source, &self.client)?;
+                    let package = self.fetch_from(&source, &self.client, None)?;
                     let directory = package.directory(&source.directory, Wildcards::Literal)?;
                     let stored = package.stored_at(&directory);
                     // A cache that cannot be written must not stop the run.
@@ -151,7 +274,13 @@ impl PackageFetcher {
     }
 
     /// Gets a package after `hops` referrals from server to server.
-    fn obtain(&self, source: &RemoteSource, client: &Client, hops: usize) -> Result<(Stored, PackageOrigin)> {
+    fn obtain(
+        &self,
+        source: &RemoteSource,
+        client: &Client,
+        whole: Option<&Recorded>,
+        hops: usize,
+    ) -> Result<(Stored, PackageOrigin)> {
         let address = source.without_directory();
         self.environment.secrets.learn_url(source.getter().1);
         let obtained = match source.getter() {
@@ -159,18 +288,18 @@ impl PackageFetcher {
             _ if source.is_on_this_machine() && source.path_on_this_machine().is_none() => {
                 Err(FetchError::Address("it does not name a directory of this machine".to_owned()))
             }
-            ("git", url) => self.git(source, url),
-            ("http" | "https", url) => self.http(source, url, client, hops),
-            ("file", url) => self.file(url),
-            ("oci", url) if self.dialect == Dialect::Tofu => self.oci(source, url, &address),
+            ("git", url) => self.git(source, url, whole.is_some()),
+            ("http" | "https", url) => self.http(source, url, client, whole, hops),
+            ("file", url) => self.file(source, url, whole),
+            ("oci", url) if self.dialect == Dialect::Tofu => self.oci(source, url, &address, whole),
             (getter, _) => Err(FetchError::Getter(getter.to_owned())),
         };
         obtained.map_err(|error| error.into_diagnostics(&address))
     }
 
-    fn git(&self, source: &RemoteSource, url: &str) -> Fetched {
+    fn git(&self, source: &RemoteSource, url: &str, is_whole: bool) -> Fetched {
         let address = GitAddress::parse(url)?;
-        if let Some(stored) = self.remembered(source, address.is_immutable()) {
+        if let Some(stored) = self.remembered(source, address.is_immutable()).filter(|_| !is_whole) {
             return Ok((stored, PackageOrigin::Cache));
         }
         let seconds = self.environment.variable("PROVLOCK_GIT_TIMEOUT").and_then(|value| value.trim().parse().ok());
@@ -181,21 +310,35 @@ impl PackageFetcher {
         };
         let workshop = self.workshop()?;
         let (repository, package) = (workshop.new_directory("repository")?, workshop.new_directory("package")?);
-        let commit = git.fetch(&address, &repository, &package, Extent::Configuration)?;
+        let extent = if is_whole { Extent::Whole } else { Extent::Configuration };
+        let commit = git.fetch(&address, &repository, &package, extent)?;
+        if is_whole {
+            let commit = commit.ok_or_else(|| FetchError::Package("it has no commit".to_owned()))?;
+            let address = source.without_credentials().at_commit(&commit).package;
+            return Ok((self.cache.put_whole(&address, None, &package)?, PackageOrigin::Network));
+        }
         let identity = format!("{} {}", address.repository(), commit.as_deref().unwrap_or("empty"));
         Ok((workshop.cache.put(&source.package, &identity, &package)?, PackageOrigin::Network))
     }
 
-    fn http(&self, source: &RemoteSource, url: &str, client: &Client, hops: usize) -> Fetched {
+    fn http(
+        &self,
+        source: &RemoteSource,
+        url: &str,
+        client: &Client,
+        whole: Option<&Recorded>,
+        hops: usize,
+    ) -> Fetched {
         let netrc = self.netrc.get_or_init(|| Netrc::read(&self.environment));
         let address = HttpAddress::parse(url, self.dialect, netrc)?;
-        if let Some(stored) = self.remembered(source, address.is_immutable()) {
+        if let Some(stored) = self.remembered(source, address.is_immutable()).filter(|_| whole.is_none()) {
             return Ok((stored, PackageOrigin::Cache));
         }
         let workshop = self.workshop()?;
         let next = match address.fetch(client, netrc, workshop.directory.path())? {
             Found::Archive(file, format) => {
-                return Ok((workshop.unpack(file, Some(format), &source.package)?, PackageOrigin::Network));
+                let stored = workshop.unpack(file, Some(format), &source.package, recorded(whole, source))?;
+                return Ok((stored, PackageOrigin::Network));
             }
             Found::Elsewhere(next) => next,
         };
@@ -204,19 +347,29 @@ impl PackageFetcher {
         }
         // What is encrypted leads to nothing that is not.
         let client = if source.is_unencrypted() { client } else { &self.client };
-        let (stored, origin) = self.obtain(&next, client, hops + 1)?;
+        let (stored, origin) = self.obtain(&next, client, whole, hops + 1)?;
         let package = Package { stored, origin, address: next.without_directory() };
+        if whole.is_some() {
+            let is_all = next.directory.is_empty();
+            let package = if is_all { package } else { self.narrowed(&package, &next.directory, Wildcards::Expanded)? };
+            return Ok((package.stored, origin));
+        }
         let directory = package.directory(&next.directory, Wildcards::Expanded)?;
         let stored = package.stored_at(&directory).below_directory();
         workshop.cache.put_again(&source.package, &stored)?;
         Ok((stored, origin))
     }
 
-    fn oci(&self, source: &RemoteSource, url: &str, address: &str) -> Fetched {
+    fn oci(&self, source: &RemoteSource, url: &str, address: &str, whole: Option<&Recorded>) -> Fetched {
         let url = Url::parse(url).map_err(|error| FetchError::Address(format!("its URL cannot be read: {error}")))?;
         let package = ModulePackage::parse(&url).map_err(FetchError::Address)?;
-        if let Some(stored) = self.remembered(source, package.is_immutable()) {
+        if let Some(stored) = self.remembered(source, package.is_immutable()).filter(|_| whole.is_none()) {
             return Ok((stored, PackageOrigin::Cache));
+        }
+        if whole.is_some() && !package.is_immutable() {
+            let why =
+                "a package of an OCI registry can be locked only by its digest; write ?digest=sha256:… in its source";
+            return Err(FetchError::Address(why.to_owned()));
         }
         let not_asked = || FetchError::Address("packages in OCI registries are not fetched".to_owned());
         let registries = self.oci_registries.as_ref().ok_or_else(not_asked)?;
@@ -224,21 +377,26 @@ impl PackageFetcher {
         let mut file = tempfile::tempfile_in(workshop.directory.path())?;
         let subject = format!("the module package {address}");
         registries.download_module(&package, &subject, MOST_BYTES, &mut file).map_err(Diagnostics::from)?;
-        Ok((workshop.unpack(file, Some(Format::Zip), &source.package)?, PackageOrigin::Network))
+        let stored = workshop.unpack(file, Some(Format::Zip), &source.package, recorded(whole, source))?;
+        Ok((stored, PackageOrigin::Network))
     }
 
     /// A directory, which is read where it is, or an archive.
-    fn file(&self, url: &str) -> Fetched {
+    fn file(&self, source: &RemoteSource, url: &str, whole: Option<&Recorded>) -> Fetched {
         let invalid = |why: &str| FetchError::Address(why.to_owned());
         let path = Url::parse(url).ok().and_then(|url| url.to_file_path().ok());
         let path = path.ok_or_else(|| invalid("its URL is not that of a file"))?;
+        if path.is_dir() && whole.is_some() {
+            return Err(invalid("a directory of this machine cannot be locked; its address may lead to other files"));
+        }
         if path.is_dir() {
             return Ok((Stored::whole(path), PackageOrigin::Directory));
         }
         let format = path.to_str().and_then(|path| Format::of_path(path, self.dialect));
         let format = format.ok_or_else(|| invalid("it is neither a directory nor an archive"))?;
         let file = File::open(&path).map_err(|error| Diagnostics::from(Diagnostic::io("read", &path, &error)))?;
-        Ok((self.workshop()?.unpack(file, Some(format), url)?, PackageOrigin::Archive))
+        let stored = self.workshop()?.unpack(file, Some(format), url, recorded(whole, source))?;
+        Ok((stored, PackageOrigin::Archive))
     }
 
     /// An archive that is fetched as it is, and unpacked whatever its name.
@@ -247,11 +405,12 @@ impl PackageFetcher {
         url: &Url,
         credentials_of: Option<&Hostname>,
         key: &str,
+        whole: Option<&Recorded>,
     ) -> std::result::Result<Stored, FetchError> {
         let credentials = credentials_of.map_or(Credentials::None, Credentials::TokenOf);
         let workshop = self.workshop()?;
         let file = http::download(&self.client, url, credentials, workshop.directory.path())?;
-        Ok(workshop.unpack(file, None, key)?)
+        Ok(workshop.unpack(file, None, key, whole.and_then(Clone::clone))?)
     }
 
     /// A package in the cache that has not changed, or not within its lifetime.
@@ -271,18 +430,47 @@ impl Workshop<'_> {
         Ok(path)
     }
 
-    /// Unpacks an archive and keeps the package under `key`; without a format, its first bytes decide.
-    fn unpack(&self, mut archive: File, format: Option<Format>, key: &str) -> std::result::Result<Stored, Problem> {
+    /// Unpacks an archive and keeps the package under `key`, or the whole package under the address `whole`; without a
+    /// format, its first bytes decide.
+    fn unpack(
+        &self,
+        mut archive: File,
+        format: Option<Format>,
+        key: &str,
+        whole: Option<String>,
+    ) -> std::result::Result<Stored, Problem> {
         let format = match format {
             Some(format) => Some(format),
             None => Format::of_content(&beginning(&mut archive)?),
         };
         let format = format.ok_or_else(|| Problem::Damaged("it is not an archive".to_owned()))?;
-        let identity = format!("{format:?} {}", hexadecimal::<Sha256>(&mut archive)?);
+        let digits = hexadecimal::<Sha256>(&mut archive)?;
         let package = self.new_directory("package")?;
-        archive::unpack(archive, format, MOST_BYTES, &package, Extent::Configuration)?;
-        Ok(self.cache.put(key, &identity, &package)?)
+        let Some(address) = whole else {
+            archive::unpack(archive, format, MOST_BYTES, &package, Extent::Configuration)?;
+            return Ok(self.cache.put(key, &format!("{format:?} {digits}"), &package)?);
+        };
+        archive::unpack(archive, format, MOST_BYTES, &package, Extent::Whole)?;
+        self.cache.put_whole(&address, format!("zh:{digits}").parse().ok(), &package)
     }
+}
+
+/// The address under which a whole archive is recorded.
+fn recorded(whole: Option<&Recorded>, source: &RemoteSource) -> Option<String> {
+    whole.map(|recorded| recorded.clone().unwrap_or_else(|| source.without_credentials().package))
+}
+
+/// The error for a package that is not what a lock file records.
+fn replaced(locked: &LockedModule, identity: Option<&Identity>) -> Diagnostic {
+    let is_of_files = locked.hashes.iter().any(Hash::is_of_files);
+    let expected: Vec<_> =
+        locked.hashes.iter().filter(|hash| hash.is_of_files() == is_of_files).map(Hash::as_str).collect();
+    let found = identity.and_then(|identity| if is_of_files { Some(&identity.h1) } else { identity.zh.as_ref() });
+    let message = format!("the package of {} has other bytes than when it was locked", locked::name(locked));
+    let error = Diagnostic::error(Code::InvalidPackage, message)
+        .note(format!("locked hash: {}", expected.join(", ")))
+        .note(format!("fetched hash: {}", found.map_or("none", Hash::as_str)));
+    error.help("find out why before you accept it: the same version or address never has other bytes by intention")
 }
 
 /// The first bytes of a file, which is left at its start.

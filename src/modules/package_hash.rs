@@ -12,11 +12,9 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use super::contents::{MOST_BYTES, MOST_ENTRIES, Problem};
+use super::contents::{GIT, MOST_BYTES, MOST_ENTRIES, Problem};
 use crate::provider::Hash;
 
-/// The directory, or the file of a submodule, that git keeps. It is not a part of a package.
-pub(super) const GIT: &str = ".git";
 /// How many links one path may lead through, as on Linux.
 const MOST_LINKS: usize = 40;
 
@@ -114,7 +112,10 @@ fn target(link: &Path) -> Result<String, Problem> {
 
 /// The file of the package that a link leads to; none if it leads to something else in it, or nowhere.
 fn follow(top: &Path, link: &[String]) -> Result<Option<PathBuf>, Problem> {
-    let leads_out = || Problem::LinkOutside(link.join("/"));
+    let leads_out = || {
+        let target = target(&path(top, link)).unwrap_or_default();
+        Problem::LinkOutside(link.join("/"), target)
+    };
     let mut place: Vec<String> = Vec::new();
     let mut rest: VecDeque<String> = link.iter().cloned().collect();
     let (mut links, mut is_in_git) = (0, false);
@@ -216,11 +217,11 @@ mod tests {
             ("absent", "x/../../y"),
         ] {
             let message = hash(&[("real/main.tf", "one")], &[(link, target)]);
-            assert_eq!(message, format!("its entry {link:?} is a link that leads out of the package"));
+            assert_eq!(message, format!("its entry {link:?} is a link to {target:?}, which leads out of the package"));
         }
         // Each target looks harmless by its text, and together they lead out.
         let message = hash(&[("real/main.tf", "one")], &[("real/top", ".."), ("deep/x", "../real/top/..")]);
-        assert_eq!(message, "its entry \"deep/x\" is a link that leads out of the package");
+        assert_eq!(message, "its entry \"deep/x\" is a link to \"../real/top/..\", which leads out of the package");
     }
 
     #[test]

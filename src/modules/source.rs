@@ -99,7 +99,7 @@ impl ModuleSource {
 
 impl RegistryModule {
     /// Reads `[HOST/]NAMESPACE/NAME/SYSTEM`.
-    fn parse(text: &str, dialect: Dialect) -> Option<Self> {
+    pub(super) fn parse(text: &str, dialect: Dialect) -> Option<Self> {
         let parts: Vec<_> = text.split('/').collect();
         let (host, [namespace, name, system]) = match parts[..] {
             [namespace, name, system] => (Hostname::default_of(dialect), [namespace, name, system]),
@@ -113,7 +113,48 @@ impl RegistryModule {
     }
 }
 
+impl ModuleSource {
+    /// The source as a lock file records it: normalised, and without credentials.
+    pub(crate) fn recorded(&self) -> String {
+        match self {
+            Self::Remote(source) => source.without_credentials().full(),
+            _ => self.to_string(),
+        }
+    }
+
+    /// The source as `modules.json` has it: normalised.
+    pub(crate) fn installed(&self) -> String {
+        match self {
+            Self::Remote(source) => source.full(),
+            _ => self.to_string(),
+        }
+    }
+}
+
 impl RemoteSource {
+    /// The address with its directory, and with what is secret in it.
+    fn full(&self) -> String {
+        with_directory(&self.package, &self.directory)
+    }
+
+    /// The same without the login and the key that are only for who fetches it.
+    pub(crate) fn without_credentials(&self) -> Self {
+        let package = without_parameters(&self.package, &["sshkey"]);
+        let Some((start, rest)) = package.split_once("://") else { return Self { package, ..self.clone() } };
+        let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        let (login, host) = authority.rsplit_once('@').unwrap_or(("", authority));
+        let user = login.split(':').next().filter(|user| start.ends_with("ssh") && !user.is_empty());
+        let user = user.map(|user| format!("{user}@")).unwrap_or_default();
+        Self { package: format!("{start}://{user}{host}{path}"), directory: self.directory.clone() }
+    }
+
+    /// The same repository at a commit.
+    pub(crate) fn at_commit(&self, commit: &str) -> Self {
+        let package = without_parameters(&self.package, &["ref", "depth"]);
+        let separator = if package.contains('?') { '&' } else { '?' };
+        Self { package: format!("{package}{separator}ref={commit}"), directory: self.directory.clone() }
+    }
+
     /// Reads the address of a package, which may be in a short form. `directory` is in what the address leads to.
     ///
     /// # Errors
@@ -180,6 +221,21 @@ fn split_directory(text: &str) -> (String, String) {
         }
         None => (text.to_owned(), String::new()),
     }
+}
+
+/// An address with a directory, which comes before the query.
+pub(crate) fn with_directory(package: &str, directory: &str) -> String {
+    let (address, query) = package.split_at(package.find('?').unwrap_or(package.len()));
+    let separator = if directory.is_empty() { "" } else { "//" };
+    format!("{address}{separator}{directory}{query}")
+}
+
+/// An address without some of its parameters.
+fn without_parameters(address: &str, names: &[&str]) -> String {
+    let Some((address, query)) = address.split_once('?') else { return address.to_owned() };
+    let is_kept = |parameter: &&str| !names.contains(&parameter.split('=').next().unwrap_or_default());
+    let kept: Vec<_> = query.split('&').filter(is_kept).collect();
+    if kept.is_empty() { address.to_owned() } else { format!("{address}?{}", kept.join("&")) }
 }
 
 /// A directory below another; either may be empty.

@@ -63,7 +63,9 @@ pub struct Locked<'a> {
     pub outcome: LockOutcome,
     /// The lock file's bytes.
     pub bytes: Vec<u8>,
-    /// Whether they differ from those before.
+    /// The bytes of the lock file of modules, if they change.
+    pub modules: Option<Vec<u8>>,
+    /// Whether either file differs from what it was.
     pub changed: bool,
     /// Whether a difference was written.
     pub written: bool,

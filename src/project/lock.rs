@@ -12,8 +12,8 @@ use crate::lockfile::CanonicalBlocks;
 use crate::packages::Source;
 use crate::system::files::{self, Replacement};
 
-/// Writes the lock file of the root module with this index if it changes, and what belongs to it.
-type Write<'a> = &'a (dyn Fn(usize, Option<Replacement<'_>>) -> Result<()> + Sync);
+/// Writes the lock files of the root module with this index that change, and what belongs to them.
+type Write<'a> = &'a (dyn Fn(usize, &[Replacement<'_>]) -> Result<()> + Sync);
 
 impl Session<'_> {
     /// Locks every required provider in root modules, and writes the lock files that change. One that fails does not
@@ -29,8 +29,8 @@ impl Session<'_> {
     /// Locks the root modules of a batch, each with a result of its own. A lock file is written as soon as it is known,
     /// if it changes.
     fn lock_batch<'a>(&self, batch: &'a Batch, options: &LockOptions) -> Vec<Result<Done<'a>>> {
-        let write = |_, lock_file: Option<Replacement<'_>>| {
-            if options.dry_run { Ok(()) } else { files::write_all(lock_file.as_slice()) }
+        let write = |_, lock_files: &[Replacement<'_>]| {
+            if options.dry_run { Ok(()) } else { files::write_all(lock_files) }
         };
         let (groups, mut refused) = batch.by_source(self);
         let mut results = Vec::new();
@@ -61,9 +61,20 @@ impl Session<'_> {
             let is_pointless = old.is_none() && outcome.locks.is_empty() && prepared.requirements.is_incomplete;
             let changed = old != Some(bytes.as_slice()) && !is_pointless;
             let lock_file = Replacement { path: &prepared.root.lock_path, old, new: &bytes };
-            write(index, changed.then_some(lock_file))?;
+            let modules = prepared.module_lock_file.as_ref();
+            let modules = modules.map(|file| file.edit(&prepared.module_locks())).transpose()?;
+            let old_modules = prepared.root.module_lock_bytes.as_deref();
+            let modules = modules.filter(|bytes| old_modules != Some(bytes.as_slice()));
+            let module_lock_file = modules.as_ref().map(|new| Replacement {
+                path: &prepared.root.module_lock_path,
+                old: old_modules,
+                new,
+            });
+            let replacements: Vec<_> = changed.then_some(lock_file).into_iter().chain(module_lock_file).collect();
+            write(index, &replacements)?;
+            let changed = !replacements.is_empty();
             outcome.warnings.extend(files::read_only(&prepared.root.lock_path).filter(|_| changed && written));
-            Ok(Locked { prepared, outcome, bytes, changed, written })
+            Ok(Locked { prepared, outcome, bytes, modules, changed, written })
         };
         let progress = |package: &_, progress| self.note_progress(package, progress);
         let results = plan::lock_all(&requests, source, &progress, conclude);

@@ -2,7 +2,7 @@
 //! library.
 //!
 //! A [`Session`] holds what a run has once. It finds root modules ([`Session::roots`]), and locks, verifies, upgrades
-//! and mirrors them: what several of them need is asked for once, and one that fails does not stop the others.
+//! and mirrors them, and installs their modules: what several of them need is asked for once, and one that fails does not stop the others.
 
 mod batches;
 mod change;
@@ -11,6 +11,7 @@ mod dialect;
 mod discover;
 mod event;
 mod filter;
+mod get;
 mod lock;
 mod merge;
 pub mod mirror;
@@ -33,6 +34,7 @@ use std::path::{Path, PathBuf};
 pub use change::{Change, policy_changed, what_changed};
 pub use coverage::{Coverage, Fate, Kind};
 pub use event::{Event, Locked, LockedRoot, Observer, Report};
+pub use get::{GetOptions, InstalledModules};
 pub use merge::Resolved;
 pub use mirror::MirrorOptions;
 pub use options::{LockOptions, UpgradeOptions};

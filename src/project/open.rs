@@ -9,7 +9,7 @@ use super::session::Session;
 use super::unit::Unit;
 use crate::configuration::Requirements;
 use crate::diagnostic::{Diagnostic, Result};
-use crate::lockfile::{self, LOCK_FILE_NAME};
+use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::provider::Dialect;
 use crate::settings::{Settings, SettingsFiles};
 use crate::system::{boundary, canonicalize};
@@ -51,11 +51,13 @@ impl Session<'_> {
             None => (super::join(path, Path::new(LOCK_FILE_NAME)), canonical.clone()),
         };
         let outside = outside.or_else(|| limit.is_link_out(&lock_path).then_some(&*lock_path));
+        let module_lock_path = super::join(path, Path::new(MODULE_LOCK_FILE_NAME));
+        let outside = outside.or_else(|| limit.is_link_out(&module_lock_path).then_some(&*module_lock_path));
         let refused = outside.map(boundary::refused);
-        let (settings, lock_bytes) = if refused.is_some() {
-            (Settings::default(), None)
+        let (settings, lock_bytes, module_lock_bytes) = if refused.is_some() {
+            (Settings::default(), None, None)
         } else {
-            (self.settings_at(path, &canonical)?, lockfile::read(&lock_path)?)
+            (self.settings_at(path, &canonical)?, lockfile::read(&lock_path)?, lockfile::read(&module_lock_path)?)
         };
         let (dialect, dialect_reason) = if let Some(dialect) = self.options.dialect {
             (dialect, DialectReason::Named)
@@ -75,6 +77,8 @@ impl Session<'_> {
             dialect_reason,
             lock_path,
             lock_bytes,
+            module_lock_path,
+            module_lock_bytes,
             data_directory: self.environment.path_variable("TF_DATA_DIR").unwrap_or_else(|| ".terraform".into()),
             units: unit.filter(|_| refused.is_none()).into_iter().collect(),
             canonical,

@@ -22,6 +22,8 @@ pub struct LockOptions {
     pub prune: bool,
     /// Whether hashes that are not those of the published release are replaced instead of refused.
     pub accept_changed_hashes: bool,
+    /// Whether the modules are locked, too, where neither the settings nor a lock file of modules says so.
+    pub modules: bool,
     /// How old a version must be to be chosen; else what the settings say.
     pub min_age: Option<Duration>,
     /// Whether nothing is written.

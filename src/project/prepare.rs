@@ -8,9 +8,9 @@ use super::plan::{LockRequest, MinimumAge};
 use super::prepared::Prepared;
 use super::root_module::RootModule;
 use super::session::Session;
-use crate::configuration::{Declaration, DeclarationKind, Requirements};
+use crate::configuration::{Declaration, DeclarationKind, LockingMode, ModuleLocking, Requirements};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
-use crate::lockfile::LockFile;
+use crate::lockfile::{LockFile, ModuleLockFile};
 use crate::provider::{ConstraintList, Dialect, Platform, ProviderAddress, ProviderSpec, Version};
 use crate::settings::PlatformSelection;
 
@@ -39,7 +39,16 @@ impl Session<'_> {
         if let Some(refused) = root.refused {
             return Err(refused.into());
         }
-        let mut requirements = root.requirements(&self.modules, options.ignore_tests, options.allow_missing_modules)?;
+        let locked = if root.locks_modules(options) { Some(root.module_lock_file()?) } else { None };
+        let (module_lock_file, warnings) = locked.unzip();
+        let mode = LockingMode::Lock { may_change: options.accept_changed_hashes };
+        let locking = |file: &ModuleLockFile| ModuleLocking { locks: file.locks().clone(), mode };
+        let mut requirements = root.requirements_with(
+            &self.modules,
+            options.ignore_tests,
+            options.allow_missing_modules,
+            module_lock_file.as_ref().map(locking).as_ref(),
+        )?;
         if requirements.is_incomplete {
             let is_unit = !root.units.is_empty();
             requirements.providers.retain(|address, requirement| {
@@ -47,7 +56,8 @@ impl Session<'_> {
             });
             bind_recorded(&mut requirements, &lock_file, &root.path);
         }
-        prepared(root, lock_file, requirements, options)
+        requirements.warnings.extend(warnings.unwrap_or_default());
+        Ok(Prepared { module_lock_file, ..prepared(root, lock_file, requirements, options)? })
     }
 
     /// What root modules with the same source ask for, each with its index. Adds to `refused` why some cannot ask.
@@ -118,7 +128,18 @@ fn prepared(
     let platforms = named.unwrap_or_else(|| PlatformSelection::These(vec![Platform::current()]));
     let (only, versions) = resolve(&options.providers, root.dialect)?;
     let (warnings, replaced) = (Vec::new(), BTreeMap::new());
-    Ok(Prepared { root, lock_file, requirements, platforms, platforms_are_named, warnings, only, replaced, versions })
+    Ok(Prepared {
+        root,
+        lock_file,
+        module_lock_file: None,
+        requirements,
+        platforms,
+        platforms_are_named,
+        warnings,
+        only,
+        replaced,
+        versions,
+    })
 }
 
 /// Adds the recorded constraints to requirements that are not known in full: a module that is not known may be what has

@@ -8,7 +8,7 @@ use super::options::LockOptions;
 use super::root_module::RootModule;
 use crate::configuration::Requirements;
 use crate::diagnostic::Diagnostic;
-use crate::lockfile::{LockFile, LockedProvider};
+use crate::lockfile::{LockFile, LockedProvider, ModuleLockFile, ModuleLocks};
 use crate::provider::{Dialect, ProviderAddress, SharedCache, Version};
 use crate::settings::PlatformSelection;
 
@@ -18,6 +18,8 @@ pub struct Prepared {
     pub root: RootModule,
     /// Its lock file; empty if there is none.
     pub lock_file: LockFile,
+    /// Its lock file of modules, empty if there is none, where its modules are locked, too.
+    pub module_lock_file: Option<ModuleLockFile>,
     /// What its configuration requires.
     pub requirements: Requirements,
     /// The platforms to lock.
@@ -37,6 +39,17 @@ impl Prepared {
     /// What decides what it is locked from: whose rules it follows, and whose facts about packages count for it.
     pub(super) fn source_key(&self) -> (Dialect, Option<&SharedCache>) {
         (self.root.dialect, self.root.settings.shared_cache())
+    }
+
+    /// The entries that the lock file of modules is to have. What is not known stays as it is.
+    pub(super) fn module_locks(&self) -> ModuleLocks {
+        let mut locks = self.requirements.locked.locks.clone();
+        if let Some(lock_file) = self.module_lock_file.as_ref().filter(|_| self.requirements.is_incomplete) {
+            for (key, locked) in lock_file.locks() {
+                locks.entry(key.clone()).or_insert_with(|| Arc::clone(locked));
+            }
+        }
+        locks
     }
 
     /// The providers that are named and required; all that are required when none is named.

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::options::LockOptions;
 use super::unit::Unit;
-use crate::configuration::{self, Module, ModuleCache, Requirements};
+use crate::configuration::{self, Module, ModuleCache, ModuleLocking, Requirements};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result, Severity};
-use crate::lockfile::{self, LockFile};
+use crate::lockfile::{self, LockFile, ModuleLockFile};
 use crate::provider::Dialect;
 use crate::settings::Settings;
 
@@ -55,6 +56,10 @@ pub struct RootModule {
     pub lock_path: PathBuf,
     /// The lock file's content; `None` when there is none.
     pub lock_bytes: Option<Vec<u8>>,
+    /// The path of the lock file of modules, as the user knows it.
+    pub module_lock_path: PathBuf,
+    /// The content of the lock file of modules; `None` when there is none.
+    pub module_lock_bytes: Option<Vec<u8>>,
     /// The root module's directory, absolute and without symbolic links.
     pub(super) canonical: PathBuf,
     /// The lock file's directory, absolute and without symbolic links.
@@ -97,18 +102,51 @@ impl RootModule {
         }
     }
 
+    /// Parses the lock file of modules; an empty one if there is none.
+    ///
+    /// # Errors
+    /// What is wrong with the lock file.
+    pub(super) fn module_lock_file(&self) -> Result<(ModuleLockFile, Vec<Diagnostic>)> {
+        let Some(bytes) = &self.module_lock_bytes else {
+            return Ok((ModuleLockFile::empty(&self.module_lock_path), Vec::new()));
+        };
+        let parsed = ModuleLockFile::parse(&self.module_lock_path, bytes);
+        let is_error = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Error;
+        match parsed.lock_file {
+            Some(lock_file) => Ok((lock_file, parsed.diagnostics)),
+            None => Err(parsed.diagnostics.into_iter().filter(is_error).collect::<Diagnostics>()),
+        }
+    }
+
+    /// Whether its modules are locked, too. Terragrunt fetches those of its units on its own.
+    pub(super) fn locks_modules(&self, options: &LockOptions) -> bool {
+        let is_wanted = options.modules || self.settings.lock_modules.unwrap_or(self.module_lock_bytes.is_some());
+        is_wanted && self.units.is_empty()
+    }
+
     pub(super) fn requirements(
         &self,
         modules: &ModuleCache,
         ignore_tests: bool,
         allow_missing_modules: bool,
     ) -> Result<Requirements> {
+        self.requirements_with(modules, ignore_tests, allow_missing_modules, None)
+    }
+
+    /// [`RootModule::requirements`] where the modules are those of a lock file.
+    pub(super) fn requirements_with(
+        &self,
+        modules: &ModuleCache,
+        ignore_tests: bool,
+        allow_missing_modules: bool,
+        locking: Option<&ModuleLocking>,
+    ) -> Result<Requirements> {
         let options = configuration::Options {
             dialect: self.dialect,
             tests: !ignore_tests,
             allow_missing_modules,
             data_directory: self.data_directory.clone(),
-            fetch_modules: self.settings.fetch_modules.unwrap_or(true),
+            fetch_modules: locking.is_some() || self.settings.fetch_modules.unwrap_or(true),
             variables: modules.variables.clone(),
         };
         if let Some((first, others)) = self.units.split_first() {
@@ -116,7 +154,7 @@ impl RootModule {
             return others.iter().try_fold(first, |all, unit| Ok(all.and(unit.requirements(&options, modules)?)));
         }
         let root = configuration::RootModule::Directory(&self.path);
-        configuration::read_with_cache(root, &options, modules)
+        configuration::read_locked(root, &options, modules, locking)
     }
 
     pub(super) fn module(&self, modules: &ModuleCache) -> Arc<Module> {

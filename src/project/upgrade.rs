@@ -70,7 +70,7 @@ impl Session<'_> {
                 let plan = plans[*index].as_ref().ok()?;
                 Some((*index, *prepared, plan.lock_request(self.lock_request_of_any_age(prepared, &options.lock))))
             });
-            let write = |index, lock_file: Option<Replacement<'_>>| rewrites.write(edits(index), lock_file);
+            let write = |index, lock_files: &[Replacement<'_>]| rewrites.write(edits(index), lock_files);
             results.extend(self.lock_requests(requests.collect(), source, &write));
         }
         let results = batch.results(results, Vec::new()).into_iter().zip(plans);
@@ -105,16 +105,16 @@ impl Rewrites {
         Self(Mutex::new(files.map(|rewrite| (canonical_or_given(&rewrite.path), rewrite)).collect()))
     }
 
-    /// Writes the files of a root module's edits that no other root has written, then its lock file if it changes: all
+    /// Writes the files of a root module's edits that no other root has written, then its lock files that change: all
     /// or nothing.
     fn write<'a>(
         &self,
         edits: impl IntoIterator<Item = &'a ConstraintEdit>,
-        lock_file: Option<Replacement<'_>>,
+        lock_files: &[Replacement<'_>],
     ) -> Result<()> {
         let paths: BTreeSet<&Path> = edits.into_iter().map(|edit| edit.location.path()).collect();
         if paths.is_empty() {
-            return files::write_all(lock_file.as_slice());
+            return files::write_all(lock_files);
         }
         let paths: BTreeSet<PathBuf> = paths.into_iter().map(canonical_or_given).collect();
         let mut unwritten = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -124,7 +124,7 @@ impl Rewrites {
             old: Some(old.as_bytes()),
             new: new.as_bytes(),
         });
-        files::write_all(&replacements.chain(lock_file).collect::<Vec<_>>())?;
+        files::write_all(&replacements.chain(lock_files.iter().copied()).collect::<Vec<_>>())?;
         unwritten.retain(|(canonical, _)| !paths.contains(canonical));
         Ok(())
     }

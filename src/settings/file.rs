@@ -29,6 +29,8 @@ struct File {
     platforms: Option<Spanned<Platforms>>,
     fetch_modules: Option<bool>,
     #[serde(default)]
+    modules: ModulesTable,
+    #[serde(default)]
     roots: Roots,
     #[serde(default)]
     policy: PolicyTable,
@@ -43,6 +45,12 @@ struct File {
 enum Platforms {
     Word(String),
     List(Vec<Spanned<String>>),
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct ModulesTable {
+    lock: Option<bool>,
 }
 
 #[derive(Deserialize, Default)]
@@ -103,7 +111,7 @@ struct SharedCacheTable {
 impl Settings {
     /// Reads the text of a settings file. Unknown keys and values of the wrong kind are errors at their position.
     pub fn parse(source: &Arc<SourceFile>, path: PathBuf) -> Result<Self> {
-        let File { dialect, platforms, fetch_modules, roots, policy, verify, trust, cache } =
+        let File { dialect, platforms, fetch_modules, modules, roots, policy, verify, trust, cache } =
             toml::from_str(&source.text).map_err(|error| {
                 let location = Location::new(source, error.span().unwrap_or(0..0));
                 Diagnostic::error(Code::InvalidArgument, error.message().trim_end()).at(location, "")
@@ -115,6 +123,7 @@ impl Settings {
             dialect: dialect.and_then(|text| reader.one(&text, str::parse)),
             platforms: platforms.and_then(|platforms| reader.platforms(&platforms)),
             fetch_modules,
+            lock_modules: modules.lock,
             roots: vec![RootFilter {
                 base,
                 include: reader.all(&roots.include, glob::parse),

@@ -34,6 +34,8 @@ pub struct Settings {
     pub platforms: Option<PlatformSelection>,
     /// Whether modules that are not installed are fetched.
     pub fetch_modules: Option<bool>,
+    /// Whether the modules are locked, too.
+    pub lock_modules: Option<bool>,
     /// Which root modules a recursive search finds: those that every filter accepts.
     pub roots: Vec<RootFilter>,
     /// The policy of the project.

@@ -121,6 +121,7 @@ impl Settings {
             dialect: self.dialect.or(above.dialect),
             platforms: self.platforms.or(above.platforms),
             fetch_modules: self.fetch_modules.or(above.fetch_modules),
+            lock_modules: self.lock_modules.or(above.lock_modules),
             cache: above.cache,
             ..self
         }

@@ -1,6 +1,5 @@
 //! Runs a helper program, without a shell and with a time limit.
 
-use std::fs::File;
 use std::io::{self, BufReader, ErrorKind, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
@@ -61,19 +60,14 @@ pub(crate) fn run(command: Command, stdin: Option<String>, time_limit: Duration)
 
 /// [`run`] with other limits.
 pub(crate) fn run_within(mut command: Command, stdin: Option<String>, limits: &Limits<'_>) -> Result<Finished> {
-    command.stdout(Stdio::piped());
-    converse_with(command, stdin, None, limits)
-}
-
-/// [`run_within`] for a program that prints to a file instead, which is empty at the start.
-pub(crate) fn run_into(
-    mut command: Command,
-    stdin: Option<String>,
-    stdout: &File,
-    limits: &Limits<'_>,
-) -> Result<Finished> {
-    command.stdout(stdout.try_clone().map_err(|error| not_started(&error))?);
-    converse_with(command, stdin, Some(stdout), limits)
+    command.stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() });
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut group = Group::start(&mut command).map_err(|error| not_started(&error))?;
+    let outcome = converse(&mut group.leader, stdin, limits);
+    if outcome.is_err() {
+        group.kill();
+    }
+    outcome
 }
 
 /// Starts a program and talks with it: `talk` gets its stdin and its stdout. After the time limit the program is killed,
@@ -143,23 +137,6 @@ fn not_started(error: &io::Error) -> Failure {
     Failure::Other(format!("cannot be started: {error}"))
 }
 
-fn converse_with(
-    mut command: Command,
-    stdin: Option<String>,
-    stdout: Option<&File>,
-    limits: &Limits<'_>,
-) -> Result<Finished> {
-    command.stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() }).stderr(Stdio::piped());
-    let mut group = Group::start(&mut command).map_err(|error| not_started(&error))?;
-    // It holds the file, too.
-    drop(command);
-    let outcome = converse(&mut group.leader, stdin, stdout, limits);
-    if outcome.is_err() {
-        group.kill();
-    }
-    outcome
-}
-
 /// The start of a message, without line breaks and control characters.
 pub(crate) fn one_line(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MESSAGE_LIMIT)]);
@@ -174,13 +151,12 @@ enum Output {
 }
 
 /// Writes to a program's stdin and reads its output until it has ended.
-fn converse(child: &mut Child, stdin: Option<String>, file: Option<&File>, limits: &Limits<'_>) -> Result<Finished> {
+fn converse(child: &mut Child, stdin: Option<String>, limits: &Limits<'_>) -> Result<Finished> {
     let time_limit = limits.time.min(LONGEST_TIME_LIMIT);
     let deadline = Instant::now() + time_limit;
     let too_long =
         || Failure::Other(format!("was ended because it took more than {} seconds", time_limit.as_secs_f32()));
     let failed = |error: io::Error| Failure::Other(format!("cannot be waited for: {error}"));
-    let written = || file.and_then(|file| Some(file.metadata().ok()?.len())).unwrap_or_default();
     if let (Some(mut pipe), Some(text)) = (child.stdin.take(), stdin) {
         // A program need not read its stdin; its exit status shows whether it succeeded.
         thread::spawn(move || pipe.write_all(text.as_bytes()));
@@ -202,9 +178,6 @@ fn converse(child: &mut Child, stdin: Option<String>, file: Option<&File>, limit
                 if let Some(what) = (limits.exceeded)() {
                     return Err(Failure::Other(format!("was ended because {what}")));
                 }
-                if written() > limits.stdout {
-                    return Err(Failure::TooMuchOutput);
-                }
                 // Another program that it has started may keep its output open.
                 let has_ended = child.try_wait().map_err(failed)?.is_some();
                 if has_ended && quiet_since.get_or_insert_with(Instant::now).elapsed() >= GRACE {
@@ -217,9 +190,6 @@ fn converse(child: &mut Child, stdin: Option<String>, file: Option<&File>, limit
         if stdout.len() as u64 > limits.stdout {
             return Err(Failure::TooMuchOutput);
         }
-    }
-    if written() > limits.stdout {
-        return Err(Failure::TooMuchOutput);
     }
     loop {
         match child.try_wait() {

@@ -22,6 +22,7 @@ mod explain;
 mod faults;
 mod foreign;
 #[cfg(unix)]
+mod get;
 mod help;
 mod hints;
 #[cfg(unix)]

@@ -2,8 +2,9 @@
 
 use provlock_test::{Output, TestEnvironment, str};
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "lock",
+    "get",
     "verify",
     "upgrade",
     "diff",
@@ -93,6 +94,10 @@ Options:
                            from the files] [env: PROVLOCK_DIALECT]
       --config <FILE>      Settings file, instead of searching for provlock.toml
   -h, --help               Print help (see more with '--help')
+
+Modules:
+      --modules  Lock the modules, too, in .modules.lock.hcl; the default where
+                 that file exists
 
 Selection:
   -r, --recursive           Every root module below the paths [default: .]; what

@@ -7,13 +7,13 @@ use provlock_test::archive::{self, Packing};
 use provlock_test::{Registry, Response, Server, TestEnvironment, str};
 
 /// Runs git in a directory of the test.
-fn git<const N: usize>(environment: &TestEnvironment, directory: &Path, arguments: [&str; N]) {
+pub(crate) fn git<const N: usize>(environment: &TestEnvironment, directory: &Path, arguments: [&str; N]) {
     let who = ["-c", "user.name=Test", "-c", "user.email=test@example.com", "-c", "init.defaultBranch=main"];
     environment.program("git", who.into_iter().chain(arguments)).run_in(directory).run().assert_code(0);
 }
 
 /// Commits a module to `work`, and hands it to the bare repository `modules.git` beside it.
-fn publish(environment: &TestEnvironment, configuration: &str, tag: &str) {
+pub(crate) fn publish(environment: &TestEnvironment, configuration: &str, tag: &str) {
     let work = environment.root().join("work");
     let is_new = !work.exists();
     environment.write(work.join("network/main.tf"), configuration);

@@ -39,6 +39,9 @@ pub(crate) struct LockArgs {
     #[arg(value_name = "PROVIDER|PATH", value_hint = ValueHint::AnyPath)]
     #[arg(add = ArgValueCandidates::new(candidates::providers))]
     targets: Vec<OsString>,
+    /// Lock the modules, too, in .modules.lock.hcl; the default where that file exists
+    #[arg(long = "modules", help_heading = "Modules")]
+    with_modules: bool,
     #[command(flatten)]
     selection: SelectionArgs,
     #[command(flatten)]
@@ -64,6 +67,7 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
     let named = Selection { paths, recursive: selection.recursive };
     let mut options = selection.lock_options(providers, age.min_age);
     options.dry_run = arguments.check || arguments.dry_run;
+    options.modules = arguments.with_modules;
     let (mut collected, mut hints) = (Collected::new(&named, ui), Hints::default());
     let mut watch = Watch::new(ui, Some(source));
     let session = start_locking((&selection.modules, age, source), global, ui)?;
@@ -76,6 +80,9 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
             if arguments.dry_run && locked.changed && !ui.is_json() {
                 let root = &locked.prepared.root;
                 ui.print_change(&root.lock_path, root.lock_bytes.as_deref(), &locked.bytes);
+                if let Some(modules) = &locked.modules {
+                    ui.print_change(&root.module_lock_path, root.module_lock_bytes.as_deref(), modules);
+                }
             }
         }
     });

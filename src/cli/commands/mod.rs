@@ -5,6 +5,7 @@ mod collected;
 mod completions;
 mod diff;
 mod explain;
+mod get;
 mod lock;
 mod login;
 mod merge;
@@ -57,6 +58,7 @@ pub(crate) struct Cli {
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Lock(lock::LockArgs),
+    Get(get::GetArgs),
     Verify(verify::VerifyArgs),
     Upgrade(upgrade::UpgradeArgs),
     Diff(diff::DiffArgs),
@@ -76,6 +78,7 @@ impl Command {
     fn run(self, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
         match self {
             Self::Lock(arguments) => lock::run(&arguments, global, ui),
+            Self::Get(arguments) => get::run(&arguments, global, ui),
             Self::Verify(arguments) => verify::run(&arguments, global, ui),
             Self::Upgrade(arguments) => upgrade::run(&arguments, global, ui),
             Self::Diff(arguments) => diff::run(&arguments, global, ui),

@@ -3,7 +3,7 @@
 use super::error::{GitError, Result};
 use super::objects::{Kind, Objects, TreeEntry};
 use super::submodules::{self, Mapping};
-use crate::modules::contents::{Extent, PackageWriter, Problem, is_configuration};
+use crate::modules::contents::{Extent, MOST_ENTRIES, PackageWriter, Problem, is_configuration};
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,9 @@ pub(super) fn write(
         let (_, text) = checkout.objects.whole(id, LARGEST_MAPPING)?;
         checkout.mappings = submodules::read(&String::from_utf8_lossy(&text))?;
     }
-    checkout.directory(top, prefix, prefix, 0)?;
+    let mut entries = 0;
+    checkout.count(&top, 0, &mut entries)?;
+    checkout.directory(&top, prefix, prefix, 0)?;
     Ok(Written { commit: commit.id, submodules: checkout.submodules })
 }
 
@@ -63,35 +65,48 @@ struct Checkout<'a, 'b> {
 }
 
 impl Checkout<'_, '_> {
+    /// Refuses a tree that stands for more entries than a package may have, before anything of it is written.
+    fn count(&mut self, tree: &[TreeEntry], depth: usize, entries: &mut usize) -> Result<()> {
+        *entries += tree.len();
+        if *entries > MOST_ENTRIES {
+            return Err(Problem::TooMany.into());
+        }
+        let directories = tree.iter().filter(|entry| entry.kind == Kind::Directory && depth < MOST_DEPTH);
+        directories.into_iter().try_for_each(|directory| {
+            let below = self.objects.tree(&directory.id, self.id_length)?;
+            self.count(&below, depth + 1, entries)
+        })
+    }
+
     /// Writes the entries of a tree into the directory `path` of the package; `prefix` is that of the repository.
-    fn directory(&mut self, entries: Vec<TreeEntry>, path: &str, prefix: &str, depth: usize) -> Result<()> {
+    fn directory(&mut self, entries: &[TreeEntry], path: &str, prefix: &str, depth: usize) -> Result<()> {
         if depth > MOST_DEPTH {
             return Err(GitError::new(format!("its directories are more than {MOST_DEPTH} deep")));
         }
         for TreeEntry { kind, name, id } in entries {
-            let name = self.text(name, kind)?;
+            let (kind, name) = (*kind, self.text(name, *kind)?);
             let path = if path.is_empty() { name } else { format!("{path}/{name}") };
             match kind {
                 Kind::Directory => {
                     self.writer.directory(&path)?;
-                    let entries = self.objects.tree(&id, self.id_length)?;
-                    self.directory(entries, &path, prefix, depth + 1)?;
+                    let entries = self.objects.tree(id, self.id_length)?;
+                    self.directory(&entries, &path, prefix, depth + 1)?;
                 }
-                Kind::File { is_executable } => self.file(&path, is_executable, &id)?,
+                Kind::File { is_executable } => self.file(&path, is_executable, id)?,
                 Kind::Link => {
-                    let (_, target) = self.objects.whole(&id, LONGEST_TARGET)?;
+                    let (_, target) = self.objects.whole(id, LONGEST_TARGET)?;
                     let target = String::from_utf8(target).map_err(|_| Problem::Name(path.clone()))?;
                     self.writer.link(&path, &target)?;
                 }
-                Kind::Submodule => self.submodule(path, prefix, id)?,
+                Kind::Submodule => self.submodule(path, prefix, id.clone())?,
             }
         }
         Ok(())
     }
 
     /// A name as text. One that is not may only be that of a file that nobody reads.
-    fn text(&self, name: Vec<u8>, kind: Kind) -> Result<String> {
-        String::from_utf8(name).or_else(|error| {
+    fn text(&self, name: &[u8], kind: Kind) -> Result<String> {
+        String::from_utf8(name.to_vec()).or_else(|error| {
             let shown = String::from_utf8_lossy(error.as_bytes()).into_owned();
             let is_read = kind != Kind::Directory && is_configuration(&shown);
             if is_read || self.writer.extent() == Extent::Whole {

@@ -1,16 +1,23 @@
 //! The objects of a repository, one after the other from one process (`git cat-file --batch`).
 
+use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::io::{self, BufRead, Read as _, Write};
+use std::rc::Rc;
 
 use super::error::{GitError, Result};
 
 /// The largest object that is held in memory, in bytes: a tree of a directory with as many files as a package may have.
 const LARGEST: u64 = 16 << 20;
+/// How many entries of trees are kept. A tree that is in a package many times is read once.
+const MOST_KEPT: usize = 100_000;
 
 /// A conversation with `git cat-file --batch`.
 pub(super) struct Objects<'a> {
     requests: &'a mut dyn Write,
     answers: &'a mut dyn BufRead,
+    trees: HashMap<String, Rc<[TreeEntry]>>,
+    kept: usize,
 }
 
 /// What is said of an object before its content.
@@ -41,7 +48,7 @@ pub(super) enum Kind {
 
 impl<'a> Objects<'a> {
     pub(super) fn new(requests: &'a mut dyn Write, answers: &'a mut dyn BufRead) -> Self {
-        Self { requests, answers }
+        Self { requests, answers, trees: HashMap::new(), kept: 0 }
     }
 
     /// Asks for an object. Its content must be taken before the next is asked for.
@@ -79,7 +86,10 @@ impl<'a> Objects<'a> {
     }
 
     /// The entries of a tree, given by its id or a name that leads to it.
-    pub(super) fn tree(&mut self, name: &str, id_length: usize) -> Result<Vec<TreeEntry>> {
+    pub(super) fn tree(&mut self, name: &str, id_length: usize) -> Result<Rc<[TreeEntry]>> {
+        if let Some(entries) = self.trees.get(name) {
+            return Ok(Rc::clone(entries));
+        }
         let (_, content) = self.whole(name, LARGEST)?;
         let mut rest = content.as_slice();
         let mut entries = Vec::new();
@@ -87,6 +97,11 @@ impl<'a> Objects<'a> {
             let (entry, behind) = tree_entry(rest, id_length).ok_or_else(GitError::unreadable)?;
             entries.push(entry?);
             rest = behind;
+        }
+        let entries: Rc<[_]> = entries.into();
+        if self.kept + entries.len() <= MOST_KEPT {
+            self.kept += entries.len();
+            self.trees.insert(name.to_owned(), Rc::clone(&entries));
         }
         Ok(entries)
     }
@@ -99,7 +114,11 @@ fn tree_entry(bytes: &[u8], id_length: usize) -> Option<(Result<TreeEntry>, &[u8
     let mode = u32::from_str_radix(std::str::from_utf8(&bytes[..space]).ok()?, 8).ok()?;
     let (id, rest) = bytes[end + 1..].split_at_checked(id_length)?;
     let name = bytes[space + 1..end].to_owned();
-    let id = id.iter().map(|byte| format!("{byte:02x}")).collect();
+    let id = id.iter().fold(String::with_capacity(2 * id_length), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    });
     let kind = match mode & 0o170_000 {
         0o040_000 => Kind::Directory,
         0o100_000 => Kind::File { is_executable: mode & 0o100 != 0 },

@@ -83,6 +83,7 @@ pub(crate) enum CommandName {
     #[default]
     Provlock,
     Lock,
+    Get,
     Upgrade,
     Verify,
     Diff,

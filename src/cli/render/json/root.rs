@@ -8,7 +8,7 @@ use provlock::configuration::{Declaration, rewrite};
 use provlock::diagnostic::Diagnostic;
 use provlock::packages::Fetched;
 use provlock::project::plan::{PlannedUpgrade, ProviderReport, Reason, UpgradePlan};
-use provlock::project::{self, Locked, Prepared, RootModule};
+use provlock::project::{self, InstalledModules, Locked, Prepared, RootModule};
 use provlock::provider;
 use serde::Serialize;
 
@@ -29,6 +29,20 @@ pub(crate) enum Root {
     Compared(ComparedRoot),
     Failed(FailedRoot),
     Tree(TreeRoot),
+    Installed(InstalledRoot),
+}
+
+/// A root module whose locked modules are installed.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "installed_root", deny_unknown_fields))]
+pub(crate) struct InstalledRoot {
+    path: String,
+    /// The paths of the calls whose package was installed, or would be with --check.
+    installed: Vec<String>,
+    /// How many packages were installed as they are locked already.
+    up_to_date: usize,
+    /// Whether the list of installed modules was written, or would be with --check.
+    list_written: bool,
 }
 
 /// One root module.
@@ -254,6 +268,17 @@ impl VerifiedRoot {
                 ignored: root.suppressed.ignored,
                 baseline: root.suppressed.baseline.len(),
             },
+        }
+    }
+}
+
+impl InstalledRoot {
+    pub(crate) fn new(path: &Path, modules: &InstalledModules) -> Self {
+        Self {
+            path: shown(path),
+            installed: modules.installed.clone(),
+            up_to_date: modules.kept,
+            list_written: modules.is_list_written,
         }
     }
 }

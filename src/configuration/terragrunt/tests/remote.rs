@@ -10,6 +10,7 @@ fn shown(source: &str) -> Option<String> {
             format!("{} {} {constraints}", source.module, source.directory)
         }
         ModuleRequest::Remote(source) => format!("{} {}", source.package, source.directory),
+        locked => unreachable!("{locked:?}"),
     })
 }
 

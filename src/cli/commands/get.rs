@@ -1,0 +1,116 @@
+//! `get`: installs the modules that lock files record.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use provlock::diagnostic::Diagnostics;
+use provlock::project::{GetOptions, InstalledModules, Selection};
+
+use super::outcome::Outcome;
+use super::watch::{Watch, no_root_module, start};
+use crate::cli::args::{CacheArgs, FormatArgs, GlobalArgs, ModuleArgs};
+use crate::cli::render::json::{InstalledRoot, Output, Root};
+use crate::cli::render::style::count;
+use crate::cli::ui::Ui;
+
+const EXAMPLES: &str = "Examples:
+  provlock get && tofu init -lockfile=readonly    # in CI: init fetches no module
+  provlock get -r live                            # the modules of all root modules below live
+  provlock get --check                            # exit 1 if something else is installed";
+
+/// Install the modules that .modules.lock.hcl records
+///
+/// Puts the locked packages below `.terraform/modules`, or `TF_DATA_DIR`, as `tofu get` and `terraform get` lay them out, so
+/// that `init` fetches no module. Each package is compared with the hashes in the lock file before anything is put in
+/// place. What is installed as it is locked stays, and needs no network; neither does what is in the cache.
+///
+/// `provlock lock --modules` makes the lock file. Modules of git repositories come without a .git directory.
+#[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[command(before_help = "Example: provlock get && tofu init", before_long_help = EXAMPLES)]
+#[command(after_help = "Exit codes: 0 done or up to date, 1 --check: something else is installed, 2 failed")]
+#[command(mut_arg("no_fetch_modules", |flag| flag.hide(true)))]
+pub(crate) struct GetArgs {
+    /// Root modules, or files in them [default: .]
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    paths: Vec<PathBuf>,
+    /// Every root module below the paths
+    #[arg(short, long, help_heading = "Selection")]
+    recursive: bool,
+    /// Leave out the modules of test files
+    #[arg(long, help_heading = "Selection", hide_short_help = true)]
+    no_tests: bool,
+    #[command(flatten)]
+    modules: ModuleArgs,
+    #[command(flatten)]
+    cache: CacheArgs,
+    /// Make no network requests; install what is in the cache
+    #[arg(long, help_heading = "Network")]
+    offline: bool,
+    #[command(flatten)]
+    format: FormatArgs,
+    /// Write nothing; exit with 1 if something else than what is locked is installed
+    #[arg(long, help_heading = "Output")]
+    check: bool,
+}
+
+pub(crate) fn run(arguments: &GetArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
+    let GetArgs { paths, recursive, modules, cache, offline, check, .. } = arguments;
+    let selection = Selection { paths: paths.clone(), recursive: *recursive };
+    let mut watch = Watch::new(ui, None);
+    let session = start(global, ui, |environment, options| {
+        options.offline = *offline;
+        options.sources.cache_directory = cache.used(environment);
+        modules.add_to(options, environment, *offline);
+        Ok(())
+    })?;
+    let session = session.observed_by(|event| watch.show(&event));
+    let roots = session.roots(&selection)?;
+    let mut options = GetOptions::default();
+    (options.check, options.ignore_tests) = (*check, arguments.no_tests);
+    let report = session.get(&roots, options);
+    drop(session);
+    drop(watch);
+    if roots.is_empty() {
+        ui.status(&no_root_module(paths));
+    }
+    let (mut errors, mut differed, mut done) = (Diagnostics::default(), false, Vec::new());
+    for (path, installed) in report.roots {
+        match installed {
+            Ok(installed) => {
+                done.push(Root::Installed(InstalledRoot::new(&path, &installed)));
+                differed |= installed.differed();
+                let place = if roots.are_many() { format!("{}: ", path.display()) } else { String::new() };
+                ui.status(&format!("{place}{}", summary(&installed, *check)));
+            }
+            Err(more) => errors.extend(more),
+        }
+    }
+    let errors: Vec<_> = errors.into_iter().collect();
+    ui.error(&errors);
+    if ui.is_json() {
+        ui.print_json(&Output { roots: done, ..ui.output(&[], &errors) });
+    }
+    Ok(match (errors.is_empty(), check & differed) {
+        (false, _) => Outcome::Failed,
+        (true, true) => Outcome::Found,
+        (true, false) => Outcome::Done,
+    })
+}
+
+/// `Installed 2 modules: network, site; 3 were up to date`.
+fn summary(installed: &InstalledModules, check: bool) -> String {
+    let verb = if check { "Not installed as locked:" } else { "Installed" };
+    let kept = installed.kept;
+    if installed.installed.is_empty() {
+        return match (installed.is_list_written, check) {
+            (true, true) => "The list of installed modules differs from what is locked".to_owned(),
+            (true, false) => format!("Wrote the list of installed modules; {} up to date", count(kept, "module")),
+            (false, _) => format!("{} up to date", count(kept, "module")),
+        };
+    }
+    let names = installed.installed.join(", ");
+    let number = count(installed.installed.len(), "module");
+    let rest = if kept == 0 { String::new() } else { format!("; {kept} up to date") };
+    format!("{verb} {number}: {names}{rest}")
+}

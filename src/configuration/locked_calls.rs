@@ -1,0 +1,83 @@
+//! Calls of modules that a lock file of modules records.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::lockfile::{LockedModule, ModuleLocks};
+use crate::modules::ModuleSource;
+use crate::provider::Version;
+
+/// The modules that a lock file records, and what happens with calls of other ones.
+#[derive(Clone, Debug)]
+pub(crate) struct ModuleLocking {
+    pub(crate) locks: ModuleLocks,
+    pub(crate) mode: LockingMode,
+}
+
+/// What a configuration with locked modules is read for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LockingMode {
+    /// Calls that are not locked, or not as they should be, are to be locked.
+    Lock {
+        /// Whether a package may have changed since it was locked.
+        may_change: bool,
+    },
+    /// The locked modules are to be installed, and all must be locked.
+    Install,
+    /// The installed modules are compared with those that are locked. Nothing is fetched.
+    Compare,
+}
+
+/// What reading a configuration with locked modules found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LockedCalls {
+    /// The entries that its lock file should have.
+    pub(crate) locks: ModuleLocks,
+    /// All calls, as `modules.json` lists them.
+    pub(crate) records: Vec<ModuleRecord>,
+    /// The packages of calls, by their paths.
+    pub(crate) packages: Vec<LockedPackage>,
+}
+
+/// A call as `modules.json` lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ModuleRecord {
+    /// The names of the calls that lead to it.
+    pub(crate) key: String,
+    /// The source, normalised.
+    pub(crate) source: String,
+    /// The version of a registry module.
+    pub(crate) version: Option<Version>,
+    /// The module's directory, from the root module.
+    pub(crate) directory: PathBuf,
+}
+
+/// The package of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LockedPackage {
+    /// The names of the calls that lead to it.
+    pub(crate) key: String,
+    /// Where it is; none if it is not installed as it is locked, and nothing is fetched.
+    pub(crate) top: Option<PathBuf>,
+    /// Whether it is installed as it is locked.
+    pub(crate) is_installed: bool,
+    /// What the lock file records.
+    pub(crate) locked: Arc<LockedModule>,
+    /// The source of the call, with logins.
+    pub(crate) source: ModuleSource,
+}
+
+/// Where a module is, or would be, installed.
+#[derive(Clone, Debug)]
+pub(super) struct InstalledAt {
+    /// Its directory, from the root module.
+    pub(super) directory: PathBuf,
+    /// The directory of its package.
+    pub(super) package: Option<PathBuf>,
+}
+
+impl InstalledAt {
+    pub(super) fn root() -> Self {
+        Self { directory: PathBuf::from("."), package: None }
+    }
+}

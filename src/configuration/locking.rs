@@ -1,0 +1,208 @@
+//! Finds called modules by a lock file of modules, and records what each call leads to.
+
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use super::caller::Caller;
+use super::file::Call;
+use super::locked_calls::{InstalledAt, LockedPackage, LockingMode, ModuleRecord};
+use super::missing::Reason;
+use super::root::ModulePath;
+use super::tree::Walk;
+use crate::diagnostic::{Code, Diagnostic, Help, Remedy};
+use crate::lockfile::LockedModule;
+use crate::modules::ModuleSource;
+use crate::modules::fetched::{FetchedModule, ModuleRequest};
+use crate::modules::locked;
+use crate::provider::ConstraintList;
+use crate::system::canonicalize;
+use crate::system::files::join;
+
+impl Walk<'_> {
+    /// The path of a module of another package that is locked, or is to be.
+    pub(super) fn locked(
+        &mut self,
+        caller: &Caller<'_>,
+        call: &Call,
+        source: &ModuleSource,
+        constraints: &ConstraintList,
+        key: &str,
+    ) -> Option<(ModulePath, InstalledAt)> {
+        let locking = self.locking?;
+        // The path becomes the name of a directory.
+        if key.contains(['/', '\\', '\0']) || key.starts_with('.') {
+            let message = format!("module \"{key}\" has a name that cannot be that of a directory");
+            self.errors.push(caller.error(Code::InvalidConfiguration, message, call));
+            return None;
+        }
+        let known = locking.locks.get(key);
+        let allowed = known.filter(|known| locked::is_allowed(known, source, constraints)).cloned();
+        let at = self.options.data_directory.join("modules").join(key);
+        let request = match (locking.mode, &allowed) {
+            (LockingMode::Lock { may_change }, Some(known)) => {
+                ModuleRequest::Locked { source: source.clone(), locked: Arc::clone(known), may_change }
+            }
+            (LockingMode::Lock { .. }, None) => {
+                ModuleRequest::new(source.clone(), constraints.clone())?.into_request_to_lock()
+            }
+            (_, None) => {
+                let error = not_locked(caller, call, key, (source, constraints), known.map(AsRef::as_ref));
+                self.errors.push(error);
+                return None;
+            }
+            (mode, Some(known)) => {
+                let installed = join(self.root, &at);
+                let fetcher = self.cache.fetcher.as_ref();
+                let module = fetcher.and_then(|fetcher| fetcher.installed(&installed, source, known));
+                let package = LockedPackage {
+                    key: key.to_owned(),
+                    top: module.as_ref().map(FetchedModule::top),
+                    is_installed: module.is_some(),
+                    locked: Arc::clone(known),
+                    source: source.clone(),
+                };
+                match module {
+                    Some(module) => {
+                        self.locked.packages.push(package);
+                        return Some(self.found(source, key, at, module));
+                    }
+                    None if mode == LockingMode::Compare => {
+                        self.locked.packages.push(package);
+                        return None;
+                    }
+                    None => {
+                        ModuleRequest::Locked { source: source.clone(), locked: Arc::clone(known), may_change: false }
+                    }
+                }
+            }
+        };
+        match self.fetched(source, request)? {
+            Ok(Some(module)) => {
+                let locked = allowed
+                    .filter(|known| module.identity().is_none_or(|(_, hashes)| !hashes.is_disjoint(&known.hashes)));
+                let locked = match locked {
+                    Some(known) => LockedModule { constraints: constraints.clone(), ..(*known).clone() },
+                    None => new_entry(source, constraints, &module)?,
+                };
+                let locked = Arc::new(locked);
+                self.locked.locks.insert(key.to_owned(), Arc::clone(&locked));
+                let (key, top) = (key.to_owned(), Some(module.top()));
+                let source_of_call = source.clone();
+                self.locked.packages.push(LockedPackage {
+                    key: key.clone(),
+                    top,
+                    is_installed: false,
+                    locked,
+                    source: source_of_call,
+                });
+                return Some(self.found(source, &key, at, module));
+            }
+            Ok(None) => self.missing.add(call, key, Reason::NotInstalled(source.to_string())),
+            Err(errors) => self.not_fetched(caller, call, key, errors),
+        }
+        None
+    }
+
+    fn found(
+        &mut self,
+        source: &ModuleSource,
+        key: &str,
+        package: PathBuf,
+        module: FetchedModule,
+    ) -> (ModulePath, InstalledAt) {
+        let directory = join(&package, module.directory());
+        self.locked.records.push(ModuleRecord {
+            key: key.to_owned(),
+            source: source.installed(),
+            version: module.version().filter(|_| matches!(source, ModuleSource::Registry(_))).cloned(),
+            directory: directory.clone(),
+        });
+        (ModulePath::Package(module), InstalledAt { directory, package: Some(package) })
+    }
+
+    /// Records a call of a local module, and returns where it is.
+    pub(super) fn record_local(
+        &mut self,
+        caller: &Caller<'_>,
+        place: &ModulePath,
+        source: &str,
+        key: &str,
+    ) -> InstalledAt {
+        if self.locking.is_none() {
+            return InstalledAt::root();
+        }
+        let package = caller.at.package.clone();
+        let directory = match (place, &package) {
+            (ModulePath::Package(module), Some(package)) => {
+                let below = || -> Option<PathBuf> {
+                    let path = canonicalize(module.path().ok()?).ok()?;
+                    Some(path.strip_prefix(canonicalize(module.top()).ok()?).ok()?.to_owned())
+                };
+                join(package, below().unwrap_or_else(|| PathBuf::from(module.directory())))
+            }
+            _ => without_links(self.root, &join(&caller.at.directory, source)),
+        };
+        let source = ModuleSource::Local(source.to_owned()).installed();
+        self.locked.records.push(ModuleRecord {
+            key: key.to_owned(),
+            source,
+            version: None,
+            directory: directory.clone(),
+        });
+        InstalledAt { directory, package }
+    }
+}
+
+/// The entry of a module that was not locked; none if its package is not whole.
+fn new_entry(source: &ModuleSource, constraints: &ConstraintList, module: &FetchedModule) -> Option<LockedModule> {
+    let (package, hashes) = module.identity()?;
+    let (source, constraints, version) = (source.recorded(), constraints.clone(), module.version().cloned());
+    Some(LockedModule { source, version, constraints, package, hashes })
+}
+
+/// The error for a call whose module is not locked as it should be.
+fn not_locked(
+    caller: &Caller<'_>,
+    call: &Call,
+    key: &str,
+    (source, constraints): (&ModuleSource, &ConstraintList),
+    known: Option<&LockedModule>,
+) -> Diagnostic {
+    let message = match known {
+        None => format!("module \"{key}\" is not locked"),
+        Some(known) if known.source != source.recorded() => {
+            format!("module \"{key}\" is locked with the source {}, and the configuration has {source}", known.source)
+        }
+        Some(LockedModule { version: Some(version), .. }) => {
+            format!("module \"{key}\" is locked as {version}, which does not meet \"{constraints}\"")
+        }
+        Some(_) => format!("module \"{key}\" is locked without a version"),
+    };
+    caller.error(Code::ModuleNotInstalled, message, call).help(Help::text("lock it with ").and(Remedy::LockModules))
+}
+
+/// A relative path with what its symbolic links lead to, as Go's `filepath.EvalSymlinks` gives it.
+fn without_links(root: &Path, path: &Path) -> PathBuf {
+    let (mut found, mut links) = (PathBuf::new(), 0);
+    let mut rest: Vec<_> = path.components().rev().map(|part| part.as_os_str().to_owned()).collect();
+    while let Some(part) = rest.pop() {
+        match Path::new(&part).components().next() {
+            Some(Component::ParentDir)
+                if !matches!(found.components().next_back(), None | Some(Component::ParentDir)) =>
+            {
+                found.pop();
+                continue;
+            }
+            Some(Component::CurDir) | None => continue,
+            _ => found.push(&part),
+        }
+        let Ok(target) = std::fs::read_link(root.join(&found)) else { continue };
+        links += 1;
+        if links > 255 {
+            return path.to_owned();
+        }
+        found.pop();
+        rest.extend(target.components().rev().map(|part| part.as_os_str().to_owned()));
+    }
+    if found.as_os_str().is_empty() { PathBuf::from(".") } else { found }
+}

@@ -1,0 +1,53 @@
+//! Copies of packages.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::Path;
+
+use super::contents::GIT;
+
+/// Copies what is in a directory into an empty one, without what git keeps. Links stay as they are; of modes only whether
+/// the owner may execute a file stays. The system shares the content of both files where the file system can do that.
+pub(crate) fn tree(from: &Path, to: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type()?;
+        if entry.file_name() == GIT {
+            continue;
+        }
+        if kind.is_dir() {
+            fs::create_dir(&target)?;
+            tree(&source, &target)?;
+        } else if kind.is_symlink() {
+            link(&fs::read_link(&source)?, &target)?;
+        } else {
+            file(&source, &target)?;
+        }
+    }
+    Ok(())
+}
+
+fn file(source: &Path, target: &Path) -> io::Result<()> {
+    let mut content = File::open(source)?;
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+        let is_executable = content.metadata()?.permissions().mode() & 0o100 != 0;
+        options.mode(if is_executable { 0o777 } else { 0o666 });
+    }
+    io::copy(&mut content, &mut options.open(target)?).map(drop)
+}
+
+#[cfg(unix)]
+fn link(target: &Path, path: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(target, path)
+}
+
+/// Packages have no links there.
+#[cfg(not(unix))]
+fn link(_: &Path, _: &Path) -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,294 @@
+//! Installing locked modules: below the data directory, as `get` of OpenTofu and Terraform lays them out (OpenTofu's
+//! `internal/modsdir`), so that neither program fetches a module afterwards.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::coverage::Coverage;
+use super::event::Report;
+use super::root_module::RootModule;
+use super::roots::{RootPath, Roots};
+use super::session::Session;
+use crate::configuration::{LockedCalls, LockedPackage, LockingMode, ModuleLocking, ModuleRecord};
+use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
+use crate::lockfile::MODULE_LOCK_FILE_NAME;
+use crate::modules::{copy, package_hash};
+use crate::provider::Hash;
+use crate::system::files::{self, DirectoryLock};
+use crate::system::{TemporaryDirectory, boundary, parallel};
+
+/// The list of installed modules.
+const MANIFEST: &str = "modules.json";
+/// Where packages wait until all are there, in the directory of installed modules.
+const WAITING: &str = ".provlock";
+/// How many packages are copied at a time.
+const COPIES: usize = 4;
+
+/// What is installed, and how.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct GetOptions {
+    /// Whether what is installed is only compared with what is locked.
+    pub check: bool,
+    /// Whether the test files of root modules are left out.
+    pub ignore_tests: bool,
+}
+
+/// What became of the modules of a root module.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InstalledModules {
+    /// The paths of the calls whose package was installed, or would be.
+    pub installed: Vec<String>,
+    /// How many packages were installed as they are locked already.
+    pub kept: usize,
+    /// Whether the list of installed modules was written, or would be.
+    pub is_list_written: bool,
+}
+
+impl InstalledModules {
+    /// Whether something differs from what is locked, or did before.
+    pub fn differed(&self) -> bool {
+        !self.installed.is_empty() || self.is_list_written
+    }
+}
+
+impl Session<'_> {
+    /// Installs the locked modules of root modules. One that fails does not stop the others, and stays as it was.
+    pub fn get(&self, roots: &Roots, options: GetOptions) -> Report<InstalledModules> {
+        let are_many = roots.are_many();
+        let install = |root: RootPath| {
+            let installed = self.open_root(&root).and_then(|opened| self.install(opened, options));
+            (root.path.clone(), installed.map_err(|errors| root.name(are_many, errors)))
+        };
+        let threads = self.modules.threads();
+        let roots = parallel::map(roots.list.clone(), threads, install);
+        self.announce();
+        Report { roots, findings: Vec::new(), coverage: Coverage::default() }
+    }
+
+    fn install(&self, root: RootModule, options: GetOptions) -> Result<InstalledModules> {
+        if let Some(refused) = root.refused {
+            return Err(refused.into());
+        }
+        if !root.units.is_empty() {
+            return Ok(InstalledModules::default());
+        }
+        if root.module_lock_bytes.is_none() {
+            let message = format!("{} has no {MODULE_LOCK_FILE_NAME}", root.path.display());
+            let help = Help::text("make one with ").and(Remedy::LockModules);
+            return Err(Diagnostic::error(Code::ModuleNotInstalled, message).help(help).into());
+        }
+        let (lock_file, _) = root.module_lock_file()?;
+        let mode = if options.check { LockingMode::Compare } else { LockingMode::Install };
+        let locking = ModuleLocking { locks: lock_file.locks().clone(), mode };
+        let read = root.requirements_with(&self.modules, options.ignore_tests, false, Some(&locking))?;
+        let directory = files::join(&root.path, root.data_directory.join("modules"));
+        let outside = directory.ancestors().find(|path| path.exists());
+        if let Some(outside) = outside.filter(|path| self.modules.boundary.is_outside(path)) {
+            return Err(boundary::refused(outside).into());
+        }
+        let installation = Installation::new(&directory, &read.locked);
+        if !options.check {
+            installation.carry_out()?;
+        }
+        Ok(installation.outcome())
+    }
+}
+
+/// What is to be installed for a root module.
+struct Installation<'a> {
+    /// The directory of installed modules.
+    directory: &'a Path,
+    calls: &'a LockedCalls,
+    missing: Vec<&'a LockedPackage>,
+    /// What `modules.json` holds, and what it is to hold.
+    old_list: Option<Vec<u8>>,
+    list: Vec<u8>,
+}
+
+impl<'a> Installation<'a> {
+    fn new(directory: &'a Path, calls: &'a LockedCalls) -> Self {
+        let missing = calls.packages.iter().filter(|package| !package.is_installed).collect();
+        let old_list = files::read(&directory.join(MANIFEST), 32 << 20).ok();
+        Self { directory, calls, missing, old_list, list: manifest(&calls.records, |_| true) }
+    }
+
+    fn outcome(&self) -> InstalledModules {
+        let is_known = self.missing.iter().all(|package| package.top.is_some());
+        InstalledModules {
+            installed: self.missing.iter().map(|package| package.key.clone()).collect(),
+            kept: self.calls.packages.len() - self.missing.len(),
+            is_list_written: is_known && self.old_list.as_ref() != Some(&self.list),
+        }
+    }
+
+    /// Copies all packages beside the installed ones, and only then puts them in place. Before an installed package is
+    /// replaced, the list no longer has it, so that whenever this ends the list fits what is there.
+    fn carry_out(&self) -> Result<()> {
+        if self.missing.is_empty() && self.old_list.as_ref() == Some(&self.list) {
+            return Ok(());
+        }
+        let failed = |error: io::Error| Diagnostic::io("install modules in", self.directory, &error);
+        if self.directory.is_symlink() {
+            fs::remove_file(self.directory).map_err(failed)?;
+        }
+        fs::create_dir_all(self.directory).map_err(failed)?;
+        let _turn = DirectoryLock::wait(self.directory).map_err(failed)?;
+        let waiting = self.directory.join(WAITING);
+        let done = self.put_in_place(&waiting);
+        // It stays if another run has something in it.
+        let _ = fs::remove_dir(&waiting);
+        done
+    }
+
+    fn put_in_place(&self, waiting: &Path) -> Result<()> {
+        let failed = |error: io::Error| Diagnostic::io("install modules in", self.directory, &error);
+        fs::create_dir_all(waiting).map_err(failed)?;
+        let place = TemporaryDirectory::new_in(waiting).map_err(failed)?;
+        let numbered: Vec<_> = self.missing.iter().enumerate().collect();
+        let made = parallel::map(numbered, COPIES, |(number, package)| {
+            copied(package, &place.path().join(number.to_string()))
+        });
+        let copies = made.into_iter().collect::<Result<Vec<_>>>()?;
+        let list = self.directory.join(MANIFEST);
+        let replaces_installed = self.missing.iter().any(|package| self.directory.join(&package.key).exists());
+        if self.old_list.is_some() && replaces_installed {
+            let is_kept =
+                |record: &ModuleRecord| !self.missing.iter().any(|package| is_below(&record.key, &package.key));
+            write(&list, &manifest(&self.calls.records, is_kept))?;
+        }
+        for (package, copy) in self.missing.iter().zip(&copies) {
+            swap(copy, &self.directory.join(&package.key)).map_err(failed)?;
+        }
+        write(&list, &self.list)
+    }
+}
+
+/// Copies a package, and compares the copy with what is locked.
+fn copied(package: &LockedPackage, to: &Path) -> Result<PathBuf> {
+    let from = package.top.as_deref().unwrap_or(Path::new(""));
+    let copy = || {
+        fs::create_dir(to)?;
+        copy::tree(from, to)
+    };
+    copy().map_err(|error| Diagnostic::io("copy the module package", from, &error))?;
+    let hashes = &package.locked.hashes;
+    let h1 = package_hash::h1(to).ok();
+    if hashes.iter().any(Hash::is_of_files) && h1.is_none_or(|h1| !hashes.contains(&h1)) {
+        let message = format!("the package of module \"{}\" changed while it was copied", package.key);
+        return Err(Diagnostic::error(Code::InvalidPackage, message).into());
+    }
+    Ok(to.to_owned())
+}
+
+/// Whether a call is another one, or is in the module that it leads to.
+fn is_below(key: &str, other: &str) -> bool {
+    key.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// Puts a directory in the place of another, or of whatever is there, which comes to where it was.
+fn swap(new: &Path, target: &Path) -> io::Result<()> {
+    let _uninterrupted = files::hold_off_interrupts();
+    if let Err(error) = target.symlink_metadata() {
+        return if error.kind() == ErrorKind::NotFound { fs::rename(new, target) } else { Err(error) };
+    }
+    if exchange(new, target).is_ok() {
+        return Ok(());
+    }
+    let old = new.with_extension("old");
+    fs::rename(target, &old)?;
+    fs::rename(new, target).inspect_err(|_| drop(fs::rename(&old, target)))
+}
+
+/// Exchanges two paths in one step.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn exchange(_: &Path, _: &Path) -> io::Result<()> {
+    Err(ErrorKind::Unsupported.into())
+}
+
+/// Replaces the list of installed modules, whatever is in its place.
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    let replace = || {
+        let mut file = files::incoming(path)?;
+        io::Write::write_all(&mut file, bytes)?;
+        if path.is_dir() && !path.is_symlink() {
+            fs::remove_dir_all(path)?;
+        }
+        files::put_in_place(file, path)
+    };
+    Ok(replace().map_err(|error| Diagnostic::io("write", path, &error))?)
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Manifest {
+    modules: Vec<Entry>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Entry {
+    key: String,
+    source: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<String>,
+    dir: String,
+}
+
+/// `modules.json`, byte for byte as both programs write it.
+fn manifest(records: &[ModuleRecord], is_meant: impl Fn(&ModuleRecord) -> bool) -> Vec<u8> {
+    let root = Entry { key: String::new(), source: String::new(), version: None, dir: ".".to_owned() };
+    let entry = |record: &ModuleRecord| Entry {
+        key: record.key.clone(),
+        source: record.source.clone(),
+        version: record.version.as_ref().map(ToString::to_string),
+        dir: record.directory.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/"),
+    };
+    let mut modules: Vec<_> = records.iter().filter(|record| is_meant(record)).map(entry).collect();
+    modules.sort_by(|one, other| one.key.cmp(&other.key));
+    modules.insert(0, root);
+    let text = serde_json::to_string(&Manifest { modules }).unwrap_or_default();
+    // As Go's `encoding/json` does.
+    let escapes =
+        [("&", "\\u0026"), ("<", "\\u003c"), (">", "\\u003e"), ("\u{2028}", "\\u2028"), ("\u{2029}", "\\u2029")];
+    escapes.iter().fold(text, |text, (character, escape)| text.replace(character, escape)).into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_written_as_go_writes_it() {
+        let record = |key: &str, source: &str, version: Option<&str>| ModuleRecord {
+            key: key.to_owned(),
+            source: source.to_owned(),
+            version: version.map(|version| version.parse().unwrap()),
+            directory: PathBuf::from(format!(".terraform/modules/{key}")),
+        };
+        let records = [
+            record("a.b", "https://h.test/m.zip?x=1&y=<2>", None),
+            record("a", "registry.opentofu.org/a/b/c", Some("1.2.0")),
+            record("a-b", "./m", None),
+        ];
+        let expected = concat!(
+            r#"{"Modules":[{"Key":"","Source":"","Dir":"."},"#,
+            r#"{"Key":"a","Source":"registry.opentofu.org/a/b/c","Version":"1.2.0","Dir":".terraform/modules/a"},"#,
+            r#"{"Key":"a-b","Source":"./m","Dir":".terraform/modules/a-b"},"#,
+            r#"{"Key":"a.b","Source":"https://h.test/m.zip?x=1\u0026y=\u003c2\u003e","Dir":".terraform/modules/a.b"}]}"#
+        );
+        assert_eq!(String::from_utf8(manifest(&records, |_| true)).unwrap(), expected);
+        let without = String::from_utf8(manifest(&records, |record| !is_below(&record.key, "a"))).unwrap();
+        assert!(without.contains("a-b") && !without.contains("a.b"), "{without}");
+    }
+}

@@ -1,0 +1,142 @@
+//! Locked modules, and installing them.
+
+use std::fs;
+
+use super::lock::requires;
+use super::modules::{git, publish};
+use provlock_test::archive::{self, Packing};
+use provlock_test::{Registry, TestEnvironment, str};
+
+/// A project that calls one module in a git repository and one in an archive of the registry's host.
+fn project() -> (Registry, TestEnvironment) {
+    let registry = Registry::start();
+    registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
+    serve_archive(&registry, "~> 1.0");
+    let environment = TestEnvironment::with_registry(&registry);
+    publish(&environment, &requires("acme/gamma", "~> 1.0"), "v1.0.0");
+    let repository = environment.root().join("modules.git");
+    let calls = format!(
+        "module \"network\" {{\n  source = \"git::file://{}//network?ref=v1.0.0\"\n}}\n\n\
+         module \"site\" {{\n  source = \"https://registry.opentofu.org/site.zip\"\n}}\n",
+        repository.display()
+    );
+    environment.write("main.tf", calls);
+    (registry, environment)
+}
+
+fn serve_archive(registry: &Registry, constraints: &str) {
+    let files = [
+        ("main.tf".to_owned(), requires("acme/gamma", constraints).into_bytes()),
+        ("files/motd".to_owned(), b"Welcome.\n".to_vec()),
+    ];
+    registry.serve("/site.zip", archive::pack(&files, Packing::Deflated));
+}
+
+fn module_lock_file(environment: &TestEnvironment) -> String {
+    environment.read(environment.project().join(".modules.lock.hcl"))
+}
+
+fn installed(environment: &TestEnvironment, path: &str) -> String {
+    environment.read(environment.project().join(".terraform/modules").join(path))
+}
+
+#[test]
+fn locked_modules_are_installed_as_init_expects_them() {
+    let (registry, environment) = project();
+    environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
+    let lock_file = module_lock_file(&environment);
+    let repository = environment.root().join("modules.git");
+    let commit = environment.program("git", ["rev-parse", "v1.0.0"]).run_in(&repository).run().stdout;
+    let package = format!("package = \"git::file://{}?ref={}\"", repository.display(), commit.trim());
+    assert!(lock_file.contains(&package), "{lock_file}");
+    assert_eq!(lock_file.matches("\"h1:").count(), 2, "{lock_file}");
+    assert_eq!(lock_file.matches("\"zh:").count(), 1, "{lock_file}");
+
+    environment.provlock(["get"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+Installed 2 modules: network, site
+"#]]);
+    assert_eq!(installed(&environment, "network/network/main.tf"), requires("acme/gamma", "~> 1.0"));
+    assert_eq!(installed(&environment, "network/network/README"), "No configuration.\n");
+    assert_eq!(installed(&environment, "site/files/motd"), "Welcome.\n");
+    let list = installed(&environment, "modules.json");
+    assert!(list.contains(r#"{"Key":"network","Source":"git::file://"#), "{list}");
+    assert!(list.contains(r#""Dir":".terraform/modules/network/network"}"#), "{list}");
+
+    // What is installed needs no network, and what was changed is found and put right.
+    fs::rename(&repository, environment.root().join("gone.git")).unwrap();
+    let requests = registry.requests_to("registry.opentofu.org/site.zip");
+    environment.provlock(["get"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+2 modules up to date
+"#]]);
+    environment.write(".terraform/modules/site/main.tf", "# not what was locked\n");
+    environment.provlock(["get", "--check"]).matches(str![[r#"
+exit code: 1
+----- stderr -----
+Not installed as locked: 1 module: site; 1 up to date
+"#]]);
+    assert_eq!(installed(&environment, "site/main.tf"), "# not what was locked\n");
+    environment.provlock(["get", "--offline", "--json"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+(JSON)
+----- stderr -----
+Installed 1 module: site; 1 up to date
+"#]]);
+    assert_eq!(installed(&environment, "site/main.tf"), requires("acme/gamma", "~> 1.0"));
+    assert_eq!(registry.requests_to("registry.opentofu.org/site.zip"), requests);
+    assert_eq!(module_lock_file(&environment), lock_file);
+}
+
+/// A registry served other modules under unchanged versions for 14 hours (GHSA-vx42-ghc9-gw65).
+#[test]
+fn other_bytes_behind_the_same_address_are_refused() {
+    let (registry, environment) = project();
+    environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
+    let lock_file = module_lock_file(&environment);
+    serve_archive(&registry, "~> 1.1");
+    let files = environment.snapshot();
+    for command in [&["get", "--no-cache"][..], &["lock", "-p", "linux_amd64", "--no-cache"]] {
+        let output = environment.provlock(command);
+        output.assert_code(2).assert_stderr_has("site.zip").assert_stderr_has("h1:");
+    }
+    files.assert_same(&environment.snapshot());
+    assert_eq!(module_lock_file(&environment), lock_file);
+    assert!(!environment.project().join(".terraform/modules").exists());
+    // What this machine has in its cache is what was locked.
+    environment.provlock(["get"]).assert_code(0);
+}
+
+#[test]
+fn a_moved_tag_does_not_move_what_is_locked() {
+    let (_registry, environment) = project();
+    environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
+    let work = environment.root().join("work");
+    environment.write(work.join("network/main.tf"), requires("acme/gamma", "~> 2.0"));
+    git(&environment, &work, ["commit", "--quiet", "--all", "--message=m"]);
+    git(&environment, &work, ["tag", "--force", "v1.0.0"]);
+    git(&environment, &work, ["push", "--quiet", "--force", "../modules.git", "v1.0.0"]);
+    environment.provlock(["get", "--no-cache"]).assert_code(0);
+    assert_eq!(installed(&environment, "network/network/main.tf"), requires("acme/gamma", "~> 1.0"));
+}
+
+#[test]
+fn what_is_not_locked_is_not_installed() {
+    let (_registry, environment) = project();
+    environment.provlock(["get"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[module-not-installed]: . has no .modules.lock.hcl
+help: make one with provlock lock --modules
+"#]]);
+    environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
+    let main = environment.read(environment.project().join("main.tf"));
+    environment.write("main.tf", main.replace("site.zip", "other.zip"));
+    environment.provlock(["get"]).assert_code(2).assert_stderr_has("site");
+    environment.write("main.tf", main.replace("\"site\"", "\"page\""));
+    environment.provlock(["get"]).assert_code(2).assert_stderr_has("page");
+    assert!(!environment.project().join(".terraform/modules").exists());
+}
