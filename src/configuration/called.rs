@@ -33,7 +33,13 @@ impl Walk<'_> {
         let (written, withheld) = match &call.source {
             CallSource::Missing => return None,
             CallSource::Constant(source) => (Ok(Some(source.clone())), None),
-            CallSource::Expression(written) => text(caller.scope, written),
+            CallSource::Expression(written) => {
+                let (text, withheld) = text(caller.scope, written);
+                let is_address = |text: &String| ModuleSource::parse(text, self.options.dialect).is_ok();
+                let is_given =
+                    matches!(&text, Ok(Some(text)) if is_address(text)) && caller.scope.is_set_by_user(written);
+                (text, withheld.filter(|_| !is_given))
+            }
         };
         let withheld = withheld.or_else(|| caller.scope.chosen_by.clone());
         let written = match (written, &withheld) {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hcl_edit::expr::Expression;
+use hcl_edit::expr::{Expression, TraversalOperator};
 
 use crate::diagnostic::{Diagnostics, Location, SourceFile};
 use crate::hcl::evaluate::allowance::Allowance;
@@ -103,6 +103,21 @@ impl<'a> Scope<'a> {
     /// not.
     pub(super) fn evaluate_for_request(&self, written: &DeferredValue) -> (Value, Option<Unknown>) {
         self.withheld().during(|| self.evaluate(written))
+    }
+
+    /// Whether a value is that of a variable which is not secret, as the user set it: nobody else decides where such an
+    /// address leads.
+    pub(super) fn is_set_by_user(&self, written: &DeferredValue) -> bool {
+        let Values::User(_) = self.values else { return false };
+        let Ok(Some(Expression::Traversal(traversal))) = written.parse().and_then(|parsed| parsed.as_expression())
+        else {
+            return false;
+        };
+        let is_var = matches!(&traversal.expr, Expression::Variable(root) if root.as_str() == "var");
+        let [operator] = &traversal.operators[..] else { return false };
+        let TraversalOperator::GetAttr(name) = operator.value() else { return false };
+        let variable = self.module.names().variables.get(name.as_str());
+        is_var && variable.is_some_and(|variable| !variable.is_sensitive)
     }
 
     fn withheld(&self) -> &Withheld {

@@ -77,6 +77,29 @@ fn a_value_that_the_user_names_may_be_part_of_an_address() {
     environment.command(["lock"]).env("TF_VAR_s", "def").run().assert_code(0);
 }
 
+/// A whole address from the environment leads where its own text says, whoever wrote the configuration.
+#[test]
+fn a_variable_of_the_environment_may_be_a_whole_address_unless_it_is_secret() {
+    let environment = TestEnvironment::new();
+    let lock = |declaration: &str, source: &str, value: &str| {
+        let call = format!("variable \"s\" {{{declaration}}}\nmodule \"m\" {{\n  source = {source}\n}}\n");
+        environment.write("main.tf", call);
+        environment.command(["lock"]).env("TF_VAR_s", value).run()
+    };
+    let address = "git::file:///nowhere/abc";
+    lock("", "var.s", address).assert_code(2).assert_stderr_has("cannot get").assert_stderr_has("/nowhere/abc");
+    for (declaration, source, value) in [
+        ("sensitive = true", "var.s", address),
+        ("", "\"${var.s}.git\"", address),
+        ("", "[var.s][0]", address),
+        ("", "var.s", "correct-horse-battery"),
+    ] {
+        let output = lock(declaration, source, value);
+        output.assert_code(2).assert_stderr_has("the variable \"s\" is").assert_lacks("cannot get");
+        output.assert_lacks("correct-horse");
+    }
+}
+
 /// git takes the host of such an address for a directory, and its errors quote the file that it finds.
 #[test]
 fn addresses_on_this_machine_end_at_the_repository() {
