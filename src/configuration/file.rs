@@ -27,7 +27,8 @@ pub(super) struct File {
 pub enum Backend {
     /// `backend "local"`: in a file beside the configuration.
     Local,
-    /// Elsewhere: any other `backend` block, a `cloud` block, or a `state_store` block, an experiment of Terraform 1.15.
+    /// Elsewhere: any other `backend` block, a `cloud` block, or a `state_store` block, an experiment of Terraform
+    /// 1.15.
     Remote,
 }
 

@@ -72,7 +72,8 @@ pub struct Requirement {
     /// The places that require it, in the order of the modules, at least one.
     pub declarations: Vec<Declaration>,
     /// Whether it is surely this provider. While not everything is known that the configuration holds, a local name of
-    /// the root module is only certain if a `required_providers` block has it: another file may give it another meaning.
+    /// the root module is only certain if a `required_providers` block has it: another file may give it another
+    /// meaning.
     pub is_certain: bool,
 }
 

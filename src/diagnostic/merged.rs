@@ -6,8 +6,8 @@ use super::code::{Code, Severity};
 use super::diagnostics::Diagnostics;
 use super::message::Diagnostic;
 
-/// How many diagnostics of one weight and code are kept, and how many places and providers of one diagnostic. The others are
-/// counted.
+/// How many diagnostics of one weight and code are kept, and how many places and providers of one diagnostic. The
+/// others are counted.
 const MOST: usize = 1000;
 
 /// Diagnostics, of which those that differ only in their places and providers are one.

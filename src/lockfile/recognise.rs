@@ -1,5 +1,6 @@
-//! Recognises lock files in canonical form, in which OpenTofu and Terraform write them (`SaveLocksToBytes` in OpenTofu's
-//! `internal/depsfile/locks_file.go`). For ten providers with 30 hashes each, hcl-edit takes 60 times as long.
+//! Recognises lock files in canonical form, in which OpenTofu and Terraform write them (`SaveLocksToBytes` in
+//! OpenTofu's `internal/depsfile/locks_file.go`). For ten providers with 30 hashes each, hcl-edit takes 60 times as
+//! long.
 
 use std::borrow::Cow;
 use std::ops::Range;

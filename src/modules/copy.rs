@@ -6,8 +6,9 @@ use std::path::Path;
 
 use super::contents::GIT;
 
-/// Copies what is in a directory into an empty one, without what git keeps. Links stay as they are; of modes only whether
-/// the owner may execute a file stays. The system shares the content of both files where the file system can do that.
+/// Copies what is in a directory into an empty one, without what git keeps. Links stay as they are; of modes only
+/// whether the owner may execute a file stays. The system shares the content of both files where the file system can do
+/// that.
 pub(crate) fn tree(from: &Path, to: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;

@@ -2,8 +2,8 @@
 //! (`getter/get_git.go` of go-getter).
 //!
 //! Git gets a bare repository without hooks, one commit of history if it can, and never a working tree: files are read
-//! from its objects, so that no filter runs. It uses only the protocols that it trusts for addresses that no user wrote,
-//! and it never prompts.
+//! from its objects, so that no filter runs. It uses only the protocols that it trusts for addresses that no user
+//! wrote, and it never prompts.
 
 mod address;
 mod checkout;

@@ -78,8 +78,8 @@ impl LockedAddress {
 }
 
 impl LockedAddress {
-    /// The address under which the cache keeps the package, and the directory in it that the registry of a call with this
-    /// source names. Of any other source, the directory is all that there is of the package.
+    /// The address under which the cache keeps the package, and the directory in it that the registry of a call with
+    /// this source names. Of any other source, the directory is all that there is of the package.
     pub(super) fn key(&self, source: &ModuleSource) -> (String, String) {
         match (self, source) {
             (Self::Registry { module, version, directory }, _) => {

@@ -1,8 +1,9 @@
 //! `h1:` of a module package on disk: Go's `dirhash.Hash1` (<https://pkg.go.dev/golang.org/x/mod/sumdb/dirhash>) over
 //! its files, without any `.git`.
 //!
-//! Go follows links to files and fails at other links. Here a link to a file of the package counts as that file, and any
-//! other link in the package as a file that holds the link's text. A link that leaves the package on its way refuses it.
+//! Go follows links to files and fails at other links. Here a link to a file of the package counts as that file, and
+//! any other link in the package as a file that holds the link's text. A link that leaves the package on its way
+//! refuses it.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;

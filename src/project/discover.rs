@@ -22,11 +22,11 @@ use crate::system::{canonicalize, parallel};
 /// - it configures the providers that it uses ([`Module::configures_providers`]), no other module calls it, and no
 ///   directory between it and `start` has a name as those of modules, examples, tests and templates have.
 ///
-/// A unit of Terragrunt's is a root module if it or the module that it runs has a lock file, or if it runs something and
-/// keeps its state elsewhere (`remote_state`). A module that a unit runs is not one.
+/// A unit of Terragrunt's is a root module if it or the module that it runs has a lock file, or if it runs something
+/// and keeps its state elsewhere (`remote_state`). A module that a unit runs is not one.
 ///
-/// What a glob of `[roots] include` matches is one too, if it is a unit or a module that no other module calls. Whatever
-/// else it is, a directory is one that such a glob is the very name of.
+/// What a glob of `[roots] include` matches is one too, if it is a unit or a module that no other module calls.
+/// Whatever else it is, a directory is one that such a glob is the very name of.
 ///
 /// These rules were measured on 5,123 root modules of public repositories. What `.gitignore` names is not looked at,
 /// nor is `.terraform`, and symbolic links to directories are not followed.

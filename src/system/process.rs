@@ -70,8 +70,8 @@ pub(crate) fn run_within(mut command: Command, stdin: Option<String>, limits: &L
     outcome
 }
 
-/// Starts a program and talks with it: `talk` gets its stdin and its stdout. After the time limit the program is killed,
-/// so that it answers no more.
+/// Starts a program and talks with it: `talk` gets its stdin and its stdout. After the time limit the program is
+/// killed, so that it answers no more.
 pub(crate) fn talk<T>(
     mut command: Command,
     time_limit: Duration,

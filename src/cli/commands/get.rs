@@ -20,9 +20,9 @@ const EXAMPLES: &str = "Examples:
 
 /// Install the modules that .modules.lock.hcl records
 ///
-/// Puts the locked packages below `.terraform/modules`, or `TF_DATA_DIR`, as `tofu get` and `terraform get` lay them out, so
-/// that `init` fetches no module. Each package is compared with the hashes in the lock file before anything is put in
-/// place. What is installed as it is locked stays, and needs no network; neither does what is in the cache.
+/// Puts the locked packages below `.terraform/modules`, or `TF_DATA_DIR`, as `tofu get` and `terraform get` lay them
+/// out, so that `init` fetches no module. Each package is compared with the hashes in the lock file before anything is
+/// put in place. What is installed as it is locked stays, and needs no network; neither does what is in the cache.
 ///
 /// `provlock lock --modules` makes the lock file. Modules of git repositories come without a .git directory.
 #[derive(Args)]

@@ -34,8 +34,8 @@ pub(crate) struct Row {
     /// Whether hashes took the place of others while the version stayed.
     #[serde(skip)]
     pub(crate) hashes_replaced: bool,
-    /// That hashes or a package took the place of others while the version stayed: the release was replaced, or somebody
-    /// changed the file.
+    /// That hashes or a package took the place of others while the version stayed: the release was replaced, or
+    /// somebody changed the file.
     #[serde(skip)]
     pub(crate) replaced: Option<String>,
 }

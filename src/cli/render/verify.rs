@@ -129,8 +129,8 @@ pub(crate) fn suppressed(roots: &[VerifiedRoot]) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Suppressed: {}", parts.join(", ")))
 }
 
-/// What was compared and what was not, in two lines of at most 80 columns, where nothing is wrong: `OK: 3 providers locked
-/// as required, for linux_amd64`; nothing where there is no lock file.
+/// What was compared and what was not, in two lines of at most 80 columns, where nothing is wrong: `OK: 3 providers
+/// locked as required, for linux_amd64`; nothing where there is no lock file.
 pub(crate) fn well(roots: &[VerifiedRoot], online: bool) -> Option<[String; 2]> {
     let compared: Vec<_> = roots.iter().filter(|root| root.has_lock_file).collect();
     let (first, others) = compared.split_first()?;
@@ -155,7 +155,8 @@ pub(crate) fn well(roots: &[VerifiedRoot], online: bool) -> Option<[String; 2]> 
     Some([well, hashes.to_owned()])
 }
 
-/// `OK: 3 providers locked as required, for linux_amd64`, with the number of platforms if their names take too much room.
+/// `OK: 3 providers locked as required, for linux_amd64`, with the number of platforms if their names take too much
+/// room.
 fn for_platforms(what: &str, platforms: &PlatformSelection) -> String {
     const COLUMNS: usize = 80;
     let named = format!("{what}, for {}", names(platforms));

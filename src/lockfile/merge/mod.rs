@@ -44,9 +44,9 @@ pub struct Conflict<T: Locked = LockedProvider> {
 /// Merges two descendants of `base`. Without a common ancestor, `base` is empty.
 ///
 /// An entry that only one side changed is taken from that side. Where both have the same version, their hashes and, of
-/// providers, constraint terms are united, except terms and hashes of the base that one side removed. Everything else is a
-/// conflict. That includes a side that moved to another version while the other side only added hashes, which would be
-/// lost.
+/// providers, constraint terms are united, except terms and hashes of the base that one side removed. Everything else
+/// is a conflict. That includes a side that moved to another version while the other side only added hashes, which
+/// would be lost.
 pub fn merge<T: Locked>(base: &LocksOf<T>, ours: &LocksOf<T>, theirs: &LocksOf<T>) -> Merged<T> {
     let addresses: BTreeSet<_> = base.keys().chain(ours.keys()).chain(theirs.keys()).collect();
     let mut merged = Merged { locks: LocksOf::<T>::new(), conflicts: Vec::new() };

@@ -203,8 +203,8 @@ impl VerifiedRoot {
 }
 
 impl RootModule {
-    /// Whether there is to be a lock file: somebody asks for it, or state is shared, so that others run `init` here too.
-    /// Programs before 0.14 know no lock files.
+    /// Whether there is to be a lock file: somebody asks for it, or state is shared, so that others run `init` here
+    /// too. Programs before 0.14 know no lock files.
     fn expected(&self, is_named: bool, modules: &ModuleCache) -> Expected {
         let module = self.module(modules);
         let shares_state = module.backend.is_some_and(|backend| backend != Backend::Local)
