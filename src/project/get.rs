@@ -180,7 +180,8 @@ fn copied(package: &LockedPackage, to: &Path) -> Result<PathBuf> {
     let h1 = package_hash::h1(to).ok();
     if hashes.iter().any(Hash::is_of_files) && h1.is_none_or(|h1| !hashes.contains(&h1)) {
         let message = format!("the package of module \"{}\" changed while it was copied", package.key);
-        return Err(Diagnostic::error(Code::InvalidPackage, message).into());
+        let help = "run the command again; if this stays, empty the cache";
+        return Err(Diagnostic::error(Code::InvalidPackage, message).help(help).into());
     }
     Ok(to.to_owned())
 }
