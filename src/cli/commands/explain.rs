@@ -1,16 +1,18 @@
 //! `explain`: what a code means and what to do about it.
 
 use std::fmt::Write as _;
+use std::iter;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser as _;
 use provlock::diagnostic::Code;
+use textwrap::{Options, WordSplitter};
 
 use super::outcome::Outcome;
 use crate::cli::render::json::{Explanation, Output};
 use crate::cli::render::pages;
-use crate::cli::ui::Ui;
+use crate::cli::ui::{Ui, columns};
 
 /// Explain the code of a finding or error
 #[derive(Args)]
@@ -34,15 +36,19 @@ pub(crate) fn run(arguments: &ExplainArgs, ui: &Ui) -> Outcome {
         let explanations = codes.iter().map(|code| Explanation::new(*code)).collect();
         ui.print_json(&Output { explanations, ..ui.output(&[], &[]) });
     } else {
-        ui.print(&arguments.code.map_or_else(list, page));
+        ui.print(&arguments.code.map_or_else(list, |code| page(code, columns())));
     }
     Outcome::Done
 }
 
-/// What a code means, what to do about it, and how to suppress it.
-fn page(code: Code) -> String {
-    let suppression = pages::suppression(code).map_or_else(String::new, |sentence| format!("\n{sentence}\n"));
-    format!("{code}: {}\n\n{}\n{suppression}", code.summary(), pages::page(code))
+/// What a code means, what to do about it, and how to suppress it, in lines of at most so many columns.
+fn page(code: Code, columns: usize) -> String {
+    let heading = format!("{code}: {}", code.summary());
+    let paragraphs = pages::page(code).split("\n\n").map(|paragraph| paragraph.replace('\n', " "));
+    let paragraphs: Vec<_> = iter::once(heading).chain(paragraphs).chain(pages::suppression(code)).collect();
+    // What is to be copied stays whole.
+    let options = Options::new(columns).break_words(false).word_splitter(WordSplitter::NoHyphenation);
+    textwrap::fill(&paragraphs.join("\n\n"), options) + "\n"
 }
 
 /// Every code with its summary, a line each.

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use provlock::diagnostic::{Diagnostic, Severity};
 use provlock::packages::connections::RequestObserver;
 use provlock::system::{Secrets, files};
+use terminal_size::Width;
 
 use self::progress::Display;
 pub(crate) use self::progress::Downloads;
@@ -23,6 +24,9 @@ use super::render::help::Invocation;
 use super::render::json::{CommandName, Output};
 use super::render::style::{TextStyle, count};
 use super::render::{diagnostics, diff, request};
+
+/// The width of prose where no terminal is narrower, as in help.
+const MOST_COLUMNS: usize = 100;
 
 pub(crate) struct Ui {
     command: CommandName,
@@ -243,6 +247,13 @@ impl Stderr {
     fn clear(&self) -> Option<usize> {
         self.drawn().filter(|display| !display.is_over()).map(|display| display.clear())
     }
+}
+
+/// How wide prose on stdout may be: as the terminal, but not wider than a line that is easy to read.
+pub(crate) fn columns() -> usize {
+    let size = terminal_size::terminal_size_of(std::io::stdout());
+    let columns = size.map(|(Width(columns), _)| columns.into()).filter(|columns| *columns > 0);
+    columns.map_or(MOST_COLUMNS, |columns: usize| columns.min(MOST_COLUMNS))
 }
 
 fn variable(name: &str) -> Option<String> {
