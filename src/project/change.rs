@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::filter::Filter;
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::lockfile::{self, LOCK_FILE_NAME};
+use crate::provider::{Dialect, Hostname, ProviderAddress};
 use crate::settings::{SettingsFiles, on_disk};
 use crate::system::Environment;
 
@@ -26,7 +27,25 @@ pub struct Change {
     pub findings: Vec<Diagnostic>,
 }
 
+/// The providers that lock files name.
+#[derive(Debug, Default)]
+pub(crate) struct KnownProviders(BTreeSet<ProviderAddress>);
+
+impl KnownProviders {
+    /// Whether one is from this host.
+    pub(crate) fn has_host(&self, host: &Hostname) -> bool {
+        self.0.iter().any(|known| known.hostname == *host)
+    }
+}
+
 impl Change {
+    /// The providers that the lock files of the commit name, as far as those can be read.
+    pub(super) fn known_providers(&self) -> KnownProviders {
+        let parse = |(path, bytes): (&PathBuf, &Vec<u8>)| lockfile::parse(path, bytes, Dialect::default()).lock_file;
+        let files = self.lock_files.iter().filter_map(parse);
+        KnownProviders(files.flat_map(|file| file.locks().keys().cloned().collect::<Vec<_>>()).collect())
+    }
+
     /// The settings by which the change is judged.
     pub(super) fn settings_files(&self) -> SettingsFiles<'_> {
         SettingsFiles::Committed { top: &self.top, files: &self.settings }

@@ -66,6 +66,12 @@ impl Policy {
         self.rules.iter().any(|rules| rules.names(address, dialect))
     }
 
+    /// Whether the policy allows a provider's host by name. Then it is not a typing error.
+    pub(crate) fn names_host(&self, address: &ProviderAddress) -> bool {
+        let mut allowed = self.rules.iter().filter_map(|rules| rules.allowed_hosts.as_ref());
+        allowed.any(|hosts| hosts.contains(&address.hostname))
+    }
+
     /// Why the policy does not allow a provider, whatever its version.
     pub(crate) fn against_address(&self, address: &ProviderAddress, dialect: Dialect) -> Vec<Diagnostic> {
         let name = address.short(dialect);

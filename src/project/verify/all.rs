@@ -8,6 +8,7 @@ use super::verified::{Suppressed, VerifiedRoot, VersionControl};
 use super::{Expected, Online, Verified, VerifyRequest};
 use crate::configuration::{Backend, ModuleCache, Requirements};
 use crate::diagnostic::{Diagnostic, Result};
+use crate::project::change::{Change, KnownProviders};
 use crate::project::coverage::{Fate, Kind};
 use crate::project::event::Report;
 use crate::project::root_module::RootModule;
@@ -61,10 +62,11 @@ impl Session<'_> {
     pub fn verify(&self, roots: &Roots, options: &VerifyOptions<'_>) -> Result<Report<VerifiedRoot>> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = if options.online.is_some() { ROOTS_ONLINE } else { cores };
+        let known = self.options.change.as_ref().map(Change::known_providers);
         let verify = |root: &RootPath| {
             let verified = self.open_root(root).and_then(|opened| {
                 let canonical = opened.canonical.clone();
-                let verified = self.verify_root(opened, root, options);
+                let verified = self.verify_root(opened, root, options, known.as_ref());
                 self.modules.forget(&canonical);
                 verified
             });
@@ -124,6 +126,7 @@ impl Session<'_> {
         opened: RootModule,
         root: &RootPath,
         options: &'a VerifyOptions<'_>,
+        known: Option<&KnownProviders>,
     ) -> Result<Verdict<'a>> {
         let levels = (&options.levels, &opened.settings.verify[..]);
         let baseline = options.baseline.as_ref();
@@ -159,6 +162,7 @@ impl Session<'_> {
             tracked: &tracked,
             expected: if had_lock_file { Expected::Always } else { opened.expected(root.is_named, &self.modules) },
             base,
+            known,
             online: source.as_deref().map(|source| Online { source, progress: &progress }),
         });
         if had_lock_file {

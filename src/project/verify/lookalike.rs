@@ -1,19 +1,130 @@
 //! Addresses that are easily taken for those of well-known providers.
 
-use crate::provider::{Dialect, ProviderAddress};
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
-/// Namespaces whose providers are installed most often, and long enough that one letter makes no other word of them.
-const NAMESPACES: &str = include_str!("well_known_namespaces.txt");
+use crate::provider::{AddressParts, Hostname, ProviderAddress};
 
-/// What an address looks like, if that is a well-known host or namespace which it is not.
-pub(super) fn of(address: &ProviderAddress) -> Option<String> {
-    let host = address.hostname.to_string();
-    let hosts = [Dialect::Tofu, Dialect::Terraform].map(Dialect::default_host_name);
-    if let Some(known) = imitated(&host, hosts.iter().copied()) {
-        return Some(known.to_owned());
+/// The public registries, with those that forks of Terraform had before, and then HCP Terraform.
+const HOSTS: [&str; 6] = [
+    "registry.opentofu.org",
+    "registry.terraform.io",
+    "registry.opentf.org",
+    "registry.mnptu.io",
+    "app.terraform.io",
+    "app.eu.terraform.io",
+];
+/// How many of these hosts anybody can publish in.
+const PUBLIC: usize = 4;
+/// Names in these hosts that nobody else needs in a domain.
+const BRANDS: [&str; 3] = ["hashicorp", "terraform", "opentofu"];
+/// A namespace that is shorter is one letter away from other words.
+const NAMESPACE_LENGTH: usize = 6;
+
+static PROVIDERS: LazyLock<WellKnown> = LazyLock::new(|| WellKnown::of(include_str!("well_known_providers.txt")));
+
+/// What an address is easily taken for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Lookalike {
+    /// What it looks like.
+    pub(super) like: String,
+    /// What about it looks like that.
+    pub(super) part: Part,
+}
+
+/// What of an address looks like something else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// The namespace and the type.
+    Provider,
+    /// The host.
+    Host,
+    /// The host, but many companies have such a host of their own. It means something only where the host is new.
+    NewHost,
+}
+
+/// The most used providers, `namespace/type`, and their namespaces.
+struct WellKnown {
+    providers: BTreeSet<&'static str>,
+    namespaces: BTreeSet<&'static str>,
+}
+
+/// What an address looks like, if that is a well-known host, namespace or provider which it is not.
+pub(super) fn of(address: &ProviderAddress) -> Option<Lookalike> {
+    let AddressParts { hostname, namespace, name } = &**address;
+    if let Some(known) = HOSTS.iter().position(|host| *host == hostname.host()) {
+        let like = (known < PUBLIC).then(|| PROVIDERS.imitated(namespace, name));
+        return Some(Lookalike { like: like.flatten()?, part: Part::Provider });
     }
-    let known = imitated(&address.namespace, NAMESPACES.lines())?;
-    hosts.contains(&host.as_str()).then(|| format!("{known}/{}", address.name))
+    let provider = format!("{namespace}/{name}");
+    let elsewhere = || PROVIDERS.providers.contains(provider.as_str()).then_some((provider, Part::Host));
+    let (like, part) = of_domain(hostname).or_else(elsewhere).or_else(|| of_labels(hostname))?;
+    Some(Lookalike { like, part })
+}
+
+/// A well-known host that another one pretends to be.
+fn of_domain(hostname: &Hostname) -> Option<(String, Part)> {
+    let host = without_port(hostname);
+    // Whoever owns a domain may put anything before it.
+    let is_in_front = |known: &&str| host.strip_prefix(*known).is_some_and(|rest| rest.starts_with(['.', '-']));
+    let known = imitated(&host, HOSTS.into_iter()).or_else(|| HOSTS.into_iter().find(is_in_front));
+    let seen = skeleton(&host);
+    let brand = || BRANDS.into_iter().find(|brand| domain(&seen).contains(&skeleton(brand)));
+    let like = known.map(str::to_owned).or_else(|| Some(format!("a host of {}", brand()?)));
+    Some((like?, Part::Host))
+}
+
+/// A name that companies give to their own hosts, and attackers to theirs.
+fn of_labels(hostname: &Hostname) -> Option<(String, Part)> {
+    let seen = skeleton(&without_port(hostname));
+    let name = BRANDS.into_iter().chain(["registry"]).find(|name| seen.contains(&skeleton(name)))?;
+    let like = if name == "registry" { "a public registry".to_owned() } else { format!("a host of {name}") };
+    Some((like, Part::NewHost))
+}
+
+/// The host as people see it.
+fn without_port(hostname: &Hostname) -> String {
+    let shown = hostname.to_string();
+    shown.split_once(':').map_or(shown.as_str(), |(host, _)| host).to_owned()
+}
+
+/// What of a host its owner has registered: the last two labels, or three below a `co.uk`. Nothing here has a list of
+/// all domains below which others can register some.
+fn domain(host: &str) -> &str {
+    const SECOND: [&str; 9] = ["ac", "co", "com", "edu", "gov", "ne", "net", "or", "org"];
+    let labels: Vec<&str> = host.split('.').collect();
+    let is_below_second = labels.len() > 2 && SECOND.contains(&labels[labels.len() - 2]);
+    let count = if is_below_second { 3 } else { 2 };
+    let length: usize = labels.iter().rev().take(count).map(|label| label.len() + 1).sum();
+    &host[host.len().saturating_sub(length - 1)..]
+}
+
+impl WellKnown {
+    fn of(list: &'static str) -> Self {
+        let lines = list.lines().filter(|line| !line.starts_with('#'));
+        let providers: BTreeSet<_> = lines.collect();
+        let namespaces = providers.iter().filter_map(|provider| Some(provider.split_once('/')?.0)).collect();
+        Self { providers, namespaces }
+    }
+
+    /// The provider that one in a public registry is not, but could be taken for.
+    fn imitated(&self, namespace: &str, name: &str) -> Option<String> {
+        let provider = format!("{namespace}/{name}");
+        if self.providers.contains(provider.as_str()) {
+            return None;
+        }
+        let is_known = self.namespaces.contains(namespace);
+        let seen = skeleton(&provider);
+        let is_like = |known: &&&str| {
+            let Some((of, kind)) = known.split_once('/') else { return false };
+            // Whoever owns a namespace owns what is in it: there a short name is another one, and not a wrong one.
+            let is_telling = if of == namespace { kind.len() >= NAMESPACE_LENGTH } else { !is_known };
+            is_telling && (skeleton(known) == seen || differs_by_one(&provider, known))
+        };
+        let of_provider = || self.providers.iter().find(is_like).map(ToString::to_string);
+        let of_namespace = || Some(format!("{}/{name}", imitated(namespace, self.namespaces.iter().copied())?));
+        of_provider().or_else(of_namespace)
+    }
 }
 
 /// The well-known name that a text is not, but could be taken for.
@@ -22,7 +133,7 @@ fn imitated<'a>(text: &str, mut known: impl Iterator<Item = &'a str> + Clone) ->
         return None;
     }
     let seen = skeleton(text);
-    known.find(|name| skeleton(name) == seen || (name.len() >= 6 && differs_by_one(text, name)))
+    known.find(|name| skeleton(name) == seen || (name.len() >= NAMESPACE_LENGTH && differs_by_one(text, name)))
 }
 
 /// The text with letters that look alike made the same.
@@ -54,9 +165,14 @@ fn differs_by_one(one: &str, other: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::provider::Dialect;
+
+    fn lookalike(text: &str) -> Option<Lookalike> {
+        of(&ProviderAddress::parse(text, Dialect::Tofu).unwrap())
+    }
 
     fn looks_like(text: &str) -> Option<String> {
-        of(&ProviderAddress::parse(text, Dialect::Tofu).unwrap())
+        lookalike(text).map(|lookalike| lookalike.like)
     }
 
     #[test]
@@ -66,16 +182,83 @@ mod tests {
         {
             assert_eq!(looks_like(text).as_deref(), Some("hashicorp/aws"), "{text}");
         }
-        assert_eq!(looks_like("registry.0pentofu.org/acme/x").as_deref(), Some("registry.opentofu.org"));
+        for text in ["hashicorp/kuberntes", "hashicorp/kubernettes", "hashicorp/kuber-netes", "hashicorp/kubernete5"] {
+            assert_eq!(looks_like(text).as_deref(), Some("hashicorp/kubernetes"), "{text}");
+        }
+        assert_eq!(looks_like("registry.terraform.io/kreuzwenker/docker").as_deref(), Some("kreuzwerker/docker"));
+        assert_eq!(looks_like("kreuzwenker/other").as_deref(), Some("kreuzwerker/other"));
+        assert_eq!(looks_like("azuree/azapi").as_deref(), Some("azure/azapi"));
         assert_eq!(looks_like("data-dog/datadog").as_deref(), Some("datadog/datadog"));
+        assert_eq!(looks_like("0kta/okta").as_deref(), Some("okta/okta"));
+    }
+
+    #[test]
+    fn hosts_that_pretend_to_be_others_are_known() {
+        for (host, like) in [
+            ("registry.0pentofu.org", "registry.opentofu.org"),
+            ("registry.terraform.co", "registry.terraform.io"),
+            ("registry.terraform.io.example.com", "registry.terraform.io"),
+            ("registry.hashicorp-aws.com", "a host of hashicorp"),
+            ("hashicorp-terraform.io", "a host of hashicorp"),
+            ("registry.hash1corp.net:8443", "a host of hashicorp"),
+            ("terraform-registry.co.uk", "a host of terraform"),
+            ("opentofu.dev", "a host of opentofu"),
+        ] {
+            let expected = Lookalike { like: like.to_owned(), part: Part::Host };
+            assert_eq!(lookalike(&format!("{host}/acme/x")), Some(expected), "{host}");
+        }
+        let expected = Lookalike { like: "hashicorp/aws".to_owned(), part: Part::Host };
+        assert_eq!(lookalike("example.com/hashicorp/aws"), Some(expected));
+    }
+
+    #[test]
+    fn a_company_may_have_such_a_host() {
+        for host in [
+            "registry.example.com",
+            "terraform.example.com",
+            "tf-registry.example.co.uk",
+            "opentofu.acme.test",
+            "terraform.ibm.test",
+        ] {
+            assert_eq!(
+                lookalike(&format!("{host}/acme/x")).map(|lookalike| lookalike.part),
+                Some(Part::NewHost),
+                "{host}"
+            );
+        }
+        assert_eq!(lookalike("artifacts.example.com/acme/x"), None);
     }
 
     #[test]
     fn other_names_are_left_alone() {
-        for text in
-            ["hashicorp/aws", "acme/aws", "datadog/datadog", "registry.example.com/hashlcorp/aws", "azur/x", "vult/x"]
-        {
+        for text in [
+            "hashicorp/aws",
+            "hashicorp/awx",
+            "acme/aws",
+            "datadog/datadog",
+            "app.terraform.io/acme/x",
+            "registry.opentf.org/hashicorp/aws",
+            "vmware/vce",
+            "azur/x",
+            "vult/x",
+        ] {
             assert_eq!(looks_like(text), None, "{text}");
         }
+    }
+
+    /// Each well-known provider, if it were not well known.
+    #[test]
+    fn well_known_providers_do_not_look_like_each_other() {
+        let list = include_str!("well_known_providers.txt");
+        assert!(PROVIDERS.providers.iter().all(|provider| provider.split('/').count() == 2), "{list}");
+        let looks_like_another = |provider: &&&str| {
+            let mut others = WellKnown { providers: PROVIDERS.providers.clone(), namespaces: BTreeSet::new() };
+            others.providers.remove(**provider);
+            others.namespaces = others.providers.iter().filter_map(|other| Some(other.split_once('/')?.0)).collect();
+            let (namespace, name) = provider.split_once('/').unwrap();
+            others.imitated(namespace, name).is_some()
+        };
+        let found: Vec<_> = PROVIDERS.providers.iter().filter(looks_like_another).collect();
+        assert_eq!(found, [] as [&&str; 0]);
     }
 }

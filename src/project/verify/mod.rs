@@ -71,11 +71,11 @@ pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
     let subject = Subject { request, lock_file: &lock_file };
     verified.registry = subject.registry().filter(|_| !request.is_lock_file_only);
     let findings = &mut verified.findings;
+    findings.extend(policy::check(&subject));
     if request.root.lock_bytes.is_some() {
         findings.extend(file::hashes(&subject));
         findings.extend(configuration::check(&subject));
         findings.extend(change::check(&subject));
-        findings.extend(policy::check(&subject));
         if request.check_installed {
             let (differences, errors) = platforms::installed(&subject);
             findings.extend(differences);

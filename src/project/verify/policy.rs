@@ -2,16 +2,18 @@
 
 use std::path::Path;
 
-use super::lookalike;
-use super::subject::{Subject, VerifyRequest, finding};
+use super::lookalike::{self, Lookalike, Part};
+use super::subject::{Named, Subject, VerifyRequest, finding};
 use crate::configuration::ModuleCall;
 use crate::diagnostic::words::few;
-use crate::diagnostic::{Code, Diagnostic, Help, Label, Remedy};
+use crate::diagnostic::{Code, Diagnostic, Help, Remedy};
 use crate::lockfile::Entry;
 use crate::modules::Floating;
 use crate::packages::FilesystemMirror;
+use crate::project::change::KnownProviders;
 use crate::project::root_module::RootModule;
-use crate::provider::Authentication;
+use crate::provider::{Authentication, ProviderAddress};
+use crate::settings::Settings;
 
 /// A directory beside the configuration that the programs take for a mirror.
 const BUNDLED: &str = "terraform.d/plugins";
@@ -67,33 +69,43 @@ fn floating(ModuleCall { name, location, .. }: &ModuleCall, why: &Floating) -> D
     finding(Code::ModuleRefFloating, message, location, "called here").help(help)
 }
 
-/// What the policy and common sense say about the addresses in the lock file.
+/// What the policy and common sense say about the addresses of what is locked, and of what is required and not locked.
 pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
-    subject.entries().iter().flat_map(|entry| check_address(subject, entry)).collect()
+    subject.named().flat_map(|named| check_address(subject, named)).collect()
 }
 
-fn check_address(subject: &Subject<'_>, entry: &Entry) -> Vec<Diagnostic> {
+fn check_address(subject: &Subject<'_>, named: Named<'_>) -> Vec<Diagnostic> {
     let RootModule { settings, dialect, .. } = subject.request.root;
-    let (policy, address, dialect) = (&settings.policy, &entry.address, *dialect);
-    let errors = policy.against_address(address, dialect).into_iter();
-    let mut findings: Vec<_> = errors.map(|error| about(entry, error)).collect();
-    if let Some(known) = lookalike::of(address).filter(|_| !policy.names(address, dialect)) {
-        let message = format!("{address} looks like {known}, but is not");
-        let help = format!("did you mean {known}? If the address is right, allow its namespace in provlock.toml");
-        findings.push(finding(Code::Lookalike, message, &entry.block, "").help(help));
+    let errors = settings.policy.against_address(named.address, *dialect).into_iter();
+    errors.chain(looks_like_another(subject.request, named.address)).map(|error| named.place(error)).collect()
+}
+
+/// An address that is easily taken for another one, unless the policy names it. A host that was there before the change
+/// is meant.
+fn looks_like_another(request: &VerifyRequest<'_>, address: &ProviderAddress) -> Option<Diagnostic> {
+    let Lookalike { like, part } = lookalike::of(address)?;
+    let RootModule { settings: Settings { policy, .. }, dialect, .. } = request.root;
+    let was_there = |known: &KnownProviders| known.has_host(&address.hostname);
+    let is_meant = match part {
+        Part::Provider => false,
+        Part::Host => policy.names_host(address) || request.known.is_some_and(was_there),
+        Part::NewHost => policy.names_host(address) || request.known.is_none_or(was_there),
+    };
+    if is_meant || policy.names(address, *dialect) {
+        return None;
     }
-    findings
+    let what = match part {
+        Part::Provider => "its namespace to allowed-namespaces".to_owned(),
+        Part::Host | Part::NewHost => format!("{:?} to allowed-hosts", address.hostname.as_ascii()),
+    };
+    let error = Diagnostic::finding(Code::Lookalike, format!("{address} looks like {like}, but is not"));
+    Some(error.help(format!("correct the source; if the address is right, add {what} in provlock.toml")))
 }
 
 /// What the policy says about the signature of an entry's release.
 pub(super) fn check_signature(subject: &Subject<'_>, entry: &Entry, found: &Authentication) -> Vec<Diagnostic> {
     let RootModule { settings, dialect, .. } = subject.request.root;
     let errors = settings.policy.against_signature(&entry.address, *dialect, &subject.release(entry), found);
-    errors.into_iter().map(|error| about(entry, error)).collect()
-}
-
-/// Puts an entry before the other places of a finding.
-fn about(entry: &Entry, mut finding: Diagnostic) -> Diagnostic {
-    finding.labels.insert(0, Label { location: entry.block.clone(), text: String::new() });
-    finding
+    let named = Named { address: &entry.address, entry: Some(entry), requirement: None };
+    errors.into_iter().map(|error| named.place(error)).collect()
 }

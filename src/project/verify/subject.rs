@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use super::verified::{Tracked, Tracking};
-use crate::configuration::Requirements;
-use crate::diagnostic::{Code, Diagnostic, Location, LockRemedy, Needs};
+use crate::configuration::{Requirement, Requirements};
+use crate::diagnostic::{Code, Diagnostic, Label, Location, LockRemedy, Needs};
 use crate::lockfile::{Entry, LockFile};
 use crate::packages::archive::HashCache;
 use crate::packages::{ProgressSink, Source};
+use crate::project::change::KnownProviders;
 use crate::project::root_module::RootModule;
 use crate::provider::{Dialect, Platform, ProviderAddress};
 use crate::settings::PlatformSelection;
@@ -32,6 +33,8 @@ pub(crate) struct VerifyRequest<'a> {
     pub expected: Expected,
     /// The lock file as it was, empty if there was none; none if no change is judged.
     pub base: Option<&'a [u8]>,
+    /// The providers that the lock files of the base name; none if no change is judged.
+    pub known: Option<&'a KnownProviders>,
     /// Where to ask what is published, if that is to be asked.
     pub online: Option<Online<'a>>,
 }
@@ -95,7 +98,40 @@ pub(super) struct Subject<'a> {
     pub(super) lock_file: &'a LockFile,
 }
 
+/// A provider that is locked or required.
+#[derive(Clone, Copy)]
+pub(super) struct Named<'a> {
+    pub(super) address: &'a ProviderAddress,
+    /// Its entry; none if it is not locked.
+    pub(super) entry: Option<&'a Entry>,
+    /// What requires it, if it is not locked.
+    pub(super) requirement: Option<&'a Requirement>,
+}
+
+impl Named<'_> {
+    /// Puts where it is named before the other places of a finding about it.
+    pub(super) fn place(&self, mut finding: Diagnostic) -> Diagnostic {
+        let required = self.requirement.iter().flat_map(|requirement| &requirement.declarations);
+        let required = required.map(|declaration| (&declaration.location, "required here"));
+        let places = self.entry.map(|entry| (&entry.block, "")).into_iter().chain(required);
+        let places = places.map(|(location, text)| Label { location: location.clone(), text: text.to_owned() });
+        finding.labels.splice(0..0, places);
+        finding.about(self.address)
+    }
+}
+
 impl Subject<'_> {
+    /// Each provider that is locked, and each that is certainly required and not locked.
+    pub(super) fn named(&self) -> impl Iterator<Item = Named<'_>> {
+        let locked = self.lock_file.locks();
+        let required = self.request.requirements.providers.iter();
+        let required = required.filter(|(address, one)| one.is_certain && !locked.contains_key(address));
+        let required = required.map(|(address, one)| Named { address, entry: None, requirement: Some(one) });
+        let entries = self.entries().iter();
+        let entries = entries.map(|entry| Named { address: &entry.address, entry: Some(entry), requirement: None });
+        entries.chain(required)
+    }
+
     pub(super) fn entries(&self) -> &[Entry] {
         self.lock_file.entries()
     }

@@ -7,6 +7,7 @@ mod file;
 mod formats;
 mod gate;
 mod guide;
+mod impostors;
 mod online;
 #[cfg(unix)]
 mod outside;

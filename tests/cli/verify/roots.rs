@@ -132,7 +132,8 @@ live/a: dialect tofu (the lock file); checked 1 provider for darwin_arm64 and li
 fn mixed_dialects_are_found() {
     let environment = TestEnvironment::new();
     let root = |path: &str, host: &str| {
-        let address = format!("{host}/hashicorp/null");
+        let namespace = if host.starts_with("registry.example") { "acme" } else { "hashicorp" };
+        let address = format!("{host}/{namespace}/null");
         environment.write(format!("{path}/main.tf"), requires("hashicorp/null", ""));
         environment
             .write(format!("{path}/.terraform.lock.hcl"), lock_file(&[entry(&address, "3.2.4", "", &[H1, OTHER_H1])]));
