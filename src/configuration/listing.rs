@@ -9,16 +9,18 @@ use ignore::WalkState;
 use super::files;
 use super::terragrunt::FILE_NAMES;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
-use crate::lockfile::LOCK_FILE_NAME;
+use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::modules::is_configuration;
 use crate::system::walk;
 
 /// The files of a directory that have a meaning here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is independent of the others")]
 pub(crate) struct Listing {
     /// The names of configuration and test files, sorted.
     pub(super) names: Vec<String>,
     pub(crate) has_lock_file: bool,
+    pub(crate) has_module_lock_file: bool,
     pub(crate) is_unit: bool,
     /// Whether `.gitignore` names all of these files.
     is_ignored: bool,
@@ -67,6 +69,7 @@ pub(crate) fn listings(top: &Path) -> Result<BTreeMap<PathBuf, Listing>> {
 impl Listing {
     fn add(&mut self, name: &str) {
         self.has_lock_file |= name == LOCK_FILE_NAME;
+        self.has_module_lock_file |= name == MODULE_LOCK_FILE_NAME;
         self.is_unit |= FILE_NAMES.contains(&name);
         if files::is_read(name) && !FILE_NAMES.contains(&name) {
             self.names.push(name.to_owned());
@@ -76,7 +79,7 @@ impl Listing {
 
 /// Whether a file of this name makes its directory one that may be a root module.
 fn is_sign(name: &str) -> bool {
-    name == LOCK_FILE_NAME || FILE_NAMES.contains(&name) || is_configuration(name)
+    [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].contains(&name) || FILE_NAMES.contains(&name) || is_configuration(name)
 }
 
 #[cfg(test)]
@@ -111,6 +114,7 @@ mod tests {
             ("ignored/a_override.tf", ""),
             ("kept/a_override.tf", ""),
             ("tests/only.tftest.hcl", ""),
+            ("locked/.modules.lock.hcl", ""),
             ("unit/terragrunt.hcl", ""),
             ("unit/.terraform.lock.hcl", ""),
             ("unit/.terraform/x/main.tf", ""),
@@ -121,6 +125,7 @@ mod tests {
         let expected = [
             ("a", listing(&["a.tftest.hcl", "a_override.tf", "main.tf"])),
             ("kept", listing(&["a_override.tf"])),
+            ("locked", Listing { has_module_lock_file: true, ..Listing::default() }),
             ("unit", Listing { has_lock_file: true, is_unit: true, ..Listing::default() }),
         ];
         assert_eq!(found, expected.map(|(name, listing)| (directory.path().join(name), listing)).into());

@@ -192,6 +192,12 @@ impl Module {
         self.empty && self.foreign && self.refused.is_empty()
     }
 
+    /// Whether it calls a module that may be one of another package.
+    pub(crate) fn calls_packages(&self) -> bool {
+        let is_local = |call: &Call| matches!(&call.source, CallSource::Constant(source) if is_local(source));
+        self.calls.iter().any(|call| !is_local(call))
+    }
+
     /// The directories of the modules that are called from this one by a local path.
     pub(crate) fn local_calls(&self) -> impl Iterator<Item = PathBuf> {
         self.calls.iter().filter_map(|call| match &call.source {

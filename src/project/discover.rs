@@ -11,16 +11,17 @@ use super::session::Session;
 use super::unit::{SurveyedUnit, survey};
 use crate::configuration::{Listing, Module, ModuleCache, listings};
 use crate::diagnostic::Result;
-use crate::lockfile::{self, LOCK_FILE_NAME};
+use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::provider::Dialect;
 use crate::system::{canonicalize, parallel};
 
 /// Finds every directory from `start` downwards that is a root module:
 ///
 /// - it has a `backend`, `cloud` or `state_store` block, or
-/// - it has a lock file, and no other module of the tree calls it, or
-/// - it configures the providers that it uses ([`Module::configures_providers`]), no other module calls it, and no
-///   directory between it and `start` has a name as those of modules, examples, tests and templates have.
+/// - it has a lock file, of providers or of modules, and no other module of the tree calls it, or
+/// - it configures the providers that it uses ([`Module::configures_providers`]), or it calls modules of other packages
+///   and these are to be locked (`with_modules`); no other module calls it; and no directory between it and `start` has
+///   a name as those of modules, examples, tests and templates have.
 ///
 /// A unit of Terragrunt's is a root module if it or the module that it runs has a lock file, or if it runs something
 /// and keeps its state elsewhere (`remote_state`). A module that a unit runs is not one.
@@ -41,6 +42,7 @@ pub(super) fn find_roots(
     (start, canonical): (&Path, &Path),
     filter: &Filter,
     dialect: Option<Dialect>,
+    with_modules: bool,
 ) -> Result<Found> {
     let read = |(directory, listing): (PathBuf, Listing)| {
         let below = directory.strip_prefix(canonical).unwrap_or(&directory);
@@ -58,7 +60,7 @@ pub(super) fn find_roots(
             }
             None => {
                 let included = (is_included && !module.is_empty()).then_some(Sign::UnlessCalled);
-                sign(&module, has_lock_file, below).or(included)
+                sign(&module, has_lock_file, with_modules, below).or(included)
             }
         };
         let calls = calls_to_others(&module).collect();
@@ -125,18 +127,20 @@ enum Sign {
 }
 
 /// How sure it is that a module is a root module, judged by its own directory, which is `path` below the start.
-fn sign(module: &Module, has_lock_file: bool, path: &Path) -> Option<Sign> {
+fn sign(module: &Module, has_lock_file: bool, with_modules: bool, path: &Path) -> Option<Sign> {
     if module.backend.is_some() {
         return Some(Sign::Certain);
     }
     // What cannot be read may be a root module, and must not be passed over in silence.
-    let is_likely = module.configures_providers || module.may_be_root;
+    let has_modules = with_modules && module.calls_packages();
+    let is_likely = module.configures_providers || module.may_be_root || has_modules;
     (has_lock_file || (is_likely && !is_among_modules(path))).then_some(Sign::UnlessCalled)
 }
 
 /// Whether a directory is a root module by what is in it alone.
-pub(super) fn is_root(module: &Module, directory: &Path) -> bool {
-    sign(module, directory.join(LOCK_FILE_NAME).exists(), Path::new("")).is_some()
+pub(super) fn is_root(module: &Module, directory: &Path, with_modules: bool) -> bool {
+    let has_lock_file = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].iter().any(|name| directory.join(name).exists());
+    sign(module, has_lock_file, with_modules, Path::new("")).is_some()
 }
 
 /// Whether a directory is where people put modules, examples, tests and templates.
@@ -160,6 +164,7 @@ fn read_module(
     modules: &ModuleCache,
 ) -> (Arc<Module>, bool) {
     let path = canonical.join(LOCK_FILE_NAME);
+    let has_module_lock_file = listing.has_module_lock_file;
     let (has_lock_file, detected) = match dialect {
         _ if !listing.has_lock_file => (false, dialect),
         Some(_) => (path.exists(), dialect),
@@ -169,7 +174,10 @@ fn read_module(
             Err(_) => (true, None),
         },
     };
-    (modules.listed_module(canonical, shown, listing, detected.unwrap_or_default()), has_lock_file)
+    (
+        modules.listed_module(canonical, shown, listing, detected.unwrap_or_default()),
+        has_lock_file || has_module_lock_file,
+    )
 }
 
 /// The directories that a module calls, but not its own.
@@ -218,7 +226,7 @@ mod tests {
     fn found(directory: &Path, filter: &RootFilter) -> Vec<String> {
         let base = canonicalize(directory).unwrap();
         let filter = Filter::new(&[RootFilter { base: base.clone(), ..filter.clone() }]).unwrap();
-        let roots = find_roots(&session(), (directory, &base), &filter, None).unwrap().roots;
+        let roots = find_roots(&session(), (directory, &base), &filter, None, false).unwrap().roots;
         let below = |root: &RootPath| root.path.strip_prefix(directory).unwrap().to_str().unwrap().replace('\\', "/");
         roots.iter().map(below).collect()
     }
@@ -258,7 +266,7 @@ mod tests {
         let canonical = canonicalize(directory.path()).unwrap();
         let session = session();
         let filter = Filter::new(&[]).unwrap();
-        let roots = find_roots(&session, (directory.path(), &canonical), &filter, None).unwrap().roots;
+        let roots = find_roots(&session, (directory.path(), &canonical), &filter, None, false).unwrap().roots;
         assert_eq!(roots.len(), paths.len());
         for root in roots.iter().map(|root| &root.path) {
             fs::remove_file(root.join("main.tf")).unwrap();

@@ -14,6 +14,8 @@ pub struct Selection {
     pub paths: Vec<PathBuf>,
     /// Whether directories stand for all root modules below them.
     pub recursive: bool,
+    /// Whether modules are to be locked, too, so that a directory which only calls some may be a root module.
+    pub with_modules: bool,
 }
 
 /// Root modules in the order of their paths, each once.
@@ -43,12 +45,12 @@ pub(super) struct RootPath {
 impl Selection {
     /// All root modules below a directory.
     pub fn recursive(directory: impl Into<PathBuf>) -> Self {
-        Self { paths: vec![directory.into()], recursive: true }
+        Self { paths: vec![directory.into()], recursive: true, with_modules: false }
     }
 
     /// The root module in a directory.
     pub fn one(directory: impl Into<PathBuf>) -> Self {
-        Self { paths: vec![directory.into()], recursive: false }
+        Self { recursive: false, ..Self::recursive(directory) }
     }
 
     /// The paths; without any the current directory is meant.

@@ -28,7 +28,7 @@ impl Session<'_> {
             if path.is_dir() {
                 let directory = normal(path);
                 if selection.recursive {
-                    let below = self.search(&directory)?;
+                    let below = self.search(&directory, selection.with_modules)?;
                     found.extend(below.roots);
                     passed_over.extend(below.passed_over);
                 } else {
@@ -43,14 +43,14 @@ impl Session<'_> {
                 let error = path.metadata().err().unwrap_or_else(|| ErrorKind::NotFound.into());
                 return Err(Diagnostic::io("open", path, &error).into());
             }
-            if self.is_root(&directory) {
+            if self.is_root(&directory, selection.with_modules) {
                 found.push(self.root_path(directory, false));
             } else {
                 modules.push(directory);
             }
         }
         if !modules.is_empty() {
-            found.extend(self.callers(&modules)?);
+            found.extend(self.callers(&modules, selection.with_modules)?);
         }
         let list = distinct(found);
         let meant: HashSet<&PathBuf> = list.iter().filter_map(|root| root.canonical.as_ref()).collect();
@@ -69,11 +69,12 @@ impl Session<'_> {
         RootPath { lock_directory, is_named, ..RootPath::new(path, canonical) }
     }
 
-    fn search(&self, start: &Path) -> Result<Found> {
+    fn search(&self, start: &Path, with_modules: bool) -> Result<Found> {
         let (canonical, settings) = self.settings(start)?;
         let dialect = self.options.dialect.or(settings.dialect);
         let filter = Filter::new(&settings.roots)?;
-        let mut found = find_roots(self, (start, &canonical), &filter, dialect)?;
+        let with_modules = with_modules || settings.lock_modules == Some(true);
+        let mut found = find_roots(self, (start, &canonical), &filter, dialect, with_modules)?;
         if let Some(change) = &self.options.change {
             found.roots.extend(change.locked_directories(&canonical, &filter).map(|directory| {
                 let path = joined(start, directory.strip_prefix(&canonical).unwrap_or(directory));
@@ -116,7 +117,7 @@ impl Session<'_> {
         if root.has_configuration(&self.modules) {
             return None;
         }
-        let below = self.search(&root.path).ok()?.roots;
+        let below = self.search(&root.path, false).ok()?.roots;
         let example = &below.iter().find(|other| other.path != root.path)?.path;
         let number = match below.len() {
             1 => "there is 1 root module below".to_owned(),
@@ -128,21 +129,21 @@ impl Session<'_> {
         Some(Diagnostic::error(Code::NoConfiguration, message).help(help))
     }
 
-    fn is_root(&self, directory: &Path) -> bool {
+    fn is_root(&self, directory: &Path, with_modules: bool) -> bool {
         let is_named = || {
             let (canonical, settings) = self.settings(directory).ok()?;
             let filter = Filter::new(&settings.roots).ok()?;
             Some(filter.names(&canonical) || filter.includes(&canonical))
         };
         let module = self.modules.module(directory, self.options.dialect.unwrap_or_default());
-        is_root(&module, directory) || is_named().unwrap_or(false)
+        is_root(&module, directory, with_modules) || is_named().unwrap_or(false)
     }
 
     /// The root modules below the current directory that use one of these modules. One whose configuration cannot be
     /// read counts: that is for the command to report.
-    fn callers(&self, modules: &[PathBuf]) -> Result<Vec<RootPath>> {
+    fn callers(&self, modules: &[PathBuf], with_modules: bool) -> Result<Vec<RootPath>> {
         let canonical: Vec<_> = modules.iter().filter_map(|module| self.canonical(module).ok()).collect();
-        let mut roots = self.search(Path::new("."))?.roots;
+        let mut roots = self.search(Path::new("."), with_modules)?.roots;
         roots.retain(|path| {
             let Ok(root) = self.open_root(path) else { return true };
             let read = root.requirements(&self.modules, false, true);

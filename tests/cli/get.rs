@@ -140,3 +140,33 @@ help: make one with provlock lock --modules
     environment.provlock(["get"]).assert_code(2).assert_stderr_has("page");
     assert!(!environment.project().join(".terraform/modules").exists());
 }
+
+#[test]
+fn what_only_calls_modules_is_a_root_module_where_modules_are_locked() {
+    let registry = Registry::start();
+    serve_archive(&registry, "~> 1.0");
+    registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    let call = "module \"site\" {\n  source = \"https://registry.opentofu.org/site.zip\"\n}\n";
+    environment.write("live/main.tf", call);
+    environment.write("examples/a/main.tf", call);
+    environment.write("local/main.tf", "module \"m\" {\n  source = \"../wrapper\"\n}\n");
+    environment.write("wrapper/main.tf", call);
+    environment.provlock(["lock", "-r", "-p", "linux_amd64"]).assert_code(0).assert_stderr_has("No root module");
+    environment.provlock(["lock", "-r", "-p", "linux_amd64", "--modules"]).assert_code(0);
+    let is_locked = |name: &str| environment.project().join(name).join(".modules.lock.hcl").exists();
+    assert_eq!(["live", "examples/a", "local", "wrapper"].map(is_locked), [true, false, false, false]);
+    fs::remove_file(environment.project().join("live/.terraform.lock.hcl")).unwrap();
+    environment.provlock(["get", "-r"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+live: Installed 1 module: site
+"#]]);
+    assert_eq!(environment.read("live/.terraform/modules/site/files/motd"), "Welcome.\n");
+
+    // The settings can say so, too.
+    fs::remove_file(environment.project().join("live/.modules.lock.hcl")).unwrap();
+    environment.write("provlock.toml", "[modules]\nlock = true\n");
+    environment.provlock(["lock", "-r", "-p", "linux_amd64"]).assert_code(0);
+    assert!(is_locked("live") && !is_locked("wrapper"));
+}

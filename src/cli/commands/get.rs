@@ -56,7 +56,7 @@ pub(crate) struct GetArgs {
 
 pub(crate) fn run(arguments: &GetArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let GetArgs { paths, recursive, modules, cache, offline, check, .. } = arguments;
-    let selection = Selection { paths: paths.clone(), recursive: *recursive };
+    let selection = Selection { paths: paths.clone(), recursive: *recursive, with_modules: false };
     let mut watch = Watch::new(ui, None);
     let session = start(global, ui, |environment, options| {
         options.offline = *offline;

@@ -57,7 +57,7 @@ pub(crate) struct MirrorArgs {
 
 pub(crate) fn run(arguments: &MirrorArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let MirrorArgs { directory, paths, recursive, platforms, prune, source, dry_run, .. } = arguments;
-    let selection = Selection { paths: paths.clone(), recursive: *recursive };
+    let selection = Selection { paths: paths.clone(), recursive: *recursive, with_modules: false };
     let mut watch = Watch::new(ui, None);
     let session = start(global, ui, |environment, options| {
         source.sources(environment, &mut options.sources);

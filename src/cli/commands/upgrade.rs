@@ -71,7 +71,7 @@ pub(crate) struct UpgradeArgs {
 pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let UpgradeArgs { selection, age, source, .. } = arguments;
     let Targets { providers, paths } = Targets::read(&arguments.targets)?;
-    let named = Selection { paths, recursive: selection.recursive };
+    let named = Selection { paths, recursive: selection.recursive, with_modules: false };
     let mut options = UpgradeOptions::default();
     options.lock = selection.lock_options(providers, age.min_age);
     options.lock.dry_run = arguments.check || arguments.dry_run;

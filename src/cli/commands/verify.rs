@@ -148,7 +148,7 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
         Ok(())
     })?;
     let session = session.observed_by(|event| watch.show(&event));
-    let selection = Selection { paths: paths.clone(), recursive: *recursive };
+    let selection = Selection { paths: paths.clone(), recursive: *recursive, with_modules: false };
     let roots = session.roots(&selection)?;
     let verified = session.verify(&roots, &options);
     let job_summary = session.environment().path_variable("GITHUB_STEP_SUMMARY");

@@ -151,7 +151,7 @@ mod tests {
 
     fn messages(found: &[(&str, Diagnostic)], all: bool) -> Vec<Diagnostic> {
         let found = found.iter().map(|(root, diagnostic)| (Some(Path::new(*root)), diagnostic));
-        by_cause(found, Some(&Selection { paths: Vec::new(), recursive: true }), all)
+        by_cause(found, Some(&Selection { recursive: true, ..Selection::default() }), all)
     }
 
     #[test]
