@@ -16,6 +16,7 @@ use crate::packages::connections::Connections;
 
 use super::files::{Texts, file_names};
 use super::listing::Listing;
+use super::locked_calls::LockedPackage;
 use super::module::Module;
 use super::variables::InputVariables;
 
@@ -118,6 +119,15 @@ impl ModuleCache {
         }
         fetcher.fetch_all(dialect, vec![request.clone()]);
         fetcher.get(dialect, request).unwrap_or(Ok(None))
+    }
+
+    /// Makes the git repository of a locked package as a new directory in a copy of the package, if it comes from git.
+    ///
+    /// # Errors
+    /// It cannot be fetched.
+    pub(crate) fn make_repository(&self, dialect: Dialect, package: &LockedPackage, directory: &Path) -> Result<()> {
+        let Some(fetcher) = &self.fetcher else { return Ok(()) };
+        fetcher.make_repository(dialect, &package.source, &package.locked, directory)
     }
 
     /// The path of a package on this machine that is not in the repository. It need not exist: git also tries it with

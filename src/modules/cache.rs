@@ -197,6 +197,19 @@ impl PackageCache {
         })
     }
 
+    /// Where the objects of the commit are that the address of a package names.
+    pub(super) fn pack(&self, address: &str) -> PathBuf {
+        self.packages.join("repositories").join(digest(address))
+    }
+
+    /// Keeps a pack file, which is moved.
+    pub(super) fn put_pack(&self, address: &str, pack: &Path) -> io::Result<()> {
+        let place = self.pack(address);
+        storage::create_directory(place.parent().unwrap_or(&place))?;
+        let _uninterrupted = files::hold_off_interrupts();
+        fs::rename(pack, place)
+    }
+
     fn whole(&self, address: &str, h1: &Hash) -> PathBuf {
         self.contents().join(digest(&format!("whole {address} {h1}")))
     }

@@ -9,7 +9,7 @@ use crate::system::canonicalize;
 use crate::system::files::name::is_special_on_windows;
 
 /// The directory, or the file of a submodule, that git keeps. It is not a part of a package.
-pub(super) const GIT: &str = ".git";
+pub(crate) const GIT: &str = ".git";
 /// The largest size of an unpacked archive, in bytes.
 pub(super) const MOST_BYTES: u64 = 1 << 30;
 /// The most entries of a package.

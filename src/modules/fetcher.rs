@@ -142,6 +142,20 @@ impl ModuleFetcher {
         })
     }
 
+    /// Makes the git repository of a locked package, if it comes from git, as a new directory in a copy of the package.
+    ///
+    /// # Errors
+    /// It cannot be fetched.
+    pub(crate) fn make_repository(
+        &self,
+        dialect: Dialect,
+        source: &ModuleSource,
+        locked: &LockedModule,
+        directory: &Path,
+    ) -> Result<()> {
+        self.getters(dialect)?.packages.make_repository(source, locked, self.is_offline, directory)
+    }
+
     /// The package of the selected version of a registry module.
     fn package(
         &self,

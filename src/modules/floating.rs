@@ -34,9 +34,15 @@ impl GitAddress {
     /// begins with `tags/` is assumed to be a tag.
     fn floating(&self) -> Option<Floating> {
         let Some(reference) = self.reference() else { return Some(Floating::DefaultBranch) };
-        let is_tag = ["refs/tags/", "tags/"].iter().any(|start| reference.starts_with(start));
-        let is_pinned = self.is_immutable() || is_tag || names_version(reference);
+        let is_pinned = self.is_immutable() || self.tag().is_some();
         (!is_pinned).then(|| Floating::Reference(reference.to_owned()))
+    }
+
+    /// The tag that it names, judged by the name.
+    pub(super) fn tag(&self) -> Option<&str> {
+        let reference = self.reference().filter(|_| !self.is_immutable())?;
+        let tag = ["refs/tags/", "tags/"].iter().find_map(|start| reference.strip_prefix(start));
+        tag.or_else(|| names_version(reference).then_some(reference))
     }
 }
 

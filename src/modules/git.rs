@@ -9,6 +9,7 @@ mod address;
 mod checkout;
 mod error;
 mod objects;
+mod repository;
 mod submodules;
 
 use std::ffi::{OsStr, OsString};
@@ -75,8 +76,7 @@ impl Git<'_> {
         let (mut fetched, mut commit) = (0, None);
         while let Some((address, prefix)) = wanted.pop() {
             let directory = &workshop.join(fetched.to_string());
-            let fetch =
-                Fetch { git: self, address: &address, directory, deadline, extent, key: None, ssh_command: None };
+            let fetch = Fetch { deadline, extent, ..self.in_directory(&address, directory) };
             let written = fetch.write(&prefix, &mut writer, &mut left)?;
             if fetched == 0 {
                 commit = written.as_ref().map(|written| written.commit.clone());
@@ -92,6 +92,12 @@ impl Git<'_> {
         }
         writer.finish()?;
         Ok(commit)
+    }
+
+    /// Commands in the repository in a directory.
+    fn in_directory<'a>(&'a self, address: &'a GitAddress, directory: &'a Path) -> Fetch<'a> {
+        let deadline = Instant::now() + self.time_limit;
+        Fetch { git: self, address, directory, deadline, extent: Extent::Whole, key: None, ssh_command: None }
     }
 }
 
@@ -111,11 +117,7 @@ struct Fetch<'a> {
 impl Fetch<'_> {
     /// Writes the commit into the directory `prefix` of a package; none if the repository is empty.
     fn write(mut self, prefix: &str, writer: &mut PackageWriter, left: &mut u64) -> Result<Option<Written>> {
-        self.create()?;
-        if self.address.url.scheme() == "ssh" {
-            self.ssh_command = self.find_ssh_command()?;
-        }
-        let Some(revision) = self.fetch()? else { return Ok(None) };
+        let Some(revision) = self.prepare()? else { return Ok(None) };
         let mut command = self.command("cat-file");
         command.arg("--batch");
         let time = self.deadline.saturating_duration_since(Instant::now());
@@ -123,6 +125,15 @@ impl Fetch<'_> {
             checkout::write(&mut Objects::new(requests, answers), &revision, prefix, writer, left)
         });
         written.map_err(|why| self.ended(&why))?.map(Some)
+    }
+
+    /// Makes a repository and fetches into it. Returns a name for the commit; none if the repository is empty.
+    fn prepare(&mut self) -> Result<Option<String>> {
+        self.create()?;
+        if self.address.url.scheme() == "ssh" {
+            self.ssh_command = self.find_ssh_command()?;
+        }
+        self.fetch()
     }
 
     /// Makes a bare repository, as `git init --bare` does.
@@ -326,7 +337,12 @@ impl Fetch<'_> {
 
     /// Runs git until its time or the space for its files is used up.
     fn run(&self, command: Command) -> Result<Finished> {
-        self.within(STDOUT_LIMIT, |limits| process::run_within(command, None, limits)).map_err(|why| self.ended(&why))
+        self.run_with(command, None)
+    }
+
+    /// [`Fetch::run`] with an input.
+    fn run_with(&self, command: Command, stdin: Option<String>) -> Result<Finished> {
+        self.within(STDOUT_LIMIT, |limits| process::run_within(command, stdin, limits)).map_err(|why| self.ended(&why))
     }
 
     /// Gives `run` the limits of everything that git does for a package.

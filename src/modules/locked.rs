@@ -99,6 +99,13 @@ pub(super) fn name(locked: &LockedModule) -> String {
     }
 }
 
+/// The address of a locked package in git, and the commit; none if the package comes from elsewhere.
+pub(crate) fn repository(locked: &LockedModule) -> Option<(RemoteSource, String)> {
+    let package = RemoteSource::parse_full(&locked.package).filter(|package| package.getter().0 == "git")?;
+    let commit = locked_commit(&package)?;
+    Some((package, commit))
+}
+
 /// The commit that the address of a locked package in git names.
 pub(super) fn locked_commit(package: &RemoteSource) -> Option<String> {
     let address = GitAddress::parse(package.getter().1).ok()?;

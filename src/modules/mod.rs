@@ -24,7 +24,7 @@ pub mod source;
 pub(crate) mod submodule;
 
 pub use cache::PackageCache;
-pub(crate) use contents::is_configuration;
+pub(crate) use contents::{GIT, is_configuration};
 pub(crate) use fetcher::ModuleFetcher;
 pub(crate) use floating::Floating;
 pub use source::{ModuleSource, ModuleSourceError, RegistryModule, RegistrySource, RemoteSource};

@@ -178,11 +178,10 @@ impl PackageFetcher {
             (LockedAddress::Registry { module, version, .. }, _) => {
                 self.fetch_whole_version(module, version, || locate(module, version))?
             }
-            (LockedAddress::Remote(package), ModuleSource::Remote(own)) if package.getter().0 == "git" => {
-                // The login is only in the configuration.
+            (LockedAddress::Remote(package), ModuleSource::Remote(_)) if package.getter().0 == "git" => {
                 let commit = locked_commit(package).unwrap_or_default();
-                let own = if own.getter().0 == "git" { own } else { package };
-                self.fetch_whole(&RemoteSource { directory: String::new(), ..own.at_commit(&commit) })?
+                let own = own_repository(source, package).at_commit(&commit);
+                self.fetch_whole(&RemoteSource { directory: String::new(), ..own })?
             }
             (LockedAddress::Remote(package), ModuleSource::Remote(own))
                 if own.without_credentials().package == package.package =>
@@ -302,16 +301,10 @@ impl PackageFetcher {
         if let Some(stored) = self.remembered(source, address.is_immutable()).filter(|_| !is_whole) {
             return Ok((stored, PackageOrigin::Cache));
         }
-        let seconds = self.environment.variable("PROVLOCK_GIT_TIMEOUT").and_then(|value| value.trim().parse().ok());
-        let git = Git {
-            program: Path::new("git"),
-            time_limit: seconds.filter(|seconds| *seconds > 0).map_or(GIT_TIME_LIMIT, Duration::from_secs),
-            ssh_command: self.environment.os_variable("GIT_SSH_COMMAND"),
-        };
         let workshop = self.workshop()?;
         let (repository, package) = (workshop.new_directory("repository")?, workshop.new_directory("package")?);
         let extent = if is_whole { Extent::Whole } else { Extent::Configuration };
-        let commit = git.fetch(&address, &repository, &package, extent)?;
+        let commit = self.git_program().fetch(&address, &repository, &package, extent)?;
         if is_whole {
             let commit = commit.ok_or_else(|| FetchError::Package("it has no commit".to_owned()))?;
             let address = source.without_credentials().at_commit(&commit).package;
@@ -319,6 +312,55 @@ impl PackageFetcher {
         }
         let identity = format!("{} {}", address.repository(), commit.as_deref().unwrap_or("empty"));
         Ok((workshop.cache.put(&source.package, &identity, &package)?, PackageOrigin::Network))
+    }
+
+    fn git_program(&self) -> Git<'_> {
+        let seconds = self.environment.variable("PROVLOCK_GIT_TIMEOUT").and_then(|value| value.trim().parse().ok());
+        Git {
+            program: Path::new("git"),
+            time_limit: seconds.filter(|seconds| *seconds > 0).map_or(GIT_TIME_LIMIT, Duration::from_secs),
+            ssh_command: self.environment.os_variable("GIT_SSH_COMMAND"),
+        }
+    }
+
+    /// Makes the git repository of a locked package as a new directory, from the cache or from where it is. The files of
+    /// the package are in the directory above it. Does nothing if the package does not come from git.
+    ///
+    /// # Errors
+    /// It cannot be fetched.
+    pub(super) fn make_repository(
+        &self,
+        source: &ModuleSource,
+        locked: &LockedModule,
+        is_offline: bool,
+        directory: &Path,
+    ) -> Result<()> {
+        let Some((package, commit)) = locked::repository(locked) else { return Ok(()) };
+        let make = || -> std::result::Result<(), FetchError> {
+            let git = self.git_program();
+            let named = GitAddress::parse(own_repository(source, &package).getter().1)?;
+            // What is in the installed repository must not have a login.
+            let shown = GitAddress::parse(package.getter().1)?.named_as(&named);
+            let pack = self.cache.pack(&package.package);
+            fs::create_dir(directory)?;
+            let is_made = pack.is_file() && git.make_repository(&shown, &commit, &pack, directory).is_ok();
+            if is_made {
+                return Ok(());
+            }
+            if is_offline {
+                return Err(FetchError::Package("the cache does not hold its git repository".to_owned()));
+            }
+            let workshop = self.workshop()?;
+            let (repository, fetched) = (workshop.new_directory("repository")?, workshop.directory.path().join("pack"));
+            git.fetch_pack(&named.at_commit(&commit), &commit, &repository, &fetched)?;
+            fs::remove_dir_all(directory)?;
+            fs::create_dir(directory)?;
+            git.make_repository(&shown, &commit, &fetched, directory)?;
+            // A cache that cannot be written must not stop the run.
+            let _ = self.cache.put_pack(&package.package, &fetched);
+            Ok(())
+        };
+        make().map_err(|error| error.into_diagnostics(&package.without_directory()))
     }
 
     fn http(
@@ -458,6 +500,14 @@ impl Workshop<'_> {
 /// The address under which a whole archive is recorded.
 fn recorded(whole: Option<&Recorded>, source: &RemoteSource) -> Option<String> {
     whole.map(|recorded| recorded.clone().unwrap_or_else(|| source.without_credentials().package))
+}
+
+/// The address of the repository of a locked package, with a login, which is only in the source.
+fn own_repository<'a>(source: &'a ModuleSource, package: &'a RemoteSource) -> &'a RemoteSource {
+    match source {
+        ModuleSource::Remote(own) if own.getter().0 == "git" => own,
+        _ => package,
+    }
 }
 
 /// The error for a package that is not what a lock file records.

@@ -15,7 +15,7 @@ use super::session::Session;
 use crate::configuration::{LockedCalls, LockedPackage, LockingMode, ModuleLocking, ModuleRecord};
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use crate::lockfile::MODULE_LOCK_FILE_NAME;
-use crate::modules::{copy, package_hash};
+use crate::modules::{GIT, copy, locked, package_hash};
 use crate::provider::Hash;
 use crate::system::files::{self, DirectoryLock};
 use crate::system::{TemporaryDirectory, boundary, parallel};
@@ -35,6 +35,8 @@ pub struct GetOptions {
     pub check: bool,
     /// Whether the test files of root modules are left out.
     pub ignore_tests: bool,
+    /// Whether packages of git repositories get a `.git` directory, with the commit alone.
+    pub with_git: bool,
 }
 
 /// What became of the modules of a root module.
@@ -91,13 +93,19 @@ impl Session<'_> {
         if let Some(outside) = outside.filter(|path| self.modules.boundary.is_outside(path)) {
             return Err(boundary::refused(outside).into());
         }
-        let installation = Installation::new(&directory, &read.locked);
+        let installation = Installation::new(&directory, &read.locked, options.with_git);
         if !options.check {
-            installation.carry_out()?;
+            let add_repository = |package: &LockedPackage, to: &Path| {
+                if options.with_git { self.modules.make_repository(root.dialect, package, to) } else { Ok(()) }
+            };
+            installation.carry_out(&add_repository)?;
         }
         Ok(installation.outcome())
     }
 }
+
+/// Adds the git repository of a package to a copy of it, if there is one and it is wanted.
+type AddRepository<'a> = &'a (dyn Fn(&LockedPackage, &Path) -> Result<()> + Sync);
 
 /// What is to be installed for a root module.
 struct Installation<'a> {
@@ -111,8 +119,11 @@ struct Installation<'a> {
 }
 
 impl<'a> Installation<'a> {
-    fn new(directory: &'a Path, calls: &'a LockedCalls) -> Self {
-        let missing = calls.packages.iter().filter(|package| !package.is_installed).collect();
+    fn new(directory: &'a Path, calls: &'a LockedCalls, with_git: bool) -> Self {
+        let is_missing = |package: &&LockedPackage| {
+            !package.is_installed || (with_git && lacks_repository(package, &directory.join(&package.key)))
+        };
+        let missing = calls.packages.iter().filter(is_missing).collect();
         let old_list = files::read(&directory.join(MANIFEST), 32 << 20).ok();
         Self { directory, calls, missing, old_list, list: manifest(&calls.records, |_| true) }
     }
@@ -128,7 +139,7 @@ impl<'a> Installation<'a> {
 
     /// Copies all packages beside the installed ones, and only then puts them in place. Before an installed package is
     /// replaced, the list no longer has it, so that whenever this ends the list fits what is there.
-    fn carry_out(&self) -> Result<()> {
+    fn carry_out(&self, add_repository: AddRepository<'_>) -> Result<()> {
         if self.missing.is_empty() && self.old_list.as_ref() == Some(&self.list) {
             return Ok(());
         }
@@ -139,19 +150,20 @@ impl<'a> Installation<'a> {
         fs::create_dir_all(self.directory).map_err(failed)?;
         let _turn = DirectoryLock::wait(self.directory).map_err(failed)?;
         let waiting = self.directory.join(WAITING);
-        let done = self.put_in_place(&waiting);
+        let done = self.put_in_place(&waiting, add_repository);
         // It stays if another run has something in it.
         let _ = fs::remove_dir(&waiting);
         done
     }
 
-    fn put_in_place(&self, waiting: &Path) -> Result<()> {
+    fn put_in_place(&self, waiting: &Path, add_repository: AddRepository<'_>) -> Result<()> {
         let failed = |error: io::Error| Diagnostic::io("install modules in", self.directory, &error);
         fs::create_dir_all(waiting).map_err(failed)?;
         let place = TemporaryDirectory::new_in(waiting).map_err(failed)?;
         let numbered: Vec<_> = self.missing.iter().enumerate().collect();
         let made = parallel::map(numbered, COPIES, |(number, package)| {
-            copied(package, &place.path().join(number.to_string()))
+            let copy = copied(package, &place.path().join(number.to_string()))?;
+            add_repository(package, &copy.join(GIT)).map(|()| copy)
         });
         let copies = made.into_iter().collect::<Result<Vec<_>>>()?;
         let list = self.directory.join(MANIFEST);
@@ -166,6 +178,14 @@ impl<'a> Installation<'a> {
         }
         write(&list, &self.list)
     }
+}
+
+/// Whether a package comes from git, and is installed without a repository whose HEAD is the locked commit.
+fn lacks_repository(package: &LockedPackage, installed: &Path) -> bool {
+    let Some((_, commit)) = locked::repository(&package.locked) else { return false };
+    let directory = installed.join(GIT);
+    let head = files::read(&directory.join("HEAD"), 1 << 20).unwrap_or_default();
+    directory.is_symlink() || head.trim_ascii() != commit.as_bytes()
 }
 
 /// Copies a package, and compares the copy with what is locked.

@@ -12,7 +12,8 @@ fn project() -> (Registry, TestEnvironment) {
     let registry = Registry::start();
     registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
     serve_archive(&registry, "~> 1.0");
-    let environment = TestEnvironment::with_registry(&registry);
+    let mut environment = TestEnvironment::with_registry(&registry);
+    environment.set("PROVLOCK_CACHE_DIR", environment.root().join("cache"));
     publish(&environment, &requires("acme/gamma", "~> 1.0"), "v1.0.0");
     let repository = environment.root().join("modules.git");
     let calls = format!(
@@ -139,6 +140,86 @@ help: make one with provlock lock --modules
     environment.write("main.tf", main.replace("\"site\"", "\"page\""));
     environment.provlock(["get"]).assert_code(2).assert_stderr_has("page");
     assert!(!environment.project().join(".terraform/modules").exists());
+}
+
+/// What git says in an installed module.
+fn git_says<const N: usize>(environment: &TestEnvironment, module: &str, arguments: [&str; N]) -> String {
+    let directory = environment.project().join(".terraform/modules").join(module);
+    environment.program("git", arguments).run_in(directory).run().assert_code(0).stdout.trim().to_owned()
+}
+
+#[test]
+fn with_git_a_module_can_ask_git_about_itself() {
+    let (_registry, environment) = project();
+    environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
+    environment.provlock(["get"]).assert_code(0);
+    let modules = environment.project().join(".terraform/modules");
+    assert!(!modules.join("network/.git").exists());
+
+    environment.provlock(["get", "--with-git", "--check"]).assert_code(1).assert_stderr_has("1 module: network");
+    environment.provlock(["get", "--with-git"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+Installed 1 module: network; 1 up to date
+"#]]);
+    let repository = environment.root().join("modules.git");
+    let head = environment.program("git", ["rev-parse", "v1.0.0"]).run_in(&repository).run().stdout;
+    assert_eq!(git_says(&environment, "network", ["rev-parse", "HEAD"]), head.trim());
+    assert_eq!(git_says(&environment, "network", ["describe", "--tags"]), "v1.0.0");
+    assert_eq!(git_says(&environment, "network", ["status", "--porcelain"]), "");
+    assert_eq!(git_says(&environment, "network", ["log", "--format=%s"]), "m");
+    let url = format!("file://{}", repository.display());
+    assert_eq!(git_says(&environment, "network", ["remote", "get-url", "origin"]), url);
+    assert!(!modules.join("site/.git").exists());
+
+    // All of it is in the cache, and another repository in its place is replaced.
+    fs::rename(&repository, environment.root().join("gone.git")).unwrap();
+    fs::write(modules.join("network/.git/HEAD"), format!("{:040}\n", 1)).unwrap();
+    fs::write(modules.join("network/.git/hooks"), "").unwrap();
+    environment.provlock(["get", "--with-git", "--offline"]).assert_code(0).assert_stderr_has("1 module: network");
+    assert_eq!(git_says(&environment, "network", ["rev-parse", "HEAD"]), head.trim());
+    assert!(!modules.join("network/.git/hooks").exists());
+    environment.provlock(["get", "--with-git"]).assert_code(0).assert_stderr_has("2 modules up to date");
+    environment.provlock(["get"]).assert_code(0).assert_stderr_has("2 modules up to date");
+}
+
+#[test]
+fn a_repository_in_the_cache_is_taken_only_if_it_has_the_commit() {
+    let (_registry, environment) = project();
+    environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
+    environment.provlock(["get", "--with-git"]).assert_code(0);
+    let head = git_says(&environment, "network", ["rev-parse", "HEAD"]);
+    let packs = environment.root().join("cache/provlock-modules-v1/repositories");
+    let pack = fs::read_dir(&packs).unwrap().next().unwrap().unwrap().path();
+    let content = fs::read(&pack).unwrap();
+    // A pack file of other objects.
+    publish(&environment, &requires("acme/gamma", "~> 2.0"), "v2.0.0");
+    let work = environment.root().join("work");
+    let other =
+        environment.program("git", ["pack-objects", "--all", "--revs", "../other"]).stdin("").run_in(&work).run();
+    let other = fs::read(environment.root().join(format!("other-{}.pack", other.stdout.trim()))).unwrap();
+    let only_other = environment.program("git", ["pack-objects", "../blob"]).stdin("").run_in(&work).run();
+    let empty = fs::read(environment.root().join(format!("blob-{}.pack", only_other.stdout.trim()))).unwrap();
+    let mut damaged = content.clone();
+    *damaged.last_mut().unwrap() ^= 1;
+    let gone = environment.root().join("modules.git");
+    let away = environment.root().join("gone.git");
+    for forged in [&empty, &damaged, &content[..20].to_vec()] {
+        fs::remove_dir_all(environment.project().join(".terraform")).unwrap();
+        fs::write(&pack, forged).unwrap();
+        fs::rename(&gone, &away).unwrap();
+        environment.provlock(["get", "--with-git"]).assert_code(2).assert_stderr_has("modules.git");
+        assert!(!environment.project().join(".terraform/modules/network").exists());
+        fs::rename(&away, &gone).unwrap();
+        environment.provlock(["get", "--with-git"]).assert_code(0);
+        assert_eq!(git_says(&environment, "network", ["rev-parse", "HEAD"]), head);
+        assert_eq!(fs::read(&pack).unwrap(), content);
+    }
+    // Objects that nobody asked for do no harm.
+    fs::write(&pack, other).unwrap();
+    fs::remove_dir_all(environment.project().join(".terraform")).unwrap();
+    environment.provlock(["get", "--with-git", "--offline"]).assert_code(0);
+    assert_eq!(git_says(&environment, "network", ["status", "--porcelain"]), "");
 }
 
 #[test]

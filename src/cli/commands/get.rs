@@ -24,7 +24,8 @@ const EXAMPLES: &str = "Examples:
 /// out, so that `init` fetches no module. Each package is compared with the hashes in the lock file before anything is
 /// put in place. What is installed as it is locked stays, and needs no network; neither does what is in the cache.
 ///
-/// `provlock lock --modules` makes the lock file. Modules of git repositories come without a .git directory.
+/// `provlock lock --modules` makes the lock file. Modules of git repositories come without a .git directory, unless
+/// --with-git is given.
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(before_help = "Example: provlock get && tofu init", before_long_help = EXAMPLES)]
@@ -37,6 +38,11 @@ pub(crate) struct GetArgs {
     /// Every root module below the paths
     #[arg(short, long, help_heading = "Selection")]
     recursive: bool,
+    /// Install modules of git repositories with a .git directory, for modules that call git on themselves
+    ///
+    /// It holds the locked commit without its history, and the tag that the source names.
+    #[arg(long, help_heading = "Modules")]
+    with_git: bool,
     /// Leave out the modules of test files
     #[arg(long, help_heading = "Selection", hide_short_help = true)]
     no_tests: bool,
@@ -67,7 +73,7 @@ pub(crate) fn run(arguments: &GetArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::
     let session = session.observed_by(|event| watch.show(&event));
     let roots = session.roots(&selection)?;
     let mut options = GetOptions::default();
-    (options.check, options.ignore_tests) = (*check, arguments.no_tests);
+    (options.check, options.ignore_tests, options.with_git) = (*check, arguments.no_tests, arguments.with_git);
     let report = session.get(&roots, options);
     drop(session);
     drop(watch);

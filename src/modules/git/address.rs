@@ -83,6 +83,11 @@ impl GitAddress {
         Self { revision: Revision::Commit(commit.to_owned()), depth: false, ..self.clone() }
     }
 
+    /// The same repository with the branch or tag that another address names.
+    pub(in crate::modules) fn named_as(self, other: &Self) -> Self {
+        Self { revision: other.revision.clone(), ..self }
+    }
+
     /// The address of a submodule at a commit. A relative URL starts at this repository, as `git submodule` has it.
     pub(super) fn submodule(&self, url: &str, commit: &str) -> Result<Self> {
         let refused = || GitError::new("the URL of a submodule in .gitmodules is not one that git is asked for");
