@@ -7,7 +7,7 @@ use std::time::Duration;
 use url::Url;
 
 use super::CliConfig;
-use crate::system::{Environment, Secrets};
+use crate::system::{Environment, Secrets, files};
 
 /// The largest file of certificates that is read, in bytes. That of Debian is 200 KiB.
 pub(crate) const LARGEST_CERTIFICATE_FILE: u64 = 16 << 20;
@@ -63,9 +63,11 @@ impl Default for NetSettings {
     }
 }
 
-/// Whether the HTTP client must not read a file of certificates: a device may have no end.
-fn is_endless(file: &Path) -> bool {
-    file.metadata().is_ok_and(|metadata| !metadata.is_file() || metadata.len() > LARGEST_CERTIFICATE_FILE)
+/// Whether the HTTP client can read a file of certificates. It does not say which file is missing or has none, and a
+/// device may have no end.
+fn is_certificate_file(file: &Path) -> bool {
+    let text = files::read(file, LARGEST_CERTIFICATE_FILE);
+    text.is_ok_and(|text| memchr::memmem::find(&text, b"-----BEGIN CERTIFICATE-----").is_some())
 }
 
 impl CliConfig {
@@ -91,7 +93,7 @@ impl CliConfig {
                 .map_or(default.download_timeout, |seconds| Duration::from_secs(seconds.into())),
             minimum_rate: number("PROVLOCK_DOWNLOAD_MINIMUM_RATE")
                 .map_or(default.minimum_rate, |kib| u64::from(kib) << 10),
-            certificate_file: certificate_file.filter(|file| SYSTEM_CHECKS_CERTIFICATES || is_endless(file)),
+            certificate_file: certificate_file.filter(|file| SYSTEM_CHECKS_CERTIFICATES || !is_certificate_file(file)),
             plain_http_hosts: plain.collect(),
             secrets: environment.secrets.clone(),
             ..default

@@ -49,30 +49,40 @@ impl MissingModules {
         let (ignored, others): (Vec<_>, Vec<_>) =
             others.into_iter().partition(|missing| matches!(missing.reason, Reason::Ignored(_)));
         let program = dialect.name();
+        let install = Help::text(format!("install {} with {program} get or {program} init", pronoun(&others)));
+        let install = if allowed {
+            let online = Remedy::Verify { online: true, platforms: None };
+            install.and_text("; without that, ").and(online).and_text(" reads what is not there")
+        } else {
+            install
+        };
+        let run = Help::text(format!("run what puts {} there", pronoun(&ignored)));
         let groups = [
-            (others, "are not installed", format!("install {{}} with {program} get or {program} init")),
-            (submodules, "are in git submodules that are not checked out", "git submodule update --init".to_owned()),
-            (ignored, "are not there, and git ignores them", "run what puts {} there".to_owned()),
+            (others, "are not installed", install),
+            (submodules, "are in git submodules that are not checked out", "git submodule update --init".into()),
+            (ignored, "are not there, and git ignores them", run),
         ];
-        let groups = groups.iter().filter(|(missing, ..)| !missing.is_empty());
-        groups.map(|(missing, what, help)| diagnostic(missing, what, help, allowed)).collect()
+        let groups = groups.into_iter().filter(|(missing, ..)| !missing.is_empty());
+        groups.map(|(missing, what, help)| diagnostic(&missing, what, help, allowed)).collect()
     }
 }
 
-fn diagnostic(missing: &[&Missing], what: &str, help: &str, allowed: bool) -> Diagnostic {
+fn pronoun(missing: &[&Missing]) -> &'static str {
+    if missing.len() == 1 { "it" } else { "them" }
+}
+
+fn diagnostic(missing: &[&Missing], what: &str, help: Help, allowed: bool) -> Diagnostic {
     let is_one = missing.len() == 1;
     let message = match missing {
         [one] => one.message(),
         _ => format!("{} modules {what}, so what they require is not known", missing.len()),
     };
     let shared = format!("called modules {what}, so what they require is not known");
-    let pronoun = if is_one { "it" } else { "them" };
-    let help = help.replace("{}", pronoun);
     let diagnostic = if allowed {
         Diagnostic::warning(Code::ModuleNotInstalled, message).help(help)
     } else {
-        let help = Help::text(format!("{help}, or skip {pronoun} with ")).and(Remedy::AllowMissingModules);
-        Diagnostic::error(Code::ModuleNotInstalled, message).help(help)
+        let help = help.and_text(format!(", or skip {} with ", pronoun(missing)));
+        Diagnostic::error(Code::ModuleNotInstalled, message).help(help.and(Remedy::AllowMissingModules))
     };
     let diagnostic = diagnostic.shared(shared);
     let label = |one: &Missing| if is_one { "called here".to_owned() } else { format!("module \"{}\"", one.key) };

@@ -21,7 +21,7 @@ pub enum SourceError {
         address: ProviderAddress,
         /// An error for each place that was asked.
         searched: Vec<Diagnostic>,
-        /// Whether the registry that the address names is one of these places.
+        /// Whether the registry that the address names is one of these places, or no place was asked at all.
         in_registry: bool,
     },
     /// The source has no package for the platform, or does not list the platforms. Another source may have the package.

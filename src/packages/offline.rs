@@ -39,7 +39,12 @@ impl Offline {
         if available.versions.is_empty() {
             let message = format!("no version of {address} is known offline");
             let error = Diagnostic::error(Code::ProviderNotFound, message).help(Help::run_online());
-            return Err(SourceError::provider_not_found(address, error));
+            // Nothing contradicts a guess at what is meant.
+            return Err(SourceError::ProviderNotFound {
+                address: address.clone(),
+                searched: vec![error],
+                in_registry: true,
+            });
         }
         Ok(AvailableVersions { is_partial: true, ..available })
     }

@@ -262,3 +262,66 @@ warning[invalid-argument]: the environment variable TF_VAR_region is not UTF-8 t
  = bytes that are not UTF-8 were replaced by U+FFFD
 "#]]);
 }
+
+#[test]
+fn what_is_not_published_at_all_is_not_blamed_on_a_constraint() {
+    let registry = Registry::start();
+    registry.publish("acme/beta", "1.0.0-beta1").platforms(["linux_amd64"]).done();
+    registry.serve("/v1/providers/acme/gamma/versions", r#"{"versions": []}"#);
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("acme/gamma", "~> 1.0"));
+    environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[no-matching-version]: there is no version of acme/gamma
+ --> main.tf:5:17
+  |
+5 |       version = "~> 1.0"
+  |                 ^^^^^^^^ required here
+  |
+help: check the provider's address, or wait until a version is published
+"#]]);
+    environment.write("main.tf", requires("acme/beta", ""));
+    environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[no-matching-version]: acme/beta has only prereleases
+ |
+ = the newest version is 1.0.0-beta1
+help: name the prerelease exactly in required_providers
+"#]]);
+}
+
+#[test]
+fn offline_a_misspelled_provider_is_proposed_as_it_is_meant() {
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", requires("hashicrop/random", ""));
+    environment.provlock(["lock", "--offline"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[provider-not-found]: no version of registry.opentofu.org/hashicrop/random is known offline
+ --> main.tf:4:16
+  |
+4 |       source = "hashicrop/random"
+  |                ^^^^^^^^^^^^^^^^^^ required here
+  |
+help: did you mean hashicorp/random? correct its source in required_providers
+"#]]);
+    environment.write("main.tf", requires("hashicorp/random", ""));
+    environment.provlock(["lock", "--offline"]).assert_code(2).assert_lacks("did you mean");
+}
+
+#[test]
+fn a_file_of_certificates_that_is_not_there_is_named() {
+    let registry = Registry::start();
+    let mut environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("acme/gamma", ""));
+    environment.write("text.pem", "no certificate");
+    for (value, why) in [("/nope/certificates.pem", "No such file"), ("text.pem", "no certificate")] {
+        environment.set("SSL_CERT_FILE", value);
+        let output = environment.provlock(["lock", "-p", "linux_amd64"]);
+        output.assert_code(2).assert_stderr_has(value).assert_stderr_has(why);
+        output.assert_stderr_has("help: SSL_CERT_FILE must name a file of certificates in PEM form, if it is set");
+        environment.provlock(["lock", "--offline"]).assert_code(2).assert_lacks("SSL_CERT_FILE");
+    }
+}

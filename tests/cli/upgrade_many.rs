@@ -231,7 +231,8 @@ help: correct its name, or require it in a configuration first
     unreadable.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: acme/gamma@new is not a provider, and there is no file or directory of that name: "new" is not a version: "new" is not a number
+error[invalid-argument]: "new" is not a version: name one, as in acme/gamma@1.2.3, or only acme/gamma
+help: without a version, upgrade takes the newest that the constraints allow
 "#]]);
 }
 

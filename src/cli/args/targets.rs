@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use provlock::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
-use provlock::provider::ProviderSpec;
+use provlock::provider::{ProviderSpec, ProviderSpecError};
 
 /// Providers, and paths of root modules.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -60,8 +60,20 @@ fn is_surely_path(path: &Path) -> bool {
 fn provider(argument: &OsStr) -> Result<ProviderSpec> {
     let text = argument.to_string_lossy();
     text.parse().map_err(|error| {
-        let message = format!("{text} is not a provider, and there is no file or directory of that name: {error}");
-        Diagnostic::error(Code::InvalidArgument, message).into()
+        let error = match error {
+            ProviderSpecError::Version(version, _) => {
+                let name = text.split('@').next().unwrap_or_default();
+                let message = format!("{version:?} is not a version: name one, as in {name}@1.2.3, or only {name}");
+                Diagnostic::error(Code::InvalidArgument, message)
+                    .help("without a version, upgrade takes the newest that the constraints allow")
+            }
+            ProviderSpecError::Address(error) => {
+                let message =
+                    format!("{text} is not a provider, and there is no file or directory of that name: {error}");
+                Diagnostic::error(Code::InvalidArgument, message)
+            }
+        };
+        error.into()
     })
 }
 

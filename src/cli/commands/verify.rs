@@ -36,6 +36,10 @@ const EXAMPLES: &str = "Examples:
   provlock verify -r --base origin/main     # in CI: also check what a branch changes
   provlock verify --allow unsorted-hashes   # without this finding";
 
+/// As in other commands, but nothing is recorded here.
+const TRUST_REGISTRY: &str =
+    "Take the hashes that a registry reports for those of its packages, once they match the signed checksums";
+
 /// Check the lock file against its configuration, the policy and what is published
 ///
 /// Finds what makes `init -lockfile=readonly` fail, what cannot be trusted and what the policy in provlock.toml
@@ -46,6 +50,7 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = "Example: provlock verify --recursive --online", before_long_help = EXAMPLES)]
 #[command(after_help = "Exit codes: 0 no errors, 1 errors found, 2 failed")]
 #[command(mut_arg("format", |format| format.value_parser(OutputFormat::one_of(FORMATS))))]
+#[command(mut_arg("trust_registry", |flag| flag.help(TRUST_REGISTRY)))]
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
     what: WhatArgs,

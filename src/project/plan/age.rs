@@ -25,8 +25,10 @@ pub(crate) struct MinimumAge<'a> {
 /// The kinds of reasons why versions are skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// They are too young, or cannot be shown to be old enough.
+    /// They are too young.
     TooYoung,
+    /// When they were published is not known, so that they cannot be shown to be old enough.
+    AgeNotKnown,
     /// The source does not have all their packages.
     Incomplete,
 }
@@ -47,7 +49,7 @@ impl std::fmt::Display for RejectedVersion {
 impl Reason {
     fn code(self) -> Code {
         match self {
-            Self::TooYoung => Code::TooYoung,
+            Self::TooYoung | Self::AgeNotKnown => Code::TooYoung,
             Self::Incomplete => Code::PlatformNotKnown,
         }
     }
@@ -55,7 +57,7 @@ impl Reason {
 
 /// Whether one more version may be asked about after those that were skipped.
 pub(super) fn may_ask_more(skipped: &[RejectedVersion]) -> bool {
-    skipped.iter().filter(|rejected| rejected.reason == Reason::TooYoung).count() < MOST_ASKED_ABOUT
+    skipped.iter().filter(|rejected| rejected.reason != Reason::Incomplete).count() < MOST_ASKED_ABOUT
 }
 
 /// What to say about the versions of a provider that were skipped, the newest first.
@@ -66,7 +68,7 @@ pub(super) fn warning(provider: &ProviderAddress, dialect: Dialect, skipped: &[R
         _ if !may_ask_more(skipped) => {
             warning.help(format!("only the newest {MOST_ASKED_ABOUT} versions were asked about"))
         }
-        Reason::TooYoung => warning,
+        Reason::TooYoung | Reason::AgeNotKnown => warning,
         Reason::Incomplete => warning.help(Help::run_online()),
     };
     Some(others.iter().map(ToString::to_string).fold(warning, Diagnostic::note))
@@ -75,7 +77,7 @@ pub(super) fn warning(provider: &ProviderAddress, dialect: Dialect, skipped: &[R
 /// The error when nothing else can be chosen than what was skipped.
 pub(super) fn error(provider: &ProviderAddress, dialect: Dialect, skipped: &[RejectedVersion]) -> Option<Diagnostic> {
     let help = match skipped.first()?.reason {
-        Reason::TooYoung => Help::text("to use it anyway, pass ").and(Remedy::AnyAge),
+        Reason::TooYoung | Reason::AgeNotKnown => Help::text("to use it anyway, pass ").and(Remedy::AnyAge),
         Reason::Incomplete => Help::run_online(),
     };
     let error = Diagnostic { severity: Severity::Error, ..warning(provider, dialect, skipped)? };
@@ -94,12 +96,12 @@ impl MinimumAge<'_> {
             return None;
         }
         let age = SignedDuration::try_from(self.age).unwrap_or(SignedDuration::MAX);
-        let why = match self.dates.published(address, version, source) {
+        let (reason, why) = match self.dates.published(address, version, source) {
             Ok(date) if self.now.duration_since(date) >= age => return None,
-            Ok(date) => format!("published {date:.0}, and it must be {} old", self.shown_age()),
-            Err(why) => format!("when it was published is not known, because {why}"),
+            Ok(date) => (Reason::TooYoung, format!("published {date:.0}, and it must be {} old", self.shown_age())),
+            Err(why) => (Reason::AgeNotKnown, format!("when it was published is not known, because {why}")),
         };
-        Some(RejectedVersion { reason: Reason::TooYoung, version: version.clone(), why })
+        Some(RejectedVersion { reason, version: version.clone(), why })
     }
 
     fn shown_age(&self) -> String {

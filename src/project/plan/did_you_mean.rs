@@ -19,7 +19,10 @@ pub(super) fn provider_meant(
     required: &BTreeMap<ProviderAddress, Requirement>,
     dialect: Dialect,
 ) -> Option<String> {
-    let well_known = WELL_KNOWN.lines().filter_map(|text| ProviderAddress::parse(text, dialect).ok());
+    let well_known: Vec<_> = WELL_KNOWN.lines().filter_map(|text| ProviderAddress::parse(text, dialect).ok()).collect();
+    if well_known.contains(address) {
+        return None;
+    }
     let named = lock_file.locks().keys().chain(required.keys()).cloned();
     let known: Vec<_> =
         named.chain(well_known).filter(|known| known != address && known.hostname == address.hostname).collect();
@@ -96,6 +99,7 @@ mod tests {
             ("acme/gamma", None),
             ("acme/beta", None),
             ("acme/aws", None),
+            ("hashicorp/aws", None),
             ("registry.example.com/hashicrop/aws", None),
         ] {
             let found = provider_meant(&address(text), &lock_file, &required, Dialect::Tofu);

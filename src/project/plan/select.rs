@@ -208,6 +208,7 @@ impl Candidate<'_> {
             if let Some(location) = &declaration.version {
                 let alone = available.versions.keys().rev().find(|version| declaration.constraints.allows(version));
                 let text = match alone {
+                    None if available.versions.is_empty() => "required here".to_owned(),
                     Some(version) => format!("the newest version that {} allows is {version}", declaration.constraints),
                     None => format!("no version meets {}", declaration.constraints),
                 };
@@ -219,6 +220,8 @@ impl Candidate<'_> {
         }
         let declarations = &self.requirement.declarations;
         error.help(match declarations.len() {
+            _ if available.versions.is_empty() => "check the provider's address, or wait until a version is published",
+            _ if constraints.is_empty() => "name the prerelease exactly in required_providers",
             0 | 1 => "correct the version constraint",
             _ if declarations.iter().any(|one| one.kind == DeclarationKind::Recorded) => {
                 "relax one of the constraints, or delete the recorded ones if nothing has them any more"

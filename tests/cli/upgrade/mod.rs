@@ -126,7 +126,8 @@ error[no-matching-version]: acme/gamma has no version 1.9.0
     environment.provlock(upgrade(&["acme/gamma@new"])).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: acme/gamma@new is not a provider, and there is no file or directory of that name: "new" is not a version: "new" is not a number
+error[invalid-argument]: "new" is not a version: name one, as in acme/gamma@1.2.3, or only acme/gamma
+help: without a version, upgrade takes the newest that the constraints allow
 "#]]);
     environment.provlock(upgrade(&["null@3.2.4", "null@3.1.0"])).matches(str![[r#"
 exit code: 2

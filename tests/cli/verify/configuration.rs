@@ -111,7 +111,7 @@ warning[module-not-installed]: module "a" from "example.com/a/b/c" is not instal
 2 |   source = "example.com/a/b/c"
   |            ^^^^^^^^^^^^^^^^^^^ called here
   |
-help: install it with tofu get or tofu init
+help: install it with tofu get or tofu init; without that, provlock verify --online reads what is not there
 
 ----- stderr -----
 1 warning in more.tf
@@ -181,7 +181,7 @@ warning[module-not-installed]: 5 modules are not installed, so what they require
   |            ---------------- module "c"
   |
   = and 2 more
-help: install them with tofu get or tofu init
+help: install them with tofu get or tofu init; without that, provlock verify --online reads what is not there
 
 ----- stderr -----
 1 warning in calls.tf
@@ -220,7 +220,7 @@ warning[module-not-installed]: module "m" from "./.terraform/modules/whole/modul
 2 |   source = "./.terraform/modules/whole/modules/part"
   |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ called here
   |
-help: install it with tofu get or tofu init
+help: install it with tofu get or tofu init; without that, provlock verify --online reads what is not there
 
 ----- stderr -----
 1 warning in call.tf

@@ -357,7 +357,7 @@ fn versions(plan: &UpgradePlan) -> Vec<Versions> {
         allowed: planned.allowed.to_string(),
         newest: planned.newest.to_string(),
         held_back_by: planned.held_back_by.iter().map(HoldingBack::from).collect(),
-        too_young: planned.skipped == Some(Reason::TooYoung),
+        too_young: matches!(planned.skipped, Some(Reason::TooYoung | Reason::AgeNotKnown)),
     };
     plan.providers.iter().map(versions).collect()
 }
