@@ -5,7 +5,7 @@ use crate::configuration::Requirement;
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
 use crate::lockfile::Entry;
 use crate::project::plan::did_you_mean::{explained, namesake, with_source};
-use crate::provider::ProviderAddress;
+use crate::provider::{Hash, ProviderAddress};
 
 /// Compares every entry with the configuration, and every requirement with the entries.
 pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
@@ -17,18 +17,23 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
             None if is_meant(subject, entry) => {}
             None => findings.extend(not_required(subject, entry)),
         }
-        if entry.locked.hashes.is_empty() {
-            let message =
-                format!("no hash is recorded for {}, so any package would be accepted", subject.release(entry));
-            let error = finding(Code::NoHashes, message, &entry.block, "");
-            findings.push(error.help(subject.request.lock_remedy()));
-        }
+        findings.extend(no_hashes(subject, entry));
     }
     let locked = subject.lock_file.locks();
     let missing = requirements.providers.iter();
     let missing = missing.filter(|(address, requirement)| requirement.is_certain && !locked.contains_key(address));
     findings.extend(missing.map(|(address, requirement)| not_locked(subject, address, requirement)));
     findings
+}
+
+/// The programs pass over hashes of schemes that they do not know: `PreferredHashes` in OpenTofu's
+/// `internal/getproviders/hash.go`.
+fn no_hashes(subject: &Subject<'_>, entry: &Entry) -> Option<Diagnostic> {
+    let hashes = &entry.locked.hashes;
+    let what = if hashes.is_empty() { "no hash is" } else { "only hashes of unknown schemes are" };
+    let message = format!("{what} recorded for {}, so any package would be accepted", subject.release(entry));
+    let error = finding(Code::NoHashes, message, &entry.block, "").help(subject.request.lock_remedy());
+    (!hashes.iter().any(Hash::is_known)).then_some(error)
 }
 
 fn compare(subject: &Subject<'_>, entry: &Entry, requirement: &Requirement) -> Option<Diagnostic> {

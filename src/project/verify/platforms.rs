@@ -15,7 +15,7 @@ use crate::settings::PlatformSelection;
 
 /// Findings about the platforms that the project asks for, without asking anybody.
 pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
-    let entries = subject.entries().iter().filter(|entry| !entry.locked.hashes.is_empty());
+    let entries = subject.entries().iter().filter(|entry| entry.locked.hashes.iter().any(Hash::is_known));
     entries.flat_map(|entry| check_entry(subject, entry)).collect()
 }
 

@@ -171,6 +171,18 @@ fn unknown_hash_scheme() {
 }
 
 #[test]
+fn hashes_of_unknown_schemes_alone_are_no_hashes() {
+    for hashes in [&["h2:abc"][..], &["h2:abc", "sha512:def"], &["H1:abc"], &["zh1:abc"]] {
+        let environment = good();
+        lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", hashes)]);
+        assert!(found(&environment, &[]).contains(&"error no-hashes".to_owned()), "{hashes:?}");
+        assert!(messages(&environment, &[]).contains("only hashes of unknown schemes are recorded"), "{hashes:?}");
+        // Whoever does not want the warning gets the error all the same.
+        assert_eq!(found(&environment, &["--allow", "unknown-hash-scheme"]), ["error no-hashes"]);
+    }
+}
+
+#[test]
 fn unsorted_hashes() {
     let environment = good();
     for hashes in [[ZH, H1], [H1, H1]] {
