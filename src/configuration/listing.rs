@@ -67,6 +67,17 @@ pub(crate) fn listings(top: &Path) -> Result<BTreeMap<PathBuf, Listing>> {
 }
 
 impl Listing {
+    /// The files of a directory; none if it has none that make it one that may be a root module.
+    pub(crate) fn of(directory: &Path) -> Option<Self> {
+        let mut listing = Self::default();
+        let entries = std::fs::read_dir(directory).ok()?.flatten();
+        let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_dir()));
+        let names: Vec<_> = files.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.iter().filter(|name| is_sign(name) || files::is_test(name)).for_each(|name| listing.add(name));
+        listing.names.sort_unstable();
+        names.iter().any(|name| is_sign(name)).then_some(listing)
+    }
+
     fn add(&mut self, name: &str) {
         self.has_lock_file |= name == LOCK_FILE_NAME;
         self.has_module_lock_file |= name == MODULE_LOCK_FILE_NAME;
@@ -75,6 +86,11 @@ impl Listing {
             self.names.push(name.to_owned());
         }
     }
+}
+
+/// Whether a file of this name may say what a root module requires: configurations, tests, values of variables, units.
+pub(crate) fn is_part_of_configuration(name: &str) -> bool {
+    is_configuration(name) || [".hcl", ".hcl.json", ".tfvars", ".tfvars.json"].iter().any(|end| name.ends_with(end))
 }
 
 /// Whether a file of this name makes its directory one that may be a root module.

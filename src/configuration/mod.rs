@@ -38,7 +38,7 @@ mod visit;
 mod withheld;
 
 pub(crate) use file::Backend;
-pub(crate) use listing::{Listing, listings};
+pub(crate) use listing::{Listing, is_part_of_configuration, listings};
 pub(crate) use locked_calls::{LockedCalls, LockedPackage, LockingMode, ModuleLocking, ModuleRecord};
 pub(crate) use module::Module;
 pub use module_cache::ModuleCache;

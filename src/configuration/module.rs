@@ -110,6 +110,21 @@ impl Module {
         module
     }
 
+    /// Reads the files of a directory as they are elsewhere, such as in a commit, by their sorted paths.
+    pub(crate) fn of_texts<'a>(
+        directory: &Path,
+        files: impl Iterator<Item = (&'a PathBuf, &'a Vec<u8>)>,
+        dialect: Dialect,
+    ) -> Self {
+        let file = |(path, bytes): (&PathBuf, &Vec<u8>)| {
+            let name = path.file_name()?.to_str().filter(|name| files::is_read(name))?.to_owned();
+            Some((name, SourceFile::new(path, String::from_utf8_lossy(bytes))))
+        };
+        let files: BTreeMap<String, Arc<SourceFile>> = files.filter_map(file).collect();
+        let names: Vec<_> = files.keys().cloned().collect();
+        Self::merge(directory, &names, MergedFiles::default(), dialect, |name| Ok(Arc::clone(&files[name])))
+    }
+
     /// Merges the files with these names, which are sorted.
     fn merge(
         directory: &Path,

@@ -210,9 +210,13 @@ codes! {
         /// A change adds hashes that nothing known on this machine confirms.
         HashNotChecked = "hash-not-checked": Warning, true, Circumstances, None;
         /// A change edits what it is judged by: a settings file, an ignore comment or the baseline.
-        PolicyChanged = "policy-changed": Warning, false, Base, None;
+        PolicyChanged = "policy-changed": Error, false, Base, None;
         /// A change removes the lock file of a root module.
-        RootRemoved = "root-removed": Warning, false, Base, None;
+        RootRemoved = "root-removed": Error, false, Base, None;
+        /// A change turns a lock file into one of the other dialect.
+        DialectChanged = "dialect-changed": Error, false, Base, Substitution;
+        /// A change makes a Terragrunt unit of a root module.
+        UnitAdded = "unit-added": Warning, true, Base, None;
         /// A comment is meant to ignore findings, and cannot.
         InvalidIgnore = "invalid-ignore": Warning, true, Circumstances, None;
         /// A comment ignores a finding that there is not.

@@ -2,14 +2,16 @@
 //! cannot hide a lock file.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::filter::Filter;
+use crate::configuration::{Module, is_part_of_configuration, terragrunt};
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::provider::{Dialect, Hostname, ProviderAddress};
-use crate::settings::{SettingsFiles, on_disk};
-use crate::system::Environment;
+use crate::settings::{self, SettingsFiles, on_disk};
+use crate::system::{Environment, canonicalize, walk};
 
 /// What a commit holds, and which files git has now. All paths are absolute and without symlinks.
 pub struct Change {
@@ -19,10 +21,12 @@ pub struct Change {
     pub settings: BTreeMap<PathBuf, Vec<u8>>,
     /// The lock files of the commit.
     pub lock_files: BTreeMap<PathBuf, Vec<u8>>,
-    /// The settings files that are tracked, or new and not ignored.
-    pub settings_now: BTreeSet<PathBuf>,
-    /// The lock files that are tracked, or new and not ignored.
-    pub lock_files_now: BTreeSet<PathBuf>,
+    /// The files that [`Change::reads`] names and that are tracked, or new and not ignored.
+    pub files_now: BTreeSet<PathBuf>,
+    /// The directories of such files in which one is new, has changed or is gone.
+    pub touched: BTreeSet<PathBuf>,
+    /// What such files in the directories that are touched held in the commit.
+    pub before: BTreeMap<PathBuf, Vec<u8>>,
     /// Findings about files that the caller names in place of these, or in addition.
     pub findings: Vec<Diagnostic>,
 }
@@ -44,6 +48,11 @@ impl Change {
         let parse = |(path, bytes): (&PathBuf, &Vec<u8>)| lockfile::parse(path, bytes, Dialect::default()).lock_file;
         let files = self.lock_files.iter().filter_map(parse);
         KnownProviders(files.flat_map(|file| file.locks().keys().cloned().collect::<Vec<_>>()).collect())
+    }
+
+    /// Whether a file of this name is a lock file, settings, part of a configuration, or an ignore file of git's.
+    pub fn reads(name: &str) -> bool {
+        [LOCK_FILE_NAME, settings::FILE_NAME, ".gitignore"].contains(&name) || is_part_of_configuration(name)
     }
 
     /// The settings by which the change is judged.
@@ -69,13 +78,13 @@ impl Change {
             Ok(Some(bytes)) => filter.takes(directory) || self.lock_files.get(path) != Some(&bytes),
             Err(_) => true,
         };
-        let below = self.lock_files_now.iter().filter(move |path| path.starts_with(start));
+        let below = self.now_named(LOCK_FILE_NAME).filter(move |path| path.starts_with(start));
         below.filter_map(move |path| path.parent().filter(|directory| is_meant(path, directory)))
     }
 
     /// The lock files below `start` that are gone.
     pub(super) fn removed(&self, start: &Path, filter: &Filter, environment: &Environment) -> Vec<Diagnostic> {
-        let is_gone = |path: &Path| !self.lock_files_now.contains(path) || !path.exists();
+        let is_gone = |path: &Path| !self.files_now.contains(path) || !path.exists();
         let is_meant =
             |path: &&PathBuf| path.starts_with(start) && path.parent().is_some_and(|root| filter.takes(root));
         let gone = self.lock_files.keys().filter(is_meant).filter(|path| is_gone(path));
@@ -89,9 +98,60 @@ impl Change {
         gone.map(finding).collect()
     }
 
+    fn now_named(&self, name: &'static str) -> impl Iterator<Item = &PathBuf> {
+        self.files_now.iter().filter(move |path| path.file_name() == Some(OsStr::new(name)))
+    }
+
+    /// The directories below `start` that hold files of configurations or lock files, without symlinks. What the change
+    /// puts into ignore files hides none of them.
+    pub(super) fn directories(&self, start: &Path) -> BTreeSet<&Path> {
+        let below = self.files_now.iter().filter_map(|path| path.parent()).filter(|path| path.starts_with(start));
+        let below: BTreeSet<_> =
+            below.filter(|path| path.strip_prefix(&self.top).is_ok_and(|path| !walk::is_skipped(path))).collect();
+        below.into_iter().filter(|path| canonicalize(path).is_ok_and(|canonical| canonical == **path)).collect()
+    }
+
+    /// The module in a directory before the change, if the change touches it.
+    pub(super) fn module_before(&self, directory: &Path, dialect: Dialect) -> Option<Module> {
+        self.touched.contains(directory).then(|| Module::of_texts(directory, self.files_before(directory), dialect))
+    }
+
+    /// The names of the files in a directory before the change, if the change touches it.
+    pub(super) fn names_before<'a>(&'a self, directory: &'a Path) -> Option<impl Iterator<Item = &'a str>> {
+        let names = self.files_before(directory).filter_map(|(path, _)| path.file_name()?.to_str());
+        self.touched.contains(directory).then_some(names)
+    }
+
+    fn files_before<'a>(&'a self, directory: &'a Path) -> impl Iterator<Item = (&'a PathBuf, &'a Vec<u8>)> {
+        let below = self.before.range(directory.to_owned()..).take_while(move |(path, _)| path.starts_with(directory));
+        below.filter(move |(path, _)| path.parent() == Some(directory))
+    }
+
+    /// Whether the change makes a unit of Terragrunt's of a directory that was none.
+    pub(super) fn makes_unit(&self, directory: &Path) -> bool {
+        let is_unit = |name: &str| terragrunt::FILE_NAMES.contains(&name);
+        self.names_before(directory).is_some_and(|mut names| !names.any(is_unit))
+    }
+
+    /// Whether the line at a location is in its file more often than before the change.
+    pub(super) fn is_new_line(&self, location: &Location, environment: &Environment) -> bool {
+        let path = environment.current_directory.join(location.path());
+        let directory = path.parent().and_then(|directory| canonicalize(directory).ok());
+        let Some((directory, name)) = directory.zip(path.file_name()) else { return false };
+        if !self.touched.contains(&directory) {
+            return false;
+        }
+        let now = &location.file.text;
+        let start = now[..location.span.start].rfind('\n').map_or(0, |end| end + 1);
+        let line = now[start..].lines().next().unwrap_or_default().trim();
+        let count = |text: &str| text.lines().filter(|other| other.trim() == line).count();
+        let before = self.before.get(&directory.join(name)).map_or(0, |bytes| count(&String::from_utf8_lossy(bytes)));
+        count(now) > before
+    }
+
     /// Each settings file that differs from what it was, with its directory.
     pub(super) fn changed_settings(&self, environment: &Environment) -> Vec<(&Path, Diagnostic)> {
-        let paths: BTreeSet<_> = self.settings.keys().chain(&self.settings_now).collect();
+        let paths: BTreeSet<_> = self.settings.keys().chain(self.now_named(settings::FILE_NAME)).collect();
         let judge = |path: &PathBuf| {
             let what = what_changed(self.settings.get(path).map(Vec::as_slice), on_disk(path))?;
             Some(policy_changed(&environment.shown(path), what))

@@ -1,9 +1,11 @@
 //! The dialect of a root module where neither the user, the settings nor the lock file name it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use super::repository::nearest_dialect;
 use super::root_module::DialectReason;
 use super::session::Session;
+use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::provider::Dialect;
 use crate::system::Environment;
 
@@ -13,7 +15,7 @@ impl Session<'_> {
     /// The signals were measured on repositories whose lock files were hidden. That OpenTofu is mentioned in a
     /// repository, or is not, was right for 78 of 85; what CI files, makefiles and version files say is part of that.
     pub(super) fn detect_dialect(&self, canonical: &Path) -> (Dialect, DialectReason) {
-        if has_tofu_files(canonical) {
+        if names(canonical).iter().any(|name| is_of_tofu(name)) {
             return (Dialect::Tofu, DialectReason::TofuFiles);
         }
         let repository = self.repositories.around(canonical, &self.environment);
@@ -27,6 +29,28 @@ impl Session<'_> {
             (None, None) => (Dialect::default(), DialectReason::Default),
         }
     }
+
+    /// The dialect of the root module in a directory, given without symlinks, before the change that is judged. None if
+    /// no change is, or the files of the base do not tell.
+    ///
+    /// A change does not choose its dialect by its lock file, since each of the programs reads other files.
+    pub(super) fn dialect_before(&self, canonical: &Path) -> Option<(Dialect, DialectReason)> {
+        let change = self.options.change.as_ref()?;
+        let dialect = |path: &Path| change.lock_files.get(path).and_then(|bytes| lockfile::detect_dialect(bytes));
+        if let Some(dialect) = dialect(&canonical.join(LOCK_FILE_NAME)) {
+            return Some((dialect, DialectReason::LockFile));
+        }
+        let has_tofu_files = match change.names_before(canonical) {
+            Some(mut names) => names.any(is_of_tofu),
+            None => names(canonical).iter().any(|name| is_of_tofu(name)),
+        };
+        if has_tofu_files {
+            return Some((Dialect::Tofu, DialectReason::TofuFiles));
+        }
+        let lock_files = change.lock_files.keys().map(PathBuf::as_path);
+        let nearest = nearest_dialect(&change.top, canonical, lock_files, dialect);
+        nearest.map(|dialect| (dialect, DialectReason::OtherLockFiles))
+    }
 }
 
 /// The one of the two programs that is in `PATH`, if it is one.
@@ -39,10 +63,13 @@ fn only_program(environment: &Environment) -> Option<Dialect> {
     }
 }
 
-fn has_tofu_files(directory: &Path) -> bool {
+fn names(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().into_string().ok()).any(|name| {
-        let name = name.strip_suffix(".json").unwrap_or(&name);
-        Path::new(name).extension().is_some_and(|extension| extension == "tofu")
-    })
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+}
+
+/// Whether only OpenTofu reads a file of this name.
+fn is_of_tofu(name: &str) -> bool {
+    let name = name.strip_suffix(".json").unwrap_or(name);
+    Path::new(name).extension().is_some_and(|extension| extension == "tofu")
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use super::change::Change;
 use super::coverage::{Fate, Kind};
 use super::filter::Filter;
 use super::roots::RootPath;
@@ -44,12 +45,15 @@ pub(super) fn find_roots(
     dialect: Option<Dialect>,
     with_modules: bool,
 ) -> Result<Found> {
+    let change = session.options.change.as_ref();
     let read = |(directory, listing): (PathBuf, Listing)| {
         let below = directory.strip_prefix(canonical).unwrap_or(&directory);
         let shown = joined(start, below);
+        let dialect = dialect.or_else(|| Some(session.dialect_before(&directory)?.0));
         let unit = if listing.is_unit { survey(&directory, &session.environment) } else { None };
         let (module, has_lock_file) = read_module(&directory, &shown, listing, dialect, &session.modules);
         let is_included = filter.includes(&directory);
+        let judge = |module: &Module, has_lock_file: bool| sign(module, has_lock_file, with_modules, below);
         let sign = match &unit {
             _ if filter.names(&directory) => Some(Sign::Named),
             Some(unit) => {
@@ -60,25 +64,43 @@ pub(super) fn find_roots(
             }
             None => {
                 let included = (is_included && !module.is_empty()).then_some(Sign::UnlessCalled);
-                sign(&module, has_lock_file, with_modules, below).or(included)
+                judge(&module, has_lock_file).or(included)
             }
         };
         let calls = calls_to_others(&module).collect();
         let is_unit = unit.is_some();
-        let SurveyedUnit { runs, lock_directory, .. } = unit.unwrap_or_default();
+        let SurveyedUnit { runs, lock_directory, source, .. } = unit.unwrap_or_default();
+        let dialect = dialect.unwrap_or_default();
+        let before = change.and_then(|change| {
+            let is_source_new = source.is_some_and(|source| change.is_new_line(&source, &session.environment));
+            Before::of(change, &directory, dialect, is_source_new, judge)
+        });
         let root = RootPath { lock_directory, ..RootPath::new(shown, Some(directory.clone())) };
-        Candidate { directory, root, calls, sign, is_unit, runs }
+        Candidate { directory, root, calls, sign, is_unit, runs, before }
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let read = parallel::map(listings(canonical)?.into_iter().collect(), threads, read);
+    let mut listings = listings(canonical)?;
+    for directory in change.iter().flat_map(|change| change.directories(canonical)) {
+        if !listings.contains_key(directory)
+            && let Some(listing) = Listing::of(directory)
+        {
+            listings.insert(directory.to_owned(), listing);
+        }
+    }
+    let read = parallel::map(listings.into_iter().collect(), threads, read);
     let calls: HashSet<_> = read.iter().flat_map(|candidate| &candidate.calls).collect();
     let called: HashSet<_> = calls.iter().filter_map(|path| canonicalize(path).ok()).collect();
     let run: HashSet<_> = read.iter().filter_map(|candidate| candidate.runs.clone()).collect();
+    let roots_before = change.map(|change| roots_before(change, canonical, &read)).unwrap_or_default();
     let mut found = Found::default();
     for Candidate { directory, root, sign, is_unit, .. } in read {
         let kind = if is_unit { Kind::Unit } else { Kind::RootModule };
         let is_called = || run.contains(&directory) || called.contains(&directory);
         match sign {
+            _ if roots_before.contains(&directory) && filter.takes(&directory) => {
+                let stays = Some(root.path.clone()).filter(|_| !is_unit);
+                found.roots.push(RootPath { stays, ..root });
+            }
             None => {}
             Some(Sign::Certain) if run.contains(&directory) => {}
             Some(Sign::UnlessCalled) if is_called() => {}
@@ -101,6 +123,54 @@ pub(super) struct Found {
 /// Directories that are not taken for root modules although they might be, and why. Absolute, without symbolic links.
 pub(super) type PassedOver = BTreeMap<PathBuf, (Kind, Fate)>;
 
+/// What a directory that the change touches was before.
+struct Before {
+    sign: Option<Sign>,
+    calls: Vec<PathBuf>,
+    /// Whether it was a unit that ran the module that it runs now.
+    ran: bool,
+}
+
+impl Before {
+    fn of(
+        change: &Change,
+        directory: &Path,
+        dialect: Dialect,
+        is_source_new: bool,
+        sign: impl Fn(&Module, bool) -> Option<Sign>,
+    ) -> Option<Self> {
+        let module = change.module_before(directory, dialect)?;
+        let is_lock_file = |name: &str| [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].contains(&name);
+        let has_lock_file = change.names_before(directory)?.any(is_lock_file);
+        let is_unit = !change.makes_unit(directory);
+        let sign = if is_unit { has_lock_file.then_some(Sign::Unit) } else { sign(&module, has_lock_file) };
+        Some(Self { sign, calls: calls_to_others(&module).collect(), ran: is_unit && !is_source_new })
+    }
+}
+
+/// The directories below `start` that were root modules before the change. A call or a unit that it adds makes them
+/// nothing else.
+fn roots_before(change: &Change, start: &Path, now: &[Candidate]) -> HashSet<PathBuf> {
+    let calls = now.iter().flat_map(|candidate| candidate.before.as_ref().map_or(&candidate.calls, |was| &was.calls));
+    let known: HashSet<_> = now.iter().map(|candidate| &candidate.directory).collect();
+    let gone = change.touched.iter().filter(|directory| directory.starts_with(start) && !known.contains(directory));
+    let gone = gone.filter_map(|directory| change.module_before(directory, Dialect::default()));
+    let gone: Vec<_> = gone.flat_map(|module| calls_to_others(&module).collect::<Vec<_>>()).collect();
+    let called: HashSet<_> = calls.chain(&gone).filter_map(|path| canonicalize(path).ok()).collect();
+    let ran = now.iter().filter(|candidate| candidate.before.as_ref().is_none_or(|was| was.ran));
+    let ran: HashSet<_> = ran.filter_map(|candidate| candidate.runs.as_ref()).collect();
+    let was_root = |candidate: &&Candidate| {
+        let directory = &candidate.directory;
+        match candidate.before.as_ref().map_or(&candidate.sign, |was| &was.sign) {
+            Some(Sign::Named | Sign::Unit) => true,
+            Some(Sign::Certain) => !ran.contains(directory),
+            Some(Sign::UnlessCalled) => !ran.contains(directory) && !called.contains(directory),
+            Some(Sign::UnlockedUnit) | None => false,
+        }
+    };
+    now.iter().filter(was_root).map(|candidate| candidate.directory.clone()).collect()
+}
+
 struct Candidate {
     /// Absolute, without symbolic links.
     directory: PathBuf,
@@ -110,6 +180,8 @@ struct Candidate {
     is_unit: bool,
     /// The directory of the module that it runs, if it is a unit.
     runs: Option<PathBuf>,
+    /// What it was before the change that is judged, if that touches it.
+    before: Option<Before>,
 }
 
 /// How sure it is that a directory is a root module.

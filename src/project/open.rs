@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::change::Change;
 use super::event::Event;
 use super::root_module::{DialectReason, RootModule};
 use super::roots::RootPath;
@@ -39,6 +40,7 @@ impl Session<'_> {
         };
         let sharing = root.sharing.iter();
         opened.units.extend(sharing.filter_map(|(path, canonical)| Unit::open(path, canonical, &self.environment)));
+        opened.stays.extend(root.stays.clone());
         Ok(opened)
     }
 
@@ -63,6 +65,8 @@ impl Session<'_> {
             (dialect, DialectReason::Named)
         } else if let Some(dialect) = settings.dialect {
             (dialect, DialectReason::Settings)
+        } else if let Some((dialect, reason)) = self.dialect_before(&lock_directory) {
+            (dialect, reason)
         } else if let Some(dialect) = lock_bytes.as_deref().and_then(lockfile::detect_dialect) {
             (dialect, DialectReason::LockFile)
         } else if refused.is_some() {
@@ -70,8 +74,11 @@ impl Session<'_> {
         } else {
             self.detect_dialect(&canonical)
         };
+        let makes_unit = |change: &Change| unit.is_some() && change.makes_unit(&canonical);
+        let is_new_unit = self.options.change.as_ref().is_some_and(makes_unit);
         Ok(RootModule {
             path: path.to_owned(),
+            stays: is_new_unit.then(|| path.to_owned()).into_iter().collect(),
             settings,
             dialect,
             dialect_reason,

@@ -74,30 +74,15 @@ impl Repository {
         self.tracked.get_or_init(|| if repository::is_top(&self.top) { tracked(&self.top) } else { Vec::new() })
     }
 
-    /// The dialect of the lock files that are nearest to a root module's directory: those beside it first, then those
-    /// further up and down; none if they differ.
+    /// The dialect of the lock files that are nearest to a root module's directory ([`nearest_dialect`]).
     pub(super) fn nearest_lock_files(&self, root: &Path) -> Option<Dialect> {
         let locked = self.tracked().iter().filter(|path| path.file_name() == Some(OsStr::new(LOCK_FILE_NAME)));
-        let locked = locked.map(|path| self.top.join(path.parent().unwrap_or(path)));
-        let others: Vec<PathBuf> = locked.filter(|directory| *directory != root).collect();
-        let depth = |directory: &Path| directory.components().count();
-        let dialect = |directory: &PathBuf| {
-            let path = directory.join(LOCK_FILE_NAME);
-            let read = || lockfile::read(&path).ok().flatten().as_deref().and_then(lockfile::detect_dialect);
-            self.lock_files.get_or_compute(&path, read)
+        let paths: Vec<_> = locked.map(|path| self.top.join(path)).collect();
+        let dialect = |path: &Path| {
+            let read = || lockfile::read(path).ok().flatten().as_deref().and_then(lockfile::detect_dialect);
+            self.lock_files.get_or_compute(&path.to_owned(), read)
         };
-        let around = if root == self.top { root } else { root.parent().unwrap_or(root) };
-        let ancestors = around.ancestors().take_while(|ancestor| ancestor.starts_with(&self.top));
-        let dialects = ancestors.into_iter().find_map(|ancestor| {
-            let below = others.iter().filter(|directory| directory.starts_with(ancestor));
-            // A parent is as near as what is beside.
-            let distance = |directory: &Path| depth(directory).max(depth(ancestor) + 1);
-            let nearest = below.clone().map(|directory| distance(directory)).min()?;
-            let nearest = below.filter(|directory| distance(directory) == nearest);
-            let dialects: BTreeSet<_> = nearest.take(LOCK_FILES_READ).filter_map(dialect).collect();
-            (!dialects.is_empty()).then_some(dialects)
-        });
-        dialects.filter(|dialects| dialects.len() == 1).and_then(|dialects| dialects.into_iter().next())
+        nearest_dialect(&self.top, root, paths.iter().map(PathBuf::as_path), dialect)
     }
 
     /// Whether a tracked file, or its path, mentions OpenTofu; none if no file is tracked.
@@ -121,6 +106,31 @@ impl Repository {
             mentions_tofu(&bytes)
         })
     }
+}
+
+/// The dialect of those of the lock files that are nearest to a root module's directory: those beside it first, then
+/// those further up and down; none if they differ.
+pub(super) fn nearest_dialect<'a>(
+    top: &Path,
+    root: &Path,
+    lock_files: impl Iterator<Item = &'a Path>,
+    dialect: impl Fn(&Path) -> Option<Dialect>,
+) -> Option<Dialect> {
+    let directories = lock_files.filter_map(Path::parent);
+    let others: Vec<_> = directories.filter(|directory| *directory != root).collect();
+    let depth = |directory: &Path| directory.components().count();
+    let around = if root == top { root } else { root.parent().unwrap_or(root) };
+    let ancestors = around.ancestors().take_while(|ancestor| ancestor.starts_with(top));
+    let dialects = ancestors.into_iter().find_map(|ancestor| {
+        let below = others.iter().filter(|directory| directory.starts_with(ancestor));
+        // A parent is as near as what is beside.
+        let distance = |directory: &Path| depth(directory).max(depth(ancestor) + 1);
+        let nearest = below.clone().map(|directory| distance(directory)).min()?;
+        let nearest = below.filter(|directory| distance(directory) == nearest).take(LOCK_FILES_READ);
+        let dialects: BTreeSet<_> = nearest.filter_map(|directory| dialect(&directory.join(LOCK_FILE_NAME))).collect();
+        (!dialects.is_empty()).then_some(dialects)
+    });
+    dialects.filter(|dialects| dialects.len() == 1).and_then(|dialects| dialects.into_iter().next())
 }
 
 /// The paths that git tracks below the top of a repository, which is not trusted: git runs no monitor that its

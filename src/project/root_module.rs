@@ -71,6 +71,8 @@ pub struct RootModule {
     /// What Terragrunt makes of the directory, if it has a `terragrunt.hcl`, and then of the other units that have no
     /// lock file of their own either and run the same module.
     pub(super) units: Vec<Unit>,
+    /// The directories that are also read as they were before the change that is judged: without Terragrunt.
+    pub(super) stays: Vec<PathBuf>,
 }
 
 impl RootModule {
@@ -150,11 +152,25 @@ impl RootModule {
             variables: modules.variables.clone(),
         };
         if let Some((first, others)) = self.units.split_first() {
-            let first = first.requirements(&options, modules)?;
-            return others.iter().try_fold(first, |all, unit| Ok(all.and(unit.requirements(&options, modules)?)));
+            let mut all = first.requirements(&options, modules)?;
+            for unit in others {
+                all = all.and(unit.requirements(&options, modules)?);
+            }
+            for root in self.staying(modules) {
+                let root = configuration::RootModule::Directory(root);
+                all = all.and(configuration::read_locked(root, &options, modules, locking)?);
+            }
+            return Ok(all);
         }
         let root = configuration::RootModule::Directory(&self.path);
         configuration::read_locked(root, &options, modules, locking)
+    }
+
+    /// The root modules that units take the place of in the change that is judged. Others may still run them as they are.
+    pub(super) fn staying(&self, modules: &ModuleCache) -> Vec<&Path> {
+        let is_there = |directory: &&PathBuf| !modules.module(directory, self.dialect).is_empty();
+        let stays = self.stays.iter().filter(|_| !self.units.is_empty());
+        stays.filter(is_there).map(PathBuf::as_path).collect()
     }
 
     pub(super) fn module(&self, modules: &ModuleCache) -> Arc<Module> {

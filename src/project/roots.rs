@@ -36,6 +36,8 @@ pub(super) struct RootPath {
     pub(super) lock_directory: Option<PathBuf>,
     /// Other units whose lock file this one is, as the user knows them and without symbolic links.
     pub(super) sharing: Vec<(PathBuf, PathBuf)>,
+    /// The directory that was a root module of its own before the change that is judged, whatever runs it now.
+    pub(super) stays: Option<PathBuf>,
     /// Whether a path is just this directory, and not one above it or a file.
     pub(super) is_named: bool,
     /// Whether it is not a root module, but the directory of a lock file that a change is judged by.
@@ -90,14 +92,15 @@ impl Roots {
 
 impl RootPath {
     pub(super) fn new(path: PathBuf, canonical: Option<PathBuf>) -> Self {
-        let (lock_directory, sharing) = (None, Vec::new());
-        Self { path, canonical, lock_directory, sharing, is_named: false, is_lock_file_only: false }
+        let (lock_directory, sharing, stays) = (None, Vec::new(), None);
+        Self { path, canonical, lock_directory, sharing, stays, is_named: false, is_lock_file_only: false }
     }
 
     /// Adds a root module that has the same lock file, or is the same.
     fn share(&mut self, other: Self) {
         self.is_named |= other.is_named;
         self.is_lock_file_only &= other.is_lock_file_only;
+        self.stays = self.stays.take().or(other.stays);
         let is_other = other.canonical != self.canonical && other.lock_directory.is_some();
         let unit = other.canonical.filter(|_| is_other).map(|canonical| (other.path, canonical));
         self.sharing.extend(unit.filter(|unit| !self.sharing.contains(unit)));

@@ -201,6 +201,8 @@ pub(super) struct SurveyedUnit {
     pub(super) shares_state: bool,
     /// The directory of the lock file that Terragrunt would use, if it is not the unit's own.
     pub(super) lock_directory: Option<PathBuf>,
+    /// The place that names what it runs.
+    pub(super) source: Option<Location>,
 }
 
 /// The unit in a directory, if there is one.
@@ -208,11 +210,12 @@ pub(super) fn survey(absolute: &Path, environment: &Environment) -> Option<Surve
     let unit = Unit::open(absolute, absolute, environment)?;
     let lock_directory = unit.lock_directory().map(|(_, directory)| directory);
     let (has_source, shares_state) = (unit.read.source != Ok(ModuleSource::Unit), unit.read.shares_state);
+    let source = unit.read.source_location;
     let runs = match unit.read.source {
         Ok(ModuleSource::Local { module, .. }) => Some(module),
         _ => None,
     };
-    Some(SurveyedUnit { runs, has_source, shares_state, lock_directory })
+    Some(SurveyedUnit { runs, has_source, shares_state, lock_directory, source })
 }
 
 fn has_lock_file(directory: &Path) -> bool {

@@ -17,7 +17,7 @@ const SKIPPED: [&str; 3] = [".terraform", ".terragrunt-cache", ".git"];
 /// directories are not followed.
 pub(crate) fn below(top: &Path) -> WalkBuilder {
     let rules = GitIgnore::default();
-    walk(top, move |entry| !is_skipped(entry) && !rules.names(entry))
+    walk(top, move |entry| !is_left_out(entry) && !rules.names(entry))
 }
 
 /// What `.gitignore` names below a directory.
@@ -41,7 +41,7 @@ impl GitIgnore {
 pub(crate) fn with_ignored_files(top: &Path) -> (WalkBuilder, GitIgnore) {
     let ignored = GitIgnore::default();
     let rules = ignored.clone();
-    let walk = walk(top, move |entry| !is_directory(entry) || !(is_skipped(entry) || rules.names(entry)));
+    let walk = walk(top, move |entry| !is_directory(entry) || !(is_left_out(entry) || rules.names(entry)));
     (walk, ignored)
 }
 
@@ -63,7 +63,12 @@ pub(crate) fn is_ignored(directory: &Path) -> bool {
     path.ancestors().take_while(|above| *above != top).any(|above| ignored.names(above, true))
 }
 
-fn is_skipped(entry: &DirEntry) -> bool {
+/// Whether a directory is one that walks leave out, or in one.
+pub(crate) fn is_skipped(directory: &Path) -> bool {
+    directory.components().any(|component| SKIPPED.iter().any(|name| component.as_os_str() == *name))
+}
+
+fn is_left_out(entry: &DirEntry) -> bool {
     is_directory(entry) && entry.depth() > 0 && SKIPPED.iter().any(|name| entry.file_name() == *name)
 }
 

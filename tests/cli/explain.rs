@@ -13,9 +13,10 @@ exit code: 0
 ----- stdout -----
 no-hashes: An entry has no hashes.
 
-Error. A provider is locked without any hash, so `init` accepts every package that claims to be this
-version, and records what it got. That is when an attacker can step in. Run `provlock lock -p all`,
-or with the platforms that you use, which records the hashes of the signed release.
+Error. A provider is locked without any hash, or only with hashes of schemes other than `h1:` and
+`zh:`, which OpenTofu and Terraform pass over. So `init` accepts every package that claims to be
+this version, and records what it got. That is when an attacker can step in. Run `provlock lock -p
+all`, or with the platforms that you use, which records the hashes of the signed release.
 
 To suppress it: `allow = ["no-hashes"]` in `[verify]` of `provlock.toml`, `# provlock:
 ignore[no-hashes] REASON` above an entry that it is about, a baseline, or `--allow no-hashes`.

@@ -315,7 +315,7 @@ impl Revisions {
             return Err(Diagnostic::error(Code::InvalidArgument, error).help(help).into());
         }
         let blobs = |Revision { object, is_directory, .. }: &Revision| {
-            git::files_in(here, object, *is_directory, only, OsStr::new(name))
+            git::files_in(here, object, *is_directory, only, |other| other == OsStr::new(name))
         };
         let old = blobs(&self.old)?;
         let new = self.new.as_ref().map(blobs).transpose()?;

@@ -10,7 +10,8 @@ use provlock::settings::{self, Settings};
 use provlock::system::{Environment, canonicalize};
 
 use crate::cli::args::{GlobalArgs, settings_of};
-use crate::cli::git::{Before, Repository};
+use crate::cli::git::{Before, Commit, Repository};
+use crate::cli::ui::Ui;
 
 /// What `verify` judges by.
 pub(super) struct Rules {
@@ -35,8 +36,9 @@ impl Rules {
         global: &GlobalArgs,
         environment: &Environment,
         repository: Option<&Repository>,
+        ui: &Ui,
     ) -> Result<Self> {
-        let mut base = revision.map(|revision| Base::read(revision, repository)).transpose()?;
+        let mut base = revision.map(|revision| Base::read(revision, repository, ui)).transpose()?;
         let settings = settings(global, environment, base.as_mut())?;
         let baseline = match baseline {
             Some(path) if writes_baseline => Some(Baseline::new(path, directory(path, environment)?)),
@@ -48,7 +50,7 @@ impl Rules {
 }
 
 impl<'a> Base<'a> {
-    fn read(revision: &str, repository: Option<&'a Repository>) -> Result<Self> {
+    fn read(revision: &str, repository: Option<&'a Repository>, ui: &Ui) -> Result<Self> {
         let unknown = || {
             let message = format!("--base {revision}: unknown git commit");
             let error = Diagnostic::error(Code::InvalidArgument, message);
@@ -60,7 +62,8 @@ impl<'a> Base<'a> {
                 .help("run it in a clone, or name the directory of one with -C")
         };
         let repository = repository.ok_or_else(no_repository)?;
-        let commit = repository.commit(revision)?.ok_or_else(unknown)?;
+        let Commit { name: commit, revision } = repository.commit(revision)?.ok_or_else(unknown)?;
+        ui.verbose(&format!("The base is {revision}, commit {commit}"));
         let change = repository.change_since(&commit)?;
         Ok(Self { repository, commit, change })
     }

@@ -214,7 +214,7 @@ impl VerifyArgs {
     ) -> anyhow::Result<Option<Baseline>> {
         let WhatArgs { base, online, modules, allow_outside, .. } = &self.what;
         let baseline = self.baseline.as_deref();
-        let rules = Rules::read(base.as_deref(), baseline, self.write_baseline, global, environment, repository)?;
+        let rules = Rules::read(base.as_deref(), baseline, self.write_baseline, global, environment, repository, ui)?;
         self.source.sources(environment, &mut options.sources);
         options.distrusts_cache = true;
         modules.add_to(options, environment, !online);

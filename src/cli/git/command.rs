@@ -38,6 +38,27 @@ pub(crate) fn resolve(directory: &Path, revision: &str) -> Result<Option<String>
     found(directory, "rev-parse", ["rev-parse", "--verify", "--quiet", "--end-of-options", revision])
 }
 
+/// Those of these full names that are references.
+pub(crate) fn references(directory: &Path, names: &[String]) -> Result<Vec<String>> {
+    let arguments = ["for-each-ref", "--format=%(refname)", "--"].into_iter().chain(names.iter().map(String::as_str));
+    let printed = successful(directory, "for-each-ref", arguments)?;
+    let printed = String::from_utf8_lossy(&printed);
+    // Git also lists what is below a name.
+    Ok(printed.lines().map(str::to_owned).filter(|name| names.contains(name)).collect())
+}
+
+/// The names of the repositories that this one fetches from.
+pub(crate) fn remotes(directory: &Path) -> Result<Vec<String>> {
+    let printed = successful(directory, "remote", ["remote"])?;
+    Ok(String::from_utf8_lossy(&printed).lines().map(str::to_owned).collect())
+}
+
+/// Whether there is an object whose ID begins with these hexadecimal digits.
+pub(crate) fn object_exists(directory: &Path, digits: &str) -> Result<bool> {
+    let printed = successful(directory, "rev-parse", ["rev-parse", &format!("--disambiguate={digits}")])?;
+    Ok(!printed.is_empty())
+}
+
 /// The best common ancestor of two objects from [`resolve`], if they have one.
 pub(crate) fn merge_base(one: &str, other: &str) -> Result<Option<String>> {
     found(Path::new("."), "merge-base", ["merge-base", "--end-of-options", one, other])
@@ -49,14 +70,14 @@ pub(crate) fn is_directory(revision: &str, object: &str) -> Result<bool> {
         && found(Path::new("."), "cat-file", ["cat-file", "-t", object])?.as_deref() == Some("tree"))
 }
 
-/// The files in an object from [`resolve`]: the one at `path`, or all with the name `name`. The object is the state of
+/// The files in an object from [`resolve`]: the one at `path`, or all, and of these those whose names are wanted. The object is the state of
 /// `directory` if `is_directory` is set, else that of the repository around it.
 pub(crate) fn files_in(
     directory: &Path,
     object: &str,
     is_directory: bool,
     path: Option<&Path>,
-    name: &OsStr,
+    is_wanted: impl Fn(&OsStr) -> bool,
 ) -> Result<Blobs> {
     let mut arguments: Vec<OsString> = ["ls-tree", "-r", "-z"].map(OsString::from).into();
     arguments.extend(is_directory.then(|| "--full-tree".into()));
@@ -69,7 +90,7 @@ pub(crate) fn files_in(
         let mut words = words.split(' ').skip(1);
         let (kind, object) = (words.next()?, words.next()?);
         let path = native_path(&entry[tab + 1..]);
-        (kind == "blob" && path.file_name() == Some(name)).then(|| (path, object.to_owned()))
+        (kind == "blob" && path.file_name().is_some_and(&is_wanted)).then(|| (path, object.to_owned()))
     };
     Ok(listed.split(|byte| *byte == 0).filter_map(blob).collect())
 }
@@ -79,6 +100,13 @@ pub(crate) fn files_in_working_tree(directory: &Path, name: &str) -> Result<BTre
     let pattern = format!(":(glob)**/{name}");
     let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", &pattern];
     listed(Running::start(directory, true, arguments))
+}
+
+/// The tracked files below a directory that differ from those in a commit, or are in only one of the two.
+pub(crate) fn changed_files(directory: &Path, commit: &str) -> Result<BTreeSet<PathBuf>> {
+    let options = ["--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=all"];
+    let arguments = ["diff"].into_iter().chain(options).chain([commit, "--"]);
+    listed(Running::start(directory, false, arguments))
 }
 
 /// A line of an ignore file.
@@ -105,7 +133,7 @@ pub(crate) fn ignore_rules(directory: &Path, paths: &[&PathBuf]) -> Vec<Option<I
     fields.chunks_exact(4).map(rule).collect()
 }
 
-/// The contents of lock files, given their object names and their paths. Neither filters nor textconv are applied. A
+/// The contents of files, given their object names and their paths. Neither filters nor textconv are applied. A
 /// file that is too large is an error.
 pub(crate) fn contents(directory: &Path, objects: &BTreeMap<&str, &Path>) -> Result<BTreeMap<String, Vec<u8>>> {
     if objects.is_empty() {
@@ -243,6 +271,8 @@ impl Running {
             if repository::is_bare(directory) { "safe.bareRepository=all" } else { "safe.bareRepository=explicit" };
         command.args(["-c", "core.fsmonitor=false", "-c", bare, "-C"]);
         command.arg(directory).args(arguments).env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0");
+        // No commit stands for another one.
+        command.env("GIT_NO_REPLACE_OBJECTS", "1");
         for variable in ["GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"] {
             command.env_remove(variable);
         }

@@ -16,7 +16,10 @@ use provlock::project::{Change, Tracked, VersionControl};
 use provlock::settings;
 use provlock::system::{canonicalize, files, repository};
 
-use super::command::{IgnoreRule, Running, contents, files_in, files_in_working_tree, ignore_rules, listed, resolve};
+use super::command::{
+    Blobs, IgnoreRule, Running, changed_files, contents, files_in, files_in_working_tree, ignore_rules, listed,
+};
+use super::revision::{self, Commit};
 
 /// The directory in which the programs keep modules and packages.
 const DATA_DIRECTORY: &str = ".terraform";
@@ -90,9 +93,9 @@ impl Repository {
         Location::new(&SourceFile::new(shown, text), start..start + length)
     }
 
-    /// The full name of the commit that a revision names; none if git does not know it.
-    pub(crate) fn commit(&self, revision: &str) -> Result<Option<String>> {
-        resolve(&self.top, &format!("{revision}^{{commit}}"))
+    /// The commit that a revision names; none if git does not know it.
+    pub(crate) fn commit(&self, revision: &str) -> Result<Option<Commit>> {
+        revision::commit(&self.top, revision)
     }
 
     /// The files below `.terraform` of a root module that git tracks, as the user knows them.
@@ -104,18 +107,34 @@ impl Repository {
         below.map(|path| root.join(DATA_DIRECTORY).join(path)).collect()
     }
 
-    /// The lock files and settings in a commit and now.
+    /// The lock files, settings and configurations in a commit and now.
     pub(crate) fn change_since(&self, commit: &str) -> Result<Change> {
-        let now = |name| {
-            let paths = files_in_working_tree(&self.top, name)?;
-            Ok::<_, anyhow::Error>(paths.into_iter().map(|path| self.top.join(path)).collect())
+        let is_read = |name: &OsStr| name.to_str().is_some_and(Change::reads);
+        let before = files_in(&self.top, commit, false, None, is_read)?;
+        let now: BTreeSet<_> = files_in_working_tree(&self.top, "*")?;
+        let now: BTreeSet<_> = now.into_iter().filter(|path| path.file_name().is_some_and(is_read)).collect();
+        let changed = changed_files(&self.top, commit)?;
+        let is_new = |path: &&PathBuf| !before.contains_key(*path);
+        let is_changed = |path: &&PathBuf| changed.contains(*path) || !now.contains(*path);
+        let differing = now.iter().filter(is_new).chain(before.keys().filter(is_changed));
+        let touched: BTreeSet<_> = differing.filter_map(|path| path.parent()).map(Path::to_owned).collect();
+        let is_touched = |path: &Path| path.parent().is_some_and(|directory| touched.contains(directory));
+        let is_named = |path: &Path, name: &str| path.file_name() == Some(OsStr::new(name));
+        let is_read_now =
+            |path: &Path| is_touched(path) || is_named(path, settings::FILE_NAME) || is_named(path, LOCK_FILE_NAME);
+        let contents = self.contents(before.into_iter().filter(|(path, _)| is_read_now(path)).collect())?;
+        let with_name = |name: &str| {
+            let files = contents.iter().filter(|(path, _)| is_named(path, name));
+            files.map(|(path, content)| (path.clone(), content.clone())).collect()
         };
+        let at = |paths: BTreeSet<PathBuf>| paths.into_iter().map(|path| self.top.join(path)).collect();
         Ok(Change {
             top: self.top.clone(),
-            settings: self.committed(commit, settings::FILE_NAME)?,
-            lock_files: self.committed(commit, LOCK_FILE_NAME)?,
-            settings_now: now(settings::FILE_NAME)?,
-            lock_files_now: now(LOCK_FILE_NAME)?,
+            settings: with_name(settings::FILE_NAME),
+            lock_files: with_name(LOCK_FILE_NAME),
+            files_now: at(now),
+            touched: at(touched),
+            before: contents,
             findings: Vec::new(),
         })
     }
@@ -137,7 +156,11 @@ impl Repository {
 
     /// The files with this name in a commit, by their path on disk.
     fn committed(&self, commit: &str, name: &str) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
-        let blobs = files_in(&self.top, commit, false, None, OsStr::new(name))?;
+        self.contents(files_in(&self.top, commit, false, None, |other| other == OsStr::new(name))?)
+    }
+
+    /// The contents of blobs, by their path on disk.
+    fn contents(&self, blobs: Blobs) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
         let objects = blobs.iter().map(|(path, object)| (object.as_str(), path.as_path())).collect();
         let contents = contents(&self.top, &objects)?;
         let with_content = |(path, object)| Some((self.top.join(path), contents.get(&object)?.clone()));

@@ -7,7 +7,7 @@ use super::unshared::add_unshared;
 use super::verified::{Suppressed, VerifiedRoot, VersionControl};
 use super::{Expected, Online, Verified, VerifyRequest};
 use crate::configuration::{Backend, ModuleCache, Requirements};
-use crate::diagnostic::{Diagnostic, Result};
+use crate::diagnostic::{Diagnostic, Location, Result};
 use crate::project::change::{Change, KnownProviders};
 use crate::project::coverage::{Fate, Kind};
 use crate::project::event::Report;
@@ -82,7 +82,10 @@ impl Session<'_> {
                 (root, unshared)
             }));
         }
-        let mut verified = add_unshared(verified, options.version_control);
+        let is_new = |rule: &Location| {
+            self.options.change.as_ref().is_some_and(|change| change.is_new_line(rule, &self.environment))
+        };
+        let mut verified = add_unshared(verified, options.version_control, is_new);
         if roots.selection.recursive {
             for (index, finding) in mixed(&verified, self) {
                 verified[index].iter_mut().for_each(|root| root.findings.push(finding.clone()));
@@ -169,6 +172,7 @@ impl Session<'_> {
             // A change must not get rid of a lock file by ignoring it.
             verified.findings.splice(0..0, verified.unshared.drain(..));
         }
+        verified.findings.extend(super::change::unit(&opened, &self.modules));
         let in_root = |one: Diagnostic| opened.in_dialect(one.in_root(&opened.path, false));
         verified.findings = verified.findings.into_iter().map(in_root).collect();
         verified.errors = verified.errors.into_iter().map(in_root).collect();

@@ -1,8 +1,12 @@
 //! Findings about what a change did to the lock file.
 
-use super::subject::{Subject, finding};
-use crate::diagnostic::{Code, Diagnostic, Location, Remedy, Severity};
+use std::path::Path;
+
+use super::subject::{Subject, VerifyRequest, finding};
+use crate::configuration::ModuleCache;
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Severity};
 use crate::lockfile::{self, Direction, Entry, EntryChange, Locks, ProviderDiff};
+use crate::project::root_module::{DialectReason, RootModule};
 use crate::provider::{Hash, ProviderAddress};
 
 /// Compares the lock file with what it was before. If that cannot be read, nothing can be said of the change, which is
@@ -21,6 +25,32 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     };
     let differences = lockfile::diff(base.locks(), subject.lock_file.locks());
     differences.changes().flat_map(|change| judge(subject, base.locks(), change)).collect()
+}
+
+/// The lock file is one of the other dialect's, whose program reads other files and takes packages from elsewhere.
+pub(super) fn dialect(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
+    let root = request.root;
+    let is_chosen = matches!(root.dialect_reason, DialectReason::Named | DialectReason::Settings);
+    let now = root.lock_bytes.as_deref().filter(|_| request.base.is_some() && !is_chosen);
+    let now = now.and_then(lockfile::detect_dialect).filter(|now| *now != root.dialect)?;
+    let (now_name, before_name) = (now.name(), root.dialect.name());
+    let finding = Diagnostic::finding(Code::DialectChanged, "").at(Location::of_file(&root.lock_path), "");
+    let finding = finding.naming(&root.lock_path, |path| {
+        format!("{path} is for {now_name} now; this change is checked by the rules of {before_name}, as the base is")
+    });
+    let help = Help::text("if this is meant, set the dialect in provlock.toml first, or name it with ");
+    Some(finding.help(help.and(Remedy::Dialect(now))))
+}
+
+/// A Terragrunt unit takes the place of a root module, or puts other files over those of the directory.
+pub(super) fn unit(root: &RootModule, modules: &ModuleCache) -> Option<Diagnostic> {
+    let directory = *root.staying(modules).first()?;
+    let message = |path: &Path| {
+        let path = path.display();
+        format!("the change lets Terragrunt run the root module in {path}, which is checked with and without it")
+    };
+    let finding = Diagnostic::finding(Code::UnitAdded, message(directory));
+    Some(finding.help("make sure that Terragrunt is meant to run it from now on"))
 }
 
 fn judge(subject: &Subject<'_>, base: &Locks, change: &ProviderDiff) -> Vec<Diagnostic> {

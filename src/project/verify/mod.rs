@@ -60,6 +60,7 @@ pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
             let parsed = lockfile::parse(&request.root.lock_path, bytes, request.root.dialect);
             findings.extend(parsed.diagnostics);
             findings.extend(file::untracked(request));
+            findings.extend(change::dialect(request));
             verified.unshared = file::ignored(request).into_iter().collect();
             match parsed.lock_file {
                 Some(lock_file) => lock_file,

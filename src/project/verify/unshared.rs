@@ -7,10 +7,12 @@ use crate::lockfile::LOCK_FILE_NAME;
 use crate::settings::PlatformSelection;
 
 /// Adds what is wrong unless git ignores the lock file. Where git ignores them there is one finding for each line that
-/// says so, in the first of its root modules, and nothing else about their lock files.
+/// says so, in the first of its root modules, and nothing else about their lock files. A new line of the change that is
+/// judged keeps nothing back.
 pub(super) fn add_unshared(
     results: Vec<Result<(VerifiedRoot, Vec<Diagnostic>)>>,
     version_control: Option<&dyn VersionControl>,
+    is_new: impl Fn(&Location) -> bool,
 ) -> Vec<Result<VerifiedRoot>> {
     let may_be_ignored = |root: &VerifiedRoot, unshared: &[Diagnostic]| {
         !unshared.is_empty() || (!root.has_lock_file && root.needs_lock_file)
@@ -22,7 +24,8 @@ pub(super) fn add_unshared(
     let mut groups: Vec<(Location, Vec<usize>)> = Vec::new();
     let mut add = |(index, result): (usize, Result<(VerifiedRoot, Vec<Diagnostic>)>)| {
         let (mut root, unshared) = result?;
-        let rule = may_be_ignored(&root, &unshared).then(|| rules.next().flatten()).flatten();
+        let rule =
+            may_be_ignored(&root, &unshared).then(|| rules.next().flatten()).flatten().filter(|rule| !is_new(rule));
         match &rule {
             Some(rule) => match groups.iter_mut().find(|(known, _)| known == rule) {
                 Some((_, roots)) => roots.push(index),

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use provlock_test::environment::Output;
 use provlock_test::survived;
 
 use super::{H1, NULL, ZH, entry};
@@ -14,7 +15,7 @@ const OTHER_ZH: &str = "zh:11111111111111111111111111111111111111111111111111111
 pub(super) const OTHER_H1: &str = "h1:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
 const SETTINGS: &str = "[policy]\nallowed-namespaces = [\"hashicorp\"]\n[roots]\nexclude = [\"**/examples/**\"]\n";
 /// What the policy does not allow.
-const FORBIDDEN: &str = "namespace-not-allowed";
+pub(super) const FORBIDDEN: &str = "namespace-not-allowed";
 
 /// A repository with two root modules and a policy, on a branch for the change.
 pub(super) struct Gate(Repository);
@@ -50,11 +51,28 @@ impl Gate {
         self.write(&format!("{directory}/.terraform.lock.hcl"), lock_file(&[entry]));
     }
 
+    pub(super) fn project(&self) -> std::path::PathBuf {
+        self.0.environment.project()
+    }
+
     pub(super) fn read(&self, path: &str) -> String {
         self.0.environment.read(path)
     }
 
-    fn evil(&self, directory: &str) {
+    /// Runs git, which must succeed.
+    #[track_caller]
+    pub(super) fn git(&self, arguments: &[&str]) -> Output {
+        let output = self.0.environment.program("git", arguments).run();
+        output.assert_code(0);
+        output
+    }
+
+    pub(super) fn provlock(&self, arguments: &[&str]) -> Output {
+        self.0.environment.provlock(arguments)
+    }
+
+    /// Locks what the policy forbids.
+    pub(super) fn evil(&self, directory: &str) {
         self.root(directory, EVIL, &[H1, ZH]);
     }
 
@@ -91,10 +109,15 @@ impl Gate {
         std::os::unix::fs::symlink(target, self.0.environment.project().join(path)).unwrap();
     }
 
-    /// The codes of what is found in the change once everything in it is committed.
-    pub(super) fn judge(&self, arguments: &[&str]) -> Vec<String> {
+    /// Commits everything, also what git ignores.
+    pub(super) fn commit(&self) {
         self.0.git(["add", "--all", "--force"]);
         self.0.git(["commit", "--quiet", "--allow-empty", "--message=change"]);
+    }
+
+    /// The codes of what is found in the change once everything in it is committed.
+    pub(super) fn judge(&self, arguments: &[&str]) -> Vec<String> {
+        self.commit();
         let base = ["verify", "--json", "--allow", "single-platform", "--base", "main"];
         let output = self.0.environment.provlock(base.iter().chain(arguments));
         let report = validated(&output.stdout);
@@ -113,7 +136,7 @@ impl Gate {
 }
 
 /// An attempt, and a code of what is found.
-type Attempt = (&'static str, fn(&Gate), &'static str);
+pub(super) type Attempt = (&'static str, fn(&Gate), &'static str);
 
 #[track_caller]
 fn all_are_caught(attack: &str, attempts: &[Attempt]) {
@@ -391,6 +414,14 @@ fn what_the_change_is_judged_by_is_said() {
     gate.0.provlock(["verify", "--allow", "single-platform", "-r", "--base", "main"]).matches(provlock_test::str![[r#"
 exit code: 1
 ----- stdout -----
+error[policy-changed]: provlock.toml has changed; this change is checked without it
+ --> provlock.toml:1:1
+  |
+1 |
+  | ^
+  |
+help: review what it allows from the next change on
+
 error[namespace-not-allowed]: the policy does not allow evil/null: its namespace is registry.opentofu.org/evil
  --> live/.terraform.lock.hcl:4:10
   |
@@ -402,14 +433,6 @@ help: use another provider, or add "registry.opentofu.org/evil" to allowed-names
 error[tracked-data-directory]: git tracks other/.terraform/terraform.tfstate, which init would trust as installed by itself
 help: git rm -r --cached other/.terraform, and add .terraform/ to .gitignore
 
-warning[policy-changed]: provlock.toml has changed; this change is checked without it
- --> provlock.toml:1:1
-  |
-1 |
-  | ^
-  |
-help: review what it allows from the next change on
-
 warning[hash-not-checked]: 2 hashes of evil/null 3.2.4 were added, and nothing on this machine confirms them
  --> live/.terraform.lock.hcl:7:5
   |
@@ -420,7 +443,7 @@ help: provlock -C live verify --online
 
 ----- stderr -----
 2 root modules: 2 with errors
-1 warning about the change as a whole
+1 error about the change as a whole
 "#]]);
 }
 
@@ -490,7 +513,7 @@ Not checked: platforms (-p names some), hashes against the registry (--online)
     run(&["--base", "main"], other_owner, "1").matches(provlock_test::str![[r#"
 exit code: 2
 ----- stderr -----
-error[io]: git rev-parse failed: detected dubious ownership in repository at '[ROOT]/project'
+error[io]: git for-each-ref failed: detected dubious ownership in repository at '[ROOT]/project'
 help: if you trust its owner: git config --global --add safe.directory [ROOT]/project
 "#]]);
     run(&[], "PATH", "").matches(provlock_test::str![[r#"

@@ -1,5 +1,6 @@
 //! `provlock verify`: what it finds, and what it does not.
 
+mod around;
 mod change;
 mod configuration;
 mod coverage;
@@ -13,6 +14,7 @@ mod online;
 mod outside;
 mod platforms;
 mod policy;
+mod revisions;
 mod roots;
 mod snapshot;
 mod tuning;

@@ -1,0 +1,87 @@
+//! Which commit a user means. Git takes a tag for the branch that it is named after, and anyone who may push can make
+//! a tag; so a name with two meanings is refused here, and so is a tag that has the name of another repository's branch.
+
+use std::ops::RangeInclusive;
+use std::path::Path;
+
+use anyhow::Result;
+use provlock::diagnostic::{Code, Diagnostic};
+
+use super::command::{object_exists, references, remotes, resolve};
+
+/// A commit, and the revision that names it without another meaning.
+pub(crate) struct Commit {
+    pub(crate) name: String,
+    pub(crate) revision: String,
+}
+
+/// The commit that a revision names; none if git does not know it.
+///
+/// # Errors
+/// The revision has several meanings.
+pub(super) fn commit(top: &Path, revision: &str) -> Result<Option<Commit>> {
+    let end = revision.find(['~', '^', ':']).into_iter().chain(revision.find("@{")).min().unwrap_or(revision.len());
+    let (name, rest) = revision.split_at(end);
+    let revision = match meanings(top, name)?.as_slice() {
+        // No reference, or one that git has in a file of its own, such as `HEAD`.
+        [] if !is_path_of_reference(name) => revision.to_owned(),
+        [] => return Ok(None),
+        [one] if is_foreign_tag(top, name, one)? => {
+            let message = format!("{one} is a tag, and has the name of a branch of another repository");
+            let error = Diagnostic::error(Code::InvalidArgument, format!("--base {revision}: {message}"));
+            return Err(error.help(format!("fetch the branch, or name the tag itself: {one}{rest}")).into());
+        }
+        [one] => format!("{one}{rest}"),
+        several => return Err(ambiguous(revision, rest, several).into()),
+    };
+    let name = resolve(top, &format!("{revision}^{{commit}}"))?;
+    Ok(name.map(|name| Commit { name, revision }))
+}
+
+/// What a name may mean: the places that `gitrevisions(7)` lists.
+fn meanings(top: &Path, name: &str) -> Result<Vec<String>> {
+    // A full ID is never a name.
+    if name.is_empty() || is_id(name, 40..=64) {
+        return Ok(Vec::new());
+    }
+    let places: &[&str] = match name {
+        _ if name.starts_with("refs/") => &[""],
+        _ if is_path_of_reference(name) => &["refs/"],
+        _ => &["refs/tags/", "refs/heads/", "refs/remotes/"],
+    };
+    let mut candidates: Vec<_> = places.iter().map(|place| format!("{place}{name}")).collect();
+    if places.len() > 1 {
+        candidates.push(format!("refs/remotes/{name}/HEAD"));
+    }
+    let mut meanings = references(top, &candidates)?;
+    let is_of_git = name == "HEAD" || name.ends_with("_HEAD");
+    let is_commit = || Ok::<_, anyhow::Error>(is_id(name, 4..=39) && object_exists(top, name)?);
+    if !meanings.is_empty() && places.len() > 1 && (is_of_git || is_commit()?) {
+        meanings.push(name.to_owned());
+    }
+    Ok(meanings)
+}
+
+/// Whether a name says itself which kind of reference it is.
+fn is_path_of_reference(name: &str) -> bool {
+    ["refs/", "heads/", "tags/", "remotes/"].iter().any(|start| name.starts_with(start))
+}
+
+fn is_id(name: &str, length: RangeInclusive<usize>) -> bool {
+    length.contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Whether a name that looks like a branch of another repository, such as `origin/main`, is only a tag.
+fn is_foreign_tag(top: &Path, name: &str, reference: &str) -> Result<bool> {
+    let is_tag = reference.starts_with("refs/tags/") && !is_path_of_reference(name);
+    let of_remote = |remote: &String| name.strip_prefix(remote.as_str()).is_some_and(|rest| rest.starts_with('/'));
+    Ok(is_tag && name.contains('/') && remotes(top)?.iter().any(of_remote))
+}
+
+fn ambiguous(revision: &str, rest: &str, meanings: &[String]) -> Diagnostic {
+    let message = format!("--base {revision}: the name has several meanings: {}", meanings.join(", "));
+    let is_branch = |name: &&String| name.starts_with("refs/remotes/") || name.starts_with("refs/heads/");
+    let example = meanings.iter().rev().find(is_branch).or(meanings.first());
+    let example = example.map(|name| format!(", such as {name}{rest}")).unwrap_or_default();
+    Diagnostic::error(Code::InvalidArgument, message).help(format!("write the one that you mean{example}"))
+}

@@ -1,0 +1,335 @@
+//! Ways around the gate: what a change adds so that `verify -r --base` looks at something else than what runs.
+
+use std::fs;
+
+use provlock_test::survived;
+
+use super::gate::{Attempt, FORBIDDEN, Gate};
+use super::{H1, NULL, ZH, entry};
+use crate::lock::{lock_file, requires};
+
+const TERRAFORM_HEADER: &str = "# This file is maintained automatically by \"terraform init\".\n";
+const BACKEND: &str = "terraform {\n  backend \"s3\" {}\n}\n";
+
+/// Makes each attempt in a repository of its own.
+#[track_caller]
+fn all_are_errors(attack: &str, prepare: fn(&Gate), attempts: &[Attempt]) {
+    let gate = Gate::with(prepare);
+    assert_eq!(gate.judge(&["-r"]), [] as [&str; 0], "nothing has changed");
+    for (name, attempt, code) in attempts {
+        attempt(&gate);
+        gate.commit();
+        let output = gate.provlock(&["verify", "-r", "--base", "main"]);
+        assert_eq!(output.code, Some(1), "{name}: {output}");
+        assert!(output.stdout.contains(&format!("error[{code}]")), "{name}: {output}");
+        gate.reset();
+    }
+    survived(attack, attempts.len());
+}
+
+/// What a unit generates over the evil file: the text of the base.
+fn overwriting(file: &str) -> String {
+    format!(
+        "generate \"main\" {{\n  path      = \"{file}\"\n  if_exists = \"overwrite\"\n  contents  = <<EOF\n{}EOF\n}}\n",
+        requires("hashicorp/null", "")
+    )
+}
+
+/// An evil configuration beside the lock file of the base.
+fn evil_configuration(gate: &Gate, directory: &str) {
+    gate.write(&format!("{directory}/main.tf"), requires("evil/null", ""));
+}
+
+#[test]
+fn a_new_unit_does_not_hide_the_root_module_beside_it() {
+    all_are_errors(
+        "a pull request puts a Terragrunt unit in front of a root module",
+        |gate| {
+            gate.root("modules/m", NULL, &[H1, ZH]);
+            gate.write("units/u/terragrunt.hcl", "terraform {\n  source = \"../../modules/m\"\n}\n");
+        },
+        &[
+            (
+                "it generates the old text over the new one",
+                |gate| {
+                    evil_configuration(gate, "live");
+                    gate.write("live/terragrunt.hcl", overwriting("main.tf"));
+                },
+                "provider-not-locked",
+            ),
+            (
+                "in JSON",
+                |gate| {
+                    evil_configuration(gate, "live");
+                    gate.write("live/terragrunt.hcl.json", "{\"terraform\": {\"source\": \"../other\"}}");
+                },
+                "provider-not-locked",
+            ),
+            (
+                "it runs another module",
+                |gate| {
+                    evil_configuration(gate, "live");
+                    gate.write("live/terragrunt.hcl", "terraform {\n  source = \"../other\"\n}\n");
+                },
+                "provider-not-locked",
+            ),
+            (
+                "it runs the root module from elsewhere",
+                |gate| {
+                    evil_configuration(gate, "live");
+                    gate.write(
+                        "a/terragrunt.hcl",
+                        format!("terraform {{\n  source = \"../live\"\n}}\n{}", overwriting("main.tf")),
+                    );
+                },
+                "provider-not-locked",
+            ),
+            (
+                "a unit of the base runs it now",
+                |gate| {
+                    evil_configuration(gate, "live");
+                    gate.write(
+                        "units/u/terragrunt.hcl",
+                        format!("terraform {{\n  source = \"../../live\"\n}}\n{}", overwriting("main.tf")),
+                    );
+                },
+                "provider-not-locked",
+            ),
+            (
+                "both are new",
+                |gate| {
+                    gate.root("new", NULL, &[H1, ZH]);
+                    evil_configuration(gate, "new");
+                    gate.write("new/terragrunt.hcl", overwriting("main.tf"));
+                },
+                "provider-not-locked",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_unit_beside_a_root_module_is_seen() {
+    let gate = Gate::with(|_| {});
+    gate.write("live/terragrunt.hcl", "locals {}\n");
+    assert_eq!(gate.judge(&["-r"]), ["unit-added"]);
+    gate.write("units/a/terragrunt.hcl", "terraform {\n  source = \"../../modules/m\"\n}\n");
+    gate.write("modules/m/main.tf", requires("hashicorp/null", ""));
+    assert_eq!(gate.judge(&["-r"]), ["unit-added"], "a new unit of a new module hides nothing");
+    let output = gate.provlock(&["verify", "-r", "--base", "main", "--allow", "single-platform"]);
+    output.matches(provlock_test::str![[r#"
+exit code: 0
+----- stdout -----
+warning[unit-added]: the change lets Terragrunt run the root module in live, which is checked with and without it
+help: make sure that Terragrunt is meant to run it from now on
+
+----- stderr -----
+2 root modules: 1 OK, 1 excluded by provlock.toml
+2 Terragrunt units: 1 with warnings, 1 without a lock file
+"#]]);
+}
+
+/// Writes a clean file that only OpenTofu reads, and an evil one that it hides.
+fn hidden_by_tofu(gate: &Gate, directory: &str) {
+    gate.write(&format!("{directory}/main.tofu"), requires("hashicorp/null", ""));
+    evil_configuration(gate, directory);
+}
+
+/// Puts the header of a dialect in front of the lock file, without entries that tell.
+fn header(gate: &Gate, directory: &str, program: &str) {
+    let text = format!("# This file is maintained automatically by \"{program} init\".\n");
+    gate.write(&format!("{directory}/.terraform.lock.hcl"), text);
+}
+
+#[test]
+fn a_change_does_not_choose_its_dialect() {
+    all_are_errors(
+        "a pull request turns a root module into one of the other program",
+        |gate| {
+            let terraform = NULL.replace("opentofu.org", "terraform.io");
+            for directory in ["live", "other"] {
+                let text = lock_file(&[entry(&terraform, "3.2.4", "", &[H1, ZH])]);
+                let (_, rest) = text.split_once('\n').unwrap();
+                gate.write(&format!("{directory}/.terraform.lock.hcl"), format!("{TERRAFORM_HEADER}{rest}"));
+            }
+            gate.remove("examples/a/.terraform.lock.hcl");
+            gate.write("backend/main.tf", BACKEND);
+        },
+        &[
+            (
+                "by the header of its lock file",
+                |gate| {
+                    hidden_by_tofu(gate, "live");
+                    header(gate, "live", "tofu");
+                },
+                "dialect-changed",
+            ),
+            (
+                "and what it hides is found",
+                |gate| {
+                    hidden_by_tofu(gate, "live");
+                    header(gate, "live", "tofu");
+                },
+                "provider-not-locked",
+            ),
+            (
+                "by the addresses in its lock file",
+                |gate| {
+                    hidden_by_tofu(gate, "live");
+                    let text = lock_file(&[entry(NULL, "3.2.4", "", &[H1, ZH])]);
+                    gate.write("live/.terraform.lock.hcl", text.split_once("\n\n").unwrap().1);
+                },
+                "dialect-changed",
+            ),
+            (
+                "a new one",
+                |gate| {
+                    gate.root("new", NULL, &[H1, ZH]);
+                    hidden_by_tofu(gate, "new");
+                },
+                "dialect-changed",
+            ),
+            (
+                "one that had no lock file, by a file for OpenTofu",
+                |gate| {
+                    gate.write("backend/main.tofu", "");
+                    gate.write("backend/main.tf", format!("{BACKEND}{}", requires("evil/null", "")));
+                    gate.write("backend/.terraform.lock.hcl", lock_file(&[]));
+                },
+                "provider-not-locked",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn an_owner_chooses_the_dialect() {
+    let gate = Gate::with(|gate| gate.write("tofu/main.tofu", requires("hashicorp/null", "")));
+    gate.write(
+        "live/.terraform.lock.hcl",
+        format!("{TERRAFORM_HEADER}{}", entry(&NULL.replace("opentofu.org", "terraform.io"), "3.2.4", "", &[H1, ZH])),
+    );
+    assert!(gate.judge(&["-r"]).contains(&"dialect-changed".to_owned()));
+    assert!(!gate.judge(&["-r", "--dialect", "terraform"]).contains(&"dialect-changed".to_owned()));
+}
+
+#[test]
+fn what_was_a_root_module_stays_one() {
+    all_are_errors(
+        "a pull request makes nothing of a root module",
+        |gate| {
+            gate.write("backed/main.tf", format!("{BACKEND}{}", requires("hashicorp/null", "")));
+            gate.write("backed/.terraform.lock.hcl", gate.read("live/.terraform.lock.hcl"));
+            gate.write("units/u/terragrunt.hcl", "terraform {\n  source = \"../../modules/m\"\n}\n");
+            gate.root("modules/m", NULL, &[H1, ZH]);
+        },
+        &[
+            (
+                "it deletes the lock file, and a new module calls it",
+                |gate| {
+                    gate.remove("live/.terraform.lock.hcl");
+                    gate.write("caller/main.tf", "module \"m\" {\n  source = \"../live\"\n}\n");
+                },
+                "lock-file-missing",
+            ),
+            (
+                "it deletes the lock file, and a unit runs it",
+                |gate| {
+                    gate.remove("live/.terraform.lock.hcl");
+                    gate.write("caller/terragrunt.hcl", "terraform {\n  source = \"../live\"\n}\n");
+                },
+                "lock-file-missing",
+            ),
+            (
+                "it deletes the lock file, and a unit of the base runs it",
+                |gate| {
+                    gate.remove("live/.terraform.lock.hcl");
+                    gate.write("units/u/terragrunt.hcl", "terraform {\n  source = \"../../live\"\n}\n");
+                },
+                "lock-file-missing",
+            ),
+            (
+                "it takes lock file and backend away",
+                |gate| {
+                    gate.write("backed/main.tf", requires("hashicorp/null", ""));
+                    gate.remove("backed/.terraform.lock.hcl");
+                },
+                "lock-file-missing",
+            ),
+            ("it deletes the lock file", |gate| gate.remove("live/.terraform.lock.hcl"), "root-removed"),
+            (
+                "it deletes all root modules",
+                |gate| {
+                    for directory in ["live", "other", "backed", "modules", "examples", "units"] {
+                        fs::remove_dir_all(gate.project().join(directory)).unwrap();
+                    }
+                },
+                "root-removed",
+            ),
+            (
+                "it deletes all root modules, and changes the policy",
+                |gate| {
+                    for directory in ["live", "other", "backed", "modules", "examples", "units"] {
+                        fs::remove_dir_all(gate.project().join(directory)).unwrap();
+                    }
+                    gate.remove("provlock.toml");
+                },
+                "policy-changed",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn ignore_files_of_a_change_hide_nothing_that_git_has() {
+    all_are_errors(
+        "a pull request hides a new root module by ignore files",
+        |_| {},
+        &[
+            (
+                ".gitignore names it",
+                |gate| {
+                    gate.write("new/main.tf", format!("{BACKEND}{}", requires("hashicorp/null", "")));
+                    gate.write(".gitignore", "new/\n");
+                },
+                "lock-file-missing",
+            ),
+            (
+                ".gitignore in it names its files",
+                |gate| {
+                    gate.write("new/main.tf", format!("{BACKEND}{}", requires("hashicorp/null", "")));
+                    gate.write("new/.gitignore", "*\n");
+                },
+                "lock-file-missing",
+            ),
+            (
+                ".ignore names it",
+                |gate| {
+                    gate.write("new/main.tf", format!("{BACKEND}{}", requires("hashicorp/null", "")));
+                    gate.write(".ignore", "new\n");
+                },
+                "lock-file-missing",
+            ),
+            (
+                ".ignore names everything, and the policy forbids what is locked",
+                |gate| {
+                    gate.evil("new");
+                    gate.write(".ignore", "*\n");
+                },
+                FORBIDDEN,
+            ),
+            (
+                ".ignore names a unit",
+                |gate| {
+                    gate.write(
+                        "new/terragrunt.hcl",
+                        "terraform {\n  source = \"./m\"\n}\nremote_state {\n  backend = \"s3\"\n  config = {}\n}\n",
+                    );
+                    gate.write("new/m/main.tf", requires("hashicorp/null", ""));
+                    gate.write(".ignore", "new\n");
+                },
+                "lock-file-missing",
+            ),
+        ],
+    );
+}
