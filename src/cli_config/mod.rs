@@ -17,7 +17,6 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -71,22 +70,17 @@ pub struct BlockCredentials {
 }
 
 /// A `credentials_helper` block. `Debug` does not show the arguments, which may hold a secret.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, derive_more::Debug)]
 pub struct HelperConfig {
     /// The name: the program is `terraform-credentials-NAME`.
     pub name: String,
     /// The arguments before the verb.
+    #[debug(skip)]
     pub arguments: Vec<String>,
     /// The program, if it is installed.
     pub program: Option<PathBuf>,
     /// Where the block stands.
     pub location: Location,
-}
-
-impl fmt::Debug for HelperConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HelperConfig").field("name", &self.name).field("program", &self.program).finish_non_exhaustive()
-    }
 }
 
 /// Reads the CLI configuration as the dialect's program does, and reports all errors in it.

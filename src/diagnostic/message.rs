@@ -1,6 +1,5 @@
 //! One diagnostic.
 
-use std::fmt;
 use std::path::{self, Component, Path, PathBuf};
 
 use super::code::{Code, Severity};
@@ -39,7 +38,8 @@ pub enum RootModules {
 }
 
 /// An error, a warning or a finding, independent of how it will be shown.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, derive_more::Display)]
+#[display("{message}")] // The places are for a renderer.
 pub struct Diagnostic {
     /// Its weight.
     pub severity: Severity,
@@ -198,13 +198,6 @@ impl Diagnostic {
         // The library for temporary files adds the name of one that is gone by now; the path is named already.
         let words = words.split_once(" at path \"").map_or(words.as_str(), |(words, _)| words);
         Self::error(Code::Io, "").naming(path, |path| format!("cannot {attempt} {path}: {words}"))
-    }
-}
-
-/// The message alone; the places are for a renderer.
-impl fmt::Display for Diagnostic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
     }
 }
 

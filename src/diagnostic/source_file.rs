@@ -1,12 +1,13 @@
 //! Files that diagnostics point into.
 
-use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 /// A text file that was read, under the name that the user knows it by.
+#[derive(derive_more::Debug)]
+#[debug("{}", path.display())]
 pub struct SourceFile {
     /// The path as it is shown.
     pub path: PathBuf,
@@ -89,12 +90,6 @@ impl Eq for SourceFile {}
 impl Hash for SourceFile {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.path.hash(state);
-    }
-}
-
-impl fmt::Debug for SourceFile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.path.display())
     }
 }
 

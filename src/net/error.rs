@@ -1,7 +1,6 @@
 //! What can go wrong with a request.
 
-use std::error::Error;
-use std::fmt;
+use std::error::Error as _;
 use std::time::Duration;
 
 use reqwest::StatusCode;
@@ -14,7 +13,8 @@ use crate::system::{SafeUrl, token_variable};
 pub(crate) type Requested<T> = Result<T, RequestError>;
 
 /// A request that failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{url} {kind}")]
 pub struct RequestError {
     /// What was asked for first, before any redirect.
     pub url: SafeUrl,
@@ -24,59 +24,51 @@ pub struct RequestError {
     pub credentials_of: Option<Hostname>,
 }
 
-/// Why a request failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Why a request failed, in words that continue a URL.
+#[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
 pub enum RequestErrorKind {
-    /// Status 404.
+    #[display("was not found (404)")]
     NotFound,
-    /// Status 401 or 403.
-    Unauthorized {
-        /// The status.
-        status: u16,
-        /// Whether the server got a token. A redirect to another host goes without.
-        credentials_sent: bool,
-    },
-    /// Another status that means no success.
-    Status {
-        /// The status.
-        status: u16,
-        /// How the reply's body begins, without control characters.
-        body: String,
-    },
-    /// The body is larger than the caller allows.
-    TooLarge {
-        /// The allowed size in bytes.
-        limit: u64,
-    },
-    /// What is kept of all answers is larger than it may be.
-    TooMuchInAll {
-        /// The allowed size in bytes.
-        limit: u64,
-    },
-    /// No data in time.
+    /// Status 401 or 403, and whether the server got a token. A redirect to another host goes without.
+    #[display("was refused ({status}){}", said_of_credentials(*credentials_sent))]
+    Unauthorized { status: u16, credentials_sent: bool },
+    /// Another status that means no success, and how the body begins, without control characters.
+    #[display("answered with status {status}{}{body}", if body.is_empty() { "" } else { ": " })]
+    Status { status: u16, body: String },
+    /// The body has more bytes than the caller allows.
+    #[display("is larger than {limit} bytes")]
+    TooLarge { limit: u64 },
+    /// What is kept of all answers has more bytes than it may.
+    #[display("says so much that all answers together take more than {} MiB of memory", limit >> 20)]
+    TooMuchInAll { limit: u64 },
+    #[display("did not answer in time")]
     Timeout,
-    /// Less data than the least that must come.
-    TooSlow {
-        /// Bytes per second.
-        minimum_rate: u64,
-    },
+    /// Fewer bytes per second than the least that must come.
+    #[display("sent less than {} KiB per second", minimum_rate >> 10)]
+    TooSlow { minimum_rate: u64 },
     /// Not all data in time.
-    TooLong {
-        /// How long it may take.
-        time_limit: Duration,
-    },
+    #[display("was not downloaded within {} seconds", time_limit.as_secs())]
+    TooLong { time_limit: Duration },
     /// No connection, or one that broke; the text says why.
+    #[display("could not be reached: {_0}")]
     Connection(String),
     /// No connection, because of the proxy; the text says what it did.
+    #[display("could not be reached: {_0}")]
     Proxy(String),
-    /// A redirect that must not be followed; the text says why.
+    #[display("redirects to a place that is not allowed: {_0}")]
     Redirect(String),
-    /// The body is not what it should be; the text says why.
+    #[display("sent an unusable response: {_0}")]
     InvalidBody(String),
     /// A plain HTTP URL of a host that may not be asked so, or a URL of another scheme.
+    #[display("was not requested, because it is not an https URL")]
     Insecure,
     /// The token for the host could not be had.
+    #[display("was not requested: {_0}")]
     Credentials(Diagnostics),
+}
+
+fn said_of_credentials(were_sent: bool) -> &'static str {
+    if were_sent { " with the credentials that were sent" } else { "; no credentials were sent" }
 }
 
 impl RequestErrorKind {
@@ -108,81 +100,38 @@ impl RequestError {
     }
 
     fn help(&self) -> Option<Help> {
-        match &self.kind {
-            RequestErrorKind::Unauthorized { credentials_sent: true, .. } => {
-                let host = self.credentials_of.as_ref()?;
-                Some(
-                    Help::text("check where the token comes from: ").and(Remedy::CheckLogin { host: host.to_string() }),
-                )
-            }
-            RequestErrorKind::Unauthorized { .. } => Some(match &self.credentials_of {
-                Some(host) => {
-                    let help = Help::text("add credentials: ").and(Remedy::Login { host: host.to_string() });
-                    match token_variable(host) {
-                        Some(variable) => help.and_text(format!(", or set {variable}")),
-                        None => help,
-                    }
-                }
-                None => "this server must answer without credentials, since no tokens are sent to it".into(),
-            }),
+        let words = match &self.kind {
+            RequestErrorKind::Unauthorized { credentials_sent, .. } => return self.login_help(*credentials_sent),
             RequestErrorKind::TooSlow { .. } => {
-                Some("PROVLOCK_DOWNLOAD_MINIMUM_RATE sets another minimum, in KiB per second".into())
+                "PROVLOCK_DOWNLOAD_MINIMUM_RATE sets another minimum, in KiB per second"
             }
-            RequestErrorKind::TooLong { .. } => Some("PROVLOCK_DOWNLOAD_TIMEOUT sets another limit, in seconds".into()),
-            RequestErrorKind::Timeout | RequestErrorKind::Connection(_) => Some(
+            RequestErrorKind::TooLong { .. } => "PROVLOCK_DOWNLOAD_TIMEOUT sets another limit, in seconds",
+            RequestErrorKind::Timeout | RequestErrorKind::Connection(_) => {
                 "check the network; HTTPS_PROXY and NO_PROXY choose a proxy, SSL_CERT_FILE the trusted certificates"
-                    .into(),
-            ),
-            RequestErrorKind::Proxy(_) => {
-                Some("check HTTPS_PROXY, and NO_PROXY for hosts that are reached without it".into())
             }
+            RequestErrorKind::Proxy(_) => "check HTTPS_PROXY, and NO_PROXY for hosts that are reached without it",
             RequestErrorKind::TooMuchInAll { .. } => {
-                Some("if no server misbehaves, name fewer root modules or providers in one command".into())
+                "if no server misbehaves, name fewer root modules or providers in one command"
             }
-            RequestErrorKind::Insecure => {
-                Some("use https, or set the URL in a host block of the CLI configuration".into())
-            }
-            _ => None,
+            RequestErrorKind::Insecure => "use https, or set the URL in a host block of the CLI configuration",
+            _ => return None,
+        };
+        Some(words.into())
+    }
+
+    fn login_help(&self, credentials_sent: bool) -> Option<Help> {
+        let Some(host) = self.credentials_of.as_ref() else {
+            let words = "this server must answer without credentials, since no tokens are sent to it";
+            return (!credentials_sent).then(|| words.into());
+        };
+        let (name, variable) = (host.to_string(), token_variable(host));
+        if credentials_sent {
+            return Some(Help::text("check where the token comes from: ").and(Remedy::CheckLogin { host: name }));
         }
+        let help = Help::text("add credentials: ").and(Remedy::Login { host: name });
+        Some(variable.into_iter().fold(help, |help, variable| help.and_text(format!(", or set {variable}"))))
     }
 }
-
-impl fmt::Display for RequestError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ", self.url)?;
-        match &self.kind {
-            RequestErrorKind::NotFound => f.write_str("was not found (404)"),
-            RequestErrorKind::Unauthorized { status, credentials_sent: true } => {
-                write!(f, "was refused ({status}) with the credentials that were sent")
-            }
-            RequestErrorKind::Unauthorized { status, .. } => {
-                write!(f, "was refused ({status}); no credentials were sent")
-            }
-            RequestErrorKind::Status { status, body } if body.is_empty() => write!(f, "answered with status {status}"),
-            RequestErrorKind::Status { status, body } => write!(f, "answered with status {status}: {body}"),
-            RequestErrorKind::TooLarge { limit } => write!(f, "is larger than {limit} bytes"),
-            RequestErrorKind::TooMuchInAll { limit } => {
-                write!(f, "says so much that all answers together take more than {} MiB of memory", limit >> 20)
-            }
-            RequestErrorKind::Timeout => f.write_str("did not answer in time"),
-            RequestErrorKind::TooSlow { minimum_rate } => {
-                write!(f, "sent less than {} KiB per second", minimum_rate >> 10)
-            }
-            RequestErrorKind::TooLong { time_limit } => {
-                write!(f, "was not downloaded within {} seconds", time_limit.as_secs())
-            }
-            RequestErrorKind::Connection(why) | RequestErrorKind::Proxy(why) => {
-                write!(f, "could not be reached: {why}")
-            }
-            RequestErrorKind::Redirect(why) => write!(f, "redirects to a place that is not allowed: {why}"),
-            RequestErrorKind::InvalidBody(why) => write!(f, "sent an unusable response: {why}"),
-            RequestErrorKind::Insecure => f.write_str("was not requested, because it is not an https URL"),
-            RequestErrorKind::Credentials(diagnostic) => write!(f, "was not requested: {diagnostic}"),
-        }
-    }
-}
-
-impl Error for RequestError {}
 
 /// A request that got no response, or not all of one.
 pub(super) fn no_response(error: reqwest::Error) -> RequestErrorKind {

@@ -1,6 +1,5 @@
 //! Reports of a client's requests.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -42,7 +41,8 @@ pub enum RequestOutcome {
 }
 
 /// Receives a report of each request; called from several threads.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("RequestObserver")]
 pub struct RequestObserver(Arc<dyn Fn(&RequestReport) + Send + Sync>);
 
 impl RequestObserver {
@@ -87,12 +87,6 @@ impl RequestObserver {
 impl Default for RequestObserver {
     fn default() -> Self {
         Self::new(|_| {})
-    }
-}
-
-impl fmt::Debug for RequestObserver {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RequestObserver").finish_non_exhaustive()
     }
 }
 

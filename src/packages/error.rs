@@ -13,7 +13,8 @@ use crate::provider::{Platform, ProviderAddress, Version};
 pub type Result<T> = std::result::Result<T, SourceError>;
 
 /// Why a source cannot answer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, derive_more::Display)]
+#[display("{}", Diagnostics::from(self.clone()))]
 pub enum SourceError {
     /// The source answered that it has no such provider. Another source may have it.
     ProviderNotFound {
@@ -160,13 +161,6 @@ impl From<SourceError> for Diagnostics {
             }
         }
         .into()
-    }
-}
-
-/// The messages alone.
-impl fmt::Display for SourceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Diagnostics::from(self.clone()).fmt(f)
     }
 }
 

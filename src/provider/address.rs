@@ -11,14 +11,17 @@ use crate::provider::Dialect;
 /// The host of a registry, normalised by IDNA, with its port unless that is 443.
 ///
 /// Compared and sorted in its ASCII (punycode) form, shown in Unicode.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Debug)]
+#[debug("{self}")]
 pub struct Hostname {
     ascii: Cow<'static, str>,
 }
 
 /// A provider's full address. The order is host, namespace, type, each byte by byte, which is the order of the
 /// entries of a lock file. A clone shares the parts: a thousand root modules name the same providers.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Debug, derive_more::Display)]
+#[debug("{self}")]
+#[display("{}/{}/{}", self.hostname, self.namespace, self.name)]
 pub struct ProviderAddress(Arc<AddressParts>);
 
 /// What a provider's address consists of.
@@ -129,12 +132,6 @@ impl fmt::Display for Hostname {
     }
 }
 
-impl fmt::Debug for Hostname {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self}")
-    }
-}
-
 impl Deref for ProviderAddress {
     type Target = AddressParts;
 
@@ -230,18 +227,6 @@ fn parse_part(text: &str, underscores: bool) -> Result<String, AddressError> {
     let is_allowed = |c: char| c.is_alphanumeric() || (underscores && c == '_');
     let words = lower.split('-').all(|word| !word.is_empty() && word.chars().all(is_allowed));
     if words { Ok(lower) } else { Err(AddressError::Part(text.to_owned())) }
-}
-
-impl fmt::Display for ProviderAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}/{}", self.hostname, self.namespace, self.name)
-    }
-}
-
-impl fmt::Debug for ProviderAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self}")
-    }
 }
 
 #[cfg(test)]

@@ -10,25 +10,34 @@ use crate::provider::{Version, VersionError};
 /// How a constraint compares a version with its boundary.
 ///
 /// The order of the variants is the order in which constraints at the same boundary are printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
 pub enum Operator {
     /// `>`
+    #[display(">")]
     Greater,
     /// `>=`
+    #[display(">=")]
     GreaterOrEqual,
     /// `=`, or no operator: exactly this version.
+    #[display("=")]
     Exact,
     /// `~> 1.2.3`: only the last number may grow.
+    #[display("~>")]
     PessimisticPatch,
     /// `~> 1.2`: anything below the next major version.
+    #[display("~>")]
     PessimisticMinor,
     /// `~> 1` of a module: this version or any newer one. For a provider it is [`Operator::PessimisticMinor`].
+    #[display("~>")]
     PessimisticMajor,
     /// `<=`
+    #[display("<=")]
     LessOrEqual,
     /// `<`
+    #[display("<")]
     Less,
     /// `!=`
+    #[display("!=")]
     NotEqual,
 }
 
@@ -222,20 +231,6 @@ impl FromStr for ConstraintList {
     /// comma may follow the last term.
     fn from_str(text: &str) -> Result<Self, ConstraintError> {
         Self::parse_terms(text, Constraint::parse)
-    }
-}
-
-impl fmt::Display for Operator {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Greater => ">",
-            Self::GreaterOrEqual => ">=",
-            Self::Exact => "=",
-            Self::PessimisticPatch | Self::PessimisticMinor | Self::PessimisticMajor => "~>",
-            Self::LessOrEqual => "<=",
-            Self::Less => "<",
-            Self::NotEqual => "!=",
-        })
     }
 }
 

@@ -1,10 +1,10 @@
 //! The two programs whose lock files are managed.
 
-use std::fmt;
 use std::str::FromStr;
 
 /// Which program's rules apply.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
+#[display("{}", self.name())]
 pub enum Dialect {
     /// OpenTofu.
     #[default]
@@ -45,11 +45,5 @@ impl FromStr for Dialect {
             "terraform" => Ok(Self::Terraform),
             _ => Err(DialectError(text.to_owned())),
         }
-    }
-}
-
-impl fmt::Display for Dialect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }

@@ -1,6 +1,5 @@
 //! Package hashes as a lock file records them: OpenTofu's `internal/getproviders/hash.go`.
 
-use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 /// A hash with its scheme, such as `h1:…` or `zh:…`, ordered by its bytes.
 ///
 /// Schemes other than `h1` and `zh` are kept and never judged, so any text `scheme:value` is a hash.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
 pub struct Hash(Arc<str>);
 
 /// What a hash was taken over.
@@ -138,12 +137,6 @@ impl Serialize for Hash {
 impl<'de> Deserialize<'de> for Hash {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
-    }
-}
-
-impl fmt::Display for Hash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 

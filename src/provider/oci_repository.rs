@@ -9,7 +9,8 @@ use crate::provider::{ProviderAddress, PublicKey};
 const LONGEST_NAME: usize = 255;
 
 /// A repository of an OCI registry.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
+#[display("{registry}/{name}")]
 pub struct OciRepository {
     /// The registry's host, with its port if one is written.
     pub registry: String,
@@ -94,12 +95,6 @@ impl std::str::FromStr for OciRepository {
             return Err(OciRepositoryError::Name);
         }
         Ok(Self { registry: registry.to_owned(), name: name.to_owned() })
-    }
-}
-
-impl fmt::Display for OciRepository {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.registry, self.name)
     }
 }
 

@@ -5,7 +5,8 @@ use std::fmt;
 use crate::provider::{AddressError, AddressParts, Dialect, Hostname, ProviderAddress};
 
 /// `[HOSTNAME/]NAMESPACE/TYPE` in which `*` stands for any part. Two parts belong to the dialect's default host.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, derive_more::Debug)]
+#[debug("{self}")]
 pub struct ProviderPattern {
     /// The host; `None` is `*`.
     pub hostname: Option<Hostname>,
@@ -93,12 +94,6 @@ impl fmt::Display for ProviderPattern {
         }
         let part = |part: &Option<String>| part.as_deref().unwrap_or("*").to_owned();
         write!(f, "/{}/{}", part(&self.namespace), part(&self.name))
-    }
-}
-
-impl fmt::Debug for ProviderPattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self}")
     }
 }
 

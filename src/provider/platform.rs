@@ -1,10 +1,10 @@
 //! Platforms that providers are built for.
 
-use std::fmt;
 use std::str::FromStr;
 
 /// An operating system and an architecture in Go's names, such as `linux_amd64`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
+#[display("{os}_{arch}")]
 pub struct Platform {
     /// Operating system: `linux`, `darwin`, `windows`, …
     pub os: String,
@@ -13,7 +13,8 @@ pub struct Platform {
 }
 
 /// The text is not a platform.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is not a platform; {advice}", text = .0, advice = advice(.0))]
 pub struct PlatformError(pub String);
 
 impl Platform {
@@ -57,17 +58,10 @@ impl Platform {
     }
 }
 
-impl fmt::Display for PlatformError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(text) = self;
-        match Platform::meant_by(text) {
-            Some(platform) => write!(f, "{text:?} is not a platform; did you mean {platform}?"),
-            None => write!(f, "{text:?} is not a platform; write OS_ARCH, for example linux_amd64 or darwin_arm64"),
-        }
-    }
+fn advice(text: &str) -> String {
+    let meant = Platform::meant_by(text).map(|platform| format!("did you mean {platform}?"));
+    meant.unwrap_or_else(|| "write OS_ARCH, for example linux_amd64 or darwin_arm64".to_owned())
 }
-
-impl std::error::Error for PlatformError {}
 
 impl FromStr for Platform {
     type Err = PlatformError;
@@ -78,12 +72,6 @@ impl FromStr for Platform {
             Some((os, arch)) if valid(os) && valid(arch) => Ok(Self { os: os.to_owned(), arch: arch.to_owned() }),
             _ => Err(PlatformError(text.to_owned())),
         }
-    }
-}
-
-impl fmt::Display for Platform {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}_{}", self.os, self.arch)
     }
 }
 

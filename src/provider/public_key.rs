@@ -1,6 +1,5 @@
 //! Keys for Ed25519 (RFC 8032) as text.
 
-use std::fmt;
 use std::str::FromStr;
 
 use base64::Engine as _;
@@ -26,10 +25,13 @@ const PUBLISHED: [&str; 5] = [
 ];
 
 /// A key that signatures are checked with: `ed25519:` and the base64 of its 32 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
+#[display("{PUBLIC}{}", BASE64_STANDARD.encode(self.0))]
 pub struct PublicKey([u8; LENGTH]);
 
 /// A key that signs: `ed25519-private:` and the base64 of its 32 bytes. Nothing shows it but [`SigningKey::reveal`].
+#[derive(derive_more::Debug)]
+#[debug("the signing key of {}", self.public_key())]
 pub struct SigningKey {
     pair: Ed25519KeyPair,
     text: String,
@@ -147,18 +149,6 @@ impl FromStr for PublicKey {
     fn from_str(text: &str) -> Result<Self, KeyError> {
         let wrong = if text.starts_with(PRIVATE) { KeyError::Private } else { KeyError::NotPublic };
         decode(text, PUBLIC).ok_or(wrong).and_then(Self::checked)
-    }
-}
-
-impl fmt::Display for PublicKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{PUBLIC}{}", BASE64_STANDARD.encode(self.0))
-    }
-}
-
-impl fmt::Debug for SigningKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the signing key of {}", self.public_key())
     }
 }
 

@@ -58,7 +58,8 @@ pub(crate) fn help() -> Help {
     Help::text("put it into the repository, or let verify read it with ").and(Remedy::AllowOutside)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;

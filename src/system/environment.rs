@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,11 +18,13 @@ const PREFIXES: [&str; 4] = ["TF_", "TG_", "OPENTOFU_", "PROVLOCK_"];
 const PATHS: [&str; 4] = ["TF_CLI_CONFIG_FILE", "TF_DATA_DIR", "TF_PLUGIN_CACHE_DIR", "PROVLOCK_CACHE_DIR"];
 
 /// The environment of a run. `Debug` shows only the names of the variables.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, derive_more::Debug)]
 pub struct Environment {
     /// The environment variables as text. Bytes that are not UTF-8 are replaced by U+FFFD.
+    #[debug("{:?}", variables.keys())]
     pub variables: BTreeMap<String, String>,
     /// The unchanged values that are not UTF-8.
+    #[debug(skip)]
     pub undecodable: BTreeMap<String, OsString>,
     /// The user's home directory.
     pub home: Option<PathBuf>,
@@ -110,17 +111,8 @@ pub(crate) fn program_name(stem: &str) -> String {
     if cfg!(windows) { format!("{stem}.exe") } else { stem.to_owned() }
 }
 
-impl fmt::Debug for Environment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Environment")
-            .field("variables", &self.variables.keys())
-            .field("home", &self.home)
-            .field("current_directory", &self.current_directory)
-            .finish_non_exhaustive()
-    }
-}
-
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::os::unix::ffi::OsStringExt as _;
 

@@ -27,7 +27,8 @@ const PUBLIC_PARAMETERS: [&str; 13] = [
 /// A URL whose `Display` and `Debug` hide the user, and what in the query may be a secret.
 ///
 /// The URL is boxed to keep errors small.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Debug)]
+#[debug("\"{self}\"")]
 pub struct SafeUrl(Box<Url>);
 
 impl From<Url> for SafeUrl {
@@ -76,12 +77,6 @@ impl fmt::Display for SafeUrl {
 pub(crate) fn is_public(parameter: &str) -> bool {
     let (name, value) = parameter.split_once('=').unwrap_or(("", parameter));
     PUBLIC_PARAMETERS.contains(&name) && !value.contains(['@', '?'])
-}
-
-impl fmt::Debug for SafeUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"{self}\"")
-    }
 }
 
 /// `%41` is `A` (RFC 3986, section 2.1).

@@ -1,7 +1,6 @@
 //! The secrets of a run, which no output may contain.
 
 use std::cmp::Reverse;
-use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use url::Url;
@@ -19,7 +18,8 @@ const REDACTED: &str = "[redacted]";
 
 /// The secrets that a run has learned so far. They are removed from all output, such as messages of registries and
 /// helper programs that repeat them. Clones share one list.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, derive_more::Debug)]
+#[debug("{REDACTED}")]
 pub struct Secrets(Arc<RwLock<Vec<String>>>);
 
 impl Secrets {
@@ -173,12 +173,6 @@ fn without_parameters(text: &str, with: impl Fn(&str) -> String) -> String {
         }
     }
     shown + rest
-}
-
-impl fmt::Debug for Secrets {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(REDACTED)
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
 //! Secrets that are sent to hosts.
 
-use std::fmt;
-
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use reqwest::header::HeaderValue;
@@ -9,7 +7,9 @@ use reqwest::header::HeaderValue;
 use crate::provider::Hostname;
 
 /// A secret that is sent to a host. Neither `Debug` nor `Display` shows it.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, derive_more::Debug, derive_more::Display)]
+#[debug("[redacted]")]
+#[display("[redacted]")]
 pub struct Token {
     text: String,
     /// The password in it, if it is a user name and a password.
@@ -54,18 +54,6 @@ impl Token {
     /// A text without the secret, which a server or a program may have repeated.
     pub(crate) fn redact(&self, text: &str) -> String {
         text.replace(&self.text, "[redacted]")
-    }
-}
-
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[redacted]")
-    }
-}
-
-impl fmt::Display for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[redacted]")
     }
 }
 

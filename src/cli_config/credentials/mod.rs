@@ -33,13 +33,16 @@ pub struct Credentials {
 }
 
 /// Where a token comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
 pub enum CredentialsOrigin {
     /// The environment variable of this name.
+    #[display("the environment variable {_0}")]
     Environment(String),
     /// A `credentials` block in this file.
+    #[display("{}", _0.display())]
     Block(PathBuf),
     /// This credentials helper program.
+    #[display("the credentials helper {}", _0.display())]
     Helper(PathBuf),
 }
 
@@ -207,16 +210,6 @@ fn token_variables(environment: &Environment) -> BTreeMap<Hostname, (String, Tok
         Some((Hostname::parse(&host).ok()?, (variable.clone(), Token::new(value)?)))
     });
     tokens.collect()
-}
-
-impl fmt::Display for CredentialsOrigin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Environment(variable) => write!(f, "the environment variable {variable}"),
-            Self::Block(path) => write!(f, "{}", path.display()),
-            Self::Helper(program) => write!(f, "the credentials helper {}", program.display()),
-        }
-    }
 }
 
 impl fmt::Debug for Credentials {

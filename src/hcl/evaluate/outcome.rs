@@ -1,12 +1,12 @@
 //! The result of an evaluation: a value, or why there is none.
 
-use std::fmt;
 use std::sync::Arc;
 
 use crate::diagnostic::Location;
 
 /// Why something is not known.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
+#[display("{reason}")]
 pub struct Unknown {
     /// A fragment such as "`run_cmd` is not run". It quotes no values: they may come from the user's environment, and
     /// the configuration may be hostile.
@@ -21,12 +21,6 @@ impl Unknown {
     /// Something that the program that runs the configuration may know, although a reader of files does not.
     pub(crate) fn new(reason: impl Into<String>, location: Option<Location>) -> Self {
         Self { reason: reason.into(), location, is_failure: false }
-    }
-}
-
-impl fmt::Display for Unknown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.reason)
     }
 }
 

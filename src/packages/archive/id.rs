@@ -1,11 +1,10 @@
 //! Which package is meant.
 
-use std::fmt;
-
 use crate::provider::{Platform, ProviderAddress, Version};
 
 /// One package: a version of a provider, built for one platform.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
+#[display("{address} {version} for {platform}")]
 pub struct PackageId {
     /// The provider.
     pub address: ProviderAddress,
@@ -13,10 +12,4 @@ pub struct PackageId {
     pub version: Version,
     /// The platform.
     pub platform: Platform,
-}
-
-impl fmt::Display for PackageId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} for {}", self.address, self.version, self.platform)
-    }
 }

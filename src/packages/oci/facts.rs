@@ -2,8 +2,6 @@
 //! the signed document itself (the field `data` of a descriptor, OCI image specification 1.1), so that one request
 //! brings it.
 
-use std::fmt;
-
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
@@ -36,6 +34,8 @@ pub(in crate::packages) struct FactsError {
 }
 
 /// The tag that the facts about a release have, in the repository of its provider below `repository`.
+#[derive(derive_more::Display)]
+#[display("the facts of {address} {version}")]
 pub(in crate::packages) struct ReleaseTag<'a> {
     pub(in crate::packages) repository: &'a OciRepository,
     pub(in crate::packages) address: &'a ProviderAddress,
@@ -105,12 +105,6 @@ impl ReleaseTag<'_> {
 
     fn impossible(&self, why: &str) -> Diagnostics {
         Diagnostic::error(Code::InvalidArgument, format!("cannot publish {self}: {why}")).into()
-    }
-}
-
-impl fmt::Display for ReleaseTag<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the facts of {} {}", self.address, self.version)
     }
 }
 

@@ -1,7 +1,6 @@
 //! The documents by which OpenTofu lays a provider out in a repository: an index for each version, which lists a
 //! manifest for each platform, which names one zip archive (OpenTofu's "Provider Mirrors in OCI Registries").
 
-use std::fmt;
 use std::str::FromStr;
 
 use serde::Deserialize;
@@ -27,7 +26,9 @@ const ZIP: &str = "archive/zip";
 const MOST_DESCRIPTORS: usize = 1_000;
 
 /// A SHA-256 digest, `sha256:` and 64 lower-case hexadecimal digits; other algorithms are of no use here.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, derive_more::Debug, derive_more::Display)]
+#[debug("{self}")]
+#[display("sha256:{}", self.0.value())]
 pub(super) struct Digest(Hash);
 
 /// A blob or manifest that another one names.
@@ -182,17 +183,5 @@ impl FromStr for Digest {
         let hexadecimal = text.strip_prefix("sha256:").ok_or(())?;
         let hash: Hash = format!("zh:{hexadecimal}").parse().map_err(|_| ())?;
         if hash.is_well_formed() { Ok(Self(hash)) } else { Err(()) }
-    }
-}
-
-impl fmt::Display for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "sha256:{}", self.0.value())
-    }
-}
-
-impl fmt::Debug for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self}")
     }
 }

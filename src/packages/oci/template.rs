@@ -1,7 +1,6 @@
 //! The templates that give each provider its repository.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use hcl_edit::template::Template;
 
@@ -12,7 +11,8 @@ use crate::hcl::evaluate::value::Value;
 use crate::provider::{OciRepository, OciRepositoryError, ProviderAddress, ProviderPattern};
 
 /// A rule that gives each provider its repository.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, derive_more::Display)]
+#[display("{text}")]
 pub(crate) struct RepositoryTemplate {
     /// As the user wrote it.
     text: String,
@@ -88,13 +88,6 @@ impl RepositoryTemplate {
     /// The text of the template for an address with these parts.
     fn expand(&self, parts: [&str; 3]) -> std::result::Result<String, String> {
         render(&self.parsed, VARIABLES.into_iter().zip(parts))
-    }
-}
-
-/// As the user wrote it.
-impl fmt::Display for RepositoryTemplate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
     }
 }
 

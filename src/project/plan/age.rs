@@ -33,17 +33,13 @@ pub enum Reason {
     Incomplete,
 }
 
+#[derive(derive_more::Display)]
+#[display("{version} is not chosen: {why}")]
 pub(super) struct RejectedVersion {
     pub(super) reason: Reason,
     pub(super) version: Version,
     /// What is wrong with it.
     pub(super) why: String,
-}
-
-impl std::fmt::Display for RejectedVersion {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} is not chosen: {}", self.version, self.why)
-    }
 }
 
 impl Reason {
