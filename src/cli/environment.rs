@@ -20,22 +20,21 @@ pub(crate) fn environment(secrets: &Secrets) -> Environment {
     // provlock reads no variable whose name is not UTF-8.
     let named = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
     named.for_each(|(name, value)| environment.set(&name, value));
+    learn_secrets(&environment);
     environment
 }
 
-pub(crate) fn secrets() -> Secrets {
-    let secrets = Secrets::default();
-    for (name, value) in variables() {
+fn learn_secrets(environment: &Environment) {
+    for (name, value) in &environment.variables {
         let name = name.to_ascii_uppercase();
         if name.starts_with("TF_TOKEN_") || SECRET.iter().any(|end| name.ends_with(end)) {
-            if let Some(token) = Token::new(&value) {
-                secrets.learn(&token);
+            if let Some(token) = Token::new(value) {
+                environment.secrets.learn(&token);
             }
         } else if name.ends_with("_PROXY") {
-            secrets.learn_url(&value);
+            environment.secrets.learn_url(value);
         }
     }
-    secrets
 }
 
 /// The variables that choose proxies for HTTPS, with their values as they may be shown.
@@ -52,10 +51,6 @@ pub(crate) fn proxies(environment: &Environment) -> Vec<(&'static str, String)> 
 pub(crate) fn shown_url(text: &str) -> String {
     let url = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
     Url::parse(&url).map_or_else(|_| "a text that is not a URL".to_owned(), |url| SafeUrl::from(url).to_string())
-}
-
-fn variables() -> impl Iterator<Item = (String, String)> {
-    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.to_string_lossy().into())))
 }
 
 /// The directory of this program in the directory of caches of this system.

@@ -22,21 +22,16 @@ use crate::system::glob;
 
 const PLATFORMS: &str = "\"all\" or a list of platforms, for example [\"linux_amd64\", \"darwin_arm64\"]";
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[derive(Deserialize, Default)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 struct File {
     dialect: Option<Spanned<String>>,
     platforms: Option<Spanned<Platforms>>,
     fetch_modules: Option<bool>,
-    #[serde(default)]
     modules: ModulesTable,
-    #[serde(default)]
     roots: Roots,
-    #[serde(default)]
     policy: PolicyTable,
-    #[serde(default)]
     verify: VerifyTable,
-    #[serde(default)]
     trust: BTreeMap<Spanned<String>, Spanned<Vec<Spanned<String>>>>,
     cache: Option<Spanned<SharedCacheTable>>,
 }
@@ -54,38 +49,29 @@ struct ModulesTable {
 }
 
 #[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 struct Roots {
-    #[serde(default)]
     include: Vec<Spanned<String>>,
-    #[serde(default)]
     exclude: Vec<Spanned<String>>,
 }
 
 #[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 struct PolicyTable {
     allowed_hosts: Option<Vec<Spanned<String>>>,
     allowed_namespaces: Option<Vec<Spanned<String>>>,
-    #[serde(default)]
     require_signed: bool,
     min_age: Option<Spanned<String>>,
-    #[serde(default)]
     min_age_exempt: Vec<Spanned<String>>,
-    #[serde(default)]
     pin_modules: bool,
 }
 
 #[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 struct VerifyTable {
-    #[serde(default)]
     deny: Vec<Spanned<String>>,
-    #[serde(default)]
     warn: Vec<Spanned<String>>,
-    #[serde(default)]
     allow: Vec<Spanned<String>>,
-    #[serde(default)]
     paths: Vec<PathsTable>,
 }
 

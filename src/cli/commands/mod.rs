@@ -32,9 +32,10 @@ pub(crate) use outcome::Outcome;
 use outcome::diagnostics;
 
 use provlock::diagnostic::Diagnostic;
+use provlock::system::Secrets;
 
 use super::args::{self, GlobalArgs, OutputFormat};
-use super::environment::{environment, secrets};
+use super::environment::environment;
 use super::interrupt;
 use super::render::help::Invocation;
 use super::render::json::CommandName;
@@ -120,7 +121,7 @@ fn carry_out(cli: Cli, matches: &ArgMatches) -> Outcome {
     let name = CommandName::from_str(name, false).unwrap_or_default();
     let of_flag = if global.output.json { OutputFormat::Json } else { OutputFormat::Text };
     let format = arguments.try_get_one("format").ok().flatten().copied().unwrap_or(of_flag);
-    let environment = environment(&secrets());
+    let environment = environment(&Secrets::default());
     let data_directory = environment.path_variable("TF_DATA_DIR");
     let invocation = Invocation::new(global.chdir.as_deref()).about(paths(arguments), data_directory);
     let invocation = invocation.hiding(environment.secrets.clone());

@@ -9,22 +9,6 @@ pub(super) const FUNCTIONS: &[Function] = &[Function("formatdate", &[Text, Text]
     Ok(Value::string(format(&arguments[0].as_string()?, &time)?))
 })];
 
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-const DAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
-
 /// A time in a zone, as it is written.
 struct Time {
     day: jiff::civil::Date,
@@ -64,20 +48,17 @@ impl Time {
     /// What letters of this kind and number stand for.
     fn part(&self, letter: char, count: usize) -> Outcome<String> {
         let Self { day: date, clock: time, offset: (sign, hours, minutes) } = self;
-        let name = |names: &[&str], index: i8| names[usize::try_from(index - 1).unwrap_or(0)].to_owned();
-        let day = date.weekday().to_monday_one_offset();
         let (sign, is_utc) = (if (*hours, *minutes) == (0, 0) { &'+' } else { sign }, (*hours, *minutes) == (0, 0));
-        let short = |name: String| name[..3].to_owned();
         let number = |number: i8| if count == 2 { format!("{number:02}") } else { number.to_string() };
         Ok(match (letter, count) {
             ('Y', 4) => format!("{:04}", date.year()),
             ('Y', 2) => format!("{:02}", date.year() % 100),
-            ('M', 4) => name(&MONTHS, date.month()),
-            ('M', 3) => short(name(&MONTHS, date.month())),
+            ('M', 4) => date.strftime("%B").to_string(),
+            ('M', 3) => date.strftime("%b").to_string(),
             ('M', 1 | 2) => number(date.month()),
             ('D', 1 | 2) => number(date.day()),
-            ('E', 4) => name(&DAYS, day),
-            ('E', 3) => short(name(&DAYS, day)),
+            ('E', 4) => date.strftime("%A").to_string(),
+            ('E', 3) => date.strftime("%a").to_string(),
             ('h', 1 | 2) => number(time.hour()),
             ('H', 1 | 2) => number((time.hour() + 11) % 12 + 1),
             ('A', 2) => if time.hour() < 12 { "AM" } else { "PM" }.to_owned(),
