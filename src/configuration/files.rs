@@ -3,11 +3,12 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Result, SourceFile};
 use crate::provider::Dialect;
 use crate::system::files::{self, join};
+use crate::system::lock;
 
 /// The largest file that is read; no person or tool writes a larger one.
 const MAX_FILE_SIZE: u64 = 8 << 20;
@@ -75,7 +76,7 @@ impl Texts {
 
     /// Counts a text, unless it is too much with all others.
     fn has_room_for(&self, file: &Arc<SourceFile>) -> bool {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.known);
         let is_too_much = |known: &KnownTexts| known.length + file.text.len() > self.most;
         if is_too_much(&known) || known.files.len() == known.files.capacity() {
             known.forget_gone();

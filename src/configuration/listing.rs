@@ -11,7 +11,7 @@ use super::terragrunt::FILE_NAMES;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::modules::is_configuration;
-use crate::system::walk;
+use crate::system::{lock, walk};
 
 /// The files of a directory that have a meaning here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub(crate) fn listings(top: &Path) -> Result<BTreeMap<PathBuf, Listing>> {
     let (walk, ignored) = walk::with_ignored_files(top);
     walk.build_parallel().run(|| {
         Box::new(|entry| {
-            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut found = lock(&found);
             match entry {
                 Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_dir()) => {}
                 Ok(entry) => {

@@ -5,7 +5,7 @@ mod streams;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use bzip2::bufread::BzDecoder;
 use flate2::bufread::GzDecoder;
@@ -15,6 +15,7 @@ use tar::{EntryType, Header, PaxExtensions};
 use super::contents::{Extent, PackageWriter, Problem, is_configuration};
 use crate::packages::archive::{Limits, PackageError, Refusal, UnpackedEntry, unpack as unpack_zip};
 use crate::provider::Dialect;
+use crate::system::lock;
 use streams::Streams;
 
 /// The longest name and the longest target of a link, in bytes.
@@ -78,7 +79,7 @@ pub(super) fn unpack(archive: File, format: Format, most: u64, package: &Path, e
         Format::TarGzip => untar(Streams::new(archive, GzDecoder::new, GzDecoder::into_inner), most, &mut writer)?,
         Format::TarBzip2 => untar(Streams::new(archive, BzDecoder::new, BzDecoder::into_inner), most, &mut writer)?,
         Format::TarXz => {
-            let _turn = UNPACKING_XZ.lock().unwrap_or_else(PoisonError::into_inner);
+            let _turn = lock(&UNPACKING_XZ);
             untar(XzReader::new_mem_limit(archive, true, MOST_XZ_MEMORY), most, &mut writer)?;
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::fetched::{FetchedModule, ModuleRequest};
 use super::locked::LockedAddress;
@@ -14,7 +14,7 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::lockfile::LockedModule;
 use crate::packages::connections::Connections;
 use crate::provider::{ConstraintList, Dialect, Version};
-use crate::system::{OnceMap, parallel};
+use crate::system::{OnceMap, lock, parallel};
 
 /// The most packages that a run fetches. A configuration with more is hostile.
 const MAX_PACKAGES: usize = 10_000;
@@ -53,7 +53,7 @@ impl ModuleFetcher {
 
     /// The packages that were read in this run, with where they came from.
     pub(crate) fn found(&self) -> Vec<(String, &'static str)> {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        lock(&self.found).iter().cloned().collect()
     }
 
     /// What was fetched for a request. The outer `None` means that it was not tried, the inner one that it is not in
@@ -198,7 +198,7 @@ impl ModuleFetcher {
             PackageOrigin::Cache => "in the cache",
             PackageOrigin::Directory | PackageOrigin::Archive => "on this machine",
         };
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = lock(&self.found);
         if found.len() >= MAX_PACKAGES {
             let message = format!("more than {MAX_PACKAGES} packages of modules are called");
             return Err(Diagnostic::error(Code::InvalidConfiguration, message).into());

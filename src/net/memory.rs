@@ -1,8 +1,10 @@
 //! A limit on the memory that all answers take together, however many requests there are, and to whatever hosts.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::error::RequestErrorKind;
+
+use crate::system::lock;
 
 /// What an answer may have without waiting for others, in bytes. Nearly all have less.
 pub(super) const SMALL: u64 = 256 << 10;
@@ -39,21 +41,17 @@ impl Memory {
     /// everybody gets it in the end; an answer that needs more than there is gets all of it.
     pub(super) fn reserve(&self, limit: u64) -> Reserved<'_> {
         let bytes = limit.saturating_mul(DECODING).min(AT_WORK);
-        let left = self.freed.wait_while(self.lock(), |left| left.at_work < bytes);
+        let left = self.freed.wait_while(lock(&self.left), |left| left.at_work < bytes);
         left.unwrap_or_else(PoisonError::into_inner).at_work -= bytes;
         Reserved { memory: self, bytes }
     }
 
     /// Counts what is kept of an answer until the end of the run.
     pub(super) fn keep(&self, bytes: usize) -> Result<(), RequestErrorKind> {
-        let mut left = self.lock();
+        let mut left = lock(&self.left);
         let rest = left.kept.checked_sub(bytes as u64);
         left.kept = rest.ok_or(RequestErrorKind::TooMuchInAll { limit: KEPT })?;
         Ok(())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Left> {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -65,7 +63,7 @@ impl Default for Memory {
 
 impl Drop for Reserved<'_> {
     fn drop(&mut self) {
-        self.memory.lock().at_work += self.bytes;
+        lock(&self.memory.left).at_work += self.bytes;
         self.memory.freed.notify_all();
     }
 }

@@ -3,10 +3,11 @@
 use std::fs::File;
 use std::io::{self, Read, Seek as _, SeekFrom};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use super::error::SourceError;
 use crate::packages::archive::{Limits, PackageDigest, PackageError, hash_zip_file};
+use crate::system::lock;
 
 /// A file that the archive of a package is written to while it is hashed.
 pub(crate) struct ArchiveFile<'a> {
@@ -33,7 +34,7 @@ impl<'a> ArchiveFile<'a> {
 
     /// Why it could not be written, if that is so.
     pub(super) fn failure(&self) -> Option<SourceError> {
-        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let failure = lock(&self.failure).take();
         failure.map(|error| SourceError::io("write", self.path, &error))
     }
 
@@ -46,7 +47,7 @@ impl<'a> ArchiveFile<'a> {
     fn noted(&self, result: io::Result<()>) -> io::Result<()> {
         result.map_err(|error| {
             let failed = io::Error::from(error.kind());
-            self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            lock(&self.failure).get_or_insert(error);
             failed
         })
     }

@@ -1,9 +1,10 @@
 //! Which download is next: a fair share for each host, and the largest package first.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 use crate::provider::ProviderAddress;
+use crate::system::lock;
 
 /// A limit on the number of packages that are downloaded at the same time.
 ///
@@ -40,14 +41,14 @@ impl DownloadQueue {
 
     /// Notes the size of one of a provider's packages. Its packages for other platforms have about the same size.
     pub(super) fn learn_size(&self, provider: &ProviderAddress, bytes: u64) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let known = state.sizes.entry(provider.clone()).or_default();
         *known = bytes.max(*known);
     }
 
     /// Waits for the right to download one of a provider's packages from `host`.
     pub(super) fn acquire(&self, host: &str, provider: &ProviderAddress) -> Permit<'_> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let ticket = state.tickets;
         state.tickets += 1;
         state.waiting.insert(ticket, (host.to_owned(), provider.clone()));
@@ -60,10 +61,6 @@ impl DownloadQueue {
         // Another download may be free to start, too.
         self.freed.notify_all();
         Permit { download_queue: self, host: host.to_owned() }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -81,7 +78,7 @@ impl State {
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        let mut state = self.download_queue.lock();
+        let mut state = lock(&self.download_queue.state);
         state.free += 1;
         if let Some(busy) = state.busy.get_mut(&self.host) {
             *busy -= 1;
@@ -116,7 +113,7 @@ mod tests {
                     sender.send((*host, *name)).unwrap();
                 });
                 // So that they come in this order.
-                while download_queue.lock().waiting.len() <= index {
+                while lock(&download_queue.state).waiting.len() <= index {
                     std::thread::yield_now();
                 }
             }

@@ -14,8 +14,8 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::lockfile::LOCK_FILE_NAME;
 use crate::packages::Source;
 use crate::provider::{Dialect, ProviderAddress, ProviderSpec, Version};
-use crate::system::canonicalize;
 use crate::system::parallel::{self, Turn};
+use crate::system::{canonicalize, lock};
 
 /// How many root modules the first batch has at most, so that hosts are asked soon.
 const FIRST_ROOTS: usize = 64;
@@ -178,7 +178,7 @@ impl<'a, 'b> Batches<'a, 'b> {
                 let done = session.conclude(&root.path, done);
                 (root.path.clone(), done)
             });
-            reported.lock().unwrap_or_else(PoisonError::into_inner).extend(done);
+            lock(&reported).extend(done);
             drop(turn);
             batch.forget(session);
         };

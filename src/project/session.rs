@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::mem::take;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use jiff::Timestamp;
 
@@ -17,7 +17,7 @@ use crate::packages::connections::{Connections, SourceOptions};
 use crate::packages::{Progress, PublicationDates, PublishedRelease, Source};
 use crate::provider::{Dialect, OciRepository, SharedCache, SigningKey};
 use crate::settings::Settings;
-use crate::system::{Boundary, Environment, OnceMap};
+use crate::system::{Boundary, Environment, OnceMap, lock};
 
 /// What a run is started with.
 #[derive(Default)]
@@ -116,7 +116,7 @@ impl<'a> Session<'a> {
     }
 
     pub(super) fn notify(&self, event: Event<'_>) {
-        self.observer.lock().unwrap_or_else(PoisonError::into_inner)(event);
+        lock(&self.observer)(event);
     }
 
     pub(super) fn note_progress(&self, package: &PackageId, progress: Progress) {
@@ -144,7 +144,7 @@ impl<'a> Session<'a> {
 
     /// Notifies the observer of the module packages and the CLI configurations that were read, each once.
     pub(super) fn announce(&self) {
-        let is_new = |name: String| self.announced.lock().unwrap_or_else(PoisonError::into_inner).insert(name);
+        let is_new = |name: String| lock(&self.announced).insert(name);
         for (name, origin) in self.modules.packages() {
             if is_new(format!("module {name}")) {
                 self.notify(Event::Module(&name, origin));

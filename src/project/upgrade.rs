@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use super::batches::{Batch, Batches};
 use super::event::{Done, LockedRoot, Report};
@@ -14,6 +14,7 @@ use super::session::Session;
 use crate::configuration::rewrite::{self, ConstraintEdit, FileRewrite};
 use crate::diagnostic::Result;
 use crate::system::files::{self, Replacement, canonical_or_given};
+use crate::system::lock;
 
 impl Session<'_> {
     /// Moves the providers of root modules to newer versions; with `dry_run` it is only found out where they can move.
@@ -117,7 +118,7 @@ impl Rewrites {
             return files::write_all(lock_files);
         }
         let paths: BTreeSet<PathBuf> = paths.into_iter().map(canonical_or_given).collect();
-        let mut unwritten = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut unwritten = lock(&self.0);
         let files = unwritten.iter().filter(|(canonical, _)| paths.contains(canonical));
         let replacements = files.map(|(_, FileRewrite { path, old, new })| Replacement {
             path,

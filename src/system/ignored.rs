@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::files;
+
+use crate::system::lock;
 
 /// The files of patterns in a directory; of two patterns that match, the one in the later file counts, or the later one
 /// in the same file.
@@ -46,7 +48,7 @@ impl Ignored {
     /// Whether the patterns name a path. Nothing asks for what is in a directory that they name.
     pub(super) fn names(&self, path: &Path, is_directory: bool) -> bool {
         let Some(directory) = path.parent() else { return false };
-        let rules = self.known().rules(directory);
+        let rules = lock(&self.known).rules(directory);
         let mut next = rules.as_deref();
         while let Some(nearest) = next {
             let matched = nearest.patterns.matched(path, is_directory);
@@ -60,13 +62,9 @@ impl Ignored {
 
     /// The files that could not be read, sorted.
     pub(super) fn unread(&self) -> Vec<(PathBuf, io::Error)> {
-        let mut unread = std::mem::take(&mut self.known().unread);
+        let mut unread = std::mem::take(&mut lock(&self.known).unread);
         unread.sort_by(|one, other| one.0.cmp(&other.0));
         unread
-    }
-
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

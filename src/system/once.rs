@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use crate::system::lock;
 
 /// Values by key. If one thread computes a value, other threads that ask for it wait.
 #[derive(Debug)]
@@ -13,13 +15,13 @@ pub(crate) struct OnceMap<K, V> {
 impl<K: Hash + Eq, V: Clone> OnceMap<K, V> {
     /// The value of `key`, if it has been computed.
     pub(crate) fn get(&self, key: &K) -> Option<V> {
-        let cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
+        let cells = lock(&self.cells);
         cells.get(key)?.get().cloned()
     }
 
     /// The values that have been computed, in any order.
     pub(crate) fn values(&self) -> Vec<V> {
-        let cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
+        let cells = lock(&self.cells);
         cells.values().filter_map(|cell| cell.get().cloned()).collect()
     }
 
@@ -29,7 +31,7 @@ impl<K: Hash + Eq, V: Clone> OnceMap<K, V> {
         K: Clone,
     {
         let cell = {
-            let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut cells = lock(&self.cells);
             match cells.get(key) {
                 Some(cell) => Arc::clone(cell),
                 None => Arc::clone(cells.entry(key.clone()).or_default()),
@@ -40,7 +42,7 @@ impl<K: Hash + Eq, V: Clone> OnceMap<K, V> {
 
     /// Forgets the value of `key`. The next caller computes it again.
     pub(crate) fn remove(&self, key: &K) {
-        self.cells.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+        lock(&self.cells).remove(key);
     }
 }
 

@@ -1,7 +1,9 @@
 //! Runs independent pieces of work in parallel.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Condvar, Mutex, PoisonError, mpsc};
+
+use crate::system::lock;
 
 /// How many requests may wait for an answer at the same time. Waiting needs no processor core, so this does not depend
 /// on their number. Hashing has its own limit.
@@ -14,7 +16,7 @@ pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, threads: usize, work: impl Fn
         return items.into_iter().map(work).collect();
     }
     let queue = Mutex::new(items.into_iter().enumerate());
-    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let next = || lock(&queue).next();
     let worker = || std::iter::from_fn(next).map(|(index, item)| (index, work(item))).collect::<Vec<_>>();
     let mut results: Vec<_> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
@@ -36,7 +38,7 @@ pub(crate) fn in_order<T: Send, R: Send, C>(
     let (sender, promised) = mpsc::sync_channel::<mpsc::Receiver<R>>(ahead);
     let queue = Mutex::new(Some((items, sender)));
     let next = || {
-        let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queue = lock(&queue);
         let (items, sender) = queue.as_mut()?;
         let (promise, result) = mpsc::sync_channel(1);
         // The receiver is gone if `consume` has returned.
@@ -59,7 +61,7 @@ pub(crate) fn in_order<T: Send, R: Send, C>(
 /// Runs `work` on up to `count` items at a time. The iterator makes the next item only when a thread is free for it.
 pub(crate) fn in_turn<T: Send>(items: impl Iterator<Item = T> + Send, count: usize, work: impl Fn(T, Turn<'_>) + Sync) {
     let queue = Mutex::new(items.enumerate());
-    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let next = || lock(&queue).next();
     let turns = Turns::default();
     let worker = || std::iter::from_fn(next).for_each(|(number, item)| work(item, Turn { number, turns: &turns }));
     std::thread::scope(|scope| {
@@ -87,7 +89,7 @@ pub struct Turn<'a> {
 impl Turn<'_> {
     /// Waits until the turns of all earlier items have ended.
     pub fn wait(&self) {
-        let next = self.turns.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = lock(&self.turns.next);
         let is_early = |next: &mut usize| *next < self.number;
         drop(self.turns.changed.wait_while(next, is_early).unwrap_or_else(PoisonError::into_inner));
     }
@@ -96,7 +98,7 @@ impl Turn<'_> {
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         self.wait();
-        *self.turns.next.lock().unwrap_or_else(PoisonError::into_inner) = self.number + 1;
+        *lock(&self.turns.next) = self.number + 1;
         self.turns.changed.notify_all();
     }
 }
@@ -144,7 +146,7 @@ struct AtWork<'a, G: Ord, J> {
 
 impl<G: Ord + Clone, J> Queue<G, J> {
     fn add(&self, jobs: impl IntoIterator<Item = (Option<G>, J)>) {
-        let mut groups = self.lock();
+        let mut groups = lock(&self.groups);
         for (group, job) in jobs {
             groups.entry(group).or_default().waiting.push_back(job);
             self.changed.notify_one();
@@ -153,7 +155,7 @@ impl<G: Ord + Clone, J> Queue<G, J> {
 
     /// The next job; none when all are done. Waits as long as running jobs may return more.
     fn next(&self) -> Option<(J, AtWork<'_, G, J>)> {
-        let mut groups = self.lock();
+        let mut groups = lock(&self.groups);
         loop {
             let waiting = groups.iter_mut().filter(|(_, group)| !group.waiting.is_empty());
             let next = waiting.min_by_key(|(name, group)| (name.is_some(), group.at_work));
@@ -171,12 +173,6 @@ impl<G: Ord + Clone, J> Queue<G, J> {
     }
 }
 
-impl<G, J> Queue<G, J> {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Option<G>, Group<J>>> {
-        self.groups.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl<G, J> Default for Queue<G, J> {
     fn default() -> Self {
         Self { groups: Mutex::default(), changed: Condvar::new() }
@@ -191,7 +187,7 @@ impl<J> Default for Group<J> {
 
 impl<G: Ord, J> Drop for AtWork<'_, G, J> {
     fn drop(&mut self) {
-        let mut groups = self.queue.lock();
+        let mut groups = lock(&self.queue.groups);
         if let Some(group) = groups.get_mut(&self.group) {
             group.at_work -= 1;
         }

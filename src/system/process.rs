@@ -4,9 +4,11 @@ use std::io::{self, BufReader, ErrorKind, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use crate::system::lock;
 
 /// The most that is read from stdout, in bytes. Every expected answer is shorter.
 pub(crate) const STDOUT_LIMIT: u64 = 1 << 20;
@@ -237,7 +239,7 @@ impl Group {
     fn start(command: &mut Command) -> io::Result<Self> {
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(command, 0);
-        let mut running = running();
+        let mut running = lock(&RUNNING);
         let leader = command.spawn()?;
         running.push(leader.id());
         let watchman = watchman(leader.id());
@@ -259,7 +261,7 @@ impl Drop for Group {
             let _ = watchman.stdin.take().map(|mut stdin| stdin.write_all(b"\n"));
             let _ = watchman.wait();
         }
-        running().retain(|leader| *leader != self.leader.id());
+        lock(&RUNNING).retain(|leader| *leader != self.leader.id());
     }
 }
 
@@ -282,13 +284,9 @@ fn watchman(_: u32) -> Option<Child> {
 /// Kills the helpers that run, with the programs that they have started. While the result lives, none is started, and
 /// whoever waits for one goes on waiting.
 pub(super) fn kill_all() -> MutexGuard<'static, Vec<u32>> {
-    let running = running();
+    let running = lock(&RUNNING);
     running.iter().copied().for_each(kill_group);
     running
-}
-
-fn running() -> MutexGuard<'static, Vec<u32>> {
-    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(unix)]

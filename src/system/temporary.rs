@@ -3,13 +3,15 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
 use tempfile::TempDir;
 
 use super::files::DirectoryLock;
+
+use crate::system::lock;
 
 /// The temporary directories of this process.
 static DIRECTORIES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -47,7 +49,7 @@ impl TemporaryDirectory {
     }
 
     fn make(make: impl FnOnce() -> io::Result<TempDir>) -> io::Result<Self> {
-        let mut directories = directories();
+        let mut directories = lock(&DIRECTORIES);
         let directory = make()?;
         directories.push(directory.path().to_owned());
         Ok(Self { directory, lock: None })
@@ -60,13 +62,13 @@ impl TemporaryDirectory {
 
 impl Drop for TemporaryDirectory {
     fn drop(&mut self) {
-        directories().retain(|directory| directory != self.path());
+        lock(&DIRECTORIES).retain(|directory| directory != self.path());
     }
 }
 
 /// Removes the temporary directories. While the result lives, none is made, and whoever gives one up waits.
 pub(super) fn remove_all() -> MutexGuard<'static, Vec<PathBuf>> {
-    let directories = directories();
+    let directories = lock(&DIRECTORIES);
     for directory in directories.iter() {
         for _ in 0..ATTEMPTS {
             if fs::remove_dir_all(directory).is_ok() || !directory.exists() {
@@ -76,8 +78,4 @@ pub(super) fn remove_all() -> MutexGuard<'static, Vec<PathBuf>> {
         }
     }
     directories
-}
-
-fn directories() -> MutexGuard<'static, Vec<PathBuf>> {
-    DIRECTORIES.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -7,7 +7,7 @@
 
 use std::fmt;
 use std::io::Read;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use reqwest::StatusCode;
 use reqwest::blocking::Response;
@@ -29,7 +29,7 @@ use crate::net::{
 use crate::packages::error::SourceError;
 use crate::provider::OciRepository;
 use crate::system::bounded::List;
-use crate::system::{OnceMap, SafeUrl};
+use crate::system::{OnceMap, SafeUrl, lock};
 
 /// Registries should take manifests up to this size, and need not take larger ones (OCI distribution specification
 /// 1.1).
@@ -298,7 +298,7 @@ impl RepositoryClient<'_> {
         url: &Url,
         request: impl Fn(Option<&HeaderValue>) -> Attempt<Response>,
     ) -> Attempt<std::result::Result<Response, Refusal>> {
-        let mut authorization = self.authorization().clone();
+        let mut authorization = lock(&self.session.authorization).clone();
         let mut fresh = false;
         for _ in 0..MOST_AUTHORIZATIONS {
             let header = authorization.as_ref().map(|authorization| &authorization.header);
@@ -327,7 +327,7 @@ impl RepositoryClient<'_> {
         refused: Option<&Authorization>,
         fresh: bool,
     ) -> Attempt<Option<Authorization>> {
-        let mut current = self.authorization();
+        let mut current = lock(&self.session.authorization);
         if current.as_ref() != refused {
             return Ok(current.clone());
         }
@@ -346,10 +346,6 @@ impl RepositoryClient<'_> {
             current.clone_from(&next);
         }
         Ok(next)
-    }
-
-    fn authorization(&self) -> MutexGuard<'_, Option<Authorization>> {
-        self.session.authorization.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes an attempt until it succeeds, or cannot, or was made often enough.

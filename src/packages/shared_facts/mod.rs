@@ -9,7 +9,7 @@ pub(super) mod release;
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,7 @@ use super::oci::facts::{FactsError, ReleaseTag};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::packages::archive::{PackageDigest, PackageId};
 use crate::provider::{Hash, OciRepository, ProviderAddress, PublicKey, Version};
+use crate::system::lock;
 use patience::Patience;
 
 /// How long a run waits for a registry that answers nothing. Requests go out ahead of need, so most have an answer by
@@ -87,7 +88,7 @@ impl SharedFacts {
 
     /// How many packages were not downloaded because of these facts.
     pub fn used(&self) -> usize {
-        self.lock().used
+        lock(&self.state).used
     }
 
     /// The repository that they are published below.
@@ -97,7 +98,7 @@ impl SharedFacts {
 
     /// Why some of them were not used.
     pub fn warning(&self) -> Option<Diagnostic> {
-        let why = self.lock().problem.clone()?;
+        let why = lock(&self.state).problem.clone()?;
         let message = format!("not all packages could be looked up in oci://{}: {}", self.repository, why.message);
         let warning = Diagnostic { code: Code::SharedFactsNotUsed, severity: Severity::Warning, message, ..why };
         Some(warning.note("the others were downloaded"))
@@ -105,7 +106,7 @@ impl SharedFacts {
 
     /// Asks for the facts about a release, unless that was done before. Does not wait for the answer.
     pub(super) fn request(self: &Arc<Self>, address: &ProviderAddress, version: &Version) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         if state.is_over {
             return;
         }
@@ -125,7 +126,7 @@ impl SharedFacts {
     fn envelope(self: &Arc<Self>, address: &ProviderAddress, version: &Version) -> Option<Arc<Envelope>> {
         self.request(address, version);
         let release = (address.clone(), version.clone());
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.patience.begin(Instant::now());
         let envelope = loop {
             match state.releases.get(&release) {
@@ -158,7 +159,7 @@ impl SharedFacts {
         match envelope.open(trusted_keys, address, version) {
             Ok(facts) => facts.packages.get(platform).filter(|digest| digest.zh == *zh).cloned(),
             Err(why) => {
-                self.lock().problem.get_or_insert_with(|| release::unusable(address, version, &why));
+                lock(&self.state).problem.get_or_insert_with(|| release::unusable(address, version, &why));
                 None
             }
         }
@@ -166,11 +167,7 @@ impl SharedFacts {
 
     /// Takes note that a package was not downloaded because of [`SharedFacts::digest`].
     pub(super) fn count_use(&self) {
-        self.lock().used += 1;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state).used += 1;
     }
 
     /// Asks about the releases in the queue until it is empty.
@@ -178,7 +175,7 @@ impl SharedFacts {
         while let Some((address, version)) = self.next() {
             let tag = ReleaseTag { repository: &self.repository, address: &address, version: &version };
             let answer = self.registries.facts(&tag);
-            let mut state = self.lock();
+            let mut state = lock(&self.state);
             state.patience.hear(Instant::now());
             let envelope = state.judge(answer);
             state.releases.insert((address, version), Lookup::Finished(envelope.map(Arc::new)));
@@ -187,7 +184,7 @@ impl SharedFacts {
     }
 
     fn next(&self) -> Option<Release> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let next = if state.is_over { None } else { state.queue.pop_front() };
         state.threads -= usize::from(next.is_none());
         next
