@@ -8,7 +8,8 @@ use url::Url;
 use super::archive_file::ArchiveFile;
 use super::download_queue::DownloadQueue;
 use super::error::{Result, SourceError};
-use super::progress::{Progress, ProgressSink};
+use super::fetched::Fetch;
+use super::progress::Progress;
 use crate::net::{Client, Credentials};
 use crate::packages::archive::{HashCache, Limits, PackageDigest, PackageError, PackageId, hash_zip, hash_zip_spooled};
 use crate::provider::Hash;
@@ -43,8 +44,6 @@ pub(super) struct Archive<'a> {
     pub(super) expected: Option<Expected<'a>>,
     /// Whether it is still wanted; called again and again while it arrives.
     pub(super) is_wanted: &'a dyn Fn() -> bool,
-    /// Where it is kept, if it is: then it is downloaded whatever the cache knows of it.
-    pub(super) into: Option<&'a ArchiveFile<'a>>,
 }
 
 /// The hash that an archive must have.
@@ -73,9 +72,8 @@ pub(super) struct Downloaded {
 /// more.
 struct Received<'a> {
     body: &'a mut dyn Read,
-    package: &'a PackageId,
+    fetch: &'a Fetch<'a>,
     archive: &'a Archive<'a>,
-    progress: ProgressSink<'a>,
 }
 
 impl Downloader {
@@ -99,16 +97,10 @@ impl Downloader {
 
     /// The package in `archive`, which is at `url`. If its hash is known, the caller must not use it unless a verified
     /// SHA256SUMS lists that hash.
-    pub(super) fn package(
-        &self,
-        package: &PackageId,
-        url: &Url,
-        archive: &Archive<'_>,
-        progress: ProgressSink<'_>,
-    ) -> Result<Downloaded> {
-        let downloaded = self.fetch(package, archive, progress, |hash| {
+    pub(super) fn package(&self, fetch: &Fetch<'_>, url: &Url, archive: &Archive<'_>) -> Result<Downloaded> {
+        let downloaded = self.fetch(fetch, archive, |hash| {
             let hashed = self.client.download(url, Credentials::None, Limits::default().archive_bytes, hash);
-            hashed.map_err(|error| SourceError::request(package, error))
+            hashed.map_err(|error| SourceError::request(fetch.package, error))
         })?;
         if downloaded.transferred == 0 {
             self.client.observer().cached(url);
@@ -130,19 +122,19 @@ impl Downloader {
     /// archive's body to the function that it is called with.
     pub(super) fn fetch(
         &self,
-        package: &PackageId,
+        fetch: &Fetch<'_>,
         archive: &Archive<'_>,
-        progress: ProgressSink<'_>,
         get: impl Fn(&mut Hasher<'_>) -> Result<HashOutcome>,
     ) -> Result<Downloaded> {
+        let Fetch { package, into, .. } = fetch;
         let known = self.shared.cache.as_ref().zip(archive.expected.as_ref());
-        if archive.into.is_none()
+        if into.is_none()
             && let Some(digest) = known.and_then(|(cache, expected)| cache.get(expected.zh, &package.address.name))
         {
             self.shared.download_queue.learn_size(&package.address, digest.size);
             return Ok(Downloaded { digest, transferred: 0, is_shared: false });
         }
-        let digest = self.download(package, archive, progress, get)?;
+        let digest = self.download(fetch, archive, get)?;
         if let Some((cache, _)) = known {
             cache.put_by_zh(package, &digest);
         }
@@ -152,11 +144,11 @@ impl Downloader {
     /// Downloads and hashes an archive; once more in full if it cannot be hashed as it arrives.
     fn download(
         &self,
-        package: &PackageId,
+        fetch: &Fetch<'_>,
         archive: &Archive<'_>,
-        progress: ProgressSink<'_>,
         get: impl Fn(&mut Hasher<'_>) -> Result<HashOutcome>,
     ) -> Result<PackageDigest> {
+        let Fetch { package, into, progress } = *fetch;
         let download_queue = &self.shared.download_queue;
         let learn_size =
             |size: Option<u64>| size.into_iter().for_each(|size| download_queue.learn_size(&package.address, size));
@@ -170,8 +162,8 @@ impl Downloader {
             get(&mut |body, length| {
                 learn_size(length);
                 progress(package, Progress::Started(length));
-                archive.into.map_or(Ok(()), ArchiveFile::start).map_err(PackageError::Read)?;
-                let body = Received { body, package, archive, progress };
+                into.map_or(Ok(()), ArchiveFile::start).map_err(PackageError::Read)?;
+                let body = Received { body, fetch, archive };
                 let hash = if spooled { hash_zip_spooled } else { hash_zip };
                 hash(body, &package.address.name, &limits)
             })
@@ -180,7 +172,7 @@ impl Downloader {
             Err(PackageError::NotStreamable(_)) => pass(true)?,
             digest => digest,
         };
-        if let Some(error) = archive.into.and_then(ArchiveFile::failure) {
+        if let Some(error) = into.and_then(ArchiveFile::failure) {
             return Err(error);
         }
         // That a package is not the one that was signed says more than what is wrong with it.
@@ -202,9 +194,9 @@ impl Downloader {
 
 impl<'a> Archive<'a> {
     /// The archive at `url`, of which nothing is known.
-    pub(super) fn at(url: &'a Url, into: Option<&'a ArchiveFile<'a>>) -> Self {
+    pub(super) fn at(url: &'a Url) -> Self {
         let (origin, host) = (SafeUrl::from(url).to_string(), url.host_str().unwrap_or_default());
-        Self { origin, host, size: None, expected: None, is_wanted: &|| true, into }
+        Self { origin, host, size: None, expected: None, is_wanted: &|| true }
     }
 }
 
@@ -214,8 +206,8 @@ impl Read for Received<'_> {
             return Err(std::io::Error::other(CANCELLED));
         }
         let count = self.body.read(buffer)?;
-        (self.progress)(self.package, Progress::Received(count as u64));
-        self.archive.into.map_or(Ok(()), |mut file| file.write_all(&buffer[..count]))?;
+        (self.fetch.progress)(self.fetch.package, Progress::Received(count as u64));
+        self.fetch.into.map_or(Ok(()), |mut file| file.write_all(&buffer[..count]))?;
         Ok(count)
     }
 }

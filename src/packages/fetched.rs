@@ -3,10 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::archive_file::ArchiveFile;
+use super::progress::ProgressSink;
 use crate::diagnostic::Diagnostic;
-use crate::packages::archive::PackageDigest;
+use crate::packages::archive::{PackageDigest, PackageId};
 use crate::packages::authentication::HashDispositions;
 use crate::provider::{Authentication, Hash, Platform};
+
+/// A package that is to be fetched.
+#[derive(Clone, Copy)]
+pub(crate) struct Fetch<'a> {
+    pub(crate) package: &'a PackageId,
+    /// Where its archive is kept, if it is: then it is downloaded whatever the cache knows of it.
+    pub(crate) into: Option<&'a ArchiveFile<'a>>,
+    pub(crate) progress: ProgressSink<'a>,
+}
 
 /// A package that was fetched, hashed and authenticated.
 #[derive(Clone, Debug)]

@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::archive_file::ArchiveFile;
 use super::available::AvailableVersions;
 use super::error::{Result, SourceError};
-use super::fetched::Fetched;
+use super::fetched::{Fetch, Fetched};
 use super::oci::OciMirror;
 use super::offline::Offline;
 use super::progress::{Progress, ProgressSink};
@@ -80,27 +79,19 @@ impl Method {
 
     /// Fetches a package once.
     pub(super) fn package(&self, package: &PackageId, progress: ProgressSink<'_>) -> Result<Arc<Fetched>> {
-        self.packages.get_or_compute(package, || self.fetch(package, None, progress).map(Arc::new))
+        self.packages.get_or_compute(package, || self.fetch(&Fetch { package, into: None, progress }).map(Arc::new))
     }
 
     /// Fetches a package. If its archive goes to a file, it is downloaded even if its hashes are known.
-    pub(super) fn fetch(
-        &self,
-        package: &PackageId,
-        into: Option<&ArchiveFile<'_>>,
-        progress: ProgressSink<'_>,
-    ) -> Result<Fetched> {
+    pub(super) fn fetch(&self, fetch: &Fetch<'_>) -> Result<Fetched> {
         let fetched = match &self.kind {
-            SourceKind::Registry(registry) => registry.package(package, into, progress),
-            SourceKind::FilesystemMirror(mirror) => mirror.fetch(package, into),
-            SourceKind::NetworkMirror(mirror) => mirror.fetch(package, into, progress),
-            SourceKind::OciMirror(mirror) => mirror.fetch(package, into, progress),
-            SourceKind::Offline(offline) if into.is_none() => offline.package(package),
-            SourceKind::Offline(_) => {
-                Err(SourceError::not_known_offline(&package.address, &package.version, Some(&package.platform)))
-            }
+            SourceKind::Registry(registry) => registry.package(fetch),
+            SourceKind::FilesystemMirror(mirror) => mirror.fetch(fetch),
+            SourceKind::NetworkMirror(mirror) => mirror.fetch(fetch),
+            SourceKind::OciMirror(mirror) => mirror.fetch(fetch),
+            SourceKind::Offline(offline) => offline.package(fetch),
         };
-        progress(package, Progress::Finished);
+        (fetch.progress)(fetch.package, Progress::Finished);
         fetched
     }
 

@@ -26,12 +26,13 @@ pub mod shared_facts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 pub(crate) use archive_file::ArchiveFile;
 pub use available::{AvailableVersion, AvailableVersions, Platforms};
 use download::Downloader;
 pub use error::{Result, SourceError};
+pub(crate) use fetched::Fetch;
 pub use fetched::{Fetched, Packages, Published};
 use method::{Method, SourceKind};
 pub(crate) use mirrors::FilesystemMirror;
@@ -51,7 +52,7 @@ use jiff::Timestamp;
 
 use crate::packages::archive::PackageId;
 use crate::provider::{Platform, ProviderAddress, ProviderSelection, Version};
-use crate::system::OnceMap;
+use crate::system::{OnceMap, lock};
 
 /// Installation methods in the order of their precedence, with all their answers so far.
 pub struct Source {
@@ -82,7 +83,7 @@ impl Source {
     /// Waits until no other batch of root modules sends requests. The source then knows most answers already, and hosts
     /// do not get the requests of several batches at once.
     pub(crate) fn batch_permit(&self) -> MutexGuard<'_, ()> {
-        self.batch.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.batch)
     }
 
     /// The versions of a provider that any method lists. A method without the provider is passed over; any other
@@ -129,15 +130,9 @@ impl Source {
         self.first(package, |method| method.package(package, progress))
     }
 
-    /// [`Source::package`], but the archive is always downloaded, and written to a file. A second call for the same
-    /// package downloads it again.
-    pub(crate) fn archive(
-        &self,
-        package: &PackageId,
-        into: &ArchiveFile<'_>,
-        progress: ProgressSink<'_>,
-    ) -> Result<Fetched> {
-        self.first(package, |method| method.fetch(package, Some(into), progress))
+    /// [`Source::package`], but a second call for the same package downloads it again.
+    pub(crate) fn archive(&self, fetch: &Fetch<'_>) -> Result<Fetched> {
+        self.first(fetch.package, |method| method.fetch(fetch))
     }
 
     /// The answer of the first method that has a package.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::available::AvailableVersions;
 use super::error::{Result, SourceError};
-use super::fetched::Fetched;
+use super::fetched::{Fetch, Fetched};
 use crate::diagnostic::{Code, Diagnostic, Help};
 use crate::packages::archive::{HashCache, PackageId};
 use crate::packages::authentication::HashDisposition;
@@ -66,8 +66,9 @@ impl Offline {
         })
     }
 
-    pub(super) fn package(&self, package: &PackageId) -> Result<Fetched> {
-        let Some(digest) = self.cache.as_ref().and_then(|cache| cache.lookup(package)) else {
+    pub(super) fn package(&self, Fetch { package, into, .. }: &Fetch<'_>) -> Result<Fetched> {
+        let cache = self.cache.as_ref().filter(|_| into.is_none());
+        let Some(digest) = cache.and_then(|cache| cache.lookup(package)) else {
             let PackageId { address, version, platform } = package;
             return Err(SourceError::not_known_offline(address, version, Some(platform)));
         };

@@ -11,7 +11,7 @@ use crate::packages::archive::{Limits, PackageError, PackageId, hash_directory, 
 use crate::packages::archive_file::ArchiveFile;
 use crate::packages::available::{AvailableVersion, AvailableVersions};
 use crate::packages::error::{Result, SourceError};
-use crate::packages::fetched::Fetched;
+use crate::packages::fetched::{Fetch, Fetched};
 use crate::provider::{Dialect, Platform, ProviderAddress, Version};
 use crate::system::files;
 
@@ -64,7 +64,7 @@ impl FilesystemMirror {
     }
 
     /// Hashes a package; its archive is copied to a file if there is one.
-    pub(in crate::packages) fn fetch(&self, package: &PackageId, into: Option<&ArchiveFile<'_>>) -> Result<Fetched> {
+    pub(in crate::packages) fn fetch(&self, Fetch { package, into, .. }: &Fetch<'_>) -> Result<Fetched> {
         let locals = self.local_packages(package)?;
         let Some(local) = locals.iter().find(|local| local.packed || into.is_none()) else {
             let problem = format!("it is unpacked in {}, so there is no archive of it", self.directory.display());

@@ -10,14 +10,12 @@ use url::Url;
 use crate::diagnostic::{self, Code, Diagnostic};
 use crate::net::{Purpose, RequestErrorKind, Requested};
 use crate::packages::archive::{PackageDigest, PackageId};
-use crate::packages::archive_file::ArchiveFile;
 use crate::packages::authentication::HashDisposition;
 use crate::packages::available::{AvailableVersions, LONGEST_VERSION};
 use crate::packages::download;
 use crate::packages::download::Downloader;
 use crate::packages::error::{Result, SourceError};
-use crate::packages::fetched::Fetched;
-use crate::packages::progress::ProgressSink;
+use crate::packages::fetched::{Fetch, Fetched};
 use crate::provider::{Authentication, Dialect, Hash, Hostname, Platform, ProviderAddress, Version};
 use crate::system::bounded::{List, Map};
 use crate::system::{OnceMap, SafeUrl};
@@ -141,12 +139,8 @@ impl NetworkMirror {
     }
 
     /// Fetches a package; its archive goes to a file if there is one.
-    pub(in crate::packages) fn fetch(
-        &self,
-        package: &PackageId,
-        into: Option<&ArchiveFile<'_>>,
-        progress: ProgressSink<'_>,
-    ) -> Result<Fetched> {
+    pub(in crate::packages) fn fetch(&self, fetch: &Fetch<'_>) -> Result<Fetched> {
+        let package = fetch.package;
         let (base, document) = &*self.document(&package.address, &package.version)?;
         let Some(archive) = document.archives.0.get(&package.platform.to_string()) else {
             return Err(SourceError::platform_not_available(package, document.platforms(), None));
@@ -154,7 +148,7 @@ impl NetworkMirror {
         let url = base.join(&archive.url).map_err(|error| {
             SourceError::invalid_response(package, format!("the mirror sent an invalid URL for the package: {error}"))
         })?;
-        let downloaded = self.downloader.package(package, &url, &download::Archive::at(&url, into), progress)?;
+        let downloaded = self.downloader.package(fetch, &url, &download::Archive::at(&url))?;
         let reported = archive.hashes.as_ref().map_or(&[][..], |hashes| hashes.0.as_slice());
         let reported = check_reported(reported, &downloaded.digest).map_err(|problem| {
             SourceError::not_authentic(package, problem, Some(format!("downloaded from {}", SafeUrl::from(&url))))

@@ -30,12 +30,10 @@ pub(crate) use template::RepositoryTemplate;
 
 use self::client::{ManifestName, RepositoryClient};
 use self::manifest::{PROVIDER_TARGET, Reference, Targets};
-use super::archive_file::ArchiveFile;
 use super::available::AvailableVersions;
 use super::download::{Archive, Downloader, Expected};
 use super::error::{Result, SourceError};
-use super::fetched::Fetched;
-use super::progress::ProgressSink;
+use super::fetched::{Fetch, Fetched};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::packages::archive::{Limits, PackageId};
 use crate::packages::authentication::HashDisposition;
@@ -88,12 +86,8 @@ impl OciMirror {
 
     /// Fetches a package; its archive goes to a file if there is one. The package is compared with its manifest, and
     /// not authenticated beyond that.
-    pub(super) fn fetch(
-        &self,
-        package: &PackageId,
-        into: Option<&ArchiveFile<'_>>,
-        progress: ProgressSink<'_>,
-    ) -> Result<Fetched> {
+    pub(super) fn fetch(&self, fetch: &Fetch<'_>) -> Result<Fetched> {
+        let package = fetch.package;
         let client = self.client(&package.address)?;
         let target = self.target(package)?;
         let manifest = client.manifest(&ManifestName::Digest(target.digest.clone()), manifest::MANIFEST);
@@ -110,9 +104,8 @@ impl OciMirror {
             size: Some(layer.size),
             expected,
             is_wanted: &|| true,
-            into,
         };
-        let downloaded = self.downloader.fetch(package, &archive, progress, |hash| {
+        let downloaded = self.downloader.fetch(fetch, &archive, |hash| {
             let hashed = client.blob(&layer.digest, Limits::default().archive_bytes, hash);
             hashed.map_err(|error| client.source_error(error, package))
         })?;

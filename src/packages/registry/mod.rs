@@ -19,12 +19,10 @@ use jiff::Timestamp;
 pub use protocol::{read_reported_hashes, read_versions};
 pub(crate) use service::Service;
 
-use super::archive_file::ArchiveFile;
 use super::available::AvailableVersions;
 use super::download::{Archive, Downloaded, Downloader, Expected};
 use super::error::{Result, SourceError};
-use super::fetched::{Fetched, Published};
-use super::progress::ProgressSink;
+use super::fetched::{Fetch, Fetched, Published};
 use super::shared_facts::SharedFacts;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::packages::archive::{PackageDigest, PackageId};
@@ -77,14 +75,10 @@ impl Registry {
     }
 
     /// Fetches a package. If its archive goes to a file, it is downloaded, whatever is remembered or reported of it.
-    pub(super) fn package(
-        &self,
-        package: &PackageId,
-        into: Option<&ArchiveFile<'_>>,
-        progress: ProgressSink<'_>,
-    ) -> Result<Fetched> {
-        if into.is_some() {
-            return self.fetch(&*self.protocol.metadata(package)?, into, progress);
+    pub(super) fn package(&self, fetch: &Fetch<'_>) -> Result<Fetched> {
+        let package = fetch.package;
+        if fetch.into.is_some() {
+            return self.fetch(&*self.protocol.metadata(package)?, fetch);
         }
         if let Some(digest) = self.remembered(package)
             && let Some(fetched) = self.still_published(package, digest)
@@ -98,18 +92,13 @@ impl Registry {
         {
             return Ok(fetched);
         }
-        self.fetch(metadata, None, progress)
+        self.fetch(metadata, fetch)
     }
 
     /// A package that SHA256SUMS lists.
-    fn fetch(
-        &self,
-        metadata: &Metadata,
-        into: Option<&ArchiveFile<'_>>,
-        progress: ProgressSink<'_>,
-    ) -> Result<Fetched> {
+    fn fetch(&self, metadata: &Metadata, fetch: &Fetch<'_>) -> Result<Fetched> {
         let package = &metadata.package;
-        let (signed, downloaded) = self.signed_and_downloaded(metadata, into, progress)?;
+        let (signed, downloaded) = self.signed_and_downloaded(metadata, fetch)?;
         let signed = signed?;
         signed.confirm(metadata)?;
         let reports = metadata.reports(self.policy.dialect)?;
@@ -129,8 +118,7 @@ impl Registry {
     fn signed_and_downloaded(
         &self,
         metadata: &Metadata,
-        into: Option<&ArchiveFile<'_>>,
-        progress: ProgressSink<'_>,
+        fetch: &Fetch<'_>,
     ) -> Result<(Result<Arc<SignedSums>>, Result<Downloaded>)> {
         let Metadata { package, response, .. } = metadata;
         let zh = Sha256Sums::advertised(&response.shasum)
@@ -145,13 +133,13 @@ impl Registry {
                 is_refused.store(signed.is_err(), Ordering::Relaxed);
                 signed
             });
-            let shared = if into.is_none() { self.shared(metadata, &zh) } else { None };
+            let shared = if fetch.into.is_none() { self.shared(metadata, &zh) } else { None };
             let downloaded = match shared {
                 Some(digest) => Ok(Downloaded { digest, transferred: 0, is_shared: true }),
                 None => metadata.url(&response.download_url).and_then(|url| {
                     let expected = Some(Expected { zh: &zh, by: "SHA256SUMS" });
-                    let archive = Archive { size, expected, is_wanted: &is_wanted, ..Archive::at(&url, into) };
-                    self.downloader.package(package, &url, &archive, progress)
+                    let archive = Archive { size, expected, is_wanted: &is_wanted, ..Archive::at(&url) };
+                    self.downloader.package(fetch, &url, &archive)
                 }),
             };
             (signed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), downloaded)

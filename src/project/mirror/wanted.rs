@@ -9,7 +9,7 @@ use super::mirrored::{MirrorAction, MirroredPackage};
 use super::releases::{Release, Releases};
 use crate::diagnostic::{Diagnostic, Diagnostics, Result};
 use crate::packages::archive::{Limits, PackageDigest, PackageId, hash_zip_file};
-use crate::packages::{ArchiveFile, Fetched, SourceError};
+use crate::packages::{ArchiveFile, Fetch, Fetched, SourceError};
 use crate::project::session::Session;
 use crate::provider::{Platform, ProviderAddress, Version};
 use crate::settings::PlatformSelection;
@@ -156,7 +156,8 @@ impl Wanted<'_> {
         let file = files::incoming(&self.path).map_err(failed)?;
         let into = ArchiveFile::new(file.as_file(), &self.path);
         let progress = |package: &_, progress| session.note_progress(package, progress);
-        let fetched = source.archive(&self.package, &into, &progress).map_err(|error| self.located(error.into()))?;
+        let fetch = Fetch { package: &self.package, into: Some(&into), progress: &progress };
+        let fetched = source.archive(&fetch).map_err(|error| self.located(error.into()))?;
         let not_hashed = || SourceError::invalid_response(&self.package, "its archive was not hashed");
         let digest = fetched.digest.as_ref().ok_or_else(not_hashed)?;
         let errors = self.release.check(&self.package, digest, Some(&fetched.authentication))?;
