@@ -4,7 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 /// How much a diagnostic weighs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
+#[display(rename_all = "lowercase")]
 pub enum Severity {
     /// Worth knowing; nothing stops.
     Warning,

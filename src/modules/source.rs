@@ -10,6 +10,7 @@ use std::path::{MAIN_SEPARATOR, PathBuf};
 use url::{Url, form_urlencoded};
 
 use super::local::is_local;
+use crate::hcl::evaluate::functions::path::clean;
 use crate::provider::{Dialect, Hostname};
 use crate::system::is_public;
 
@@ -418,26 +419,6 @@ fn is_name(text: &str) -> bool {
 fn clean_local(text: &str) -> String {
     let path = clean(&text.replace('\\', "/"));
     if path.starts_with("../") { path } else { format!("./{path}") }
-}
-
-/// Removes empty parts, `.` and `..` as far as possible (Go's `path.Clean`).
-fn clean(path: &str) -> String {
-    let is_absolute = path.starts_with('/');
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/').filter(|part| !matches!(*part, "" | ".")) {
-        match (part, parts.last()) {
-            ("..", Some(last)) if *last != ".." => {
-                parts.pop();
-            }
-            ("..", None) if is_absolute => {}
-            _ => parts.push(part),
-        }
-    }
-    match (is_absolute, parts.is_empty()) {
-        (true, _) => format!("/{}", parts.join("/")),
-        (false, true) => ".".to_owned(),
-        (false, false) => parts.join("/"),
-    }
 }
 
 impl fmt::Display for ModuleSource {

@@ -190,10 +190,9 @@ impl Client {
         url: &Url,
         credentials_of: Option<&Hostname>,
         limit: u64,
-        purpose: Purpose,
         weight: impl FnOnce(&T) -> usize,
     ) -> Requested<(Url, T)> {
-        self.get_decoded(url, credentials_of, limit, purpose, |document| {
+        self.get_decoded(url, credentials_of, limit, Purpose::Metadata, |document| {
             let value = serde_json::from_slice(&document.bytes);
             let value = value.map_err(|error| RequestErrorKind::InvalidBody(what_is_wrong(&error)))?;
             let kept = weight(&value);

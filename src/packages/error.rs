@@ -120,11 +120,6 @@ impl SourceError {
     pub(crate) fn is_platform_missing(&self) -> bool {
         matches!(self, Self::PlatformMissing(_))
     }
-
-    /// Whether the source answered, and the release must not be installed.
-    pub(crate) fn refuses_release(&self) -> bool {
-        matches!(self, Self::ReleaseRefused(_))
-    }
 }
 
 impl From<Diagnostic> for SourceError {

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use url::Url;
 
 use super::Source;
-use crate::net::{Client, Purpose};
+use crate::net::Client;
 use crate::provider::{Dialect, ProviderAddress, Version};
 use crate::system::OnceMap;
 use crate::system::bounded::List;
@@ -118,7 +118,7 @@ impl PublicationDates {
         }
         let url = base.join(path).map_err(|error| format!("{base}{path} is not a URL: {error}"))?;
         let weight = |document: &Document| ENTRY * document.versions.0.len();
-        let answer = self.client.get_json(&url, None, MAXIMUM_DOCUMENT_BYTES, Purpose::Metadata, weight);
+        let answer = self.client.get_json(&url, None, MAXIMUM_DOCUMENT_BYTES, weight);
         answer.map(|(_, document)| document).map_err(|error| error.to_string())
     }
 }

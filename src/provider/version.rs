@@ -72,7 +72,9 @@ impl Version {
     pub fn cmp_precedence(&self, other: &Self) -> Ordering {
         (self.major, self.minor, self.patch)
             .cmp(&(other.major, other.minor, other.patch))
-            .then_with(|| cmp_prerelease(&self.prerelease, &other.prerelease))
+            // A release is newer than its prereleases (<https://semver.org/#spec-item-11>).
+            .then(self.prerelease.is_empty().cmp(&other.prerelease.is_empty()))
+            .then_with(|| cmp_identifiers(&self.prerelease, &other.prerelease))
     }
 
     /// How many bytes there are beside the numbers.
@@ -124,11 +126,6 @@ fn parse_number(part: &str) -> Result<u64, VersionError> {
         return Err(VersionError::NotANumber(part.to_owned()));
     }
     part.parse().map_err(|_| VersionError::NumberTooLarge(part.to_owned()))
-}
-
-/// A release is newer than its prereleases (<https://semver.org/#spec-item-11>).
-fn cmp_prerelease(a: &str, b: &str) -> Ordering {
-    a.is_empty().cmp(&b.is_empty()).then_with(|| cmp_identifiers(a, b))
 }
 
 /// Compares identifier by identifier. Where one text is at its last identifier and the other is not, the former comes

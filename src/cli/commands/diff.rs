@@ -8,7 +8,7 @@ use anyhow::Result;
 use clap::{Args, ValueHint};
 use provlock::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, Remedy, Severity};
 use provlock::lockfile::{
-    self, LOCK_FILE_NAME, LockFileOf, Locked, LockedModule, LockedProvider, LocksOf, MODULE_LOCK_FILE_NAME,
+    self, EntryDiff, LOCK_FILE_NAME, LockFileOf, Locked, LockedModule, LockedProvider, LocksOf, MODULE_LOCK_FILE_NAME,
 };
 use provlock::provider::Dialect;
 use provlock::system::repository;
@@ -16,7 +16,8 @@ use provlock::system::repository;
 use super::outcome::Outcome;
 use crate::cli::args::{ARGUMENTS, FormatArgs, GlobalArgs, OutputFormat};
 use crate::cli::git;
-use crate::cli::render::diff::{self as text, Difference};
+use crate::cli::render::diff as text;
+use crate::cli::render::row::Row;
 use crate::cli::render::{json, markdown};
 use crate::cli::ui::Ui;
 
@@ -147,14 +148,21 @@ fn compare(pair: &Pair, global: &GlobalArgs, warnings: &mut Vec<Diagnostic>) -> 
     let sides = [&pair.new, &pair.old];
     let detected = || sides.into_iter().filter_map(|side| side.bytes.as_deref()).find_map(lockfile::detect_dialect);
     let dialect = global.dialect.or_else(detected).unwrap_or_default();
-    let difference = if pair.is_of_modules() {
-        let (old, new) = (locks::<LockedModule>(&pair.old, dialect, warnings)?, locks(&pair.new, dialect, warnings)?);
-        Difference::Modules(lockfile::diff(&old, &new))
+    let (subject, rows) = if pair.is_of_modules() {
+        ("module", entries(pair, dialect, warnings)?.iter().map(Row::of_module).collect())
     } else {
-        let (old, new) = (locks::<LockedProvider>(&pair.old, dialect, warnings)?, locks(&pair.new, dialect, warnings)?);
-        Difference::Providers(lockfile::diff(&old, &new))
+        ("provider", entries(pair, dialect, warnings)?.iter().map(|entry| Row::new(entry, dialect)).collect())
     };
-    Ok(text::FileDiff { path: pair.path.clone(), dialect, difference })
+    Ok(text::FileDiff { path: pair.path.clone(), dialect, subject, rows })
+}
+
+fn entries<T: Locked>(
+    pair: &Pair,
+    dialect: Dialect,
+    warnings: &mut Vec<Diagnostic>,
+) -> diagnostic::Result<Vec<EntryDiff<T>>> {
+    let (old, new) = (locks(&pair.old, dialect, warnings)?, locks(&pair.new, dialect, warnings)?);
+    Ok(lockfile::diff::<T>(&old, &new).entries)
 }
 
 fn locks<T: Locked>(side: &Side, dialect: Dialect, warnings: &mut Vec<Diagnostic>) -> diagnostic::Result<LocksOf<T>> {

@@ -36,11 +36,7 @@ pub(crate) fn render_all<'a>(
         texts.push(render(diagnostic, invocation, style));
     }
     for ((path, severity), number) in numbers.into_iter().filter(|(_, number)| *number > MOST_OF_A_FILE) {
-        let noun = match severity {
-            Severity::Error => "more error",
-            Severity::Warning => "more warning",
-        };
-        let more = count(number - MOST_OF_A_FILE, noun);
+        let more = count(number - MOST_OF_A_FILE, &format!("more {severity}"));
         texts.push(printable(&format!("and {more} in {}; --json lists all", path.display())));
     }
     texts

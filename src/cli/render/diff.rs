@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use provlock::lockfile::{LockDiff, Locked, LockedModule, LocksOf};
+use provlock::lockfile::{Locked, LocksOf};
 use provlock::provider::{Dialect, Hash};
 use sha2::{Digest as _, Sha256};
 
@@ -14,47 +14,22 @@ use super::style::{Color, TextStyle, count, paint};
 pub(crate) struct FileDiff {
     pub(crate) path: PathBuf,
     pub(crate) dialect: Dialect,
-    pub(crate) difference: Difference,
-}
-
-/// What differs between two lock files of one kind.
-pub(crate) enum Difference {
-    Providers(LockDiff),
-    Modules(LockDiff<LockedModule>),
+    /// What its entries are for.
+    pub(crate) subject: &'static str,
+    pub(crate) rows: Vec<Row>,
 }
 
 impl FileDiff {
-    pub(crate) fn rows(&self) -> impl Iterator<Item = Row> {
-        let rows: Vec<_> = match &self.difference {
-            Difference::Providers(difference) => {
-                difference.entries.iter().map(|provider| Row::new(provider, self.dialect)).collect()
-            }
-            Difference::Modules(difference) => difference.entries.iter().map(Row::of_module).collect(),
-        };
-        rows.into_iter()
-    }
-
     pub(crate) fn is_empty(&self) -> bool {
-        match &self.difference {
-            Difference::Providers(difference) => difference.is_empty(),
-            Difference::Modules(difference) => difference.is_empty(),
-        }
-    }
-
-    /// What its entries are for.
-    pub(crate) fn subject(&self) -> &'static str {
-        match self.difference {
-            Difference::Providers(_) => "provider",
-            Difference::Modules(_) => "module",
-        }
+        self.rows.iter().all(|row| row.action == Action::Unchanged)
     }
 }
 
 pub(crate) fn render(files: &[FileDiff], style: TextStyle) -> String {
     let mut text = String::new();
     for file in files {
-        let rows = file.rows().filter(|row| style.verbose || row.action != Action::Unchanged);
-        let lines: Vec<_> = rows.map(|row| Line::new(&row)).collect();
+        let rows = file.rows.iter().filter(|row| style.verbose || row.action != Action::Unchanged);
+        let lines: Vec<_> = rows.map(Line::new).collect();
         if lines.is_empty() {
             continue;
         }
@@ -73,7 +48,7 @@ pub(crate) fn no_difference(files: &[FileDiff], bytes_differ: bool) -> String {
 
 /// `No provider differs in 2 lock files`
 pub(crate) fn nothing_differs(files: &[FileDiff]) -> String {
-    let mut subjects = files.iter().map(FileDiff::subject);
+    let mut subjects = files.iter().map(|file| file.subject);
     let subject = subjects.next().unwrap_or("provider");
     let subject = if subjects.all(|other| other == subject) { subject } else { "entry" };
     format!("No {subject} differs in {}", count(files.len(), "lock file"))

@@ -66,10 +66,6 @@ fn annotation(
     invocation: &Invocation,
 ) -> String {
     let finding = &shown(finding, invocation);
-    let kind = match finding.severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-    };
     let place = finding.labels.first().map(|label| &label.location);
     let mut properties = Vec::new();
     if let Some(path) = place.map(provlock::diagnostic::Location::path).or(path) {
@@ -85,7 +81,7 @@ fn annotation(
     let help = invocation.help(finding).map(|help| format!("help: {help}"));
     let lines = std::iter::once(finding.message.clone()).chain(finding.all_notes()).chain(help);
     let lines: Vec<_> = lines.map(|line| printable(&line)).collect();
-    format!("::{kind} {}::{}\n", properties.join(","), data(&lines.join("\n")))
+    format!("::{} {}::{}\n", finding.severity, properties.join(","), data(&lines.join("\n")))
 }
 
 /// Escapes the text after the last `::`.

@@ -116,24 +116,24 @@ fn rows_below(header: &[&str], many: bool, rows: impl Iterator<Item = Vec<String
 }
 
 fn table(file: &FileDiff) -> String {
-    let subject = if file.subject() == "module" { "Module" } else { "Provider" };
+    let subject = if file.subject == "module" { "Module" } else { "Provider" };
     let mut text = format!("| | {subject} | Version | Change | Constraints | Hashes |\n|---|---|---|---|---|---|\n");
     for row in changes(file) {
         let cells = [
-            symbol(&row).to_owned(),
+            symbol(row).to_owned(),
             cell(&row.name),
-            old_and_new(&row, &row.version),
-            change(&row),
-            old_and_new(&row, &row.constraints),
-            hash_cell(&row),
+            old_and_new(row, &row.version),
+            change(row),
+            old_and_new(row, &row.constraints),
+            hash_cell(row),
         ];
         let _ = writeln!(text, "| {} |", cells.join(" | "));
     }
     text
 }
 
-fn changes(file: &FileDiff) -> impl Iterator<Item = Row> {
-    file.rows().filter(|row| row.action != Action::Unchanged)
+fn changes(file: &FileDiff) -> impl Iterator<Item = &Row> {
+    file.rows.iter().filter(|row| row.action != Action::Unchanged)
 }
 
 fn symbol(row: &Row) -> &'static str {

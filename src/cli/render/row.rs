@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::style::Color;
 
 /// One provider or module, before and after. What is not for JSON is skipped.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Row {
     /// The address without what is the dialect's default.
@@ -52,7 +52,7 @@ pub(crate) enum Action {
 }
 
 /// A value before and after; null where there is no entry.
-#[derive(Clone, Copy, Serialize)]
+#[derive(Clone, Copy, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "change_of_{T}", deny_unknown_fields))]
 pub(crate) struct Change<T> {
     pub(crate) old: Option<T>,
@@ -88,7 +88,7 @@ pub(crate) enum Step {
 }
 
 /// The hashes that came and went.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "hash_change", deny_unknown_fields))]
 pub(crate) struct HashChange {
     #[cfg_attr(test, schemars(inner(regex(pattern = "^[^:]+:"))))]
@@ -138,7 +138,7 @@ impl Row {
             action: Action::of(entry),
             version: Change::of(entry, |entry| entry.version().map(ToString::to_string)),
             version_change: entry.version_move().map(VersionChange::from),
-            constraints: Change { old: None, new: None },
+            constraints: Change::default(),
             source: None,
             package: None,
             hashes: HashChange::new(entry),

@@ -1,9 +1,9 @@
 //! Findings as SARIF 2.1.0, the exchange format of static analysis tools.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use provlock::diagnostic::{Code, Diagnostic, Label, Location, Severity, Threat};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use provlock::diagnostic::{Code, Diagnostic, Label, Location, Threat};
 use provlock::lockfile::LOCK_FILE_NAME;
 use provlock::project::VerifiedRoot;
 use provlock::system::Secrets;
@@ -87,10 +87,6 @@ fn security_severity(code: Code) -> Option<&'static str> {
 
 fn result(finding: &Diagnostic, lock_path: &Path, paths: &RepositoryPaths<'_>, invocation: &Invocation) -> Value {
     let (finding, secrets) = (&shown(finding, invocation), &invocation.secrets);
-    let level = match finding.severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-    };
     let help = invocation.help(finding).map(|help| format!("help: {help}"));
     let lines: Vec<_> = std::iter::once(finding.message.clone()).chain(finding.all_notes()).chain(help).collect();
     let (first, others) = match &finding.labels[..] {
@@ -107,7 +103,7 @@ fn result(finding: &Diagnostic, lock_path: &Path, paths: &RepositoryPaths<'_>, i
     let index = Code::FINDINGS.iter().position(|code| *code == finding.code);
     let mut result = json!({
         "ruleId": finding.code.as_str(),
-        "level": level,
+        "level": finding.severity.to_string(),
         "message": { "text": lines.join("\n") },
         "locations": [{ "physicalLocation": first }],
         "relatedLocations": others.iter().map(related).collect::<Vec<_>>(),
@@ -136,12 +132,6 @@ fn region(location: &Location) -> Value {
 
 /// A path as a relative reference (RFC 3986).
 fn uri(path: &str) -> String {
-    let mut uri = String::new();
-    for byte in path.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => uri.push(char::from(byte)),
-            _ => _ = write!(uri, "%{byte:02X}"),
-        }
-    }
-    uri
+    const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
+    utf8_percent_encode(path, ESCAPED).to_string()
 }

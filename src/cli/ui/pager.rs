@@ -22,7 +22,8 @@ pub(super) fn show(text: &str) -> bool {
     }
     // An interrupt while the pager runs is for the pager.
     let _interrupts_wait = files::wait_for_writes();
-    run(command(&pager), text).is_ok_and(|status| !was_not_found(status))
+    // A shell that finds no program, or cannot run it, ends with one of these.
+    run(command(&pager), text).is_ok_and(|status| !matches!(status.code(), Some(126 | 127)))
 }
 
 fn command(pager: &str) -> Command {
@@ -49,9 +50,4 @@ fn run(mut command: Command, text: &str) -> std::io::Result<ExitStatus> {
         let _ = input.write_all(text.as_bytes());
     }
     pager.wait()
-}
-
-/// A shell that finds no program, or cannot run it, ends with one of these.
-fn was_not_found(status: ExitStatus) -> bool {
-    matches!(status.code(), Some(126 | 127))
 }

@@ -13,17 +13,9 @@ impl Type {
     /// The type that an expression declares: `string`, `list(object({ name = optional(string, "a") }))`.
     pub(crate) fn declared(expression: &Expression, allowance: &Allowance) -> Outcome<Self> {
         match expression {
-            Expression::Variable(name) => match name.as_str() {
-                "list" => Ok(Self::list(Self::Any)),
-                "map" => Ok(Self::map(Self::Any)),
-                name => primitive(name),
-            },
+            Expression::Variable(name) => named(name.as_str()),
             // A type in quotes is from before 0.12.
-            Expression::String(name) if matches!(name.as_str(), "list" | "map" | "string") => match name.as_str() {
-                "list" => Ok(Self::list(Self::Any)),
-                "map" => Ok(Self::map(Self::Any)),
-                name => primitive(name),
-            },
+            Expression::String(name) if matches!(name.as_str(), "list" | "map" | "string") => named(name.as_str()),
             Expression::FuncCall(call) => allowance.nested(|| composed(call, allowance)),
             _ => invalid(),
         }
@@ -39,8 +31,10 @@ fn invalid<T>() -> Outcome<T> {
     failure("the type of the variable is not one")
 }
 
-fn primitive(name: &str) -> Outcome<Type> {
+fn named(name: &str) -> Outcome<Type> {
     match name {
+        "list" => Ok(Type::list(Type::Any)),
+        "map" => Ok(Type::map(Type::Any)),
         "string" => Ok(Type::String),
         "number" => Ok(Type::Number),
         "bool" => Ok(Type::Bool),

@@ -19,8 +19,8 @@ pub(crate) fn convert(value: &Value, to: &Type) -> Outcome {
         (value, Type::Bool) => value.as_bool().map(Value::Bool),
         (value, Type::Number) => value.as_number().map(Value::Number),
         (value, Type::String) => value.as_string().map(Value::String),
-        (Value::List(list), Type::List(of)) => to_list(list, of),
-        (Value::List(list), Type::Set(of)) => to_set(list, of),
+        (Value::List(list), Type::List(of)) => items_as(list, of).and_then(|(items, of)| Value::list(of, items)),
+        (Value::List(list), Type::Set(of)) => items_as(list, of).and_then(|(items, of)| set(of, items)),
         (Value::List(list), Type::Tuple(kinds)) => to_tuple(list, kinds),
         (Value::Object(object), Type::Map(of)) => to_map(object, of),
         (Value::Object(object), Type::Object(attributes)) => to_object(object, attributes),
@@ -65,16 +65,6 @@ pub(super) fn unified<'a>(values: impl IntoIterator<Item = &'a Value>) -> Outcom
         None if types.is_empty() => Ok(Type::Any),
         None => failure("the items have types that do not go together"),
     }
-}
-
-fn to_list(list: &List, of: &Type) -> Outcome {
-    let (items, of) = items_as(list, of)?;
-    Value::list(of, items)
-}
-
-fn to_set(list: &List, of: &Type) -> Outcome {
-    let (items, of) = items_as(list, of)?;
-    set(of, items)
 }
 
 /// A set of items of a type: sorted, without duplicates. The order of items that are no primitive values depends on

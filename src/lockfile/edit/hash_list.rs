@@ -142,11 +142,12 @@ impl HashList {
 
     /// Removes the hashes that are not in `new` or there twice; comments above and beside one go to what follows.
     fn retain(&mut self, new: &BTreeSet<Hash>) {
-        let mut removed = None;
+        let mut removed: Option<Item> = None;
         for mut item in std::mem::take(&mut self.items) {
             if let Some(removed) = removed.take() {
                 if !has_line_break(&item.lead) {
-                    item.lead = format!("{}{}", last_space(&removed), item.lead.trim_start());
+                    let space = &removed.lead[removed.lead.trim_end().len()..];
+                    item.lead = format!("{space}{}", item.lead.trim_start());
                 }
                 self.take_comments(&removed, &mut item.lead);
             }
@@ -248,11 +249,6 @@ fn split_first_line(text: &str, span: Range<usize>) -> (String, String) {
 /// Splits before the first comment.
 fn split_space(trivia: &str) -> (&str, &str) {
     trivia.split_at(trivia.len() - trivia.trim_start().len())
-}
-
-/// The white space directly before a hash.
-fn last_space(item: &Item) -> &str {
-    &item.lead[item.lead.trim_end().len()..]
 }
 
 fn has_line_break(trivia: &str) -> bool {

@@ -32,7 +32,7 @@ pub(super) struct Extractor {
     crc32: crc32fast::Hasher,
     size: u64,
     /// The content of the current entry is written to it.
-    file: Option<File>,
+    pub(super) file: Option<File>,
     written: io::Result<()>,
 }
 
@@ -47,11 +47,6 @@ impl Extractor {
             file: None,
             written: Ok(()),
         }
-    }
-
-    /// Writes the content of the next entry to a file, too.
-    pub(super) fn write_to(&mut self, file: Option<File>) {
-        self.file = file;
     }
 
     /// Whether all that was to be written since the last call was written.

@@ -73,7 +73,7 @@ pub(crate) fn unpack<E: From<PackageError> + From<io::Error>>(
         let Entry { name, is_directory, is_executable, .. } = *entry;
         let unpacked = place(&UnpackedEntry { name, is_directory, is_executable })?;
         if !is_directory {
-            archive.extractor.write_to(unpacked);
+            archive.extractor.file = unpacked;
             archive.hash_entry(entry)?;
             archive.extractor.written()?;
         }

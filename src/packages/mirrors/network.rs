@@ -4,16 +4,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::IgnoredAny;
 use url::Url;
 
 use crate::diagnostic::{self, Code, Diagnostic};
-use crate::net::{Purpose, RequestErrorKind, Requested};
+use crate::net::RequestErrorKind;
 use crate::packages::archive::{PackageDigest, PackageId};
 use crate::packages::authentication::HashDisposition;
 use crate::packages::available::{AvailableVersions, LONGEST_VERSION};
-use crate::packages::download;
-use crate::packages::download::Downloader;
+use crate::packages::download::{self, Downloader};
 use crate::packages::error::{Result, SourceError};
 use crate::packages::fetched::{Fetch, Fetched};
 use crate::provider::{Authentication, Dialect, Hash, Hostname, Platform, ProviderAddress, Version};
@@ -126,7 +125,7 @@ impl NetworkMirror {
     pub(in crate::packages) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
         let url = self.url(address, "index.json")?;
         let weight = |Indexed(versions): &Indexed| versions.weight();
-        match self.get_json(&url, MAXIMUM_INDEX_BYTES, weight) {
+        match self.downloader.client.get_json(&url, Some(&self.host), MAXIMUM_INDEX_BYTES, weight) {
             Ok((_, Indexed(versions))) => Ok(versions),
             Err(error) if matches!(error.kind, RequestErrorKind::NotFound) => {
                 let message = format!("the mirror {} has no package of {address}", self.base);
@@ -183,19 +182,11 @@ impl NetworkMirror {
     fn document(&self, address: &ProviderAddress, version: &Version) -> Result<Arc<LocatedDocument>> {
         self.documents.get_or_compute(&(address.clone(), version.clone()), || {
             let url = self.url(address, &format!("{version}.json"))?;
-            let answer = self.get_json(&url, MAXIMUM_ARCHIVES_BYTES, VersionDocument::weight);
+            let (client, host) = (&self.downloader.client, Some(&self.host));
+            let answer = client.get_json(&url, host, MAXIMUM_ARCHIVES_BYTES, VersionDocument::weight);
             let subject = format_args!("{address} {version}");
             answer.map(Arc::new).map_err(|error| SourceError::request(subject, error))
         })
-    }
-
-    fn get_json<T: DeserializeOwned>(
-        &self,
-        url: &Url,
-        limit: u64,
-        weight: impl FnOnce(&T) -> usize,
-    ) -> Requested<(Url, T)> {
-        self.downloader.client.get_json(url, Some(&self.host), limit, Purpose::Metadata, weight)
     }
 
     fn url(&self, address: &ProviderAddress, name: &str) -> Result<Url> {

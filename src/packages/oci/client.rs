@@ -198,7 +198,7 @@ impl RepositoryClient<'_> {
                 ),
             };
             let bytes = read_whole(response, MAXIMUM_MANIFEST_BYTES)?;
-            if expected.is_some_and(|digest| !digest.is_of(&bytes)) {
+            if expected.is_some_and(|digest| digest != Digest::of(&bytes)) {
                 return Err(Failure::lasting(RequestErrorKind::InvalidBody(problem.to_owned())));
             }
             Ok(bytes)
@@ -235,14 +235,9 @@ impl RepositoryClient<'_> {
         limit: u64,
         consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
     ) -> Requested<T> {
-        let url = self.blob_url(digest)?;
+        let url = self.url(&format!("blobs/{digest}"))?;
         let send = |headers| self.get(&Request { headers, time_limit: None, ..self.registries.request(&url, None) });
         self.registries.client.receive(limit, send, consume).map_err(|kind| request_error(&url, kind))
-    }
-
-    /// Where a blob is.
-    pub(super) fn blob_url(&self, digest: &Digest) -> Requested<Url> {
-        self.url(&format!("blobs/{digest}"))
     }
 
     /// Why the source has no answer. `subject` says what was asked for.

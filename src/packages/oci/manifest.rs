@@ -165,11 +165,6 @@ impl Digest {
         Self(Hash::zh_of(bytes))
     }
 
-    /// Whether this is the digest of these bytes.
-    pub(super) fn is_of(&self, bytes: &[u8]) -> bool {
-        *self == Self::of(bytes)
-    }
-
     /// The digest as the hash of a zip archive, which is what the digest of a layer is.
     pub(super) fn as_zh(&self) -> &Hash {
         &self.0

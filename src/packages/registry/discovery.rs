@@ -10,7 +10,7 @@ use url::Url;
 use super::cache::RegistryCache;
 use super::service::Service;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::net::{Client, Purpose, RequestError, RequestErrorKind, Requested};
+use crate::net::{Client, RequestError, RequestErrorKind, Requested};
 use crate::provider::Hostname;
 use crate::system::OnceMap;
 use crate::system::bounded::Map;
@@ -161,7 +161,7 @@ impl Discovery {
             let weight = |services: &Services| {
                 services.0.iter().map(|(name, value)| MEMBER + name.len() + value.get().len()).sum()
             };
-            let answer = self.client.get_json(url, Some(host), MAXIMUM_DOCUMENT_BYTES, Purpose::Metadata, weight);
+            let answer = self.client.get_json(url, Some(host), MAXIMUM_DOCUMENT_BYTES, weight);
             answer.map(Arc::new)
         })
     }
@@ -183,6 +183,7 @@ mod tests {
 
     use super::*;
     use crate::cli_config::NetSettings;
+    use crate::net::Purpose;
 
     fn host(text: &str) -> Hostname {
         Hostname::parse(text).unwrap()

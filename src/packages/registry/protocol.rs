@@ -13,7 +13,7 @@ use url::{Origin, Url};
 use super::discovery::Discovery;
 use super::service::Service;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::net::{Client, Purpose, RequestErrorKind, Requested};
+use crate::net::{Client, RequestErrorKind, Requested};
 use crate::packages::archive::PackageId;
 use crate::packages::authentication::packages::reported;
 use crate::packages::authentication::{PackageReport, SigningKey};
@@ -118,9 +118,7 @@ impl Protocol {
         weight: impl Fn(&T) -> usize,
     ) -> Result<(String, Requested<(Url, T)>)> {
         let path = format!("{}/{}/{path}", address.namespace, address.name);
-        let get = |url: &Url, credentials_of: Option<&Hostname>| {
-            self.client.get_json(url, credentials_of, limit, Purpose::Metadata, &weight)
-        };
+        let get = |url: &Url, host: Option<&Hostname>| self.client.get_json(url, host, limit, &weight);
         let (url, answer) = self.discovery.ask(&address.hostname, Service::Providers, &path, get)?;
         Ok((SafeUrl::from(url).to_string(), answer))
     }

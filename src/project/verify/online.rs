@@ -189,7 +189,7 @@ impl<'a> Question<'a> {
 
     /// What is wrong with the release is a finding, any other failure an error.
     fn failed(&mut self, error: SourceError) {
-        let is_finding = error.refuses_release();
+        let is_finding = matches!(error, SourceError::ReleaseRefused(_));
         for error in Diagnostics::from(error) {
             let mut error = self.about_entry(error);
             error.help.get_or_insert_with(|| "do not install this release; ask its publisher what happened".into());

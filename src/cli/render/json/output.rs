@@ -132,9 +132,9 @@ pub(crate) fn diff(files: &[FileDiff], mut warnings: Vec<Diagnostic>, invocation
 }
 
 fn replaced_hashes(file: &FileDiff) -> impl Iterator<Item = Diagnostic> {
-    file.rows().filter_map(|row| {
-        let version = row.version.new.map(|version| format!(" {version}")).unwrap_or_default();
-        let message = format!("{}: {}{version}: {}", file.path.display(), row.name, row.replaced?);
+    file.rows.iter().filter_map(|row| {
+        let version = row.version.new.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+        let message = format!("{}: {}{version}: {}", file.path.display(), row.name, row.replaced.as_ref()?);
         Some(Diagnostic::warning(Code::HashesReplaced, message))
     })
 }

@@ -292,14 +292,16 @@ impl FailedRoot {
 impl ComparedRoot {
     pub(crate) fn new(file: &FileDiff) -> Self {
         let directory = file.path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let is_of_modules = file.subject() == "module";
+        let rows = file.rows.iter().cloned();
+        let is_of_modules = file.subject == "module";
+        let (modules, providers): (Vec<_>, Vec<_>) = rows.partition(|_| is_of_modules);
         Self {
             path: shown(directory.unwrap_or(Path::new("."))),
             lock_file: shown(&file.path),
             dialect: file.dialect.into(),
             changed: !file.is_empty(),
-            providers: if is_of_modules { Vec::new() } else { file.rows().map(ComparedProvider::from).collect() },
-            modules: if is_of_modules { file.rows().map(ComparedModule::from).collect() } else { Vec::new() },
+            providers: providers.into_iter().map(ComparedProvider::from).collect(),
+            modules: modules.into_iter().map(ComparedModule::from).collect(),
         }
     }
 }
@@ -341,9 +343,7 @@ impl From<Row> for ComparedProvider {
 
 impl From<Row> for ComparedModule {
     fn from(mut row: Row) -> Self {
-        let none = || Change { old: None, new: None };
-        let source = row.source.take().unwrap_or_else(none);
-        let package = row.package.take().unwrap_or_else(none);
+        let (source, package) = (row.source.take().unwrap_or_default(), row.package.take().unwrap_or_default());
         let stayed = source.old == source.new && row.keeps_version();
         let package_replaced = stayed && package.old.is_some() && package.new.is_some() && package.old != package.new;
         Self { source, package, package_replaced, entry: row.into() }

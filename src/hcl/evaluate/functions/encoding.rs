@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use md5::Md5;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
 
@@ -130,17 +131,6 @@ fn base64decode(text: &str) -> Outcome {
 
 /// The text as part of a URL's query.
 fn urlencode(text: &str) -> String {
-    let mut encoded = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b' ' => encoded.push('+'),
-            b'-' | b'_' | b'.' | b'~' => encoded.push(char::from(byte)),
-            byte if byte.is_ascii_alphanumeric() => encoded.push(char::from(byte)),
-            byte => {
-                // Writing to a string does not fail.
-                let _ = write!(encoded, "%{byte:02X}");
-            }
-        }
-    }
-    encoded
+    const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+    utf8_percent_encode(text, ESCAPED).to_string().replace("%20", "+")
 }

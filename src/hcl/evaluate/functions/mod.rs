@@ -12,7 +12,7 @@ mod encoding;
 mod format;
 mod function;
 mod number;
-mod path;
+pub(crate) mod path;
 mod regular_expression;
 mod set;
 mod string;

@@ -37,8 +37,8 @@ fn base(path: &str) -> &str {
     }
 }
 
-/// The shortest path that means the same (`Clean`).
-fn clean(path: &str) -> String {
+/// The shortest path that means the same (Go's `path.Clean`).
+pub(crate) fn clean(path: &str) -> String {
     let is_absolute = path.starts_with('/');
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
