@@ -140,35 +140,50 @@ impl<'a> Installation<'a> {
     /// Copies all packages beside the installed ones, and only then puts them in place. Before an installed package is
     /// replaced, the list no longer has it, so that whenever this ends the list fits what is there.
     fn carry_out(&self, add_repository: AddRepository<'_>) -> Result<()> {
-        if self.missing.is_empty() && self.old_list.as_ref() == Some(&self.list) {
+        let waiting = self.directory.join(WAITING);
+        // A run that was killed may have left something there.
+        if self.is_right() && waiting.symlink_metadata().is_err() {
             return Ok(());
         }
         let failed = |error: io::Error| Diagnostic::io("install modules in", self.directory, &error);
-        if self.directory.is_symlink() {
-            fs::remove_file(self.directory).map_err(failed)?;
+        for link in [self.directory, &waiting].into_iter().filter(|path| path.is_symlink()) {
+            fs::remove_file(link).map_err(failed)?;
         }
         fs::create_dir_all(self.directory).map_err(failed)?;
-        let _turn = DirectoryLock::wait(self.directory).map_err(failed)?;
-        let waiting = self.directory.join(WAITING);
         let done = self.put_in_place(&waiting, add_repository);
+        let _turn = self.turn();
         // It stays if another run has something in it.
         let _ = fs::remove_dir(&waiting);
         done
     }
 
+    fn is_right(&self) -> bool {
+        self.missing.is_empty() && self.old_list.as_ref() == Some(&self.list)
+    }
+
+    /// Waits until no other run makes or removes [`WAITING`], or puts packages in place. Nobody waits for copies.
+    fn turn(&self) -> Result<DirectoryLock> {
+        let failed = |error: io::Error| Diagnostic::io("install modules in", self.directory, &error);
+        Ok(DirectoryLock::wait(self.directory).map_err(failed)?)
+    }
+
     fn put_in_place(&self, waiting: &Path, add_repository: AddRepository<'_>) -> Result<()> {
         let failed = |error: io::Error| Diagnostic::io("install modules in", self.directory, &error);
+        let turn = self.turn()?;
         fs::create_dir_all(waiting).map_err(failed)?;
         let place = TemporaryDirectory::new_in(waiting).map_err(failed)?;
+        drop(turn);
         let numbered: Vec<_> = self.missing.iter().enumerate().collect();
         let made = parallel::map(numbered, COPIES, |(number, package)| {
             let copy = copied(package, &place.path().join(number.to_string()))?;
             add_repository(package, &copy.join(GIT)).map(|()| copy)
         });
         let copies = made.into_iter().collect::<Result<Vec<_>>>()?;
+        let turn = self.turn()?;
+        turn.remove_left_over(self.directory, |name| name == MANIFEST);
         let list = self.directory.join(MANIFEST);
         let replaces_installed = self.missing.iter().any(|package| self.directory.join(&package.key).exists());
-        if self.old_list.is_some() && replaces_installed {
+        if list.exists() && replaces_installed {
             let is_kept =
                 |record: &ModuleRecord| !self.missing.iter().any(|package| is_below(&record.key, &package.key));
             write(&list, &manifest(&self.calls.records, is_kept))?;
@@ -176,7 +191,7 @@ impl<'a> Installation<'a> {
         for (package, copy) in self.missing.iter().zip(&copies) {
             swap(copy, &self.directory.join(&package.key)).map_err(failed)?;
         }
-        write(&list, &self.list)
+        if self.is_right() { Ok(()) } else { write(&list, &self.list) }
     }
 }
 

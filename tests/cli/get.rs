@@ -251,3 +251,27 @@ live: Installed 1 module: site
     environment.provlock(["lock", "-r", "-p", "linux_amd64"]).assert_code(0);
     assert!(is_locked("live") && !is_locked("wrapper"));
 }
+
+/// A pull request can commit what is below `.terraform`.
+#[test]
+fn links_in_the_data_directory_are_not_followed() {
+    let (_registry, environment) = project();
+    environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
+    let modules = environment.project().join(".terraform/modules");
+    for link in [".terraform/modules", ".terraform/modules/.provlock", ".terraform/modules/site"] {
+        let kept = environment.write("kept/directory/file", "kept");
+        let _ = fs::remove_dir_all(environment.project().join(".terraform"));
+        fs::create_dir_all(environment.project().join(link).parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(kept.ancestors().nth(2).unwrap(), environment.project().join(link)).unwrap();
+        environment.provlock(["get"]).assert_code(0);
+        assert_eq!(environment.read(&kept), "kept", "{link}");
+        assert_eq!(fs::read_dir(environment.project().join("kept")).unwrap().count(), 1, "{link}");
+        assert!(!modules.is_symlink() && !modules.join(".provlock").exists(), "{link}");
+        assert_eq!(installed(&environment, "site/files/motd"), "Welcome.\n");
+    }
+    // Nor is one in which everything is right already.
+    std::os::unix::fs::symlink("../../kept", modules.join(".provlock")).unwrap();
+    environment.provlock(["get"]).assert_code(0).assert_stderr_has("2 modules up to date");
+    assert!(!modules.join(".provlock").is_symlink());
+    provlock_test::survived("a link in the data directory", 4);
+}

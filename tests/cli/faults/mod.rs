@@ -4,6 +4,8 @@
 #[cfg(unix)]
 mod concurrency;
 #[cfg(unix)]
+mod get;
+#[cfg(unix)]
 mod interrupts;
 #[cfg(unix)]
 mod kills;
