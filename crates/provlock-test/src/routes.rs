@@ -89,7 +89,11 @@ fn service(state: &State, request: &Request, host: &str, path: &str, providers: 
         );
     }
     if let Some(content) = state.files.get(path) {
-        return served(request, "application/octet-stream", content);
+        let response = served(request, "application/octet-stream", content);
+        return match location(path, content) {
+            Some(location) => response.header("X-Terraform-Get", location),
+            None => response,
+        };
     }
     let parts: Vec<&str> = path.strip_prefix("/v1/providers/").unwrap_or_default().split('/').collect();
     let provider = |namespace, name| state.providers.get(&Address::new(host, namespace, name));
@@ -104,6 +108,12 @@ fn service(state: &State, request: &Request, host: &str, path: &str, providers: 
         _ => None,
     };
     document.map_or_else(|| error(404), |document| Response::json(200, &document))
+}
+
+/// Where a document says that a module is. Terraform reads only a header.
+fn location(path: &str, document: &[u8]) -> Option<String> {
+    path.strip_prefix("/v1/modules/")?.strip_suffix("/download")?;
+    Some(serde_json::from_slice::<Value>(document).ok()?["location"].as_str()?.to_owned())
 }
 
 fn versions(provider: &Provider, id: &str) -> Value {
