@@ -58,3 +58,21 @@ fn make_the_mirror() {
         fs::write(path, archive::pack(&files, Packing::Stored)).unwrap();
     }
 }
+
+/// The demo of locked modules makes the repository and the archive that it locks.
+#[cfg(unix)]
+#[test]
+fn the_demo_of_locked_modules_shows_what_is_refused() {
+    let environment = provlock_test::TestEnvironment::new();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/module-demo/demo");
+    let output = environment.program(script.to_str().unwrap(), [env!("CARGO_BIN_EXE_provlock")]).run();
+    output.assert_code(0);
+    let steps =
+        ["Installed 2 modules: network, site", "10.0.0.0/16", "has other bytes than when it was locked", "exit code 2"];
+    let mut rest = output.stdout.as_str();
+    for step in steps {
+        let at = rest.find(step).unwrap_or_else(|| panic!("{step} is missing in {output}"));
+        rest = &rest[at..];
+    }
+    assert!(!output.stdout.contains("192.168.0.0/16"), "{output}");
+}
