@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::planned_module::{ModulePlan, ModuleUpgrades};
 use crate::lockfile::{LockedModule, ModuleLocks};
 use crate::modules::ModuleSource;
 use crate::provider::Version;
@@ -12,6 +13,8 @@ use crate::provider::Version;
 pub(crate) struct ModuleLocking {
     pub(crate) locks: ModuleLocks,
     pub(crate) mode: LockingMode,
+    /// Which calls move to newer versions when they are locked.
+    pub(crate) upgrades: Option<ModuleUpgrades>,
 }
 
 /// What a configuration with locked modules is read for.
@@ -35,6 +38,8 @@ pub(crate) struct LockedCalls {
     pub(crate) locks: ModuleLocks,
     /// All calls, as `modules.json` lists them.
     pub(crate) records: Vec<ModuleRecord>,
+    /// Where the modules of calls move.
+    pub(crate) plan: ModulePlan,
     /// The packages of calls, by their paths.
     pub(crate) packages: Vec<LockedPackage>,
 }

@@ -7,13 +7,13 @@ use super::caller::Caller;
 use super::file::Call;
 use super::locked_calls::{InstalledAt, LockedPackage, LockingMode, ModuleRecord};
 use super::missing::Reason;
+use super::moving_call::{MovingCall, Wanted};
 use super::root::ModulePath;
 use super::tree::Walk;
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy};
 use crate::lockfile::LockedModule;
 use crate::modules::ModuleSource;
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
-use crate::modules::locked;
 use crate::provider::ConstraintList;
 use crate::system::canonicalize;
 use crate::system::files::join;
@@ -36,14 +36,24 @@ impl Walk<'_> {
             return None;
         }
         let known = locking.locks.get(key);
-        let allowed = known.filter(|known| locked::is_allowed(known, source, constraints)).cloned();
+        let wanted = Wanted::new(source, constraints);
+        let wanted = match locking.upgrades.as_ref().filter(|upgrades| upgrades.selects(key)) {
+            Some(rules) => {
+                self.moved(&MovingCall { caller, call, key, wanted, known, rules, dialect: self.options.dialect })?
+            }
+            None => wanted,
+        };
+        let (source, constraints) = (&wanted.source, &wanted.constraints);
+        let allowed = known.filter(|known| wanted.is_locked(known)).cloned();
         let at = self.options.data_directory.join("modules").join(key);
         let request = match (locking.mode, &allowed) {
             (LockingMode::Lock { may_change }, Some(known)) => {
                 ModuleRequest::Locked { source: source.clone(), locked: Arc::clone(known), may_change }
             }
             (LockingMode::Lock { .. }, None) => {
-                ModuleRequest::new(source.clone(), constraints.clone())?.into_request_to_lock()
+                let exactly = wanted.version.as_ref().map(ConstraintList::exactly);
+                let constraints = exactly.unwrap_or_else(|| constraints.clone());
+                ModuleRequest::new(source.clone(), constraints)?.into_request_to_lock()
             }
             (_, None) => {
                 let error = not_locked(caller, call, key, (source, constraints), known.map(AsRef::as_ref));

@@ -86,21 +86,25 @@ pub(crate) fn read_locked(
     locking: Option<&ModuleLocking>,
 ) -> Result<Requirements> {
     loop {
-        let (requirements, wanted) = read_known(root, options, cache, locking);
+        let (requirements, wanted, asked) = read_known(root, options, cache, locking);
         match &cache.fetcher {
-            Some(fetcher) if !wanted.is_empty() => fetcher.fetch_all(options.dialect, wanted.into_iter().collect()),
+            Some(fetcher) if !(wanted.is_empty() && asked.is_empty()) => {
+                fetcher.ask_releases(options.dialect, asked.into_iter().collect());
+                fetcher.fetch_all(options.dialect, wanted.into_iter().collect());
+            }
             _ => return requirements,
         }
     }
 }
 
-/// Reads the configuration as far as its modules are here. The others are to be fetched.
+/// Reads the configuration as far as its modules are here. The others are to be fetched, and sources asked for what
+/// there is.
 fn read_known(
     root: RootModule<'_>,
     options: &Options,
     cache: &ModuleCache,
     locking: Option<&ModuleLocking>,
-) -> (Result<Requirements>, HashSet<ModuleRequest>) {
+) -> (Result<Requirements>, HashSet<ModuleRequest>, HashSet<ModuleSource>) {
     let values = UserValues::new(root.directory(), root.inputs(), &options.variables);
     let allowance = Allowance::default();
     let mut walk = Walk {
@@ -123,6 +127,7 @@ fn read_known(
         locked: LockedCalls::default(),
         missing: MissingModules::default(),
         wanted: HashSet::new(),
+        asked: HashSet::new(),
         is_incomplete: false,
         warnings: Vec::new(),
         errors: Diagnostics::default(),
@@ -137,9 +142,9 @@ fn read_known(
     } else {
         walk.errors.extend(missing);
     }
-    let wanted = std::mem::take(&mut walk.wanted);
+    let (wanted, asked) = (std::mem::take(&mut walk.wanted), std::mem::take(&mut walk.asked));
     let requirements = if walk.errors.is_empty() { Ok(walk.finish()) } else { Err(walk.errors) };
-    (requirements, wanted)
+    (requirements, wanted, asked)
 }
 
 pub(super) struct Walk<'a> {
@@ -170,6 +175,8 @@ pub(super) struct Walk<'a> {
     pub(super) missing: MissingModules,
     /// The missing modules that can be fetched.
     pub(super) wanted: HashSet<ModuleRequest>,
+    /// The sources of which it is to be known what they can move to.
+    pub(super) asked: HashSet<ModuleSource>,
     /// Whether the source of a called module is unknown.
     pub(super) is_incomplete: bool,
     pub(super) warnings: Vec<Diagnostic>,

@@ -4,14 +4,18 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use jiff::Timestamp;
+
 use super::fetched::{FetchedModule, ModuleRequest};
 use super::locked::LockedAddress;
 use super::package::{Package, PackageOrigin, Wildcards};
 use super::package_fetcher::PackageFetcher;
-use super::registry::{self, ModuleRegistry};
-use super::source::{ModuleSource, RegistryModule, RegistrySource};
+use super::registry::{self, ModuleRegistry, PackageLocation};
+use super::releases::{self, Releases};
+use super::source::{ModuleSource, RegistryModule, RegistrySource, RemoteSource};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::lockfile::LockedModule;
+use crate::packages::PublicationDates;
 use crate::packages::connections::Connections;
 use crate::provider::{ConstraintList, Dialect, Version};
 use crate::system::{OnceMap, lock, parallel};
@@ -26,6 +30,8 @@ pub(crate) struct ModuleFetcher {
     is_offline: bool,
     getters: OnceMap<Dialect, Result<Arc<Getters>>>,
     modules: OnceMap<(Dialect, ModuleRequest), Result<Option<FetchedModule>>>,
+    releases: OnceMap<(Dialect, String), Result<Releases>>,
+    dates: OnceMap<Dialect, Result<Option<Arc<PublicationDates>>>>,
     /// Modules that are installed as they are locked.
     installed: OnceMap<(PathBuf, Arc<LockedModule>), Option<FetchedModule>>,
     /// The packages that were read, and where they came from.
@@ -46,6 +52,8 @@ impl ModuleFetcher {
             is_offline,
             getters: OnceMap::default(),
             modules: OnceMap::default(),
+            releases: OnceMap::default(),
+            dates: OnceMap::default(),
             installed: OnceMap::default(),
             found: Mutex::default(),
         }
@@ -68,6 +76,74 @@ impl ModuleFetcher {
             // `get` returns the error.
             let _ = self.modules.get_or_compute(&(dialect, request.clone()), || self.fetch(dialect, &request));
         });
+    }
+
+    /// What a source can move to, if it was asked.
+    pub(crate) fn releases(&self, dialect: Dialect, source: &ModuleSource) -> Option<Result<Releases>> {
+        self.releases.get(&(dialect, releases::key(source)))
+    }
+
+    /// Asks what sources can move to, several at a time.
+    pub(crate) fn ask_releases(&self, dialect: Dialect, sources: Vec<ModuleSource>) {
+        parallel::map(sources, parallel::WAITING_REQUESTS, |source| {
+            let key = (dialect, releases::key(&source));
+            // `releases` returns the error.
+            let _ = self.releases.get_or_compute(&key, || self.list_releases(dialect, &source));
+        });
+    }
+
+    fn list_releases(&self, dialect: Dialect, source: &ModuleSource) -> Result<Releases> {
+        let Getters { registry, packages } = &*self.getters(dialect)?;
+        match source {
+            ModuleSource::Registry(source) => {
+                let versions = registry.versions(&source.module)?;
+                packages.cache.put_versions(&source.module, &versions);
+                Ok(Releases::Versions(versions))
+            }
+            ModuleSource::Remote(source) if source.getter().0 == "git" => {
+                Ok(Releases::References(Arc::new(packages.references(source)?)))
+            }
+            _ => Ok(Releases::None),
+        }
+    }
+
+    /// When a version of a registry's module was published: as the registry says, or when the commit was made that it
+    /// leads to.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    pub(crate) fn published(
+        &self,
+        dialect: Dialect,
+        module: &RegistryModule,
+        version: &Version,
+    ) -> std::result::Result<Timestamp, String> {
+        let getters = self.getters(dialect).map_err(|errors| errors.to_string())?;
+        let said = if module.host.as_ascii() == Dialect::Tofu.default_host_name() {
+            let dates = self.dates.get_or_compute(&dialect, || {
+                self.connections.publication_dates(dialect).map(|dates| dates.map(Arc::new))
+            });
+            let dates = dates.map_err(|errors| errors.to_string())?.ok_or("nobody is asked")?;
+            dates.published_module(&format!("{}/{}/{}", module.namespace, module.name, module.system), version)
+        } else {
+            let published = getters.registry.published(module, version).map_err(|errors| errors.to_string())?;
+            published.ok_or_else(|| format!("{} does not tell", module.host))
+        };
+        said.or_else(|why| match getters.registry.location(module, version) {
+            Ok(PackageLocation::Source(source)) if source.getter().0 == "git" => {
+                getters.packages.committed(&source).map_err(|errors| format!("{why}, and {errors}"))
+            }
+            _ => Err(why),
+        })
+    }
+
+    /// When the commit of a git source was made.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    pub(crate) fn committed(&self, dialect: Dialect, source: &RemoteSource) -> std::result::Result<Timestamp, String> {
+        let committed = self.getters(dialect).and_then(|getters| getters.packages.committed(source));
+        committed.map_err(|errors| errors.to_string())
     }
 
     fn fetch(&self, dialect: Dialect, request: &ModuleRequest) -> Result<Option<FetchedModule>> {

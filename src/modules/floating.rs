@@ -2,6 +2,7 @@
 
 use super::fetched::ModuleRequest;
 use super::git::GitAddress;
+use super::version_tag::version_start;
 
 /// Why a call may lead to another module tomorrow.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,30 +43,8 @@ impl GitAddress {
     pub(super) fn tag(&self) -> Option<&str> {
         let reference = self.reference().filter(|_| !self.is_immutable())?;
         let tag = ["refs/tags/", "tags/"].iter().find_map(|start| reference.strip_prefix(start));
-        tag.or_else(|| names_version(reference).then_some(reference))
+        tag.or_else(|| version_start(reference).map(|_| reference))
     }
-}
-
-/// Whether a name ends in a version: `1.2.3`, `v1.2`, `network-v1.2.3-rc1`, `network/1.2.3`. A name with only two
-/// numbers, such as `release-1.2`, is more often a branch.
-fn names_version(name: &str) -> bool {
-    if ["refs/heads/", "heads/", "refs/remotes/", "remotes/", "origin/"].iter().any(|start| name.starts_with(start)) {
-        return false;
-    }
-    let starts = name.match_indices(['/', '-', '_', '@']).map(|(index, _)| index + 1);
-    std::iter::once(0).chain(starts).any(|start| is_version(&name[start..]))
-}
-
-fn is_version(text: &str) -> bool {
-    let (rest, least) = text.strip_prefix('v').map_or((text, 3), |rest| (rest, 2));
-    let numbers = rest.split(['-', '+']).next().unwrap_or_default();
-    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    numbers.split('.').all(is_number) && numbers.split('.').count() >= least && is_name(&rest[numbers.len()..])
-}
-
-/// Whether a text is a plain name, not an expression such as the parent of a tag (`v1.2.3-rc1~1`).
-fn is_name(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-+".contains(&byte))
 }
 
 #[cfg(test)]

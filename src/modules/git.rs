@@ -9,6 +9,7 @@ mod address;
 mod checkout;
 mod error;
 mod objects;
+mod references;
 mod repository;
 mod submodules;
 
@@ -18,6 +19,8 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
 
 use super::contents::{Extent, MOST_BYTES, PackageWriter};
 use super::key_file::KeyFile;
@@ -29,6 +32,7 @@ use checkout::Written;
 pub(super) use error::GitError;
 use error::Result;
 use objects::Objects;
+pub(crate) use references::References;
 
 /// The longest list of branches and tags, in bytes. Git writes a file for each.
 const LONGEST_REFS: u64 = 2 << 20;
@@ -99,6 +103,27 @@ impl Git<'_> {
         let deadline = Instant::now() + self.time_limit;
         Fetch { git: self, address, directory, deadline, extent: Extent::Whole, key: None, ssh_command: None }
     }
+
+    /// The branches and tags of a repository; `workshop` is an empty directory.
+    pub(super) fn references(&self, address: &GitAddress, workshop: &Path) -> Result<References> {
+        let mut fetch = self.in_directory(address, workshop);
+        fetch.open()?;
+        let list = fetch.list_refs(&["--symref"], &["HEAD", "refs/heads/*", "refs/tags/*"])?;
+        let too_many = || GitError::new("it has too many branches and tags to look at them all");
+        Ok(References::parse(&list.ok_or_else(too_many)?))
+    }
+
+    /// When the commit of an address was made, as its author says.
+    pub(super) fn committed(&self, address: &GitAddress, workshop: &Path) -> Result<Timestamp> {
+        let mut fetch = Fetch { extent: Extent::Configuration, ..self.in_directory(address, workshop) };
+        let unknown = || GitError::new("git does not say when the commit was made");
+        let revision = fetch.prepare()?.ok_or_else(unknown)?;
+        let mut command = fetch.command("rev-list");
+        command.args(["--max-count=1", "--format=%ct", "--end-of-options", &revision]);
+        let said = fetch.success(command)?.stdout;
+        let seconds = String::from_utf8_lossy(&said).lines().last().and_then(|line| line.parse().ok());
+        seconds.and_then(|seconds| Timestamp::from_second(seconds).ok()).ok_or_else(unknown)
+    }
 }
 
 /// A fetch of one repository.
@@ -129,11 +154,17 @@ impl Fetch<'_> {
 
     /// Makes a repository and fetches into it. Returns a name for the commit; none if the repository is empty.
     fn prepare(&mut self) -> Result<Option<String>> {
+        self.open()?;
+        self.fetch()
+    }
+
+    /// Makes a repository, and finds the ssh command that the address needs.
+    fn open(&mut self) -> Result<()> {
         self.create()?;
         if self.address.url.scheme() == "ssh" {
             self.ssh_command = self.find_ssh_command()?;
         }
-        self.fetch()
+        Ok(())
     }
 
     /// Makes a bare repository, as `git init --bare` does.
@@ -239,16 +270,22 @@ impl Fetch<'_> {
 
     /// Makes sure that there are not too many branches and tags to fetch them all.
     fn check_refs(&self) -> Result<()> {
+        if self.list_refs(&["--heads", "--tags"], &[])?.is_some() {
+            return Ok(());
+        }
+        let reference = self.address.reference().unwrap_or_default();
+        let why = format!("it has so many branches and tags that {reference:?} is not looked for in them");
+        Err(GitError::new(why))
+    }
+
+    /// What `git ls-remote` lists; none if that is too much.
+    fn list_refs(&self, options: &[&str], patterns: &[&str]) -> Result<Option<String>> {
         let mut command = self.command("ls-remote");
-        command.args(["--quiet", "--heads", "--tags", "--", self.address.url.as_str()]);
+        command.arg("--quiet").args(options).args(["--", self.address.url.as_str()]).args(patterns);
         match self.within(LONGEST_REFS, |limits| process::run_within(command, None, limits)) {
-            Ok(finished) if finished.status.success() => Ok(()),
+            Ok(finished) if finished.status.success() => Ok(Some(String::from_utf8_lossy(&finished.stdout).into())),
             Ok(finished) => Err(self.failure(&finished)),
-            Err(process::Failure::TooMuchOutput) => {
-                let reference = self.address.reference().unwrap_or_default();
-                let why = format!("it has so many branches and tags that {reference:?} is not looked for in them");
-                Err(GitError::new(why))
-            }
+            Err(process::Failure::TooMuchOutput) => Ok(None),
             Err(why) => Err(self.ended(&why)),
         }
     }

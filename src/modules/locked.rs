@@ -112,6 +112,11 @@ pub(super) fn locked_commit(package: &RemoteSource) -> Option<String> {
     address.reference().filter(|reference| GitAddress::is_commit(reference)).map(str::to_owned)
 }
 
+/// The commit that an entry records.
+pub(crate) fn commit(locked: &LockedModule) -> Option<String> {
+    locked_commit(&RemoteSource::parse_full(&locked.package).filter(|package| package.getter().0 == "git")?)
+}
+
 /// Whether a locked module is still what a call with this source and these constraints may get.
 pub(crate) fn is_allowed(locked: &LockedModule, source: &ModuleSource, constraints: &ConstraintList) -> bool {
     let allows = |version| constraints.is_empty() || registry::allows(constraints, version);

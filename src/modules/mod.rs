@@ -20,11 +20,15 @@ mod package;
 mod package_fetcher;
 pub(crate) mod package_hash;
 pub(crate) mod registry;
+mod releases;
 pub mod source;
 pub(crate) mod submodule;
+pub(crate) mod version_tag;
 
 pub use cache::PackageCache;
 pub(crate) use contents::{GIT, is_configuration};
 pub(crate) use fetcher::ModuleFetcher;
 pub(crate) use floating::Floating;
+pub(crate) use git::References;
+pub(crate) use releases::{GitReference, Releases};
 pub use source::{ModuleSource, ModuleSourceError, RegistryModule, RegistrySource, RemoteSource};

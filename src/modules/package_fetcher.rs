@@ -314,7 +314,7 @@ impl PackageFetcher {
         Ok((workshop.cache.put(&source.package, &identity, &package)?, PackageOrigin::Network))
     }
 
-    fn git_program(&self) -> Git<'_> {
+    pub(super) fn git_program(&self) -> Git<'_> {
         let seconds = self.environment.variable("PROVLOCK_GIT_TIMEOUT").and_then(|value| value.trim().parse().ok());
         Git {
             program: Path::new("git"),

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use serde::Deserialize;
 use url::Url;
 
@@ -21,6 +22,8 @@ const MOST_VERSIONS: usize = 10_000;
 const MOST_MODULES: usize = 16;
 /// The largest document that holds the location of a package, in bytes.
 const MAXIMUM_LOCATION_BYTES: u64 = 64 << 10;
+/// The largest description of a version, which may list all inputs and resources of the module, in bytes.
+const MAXIMUM_DETAILS_BYTES: u64 = 8 << 20;
 /// The header that holds the location of a package.
 const LOCATION: &str = "x-terraform-get";
 
@@ -69,6 +72,13 @@ struct LocationResponse {
     use_registry_credentials: Option<bool>,
 }
 
+/// What a registry says of a version
+/// (<https://developer.hashicorp.com/terraform/registry/api-docs#get-a-specific-module>).
+#[derive(Deserialize)]
+struct VersionDetails {
+    published_at: Option<String>,
+}
+
 impl ModuleRegistry {
     /// Finds registries with `discovery` and sends requests with `client`.
     pub(crate) fn new(client: Client, discovery: Arc<Discovery>, dialect: Dialect) -> Self {
@@ -93,6 +103,17 @@ impl ModuleRegistry {
             Ok((versions, kept))
         });
         answer.map(|(_, versions)| versions)
+    }
+
+    /// When a version was published; none if the registry does not say so.
+    pub(crate) fn published(&self, module: &RegistryModule, version: &Version) -> Result<Option<Timestamp>> {
+        let what = format!("the date of {module} {version}");
+        let path = version.to_string();
+        let answer = self.ask(module, &path, MAXIMUM_DETAILS_BYTES, &what, |document| {
+            let details = serde_json::from_slice::<VersionDetails>(&document.bytes).ok();
+            Ok((details.and_then(|details| details.published_at?.parse().ok()), 0))
+        });
+        answer.map(|(_, date)| date)
     }
 
     /// Where the package of a version is.

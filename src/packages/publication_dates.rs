@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use url::Url;
 
@@ -31,7 +32,49 @@ pub struct DateServices {
 pub(crate) struct PublicationDates {
     client: Client,
     services: DateServices,
-    documents: OnceMap<ProviderAddress, Result<Arc<Dates>, String>>,
+    /// By the path of the document.
+    documents: OnceMap<String, Result<Arc<Dates>, String>>,
+}
+
+/// How old what is chosen must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DemandedAge {
+    /// The age.
+    pub(crate) age: Duration,
+    /// The time at which the age is measured.
+    pub(crate) now: Timestamp,
+}
+
+/// Why something is not old enough, or cannot be shown to be.
+pub(crate) struct NotOldEnough {
+    pub(crate) is_date_known: bool,
+    pub(crate) why: String,
+}
+
+impl DemandedAge {
+    /// Why something that was published then is not old enough, or cannot be shown to be.
+    pub(crate) fn rejects(&self, published: impl FnOnce() -> Result<Timestamp, String>) -> Option<NotOldEnough> {
+        if self.age.is_zero() {
+            return None;
+        }
+        let age = SignedDuration::try_from(self.age).unwrap_or(SignedDuration::MAX);
+        let published = published();
+        let why = match &published {
+            Ok(date) if self.now.duration_since(*date) >= age => return None,
+            Ok(date) => format!("published {date:.0}, and it must be {} old", self.shown_age()),
+            Err(why) => format!("when it was published is not known, because {why}"),
+        };
+        Some(NotOldEnough { is_date_known: published.is_ok(), why })
+    }
+
+    fn shown_age(&self) -> String {
+        const DAY: u64 = 86_400;
+        match self.age.as_secs() {
+            DAY => "1 day".to_owned(),
+            seconds if seconds % DAY == 0 => format!("{} days", seconds / DAY),
+            seconds => format!("{:#}", SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX))),
+        }
+    }
 }
 
 type Dates = BTreeMap<Version, Timestamp>;
@@ -71,7 +114,7 @@ impl PublicationDates {
         version: &Version,
         source: &Source,
     ) -> Result<Timestamp, String> {
-        let documented = self.documents.get_or_compute(address, || self.document(address).map(Arc::new));
+        let documented = self.document_of(address);
         let why = match documented {
             Ok(dates) => match dates.get(version) {
                 Some(date) => return Ok(*date),
@@ -86,17 +129,30 @@ impl PublicationDates {
         }
     }
 
+    /// When a version of a module of registry.opentofu.org was published, which is given as `NAMESPACE/NAME/SYSTEM`.
+    ///
+    /// # Errors
+    /// Why the date is not known.
+    pub(crate) fn published_module(&self, module: &str, version: &Version) -> Result<Timestamp, String> {
+        let dates = self.document(&self.services.opentofu, &format!("registry/docs/modules/{module}/index.json"))?;
+        dates.get(version).copied().ok_or_else(|| format!("the documentation of {module} does not list {version}"))
+    }
+
     /// All dates that the registry of a provider documents.
-    fn document(&self, address: &ProviderAddress) -> Result<Dates, String> {
+    fn document_of(&self, address: &ProviderAddress) -> Result<Arc<Dates>, String> {
         let provider = format!("{}/{}", address.namespace, address.name);
         let host = address.hostname.as_ascii();
-        let (base, path) = if host == Dialect::Tofu.default_host_name() {
-            (&self.services.opentofu, format!("registry/docs/providers/{provider}/index.json"))
+        if host == Dialect::Tofu.default_host_name() {
+            self.document(&self.services.opentofu, &format!("registry/docs/providers/{provider}/index.json"))
         } else if host == Dialect::Terraform.default_host_name() {
-            (&self.services.terraform, format!("v2/providers/{provider}?include=provider-versions"))
+            self.document(&self.services.terraform, &format!("v2/providers/{provider}?include=provider-versions"))
         } else {
-            return Err(format!("{} does not tell", address.hostname));
-        };
+            Err(format!("{} does not tell", address.hostname))
+        }
+    }
+
+    /// The dates in a document, which is asked for once.
+    fn document(&self, base: &Url, path: &str) -> Result<Arc<Dates>, String> {
         let dated = |entry: DatedVersion| {
             let entry = match entry.attributes {
                 Some(attributes) => *attributes,
@@ -106,7 +162,9 @@ impl PublicationDates {
             let version = version.strip_prefix('v').unwrap_or(&version).parse().ok()?;
             Some((version, entry.published_at?.parse().ok()?))
         };
-        Ok(self.get(base, &path)?.versions.0.into_iter().filter_map(dated).collect())
+        self.documents.get_or_compute(&path.to_owned(), || {
+            Ok(Arc::new(self.get(base, path)?.versions.0.into_iter().filter_map(dated).collect()))
+        })
     }
 
     fn get(&self, base: &Url, path: &str) -> Result<Document, String> {

@@ -9,6 +9,7 @@ use super::prepared::Prepared;
 use super::roots::Roots;
 use crate::cli_config::CliConfig;
 use crate::diagnostic::{Diagnostic, Diagnostics, Result};
+use crate::lockfile::{EntryDiff, LockedModule};
 use crate::packages::archive::PackageId;
 use crate::packages::{Progress, SharedFacts};
 use crate::provider::Hostname;
@@ -65,6 +66,8 @@ pub struct Locked<'a> {
     pub bytes: Vec<u8>,
     /// The bytes of the lock file of modules, if they change.
     pub modules: Option<Vec<u8>>,
+    /// What became of the entries of modules.
+    pub module_changes: Vec<EntryDiff<LockedModule>>,
     /// Whether either file differs from what it was.
     pub changed: bool,
     /// Whether a difference was written.

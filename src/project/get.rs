@@ -86,7 +86,7 @@ impl Session<'_> {
         }
         let (lock_file, _) = root.module_lock_file()?;
         let mode = if options.check { LockingMode::Compare } else { LockingMode::Install };
-        let locking = ModuleLocking { locks: lock_file.locks().clone(), mode };
+        let locking = ModuleLocking { locks: lock_file.locks().clone(), mode, upgrades: None };
         let read = root.requirements_with(&self.modules, options.ignore_tests, false, Some(&locking))?;
         let directory = files::join(&root.path, root.data_directory.join("modules"));
         let outside = directory.ancestors().find(|path| path.exists());

@@ -8,7 +8,7 @@ use super::prepared::Prepared;
 use super::roots::Roots;
 use super::session::Session;
 use crate::diagnostic::Result;
-use crate::lockfile::CanonicalBlocks;
+use crate::lockfile::{self, CanonicalBlocks};
 use crate::packages::Source;
 use crate::system::files::{self, Replacement};
 
@@ -61,8 +61,11 @@ impl Session<'_> {
             let is_pointless = old.is_none() && outcome.locks.is_empty() && prepared.requirements.is_incomplete;
             let changed = old != Some(bytes.as_slice()) && !is_pointless;
             let lock_file = Replacement { path: &prepared.root.lock_path, old, new: &bytes };
-            let modules = prepared.module_lock_file.as_ref();
-            let modules = modules.map(|file| file.edit(&prepared.module_locks())).transpose()?;
+            let module_lock_file = prepared.module_lock_file.as_ref();
+            let module_locks = prepared.module_locks();
+            let modules = module_lock_file.map(|file| file.edit(&module_locks)).transpose()?;
+            let module_changes = module_lock_file.map(|file| lockfile::diff(file.locks(), &module_locks).entries);
+            let module_changes = module_changes.unwrap_or_default();
             let old_modules = prepared.root.module_lock_bytes.as_deref();
             let modules = modules.filter(|bytes| old_modules != Some(bytes.as_slice()));
             let module_lock_file = modules.as_ref().map(|new| Replacement {
@@ -74,7 +77,7 @@ impl Session<'_> {
             write(index, &replacements)?;
             let changed = !replacements.is_empty();
             outcome.warnings.extend(files::read_only(&prepared.root.lock_path).filter(|_| changed && written));
-            Ok(Locked { prepared, outcome, bytes, modules, changed, written })
+            Ok(Locked { prepared, outcome, bytes, modules, module_changes, changed, written })
         };
         let progress = |package: &_, progress| self.note_progress(package, progress);
         let results = plan::lock_all(&requests, source, &progress, conclude);

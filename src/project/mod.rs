@@ -22,6 +22,7 @@ pub mod plan;
 mod prepare;
 mod prepared;
 mod repository;
+mod rewrites;
 mod root_module;
 mod roots;
 mod selection;

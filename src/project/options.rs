@@ -1,7 +1,9 @@
 //! What the caller chooses.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::configuration::ModuleUpgrades;
 use crate::provider::ProviderSpec;
 use crate::settings::PlatformSelection;
 
@@ -28,6 +30,8 @@ pub struct LockOptions {
     pub min_age: Option<Duration>,
     /// Whether nothing is written.
     pub dry_run: bool,
+    /// Which modules move to newer versions.
+    pub(super) module_upgrades: Option<ModuleUpgrades>,
 }
 
 /// What is upgraded, and how far.
@@ -41,4 +45,37 @@ pub struct UpgradeOptions {
     pub prereleases: bool,
     /// Whether constraints are rewritten so that the newest version is allowed.
     pub rewrite_constraints: bool,
+    /// Whether all modules move, too. Those that move are locked.
+    pub modules: bool,
+    /// The calls of modules that move, by their paths, such as `network.endpoints`; some with the version or tag that
+    /// they are to have. If there are any, and no providers, then providers stay.
+    pub calls: BTreeMap<String, Option<String>>,
+}
+
+impl UpgradeOptions {
+    /// Whether any module moves.
+    pub(super) fn moves_modules(&self) -> bool {
+        self.modules || !self.calls.is_empty()
+    }
+
+    /// Whether any provider moves.
+    pub(super) fn moves_providers(&self) -> bool {
+        self.calls.is_empty() || self.modules || !self.lock.providers.is_empty()
+    }
+
+    /// The same with what locking has to know.
+    pub(super) fn completed(&self) -> Self {
+        let mut options = self.clone();
+        if self.moves_modules() {
+            options.lock.modules = true;
+            options.lock.module_upgrades = Some(ModuleUpgrades {
+                calls: self.calls.clone(),
+                takes_all: self.modules,
+                rewrites: self.rewrite_constraints,
+                prereleases: self.prereleases,
+                age: None,
+            });
+        }
+        options
+    }
 }

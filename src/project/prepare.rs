@@ -8,9 +8,10 @@ use super::plan::{LockRequest, MinimumAge};
 use super::prepared::Prepared;
 use super::root_module::RootModule;
 use super::session::Session;
-use crate::configuration::{Declaration, DeclarationKind, LockingMode, ModuleLocking, Requirements};
+use crate::configuration::{Declaration, DeclarationKind, LockingMode, ModuleLocking, ModuleUpgrades, Requirements};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
 use crate::lockfile::{LockFile, ModuleLockFile};
+use crate::packages::DemandedAge;
 use crate::provider::{ConstraintList, Dialect, Platform, ProviderAddress, ProviderSpec, Version};
 use crate::settings::PlatformSelection;
 
@@ -42,7 +43,10 @@ impl Session<'_> {
         let locked = if root.locks_modules(options) { Some(root.module_lock_file()?) } else { None };
         let (module_lock_file, warnings) = locked.unzip();
         let mode = LockingMode::Lock { may_change: options.accept_changed_hashes };
-        let locking = |file: &ModuleLockFile| ModuleLocking { locks: file.locks().clone(), mode };
+        let min_age = options.min_age.or(root.settings.policy.min_age());
+        let age = min_age.map(|age| DemandedAge { age, now: self.started });
+        let upgrades = options.module_upgrades.clone().map(|upgrades| ModuleUpgrades { age, ..upgrades });
+        let locking = |file: &ModuleLockFile| ModuleLocking { locks: file.locks().clone(), mode, upgrades };
         let mut requirements = root.requirements_with(
             &self.modules,
             options.ignore_tests,
@@ -92,7 +96,8 @@ impl Session<'_> {
         let Some(age) = prepared.minimum_age(options) else { return Ok(request) };
         let RootModule { settings, dialect, .. } = &prepared.root;
         if let Some(dates) = self.publication_dates(*dialect)? {
-            let minimum_age = Some(MinimumAge { age, now: self.started, dates });
+            let demanded = DemandedAge { age, now: self.started };
+            let minimum_age = Some(MinimumAge { demanded, dates });
             return Ok(LockRequest { minimum_age, ..request });
         }
         let is_exempt = |address: &&ProviderAddress| settings.policy.is_exempt_from_min_age(address, *dialect);

@@ -1,7 +1,6 @@
 //! Upgrading: where the providers of root modules can move, and moving them.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use super::batches::{Batch, Batches};
@@ -9,47 +8,84 @@ use super::event::{Done, LockedRoot, Report};
 use super::options::UpgradeOptions;
 use super::plan::{self, ConstraintConflict, LockRequest, UpgradePlan};
 use super::prepared::Prepared;
+use super::rewrites::{self, Rewrites};
 use super::roots::Roots;
-use super::session::Session;
-use crate::configuration::rewrite::{self, ConstraintEdit, FileRewrite};
-use crate::diagnostic::Result;
-use crate::system::files::{self, Replacement, canonical_or_given};
+use super::session::{ModuleFetching, Session};
+use crate::configuration::ModulePlan;
+use crate::diagnostic::words::few;
+use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
+use crate::lockfile::{Locked as _, LockedModule};
+use crate::provider::Dialect;
+use crate::system::files::Replacement;
 use crate::system::lock;
 
 impl Session<'_> {
-    /// Moves the providers of root modules to newer versions; with `dry_run` it is only found out where they can move.
+    /// Moves the providers of root modules, or their modules, to newer versions; with `dry_run` it is only found out
+    /// where they can move.
     ///
     /// Root modules that share a constraint get the same rewrite of it; where that is not possible, they fail.
     ///
     /// # Errors
-    /// The options name a provider that no root module requires. What is wrong with a single root module is in the
-    /// report.
+    /// The options name a provider that no root module requires, or a call that there is in none. What is wrong with a
+    /// single root module is in the report.
     pub fn upgrade(&self, roots: &Roots, options: &UpgradeOptions) -> Result<Report<LockedRoot>> {
+        let options = &options.completed();
+        if options.moves_modules() && (self.options.offline || self.options.modules != ModuleFetching::Fetch) {
+            let message = "modules cannot move, because nobody is asked which versions there are";
+            let help = Help::text("omit ").and(Remedy::Offline);
+            return Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into());
+        }
         // Root modules that share a constraint must agree on it before the first is changed.
         let batches = Batches::open(self, roots, &options.lock, options.rewrite_constraints)?;
-        Ok(batches.for_each(|batch| {
-            let plans = self.plan_upgrades(batch, options);
+        let unknown = Mutex::new(options.calls.keys().collect::<BTreeSet<_>>());
+        let report = batches.for_each(|batch| {
+            let mut plans = self.plan_upgrades(batch, options);
+            for (_, prepared) in batch.prepared() {
+                let called = &prepared.requirements.locked.locks;
+                lock(&unknown).retain(|key| !called.contains_key(*key));
+            }
+            if let Some(error) = no_such_call(&unknown).filter(|_| !roots.are_many()) {
+                plans.iter_mut().filter(|plan| plan.is_ok()).for_each(|plan| *plan = Err(error.clone().into()));
+            }
             if !options.lock.dry_run {
                 return self.carry_out(batch, options, plans);
             }
             let planned = plans.into_iter().zip(&batch.roots);
             planned.map(|(plan, (_, root))| Ok(Done::Planned(root.as_ref().map_err(Clone::clone)?, plan?))).collect()
-        }))
+        });
+        let has_failures = report.roots.iter().any(|(_, done)| done.is_err());
+        match no_such_call(&unknown).filter(|_| !has_failures) {
+            Some(error) => Err(error.into()),
+            None => Ok(report),
+        }
     }
 
-    /// Where the providers of the root modules can move, each with a result of its own. Nothing is written.
+    /// Where the providers and modules of the root modules can move, each with a result of its own. Nothing is written.
     fn plan_upgrades(&self, batch: &Batch, options: &UpgradeOptions) -> Vec<Result<UpgradePlan>> {
         let (groups, mut refused) = batch.by_source(self);
         let mut results = Vec::new();
+        let choosing = if options.moves_providers() { LockRequest::providers } else { LockRequest::new_providers };
         for (source, roots) in &groups {
-            let requests = self.lock_requests_of(roots, &options.lock, LockRequest::providers, &mut refused);
+            let requests = self.lock_requests_of(roots, &options.lock, choosing, &mut refused);
             let (indices, requests): (Vec<_>, Vec<_>) =
                 requests.into_iter().map(|(index, _, request)| (index, request)).unzip();
-            let plans = plan::plan_upgrades(&requests, options, source, self.options.offline);
+            let plans = if options.moves_providers() {
+                plan::plan_upgrades(&requests, options, source, self.options.offline)
+            } else {
+                requests.iter().map(|request| Ok(UpgradePlan::new(request, Vec::new()))).collect()
+            };
             results.extend(indices.into_iter().zip(plans));
         }
         let mut plans = batch.results(results, refused);
         agree(batch, &mut plans);
+        for (index, prepared) in batch.prepared() {
+            let ModulePlan { modules, edits } = prepared.requirements.locked.plan.clone();
+            if let Ok(plan) = &mut plans[index] {
+                plan.modules = modules;
+                plan.edits.extend(edits);
+            }
+        }
+        rewrites::agree(&mut plans, |plan: &UpgradePlan| &plan.edits);
         plans
     }
 
@@ -69,7 +105,13 @@ impl Session<'_> {
         for (source, roots) in &groups {
             let requests = roots.iter().filter_map(|(index, prepared)| {
                 let plan = plans[*index].as_ref().ok()?;
-                Some((*index, *prepared, plan.lock_request(self.lock_request_of_any_age(prepared, &options.lock))))
+                let request = if options.moves_providers() {
+                    self.lock_request_of_any_age(prepared, &options.lock)
+                } else {
+                    // The ages of new providers were looked at when it was planned.
+                    self.lock_request(prepared, &options.lock, LockRequest::new_providers).ok()?
+                };
+                Some((*index, *prepared, plan.lock_request(request)))
             });
             let write = |index, lock_files: &[Replacement<'_>]| rewrites.write(edits(index), lock_files);
             results.extend(self.lock_requests(requests.collect(), source, &write));
@@ -77,6 +119,15 @@ impl Session<'_> {
         let results = batch.results(results, Vec::new()).into_iter().zip(plans);
         results.map(|(locked, plan)| plan.and_then(|plan| Ok(Done::Locked(locked?, Some(plan))))).collect()
     }
+}
+
+/// The error for calls that are to move and are in no root module.
+fn no_such_call(unknown: &Mutex<BTreeSet<&String>>) -> Option<Diagnostic> {
+    let unknown = lock(unknown);
+    let names = unknown.iter().map(|key| LockedModule::name(key, Dialect::default())).collect::<Vec<_>>();
+    let message = format!("there is no call {} of a module that could be locked", few(&names));
+    let error = Diagnostic::error(Code::InvalidArgument, message);
+    (!names.is_empty()).then(|| error.help("a call in a called module has the names of both: module.network.endpoints"))
 }
 
 /// Makes the root modules agree on the constraints that they share. Those that cannot fail.
@@ -93,40 +144,5 @@ fn agree(batch: &Batch, plans: &mut [Result<UpgradePlan>]) {
                 plan => *plan = Err(error.clone().into()),
             }
         }
-    }
-}
-
-/// Files with new constraints that are not written yet, each with its path without symlinks.
-struct Rewrites(Mutex<Vec<(PathBuf, FileRewrite)>>);
-
-impl Rewrites {
-    /// What all edits of all roots come to. Edits of one constraint must be the same in every root.
-    fn new<'a>(edits: impl IntoIterator<Item = &'a ConstraintEdit>) -> Self {
-        let files = rewrite::files(edits).into_iter();
-        Self(Mutex::new(files.map(|rewrite| (canonical_or_given(&rewrite.path), rewrite)).collect()))
-    }
-
-    /// Writes the files of a root module's edits that no other root has written, then its lock files that change: all
-    /// or nothing.
-    fn write<'a>(
-        &self,
-        edits: impl IntoIterator<Item = &'a ConstraintEdit>,
-        lock_files: &[Replacement<'_>],
-    ) -> Result<()> {
-        let paths: BTreeSet<&Path> = edits.into_iter().map(|edit| edit.location.path()).collect();
-        if paths.is_empty() {
-            return files::write_all(lock_files);
-        }
-        let paths: BTreeSet<PathBuf> = paths.into_iter().map(canonical_or_given).collect();
-        let mut unwritten = lock(&self.0);
-        let files = unwritten.iter().filter(|(canonical, _)| paths.contains(canonical));
-        let replacements = files.map(|(_, FileRewrite { path, old, new })| Replacement {
-            path,
-            old: Some(old.as_bytes()),
-            new: new.as_bytes(),
-        });
-        files::write_all(&replacements.chain(lock_files.iter().copied()).collect::<Vec<_>>())?;
-        unwritten.retain(|(canonical, _)| !paths.contains(canonical));
-        Ok(())
     }
 }

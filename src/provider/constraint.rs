@@ -183,6 +183,19 @@ impl ConstraintList {
         text.strip_suffix(',').unwrap_or(text).split(',').map(term).collect()
     }
 
+    /// The constraint that allows one version alone.
+    pub(crate) fn exactly(version: &Version) -> Self {
+        Self(vec![Constraint { operator: Operator::Exact, boundary: version.clone() }])
+    }
+
+    /// Whether a version is newer than what the constraints allow, so that they may come to allow it.
+    pub(crate) fn is_outgrown_by(&self, version: &Version) -> bool {
+        let is_above = |term: &Constraint| {
+            *version > term.boundary || (*version == term.boundary && term.operator == Operator::Less)
+        };
+        self.0.iter().all(|term| term.compares(version) || is_above(term))
+    }
+
     /// Whether no constraint is set.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

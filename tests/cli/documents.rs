@@ -7,6 +7,7 @@ use provlock_test::{Registry, TestEnvironment};
 
 use super::lock::requires;
 use super::repository::Repository;
+use super::upgrade::modules::publish_module;
 
 /// What cannot run here.
 const EXCEPTIONS: [&str; 5] = [
@@ -55,6 +56,7 @@ fn repository(registry: &Registry) -> Repository {
     for version in ["5.60.0", "5.80.0", "5.82.2", "6.3.0"] {
         registry.publish("hashicorp/aws", version).platforms(["linux_amd64", "darwin_arm64"]).done();
     }
+    publish_module(registry, &["5.13.0", "5.14.0"]);
     let mut environment = TestEnvironment::with_registry(registry);
     environment.set("TOKEN", "secret");
     environment.set("CI_MERGE_REQUEST_DIFF_BASE_SHA", "main");
@@ -62,7 +64,9 @@ fn repository(registry: &Registry) -> Repository {
     let root_modules = ["", "infra", "infra/dns", "apps", "live", "live/dns", "modules/examples", "examples/complete"];
     for root_module in root_modules {
         let backend = "terraform {\n  backend \"s3\" {}\n}\n";
-        environment.write(Path::new(root_module).join("main.tf"), backend);
+        let call = "module \"network\" {\n  source  = \"acme/net/aws\"\n  version = \"~> 5.0\"\n}\n";
+        let call = if root_module.is_empty() { call } else { "" };
+        environment.write(Path::new(root_module).join("main.tf"), format!("{backend}{call}"));
         environment.write(Path::new(root_module).join("versions.tf"), requires("hashicorp/aws", "~> 5.0"));
     }
     let repository = Repository::around(environment);

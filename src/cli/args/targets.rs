@@ -1,15 +1,18 @@
 //! What `lock` and `upgrade` are to look at: providers and paths, in any order.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use provlock::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
 use provlock::provider::{ProviderSpec, ProviderSpecError};
 
-/// Providers, and paths of root modules.
+/// Providers, calls of modules, and paths of root modules.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Targets {
     pub(crate) providers: Vec<ProviderSpec>,
+    /// By their paths, with the versions that are named.
+    pub(crate) modules: BTreeMap<String, Option<String>>,
     pub(crate) paths: Vec<PathBuf>,
 }
 
@@ -26,6 +29,10 @@ impl Targets {
                 targets.paths.push(path.to_owned());
                 continue;
             }
+            if let Some((module, version)) = module(argument) {
+                targets.modules.insert(module, version);
+                continue;
+            }
             match provider(argument) {
                 Ok(provider) => targets.providers.push(provider),
                 Err(error) => errors.extend(error),
@@ -37,6 +44,11 @@ impl Targets {
     /// [`Targets::read`], where no version may be named.
     pub(crate) fn without_versions(arguments: &[OsString]) -> Result<Self> {
         let targets = Self::read(arguments)?;
+        if let Some(module) = targets.modules.keys().next() {
+            let message = format!("lock takes providers and paths, and module.{module} is neither");
+            let help = Help::text("to move it to a newer version: ").and(Remedy::upgrade(format!("module.{module}")));
+            return Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into());
+        }
         let error = |provider: &ProviderSpec| {
             let named = format!("{provider}@{}", provider.version()?);
             let error =
@@ -55,6 +67,15 @@ fn is_surely_path(path: &Path) -> bool {
         || text.starts_with('.')
         || text.ends_with(std::path::is_separator)
         || matches!(extension, Some("tf" | "tofu" | "hcl" | "json"))
+}
+
+/// The path of a call, which is written as `module.network.endpoints` or `module.network.module.endpoints`, and the
+/// version that is named.
+fn module(argument: &OsStr) -> Option<(String, Option<String>)> {
+    let text = argument.to_str()?.strip_prefix("module.")?;
+    let (path, version) = text.split_once('@').map_or((text, None), |(path, version)| (path, Some(version)));
+    let is_path = !path.contains('/') && path.split('.').all(|name| !name.is_empty());
+    is_path.then(|| (path.replace(".module.", "."), version.map(str::to_owned)))
 }
 
 fn provider(argument: &OsStr) -> Result<ProviderSpec> {
@@ -82,7 +103,7 @@ mod tests {
     use super::*;
 
     fn read(argument: &str) -> Result<(Vec<String>, Vec<PathBuf>)> {
-        let Targets { providers, paths } = Targets::read(&[OsString::from(argument)])?;
+        let Targets { providers, paths, .. } = Targets::read(&[OsString::from(argument)])?;
         Ok((providers.iter().map(ToString::to_string).collect(), paths))
     }
 
@@ -94,6 +115,15 @@ mod tests {
         for provider in ["hashicorp/aws@5.80.0", "registry.example.com/acme/gamma"] {
             let name = provider.trim_end_matches("@5.80.0").to_owned();
             assert_eq!(read(provider).unwrap(), (vec![name], Vec::new()), "{provider}");
+        }
+        for (text, path, version) in [
+            ("module.network", "network", None),
+            ("module.network@5.14.0", "network", Some("5.14.0")),
+            ("module.network.module.endpoints@v1", "network.endpoints", Some("v1")),
+            ("module.test.tests.a.x", "test.tests.a.x", None),
+        ] {
+            let Targets { modules, .. } = Targets::read(&[OsString::from(text)]).unwrap();
+            assert_eq!(modules.into_iter().collect::<Vec<_>>(), [(path.to_owned(), version.map(str::to_owned))]);
         }
         for neither in ["acme/gamma@new", "a/b/c/d", "a b"] {
             assert!(read(neither).is_err(), "{neither}");

@@ -63,7 +63,7 @@ pub(crate) struct LockArgs {
 
 pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let LockArgs { selection, age, source, .. } = arguments;
-    let Targets { providers, paths } = Targets::without_versions(&arguments.targets)?;
+    let Targets { providers, paths, .. } = Targets::without_versions(&arguments.targets)?;
     let named = Selection { paths, recursive: selection.recursive, with_modules: arguments.with_modules };
     let mut options = selection.lock_options(providers, age.min_age);
     options.dry_run = arguments.check || arguments.dry_run;

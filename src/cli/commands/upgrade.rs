@@ -1,4 +1,4 @@
-//! `upgrade`: moves providers to newer versions, or shows where they could move.
+//! `upgrade`: moves providers and modules to newer versions, or shows where they could move.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -9,7 +9,6 @@ use provlock::configuration::rewrite::{self, ConstraintEdit, FileRewrite};
 use provlock::diagnostic::Result;
 use provlock::project::plan::UpgradePlan;
 use provlock::project::{Event, RootModule, Selection, UpgradeOptions};
-use provlock::provider::ProviderAddress;
 
 use super::collected::Collected;
 use super::outcome::Outcome;
@@ -26,27 +25,36 @@ const EXAMPLES: &str = "Examples:
   provlock upgrade --dry-run              # a table: locked, allowed, newest, and what holds it back
   provlock upgrade                        # every provider, to the newest allowed version
   provlock upgrade hashicorp/aws@5.80.0   # this provider, to this version
-  provlock upgrade --constraints          # also rewrite version constraints in the configuration";
+  provlock upgrade --constraints          # also rewrite version constraints in the configuration
+  provlock upgrade --modules              # providers and modules
+  provlock upgrade module.network@5.14.0  # this module, to this version";
 
-/// Move providers to newer versions
+/// Move providers and modules to newer versions
 ///
 /// Each provider moves to the newest version that the constraints, the policy and --min-age allow, with hashes for the
 /// requested platforms; every other entry stays as it is. With --constraints the constraints in the configuration
 /// are rewritten where they do not allow the newest version.
+///
+/// Modules move with --modules, or where one is named by the address of its call: a registry's module to the newest
+/// version that its constraint allows, a branch to its newest commit. With --constraints, a tag in `?ref=` makes room
+/// for the newest tag of the same form, and a commit with a tag in a comment beside it for the commit of that tag.
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(before_help = "Example: provlock upgrade hashicorp/aws hashicorp/random@3.6.3", before_long_help = EXAMPLES)]
 #[command(after_help = "Exit codes: 0 done or up to date, 1 --check: something can move, 2 failed")]
 #[command(mut_arg("format", |format| format.value_parser(OutputFormat::one_of(FORMATS))))]
 pub(crate) struct UpgradeArgs {
-    /// Only these providers, each to its newest version or to the one named [default: all]; and root modules, by a
-    /// directory or a file in it [default: .]
-    #[arg(value_name = "PROVIDER[@VERSION]|PATH", value_hint = ValueHint::AnyPath)]
+    /// Only these providers and modules (module.NAME), each to its newest version or the one named [default: all
+    /// providers]; and root modules, by a directory or a file in it [default: .]
+    #[arg(value_name = "PROVIDER[@VERSION]|MODULE[@VERSION]|PATH", value_hint = ValueHint::AnyPath)]
     #[arg(add = ArgValueCandidates::new(candidates::providers))]
     targets: Vec<OsString>,
     #[command(flatten)]
     selection: SelectionArgs,
-    /// Rewrite version constraints in the configuration so that they allow the newest version
+    /// Move the modules, too, and lock them
+    #[arg(long = "modules", help_heading = "Selection")]
+    with_modules: bool,
+    /// Rewrite constraints and refs for the newest version
     #[arg(long, help_heading = "Selection")]
     constraints: bool,
     /// Include prereleases; only a constraint that names one exactly allows it
@@ -70,13 +78,14 @@ pub(crate) struct UpgradeArgs {
 
 pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let UpgradeArgs { selection, age, source, .. } = arguments;
-    let Targets { providers, paths } = Targets::read(&arguments.targets)?;
-    let named = Selection { paths, recursive: selection.recursive, with_modules: false };
+    let Targets { providers, modules, paths } = Targets::read(&arguments.targets)?;
+    let named = Selection { paths, recursive: selection.recursive, with_modules: arguments.with_modules };
     let mut options = UpgradeOptions::default();
     options.lock = selection.lock_options(providers, age.min_age);
     options.lock.dry_run = arguments.check || arguments.dry_run;
     options.prereleases = arguments.pre;
     options.rewrite_constraints = arguments.constraints;
+    (options.modules, options.calls) = (arguments.with_modules, modules);
     let mut upgraded = Upgraded::new(&named, options.lock.dry_run, ui);
     let mut watch = Watch::new(ui, Some(source));
     let session = start_locking((&selection.modules, age, source), global, ui)?;
@@ -106,7 +115,7 @@ struct Upgraded<'a> {
     collected: Collected<'a>,
     moving: Moving,
     outlooks: Outlooks,
-    held_back: BTreeSet<ProviderAddress>,
+    held_back: BTreeSet<String>,
     /// The constraints that are rewritten; one that root modules share is rewritten once.
     edited: BTreeSet<[String; 3]>,
     edits: Vec<ConstraintEdit>,
@@ -152,7 +161,7 @@ impl<'a> Upgraded<'a> {
     fn add_plan(&mut self, root: &RootModule, plan: &UpgradePlan) {
         self.moving.add(plan);
         self.outlooks.add(root, plan);
-        self.held_back.extend(table::held_back(plan).cloned());
+        self.held_back.extend(table::held_back(plan));
         self.edited.extend(table::edited(plan));
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use provlock::lockfile::EntryChange;
+use provlock::lockfile::{EntryChange, EntryDiff, LockedModule};
 use provlock::packages::{Fetched, Packages};
 use provlock::project::Locked;
 use provlock::project::plan::ProviderReport;
@@ -37,7 +37,9 @@ impl Report<'_> {
     }
 
     fn rows(&self, style: TextStyle) -> Vec<String> {
-        aligned(&self.shown(style).map(|report| (self.line(report), String::new())).collect::<Vec<_>>(), style)
+        let providers = self.shown(style).map(|report| self.line(report));
+        let lines: Vec<_> = providers.chain(module_lines(self.0, style)).map(|line| (line, String::new())).collect();
+        aligned(&lines, style)
     }
 
     /// The providers of which there is something to say.
@@ -97,8 +99,50 @@ impl Report<'_> {
         let changes: Vec<_> = changes.map(|(number, word)| format!("{number} {word}")).collect();
         let changes = if changes.is_empty() { String::new() } else { format!(" ({})", changes.join(", ")) };
         let verb = if self.0.written { "Locked" } else { "Would lock" };
-        format!("{verb} {what}{changes}")
+        let modules = changed_modules(self.0).map(|modules| format!(" and {modules}")).unwrap_or_default();
+        format!("{verb} {what}{changes}{modules}")
     }
+}
+
+/// The modules of which there is something to say, a line each.
+fn module_lines(locked: &Locked<'_>, style: TextStyle) -> impl Iterator<Item = Line> {
+    let is_shown = move |change: &&EntryDiff<LockedModule>| change.change != EntryChange::Unchanged || style.verbose;
+    locked.module_changes.iter().filter(is_shown).map(module_line)
+}
+
+/// The version of a module or the start of its commit, and its source if it is not the one before.
+fn module_line(change: &EntryDiff<LockedModule>) -> Line {
+    const SHORT: usize = 12;
+    let row = Row::of_module(change);
+    let commit = |entry: &LockedModule| {
+        let (_, commit) = entry.package.split_once("ref=")?;
+        Some(commit.chars().take(SHORT).collect::<String>())
+    };
+    let commit = |entry: &Option<Arc<LockedModule>>| entry.as_deref().and_then(commit);
+    let versions = match (row.versions(), commit(&change.old), commit(&change.new)) {
+        (version, ..) if !version.is_empty() => version,
+        (_, Some(old), Some(new)) if old != new => format!("{old} → {new}"),
+        (_, old, new) => new.or(old).unwrap_or_default(),
+    };
+    let source = row.source.as_ref().filter(|source| source.old != source.new).and_then(|source| source.new.clone());
+    let constraints = row.constraints.new.as_ref().filter(|new| row.constraints.old.as_ref() != Some(new));
+    let constraints = constraints.filter(|_| row.action == Action::Changed && source.is_none());
+    let constraints = constraints.map(|new| format!("constraints {new}"));
+    let changes = row.replaced.clone().or(source).or(constraints).unwrap_or_default();
+    let cells = [row.name, versions, String::new(), changes].map(|cell| printable(&capped(&cell)));
+    Line { symbol: row.action.symbol(), cells }
+}
+
+/// `2 modules (1 added, 1 changed)`, if any changed.
+fn changed_modules(locked: &Locked<'_>) -> Option<String> {
+    let changes = &locked.module_changes;
+    let number = |kind| changes.iter().filter(|change| change.change == kind).count();
+    let kinds = [EntryChange::Added, EntryChange::Changed, EntryChange::Removed];
+    let parts = kinds.map(number).into_iter().zip(["added", "changed", "removed"]);
+    let parts: Vec<_> =
+        parts.filter(|(number, _)| *number > 0).map(|(number, what)| format!("{number} {what}")).collect();
+    let left = changes.iter().filter(|change| change.new.is_some()).count();
+    (!parts.is_empty()).then(|| format!("{} ({})", count(left, "module"), parts.join(", ")))
 }
 
 /// What is said of many root modules: what happened to a provider in several of those that changed is one line.
@@ -124,16 +168,35 @@ struct Places {
     number: usize,
 }
 
+impl Places {
+    fn add(&mut self, locked: &Locked<'_>) {
+        self.number += 1;
+        if self.first.len() < FEW {
+            self.first.push(printable(&locked.prepared.root.path.display().to_string()));
+        }
+    }
+}
+
 impl LinesOfMany {
     pub(crate) fn add(&mut self, locked: &Locked<'_>, style: TextStyle) {
         for report in Report(locked).shown(style).filter(|_| locked.changed) {
             let index = self.index(report, &Report(locked));
-            let Places { first, number } = &mut self.places[index];
-            *number += 1;
-            if first.len() < FEW {
-                first.push(printable(&locked.prepared.root.path.display().to_string()));
-            }
+            self.places[index].add(locked);
         }
+        for line in module_lines(locked, style).filter(|_| locked.changed) {
+            let index = self.index_of(line);
+            self.places[index].add(locked);
+        }
+    }
+
+    /// The index of the places of a line.
+    fn index_of(&mut self, line: Line) -> usize {
+        let next = self.places.len();
+        let index = *self.lines.entry(line).or_insert(next);
+        if index == next {
+            self.places.push(Places::default());
+        }
+        index
     }
 
     /// The index of the places in which the same happened to a provider.
@@ -147,11 +210,8 @@ impl LinesOfMany {
             }
             return *index;
         }
-        let next = self.places.len();
-        let index = *self.lines.entry(of.line(report)).or_insert(next);
-        if index == next {
-            self.places.push(Places::default());
-        }
+        let index = self.index_of(of.line(report));
+        let known = self.known.entry(of.0.prepared.root.dialect).or_default();
         let known = known.entry(report.difference.address.clone()).or_default();
         if known.len() < KNOWN {
             known.push((report.clone(), index));

@@ -4,19 +4,19 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use provlock::configuration::Declaration;
+use provlock::configuration::{Declaration, PlannedModule};
 use provlock::diagnostic::Location;
-use provlock::lockfile::VersionMove;
+use provlock::lockfile::{Locked as _, LockedModule, VersionMove};
 use provlock::project::RootModule;
 use provlock::project::plan::{PlannedUpgrade, Reason, UpgradePlan};
-use provlock::provider::{ProviderAddress, Version};
+use provlock::provider::Version;
 
 use super::foreign::{capped, printable};
 use super::lock::root_modules;
 use super::row::VersionChange;
 use super::style::{columns, count};
 
-/// Root modules in which a provider can move in the same way, or is held back in the same way.
+/// Root modules in which a provider or a module can move in the same way, or is held back in the same way.
 pub(crate) struct Row {
     pub(crate) name: String,
     /// The version that is chosen; empty where that is the locked one.
@@ -24,40 +24,66 @@ pub(crate) struct Row {
     pub(crate) newest: String,
     pub(crate) roots: usize,
     pub(crate) first_root: String,
-    chosen: Version,
-    locked: BTreeSet<Version>,
-    /// The constraints that hold the provider back, each with its place in the first root module and all of its places.
+    chosen: Release,
+    locked: BTreeSet<Release>,
+    /// The constraints that hold it back, each with its place in the first root module and all of its places.
     constraints: Vec<(String, String, Places)>,
-    /// What holds the provider back other than a constraint.
+    /// What holds it back other than a constraint.
     otherwise: Option<&'static str>,
 }
+
+/// A version, or what stands for one in git, where only a text that is one can be compared.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Release {
+    version: Option<Version>,
+    text: String,
+}
+
+/// How the names of modules begin. Those of providers have slashes.
+const MODULE: &str = "module.";
 
 /// What many root modules have in common, collected one by one: rows by what tells one from another, which is their
 /// texts and constraints, wherever these are written.
 #[derive(Default)]
 pub(crate) struct Outlooks(BTreeMap<Outlook, Row>);
 
-type Outlook = (String, String, String, Vec<String>, Option<&'static str>);
+type Outlook = (bool, String, String, String, Vec<String>, Option<&'static str>);
 type Places = BTreeSet<(PathBuf, usize)>;
+/// The cells of a row, and its reasons.
+type Cells = (Vec<String>, Vec<String>);
 
-/// Every provider with its versions. A cell that would repeat the locked version is empty.
+/// Every provider and every module with its versions. A cell that would repeat the locked version is empty.
 pub(crate) fn table(root: &RootModule, plan: &UpgradePlan) -> String {
     let cells =
         |row: Row| (vec![row.name.clone(), row.locked(), row.allowed.clone(), row.newest.clone()], row.reasons());
-    aligned(
-        &["provider", "locked", "allowed", "newest", "held back by"],
-        plan.providers.iter().map(|planned| cells(Row::new(planned, root))),
+    let providers: Vec<_> = plan.providers.iter().map(|planned| cells(Row::new(planned, root))).collect();
+    let modules: Vec<_> = plan.modules.iter().map(|planned| cells(Row::of_module(planned, root))).collect();
+    let header = |subject| [subject, "locked", "allowed", "newest", "held back by"];
+    tables(
+        [("provider", providers), ("module", modules)].map(|(subject, rows)| (header(subject).to_vec(), rows)),
+        plan.modules.is_empty(),
     )
+}
+
+/// The tables of providers and modules, one below the other. A table without rows is left out, unless it is all there
+/// is.
+fn tables(tables: [(Vec<&str>, Vec<Cells>); 2], shows_empty: bool) -> String {
+    let tables = tables.into_iter().enumerate();
+    let tables = tables.filter(|(index, (_, rows))| !rows.is_empty() || (shows_empty && *index == 0));
+    tables.map(|(_, (header, rows))| aligned(&header, rows.into_iter())).collect::<Vec<_>>().join("\n")
 }
 
 impl Outlooks {
     pub(crate) fn add(&mut self, root: &RootModule, plan: &UpgradePlan) {
-        for planned in plan.providers.iter().filter(|planned| planned.moves() || planned.is_held_back()) {
-            let row = Row::new(planned, root);
+        let providers = plan.providers.iter().filter(|planned| planned.moves() || planned.is_held_back());
+        let modules = plan.modules.iter().filter(|planned| planned.moves() || planned.is_held_back());
+        let rows = providers.map(|planned| (false, Row::new(planned, root)));
+        for (is_module, row) in rows.chain(modules.map(|planned| (true, Row::of_module(planned, root)))) {
             let constraints = row.constraints.iter().map(|(text, ..)| text.clone()).collect();
-            match self.0.entry((row.name.clone(), row.allowed.clone(), row.newest.clone(), constraints, row.otherwise))
-            {
-                Entry::Occupied(mut known) => known.get_mut().add(planned),
+            let outlook =
+                (is_module, row.name.clone(), row.allowed.clone(), row.newest.clone(), constraints, row.otherwise);
+            match self.0.entry(outlook) {
+                Entry::Occupied(mut known) => known.get_mut().add(row),
                 Entry::Vacant(entry) => _ = entry.insert(row),
             }
         }
@@ -68,60 +94,89 @@ impl Outlooks {
         self.0.values()
     }
 
+    /// Those of providers, or of modules.
+    fn cells(&self, of_modules: bool) -> Vec<Cells> {
+        let cells = |row: &Row| {
+            let place = if row.roots == 1 { row.first_root.clone() } else { row.roots.to_string() };
+            (vec![row.name.clone(), row.locked(), row.allowed.clone(), row.newest.clone(), place], row.reasons())
+        };
+        self.0.iter().filter(|((is_module, ..), _)| *is_module == of_modules).map(|(_, row)| cells(row)).collect()
+    }
+
     /// All rows as a table. Nothing where nothing moves and nothing is held back.
     pub(crate) fn table(&self) -> String {
         if self.0.is_empty() {
             return String::new();
         }
-        let cells = |row: &Row| {
-            let place = if row.roots == 1 { row.first_root.clone() } else { row.roots.to_string() };
-            (vec![row.name.clone(), row.locked(), row.allowed.clone(), row.newest.clone(), place], row.reasons())
-        };
-        let header = ["provider", "locked", "allowed", "newest", "root modules", "held back by"];
-        aligned(&header, self.rows().map(cells))
+        let header = |subject| vec![subject, "locked", "allowed", "newest", "root modules", "held back by"];
+        tables([(header("provider"), self.cells(false)), (header("module"), self.cells(true))], false)
     }
 }
 
 impl Row {
     fn new(planned: &PlannedUpgrade, root: &RootModule) -> Self {
-        let constraint =
-            |held: &Declaration| (held.constraints.to_string(), shown(held.version_place()), BTreeSet::new());
-        let mut row = Self {
-            name: planned.address.short(root.dialect),
-            allowed: if planned.moves() { planned.allowed.to_string() } else { String::new() },
-            newest: planned.newest.to_string(),
-            roots: 0,
-            first_root: root.path.display().to_string(),
-            chosen: planned.allowed.clone(),
-            locked: BTreeSet::new(),
-            constraints: planned.held_back_by.iter().map(constraint).collect(),
-            otherwise: otherwise(planned),
+        let constraint = |held: &Declaration| (held.constraints.to_string(), held.version_place().clone());
+        let release = |version: &Version| Release { version: Some(version.clone()), text: version.to_string() };
+        let versions = (planned.locked.as_ref().map(release), release(&planned.allowed), planned.newest.to_string());
+        let constraints = planned.held_back_by.iter().map(constraint);
+        Self::with(planned.address.short(root.dialect), versions, constraints, otherwise(planned), root)
+    }
+
+    fn of_module(planned: &PlannedModule, root: &RootModule) -> Self {
+        let release = |text: &String| {
+            let version = text.strip_prefix('v').unwrap_or(text).parse().ok();
+            Release { version, text: text.clone() }
         };
-        row.add(planned);
-        row
+        let versions = (planned.locked.as_ref().map(release), release(&planned.allowed), planned.newest.clone());
+        let constraints = planned.held_back_by.iter().map(|(place, text)| (text.clone(), place.clone()));
+        let otherwise = (planned.is_too_young && planned.is_held_back()).then_some("its age");
+        Self::with(LockedModule::label_name(&planned.key).into_owned(), versions, constraints, otherwise, root)
+    }
+
+    fn with(
+        name: String,
+        (locked, chosen, newest): (Option<Release>, Release, String),
+        constraints: impl Iterator<Item = (String, Location)>,
+        otherwise: Option<&'static str>,
+        root: &RootModule,
+    ) -> Self {
+        let constraint = |(text, place): (String, Location)| {
+            (text, shown(&place), BTreeSet::from([(place.path().to_owned(), place.span.start)]))
+        };
+        Self {
+            name,
+            allowed: if locked.as_ref() == Some(&chosen) { String::new() } else { chosen.text.clone() },
+            newest,
+            roots: 1,
+            first_root: root.path.display().to_string(),
+            chosen,
+            locked: locked.into_iter().collect(),
+            constraints: constraints.map(constraint).collect(),
+            otherwise,
+        }
     }
 
     /// Adds another root module for which the row is the same.
-    fn add(&mut self, planned: &PlannedUpgrade) {
+    fn add(&mut self, other: Self) {
         self.roots += 1;
-        self.locked.extend(planned.locked.clone());
-        for ((.., places), held) in self.constraints.iter_mut().zip(&planned.held_back_by) {
-            let place = held.version_place();
-            places.insert((place.path().to_owned(), place.span.start));
+        self.locked.extend(other.locked);
+        for ((.., places), (.., more)) in self.constraints.iter_mut().zip(other.constraints) {
+            places.extend(more);
         }
     }
 
     /// The locked version, or the oldest and the newest of several; may be empty.
     pub(crate) fn locked(&self) -> String {
         match (self.locked.first(), self.locked.last()) {
-            (Some(oldest), Some(newest)) if oldest != newest => format!("{oldest} … {newest}"),
-            (oldest, _) => oldest.map(ToString::to_string).unwrap_or_default(),
+            (Some(oldest), Some(newest)) if oldest != newest => format!("{} … {}", oldest.text, newest.text),
+            (oldest, _) => oldest.map(|release| release.text.clone()).unwrap_or_default(),
         }
     }
 
     /// The farthest way from a locked version to the chosen one, if there is one to go.
     pub(crate) fn change(&self) -> Option<VersionChange> {
-        let changes = self.locked.iter().filter_map(|locked| VersionMove::between(locked, &self.chosen));
+        let chosen = self.chosen.version.as_ref()?;
+        let changes = self.locked.iter().filter_map(|locked| VersionMove::between(locked.version.as_ref()?, chosen));
         changes.min_by_key(|change| change.step).map(VersionChange::from)
     }
 
@@ -171,20 +226,28 @@ fn shown(place: &Location) -> String {
     format!("{}:{}", place.path().display(), place.line_column().0)
 }
 
-/// How many providers can move, and how many are held back; then what else would change.
+/// How many providers and modules can move, and how many are held back; then what else would change.
 pub(crate) fn summary(plan: &UpgradePlan) -> Vec<String> {
-    let moving = plan.providers.iter().filter(|planned| planned.moves()).count();
-    let held_back = plan.providers.iter().filter(|planned| planned.is_held_back()).count();
+    let providers = plan.providers.iter().filter(|planned| planned.moves()).count();
+    let modules = plan.modules.iter().filter(|planned| planned.moves()).count();
+    let held_back = held_back(plan).count();
+    let moving = providers + modules;
     let verb = match moving {
         _ if !plan.edits.is_empty() => "with new constraints",
         1 => "within its constraints",
         _ => "within their constraints",
     };
+    let number = |providers: usize, modules: usize| match (plan.providers.is_empty(), plan.modules.is_empty()) {
+        (_, true) => count(providers, "provider"),
+        (true, false) => count(modules, "module"),
+        _ => format!("{} and {}", count(providers, "provider"), count(modules, "module")),
+    };
+    let what = number(providers, modules);
     let first = match (moving, held_back) {
         (0, 0) if plan.moves() => None,
-        (0, 0) => Some(format!("Up to date: {}", count(plan.providers.len(), "provider"))),
-        (moving, 0) => Some(format!("{} can move {verb}", count(moving, "provider"))),
-        (moving, held_back) => Some(format!("{} can move {verb}; {held_back} held back", count(moving, "provider"))),
+        (0, 0) => Some(format!("Up to date: {}", number(plan.providers.len(), plan.modules.len()))),
+        (_, 0) => Some(format!("{what} can move {verb}")),
+        (_, held_back) => Some(format!("{what} can move {verb}; {held_back} held back")),
     };
     let rewritten = (moving == 0 && !plan.edits.is_empty())
         .then(|| format!("{} would be rewritten", count(plan.edits.len(), "version constraint")));
@@ -235,14 +298,24 @@ pub(crate) fn edited(plan: &UpgradePlan) -> impl Iterator<Item = [String; 3]> {
     })
 }
 
-/// The providers of which there is a newer version than the one that is chosen.
-pub(crate) fn held_back(plan: &UpgradePlan) -> impl Iterator<Item = &ProviderAddress> {
-    plan.providers.iter().filter(|planned| planned.is_held_back()).map(|planned| &planned.address)
+/// The providers and modules of which there is a newer version than the one that is chosen.
+pub(crate) fn held_back(plan: &UpgradePlan) -> impl Iterator<Item = String> {
+    let providers = plan.providers.iter().filter(|planned| planned.is_held_back());
+    let modules = plan.modules.iter().filter(|planned| planned.is_held_back());
+    let providers = providers.map(|planned| planned.address.to_string());
+    providers.chain(modules.map(|planned| LockedModule::label_name(&planned.key).into_owned()))
 }
 
 /// That more would be possible, if it would.
-pub(crate) fn more_is_possible(held_back: &BTreeSet<ProviderAddress>, recursive: bool) -> Option<String> {
-    let flag = if recursive { " --recursive" } else { "" };
-    let number = (!held_back.is_empty()).then(|| count(held_back.len(), "provider"))?;
-    Some(format!("{number} held back from the newest version; see: provlock upgrade{flag} --dry-run"))
+pub(crate) fn more_is_possible(held_back: &BTreeSet<String>, recursive: bool) -> Option<String> {
+    let modules = held_back.iter().filter(|name| name.starts_with(MODULE)).count();
+    let (flag, with_modules) =
+        (if recursive { " --recursive" } else { "" }, if modules > 0 { " --modules" } else { "" });
+    let what = match (held_back.len() - modules, modules) {
+        (0, 0) => return None,
+        (providers, 0) => count(providers, "provider"),
+        (0, modules) => count(modules, "module"),
+        (providers, modules) => format!("{} and {}", count(providers, "provider"), count(modules, "module")),
+    };
+    Some(format!("{what} held back from the newest version; see: provlock upgrade{flag}{with_modules} --dry-run"))
 }

@@ -65,6 +65,11 @@ impl GitAddress {
         matches!(self.revision, Revision::Commit(_))
     }
 
+    /// Whether only git can read its `ref`.
+    pub(in crate::modules) fn is_expression(&self) -> bool {
+        matches!(self.revision, Revision::Expression(_))
+    }
+
     /// Its `ref`, if it has one.
     pub(in crate::modules) fn reference(&self) -> Option<&str> {
         match &self.revision {

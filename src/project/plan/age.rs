@@ -1,11 +1,7 @@
 //! Why a version that the constraints allow is not chosen.
 
-use std::time::Duration;
-
-use jiff::{SignedDuration, Timestamp};
-
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Severity};
-use crate::packages::{PublicationDates, Source};
+use crate::packages::{DemandedAge, NotOldEnough, PublicationDates, Source};
 use crate::provider::{Dialect, ProviderAddress, Version};
 
 /// How many versions of a provider are skipped for their age, newest first; older ones are then not asked about.
@@ -15,9 +11,7 @@ const MOST_ASKED_ABOUT: usize = 30;
 #[derive(Clone, Copy)]
 pub(crate) struct MinimumAge<'a> {
     /// The age.
-    pub age: Duration,
-    /// The time at which the age is measured.
-    pub now: Timestamp,
+    pub demanded: DemandedAge,
     /// When versions were published.
     pub dates: &'a PublicationDates,
 }
@@ -88,24 +82,9 @@ impl MinimumAge<'_> {
         version: &Version,
         source: &Source,
     ) -> Option<RejectedVersion> {
-        if self.age.is_zero() {
-            return None;
-        }
-        let age = SignedDuration::try_from(self.age).unwrap_or(SignedDuration::MAX);
-        let (reason, why) = match self.dates.published(address, version, source) {
-            Ok(date) if self.now.duration_since(date) >= age => return None,
-            Ok(date) => (Reason::TooYoung, format!("published {date:.0}, and it must be {} old", self.shown_age())),
-            Err(why) => (Reason::AgeNotKnown, format!("when it was published is not known, because {why}")),
-        };
+        let NotOldEnough { is_date_known, why } =
+            self.demanded.rejects(|| self.dates.published(address, version, source))?;
+        let reason = if is_date_known { Reason::TooYoung } else { Reason::AgeNotKnown };
         Some(RejectedVersion { reason, version: version.clone(), why })
-    }
-
-    fn shown_age(&self) -> String {
-        const DAY: u64 = 86_400;
-        match self.age.as_secs() {
-            DAY => "1 day".to_owned(),
-            seconds if seconds % DAY == 0 => format!("{} days", seconds / DAY),
-            seconds => format!("{:#}", SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX))),
-        }
     }
 }

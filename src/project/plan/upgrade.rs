@@ -10,12 +10,12 @@ use super::lock::{self, LockRequest};
 use super::schedule::{self, Ahead};
 use super::select::Candidate;
 use crate::configuration::rewrite::{self, ConstraintEdit, Rewrite};
-use crate::configuration::{Declaration, Requirement, Requirements};
+use crate::configuration::{Declaration, PlannedModule, Requirement, Requirements};
 use crate::diagnostic::words::enumerate;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::packages::{AvailableVersions, Source};
 use crate::project::options::UpgradeOptions;
-use crate::provider::{Constraint, Dialect, Operator, Platform, ProviderAddress, Version};
+use crate::provider::{Dialect, Platform, ProviderAddress, Version};
 use crate::settings::PlatformSelection;
 use crate::system::parallel::WAITING_REQUESTS;
 
@@ -27,7 +27,9 @@ pub struct UpgradePlan {
     pub providers: Vec<PlannedUpgrade>,
     /// The configuration's requirements, with the constraints after the edits.
     pub requirements: Requirements,
-    /// The constraints that are to be rewritten.
+    /// The calls of modules that were looked at.
+    pub modules: Vec<PlannedModule>,
+    /// The constraints that are to be rewritten, and the sources of modules.
     pub edits: Vec<ConstraintEdit>,
     /// The versions that were chosen.
     pub versions: BTreeMap<ProviderAddress, Version>,
@@ -77,7 +79,8 @@ impl PlannedUpgrade {
 impl UpgradePlan {
     /// Whether there is anything to do.
     pub fn moves(&self) -> bool {
-        self.providers.iter().any(PlannedUpgrade::moves) || !self.edits.is_empty() || !self.pruned.is_empty()
+        let moves = self.providers.iter().any(PlannedUpgrade::moves) || self.modules.iter().any(PlannedModule::moves);
+        moves || !self.edits.is_empty() || !self.pruned.is_empty()
     }
 
     /// The request that carries the plan out, made from the one that it was asked for.
@@ -85,11 +88,13 @@ impl UpgradePlan {
         LockRequest { requirements: &self.requirements, versions: &self.versions, ..request }
     }
 
-    fn new(request: &LockRequest<'_>, warnings: Vec<Diagnostic>) -> Self {
+    /// A plan in which no provider moves.
+    pub(crate) fn new(request: &LockRequest<'_>, warnings: Vec<Diagnostic>) -> Self {
         Self {
             dialect: request.prepared.root.dialect,
             providers: Vec::new(),
             requirements: request.requirements.clone(),
+            modules: Vec::new(),
             edits: Vec::new(),
             versions: BTreeMap::new(),
             pruned: pruned(request),
@@ -221,7 +226,7 @@ impl Search<'_> {
         for version in self.available.versions.keys().rev() {
             let rewrite = if requirement.constraints.allows(version) {
                 None
-            } else if self.options.rewrite_constraints && is_above(requirement, version, self.options.prereleases) {
+            } else if self.options.rewrite_constraints && self.outgrows(version) {
                 match rewrite::allow(requirement, version) {
                     Ok(rewrite) => Some(rewrite),
                     Err(warning) => {
@@ -247,6 +252,12 @@ impl Search<'_> {
         }
         let notes = not_rewritten.into_iter().map(|warning| warning.message);
         Err(notes.fold(self.candidate.no_match(self.available), Diagnostic::note).into())
+    }
+
+    /// Whether constraints may be rewritten for a version. None is for an older version that nobody named.
+    fn outgrows(&self, version: &Version) -> bool {
+        let is_meant = self.options.prereleases || !version.is_prerelease();
+        is_meant && self.candidate.requirement.constraints.is_outgrown_by(version)
     }
 
     /// Why a version is not to be chosen. The locked version may be chosen again, however young it is.
@@ -281,13 +292,4 @@ impl Search<'_> {
             _ => Some(format!("its packages for {} are not in the cache", enumerate(missing))),
         }
     }
-}
-
-/// Whether a version is newer than what the constraints allow, so that they may come to allow it. None is rewritten for
-/// an older version that nobody named.
-fn is_above(requirement: &Requirement, version: &Version, prereleases: bool) -> bool {
-    let terms = requirement.constraints.terms();
-    let is_above =
-        |term: &Constraint| *version > term.boundary || (*version == term.boundary && term.operator == Operator::Less);
-    (prereleases || !version.is_prerelease()) && terms.iter().all(|term| term.compares(version) || is_above(term))
 }

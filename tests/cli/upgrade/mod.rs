@@ -2,6 +2,7 @@
 
 pub(super) mod age;
 mod constraints;
+pub(super) mod modules;
 
 use serde_json::{Value, json};
 

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use provlock::configuration::{Declaration, rewrite};
-use provlock::diagnostic::Diagnostic;
+use provlock::configuration::{Declaration, PlannedModule, rewrite};
+use provlock::diagnostic::{Diagnostic, Location};
 use provlock::packages::Fetched;
 use provlock::project::plan::{PlannedUpgrade, ProviderReport, Reason, UpgradePlan};
 use provlock::project::{self, InstalledModules, Locked, Prepared, RootModule};
@@ -62,7 +62,13 @@ pub(crate) struct LockedRoot {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Vec<Versions>"))]
     versions: Option<Vec<Versions>>,
-    /// upgrade only: the version constraints that were rewritten, or would be.
+    /// What happened to each module that is locked; left out where none is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    modules: Vec<ComparedModule>,
+    /// upgrade only: the versions of the module of each call that was looked at.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    module_versions: Vec<ModuleVersions>,
+    /// upgrade only: the version constraints and sources of modules that were rewritten, or would be.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Vec<ConstraintEdit>"))]
     constraint_edits: Option<Vec<ConstraintEdit>>,
@@ -206,6 +212,26 @@ struct Versions {
     too_young: bool,
 }
 
+/// The versions of the module of a call. In git these are tags, or the beginnings of commit ids.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "module_versions", deny_unknown_fields))]
+struct ModuleVersions {
+    /// The path of the calls.
+    address: String,
+    /// Where the module comes from, as the configuration says it.
+    source: String,
+    /// The version that was locked; null when there was no entry.
+    locked: Option<String>,
+    /// The version that is chosen.
+    allowed: String,
+    /// The newest version there is.
+    newest: String,
+    /// The constraints that do not allow the newest version, or the part of a source that names another.
+    held_back_by: Vec<HoldingBack>,
+    /// Whether newer versions were skipped because of min-age.
+    too_young: bool,
+}
+
 /// Constraints that do not allow the newest version.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "holding_back", deny_unknown_fields))]
@@ -232,9 +258,10 @@ struct ConstraintEdit {
 impl LockedRoot {
     /// With what `upgrade` had planned, if it was upgraded.
     pub(crate) fn new(locked: &Locked<'_>, plan: Option<&UpgradePlan>) -> Self {
-        let Locked { prepared: Prepared { root, .. }, outcome, changed, written, .. } = locked;
+        let Locked { prepared: Prepared { root, .. }, outcome, module_changes, changed, written, .. } = locked;
         let providers = outcome.providers.iter().map(|report| LockedProvider::new(report, root.dialect)).collect();
-        Self { changed: *changed, written: *changed && *written, providers, ..Self::of(root, plan) }
+        let modules = module_changes.iter().map(|change| Row::of_module(change).into()).collect();
+        Self { changed: *changed, written: *changed && *written, providers, modules, ..Self::of(root, plan) }
     }
 
     /// What `upgrade` would do.
@@ -250,7 +277,9 @@ impl LockedRoot {
             changed: false,
             written: false,
             providers: Vec::new(),
+            modules: Vec::new(),
             versions: plan.map(versions),
+            module_versions: plan.into_iter().flat_map(|plan| &plan.modules).map(ModuleVersions::from).collect(),
             constraint_edits: plan.map(constraint_edits),
         }
     }
@@ -360,6 +389,25 @@ fn versions(plan: &UpgradePlan) -> Vec<Versions> {
         too_young: matches!(planned.skipped, Some(Reason::TooYoung | Reason::AgeNotKnown)),
     };
     plan.providers.iter().map(versions).collect()
+}
+
+impl From<&PlannedModule> for ModuleVersions {
+    fn from(planned: &PlannedModule) -> Self {
+        let held_back = |(place, text): &(Location, String)| HoldingBack {
+            constraints: text.clone(),
+            file: shown(place.path()),
+            line: place.line_column().0,
+        };
+        Self {
+            address: planned.key.clone(),
+            source: planned.source.clone(),
+            locked: planned.locked.clone(),
+            allowed: planned.allowed.clone(),
+            newest: planned.newest.clone(),
+            held_back_by: planned.held_back_by.iter().map(held_back).collect(),
+            too_young: planned.is_too_young,
+        }
+    }
 }
 
 impl From<&Declaration> for HoldingBack {

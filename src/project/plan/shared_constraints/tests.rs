@@ -55,6 +55,7 @@ impl Tree {
             dialect,
             providers: Vec::new(),
             requirements,
+            modules: Vec::new(),
             edits,
             versions,
             pruned: Vec::new(),

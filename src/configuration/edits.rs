@@ -1,0 +1,69 @@
+//! Edits of configuration files: only what is inside a string changes.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::diagnostic::{Location, SourceFile};
+use crate::system::files::canonical_or_given;
+
+/// A constraint list, or a part of the source of a module, that is to be rewritten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConstraintEdit {
+    /// The text between the quotes.
+    pub location: Location,
+    /// The text after the edit.
+    pub new: String,
+}
+
+/// A file's content before and after some edits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileRewrite {
+    /// As the user knows it.
+    pub path: PathBuf,
+    /// The content that was read.
+    pub old: String,
+    /// The content with the edits.
+    pub new: String,
+}
+
+/// The contents of the files that edits change, each file once even where several paths lead to it.
+pub fn files<'a>(edits: impl IntoIterator<Item = &'a ConstraintEdit>) -> Vec<FileRewrite> {
+    let mut by_file: BTreeMap<PathBuf, Vec<&ConstraintEdit>> = BTreeMap::new();
+    for edit in edits {
+        let path = edit.location.path();
+        by_file.entry(canonical_or_given(path)).or_default().push(edit);
+    }
+    by_file.into_values().filter_map(file).collect()
+}
+
+/// One file with its edits, in which an edit may be repeated.
+fn file(mut edits: Vec<&ConstraintEdit>) -> Option<FileRewrite> {
+    edits.sort_by_key(|edit| edit.location.span.start);
+    edits.dedup_by_key(|edit| edit.location.span.start);
+    let SourceFile { path, text, .. } = &*edits.first()?.location.file;
+    let mut new = String::with_capacity(text.len() + 16);
+    let mut copied = 0;
+    for edit in &edits {
+        new.push_str(&text[copied..edit.location.span.start]);
+        new.push_str(&edit.new);
+        copied = edit.location.span.end;
+    }
+    new.push_str(&text[copied..]);
+    Some(FileRewrite { path: path.clone(), old: text.clone(), new })
+}
+
+/// The text between the quotes of a string that may be edited, or why it may not be.
+pub(super) fn plain(place: &Location) -> Result<Location, &'static str> {
+    // The text is that of the file only if every byte of the file could be read as text.
+    if place.file.text.contains(char::REPLACEMENT_CHARACTER) {
+        return Err("its file is not UTF-8");
+    }
+    let value = place.file.text.get(place.span.clone()).unwrap_or_default();
+    let text = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    match text {
+        Some(text) if !text.contains(['"', '\\', '$', '%', '\n', '\r']) => {
+            Ok(Location::new(&place.file, place.span.start + 1..place.span.end - 1))
+        }
+        _ => Err("it is not a plain string"),
+    }
+}

@@ -1,0 +1,89 @@
+//! The branches and tags of a repository, as `git ls-remote --symref` lists them.
+
+use std::collections::BTreeMap;
+
+/// The branches and tags of a repository, each with its commit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct References {
+    /// What HEAD leads to, and the branch that it is.
+    head: Option<(String, Option<String>)>,
+    branches: BTreeMap<String, String>,
+    tags: BTreeMap<String, String>,
+}
+
+impl References {
+    /// Reads a list. An annotated tag is there twice; the second line has its commit.
+    pub(super) fn parse(list: &str) -> Self {
+        let mut references = Self::default();
+        let mut default_branch = None;
+        for (start, name) in list.lines().filter_map(|line| line.split_once('\t')) {
+            if name == "HEAD" {
+                match start.strip_prefix("ref: ") {
+                    Some(branch) => default_branch = branch.strip_prefix("refs/heads/").map(str::to_owned),
+                    None => references.head = Some((start.to_owned(), default_branch.take())),
+                }
+            } else if let Some(branch) = name.strip_prefix("refs/heads/") {
+                references.branches.insert(branch.to_owned(), start.to_owned());
+            } else if let Some(tag) = name.strip_prefix("refs/tags/") {
+                let tag = tag.strip_suffix("^{}").unwrap_or(tag);
+                references.tags.insert(tag.to_owned(), start.to_owned());
+            }
+        }
+        references
+    }
+
+    /// The commit that git checks out for a name. Of a branch and a tag with the same name it is the tag.
+    pub(crate) fn commit(&self, name: &str) -> Option<&str> {
+        let starts = [("refs/tags/", true), ("tags/", true), ("refs/heads/", false), ("heads/", false)];
+        let kind = starts.iter().find_map(|(start, is_tag)| Some((name.strip_prefix(start)?, *is_tag)));
+        let found = match kind {
+            Some((tag, true)) => self.tags.get(tag),
+            Some((branch, false)) => self.branches.get(branch),
+            None => self.tags.get(name).or_else(|| self.branches.get(name)),
+        };
+        found.map(String::as_str)
+    }
+
+    /// The commit of HEAD, and the branch that it is.
+    pub(crate) fn head(&self) -> Option<(&str, Option<&str>)> {
+        self.head.as_ref().map(|(commit, branch)| (commit.as_str(), branch.as_deref()))
+    }
+
+    /// The names of the tags.
+    pub(crate) fn tags(&self) -> impl Iterator<Item = &str> {
+        self.tags.keys().map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_leads_to_the_commit_that_git_checks_out() {
+        let references = References::parse(concat!(
+            "ref: refs/heads/main\tHEAD\n",
+            "aa\tHEAD\n",
+            "aa\trefs/heads/main\n",
+            "bb\trefs/heads/v1.0.0\n",
+            "cc\trefs/tags/v1.0.0\n",
+            "dd\trefs/tags/v1.0.0^{}\n",
+            "ee\trefs/tags/tags/v2\n",
+        ));
+        assert_eq!(references.head(), Some(("aa", Some("main"))));
+        for (name, commit) in [
+            ("main", Some("aa")),
+            ("v1.0.0", Some("dd")),
+            ("tags/v1.0.0", Some("dd")),
+            ("refs/tags/v1.0.0", Some("dd")),
+            ("refs/heads/v1.0.0", Some("bb")),
+            ("tags/tags/v2", Some("ee")),
+            ("none", None),
+        ] {
+            assert_eq!(references.commit(name), commit, "{name}");
+        }
+        assert_eq!(references.tags().collect::<Vec<_>>(), ["tags/v2", "v1.0.0"]);
+        assert_eq!(References::parse("aa\tHEAD\n").head(), Some(("aa", None)));
+        assert_eq!(References::parse("no list"), References::default());
+    }
+}

@@ -1,0 +1,95 @@
+//! What the source of a module can move to.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::fetch_error::FetchError;
+use super::git::{GitAddress, References};
+use super::package_fetcher::PackageFetcher;
+use super::source::{ModuleSource, RemoteSource};
+use crate::diagnostic::Result;
+use crate::provider::Version;
+
+/// What the source of a module can move to.
+#[derive(Clone, Debug)]
+pub(crate) enum Releases {
+    /// The versions of a registry's module.
+    Versions(Arc<Vec<Version>>),
+    /// The branches and tags of a git repository.
+    References(Arc<References>),
+    /// Nothing else: the address of a package has no versions.
+    None,
+}
+
+/// The `ref` of a git source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum GitReference {
+    /// None: the default branch.
+    Head,
+    /// A branch or a tag.
+    Name(String),
+    /// A full commit id.
+    Commit(String),
+    /// An expression that only git can read.
+    Expression,
+}
+
+impl GitReference {
+    /// The `ref` of a source; none if that is not a git repository.
+    pub(crate) fn of(source: &RemoteSource) -> Option<Self> {
+        let address = match source.getter() {
+            ("git", url) => GitAddress::parse(url).ok()?,
+            _ => return None,
+        };
+        Some(match address.reference() {
+            None => Self::Head,
+            Some(commit) if address.is_immutable() => Self::Commit(commit.to_owned()),
+            Some(_) if address.is_expression() => Self::Expression,
+            Some(name) => Self::Name(name.to_owned()),
+        })
+    }
+}
+
+/// What tells the releases of one source from those of another.
+pub(super) fn key(source: &ModuleSource) -> String {
+    match source {
+        ModuleSource::Local(_) => String::new(),
+        ModuleSource::Registry(source) => source.module.to_string(),
+        ModuleSource::Remote(source) => source.at_commit("").package,
+    }
+}
+
+impl PackageFetcher {
+    /// The branches and tags of a git repository.
+    ///
+    /// # Errors
+    /// They cannot be listed.
+    pub(super) fn references(&self, source: &RemoteSource) -> Result<References> {
+        let list = || -> std::result::Result<References, FetchError> {
+            let (address, workshop) = (git_address(source)?, self.cache.workshop()?);
+            Ok(self.git_program().references(&address, workshop.path())?)
+        };
+        list().map_err(|error| error.into_diagnostics(&source.without_directory()))
+    }
+
+    /// When the commit of a git source was made, as its author says.
+    ///
+    /// # Errors
+    /// It cannot be fetched.
+    pub(super) fn committed(&self, source: &RemoteSource) -> Result<Timestamp> {
+        let ask = || -> std::result::Result<Timestamp, FetchError> {
+            let (address, workshop) = (git_address(source)?, self.cache.workshop()?);
+            Ok(self.git_program().committed(&address, workshop.path())?)
+        };
+        ask().map_err(|error| error.into_diagnostics(&source.without_directory()))
+    }
+}
+
+fn git_address(source: &RemoteSource) -> std::result::Result<GitAddress, FetchError> {
+    // Git takes the name of a host for a directory.
+    if source.is_on_this_machine() && source.path_on_this_machine().is_none() {
+        return Err(FetchError::Address("it does not name a directory of this machine".to_owned()));
+    }
+    Ok(GitAddress::parse(source.getter().1)?)
+}
