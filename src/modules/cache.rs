@@ -2,12 +2,13 @@
 //! that the cache may hold.
 //!
 //! Each package lies in a directory named after its content, which never changes once it has its name. A small file for
-//! each address holds the name of that directory and the time. So concurrent runs can share both.
+//! each address holds the name of that directory, the hash of its files and the time. So concurrent runs can share both.
+//! What is found there is checked again: it has that hash, and nobody else can write to it.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -74,6 +75,8 @@ struct Entry {
     saved: i64,
     /// The name of the directory.
     content: String,
+    /// The hash of its files.
+    h1: Hash,
     top: String,
     directory: String,
 }
@@ -115,13 +118,13 @@ impl PackageCache {
 
     /// The package of an address, if it is younger than `lifetime`. Without `lifetime`, its age does not matter.
     pub(super) fn get(&self, address: &str, lifetime: Option<Duration>) -> Option<Stored> {
-        let entry: Entry = storage::read_json(&self.entry(address), LONGEST_ENTRY)?;
-        let age = Timestamp::now().as_second().checked_sub(entry.saved)?;
+        let Entry { saved, content, h1, top, directory } = storage::read_json(&self.entry(address), LONGEST_ENTRY)?;
+        let age = Timestamp::now().as_second().checked_sub(saved)?;
         let is_current = lifetime.is_none_or(|lifetime| u64::try_from(age).is_ok_and(|age| age < lifetime.as_secs()));
-        let is_name = entry.content.len() == 64 && entry.content.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let content = self.contents().join(&entry.content);
-        let Entry { top, directory, .. } = entry;
-        (is_current && is_name && content.is_dir()).then_some(Stored { content, top, directory, identity: None })
+        let is_name = content.len() == 64 && content.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let content = self.contents().join(&content);
+        let is_right = is_current && is_name && stays_below(&top) && stays_below(&directory) && is_kept(&content, &h1);
+        is_right.then_some(Stored { content, top, directory, identity: None })
     }
 
     /// A temporary directory for assembling a package.
@@ -133,48 +136,49 @@ impl PackageCache {
 
     /// Keeps the package in the directory `package`, which is moved, for an address. Packages with different content
     /// have different values of `identity`.
-    pub(super) fn put(&self, address: &str, identity: &str, package: &Path) -> io::Result<Stored> {
-        let content = self.contents().join(digest(identity));
-        storage::create_directory(&self.contents())?;
-        {
-            let _uninterrupted = files::hold_off_interrupts();
-            // Another run may have been faster. Both have the same content.
-            if !content.is_dir() && fs::rename(package, &content).is_err() && !content.is_dir() {
-                fs::rename(package, &content)?;
-            }
-        }
+    pub(super) fn put(&self, address: &str, identity: &str, package: &Path) -> Result<Stored, Problem> {
+        let (content, h1) = (self.contents().join(digest(identity)), package_hash::h1(package)?);
+        self.keep(package, &content, &h1)?;
         let stored = Stored::whole(content);
-        self.put_again(address, &stored)?;
+        self.note(address, &stored, h1)?;
         Ok(stored)
     }
 
-    /// Keeps a package that the cache holds for another address, too.
-    pub(super) fn put_again(&self, address: &str, stored: &Stored) -> io::Result<()> {
+    /// Keeps a package that the cache holds for another address, too. A directory elsewhere is not kept.
+    pub(super) fn put_again(&self, address: &str, stored: &Stored) -> Result<(), Problem> {
+        if stored.content.parent() != Some(&self.contents()) {
+            return Ok(());
+        }
+        self.note(address, stored, package_hash::h1(&stored.content)?)
+    }
+
+    fn note(&self, address: &str, stored: &Stored, h1: Hash) -> Result<(), Problem> {
         let content = stored.content.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let Stored { top, directory, .. } = stored.clone();
-        let entry = Entry { saved: Timestamp::now().as_second(), content, top, directory };
-        storage::replace(&self.entry(address), &serde_json::to_vec(&entry)?)
+        let entry = Entry { saved: Timestamp::now().as_second(), content, h1, top, directory };
+        let entry = serde_json::to_vec(&entry).map_err(io::Error::from)?;
+        Ok(storage::replace(&self.entry(address), &entry)?)
+    }
+
+    /// Moves a package into its place, unless it is there.
+    fn keep(&self, package: &Path, content: &Path, h1: &Hash) -> io::Result<()> {
+        storage::create_directory(&self.contents())?;
+        let _uninterrupted = files::hold_off_interrupts();
+        // What another run has put there has the same hash, or is damaged.
+        if !is_kept(content, h1) {
+            let _ = if content.is_symlink() { fs::remove_file(content) } else { fs::remove_dir_all(content) };
+            fs::rename(package, content).or_else(|error| if is_kept(content, h1) { Ok(()) } else { Err(error) })?;
+        }
+        Ok(())
     }
 
     /// Keeps the whole package in the directory `package`, which is moved, under its address and the hash of its files.
     pub(super) fn put_whole(&self, address: &str, zh: Option<Hash>, package: &Path) -> Result<Stored, Problem> {
         let h1 = package_hash::h1(package)?;
         let content = self.whole(address, &h1);
-        storage::create_directory(&self.contents())?;
+        self.keep(package, &content, &h1)?;
         if let Some(zh) = &zh {
             storage::replace(&self.of_archive(address, zh), h1.as_str().as_bytes())?;
-        }
-        {
-            let _uninterrupted = files::hold_off_interrupts();
-            // What another run has put there has the same hash, or is damaged.
-            if package_hash::h1(&content).ok().as_ref() != Some(&h1) {
-                let _ = fs::remove_dir_all(&content);
-                if let Err(error) = fs::rename(package, &content)
-                    && !content.is_dir()
-                {
-                    return Err(error.into());
-                }
-            }
         }
         let identity = Some(Arc::new(Identity { address: address.to_owned(), h1, zh }));
         Ok(Stored { identity, ..Stored::whole(content) })
@@ -190,7 +194,7 @@ impl PackageCache {
         };
         of_files.into_iter().find_map(|h1| {
             let content = self.whole(address, &h1);
-            let is_right = content.is_dir() && package_hash::h1(&content).ok().as_ref() == Some(&h1);
+            let is_right = is_kept(&content, &h1);
             let zh = hashes.iter().find(|hash| hash.is_of_archive()).cloned();
             let identity = Some(Arc::new(Identity { address: address.to_owned(), h1, zh }));
             is_right.then_some(Stored { identity, ..Stored::whole(content) })
@@ -227,6 +231,18 @@ impl PackageCache {
     fn contents(&self) -> PathBuf {
         self.packages.join("contents")
     }
+}
+
+/// Whether a directory of the cache, which is not a link and which nobody else can write to, holds files with this hash.
+fn is_kept(content: &Path, h1: &Hash) -> bool {
+    content.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
+        && !storage::is_writable_by_others(content)
+        && package_hash::h1(content).ok().as_ref() == Some(h1)
+}
+
+/// Whether a path cannot lead out of the directory that it is joined to.
+fn stays_below(path: &str) -> bool {
+    Path::new(path).components().all(|component| matches!(component, Component::Normal(_)))
 }
 
 /// SHA-256 in hexadecimal digits.
@@ -283,10 +299,56 @@ mod tests {
         let cache = PackageCache::open(directory.path());
         let (_workshop, path) = package(&cache, "one");
         cache.put("a", "1", &path).unwrap();
-        for text in [r#"{"saved":"#, r#"{"saved":1,"content":"../../elsewhere","top":"","directory":"","commit":null}"#]
-        {
+        let right = storage::read(&cache.entry("a"), LONGEST_ENTRY).unwrap();
+        let mut changed = vec!["{\"saved\":".to_owned()];
+        for elsewhere in ["../../../../secret", "..", "/etc", "a/../..", "./.."] {
+            for part in ["top", "directory", "content"] {
+                let mut entry: serde_json::Value = serde_json::from_str(&right).unwrap();
+                entry[part] = elsewhere.into();
+                changed.push(entry.to_string());
+            }
+        }
+        let mut entry: serde_json::Value = serde_json::from_str(&right).unwrap();
+        entry.as_object_mut().unwrap().remove("h1");
+        changed.push(entry.to_string());
+        for text in &changed {
             storage::replace(&cache.entry("a"), text.as_bytes()).unwrap();
             assert_eq!(cache.get("a", None), None, "{text}");
         }
+        provlock_test::survived("a module in the cache that others have changed", changed.len());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_others_have_changed_does_not_count() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let changes: [fn(&Path, &Path); 8] = [
+            |content, _| fs::write(content.join("main.tf"), "evil").unwrap(),
+            |content, _| fs::write(content.join("more.tf"), "evil").unwrap(),
+            |content, _| fs::remove_file(content.join("main.tf")).unwrap(),
+            |content, _| symlink("/etc/hosts", content.join("more.tf")).unwrap(),
+            |content, _| fs::set_permissions(content, PermissionsExt::from_mode(0o777)).unwrap(),
+            |content, entry| {
+                fs::rename(content, entry).unwrap();
+                symlink(entry, content).unwrap();
+            },
+            |_, entry| fs::set_permissions(entry, PermissionsExt::from_mode(0o666)).unwrap(),
+            |_, entry| fs::remove_file(entry).unwrap(),
+        ];
+        for (number, change) in changes.iter().enumerate() {
+            let directory = tempfile::tempdir().unwrap();
+            let cache = PackageCache::open(directory.path());
+            let (_workshop, path) = package(&cache, "one");
+            let stored = cache.put("a", "1", &path).unwrap();
+            assert_eq!(cache.get("a", None).as_ref(), Some(&stored));
+            let aside = directory.path().join("aside");
+            change(&stored.content, &if number < 6 { aside } else { cache.entry("a") });
+            assert_eq!(cache.get("a", None), None, "{number}");
+            let (_workshop, path) = package(&cache, "one");
+            cache.put("a", "1", &path).unwrap();
+            assert_eq!(cache.get("a", None), Some(stored.clone()), "{number}");
+            assert_eq!(fs::read_dir(&stored.content).unwrap().count(), 1, "{number}");
+        }
+        provlock_test::survived("a module in the cache that others have changed", changes.len());
     }
 }

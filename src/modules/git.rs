@@ -6,6 +6,7 @@
 //! wrote, and it never prompts.
 
 mod address;
+mod attributes;
 mod checkout;
 mod error;
 mod objects;

@@ -27,7 +27,7 @@ use crate::lockfile::LockedModule;
 use crate::net::{Client, Credentials};
 use crate::packages::oci::{ModulePackage, OciRegistries};
 use crate::provider::{Dialect, Hash, Hostname, Version};
-use crate::system::{Environment, OnceMap, TemporaryDirectory};
+use crate::system::{Environment, OnceMap, TemporaryDirectory, storage};
 
 /// How long a package is kept if its address may lead to another one tomorrow.
 const LIFETIME: Duration = Duration::from_hours(1);
@@ -468,7 +468,7 @@ impl PackageFetcher {
 impl Workshop<'_> {
     fn new_directory(&self, name: &str) -> io::Result<std::path::PathBuf> {
         let path = self.directory.path().join(name);
-        fs::create_dir(&path)?;
+        storage::create_directory(&path)?;
         Ok(path)
     }
 
@@ -490,7 +490,7 @@ impl Workshop<'_> {
         let package = self.new_directory("package")?;
         let Some(address) = whole else {
             archive::unpack(archive, format, MOST_BYTES, &package, Extent::Configuration)?;
-            return Ok(self.cache.put(key, &format!("{format:?} {digits}"), &package)?);
+            return self.cache.put(key, &format!("{format:?} {digits}"), &package);
         };
         archive::unpack(archive, format, MOST_BYTES, &package, Extent::Whole)?;
         self.cache.put_whole(&address, format!("zh:{digits}").parse().ok(), &package)

@@ -97,9 +97,7 @@ impl Connections {
     /// # Errors
     /// Others can write to the cache directory, whose content counts as verified by this user.
     pub fn new(options: SourceOptions, environment: &Environment) -> Result<Self> {
-        if let Some(directory) = &options.cache_directory
-            && storage::is_writable_by_others(directory)
-        {
+        if let Some(directory) = options.cache_directory.as_deref().and_then(storage::open_to_others) {
             let message = format!("others can write to the cache directory {}", directory.display());
             let help = Help::text("remove that permission with chmod go-w, use another directory with ")
                 .and(Remedy::CacheDirectory)

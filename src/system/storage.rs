@@ -18,12 +18,26 @@ pub(crate) const RELEASES: &str = "provlock-releases-v2";
 pub(crate) const MODULES: &str = "provlock-modules-v1";
 pub(crate) const MODULE_VERSIONS: &str = "provlock-module-versions-v1";
 
+const FOLDERS: [&str; 5] = [HASHES, SERVICES, RELEASES, MODULES, MODULE_VERSIONS];
+
 /// Removes everything that provlock keeps in a cache directory, and nothing else. Returns how many bytes that frees.
 ///
 /// # Errors
 /// Something cannot be removed.
 pub fn clean(directory: &Path) -> io::Result<u64> {
-    [HASHES, SERVICES, RELEASES, MODULES, MODULE_VERSIONS].iter().map(|folder| remove(&directory.join(folder))).sum()
+    FOLDERS.iter().map(|folder| remove(&directory.join(folder))).sum()
+}
+
+/// The cache directory, or a folder in it, that [others can write to](is_writable_by_others). What is deeper is looked
+/// at when it is read.
+pub(crate) fn open_to_others(directory: &Path) -> Option<PathBuf> {
+    let folders = FOLDERS.iter().map(|folder| directory.join(folder));
+    let in_folder = |folder: PathBuf| {
+        let inner = fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        let inner = inner.collect::<Vec<_>>();
+        std::iter::once(folder).chain(inner)
+    };
+    std::iter::once(directory.to_owned()).chain(folders.flat_map(in_folder)).find(|path| is_writable_by_others(path))
 }
 
 /// The path below a folder with these parts, which may be any texts.
@@ -50,9 +64,10 @@ fn file_name(text: &str) -> String {
     name
 }
 
-/// The text of a file of at most `limit` bytes; none if it cannot be read or is not text.
+/// The text of a file of at most `limit` bytes; none if it cannot be read, is not text, or others can write to it.
 pub(crate) fn read(path: &Path, limit: u64) -> Option<String> {
-    String::from_utf8(files::read(path, limit).ok()?).ok()
+    let bytes = files::read(path, limit).ok()?;
+    if is_writable_by_others(path) { None } else { String::from_utf8(bytes).ok() }
 }
 
 /// The JSON in a file of at most `limit` bytes; none if it cannot be read or has another form.
@@ -92,12 +107,12 @@ pub(crate) fn create_directory(directory: &Path) -> io::Result<()> {
     builder.recursive(true).create(directory)
 }
 
-/// Whether other users may write to a directory and so change the cache. Members of the user's own group, which has the
+/// Whether other users may write to a file or directory and so change the cache. Members of the user's own group, which has the
 /// same number as the user on most systems, are not considered.
 #[cfg(unix)]
-pub(crate) fn is_writable_by_others(directory: &Path) -> bool {
+pub(crate) fn is_writable_by_others(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
-    fs::metadata(directory).is_ok_and(|metadata| {
+    fs::metadata(path).is_ok_and(|metadata| {
         let is_own_group = metadata.gid() == metadata.uid();
         let by_group = metadata.mode() & 0o020 != 0 && !is_own_group;
         let by_others = metadata.mode() & 0o002 != 0;

@@ -140,6 +140,31 @@ help: remove that permission with chmod go-w, use another directory with --cache
     environment.provlock([&["lock", "-p", "linux_amd64"][..], &arguments].concat()).assert_code(0);
     let made = fs::read_dir(&directory).unwrap().next().unwrap().unwrap();
     assert_eq!(made.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    for inner in ["provlock-hashes-v1", "provlock-hashes-v1/by-zh"] {
+        let inner = directory.join(inner);
+        fs::set_permissions(&inner, fs::Permissions::from_mode(0o702)).unwrap();
+        let refused = environment.provlock([&["lock", "--check"][..], &arguments].concat());
+        let message = format!("others can write to the cache directory {}\n", inner.display());
+        refused.assert_code(2).assert_stderr_has(&message);
+        fs::set_permissions(&inner, fs::Permissions::from_mode(0o700)).unwrap();
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_of_the_cache_that_others_can_write_to_is_missing() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let registry = Registry::start();
+    let environment = project(&registry);
+    environment.provlock(LOCK).assert_code(0);
+    let expected = environment.lock_file();
+    for path in cached(&environment, "") {
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+    }
+    forget_lock_file(&environment);
+    environment.provlock(LOCK.iter().chain(&["--offline"])).assert_code(2);
+    environment.provlock(LOCK).assert_code(0);
+    assert_eq!(environment.lock_file(), expected);
 }
 
 #[cfg(unix)]

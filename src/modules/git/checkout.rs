@@ -1,5 +1,7 @@
-//! Writes the files of a commit: their content as it is in the repository, without filters and conversions.
+//! Writes the files of a commit: their content as it is in the repository. Git converts line ends at most, or else the
+//! package is refused.
 
+use super::attributes::{self, Attributes, Macros};
 use super::error::{GitError, Result};
 use super::objects::{Kind, Objects, TreeEntry};
 use super::submodules::{self, Mapping};
@@ -40,7 +42,16 @@ pub(super) fn write(
     let commit = objects.ask(&format!("{revision}^{{commit}}"))?;
     objects.copy(&commit, &mut std::io::sink())?;
     let id_length = commit.id.len() / 2;
-    let mut checkout = Checkout { objects, writer, id_length, left, mappings: BTreeMap::new(), submodules: Vec::new() };
+    let mut checkout = Checkout {
+        objects,
+        writer,
+        id_length,
+        left,
+        mappings: BTreeMap::new(),
+        submodules: Vec::new(),
+        macros: Macros::default(),
+        attributes: Vec::new(),
+    };
     let top = checkout.objects.tree(&format!("{}^{{tree}}", commit.id), id_length)?;
     let file = top.iter().find(|entry| entry.name == submodules::FILE_NAME.as_bytes());
     if let Some(TreeEntry { kind: Kind::File { .. }, id, .. }) = file {
@@ -62,6 +73,9 @@ struct Checkout<'a, 'b> {
     left: &'a mut u64,
     mappings: BTreeMap<String, Mapping>,
     submodules: Vec<Submodule>,
+    macros: Macros,
+    /// Those of the directory that is written and of the directories around it, from the top.
+    attributes: Vec<Attributes>,
 }
 
 impl Checkout<'_, '_> {
@@ -83,6 +97,8 @@ impl Checkout<'_, '_> {
         if depth > MOST_DEPTH {
             return Err(GitError::new(format!("its directories are more than {MOST_DEPTH} deep")));
         }
+        let outer = self.attributes.len();
+        self.read_attributes(entries, path, prefix)?;
         for TreeEntry { kind, name, id } in entries {
             let (kind, name) = (*kind, self.text(name, *kind)?);
             let path = if path.is_empty() { name } else { format!("{path}/{name}") };
@@ -101,6 +117,31 @@ impl Checkout<'_, '_> {
                 Kind::Submodule => self.submodule(path, prefix, id.clone())?,
             }
         }
+        self.attributes.truncate(outer);
+        Ok(())
+    }
+
+    /// Reads the attributes that a directory gives to its files.
+    fn read_attributes(&mut self, entries: &[TreeEntry], path: &str, prefix: &str) -> Result<()> {
+        let is_read = |entry: &&TreeEntry| entry.name.eq_ignore_ascii_case(attributes::FILE_NAME.as_bytes());
+        for TreeEntry { kind, id, .. } in entries.iter().filter(is_read) {
+            match kind {
+                Kind::File { .. } => {}
+                // Not every version of git follows it.
+                Kind::Link => return Err(GitError::new(format!("its {} is a link", attributes::FILE_NAME))),
+                Kind::Directory | Kind::Submodule => continue,
+            }
+            let (object, text) = self.objects.whole(id, attributes::LARGEST)?;
+            *self.left = self.left.checked_sub(object.size).ok_or(Problem::TooLarge)?;
+            if text.contains(&0) {
+                return Err(GitError::new(format!("its {} is not text", attributes::FILE_NAME)));
+            }
+            let text = String::from_utf8_lossy(&text);
+            if path == prefix {
+                self.macros = Macros::read(&text)?;
+            }
+            self.attributes.push(Attributes::read(&text, path, &self.macros)?);
+        }
         Ok(())
     }
 
@@ -108,7 +149,7 @@ impl Checkout<'_, '_> {
     fn text(&self, name: &[u8], kind: Kind) -> Result<String> {
         String::from_utf8(name.to_vec()).or_else(|error| {
             let shown = String::from_utf8_lossy(error.as_bytes()).into_owned();
-            let is_read = kind != Kind::Directory && is_configuration(&shown);
+            let is_read = kind == Kind::Directory || is_configuration(&shown);
             if is_read || self.writer.extent() == Extent::Whole {
                 return Err(Problem::Name(shown).into());
             }
@@ -118,6 +159,11 @@ impl Checkout<'_, '_> {
 
     fn file(&mut self, path: &str, is_executable: bool, id: &str) -> Result<()> {
         if let Some(mut file) = self.writer.open(path, is_executable)? {
+            if let Some(attribute) = attributes::changing(path, &self.attributes) {
+                let file = attributes::FILE_NAME;
+                let why = format!("git may change its {path:?} at checkout, by the attribute {attribute} in {file}");
+                return Err(GitError::new(why));
+            }
             let object = self.objects.ask(id)?;
             *self.left = self.left.checked_sub(object.size).ok_or(Problem::TooLarge)?;
             self.objects.copy(&object, &mut file)?;

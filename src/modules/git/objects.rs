@@ -126,14 +126,31 @@ fn tree_entry(bytes: &[u8], id_length: usize) -> Option<(Result<TreeEntry>, &[u8
         0o160_000 => Kind::Submodule,
         _ => return None,
     };
-    Some((check_name(&name).map(|()| TreeEntry { kind, name, id }), rest))
+    Some((check_name(&name, kind).map(|()| TreeEntry { kind, name, id }), rest))
 }
 
 /// Refuses the names that git does not check out (`verify_path` in its `read-cache.c`).
-fn check_name(name: &[u8]) -> Result<()> {
-    if matches!(name, b"" | b"." | b"..") || name.eq_ignore_ascii_case(b".git") || name.contains(&b'/') {
+fn check_name(name: &[u8], kind: Kind) -> Result<()> {
+    let is_special = matches!(name, b"" | b"." | b"..") || name.contains(&b'/');
+    let is_linked_file = kind == Kind::Link && name.eq_ignore_ascii_case(b".gitmodules");
+    if is_special || is_linked_file || is_git_directory(name) {
         let name = String::from_utf8_lossy(name);
         return Err(GitError::new(format!("git does not check out its entry {name:?}")));
     }
     Ok(())
+}
+
+/// Whether a name is `.git` on any file system, Windows' included (`is_ntfs_dotgit` in git's `path.c`).
+fn is_git_directory(name: &[u8]) -> bool {
+    for part in name.split(|byte| *byte == b'\\') {
+        let file = part.split(|byte| *byte == b':').next().unwrap_or_default();
+        let end = file.iter().rposition(|byte| !matches!(byte, b' ' | b'.')).map_or(0, |last| last + 1);
+        if [&b".git"[..], b"git~1"].iter().any(|git| file[..end].eq_ignore_ascii_case(git)) {
+            return true;
+        }
+        if file.len() < part.len() {
+            return false;
+        }
+    }
+    false
 }

@@ -322,9 +322,10 @@ fn links_and_submodules_of_a_repository_lead_nowhere_outside() {
 
 /// The tree of a commit with other entries than `git add` would make.
 fn forged_tree(fixture: &Fixture, entries: &[(&str, &str)]) -> String {
-    let blob = fixture.git(&["rev-parse", "main:main.tf"]);
-    let script: Vec<_> =
-        entries.iter().map(|(mode, name)| format!("printf '{mode} {name}\\0'; printf '{blob}' | xxd -r -p")).collect();
+    let [blob, tree] = ["main:main.tf", "main:modules/a"].map(|name| fixture.git(&["rev-parse", name]));
+    let id = |mode: &str| if mode == "40000" { &tree } else { &blob };
+    let entry = |(mode, name): &(&str, &str)| format!("printf '{mode} {name}\\0'; printf '{}' | xxd -r -p", id(mode));
+    let script: Vec<_> = entries.iter().map(entry).collect();
     let command = format!("({}) | git hash-object -t tree -w --stdin --literally", script.join("; "));
     let output = Command::new("sh").args(["-c", &command]).current_dir(fixture.origin()).output().unwrap();
     let tree = String::from_utf8(output.stdout).unwrap().trim().to_owned();
@@ -336,12 +337,72 @@ fn forged_tree(fixture: &Fixture, entries: &[(&str, &str)]) -> String {
 #[test]
 fn what_git_does_not_check_out_is_refused() {
     let fixture = Fixture::new();
-    for name in ["..", ".", ".git", ".GIT", "a/b"] {
-        let error = fixture.fetch(&forged_tree(&fixture, &[("100644", name)])).unwrap_err();
-        assert!(error.starts_with("git does not check out its entry"), "{name}: {error}");
+    let names = ["..", ".", ".git", ".GIT", ".Git", "a/b", ".git. .", "GIT~1", ".git:x", "x\\\\.git"];
+    for (name, mode) in names.iter().flat_map(|name| [(name, "100644"), (name, "40000"), (name, "120000")]) {
+        let error = fixture.fetch(&forged_tree(&fixture, &[(mode, name)])).unwrap_err();
+        assert!(error.starts_with("git does not check out its entry"), "{mode} {name}: {error}");
     }
+    let error = fixture.fetch(&forged_tree(&fixture, &[("120000", ".gitmodules")])).unwrap_err();
+    assert!(error.starts_with("git does not check out its entry"), "{error}");
     let error = fixture.fetch(&forged_tree(&fixture, &[("160000", "libs")])).unwrap_err();
     assert_eq!(error, "its .gitmodules does not say where the submodule \"libs\" comes from: ");
+    provlock_test::survived("a git repository that is read in another way than it is checked out", names.len() * 3 + 2);
+}
+
+/// Each of these is another file, or another directory, once git has checked it out.
+#[test]
+fn what_git_changes_at_checkout_is_refused() {
+    let cases = [
+        (".gitattributes", "*.tf working-tree-encoding=UTF-16LE", "working-tree-encoding"),
+        (".gitattributes", "main.tf filter=evil", "attribute filter"),
+        (".gitattributes", "*.tf ident", "attribute ident"),
+        ("modules/.gitattributes", "*.tf filter=evil", "attribute filter"),
+        ("modules/a/.gitattributes", "* filter=evil", "attribute filter"),
+        (".gitattributes", "*.tf evil\n[attr]evil filter=evil", "attribute filter"),
+        (".gitattributes", "*.tf -filter\n*.tf filter=evil", "attribute filter"),
+        (".GitAttributes", "*.tf filter=evil", "attribute filter"),
+        (".gitattributes", "*.tf filter=a\0*.tf -filter", "is not text"),
+    ];
+    for (name, attributes, expected) in &cases {
+        let fixture = Fixture::new();
+        // Past the working directory, since git would change the files there, too.
+        let blob = fixture.object("blob", attributes);
+        fixture.git(&["update-index", "--add", "--cacheinfo", &format!("100644,{blob},{name}")]);
+        fixture.git(&["commit", "--quiet", "--message=attributes"]);
+        let error = fixture.fetch(&fixture.url("")).unwrap_err();
+        assert!(error.contains(expected), "{attributes}: {error}");
+        let error = fixture.fetch_whole(&fixture.url("")).unwrap_err();
+        assert!(error.contains(expected), "whole: {attributes}: {error}");
+    }
+    let fixture = Fixture::new();
+    fixture.commit(&[(".gitattributes", "* text=auto eol=crlf\n*.png filter=lfs diff=lfs merge=lfs -text\n")]);
+    fixture.commit(&[("x.png", "version https://git-lfs.github.com/spec/v1\n")]);
+    assert_eq!(fixture.main(""), "two", "what is no configuration may be changed");
+    let error = fixture.fetch_whole(&fixture.url("")).unwrap_err();
+    assert!(error.contains("git may change its \"x.png\" at checkout"), "{error}");
+    std::os::unix::fs::symlink("modules/a/main.tf", fixture.origin().join("modules/.gitattributes")).unwrap();
+    fixture.commit_all();
+    assert_eq!(fixture.fetch(&fixture.url("")).unwrap_err(), "its .gitattributes is a link: ");
+    provlock_test::survived("a git repository that is read in another way than it is checked out", 2 * cases.len() + 2);
+}
+
+/// Both programs read such a file, and two of them look alike as text.
+#[test]
+fn names_that_are_not_text_are_refused() {
+    let fixture = Fixture::new();
+    for entries in
+        [&[("100644", "\\377.tf")][..], &[("40000", "\\377")], &[("40000", "\\357\\277\\275"), ("40000", "\\377")]]
+    {
+        let url = forged_tree(&fixture, entries);
+        for fetched in [fixture.fetch(&url).map(drop), fixture.fetch_whole(&url).map(drop)] {
+            let error = fetched.unwrap_err();
+            assert!(
+                error.contains("does not have a name of one line of text") || error.contains("cannot be read"),
+                "{error}"
+            );
+        }
+    }
+    provlock_test::survived("a git repository that is read in another way than it is checked out", 6);
 }
 
 #[test]
@@ -350,9 +411,8 @@ fn a_whole_package_has_every_file_as_it_is_in_the_repository() {
     fs::write(fixture.origin().join("run.sh"), "#!/bin/sh\n").unwrap();
     fs::set_permissions(fixture.origin().join("run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
     std::os::unix::fs::symlink("modules/a", fixture.origin().join("alias")).unwrap();
-    fixture.commit(&[(".gitattributes", "*.tf text eol=crlf ident\nREADME.md export-ignore\n"), ("id.tf", "# $Id$\n")]);
+    fixture.commit(&[(".gitattributes", "*.tf text eol=crlf\n*.png filter=lfs\nREADME.md export-ignore\n")]);
     let package = fixture.fetch_whole(&fixture.url("")).unwrap();
-    assert_eq!(fs::read(package.join("id.tf")).unwrap(), b"# $Id$\n");
     assert_eq!(fs::read(package.join("README.md")).unwrap(), b"read me");
     assert_eq!(fs::read_link(package.join("alias")).unwrap(), Path::new("modules/a"));
     let is_executable = |name: &str| fs::metadata(package.join(name)).unwrap().permissions().mode() & 0o100 != 0;
