@@ -1,11 +1,13 @@
 //! Selects the files of a directory that are read, and reads one.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Result, SourceFile};
+use crate::modules::is_configuration;
 use crate::provider::Dialect;
 use crate::system::files::{self, join};
 use crate::system::lock;
@@ -157,18 +159,32 @@ pub(super) fn is_read(name: &str) -> bool {
 }
 
 /// The names of the files in a directory that are [read](is_read), sorted.
+///
+/// # Errors
+/// It cannot be listed, or the programs read a file in it that [cannot be named](unnameable).
 pub(super) fn file_names(directory: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
-        // The programs do not read a file whose name is not UTF-8 either.
-        let Ok(name) = entry.file_name().into_string() else { continue };
-        if is_read(&name) && !entry.file_type()?.is_dir() {
-            names.push(name);
+        if entry.file_type()?.is_dir() {
+            continue;
+        }
+        match entry.file_name().into_string() {
+            Ok(name) if is_read(&name) => names.push(name),
+            Ok(_) => {}
+            Err(name) => unnameable(&name).map_or(Ok(()), Err)?,
         }
     }
     names.sort_unstable();
     Ok(names)
+}
+
+/// The error for a file whose name is not text, if the programs read files of this name.
+pub(super) fn unnameable(name: &OsStr) -> Option<io::Error> {
+    let text = name.to_string_lossy();
+    let is_wanted = is_read(&text) && (is_configuration(&text) || is_test(&text));
+    let error = || io::Error::new(io::ErrorKind::InvalidData, format!("the name of its file {text} is not UTF-8"));
+    (is_wanted && name.to_str().is_none()).then(error)
 }
 
 /// The names with the extensions that the dialect reads. Each pair is OpenTofu's extension and the common one that it

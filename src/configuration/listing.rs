@@ -1,6 +1,8 @@
 //! The directories of a project that hold configurations, each listed once.
 
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -19,6 +21,8 @@ use crate::system::{lock, walk};
 pub(crate) struct Listing {
     /// The names of configuration and test files, sorted.
     pub(super) names: Vec<String>,
+    /// Why the configuration in it cannot be read, although a program reads it.
+    pub(super) unnameable: Option<String>,
     pub(crate) has_lock_file: bool,
     pub(crate) has_module_lock_file: bool,
     pub(crate) is_unit: bool,
@@ -40,13 +44,14 @@ pub(crate) fn listings(top: &Path) -> Result<BTreeMap<PathBuf, Listing>> {
             match entry {
                 Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_dir()) => {}
                 Ok(entry) => {
-                    if let (Some(directory), Some(name)) = (entry.path().parent(), entry.file_name().to_str())
+                    let name = &*entry.file_name().to_string_lossy();
+                    if let Some(directory) = entry.path().parent()
                         && (is_sign(name) || files::is_test(name))
                     {
                         let new = || Listing { is_ignored: true, ..Listing::default() };
                         let listing = found.0.entry(directory.to_owned()).or_insert_with(new);
                         listing.is_ignored = listing.is_ignored && (!is_sign(name) || ignored.names(&entry));
-                        listing.add(name);
+                        listing.add(entry.file_name());
                     }
                 }
                 Err(error) => {
@@ -72,13 +77,27 @@ impl Listing {
         let mut listing = Self::default();
         let entries = std::fs::read_dir(directory).ok()?.flatten();
         let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_dir()));
-        let names: Vec<_> = files.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-        names.iter().filter(|name| is_sign(name) || files::is_test(name)).for_each(|name| listing.add(name));
+        let names: Vec<_> = files.map(|entry| entry.file_name()).collect();
+        let is = |wanted: fn(&str) -> bool| move |name: &&OsString| wanted(&name.to_string_lossy());
+        names.iter().filter(is(|name| is_sign(name) || files::is_test(name))).for_each(|name| listing.add(name));
         listing.names.sort_unstable();
-        names.iter().any(|name| is_sign(name)).then_some(listing)
+        names.iter().any(|name| is(is_sign)(&name)).then_some(listing)
     }
 
-    fn add(&mut self, name: &str) {
+    /// The names of the files.
+    ///
+    /// # Errors
+    /// One of them has a name that is not text.
+    pub(super) fn into_names(self) -> io::Result<Vec<String>> {
+        self.unnameable.map_or(Ok(self.names), |why| Err(io::Error::new(io::ErrorKind::InvalidData, why)))
+    }
+
+    fn add(&mut self, name: &OsStr) {
+        if let Some(error) = files::unnameable(name) {
+            self.unnameable = Some(error.to_string());
+            return;
+        }
+        let name = &*name.to_string_lossy();
         self.has_lock_file |= name == LOCK_FILE_NAME;
         self.has_module_lock_file |= name == MODULE_LOCK_FILE_NAME;
         self.is_unit |= FILE_NAMES.contains(&name);

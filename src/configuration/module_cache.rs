@@ -87,7 +87,7 @@ impl ModuleCache {
         listing: Listing,
         dialect: Dialect,
     ) -> Arc<Module> {
-        let module = self.kept(canonical, shown, dialect, || Ok(listing.names));
+        let module = self.kept(canonical, shown, dialect, || listing.into_names());
         if self.listed.fetch_add(module.size(), Ordering::Relaxed) > LISTED_KEPT {
             self.modules.remove(&(canonical.to_owned(), dialect));
         }

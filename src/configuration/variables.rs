@@ -173,11 +173,11 @@ pub(super) fn is_automatic(name: &str) -> bool {
 
 /// The files of values that the programs read by themselves, the least important first.
 pub(super) fn automatic_files(root: &Path) -> Vec<PathBuf> {
-    let names = fs::read_dir(root).into_iter().flatten().flatten();
-    let names = names.filter_map(|entry| entry.file_name().into_string().ok());
-    let mut automatic: Vec<_> = names.filter(|name| is_automatic(name) && !FIXED.contains(&name.as_str())).collect();
+    let names = fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let is_other = |name: &str| is_automatic(name) && !FIXED.contains(&name);
+    let mut automatic: Vec<_> = names.filter(|name| is_other(&name.to_string_lossy())).collect();
     automatic.sort();
-    let paths = FIXED.map(str::to_owned).into_iter().chain(automatic).map(|name| join(root, name));
+    let paths = FIXED.map(Into::into).into_iter().chain(automatic).map(|name| join(root, name));
     paths.filter(|path| path.is_file()).collect()
 }
 

@@ -65,7 +65,7 @@ fn only_program(environment: &Environment) -> Option<Dialect> {
 
 fn names(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
 /// Whether only OpenTofu reads a file of this name.

@@ -95,7 +95,7 @@ impl Repository {
 /// Whether a directory holds files of a configuration.
 pub(super) fn has_configuration(directory: &Path) -> bool {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    entries.take(MAX_ENTRIES).any(|entry| entry.file_name().to_str().is_some_and(is_configuration))
+    entries.take(MAX_ENTRIES).any(|entry| is_configuration(&entry.file_name().to_string_lossy()))
 }
 
 /// The path from one absolute directory to another, as Go's `filepath.Rel` gives it.

@@ -187,9 +187,12 @@ fn configuration_files(path: &Path, repository: &Repository) -> Outcome<Vec<(Str
     };
     let mut files = Vec::new();
     for entry in entries.flatten() {
-        let Ok(name) = entry.file_name().into_string() else { continue };
+        let name = entry.file_name().to_string_lossy().into_owned();
         if name.starts_with('.') || !is_configuration(&name) || entry.path().is_dir() {
             continue;
+        }
+        if entry.file_name().to_str().is_none() {
+            return failure(format!("the name of {} is not UTF-8", repository.shown(&entry.path()).display()));
         }
         if files.len() == MAX_FILES {
             return unknown(format!("{} holds more than {MAX_FILES} files", repository.shown(&path).display()));

@@ -1,5 +1,7 @@
 //! `provlock lock` against registries: what it writes, what it says, what it refuses.
 
+#[cfg(target_os = "linux")]
+mod names;
 mod refusals;
 
 use std::collections::BTreeSet;
