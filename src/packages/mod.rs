@@ -51,7 +51,7 @@ pub use shared_facts::{PublishedRelease, SharedFacts};
 use jiff::Timestamp;
 
 use crate::packages::archive::PackageId;
-use crate::provider::{Platform, ProviderAddress, ProviderSelection, Version};
+use crate::provider::{Hash, Platform, ProviderAddress, ProviderSelection, Version};
 use crate::system::{OnceMap, lock};
 
 /// Installation methods in the order of their precedence, with all their answers so far.
@@ -176,6 +176,12 @@ impl Source {
     pub fn published(&self, package: &PackageId) -> Result<Option<Published>> {
         let registry = self.registry_of(&package.address, &package.version)?;
         registry.map(|registry| registry.published(package)).transpose()
+    }
+
+    /// The `zh:` by which SHA256SUMS lists a package; none where a mirror supplies it.
+    pub(crate) fn listed(&self, package: &PackageId) -> Result<Option<Hash>> {
+        let registry = self.registry_of(&package.address, &package.version)?;
+        registry.map(|registry| registry.listed(package)).transpose()
     }
 
     /// The time of the last change of a version's SHA256SUMS, if its server sends it. Only registries have SHA256SUMS.

@@ -238,6 +238,12 @@ impl Registry {
         Fetched { h1, digest: None, hashes, authentication, warnings, downloaded: 0 }
     }
 
+    /// The `zh:` of a package in the verified SHA256SUMS; the package is not fetched.
+    pub(super) fn listed(&self, package: &PackageId) -> Result<Hash> {
+        let metadata = self.protocol.metadata(package)?;
+        self.releases.get(&metadata)?.confirm(&metadata)
+    }
+
     /// What the registry publishes about a version; no package is fetched.
     pub(super) fn published(&self, package: &PackageId) -> Result<Published> {
         let metadata = self.protocol.metadata(package)?;

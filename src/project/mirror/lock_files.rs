@@ -1,6 +1,6 @@
 //! Mirroring: the packages that the lock files of root modules name, in a directory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -53,11 +53,11 @@ impl Session<'_> {
             return Ok(Mirrored::default());
         }
         let LockFiles { releases, mut warnings, errors } = LockFiles::read(roots, self, options);
-        if options.prune && !errors.is_empty() {
-            let message = "nothing is removed from the mirror, because of the errors in lock files";
+        let mut mirrored = self.fill(&releases, options, options.prune && errors.is_empty())?;
+        if options.prune && !(errors.is_empty() && mirrored.errors.is_empty()) {
+            let message = "nothing is removed from the mirror, because of the errors";
             warnings.push(Diagnostic::warning(Code::Io, message));
         }
-        let mut mirrored = self.fill(&releases, options, options.prune && errors.is_empty())?;
         self.finish();
         mirrored.warnings.splice(0..0, warnings);
         mirrored.errors.splice(0..0, errors);
@@ -74,7 +74,7 @@ impl Session<'_> {
         let mut mirrored = Mirrored::default();
         let mut documents = BTreeMap::new();
         for (address, versions) in releases.by_provider() {
-            let read = directory.of_provider(address).and_then(|path| Documents::read(path, versions.keys()));
+            let read = directory.of_provider(address).and_then(|path| Documents::read(address, path, versions.keys()));
             match read {
                 Ok(read) => _ = documents.insert(address, read),
                 Err(errors) => mirrored.errors.extend(errors),
@@ -83,6 +83,7 @@ impl Session<'_> {
         let folders = documents.iter().map(|(address, documents)| (*address, documents.directory.clone())).collect();
         let (wanted, errors) = wanted::all(releases, &folders, self);
         mirrored.errors.extend(errors);
+        let asked_for: BTreeSet<_> = wanted.iter().map(|wanted| wanted.package.clone()).collect();
         for result in wanted::put_all(wanted, &directory, self, options.dry_run) {
             match result {
                 Ok(put) => {
@@ -98,10 +99,12 @@ impl Session<'_> {
             }
         }
         if !options.dry_run {
-            let written = documents.into_values().map(|documents| documents.write());
-            mirrored.errors.extend(written.filter_map(Result::err).flatten());
+            for mut documents in documents.into_values() {
+                mirrored.errors.extend(documents.check_others(&asked_for, releases, self, prune));
+                mirrored.errors.extend(documents.write().err().into_iter().flatten());
+            }
         }
-        if prune {
+        if prune && mirrored.errors.is_empty() {
             let (removed, errors) = prune::prune(&directory, releases, options.dry_run);
             mirrored.removed = removed;
             mirrored.errors.extend(errors);

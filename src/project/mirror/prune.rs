@@ -1,6 +1,7 @@
-//! Removes from a mirror what no lock file names: packages, and documents that hold nothing but what a mirror's do. No
-//! symbolic link is followed.
+//! Removes from a mirror what no lock file names: documents that hold nothing but what a mirror's do, and the packages
+//! that they name. No symbolic link is followed.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -9,8 +10,8 @@ use super::documents::{Archives, Document, INDEX, Index, document_name};
 use super::mirrored::RemovedFile;
 use super::releases::Releases;
 use crate::diagnostic::{Diagnostic, Diagnostics, Result};
-use crate::packages::packed_name;
-use crate::provider::{Dialect, ProviderAddress, Version};
+use crate::packages::archive::PackageId;
+use crate::provider::{Dialect, Platform, ProviderAddress, Version};
 
 struct Folder<'a> {
     address: ProviderAddress,
@@ -55,33 +56,47 @@ impl Folder<'_> {
             }
             let versions = &mut document.content.versions;
             let number = versions.len();
-            versions.retain(|version, _| !version.parse().is_ok_and(|version| self.is_removable(&version)));
+            let is_removable = |version: Version| {
+                let document = self.path.join(document_name(&version));
+                let is_gone =
+                    || document.symlink_metadata().is_err() && self.releases.get(&self.address, &version).is_none();
+                self.unnamed(&version, &document).is_some() || is_gone()
+            };
+            versions.retain(|version, _| !version.parse().is_ok_and(is_removable));
             if versions.is_empty() && !self.releases.name(&self.address) {
                 self.remove(&index, removed)?;
             } else if versions.len() < number && !self.is_dry_run {
                 document.write()?;
             }
         }
-        for (name, path) in children(&self.path, fs::FileType::is_file) {
-            if self.version_of(&name).is_some_and(|version| self.is_removable(&version)) {
-                self.remove(&path, removed)?;
+        let files: BTreeMap<_, _> = children(&self.path, fs::FileType::is_file).into_iter().collect();
+        for (version, document) in files.iter().filter_map(|(name, path)| Some((version_of(name)?, path))) {
+            let platforms = self.unnamed(&version, document);
+            let packages = platforms.iter().flatten().map(|platform| self.package(&version, platform));
+            for path in packages.filter_map(|name| files.get(&name)) {
+                self.remove(path, removed)?;
+            }
+            // Last, so that a run which is killed before can be repeated.
+            if platforms.is_some() {
+                self.remove(document, removed)?;
             }
         }
         Ok(())
     }
 
-    /// The version that a file is a package of, or the document about.
-    fn version_of(&self, name: &str) -> Option<Version> {
-        let document = || name.strip_suffix(".json")?.parse().ok().filter(|version| name == document_name(version));
-        packed_name(name, &self.address.name).map(|(version, _)| version).or_else(document)
+    /// The platforms of a version that no lock file names, if its document is a mirror's. Without a document, another
+    /// program has put the packages there.
+    fn unnamed(&self, version: &Version, document: &Path) -> Option<Vec<Platform>> {
+        if self.releases.get(&self.address, version).is_some() {
+            return None;
+        }
+        let archives = Document::<Archives>::read(document.to_owned()).ok()?.content;
+        archives.is_of_mirror(&self.address.name, version).then(|| archives.platforms().collect())
     }
 
-    /// Whether no lock file names a version, and the document about it, if there is one, is a mirror's.
-    fn is_removable(&self, version: &Version) -> bool {
-        let path = self.path.join(document_name(version));
-        let is_of_mirror = |document: Document<Archives>| document.content.is_of_mirror(&self.address.name, version);
-        !self.releases.name_version(&self.address, version)
-            && (path.symlink_metadata().is_err() || Document::read(path).is_ok_and(is_of_mirror))
+    fn package(&self, version: &Version, platform: &Platform) -> String {
+        let (address, version, platform) = (self.address.clone(), version.clone(), platform.clone());
+        MirrorDirectory::file_name(&PackageId { address, version, platform })
     }
 
     /// Removes a file, and the directories up to the mirror's that are empty then.
@@ -96,6 +111,11 @@ impl Folder<'_> {
         removed.push(RemovedFile { path: path.to_owned(), size });
         Ok(())
     }
+}
+
+/// The version that a document is about.
+fn version_of(name: &str) -> Option<Version> {
+    name.strip_suffix(".json")?.parse().ok().filter(|version| name == document_name(version))
 }
 
 fn directories(directory: &Path) -> Vec<(String, PathBuf)> {

@@ -54,9 +54,15 @@ impl Releases {
         self.0.contains_key(address)
     }
 
-    /// Whether a lock file names a version of a provider.
-    pub(super) fn name_version(&self, address: &ProviderAddress, version: &Version) -> bool {
-        self.0.get(address).is_some_and(|versions| versions.contains_key(version))
+    /// The dialect of a lock file that names a provider.
+    pub(super) fn dialect_of(&self, address: &ProviderAddress) -> Dialect {
+        let release = self.0.get(address).and_then(|versions| versions.values().next());
+        release.map_or_else(Dialect::default, |release| release.dialect)
+    }
+
+    /// What lock files record of a version of a provider.
+    pub(super) fn get(&self, address: &ProviderAddress, version: &Version) -> Option<&Release> {
+        self.0.get(address)?.get(version)
     }
 }
 
@@ -88,6 +94,11 @@ impl Release {
         let (accepted, refused): (Vec<_>, Vec<_>) = refusals.partition(Vec::is_empty);
         let errors = refused.into_iter().flatten();
         if accepted.is_empty() { Err(errors.collect()) } else { Ok(errors.collect()) }
+    }
+
+    /// Whether a lock file records a package of whichever platform.
+    pub(super) fn records_any(&self, digest: &PackageDigest) -> bool {
+        self.with_hashes().any(|record| record.has(digest))
     }
 
     /// Whether a lock file that asks for a package records it.

@@ -1,14 +1,14 @@
 //! The packages that are to be in a mirror: which they are, whether they are there, and how they get there.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::PathBuf;
 
 use super::directory::MirrorDirectory;
+use super::known;
 use super::mirrored::{MirrorAction, MirroredPackage};
 use super::releases::{Release, Releases};
 use crate::diagnostic::{Diagnostic, Diagnostics, Result};
-use crate::packages::archive::{Limits, PackageDigest, PackageId, hash_zip_file};
+use crate::packages::archive::{PackageDigest, PackageId};
 use crate::packages::{ArchiveFile, Fetch, Fetched, SourceError};
 use crate::project::session::Session;
 use crate::provider::{Platform, ProviderAddress, Version};
@@ -18,7 +18,7 @@ use crate::system::parallel::{self, WAITING_REQUESTS};
 
 /// A package that is to be in the mirror.
 pub(super) struct Wanted<'a> {
-    package: PackageId,
+    pub(super) package: PackageId,
     release: &'a Release,
     path: PathBuf,
 }
@@ -26,8 +26,8 @@ pub(super) struct Wanted<'a> {
 /// What has the name of a package.
 enum There {
     Nothing,
-    /// A package that a lock file records.
-    Recorded(PackageDigest),
+    /// A package that a lock file records, and whether it has the name of another platform's, too.
+    Recorded(PackageDigest, bool),
     Other,
 }
 
@@ -101,8 +101,9 @@ pub(super) fn put_all(
     dry_run: bool,
 ) -> Vec<Result<Put>> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let looked_at = parallel::map(wanted, cores, |wanted| (wanted.look(), wanted));
-    let is_missing = |there: &There| !dry_run && !matches!(there, There::Recorded(_));
+    let mut looked_at = parallel::map(wanted, cores, |wanted| (wanted.look(), wanted));
+    note_repeated(&mut looked_at);
+    let is_missing = |there: &There| !dry_run && !matches!(there, There::Recorded(..));
     let missing =
         looked_at.iter().filter(|(there, _)| is_missing(there)).filter_map(|(_, wanted)| wanted.path.parent());
     // Before anything is fetched, since what is fetched is a temporary file at first.
@@ -116,25 +117,42 @@ pub(super) fn put_all(
     })
 }
 
+/// Notes which packages are there under the names of several platforms of a release.
+fn note_repeated(looked_at: &mut [(There, Wanted<'_>)]) {
+    let mut numbers = BTreeMap::<_, usize>::new();
+    let key = |wanted: &Wanted<'_>, digest: &PackageDigest| {
+        (wanted.package.address.clone(), wanted.package.version.clone(), digest.zh.clone())
+    };
+    for (there, wanted) in &*looked_at {
+        if let There::Recorded(digest, _) = there {
+            *numbers.entry(key(wanted, digest)).or_default() += 1;
+        }
+    }
+    for (there, wanted) in looked_at {
+        if let There::Recorded(digest, is_repeated) = there {
+            *is_repeated = numbers.get(&key(wanted, digest)).is_some_and(|number| *number > 1);
+        }
+    }
+}
+
 impl Wanted<'_> {
-    /// What there is. A symbolic link is not followed: it is something else.
     fn look(&self) -> There {
-        let Ok(metadata) = fs::symlink_metadata(&self.path) else { return There::Nothing };
-        let hashed = metadata.is_file().then(|| {
-            let mut file = files::open(&self.path).ok()?;
-            hash_zip_file(&mut file, &self.package.address.name, &Limits::default()).ok()
-        });
-        match hashed.flatten() {
-            Some(digest) if self.release.records(&self.package.platform, &digest) => There::Recorded(digest),
+        match known::digest(&self.path, &self.package) {
+            Some(digest) if self.release.records(&self.package.platform, &digest) => There::Recorded(digest, false),
+            None if self.path.symlink_metadata().is_err() => There::Nothing,
             _ => There::Other,
         }
     }
 
     fn put(self, there: There, session: &Session<'_>, dry_run: bool) -> Result<Put> {
         let action = match there {
-            There::Recorded(digest) => {
-                let errors = self.release.check(&self.package, &digest, None)?;
-                return Ok(self.in_place(MirrorAction::Kept, Some(digest), errors));
+            There::Recorded(digest, is_repeated) => {
+                let is_package = known::is_package(&self.package, &digest, self.release.dialect, session);
+                if is_package.map_err(|errors| self.located(errors))?.unwrap_or(!is_repeated) {
+                    let errors = self.release.check(&self.package, &digest, None)?;
+                    return Ok(self.in_place(MirrorAction::Kept, Some(digest), errors));
+                }
+                MirrorAction::Replaced
             }
             There::Nothing => MirrorAction::Added,
             There::Other => MirrorAction::Replaced,

@@ -1,7 +1,7 @@
 //! What may be in the directory of a mirror before it is filled.
 
-use super::{MIRROR_BOTH, NULL, locked};
-use provlock_test::registry::Registry;
+use super::{BOTH, MIRROR_BOTH, NULL, has, locked, package};
+use provlock_test::registry::{Mirror, Registry};
 use provlock_test::{str, survived, url};
 
 #[test]
@@ -34,31 +34,112 @@ fn documents_that_cannot_be_read_stop_the_provider_before_anything_is_fetched() 
     survived("a document of a mirror that is none", documents.len());
 }
 
+/// A document that names files as packages of platforms.
+fn document(packages: &[(&str, &str)]) -> String {
+    let archives: Vec<_> = packages
+        .iter()
+        .map(|(platform, url)| format!(r#""{platform}": {{"hashes": ["h1:abc"], "url": "{url}"}}"#))
+        .collect();
+    format!(r#"{{"archives": {{{}}}, "z": 3}}"#, archives.join(", "))
+}
+
 #[test]
-fn what_documents_say_of_other_packages_stays() {
+fn what_documents_say_of_other_packages_stays_if_it_is_true() {
     let registry = Registry::start();
     let (environment, null) = locked(&registry);
-    let other = r#"{"hashes": ["h1:abc"], "url": "other.zip"}"#;
-    environment.write(format!("{NULL}/index.json"), r#"{"versions": {"3.2.3": {"x": 1}, "later": {}}, "y": 2}"#);
-    environment.write(
-        format!("{NULL}/3.2.4.json"),
-        format!(r#"{{"archives": {{"plan9_386": {other}, "linux_amd64": {other}}}, "z": 3}}"#),
-    );
-    environment.provlock(MIRROR_BOTH).assert_code(0);
     let read = |name: &str| -> serde_json::Value {
         serde_json::from_str(&environment.read(format!("{NULL}/{name}"))).unwrap()
     };
-    let versions = serde_json::json!({ "versions": { "3.2.3": { "x": 1 }, "3.2.4": {}, "later": {} }, "y": 2 });
-    assert_eq!(read("index.json"), versions);
-    let archives = read("3.2.4.json");
-    assert_eq!((&archives["archives"]["plan9_386"]["url"], &archives["z"]), (&"other.zip".into(), &3.into()));
-    assert_eq!(archives["archives"]["linux_amd64"]["url"], *null.packages["linux_amd64"].filename);
+    environment.provlock(MIRROR_BOTH).assert_code(0);
+    let right = read("3.2.4.json");
+    let (linux, darwin) = (&null.packages["linux_amd64"].filename, &null.packages["darwin_arm64"].filename);
+    let gone = "terraform-provider-null_3.2.4_plan9_386.zip";
+    let named =
+        [("linux_amd64", &**linux), ("darwin_arm64", darwin), ("plan9_386", gone), ("2024", "https://h.test/x")];
+    for cache in [&[][..], &["--no-cache"]] {
+        environment.write(format!("{NULL}/3.2.4.json"), document(&named));
+        let index = r#"{"versions": {"9.9.9": {}, "3.2.4": {"x": 1}, "later": {}}, "y": 2}"#;
+        environment.write(format!("{NULL}/index.json"), index);
+        environment.provlock(["mirror", "mirror", "-p", "linux_amd64"].iter().chain(cache)).assert_code(0);
+        assert_eq!(read("3.2.4.json"), right, "hashes are those of the files, and nothing else is named");
+        assert_eq!(read("index.json"), serde_json::json!({ "versions": { "3.2.4": {} } }));
+    }
+    registry.publish("hashicorp/null", "3.2.5").platforms(BOTH).done();
+    environment.provlock(["upgrade", "-p", "linux_amd64,darwin_arm64"]).assert_code(0);
+    environment.provlock([&MIRROR_BOTH[..], &["--no-cache"]].concat()).assert_code(0);
+    assert_eq!(read("index.json"), serde_json::json!({ "versions": { "3.2.4": {}, "3.2.5": {} } }));
+    assert_eq!(read("3.2.4.json"), right);
+}
+
+#[test]
+fn documents_that_name_something_else_are_not_written() {
+    let linux = "terraform-provider-null_3.2.4_linux_amd64.zip";
+    let evil = |name: &str| document(&[("plan9_386", name)]);
+    let canonical = "terraform-provider-null_3.2.4_plan9_386.zip";
+    let cases = [
+        ("3.2.4.json", evil("https://evil.test/null.zip")),
+        ("3.2.4.json", evil("../../../../evil.zip")),
+        ("3.2.4.json", evil("evil.zip")),
+        ("3.2.4.json", evil(linux)),
+        ("3.2.4.json", evil(canonical)),
+        ("3.2.3.json", evil("https://evil.test/null.zip")),
+        ("3.2.3.json", document(&[("linux_amd64", "terraform-provider-null_3.2.3_linux_amd64.zip")])),
+    ];
+    for (name, evil) in &cases {
+        let registry = Registry::start();
+        let (environment, null) = locked(&registry);
+        environment.provlock(MIRROR_BOTH).assert_code(0);
+        environment.write(format!("{NULL}/{name}"), evil);
+        environment.write(format!("{NULL}/index.json"), r#"{"versions": {"3.2.3": {}, "3.2.4": {}}}"#);
+        // The bytes are those of a package that is locked, for another platform.
+        for file in [canonical, "terraform-provider-null_3.2.3_linux_amd64.zip"] {
+            environment.write(format!("{NULL}/{file}"), &**null.packages["linux_amd64"].archive);
+        }
+        let before = environment.snapshot();
+        for more in [&[][..], &["--no-cache"]] {
+            let output = environment.provlock(MIRROR_BOTH.iter().chain(more));
+            output.assert_code(2).assert_stderr_has(name).assert_stderr_has("is not known to be");
+            before.assert_same(&environment.snapshot());
+        }
+    }
+    survived("something in a mirror that provlock did not verify", 2 * cases.len());
+}
+
+#[test]
+fn a_package_under_the_name_of_another_platform_is_replaced() {
+    let runs: [&[&str]; 3] = [&[], &["--no-cache"], &["--no-cache", "--net-mirror", "https://mirror.example.com/p/"]];
+    let cases = [("linux_amd64", "darwin_arm64"), ("darwin_arm64", "linux_amd64")];
+    for (name, of) in cases {
+        for more in runs {
+            let registry = Registry::start();
+            let (environment, null) = locked(&registry);
+            registry.mirror("https://mirror.example.com/p/", Mirror::default());
+            environment.provlock(MIRROR_BOTH).assert_code(0);
+            std::fs::write(package(&environment, &null, name), &**null.packages[of].archive).unwrap();
+            environment
+                .provlock(MIRROR_BOTH.iter().chain(more))
+                .assert_code(0)
+                .assert_stderr_has("in place of another file");
+            assert!(BOTH.iter().all(|platform| has(&environment, &null, platform)));
+        }
+    }
+    for more in &runs[..2] {
+        let registry = Registry::start();
+        let (environment, null) = locked(&registry);
+        environment.provlock(MIRROR_BOTH).assert_code(0);
+        for (name, of) in cases {
+            std::fs::write(package(&environment, &null, name), &**null.packages[of].archive).unwrap();
+        }
+        environment.provlock(MIRROR_BOTH.iter().chain(*more)).assert_code(0);
+        assert!(BOTH.iter().all(|platform| has(&environment, &null, platform)));
+    }
+    survived("something in a mirror that provlock did not verify", cases.len() * runs.len() + 2);
 }
 
 #[cfg(unix)]
 #[test]
 fn nothing_is_written_outside_of_the_mirror() {
-    use super::{has, names};
+    use super::names;
     use std::os::unix::fs::symlink;
     let links = ["", "/hashicorp", "/hashicorp/null", "/hashicorp/null/index.json", "/hashicorp/null/3.2.4.json"];
     for link in links {

@@ -53,7 +53,7 @@ fn what_one_lock_file_lacks_does_not_keep_the_mirror_from_others() {
     environment.provlock(MIRROR_ALL.into_iter().chain(["--prune"])).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-warning[io]: nothing is removed from the mirror, because of the errors in lock files
+warning[io]: nothing is removed from the mirror, because of the errors
   + hashicorp/null   3.2.4   linux_amd64   signed, key ID 558D46FBE8647CB4   [SIZE]
 error[lock-file-syntax]: the lock file cannot be parsed: invalid block body; expected `}`, newline or identifier
  --> broken/.terraform.lock.hcl:1:10

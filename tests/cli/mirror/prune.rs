@@ -3,7 +3,7 @@
 use super::super::lock::{BOTH, requires};
 use super::{MIRROR_BOTH, NULL, locked, names};
 use provlock_test::registry::Registry;
-use provlock_test::{TestEnvironment, str};
+use provlock_test::{Fault, TestEnvironment, Times, str, survived, url};
 
 /// A mirror with an old version, another provider, and files of others.
 fn filled(registry: &Registry) -> TestEnvironment {
@@ -49,11 +49,11 @@ exit code: 0
 ----- stderr -----
   + hashicorp/null   3.2.5   darwin_arm64 and linux_amd64
   - mirror/registry.example.com/acme/gamma/index.json   [SIZE]
-  - mirror/registry.example.com/acme/gamma/1.0.0.json   [SIZE]
   - mirror/registry.example.com/acme/gamma/terraform-provider-gamma_1.0.0_linux_amd64.zip   [SIZE]
-  - mirror/registry.opentofu.org/hashicorp/null/3.2.4.json   [SIZE]
+  - mirror/registry.example.com/acme/gamma/1.0.0.json   [SIZE]
   - mirror/registry.opentofu.org/hashicorp/null/terraform-provider-null_3.2.4_darwin_arm64.zip   [SIZE]
   - mirror/registry.opentofu.org/hashicorp/null/terraform-provider-null_3.2.4_linux_amd64.zip   [SIZE]
+  - mirror/registry.opentofu.org/hashicorp/null/3.2.4.json   [SIZE]
 Would mirror 2 packages of 1 provider in mirror: 2 to download, 6 files to remove ([SIZE])
 "#]]);
     before.assert_same(&environment.snapshot());
@@ -63,11 +63,11 @@ exit code: 0
 ----- stderr -----
   + hashicorp/null   3.2.5   darwin_arm64 and linux_amd64   signed, key ID 558D46FBE8647CB4   [SIZE]
   - mirror/registry.example.com/acme/gamma/index.json   [SIZE]
-  - mirror/registry.example.com/acme/gamma/1.0.0.json   [SIZE]
   - mirror/registry.example.com/acme/gamma/terraform-provider-gamma_1.0.0_linux_amd64.zip   [SIZE]
-  - mirror/registry.opentofu.org/hashicorp/null/3.2.4.json   [SIZE]
+  - mirror/registry.example.com/acme/gamma/1.0.0.json   [SIZE]
   - mirror/registry.opentofu.org/hashicorp/null/terraform-provider-null_3.2.4_darwin_arm64.zip   [SIZE]
   - mirror/registry.opentofu.org/hashicorp/null/terraform-provider-null_3.2.4_linux_amd64.zip   [SIZE]
+  - mirror/registry.opentofu.org/hashicorp/null/3.2.4.json   [SIZE]
 Mirrored 2 packages of 1 provider in mirror: 2 downloaded ([SIZE]), 6 files removed ([SIZE])
 "#]]);
     assert_eq!(names(&environment, "mirror"), ["README.md", "another", "registry.opentofu.org"]);
@@ -100,6 +100,45 @@ fn what_other_lock_files_named_stays_without_prune() {
     let index = environment.read(format!("{NULL}/index.json"));
     assert!(index.contains("3.2.4") && index.contains("3.2.5"), "{index}");
     assert_eq!(names(&environment, NULL).iter().filter(|name| name.contains("null_3.2.4_")).count(), 3);
+}
+
+/// Only what its document names is a mirror's.
+#[test]
+fn files_of_others_stay_whatever_their_names() {
+    let registry = Registry::start();
+    let environment = filled(&registry);
+    let others = [
+        "photos/2024/holiday/terraform-provider-holiday_1.0.0_linux_amd64.zip",
+        "registry.opentofu.org/hashicorp/null/terraform-provider-null_3.1.9_linux_amd64.zip",
+        "registry.opentofu.org/hashicorp/null/terraform-provider-null_3.2.4_plan9_386.zip",
+        "registry.example.com/acme/gamma/terraform-provider-gamma_1.0.0_plan9_386.zip",
+    ];
+    for path in others {
+        environment.write(format!("mirror/{path}"), "another's");
+    }
+    environment.provlock(MIRROR_BOTH.iter().chain(&["--prune"])).assert_code(0).assert_stderr_has("6 files removed");
+    for path in others {
+        assert_eq!(environment.read(format!("mirror/{path}")), "another's");
+    }
+    survived("something in a mirror that provlock did not verify", others.len());
+}
+
+#[test]
+fn nothing_is_removed_before_the_new_is_there() {
+    let faults = [url::PACKAGE, url::SHASUMS, url::SIGNATURE, "registry.opentofu.org/*"];
+    for fault in faults {
+        let registry = Registry::start();
+        let environment = filled(&registry);
+        registry.fault(fault, Times::Always, Fault::Status(404));
+        let before = names(&environment, NULL);
+        let output = environment.provlock(MIRROR_BOTH.iter().chain(&["--prune"]));
+        output.assert_code(2).assert_stderr_has("nothing is removed from the mirror, because of the errors");
+        let killed = ".terraform-provider-null_3.2.4_linux_amd64.zip.provlock-AbCdEf";
+        let is_kept = |name: &String| name != killed;
+        assert_eq!(names(&environment, NULL), before.into_iter().filter(is_kept).collect::<Vec<_>>(), "{output}");
+        assert!(environment.project().join("mirror/registry.example.com/acme/gamma/1.0.0.json").exists());
+    }
+    survived("something in a mirror that provlock did not verify", faults.len());
 }
 
 #[cfg(unix)]
@@ -136,7 +175,7 @@ fn nothing_is_removed_unless_every_lock_file_was_read() {
     refused().matches(str![[r#"
 exit code: 2
 ----- stderr -----
-warning[io]: nothing is removed from the mirror, because of the errors in lock files
+warning[io]: nothing is removed from the mirror, because of the errors
 error[lock-file-missing]: there is no lock file, so the mirror gets nothing for this root module
  |
  = root module: other
@@ -218,9 +257,9 @@ exit code: 0
 ----- stderr -----
   + hashicorp/null   3.2.4   darwin_arm64 and linux_amd64   signed, key ID 558D46FBE8647CB4   [SIZE]
   - mirror/registry.terraform.io/hashicorp/null/index.json   [SIZE]
-  - mirror/registry.terraform.io/hashicorp/null/3.2.4.json   [SIZE]
   - mirror/registry.terraform.io/hashicorp/null/terraform-provider-null_3.2.4_darwin_arm64.zip   [SIZE]
   - mirror/registry.terraform.io/hashicorp/null/terraform-provider-null_3.2.4_linux_amd64.zip   [SIZE]
+  - mirror/registry.terraform.io/hashicorp/null/3.2.4.json   [SIZE]
 Mirrored 2 packages of 1 provider in mirror: 2 downloaded ([SIZE]), 4 files removed ([SIZE])
 "#]]);
 }
