@@ -1,6 +1,5 @@
 //! The stable names of diagnostics, and what holds for each.
 
-use std::fmt;
 use std::str::FromStr;
 
 /// How much a diagnostic weighs.
@@ -77,7 +76,8 @@ macro_rules! codes {
         errors { $($(#[doc = $error_doc:literal])+ $error:ident = $error_name:literal)+ }
     ) => {
         /// The stable name of a diagnostic, as `--json` and `--deny` use it.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
+        #[display("{}", self.as_str())]
         pub enum Code {
             $($(#[doc = $finding_doc])+ $finding,)+
             $($(#[doc = $error_doc])+ $error,)+
@@ -281,11 +281,5 @@ impl Code {
     /// Whether a project may suppress such findings ([`Rule::may_be_suppressed`]).
     pub fn may_be_suppressed(self) -> bool {
         self.rule().is_some_and(|rule| rule.may_be_suppressed)
-    }
-}
-
-impl fmt::Display for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }

@@ -100,11 +100,8 @@ impl<'a> IntoIterator for &'a Diagnostics {
 /// The messages, one a line; the places are for a renderer.
 impl fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, diagnostic) in self.iter().enumerate() {
-            let separator = if index == 0 { "" } else { "\n" };
-            write!(f, "{separator}{diagnostic}")?;
-        }
-        Ok(())
+        let lines: Vec<_> = self.iter().map(Diagnostic::to_string).collect();
+        f.write_str(&lines.join("\n"))
     }
 }
 

@@ -41,8 +41,8 @@ fn name_in_process(_: &File) -> Option<String> {
     None
 }
 
-#[cfg(test)]
 #[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::fs;
     use std::process::Command;

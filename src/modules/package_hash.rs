@@ -6,13 +6,12 @@
 //! refuses it.
 
 use std::collections::VecDeque;
-use std::fmt::Write as _;
-use std::fs::{self, File};
-use std::io;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
+use super::checksum::hexadecimal;
 use super::contents::{GIT, MOST_BYTES, MOST_ENTRIES, Problem};
 use crate::provider::Hash;
 
@@ -79,7 +78,7 @@ impl Walk<'_> {
         if self.bytes > MOST_BYTES {
             return Err(Problem::TooLarge);
         }
-        digest(&mut file)
+        Ok(hexadecimal::<Sha256>(&mut file)?)
     }
 
     fn link(&mut self, parts: &[String]) -> Result<String, Problem> {
@@ -89,17 +88,6 @@ impl Walk<'_> {
             None => Ok(format!("{:x}", Sha256::digest(text))),
         }
     }
-}
-
-fn digest(file: &mut File) -> Result<String, Problem> {
-    let mut sum = Sha256::new();
-    io::copy(file, &mut sum)?;
-    let mut text = String::with_capacity(64);
-    for byte in sum.finalize() {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    Ok(text)
 }
 
 fn path(top: &Path, parts: &[String]) -> PathBuf {
@@ -151,8 +139,8 @@ fn follow(top: &Path, link: &[String]) -> Result<Option<PathBuf>, Problem> {
     Ok(is_file.then_some(file))
 }
 
-#[cfg(test)]
 #[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
 

@@ -18,7 +18,7 @@ use crate::system::is_public;
 const REPOSITORY_HOSTS: [&str; 2] = ["github.com", "bitbucket.org"];
 
 /// Where a called module is.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, derive_more::Display)]
 pub enum ModuleSource {
     /// A directory relative to the caller: `./` or `../` and the rest, with slashes.
     Local(String),
@@ -38,7 +38,8 @@ pub struct RegistrySource {
 }
 
 /// The address of a module in a registry, whatever the version and the directory.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
+#[display("{host}/{namespace}/{name}/{system}")]
 pub struct RegistryModule {
     /// The registry.
     pub host: Hostname,
@@ -51,7 +52,8 @@ pub struct RegistryModule {
 }
 
 /// A directory in a package that does not come from a registry.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, derive_more::Debug, PartialEq, Eq, Hash)]
+#[debug("\"{self}\"")]
 pub struct RemoteSource {
     /// The address in full, such as `git::https://example.com/network.git?ref=v1`. It may hold a password.
     pub package: String,
@@ -421,26 +423,10 @@ fn clean_local(text: &str) -> String {
     if path.starts_with("../") { path } else { format!("./{path}") }
 }
 
-impl fmt::Display for ModuleSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Local(path) => f.write_str(path),
-            Self::Registry(source) => source.fmt(f),
-            Self::Remote(source) => source.fmt(f),
-        }
-    }
-}
-
 impl fmt::Display for RegistrySource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.module.fmt(f)?;
         if self.directory.is_empty() { Ok(()) } else { write!(f, "//{}", self.directory) }
-    }
-}
-
-impl fmt::Display for RegistryModule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}/{}/{}", self.host, self.namespace, self.name, self.system)
     }
 }
 
@@ -469,12 +455,6 @@ impl fmt::Display for RemoteSource {
             }
         }
         Ok(())
-    }
-}
-
-impl fmt::Debug for RemoteSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"{self}\"")
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::options::LockOptions;
 use super::unit::Unit;
 use crate::configuration::{self, Module, ModuleCache, ModuleLocking, Requirements};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result, Severity};
-use crate::lockfile::{self, LockFile, ModuleLockFile};
+use crate::diagnostic::{Code, Diagnostic, Location, Result, Severity};
+use crate::lockfile::{self, LockFile, LockFileOf, Locked, ModuleLockFile, Parsed};
 use crate::provider::Dialect;
 use crate::settings::Settings;
 
@@ -96,12 +96,7 @@ impl RootModule {
         let Some(bytes) = &self.lock_bytes else {
             return Ok((LockFile::empty(&self.lock_path, self.dialect), Vec::new()));
         };
-        let parsed = lockfile::parse(&self.lock_path, bytes, self.dialect);
-        let is_error = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Error;
-        match parsed.lock_file {
-            Some(lock_file) => Ok((lock_file, parsed.diagnostics)),
-            None => Err(parsed.diagnostics.into_iter().filter(is_error).collect::<Diagnostics>()),
-        }
+        usable(lockfile::parse(&self.lock_path, bytes, self.dialect))
     }
 
     /// Parses the lock file of modules; an empty one if there is none.
@@ -112,12 +107,7 @@ impl RootModule {
         let Some(bytes) = &self.module_lock_bytes else {
             return Ok((ModuleLockFile::empty(&self.module_lock_path), Vec::new()));
         };
-        let parsed = ModuleLockFile::parse(&self.module_lock_path, bytes);
-        let is_error = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Error;
-        match parsed.lock_file {
-            Some(lock_file) => Ok((lock_file, parsed.diagnostics)),
-            None => Err(parsed.diagnostics.into_iter().filter(is_error).collect::<Diagnostics>()),
-        }
+        usable(ModuleLockFile::parse(&self.module_lock_path, bytes))
     }
 
     /// Whether its modules are locked, too. Terragrunt fetches those of its units on its own.
@@ -201,5 +191,13 @@ impl RootModule {
     /// directory. To delete it, or to run Terragrunt with `--source-update`, ends that.
     pub fn stale_cache(&self) -> Option<PathBuf> {
         self.units.first().and_then(Unit::stale_cache)
+    }
+}
+
+/// A lock file with its warnings, or the errors in it.
+fn usable<T: Locked>(Parsed { lock_file, diagnostics }: Parsed<T>) -> Result<(LockFileOf<T>, Vec<Diagnostic>)> {
+    match lock_file {
+        Some(lock_file) => Ok((lock_file, diagnostics)),
+        None => Err(diagnostics.into_iter().filter(|diagnostic| diagnostic.severity == Severity::Error).collect()),
     }
 }

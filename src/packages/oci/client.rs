@@ -151,7 +151,7 @@ impl RepositoryClient<'_> {
         let mut tags = Vec::new();
         let mut size = 0;
         for _ in 0..MOST_PAGES {
-            let page = self.repeat(&url, Purpose::Metadata, || {
+            let page = self.repeat(&url, || {
                 let response = match self.ask(&self.registries.request(&url, Some("application/json")))? {
                     Ok(response) => response,
                     Err(refusal) if refusal.says_no_repository() => return Ok(None),
@@ -187,7 +187,7 @@ impl RepositoryClient<'_> {
     /// A manifest. Its digest is checked if it is asked for by digest, or if the registry says the digest.
     pub(super) fn manifest(&self, name: &ManifestName, accept: &'static str) -> Requested<Vec<u8>> {
         let url = self.manifest_url(name)?;
-        self.repeat(&url, Purpose::Metadata, || {
+        self.repeat(&url, || {
             let response = self.get(&self.registries.request(&url, Some(accept)))?;
             let header = response.headers().get("docker-content-digest").and_then(|value| value.to_str().ok());
             let (expected, problem) = match name {
@@ -344,8 +344,8 @@ impl RepositoryClient<'_> {
     }
 
     /// Makes an attempt until it succeeds, or cannot, or was made often enough.
-    pub(super) fn repeat<T>(&self, url: &Url, purpose: Purpose, attempt: impl FnMut() -> Attempt<T>) -> Requested<T> {
-        self.registries.client.repeat(purpose, attempt).map_err(|kind| request_error(url, kind))
+    pub(super) fn repeat<T>(&self, url: &Url, attempt: impl FnMut() -> Attempt<T>) -> Requested<T> {
+        self.registries.client.repeat(Purpose::Metadata, attempt).map_err(|kind| request_error(url, kind))
     }
 }
 

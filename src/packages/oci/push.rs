@@ -8,14 +8,14 @@ use url::Url;
 
 use super::client::{ManifestName, RepositoryClient};
 use super::manifest::Digest;
-use crate::net::{Attempt, Failure, Purpose, RequestErrorKind, Requested};
+use crate::net::{Attempt, Failure, RequestErrorKind, Requested};
 
 impl RepositoryClient<'_> {
     /// Uploads a blob.
     pub(super) fn push_blob(&self, bytes: &[u8]) -> Requested<()> {
         const MEDIA_TYPE: &str = "application/octet-stream";
         let start = self.url("blobs/uploads/")?;
-        self.repeat(&start, Purpose::Metadata, || {
+        self.repeat(&start, || {
             let response = self.upload(&Method::POST, &start, MEDIA_TYPE, b"")?;
             let mut place = upload_place(&response)?;
             place.query_pairs_mut().append_pair("digest", &Digest::of(bytes).to_string());
@@ -26,7 +26,7 @@ impl RepositoryClient<'_> {
     /// Uploads a manifest under a tag.
     pub(super) fn push_manifest(&self, tag: &ManifestName, media_type: &str, bytes: &[u8]) -> Requested<()> {
         let url = self.manifest_url(tag)?;
-        self.repeat(&url, Purpose::Metadata, || self.upload(&Method::PUT, &url, media_type, bytes).map(drop))
+        self.repeat(&url, || self.upload(&Method::PUT, &url, media_type, bytes).map(drop))
     }
 
     /// One attempt. No redirect is followed.

@@ -1,13 +1,14 @@
 //! Functions that encode, decode and hash text, but not YAML: no dependency parses it.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::fmt::LowerHex;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use md5::Md5;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sha1::Sha1;
+use sha2::digest::Output;
 use sha2::{Digest, Sha256, Sha512};
 
 use super::super::number::Number;
@@ -36,66 +37,42 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
 ];
 
-fn hex<D: Digest>(text: &Value) -> Outcome {
-    let mut hex = String::new();
-    for byte in D::digest(text.as_string()?.as_bytes()) {
-        // Writing to a string does not fail.
-        let _ = write!(hex, "{byte:02x}");
-    }
-    Ok(Value::string(hex))
+fn hex<D: Digest>(text: &Value) -> Outcome
+where
+    Output<D>: LowerHex,
+{
+    Ok(Value::string(format!("{:x}", D::digest(text.as_string()?.as_bytes()))))
 }
 
 /// JSON as Go writes it.
 pub(super) fn encode(value: &Value) -> Outcome<String> {
-    let mut text = String::new();
-    write_json(value, &mut text)?;
-    Ok(text)
-}
-
-fn write_json(value: &Value, text: &mut String) -> Outcome<()> {
-    match value {
-        Value::Bool(value) => text.push_str(if *value { "true" } else { "false" }),
-        Value::Number(number) => text.push_str(&number.to_string()),
-        Value::String(string) => write_string(string, text)?,
+    Ok(match value {
+        Value::Bool(value) => value.to_string(),
+        Value::Number(number) => number.to_string(),
+        Value::String(string) => quoted(string)?,
         Value::List(list) => {
-            for (index, item) in list.items.iter().enumerate() {
-                text.push(if index == 0 { '[' } else { ',' });
-                write_json(item, text)?;
-            }
-            text.push_str(if list.items.is_empty() { "[]" } else { "]" });
+            let items = list.items.iter().map(encode).collect::<Outcome<Vec<_>>>()?;
+            format!("[{}]", items.join(","))
         }
         Value::Object(object) => {
-            for (index, (name, member)) in object.members.iter().enumerate() {
-                text.push(if index == 0 { '{' } else { ',' });
-                write_string(name, text)?;
-                text.push(':');
-                write_json(member, text)?;
-            }
-            text.push_str(if object.members.is_empty() { "{}" } else { "}" });
+            let member = |(name, member): (&String, &Value)| Ok(format!("{}:{}", quoted(name)?, encode(member)?));
+            let members = object.members.iter().map(member).collect::<Outcome<Vec<_>>>()?;
+            format!("{{{}}}", members.join(","))
         }
-        Value::Null(_) => text.push_str("null"),
-        Value::Partial(_) | Value::Unknown(_) => {
-            value.known()?;
-        }
-    }
-    Ok(())
+        Value::Null(_) => "null".to_owned(),
+        Value::Partial(_) | Value::Unknown(_) => value.known().map(|_| String::new())?,
+    })
 }
 
 /// A JSON string, in which Go escapes what HTML gives a meaning.
-fn write_string(string: &str, text: &mut String) -> Outcome<()> {
+fn quoted(string: &str) -> Outcome<String> {
+    const ESCAPED: [(char, &str); 5] =
+        [('<', "\\u003c"), ('>', "\\u003e"), ('&', "\\u0026"), ('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029")];
     if string.contains(['\u{8}', '\u{c}']) {
         return unknown("the escapes of these characters depend on the version of the program");
     }
-    for c in serde_json::Value::from(string).to_string().chars() {
-        match c {
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                // Writing to a string does not fail.
-                let _ = write!(text, "\\u{:04x}", u32::from(c));
-            }
-            c => text.push(c),
-        }
-    }
-    Ok(())
+    let json = serde_json::Value::from(string).to_string();
+    Ok(ESCAPED.iter().fold(json, |json, (character, escape)| json.replace(*character, escape)))
 }
 
 fn jsondecode(text: &str) -> Outcome {
