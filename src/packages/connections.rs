@@ -192,7 +192,8 @@ impl Connections {
         all
     }
 
-    /// Publishes the hashes in the cache below `repository`, and signs those of each release with `key`.
+    /// Publishes the hashes in the cache of these releases, or of all, below `repository`, and signs those of each
+    /// release with `key`.
     ///
     /// # Errors
     /// The CLI configuration, which may hold logins, cannot be read.
@@ -201,8 +202,10 @@ impl Connections {
         dialect: Dialect,
         repository: &OciRepository,
         key: &SigningKey,
+        only: Option<&BTreeSet<(ProviderAddress, Version)>>,
     ) -> Result<Vec<PublishedRelease>> {
         let releases = self.cache().map(|cache| cache.releases()).unwrap_or_default().into_iter();
+        let releases = releases.filter(|(release, _)| only.is_none_or(|only| only.contains(release)));
         let releases =
             releases.map(|((address, version), packages)| ReleaseFacts { address, version, packages }).collect();
         Ok(publish(&*self.oci_registries(dialect)?, repository, key, releases))

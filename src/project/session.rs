@@ -10,12 +10,13 @@ use jiff::Timestamp;
 use super::change::Change;
 use super::event::{Done, Event, LockedRoot, Observer};
 use super::repository::Repositories;
+use super::roots::Roots;
 use crate::configuration::{InputVariables, ModuleCache};
-use crate::diagnostic::Result;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Remedy, Result};
 use crate::packages::archive::{HashCache, PackageId};
 use crate::packages::connections::{Connections, SourceOptions};
 use crate::packages::{Progress, PublicationDates, PublishedRelease, Source};
-use crate::provider::{Dialect, OciRepository, SharedCache, SigningKey};
+use crate::provider::{Dialect, OciRepository, ProviderAddress, SharedCache, SigningKey, Version};
 use crate::settings::Settings;
 use crate::system::{Boundary, Environment, OnceMap, lock};
 
@@ -169,14 +170,45 @@ impl<'a> Session<'a> {
         self.sources.get_or_compute(&(dialect, shared.cloned()), make)
     }
 
-    /// Publishes what the cache knows of packages below `repository`, each release signed with `key`.
+    /// Publishes what the cache knows of packages below `repository`, each release signed with `key`: those that the
+    /// lock files of root modules name, or all.
     ///
     /// # Errors
-    /// The CLI configuration, which may hold logins, cannot be read.
-    pub fn publish_facts(&self, repository: &OciRepository, key: &SigningKey) -> Result<Vec<PublishedRelease>> {
-        let published = self.connections.publish_facts(self.options.dialect.unwrap_or_default(), repository, key);
+    /// A lock file is missing or cannot be read, or the CLI configuration, which may hold logins, cannot.
+    pub fn publish_facts(
+        &self,
+        repository: &OciRepository,
+        key: &SigningKey,
+        roots: Option<&Roots>,
+    ) -> Result<Vec<PublishedRelease>> {
+        let only = roots.map(|roots| self.locked_releases(roots)).transpose()?;
+        let dialect = self.options.dialect.unwrap_or_default();
+        let published = self.connections.publish_facts(dialect, repository, key, only.as_ref());
         self.announce();
         published
+    }
+
+    /// The releases that the lock files of root modules name.
+    fn locked_releases(&self, roots: &Roots) -> Result<BTreeSet<(ProviderAddress, Version)>> {
+        let (mut releases, mut errors) = (BTreeSet::new(), Diagnostics::default());
+        for root in &roots.list {
+            let read = self.open_root(root).and_then(|opened| {
+                if opened.lock_bytes.is_none() && root.is_named {
+                    let message = "there is no lock file, so it is not known what is to be published";
+                    let missing = Diagnostic::error(Code::LockFileMissing, message).help(Remedy::lock());
+                    return Err(self.roots_elsewhere(&opened).unwrap_or(missing).into());
+                }
+                Ok(opened.lock_file()?.0)
+            });
+            match read {
+                Ok(file) => {
+                    let locks = file.locks().iter();
+                    releases.extend(locks.map(|(address, locked)| (address.clone(), locked.version.clone())));
+                }
+                Err(found) => errors.extend(root.name(roots.are_many(), found)),
+            }
+        }
+        errors.into_result(releases)
     }
 
     /// The dates at which versions were published; none if no host is asked.

@@ -14,8 +14,8 @@ const EXCEPTIONS: [&str; 5] = [
     // It asks for the token on a terminal.
     "provlock login registry.example.com",
     // There is no such registry.
-    "provlock cache push",
-    "provlock cache push --signing-key signing-key",
+    "provlock cache push -r",
+    "provlock cache push -r --signing-key signing-key",
     // There is no such mirror.
     "--net-mirror https://mirror.example.com/providers/",
     "--oci-mirror 'ghcr.io/acme/providers/{namespace}/{type}'",

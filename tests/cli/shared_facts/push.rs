@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{FACTS, Fleet, HOST, NULL, PLACE, keygen, sealed_anew, settings};
 use crate::json_output::validated;
-use crate::lock::{LOCK_BOTH, requires};
+use crate::lock::{BOTH, LOCK_BOTH, requires};
 
 /// A machine with something to publish, and its public key.
 fn machine(registry: &Registry) -> (TestEnvironment, String) {
@@ -160,9 +160,10 @@ error: invalid value 'https://h.test/x' for '--to <URL>': "https://h.test/x" is 
 For more information, try '--help'.
 "#]]);
     environment.provlock(["cache", "push", "--to", PLACE, "--signing-key", "key"]).matches(str![[r#"
-exit code: 0
+exit code: 2
 ----- stderr -----
-Nothing to publish: the cache knows no package
+error[lock-file-missing]: there is no lock file, so it is not known what is to be published
+help: provlock lock
 "#]]);
     assert_eq!(registry.statistics().requests, 0);
 }
@@ -234,4 +235,31 @@ fn no_output_holds_the_private_key() {
     wrong.assert_code(2).assert_stderr_has("cannot sign with PROVLOCK_CACHE_SIGNING_KEY").assert_lacks(&value[..20]);
     let json = environment.command(["cache", "push", "--json", "--signing-key", "key"]).run();
     json.assert_code(0).assert_lacks(value);
+}
+
+/// The cache is that of the user, who may have locked providers that others are not to know by name.
+#[test]
+fn only_what_the_named_root_modules_lock_is_published() {
+    let registry = Registry::start();
+    registry.add_oci_host(HOST);
+    registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).done();
+    registry.publish("acme/secret", "1.0.0").platforms(BOTH).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("provlock.toml", settings(&keygen(&environment)));
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    environment.write("secret/main.tf", requires("acme/secret", ""));
+    environment.write("none/main.tf", requires("acme/secret", ""));
+    environment.provlock(LOCK_BOTH).assert_code(0);
+    environment.command(LOCK_BOTH).run_in("secret").run().assert_code(0);
+    let push = |arguments: &[&str]| {
+        let command = ["-v", "cache", "push", "--signing-key", "key"];
+        environment.provlock(command.iter().chain(arguments))
+    };
+    push(&[]).assert_code(0).assert_stderr_has("hashicorp/null   3.2.4").assert_lacks("secret");
+    push(&["none"]).assert_code(2).assert_stderr_has("there is no lock file").assert_lacks("Published");
+    push(&["secret"]).assert_code(0).assert_stderr_has("acme/secret   1.0.0").assert_lacks("hashicorp/null");
+    environment.write(".terraform.lock.hcl", "");
+    push(&[]).assert_code(0).assert_stderr_has("Nothing to publish");
+    push(&["--all"]).assert_code(0).assert_stderr_has("Up to date: 2 releases");
+    provlock_test::survived("the name of a private provider in what is shared", 3);
 }

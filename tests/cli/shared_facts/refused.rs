@@ -43,7 +43,7 @@ fn a_document_that_does_not_count_is_not_used() {
         fleet.publisher.provlock(["lock", "other", "-p", "linux_amd64"]).assert_code(0);
         std::fs::remove_file(fleet.publisher.project().join("other/.terraform.lock.hcl")).unwrap();
     }
-    fleet.push().assert_code(0);
+    fleet.publisher.provlock(["cache", "push", "--all", "--signing-key", "key"]).assert_code(0);
     let of_another_version = fleet.registry.manifest(NULL, "3.2.3").unwrap();
     let of_another_provider = fleet.registry.manifest(&NULL.replace("null", "random"), "3.2.4").unwrap();
     let payload = |change: fn(&str) -> String| {

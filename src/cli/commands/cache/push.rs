@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result};
 use clap::{Args, ValueHint};
 use provlock::diagnostic::{Code, Diagnostic, Diagnostics};
 use provlock::packages::PublishedRelease;
+use provlock::project::{ModuleFetching, Selection};
 use provlock::provider::{OciRepository, SharedCache, SigningKey};
 use provlock::settings::Settings;
 use provlock::system::Environment;
@@ -26,14 +27,24 @@ const LONGEST_KEY: u64 = 4096;
 
 /// Publish the hashes of packages in an OCI registry, so that other machines need not download them
 ///
-/// Publishes what the cache knows of packages that a verified SHA256SUMS lists, one signed document for each release.
-/// Platforms that the same key has published before are kept. The login is that of `docker login` or of an
+/// Publishes what the cache knows of the packages that the lock files of root modules name and a verified SHA256SUMS
+/// lists, one signed document for each release. Other packages in the cache may be of private providers, whose names
+/// nobody else is to know; --all publishes these, too. Platforms that the same key has published before are kept. The login is that of `docker login` or of an
 /// `oci_credentials` block.
 ///
 /// The private key is read from --signing-key, or is the value of `PROVLOCK_CACHE_SIGNING_KEY`.
 #[derive(Args)]
 #[command(before_help = "Example: provlock cache push --signing-key key")]
 pub(crate) struct PushArgs {
+    /// Root modules, or files in them [default: .]
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    paths: Vec<PathBuf>,
+    /// Every root module below the paths
+    #[arg(short, long)]
+    recursive: bool,
+    /// Everything in the cache, whoever has locked it
+    #[arg(long, conflicts_with_all = ["paths", "recursive"])]
+    all: bool,
     /// Where, as `oci://HOST/PATH` [default: shared in the [cache] of provlock.toml]
     #[arg(long, value_name = "URL", value_parser = OciRepository::parse_url)]
     to: Option<OciRepository>,
@@ -49,6 +60,7 @@ pub(super) fn run(arguments: &PushArgs, directory: &CacheDirectory, global: &Glo
         key = Some(signing_key(arguments.signing_key.as_deref(), environment)?);
         options.sources.cache_directory = directory.get(environment);
         options.boundary = ui.invocation.boundary().clone();
+        options.modules = ModuleFetching::Never;
         Ok(())
     })?;
     let session = session.observed_by(|event| watch.show(&event));
@@ -57,8 +69,10 @@ pub(super) fn run(arguments: &PushArgs, directory: &CacheDirectory, global: &Glo
         Some(repository) => repository.clone(),
         None => configured(&key, &session.settings_in(Path::new("."))?)?,
     };
+    let selection = Selection { paths: arguments.paths.clone(), recursive: arguments.recursive, with_modules: false };
+    let roots = (!arguments.all).then(|| session.roots(&selection)).transpose()?;
     let waiting = ui.progress(Some("publishing"));
-    let published = session.publish_facts(&repository, &key);
+    let published = session.publish_facts(&repository, &key, roots.as_ref());
     drop(waiting);
     drop(session);
     let published = published?;
@@ -84,7 +98,7 @@ fn summary(published: &[PublishedRelease], repository: &OciRepository) -> String
     let failed = published.len() - changed - unchanged;
     let releases = |number| count(number, "release");
     if published.is_empty() {
-        return "Nothing to publish: the cache knows no package".to_owned();
+        return "Nothing to publish: the cache knows none of the packages".to_owned();
     }
     if failed > 0 {
         return format!("Published {} in oci://{repository}; {} not published", releases(changed), releases(failed));
