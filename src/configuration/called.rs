@@ -15,7 +15,7 @@ use super::caller::Caller;
 use super::file::{Call, CallSource};
 use super::locked_calls::InstalledAt;
 use super::missing::Reason;
-use super::requirement::ModuleCall;
+use super::requirement::{ModuleCall, UnknownCall};
 use super::root::ModulePath;
 use super::scope::Scope;
 use super::syntax::DeferredValue;
@@ -150,7 +150,12 @@ impl Walk<'_> {
             self.errors.push(caller.error(Code::InvalidConfiguration, message, call));
             return None;
         }
-        match self.fetched(source, request)? {
+        let is_unknown = self.cache.is_surely_unknown(&request, self.options.dialect, self.options.fetch_modules);
+        let fetched = self.fetched(source, request)?;
+        if is_unknown && !matches!(fetched, Ok(Some(_))) {
+            self.note_unknown(caller, call);
+        }
+        match fetched {
             Ok(Some(module)) => {
                 if let ModuleSource::Remote(remote) = source
                     && remote.is_unencrypted()
@@ -222,11 +227,17 @@ impl Walk<'_> {
     fn not_known(&mut self, caller: &Caller<'_>, call: &Call, what: &str, key: &str, unknown: &Unknown) {
         let message = format!("the {what} of module \"{key}\" is not known: {unknown}");
         let shared = format!("the {what} of a called module is not known: {unknown}");
+        self.note_unknown(caller, call);
         let error = caller.error(Code::ModuleNotInstalled, message, call).shared(shared);
         let cause = unknown.location.as_ref().filter(|location| **location != call.location);
         let error = error.at_each(cause, "because of this");
         let help = Help::text("give variables values with ").and(Remedy::SetVariable);
         self.unread(error.help(help.and_text(format!(" or terraform.tfvars, or write the {what} as plain text"))));
+    }
+
+    fn note_unknown(&mut self, caller: &Caller<'_>, call: &Call) {
+        let location = caller.entry.unwrap_or(&call.location).clone();
+        self.unknown.push(UnknownCall { location, directory: None });
     }
 
     pub(super) fn not_fetched(&mut self, caller: &Caller<'_>, call: &Call, key: &str, errors: Diagnostics) {

@@ -130,10 +130,24 @@ impl ModuleCache {
         fetcher.make_repository(dialect, &package.source, &package.locked, directory)
     }
 
+    /// Whether what a missing module requires cannot be found out: hosts were asked for it, or none can be. Without the
+    /// network it is only not known yet.
+    pub(crate) fn is_surely_unknown(&self, request: &ModuleRequest, dialect: Dialect, fetches: bool) -> bool {
+        let can_be_asked = match request {
+            ModuleRequest::Remote(source) => source.can_be_fetched(dialect),
+            _ => true,
+        };
+        let asks = fetches && self.fetcher.as_ref().is_some_and(|fetcher| !fetcher.is_offline());
+        asks || !can_be_asked
+    }
+
     /// The path of a package on this machine that is not in the repository. It need not exist: git also tries it with
     /// other endings.
     pub(super) fn outside(&self, source: &RemoteSource) -> Option<PathBuf> {
-        let path = source.path_on_this_machine()?;
+        let Some(path) = source.path_on_this_machine() else {
+            // A host in a file URL does not matter to git, and where a path leads that is not absolute is not known.
+            return (source.is_on_this_machine() && !self.boundary.is_unlimited()).then(|| source.to_string().into());
+        };
         let existing = path.ancestors().find_map(|ancestor| canonicalize(ancestor).ok())?;
         self.boundary.excludes(&existing).then_some(path)
     }

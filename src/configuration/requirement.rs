@@ -23,8 +23,19 @@ pub struct Requirements {
     pub tree: Vec<CalledModule>,
     /// The user's own calls of modules that are neither in the caller's directory nor its package, each once.
     pub(crate) calls: Vec<ModuleCall>,
+    /// What cannot be read although it was asked for, or never can be.
+    pub(crate) unknown: Vec<UnknownCall>,
     /// What the lock file of modules is to record, where one is followed.
     pub(crate) locked: LockedCalls,
+}
+
+/// Something in the user's own configuration whose requirements are not known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct UnknownCall {
+    /// Its place.
+    pub location: Location,
+    /// The directory in the repository in which nothing was found, as the user knows it.
+    pub directory: Option<PathBuf>,
 }
 
 /// A call of a module, by the root module or by a module that another one calls.
@@ -115,6 +126,7 @@ impl Requirements {
         let moved = |call: CalledModule| CalledModule { parent: call.parent.map(|parent| parent + before), ..call };
         self.tree.extend(other.tree.into_iter().map(moved));
         self.calls.extend(other.calls);
+        self.unknown.extend(other.unknown);
         self
     }
 }

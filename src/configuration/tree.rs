@@ -26,7 +26,7 @@ use super::missing::{MissingModules, Reason};
 use super::module::Module;
 use super::module_cache::ModuleCache;
 use super::requirement::{
-    CalledModule, Declaration, DeclarationKind, ModuleCall, ModuleDirectory, Requirement, Requirements,
+    CalledModule, Declaration, DeclarationKind, ModuleCall, ModuleDirectory, Requirement, Requirements, UnknownCall,
 };
 use super::root::{ModulePath, RootFiles, RootModule};
 use super::scope::{Scope, UserValues, Values};
@@ -126,6 +126,7 @@ fn read_known(
         elsewhere: Vec::new(),
         locked: LockedCalls::default(),
         missing: MissingModules::default(),
+        unknown: Vec::new(),
         wanted: HashSet::new(),
         asked: HashSet::new(),
         is_incomplete: false,
@@ -173,6 +174,7 @@ pub(super) struct Walk<'a> {
     pub(super) elsewhere: Vec<ModuleCall>,
     pub(super) locked: LockedCalls,
     pub(super) missing: MissingModules,
+    pub(super) unknown: Vec<UnknownCall>,
     /// The missing modules that can be fetched.
     pub(super) wanted: HashSet<ModuleRequest>,
     /// The sources of which it is to be known what they can move to.
@@ -288,7 +290,7 @@ impl Walk<'_> {
             Err(error) => return self.errors.push(Diagnostic::io("read the test files of", shown, &error)),
         };
         for (path, name) in files {
-            if self.cache.boundary.is_link_out(&path) {
+            if self.cache.boundary.is_outside(&path) {
                 self.leave_out([refused(&path)]);
                 continue;
             }
@@ -454,11 +456,11 @@ impl Walk<'_> {
             ModulePath::Directory(directory) if self.is_in_data_directory(directory) => {
                 let source =
                     visit.call.constant_source().map_or_else(|| directory.display().to_string(), str::to_owned);
-                self.missing.add(visit.call, &visit.key, Reason::NotInstalled(source));
+                self.lose(visit, Reason::NotInstalled(source));
             }
             _ if self.reports_submodule(visit) => {}
             ModulePath::Directory(directory) if walk::is_ignored(directory) => {
-                self.missing.add(visit.call, &visit.key, Reason::Ignored(directory.clone()));
+                self.lose(visit, Reason::Ignored(directory.clone()));
             }
             _ => self.errors.push(visit.error("which does not exist")),
         }
@@ -467,8 +469,15 @@ impl Walk<'_> {
     /// Whether a directory is in a submodule that is not checked out, which is reported then.
     fn reports_submodule(&mut self, visit: &Visit<'_>) -> bool {
         let Some(submodule) = submodule::not_checked_out(&visit.place.shown()) else { return false };
-        self.missing.add(visit.call, &visit.key, Reason::Submodule(submodule));
+        self.lose(visit, Reason::Submodule(submodule));
         true
+    }
+
+    /// Notes a module of the repository that is not there.
+    fn lose(&mut self, visit: &Visit<'_>, reason: Reason) {
+        self.missing.add(visit.call, &visit.key, reason);
+        let location = visit.entry.unwrap_or(&visit.call.location).clone();
+        self.unknown.push(UnknownCall { location, directory: Some(visit.place.shown()) });
     }
 
     /// Whether a local module is one that a program installs.
@@ -510,7 +519,7 @@ impl Walk<'_> {
             let lists = requirement.declarations.iter().map(|declaration| &declaration.constraints);
             requirement.constraints = ConstraintList::merge(lists);
         }
-        let Self { warnings, modules, tree, elsewhere: calls, locked, .. } = self;
-        Requirements { providers, is_incomplete, warnings, modules, tree, calls, locked }
+        let Self { warnings, modules, tree, elsewhere: calls, unknown, locked, .. } = self;
+        Requirements { providers, is_incomplete, warnings, modules, tree, calls, unknown, locked }
     }
 }

@@ -216,6 +216,8 @@ codes! {
         RootRemoved = "root-removed": Error, false, Base, None;
         /// A change turns a lock file into one of the other dialect.
         DialectChanged = "dialect-changed": Error, false, Base, Substitution;
+        /// A change makes unknown what a configuration requires.
+        MadeUnknown = "made-unknown": Error, true, Circumstances, Exposure;
         /// A change makes a Terragrunt unit of a root module.
         UnitAdded = "unit-added": Warning, true, Base, None;
         /// A comment is meant to ignore findings, and cannot.

@@ -196,6 +196,11 @@ impl ModuleFetcher {
         }
     }
 
+    /// Whether it asks no host.
+    pub(crate) fn is_offline(&self) -> bool {
+        self.is_offline
+    }
+
     /// The directory that a source names in a package.
     fn found_in(&self, package: Arc<Package>, source: &ModuleSource) -> Result<FetchedModule> {
         self.note(&package)?;

@@ -1,8 +1,12 @@
 //! Module calls that do not pin a version, as far as this can be seen without network requests.
 
+use url::Url;
+
+use super::checksum::Checksum;
 use super::fetched::ModuleRequest;
 use super::git::GitAddress;
 use super::version_tag::version_start;
+use crate::packages::oci::ModulePackage;
 
 /// Why a call may lead to another module tomorrow.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,16 +17,25 @@ pub(crate) enum Floating {
     DefaultBranch,
     /// A git repository with a `ref` that may be a branch.
     Reference(String),
+    /// An archive without a checksum, or with one that its server names.
+    NoChecksum,
+    /// A package of an OCI registry that is named by a tag.
+    Tag,
 }
 
 impl ModuleRequest {
-    /// Why the request floats. None if it is pinned, or if it is for neither a registry nor git.
+    /// Why the request floats. None if it is pinned, or for a directory of this machine.
     pub(crate) fn floating(&self) -> Option<Floating> {
         match self {
             Self::Registry(_, constraints) => constraints.is_empty().then_some(Floating::AnyVersion),
             Self::Remote(source) => match source.getter() {
                 ("git", url) => GitAddress::parse(url).ok()?.floating(),
-                _ => None,
+                ("oci", url) => {
+                    let package = ModulePackage::parse(&Url::parse(url).ok()?).ok()?;
+                    (!package.is_immutable()).then_some(Floating::Tag)
+                }
+                _ if source.is_on_this_machine() => None,
+                (_, url) => (!has_checksum(url)).then_some(Floating::NoChecksum),
             },
             Self::ToLock(request) => request.floating(),
             Self::Locked { .. } => None,
@@ -45,6 +58,13 @@ impl GitAddress {
         let tag = ["refs/tags/", "tags/"].iter().find_map(|start| reference.strip_prefix(start));
         tag.or_else(|| version_start(reference).map(|_| reference))
     }
+}
+
+/// Whether the address of an archive says which bytes it has.
+fn has_checksum(url: &str) -> bool {
+    let Ok(url) = Url::parse(url) else { return false };
+    let checksum = url.query_pairs().find(|(name, _)| name == "checksum");
+    checksum.is_some_and(|(_, text)| matches!(Checksum::parse(&text), Ok(Checksum::Digest(_))))
 }
 
 #[cfg(test)]
@@ -71,8 +91,38 @@ mod tests {
         {
             assert_eq!(floating(source, ""), Some(Floating::DefaultBranch), "{source}");
         }
-        for source in ["https://h.test/a.zip", "s3::https://h.test/a.zip", "git::ext::sh"] {
-            assert_eq!(floating(source, ""), None, "{source}");
+        assert_eq!(floating("git::ext::sh", ""), None);
+    }
+
+    #[test]
+    fn an_archive_floats_without_a_checksum_of_its_own() {
+        let digest = "0123456789abcdef".repeat(4);
+        for source in
+            ["https://h.test/a.zip", "s3::https://h.test/a.zip", "gcs::https://h.test/a.zip", "hg::http://h.test/a"]
+        {
+            assert_eq!(floating(source, ""), Some(Floating::NoChecksum), "{source}");
+        }
+        for (checksum, is_pinned) in [
+            (format!("sha256:{digest}"), true),
+            (digest, true),
+            ("file:https://h.test/SHA256SUMS".to_owned(), false),
+            (String::new(), false),
+            ("none".to_owned(), false),
+        ] {
+            let found = floating(&format!("https://h.test/a.zip?checksum={checksum}"), "");
+            assert_eq!(found, (!is_pinned).then_some(Floating::NoChecksum), "{checksum}");
+        }
+    }
+
+    #[test]
+    fn a_package_of_an_oci_registry_floats_without_a_digest() {
+        let digest = "0123456789abcdef".repeat(4);
+        for (source, is_pinned) in [
+            ("oci://h.test/a".to_owned(), false),
+            ("oci://h.test/a?tag=1.0.0".to_owned(), false),
+            (format!("oci://h.test/a?digest=sha256:{digest}"), true),
+        ] {
+            assert_eq!(floating(&source, ""), (!is_pinned).then_some(Floating::Tag), "{source}");
         }
     }
 
@@ -106,6 +156,7 @@ mod tests {
             "v1.2.3~1",
             "v1.2.3-rc1^{}",
             &commit[..39],
+            &format!("{commit}{}", &commit[..24]),
             &commit[..7],
             "HEAD",
         ] {

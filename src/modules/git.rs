@@ -210,7 +210,7 @@ impl Fetch<'_> {
         let options: &[_] = if self.extent == Extent::Whole { &["--depth=1"] } else { &["--depth=1", FILTER] };
         let shallow = self.run(self.fetch_command(options, &[&refspec]))?;
         if shallow.status.success() {
-            return Ok(Some(MODULE.to_owned()));
+            return self.checked(MODULE).map(Some);
         }
         let said = String::from_utf8_lossy(&shallow.stderr).into_owned();
         // Only this text shows that the server is a plain web server.
@@ -261,6 +261,9 @@ impl Fetch<'_> {
         else {
             return Ok(MODULE.to_owned());
         };
+        if let Revision::Commit(_) = &self.address.revision {
+            return self.checked(text);
+        }
         if let Some(commit) = self.find(text)? {
             return Ok(commit);
         }
@@ -289,6 +292,19 @@ impl Fetch<'_> {
             Err(process::Failure::TooMuchOutput) => Ok(None),
             Err(why) => Err(self.ended(&why)),
         }
+    }
+
+    /// A name for what was fetched. If a full ID is wanted, it has that ID, and is not a branch or tag that is called so:
+    /// git takes the ID for that of an object, which Terraform and OpenTofu leave to it.
+    fn checked(&self, name: &str) -> Result<String> {
+        let Revision::Commit(wanted) = &self.address.revision else { return Ok(name.to_owned()) };
+        let mut command = self.command("rev-parse");
+        command.args(["--verify", "--quiet", "--end-of-options", &format!("{name}^{{object}}")]);
+        let found = self.run(command)?;
+        if found.status.success() && one_line(&found.stdout).eq_ignore_ascii_case(wanted) {
+            return Ok(name.to_owned());
+        }
+        Err(GitError::new(format!("it has no commit {wanted:?}")))
     }
 
     /// The commit that a revision names after a clone.

@@ -189,6 +189,11 @@ impl RemoteSource {
         getter.eq_ignore_ascii_case("file") || url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"))
     }
 
+    /// Whether packages are fetched in this way.
+    pub(crate) fn can_be_fetched(&self, dialect: Dialect) -> bool {
+        matches!((self.getter().0, dialect), ("git" | "http" | "https" | "file", _) | ("oci", Dialect::Tofu))
+    }
+
     /// Whether the package comes from a web server without encryption.
     pub(crate) fn is_unencrypted(&self) -> bool {
         let (getter, url) = self.getter();

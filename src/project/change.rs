@@ -6,12 +6,12 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::filter::Filter;
-use crate::configuration::{Module, is_part_of_configuration, terragrunt};
+use crate::configuration::{Module, UnknownCall, is_part_of_configuration, terragrunt};
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::provider::{Dialect, Hostname, ProviderAddress};
 use crate::settings::{self, SettingsFiles, on_disk};
-use crate::system::{Environment, canonicalize, walk};
+use crate::system::{Environment, canonicalize, files, walk};
 
 /// What a commit holds, and which files git has now. All paths are absolute and without symlinks.
 pub struct Change {
@@ -133,7 +133,18 @@ impl Change {
         self.names_before(directory).is_some_and(|mut names| !names.any(is_unit))
     }
 
-    /// Whether the line at a location is in its file more often than before the change.
+    /// Whether the change makes something unknown: its line is new, or the directory in which nothing is found was not
+    /// empty.
+    pub(super) fn makes_unknown(&self, unknown: &UnknownCall, environment: &Environment) -> bool {
+        let is_emptied = |directory: &PathBuf| {
+            let directory = files::join(&environment.current_directory, directory);
+            self.before.range(directory.clone()..).next().is_some_and(|(path, _)| path.starts_with(&directory))
+        };
+        self.is_new_line(&unknown.location, environment) || unknown.directory.as_ref().is_some_and(is_emptied)
+    }
+
+    /// Whether the line at a location is in its file more often than before the change. Without a line, whether the
+    /// change touches the directory of the file.
     pub(super) fn is_new_line(&self, location: &Location, environment: &Environment) -> bool {
         let path = environment.current_directory.join(location.path());
         let directory = path.parent().and_then(|directory| canonicalize(directory).ok());
@@ -142,6 +153,9 @@ impl Change {
             return false;
         }
         let now = &location.file.text;
+        if now.is_empty() {
+            return true;
+        }
         let start = now[..location.span.start].rfind('\n').map_or(0, |end| end + 1);
         let line = now[start..].lines().next().unwrap_or_default().trim();
         let count = |text: &str| text.lines().filter(|other| other.trim() == line).count();

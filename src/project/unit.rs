@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::configuration::terragrunt::{self, ModuleSource, Repository, Unknown, WorkingDirectory};
-use crate::configuration::{self, Inputs, ModuleCache, ModuleCall, ModulePath, Requirements, RootFiles, RootModule};
+use crate::configuration::{
+    self, Inputs, ModuleCache, ModuleCall, ModulePath, Requirements, RootFiles, RootModule, UnknownCall,
+};
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Remedy, Result, Severity};
 use crate::lockfile::LOCK_FILE_NAME;
@@ -70,10 +72,17 @@ impl Unit {
         }
         let mut requirements = read?;
         requirements.calls.extend(self.call(options.dialect));
-        requirements.warnings.extend(missing.into_iter().map(|missing| Diagnostic {
-            severity: Severity::Warning,
-            code: Code::ModuleNotInstalled,
-            ..missing
+        let configuration::Options { dialect, fetch_modules, .. } = options;
+        let is_unknown = |request: ModuleRequest| modules.is_surely_unknown(&request, *dialect, *fetch_modules);
+        let is_unknown = !missing.is_empty() && self.requested(options.dialect).is_none_or(is_unknown);
+        let source = self.read.source_location.iter().filter(|_| is_unknown).cloned();
+        let own = || Location::of_file(join(&self.root, terragrunt::FILE_NAMES[1]));
+        let places = unknown.iter().map(|unknown| unknown.location.clone().unwrap_or_else(own));
+        let places = source.chain(places).map(|location| UnknownCall { location, directory: None });
+        requirements.unknown.extend(places);
+        requirements.warnings.extend(missing.into_iter().map(|missing| match missing.code {
+            Code::OutsideRepository => missing,
+            _ => Diagnostic { severity: Severity::Warning, code: Code::ModuleNotInstalled, ..missing },
         }));
         requirements.warnings.extend(self.not_known(&unknown));
         Ok(requirements)

@@ -120,7 +120,8 @@ impl RootLevels {
 
     fn level(&self, finding: &Diagnostic) -> Option<Level> {
         let of_file = |file: &Vec<Levels>| {
-            let is_denied = finding.severity == Severity::Warning && file.iter().any(Levels::denies_warnings);
+            // Also what is an error anyway: no other file lowers it then.
+            let is_denied = file.iter().any(Levels::denies_warnings);
             let named = file.iter().find_map(|levels| levels.level(finding.code));
             named.or(is_denied.then_some(Level::Deny))
         };

@@ -29,6 +29,11 @@ impl Boundary {
         self
     }
 
+    /// Whether everything may be read.
+    pub(crate) fn is_unlimited(&self) -> bool {
+        self.inside.is_none()
+    }
+
     /// Whether a path leads out. A path that leads nowhere does not.
     pub fn is_outside(&self, path: &Path) -> bool {
         self.inside.is_some() && canonicalize(path).is_ok_and(|canonical| self.excludes(&canonical))
@@ -51,6 +56,17 @@ pub fn refused(shown: &Path) -> Diagnostic {
         .naming(shown, |path| format!("{path} leads out of the repository, so it was not read"))
         .at(Location::of_file(shown), "")
         .help(help())
+}
+
+/// The first link on the way to a path that is in the repository around its place. Whoever can change the repository
+/// decides where it leads.
+pub fn link_in_repository(path: &Path) -> Option<PathBuf> {
+    let absolute = std::path::absolute(path).ok()?;
+    let is_of_repository = |link: &&Path| {
+        let place = link.parent().and_then(|parent| canonicalize(parent).ok());
+        link.is_symlink() && place.is_some_and(|place| repository::top(&place).is_some())
+    };
+    absolute.ancestors().filter(is_of_repository).last().map(Path::to_owned)
 }
 
 /// What to do about something that leads out of the repository.

@@ -25,6 +25,7 @@ mod foreign;
 mod get;
 mod help;
 mod hints;
+mod hooks;
 #[cfg(unix)]
 mod identity;
 #[cfg(unix)]

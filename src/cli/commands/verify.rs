@@ -1,7 +1,7 @@
 //! `verify`: the check that CI and pre-commit run.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::Context as _;
@@ -12,7 +12,7 @@ use provlock::project::{
     Baseline, OnlineOptions, Selection, SessionOptions, VerifiedRoot, VerifyOptions, VersionControl,
 };
 use provlock::settings::{Denied, Levels};
-use provlock::system::{Boundary, Environment, files};
+use provlock::system::{Boundary, Environment, boundary, canonicalize, files};
 
 use super::outcome::Outcome;
 use super::rules::Rules;
@@ -137,6 +137,25 @@ struct WhatArgs {
     modules: ModuleArgs,
 }
 
+/// Refuses a cache in the repository whose change is judged, which may have brought forged packages of modules along.
+fn refuse_cache_within(top: &Path, cache: &Path) -> Result<()> {
+    let absolute = std::path::absolute(cache).unwrap_or_else(|_| cache.to_owned());
+    let existing = absolute.ancestors().find_map(|ancestor| canonicalize(ancestor).ok());
+    if !existing.is_some_and(|existing| existing.starts_with(top)) {
+        return Ok(());
+    }
+    let message = format!("the cache {} is in the repository, so the change may have forged it", cache.display());
+    let error = Diagnostic::error(Code::InvalidArgument, message);
+    Err(error.help("keep it elsewhere with --cache-dir DIR or PROVLOCK_CACHE_DIR, or use none with --no-cache").into())
+}
+
+/// Refuses to write a file where a link of the repository leads, such as to `.git/config`.
+fn refuse_links(path: &Path) -> Result<()> {
+    let Some(link) = boundary::link_in_repository(path) else { return Ok(()) };
+    let message = format!("cannot write {}: {} is a link of the repository", path.display(), link.display());
+    Err(Diagnostic::error(Code::Io, message).help("name a file that no link leads to").into())
+}
+
 /// Reads the code of a finding.
 fn finding<T: FromStr<Err = &'static str>>(text: &str) -> std::result::Result<T, String> {
     text.parse().map_err(|error| format!("{error}; provlock explain lists all codes"))
@@ -216,6 +235,9 @@ impl VerifyArgs {
         let baseline = self.baseline.as_deref();
         let rules = Rules::read(base.as_deref(), baseline, self.write_baseline, global, environment, repository, ui)?;
         self.source.sources(environment, &mut options.sources);
+        if let Some((change, cache)) = rules.change.as_ref().zip(options.sources.cache_directory.as_deref()) {
+            refuse_cache_within(&change.top, cache)?;
+        }
         options.distrusts_cache = true;
         modules.add_to(options, environment, !online);
         options.boundary = if *allow_outside { Boundary::default() } else { ui.invocation.boundary().clone() };
@@ -235,6 +257,7 @@ impl VerifyArgs {
             ui.status(&format!("{} was not written, since not everything could be checked", path.display()));
             return Ok(());
         }
+        refuse_links(path)?;
         let findings: Vec<_> = roots.iter().flat_map(|root| root.suppressed.baseline.clone()).collect();
         let number = count(findings.len(), "finding");
         let old = path.exists().then(|| Baseline::read(path)).transpose()?;
@@ -328,6 +351,7 @@ impl Report<'_> {
             let style = TextStyle { color: false, hyperlinks: false, ..self.ui.stdout_style };
             let attempt = || format!("cannot write the report {}", path.display());
             let text = self.ui.safe(&self.rendered(*format, style), *format);
+            refuse_links(path)?;
             std::fs::write(path, text).with_context(attempt)?;
         }
         Ok(())

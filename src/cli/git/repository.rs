@@ -53,7 +53,7 @@ impl Repository {
     pub(crate) fn around(directory: &Path) -> Option<Self> {
         let directory = canonicalize(directory).ok()?;
         let top = repository::top(&directory)?;
-        let listing = list(&top, &["--cached"], &[LOCK_FILE_NAME, ".terraform/**"]);
+        let listing = list(&top, &["--cached"], &[LOCK_FILE_NAME, ".terraform", ".terraform/**"]);
         let listing = Mutex::new(Some(listing));
         Some(Self { directory, top, listing, tracked: OnceLock::new(), others: OnceLock::new() })
     }
@@ -104,7 +104,7 @@ impl Repository {
         let Some((directory, tracked)) = directory.zip(self.tracked()) else { return Vec::new() };
         let below = tracked.range(directory.clone()..).map_while(|path| path.strip_prefix(&directory).ok());
         let root = root.strip_prefix(".").unwrap_or(root);
-        below.map(|path| root.join(DATA_DIRECTORY).join(path)).collect()
+        below.map(|path| files::join(&root.join(DATA_DIRECTORY), path)).collect()
     }
 
     /// The lock files, settings and configurations in a commit and now.

@@ -115,6 +115,42 @@ impl Fixture {
 }
 
 #[test]
+fn a_branch_or_a_tag_that_is_called_like_a_commit_is_none() {
+    let fixture = Fixture::new();
+    let name = "0123456789abcdef0123456789abcdef01234567";
+    for reference in ["heads", "tags"] {
+        let reference = format!("refs/{reference}/{name}");
+        fixture.git(&["update-ref", &reference, "HEAD"]);
+        for fetch in [
+            fixture.fetch(&fixture.url(&format!("?ref={name}"))).map(drop),
+            fixture.fetch_whole(&fixture.url(&format!("?ref={name}"))).map(drop),
+        ] {
+            let error = fetch.unwrap_err();
+            assert!(error.contains("has no commit"), "{reference}: {error}");
+        }
+        fixture.git(&["update-ref", "-d", &reference]);
+    }
+    let head = fixture.git(&["rev-parse", "HEAD"]);
+    let first = fixture.git(&["rev-parse", "v1.0.0"]);
+    fixture.git(&["update-ref", &format!("refs/tags/{head}"), "v1.0.0"]);
+    fixture.git(&["update-ref", &format!("refs/heads/{first}"), "HEAD"]);
+    assert_eq!(
+        (fixture.main(&format!("?ref={head}")), fixture.main(&format!("?ref={first}"))),
+        ("two".into(), "one".into())
+    );
+    assert_eq!(fixture.main(&format!("?ref={}", head.to_uppercase())), "two");
+}
+
+#[test]
+fn a_name_of_64_digits_is_that_of_a_branch() {
+    let fixture = Fixture::new();
+    let name = "0123456789abcdef".repeat(4);
+    fixture.git(&["update-ref", &format!("refs/heads/{name}"), "v1.0.0"]);
+    assert!(!GitAddress::parse(&fixture.url(&format!("?ref={name}"))).unwrap().is_immutable());
+    assert_eq!(fixture.main(&format!("?ref={name}")), "one");
+}
+
+#[test]
 fn a_revision_is_whatever_git_can_check_out() {
     let fixture = Fixture::new();
     let first = fixture.git(&["rev-parse", "v1.0.0"]);

@@ -6,7 +6,7 @@ use super::mixed::mixed;
 use super::unshared::add_unshared;
 use super::verified::{Suppressed, VerifiedRoot, VersionControl};
 use super::{Expected, Online, Verified, VerifyRequest};
-use crate::configuration::{Backend, ModuleCache, Requirements};
+use crate::configuration::{Backend, ModuleCache, Requirements, UnknownCall};
 use crate::diagnostic::{Diagnostic, Location, Result};
 use crate::project::change::{Change, KnownProviders};
 use crate::project::coverage::{Fate, Kind};
@@ -173,6 +173,11 @@ impl Session<'_> {
             verified.findings.splice(0..0, verified.unshared.drain(..));
         }
         verified.findings.extend(super::change::unit(&opened, &self.modules));
+        if let Some(change) = &self.options.change {
+            let is_new = |unknown: &&UnknownCall| change.makes_unknown(unknown, &self.environment);
+            let new = requirements.unknown.iter().filter(is_new).map(|unknown| &unknown.location);
+            verified.findings.extend(super::change::unknown(&new.collect::<Vec<_>>()));
+        }
         let in_root = |one: Diagnostic| opened.in_dialect(one.in_root(&opened.path, false));
         verified.findings = verified.findings.into_iter().map(in_root).collect();
         verified.errors = verified.errors.into_iter().map(in_root).collect();

@@ -9,6 +9,9 @@ use crate::lockfile::{self, Direction, Entry, EntryChange, Locks, ProviderDiff};
 use crate::project::root_module::{DialectReason, RootModule};
 use crate::provider::{Hash, ProviderAddress};
 
+/// How many places are shown that nobody can read.
+const UNKNOWN_SHOWN: usize = 3;
+
 /// Compares the lock file with what it was before. If that cannot be read, nothing can be said of the change, which is
 /// said.
 pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
@@ -51,6 +54,20 @@ pub(super) fn unit(root: &RootModule, modules: &ModuleCache) -> Option<Diagnosti
     };
     let finding = Diagnostic::finding(Code::UnitAdded, message(directory));
     Some(finding.help("make sure that Terragrunt is meant to run it from now on"))
+}
+
+/// What the root module requires is less known than before the change, because of these places.
+pub(super) fn unknown(places: &[&Location]) -> Option<Diagnostic> {
+    let message = "because of this change it is not known what the configuration requires";
+    let finding = Diagnostic::finding(Code::MadeUnknown, message);
+    let shown = places.iter().take(UNKNOWN_SHOWN).copied();
+    let finding =
+        finding.at_each(shown, "cannot be read").help("use a source that provlock can read, or let the job read it");
+    let finding = match places.len().saturating_sub(UNKNOWN_SHOWN) {
+        0 => finding,
+        more => finding.note(format!("and {more} more")),
+    };
+    (!places.is_empty()).then_some(finding)
 }
 
 fn judge(subject: &Subject<'_>, base: &Locks, change: &ProviderDiff) -> Vec<Diagnostic> {

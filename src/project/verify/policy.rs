@@ -65,6 +65,13 @@ fn floating(ModuleCall { name, location, .. }: &ModuleCall, why: &Floating) -> D
             format!("{name} has the ref {reference:?}, which is a branch or may be one"),
             "use a full commit ID, or a tag: refs/tags/NAME unless it looks like a version",
         ),
+        Floating::NoChecksum => (
+            format!("{name} is an archive whose bytes the call does not name, so they may be others tomorrow"),
+            "add ?checksum=sha256: with the digest of the archive; a list of the server's pins nothing",
+        ),
+        Floating::Tag => {
+            (format!("{name} has no digest, so what its tag leads to is used"), "add ?digest=sha256: with its digest")
+        }
     };
     finding(Code::ModuleRefFloating, message, location, "called here").help(help)
 }

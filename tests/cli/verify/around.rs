@@ -15,7 +15,7 @@ const BACKEND: &str = "terraform {\n  backend \"s3\" {}\n}\n";
 #[track_caller]
 fn all_are_errors(attack: &str, prepare: fn(&Gate), attempts: &[Attempt]) {
     let gate = Gate::with(prepare);
-    assert_eq!(gate.judge(&["-r"]), [] as [&str; 0], "nothing has changed");
+    assert_eq!(gate.judge(&["-r", "--allow", "module-not-installed"]), [] as [&str; 0], "nothing has changed");
     for (name, attempt, code) in attempts {
         attempt(&gate);
         gate.commit();
@@ -332,4 +332,158 @@ fn ignore_files_of_a_change_hide_nothing_that_git_has() {
             ),
         ],
     );
+}
+
+/// A call of a module.
+fn call(source: &str) -> String {
+    format!("module \"m\" {{\n  source = {source}\n}}\n")
+}
+
+const UNIT: &str = "remote_state {\n  backend = \"local\"\n  config = {}\n}\n";
+
+#[test]
+fn what_a_change_makes_unknown_is_an_error() {
+    all_are_errors(
+        "a pull request puts something where nobody can read what it requires",
+        |gate| {
+            gate.write("known/main.tf", format!("{BACKEND}{}", call("\"s3::https://s3.amazonaws.com/b/known.zip\"")));
+            gate.write("known/.terraform.lock.hcl", lock_file(&[]));
+            gate.write("modules/m/main.tf", "");
+            gate.write("caller/main.tf", format!("{BACKEND}{}", call("\"../modules/m\"")));
+            gate.write("caller/.terraform.lock.hcl", lock_file(&[]));
+            gate.root("unit", NULL, &[H1, ZH]);
+            gate.write("unit/terragrunt.hcl", UNIT);
+        },
+        &[
+            ("s3", |gate| gate.write("live/m.tf", call("\"s3::https://s3.amazonaws.com/b/m.zip\"")), "made-unknown"),
+            (
+                "gcs",
+                |gate| gate.write("live/m.tf", call("\"gcs::https://www.googleapis.com/storage/v1/b/m.zip\"")),
+                "made-unknown",
+            ),
+            ("hg", |gate| gate.write("live/m.tf", call("\"hg::http://example.com/m.hg\"")), "made-unknown"),
+            ("ftp", |gate| gate.write("live/m.tf", call("\"ftp::ftp://example.com/m.zip\"")), "made-unknown"),
+            (
+                "a variable",
+                |gate| gate.write("live/m.tf", format!("variable \"x\" {{}}\n{}", call("\"${var.x}\""))),
+                "made-unknown",
+            ),
+            (
+                "one more call of what was unknown",
+                |gate| {
+                    let more = call("\"s3::https://s3.amazonaws.com/b/known.zip\"").replace("\"m\"", "\"n\"");
+                    gate.write("known/main.tf", gate.read("known/main.tf") + &more);
+                },
+                "made-unknown",
+            ),
+            (
+                "behind three calls that were unknown",
+                |gate| {
+                    let sources = ["a", "b", "c", "d"].map(|name| {
+                        call(&format!("\"s3::https://s3.amazonaws.com/b/{name}.zip\""))
+                            .replace("\"m\"", &format!("\"{name}\""))
+                    });
+                    gate.write("known/z.tf", sources.concat());
+                },
+                "made-unknown",
+            ),
+            (
+                "a module becomes a submodule that is not checked out",
+                |gate| {
+                    gate.remove("modules/m/main.tf");
+                    gate.write(
+                        ".gitmodules",
+                        "[submodule \"m\"]\n\tpath = modules/m\n\turl = https://example.com/m.git\n",
+                    );
+                },
+                "made-unknown",
+            ),
+            (
+                "a module is removed, and ignored",
+                |gate| {
+                    fs::remove_dir_all(gate.project().join("modules")).unwrap();
+                    gate.write(".gitignore", "/modules/\n");
+                },
+                "made-unknown",
+            ),
+            (
+                "a unit runs a command",
+                |gate| {
+                    let generate = "generate \"a\" {\n  path = \"a.tf\"\n  if_exists = \"overwrite\"\n  contents = run_cmd(\"cat\", \"x\")\n}\n";
+                    gate.write("unit/terragrunt.hcl", format!("{UNIT}{generate}"));
+                },
+                "made-unknown",
+            ),
+            (
+                "a unit runs a module from a source that is not read",
+                |gate| {
+                    let source = "terraform {\n  source = \"s3::https://s3.amazonaws.com/b/m.zip\"\n}\n";
+                    gate.write("unit/terragrunt.hcl", format!("{UNIT}{source}"));
+                },
+                "made-unknown",
+            ),
+            ("an entry has hashes that nobody compares", |gate| gate.root("live", NULL, &["h2:abc"]), "no-hashes"),
+            #[cfg(unix)]
+            (
+                "init takes a tracked directory for its own",
+                |gate| {
+                    gate.write("data/modules/modules.json", "{\"Modules\":[]}");
+                    gate.link("../data", "live/.terraform");
+                },
+                "tracked-data-directory",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn what_was_unknown_before_stays_a_warning() {
+    let gate = Gate::with(|gate| {
+        gate.write("known/main.tf", format!("{BACKEND}{}", call("\"s3::https://s3.amazonaws.com/b/known.zip\"")));
+        gate.write("known/.terraform.lock.hcl", lock_file(&[]));
+    });
+    gate.write("known/main.tf", format!("\n{}  # other\n", gate.read("known/main.tf")));
+    gate.write("live/m.tf", call("\"example.com/acme/m/null\"").replace('}', "  version = \"1.0.0\"\n}"));
+    let found = gate.judge(&["-r"]);
+    assert_eq!(found, ["module-not-installed"; 2], "and what could be fetched is not asked for");
+}
+
+#[test]
+fn a_cache_in_the_repository_is_refused() {
+    let gate = Gate::with(|_| {});
+    for cache in [".cache", "live/none/yet", "../project/a"] {
+        let output = gate.provlock(&["verify", "-r", "--base", "main", "--cache-dir", cache]);
+        assert!(output.code == Some(2) && output.stderr.contains("so the change may have forged it"), "{output}");
+    }
+    gate.provlock(&["verify", "-r", "--base", "main", "--cache-dir", "../cache"]).assert_code(0);
+    gate.provlock(&["verify", "-r", "--base", "main", "--cache-dir", ".cache", "--no-cache"]).assert_code(0);
+    gate.provlock(&["verify", "-r", "--cache-dir", ".cache"]).assert_code(0);
+    survived("a pull request brings a cache along", 3);
+}
+
+#[test]
+#[cfg(unix)]
+fn nothing_is_written_through_links() {
+    let gate = Gate::with(|_| {});
+    gate.link(".git", "reports");
+    gate.link(".git/config", "report.sarif");
+    gate.link("../outside", "outside.json");
+    gate.link("new", "none.json");
+    gate.commit();
+    let before = gate.read(".git/config");
+    let mut attempts = 0;
+    for path in ["report.sarif", "reports/config", "reports/new", "outside.json", "none.json"] {
+        let report = format!("sarif={path}");
+        for arguments in [&["--report", &report][..], &["--baseline", path, "--write-baseline"]] {
+            let output = gate.provlock(&[&["verify", "-r"], arguments].concat());
+            assert!(output.code == Some(2) && output.stderr.contains("is a link of the repository"), "{output}");
+            assert_eq!(gate.read(".git/config"), before, "{output}");
+            attempts += 1;
+        }
+    }
+    for path in [".git/new", "outside", "new", "../outside"] {
+        assert!(!gate.project().join(path).exists(), "{path}");
+    }
+    gate.provlock(&["verify", "-r", "--report", "sarif=/dev/stdout"]).assert_code(0);
+    survived("a pull request puts a link where a report is written", attempts);
 }

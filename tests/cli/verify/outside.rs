@@ -54,7 +54,7 @@ fn installed(environment: &TestEnvironment, directory: &str) {
 /// A way out of the repository, and what is named.
 type Way = (&'static str, fn(&TestEnvironment), &'static str);
 
-const WAYS: [Way; 11] = [
+const WAYS: [Way; 15] = [
     ("a configuration", |environment| link(environment, "main.tf", "link.tf"), "link.tf"),
     ("a configuration that cannot be read", |environment| link(environment, "broken", "link.tf"), "link.tf"),
     ("a test", |environment| link(environment, "broken", "tests/a.tftest.hcl"), "tests/a.tftest.hcl"),
@@ -95,7 +95,31 @@ const WAYS: [Way; 11] = [
         },
         "outside/module",
     ),
+    (
+        "a call of a git repository of this machine, on a host that git does not look at",
+        |environment| {
+            let module = environment.root().join("outside/module");
+            calls(environment, &format!("git::file://anyhost{}", module.display()));
+        },
+        "outside/module",
+    ),
+    (
+        "a directory of tests",
+        |environment| {
+            environment.write(environment.root().join("outside/tests/a.tftest.hcl"), format!("{SECRET} = {{\n"));
+            link(environment, "tests", "tests");
+        },
+        "tests/a.tftest.hcl",
+    ),
+    ("the archive of a unit", |environment| unit(environment, "file::", "module.zip"), "outside/module.zip"),
+    ("the repository of a unit", |environment| unit(environment, "git::file://", "module"), "outside/module"),
 ];
+
+/// A unit that runs what is outside.
+fn unit(environment: &TestEnvironment, scheme: &str, path: &str) {
+    let path = environment.root().join("outside").join(path);
+    environment.write("terragrunt.hcl", format!("terraform {{\n  source = \"{scheme}{}\"\n}}\n", path.display()));
+}
 
 /// What is found, each as its code.
 fn codes(output: &str) -> Vec<String> {

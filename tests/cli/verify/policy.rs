@@ -101,10 +101,33 @@ fn module_ref_pinned() {
         call("tag", "\"github.com/acme/b?ref=v1.2.3\""),
         call("named", "\"github.com/acme/b?ref=refs/tags/stable\""),
         call("version", "\"acme/network/aws\"\n  version = \"~> 1.0\""),
-        call("archive", "\"https://example.com/a.zip\""),
+        call("archive", &format!("\"https://example.com/a.zip?checksum=sha256:{}\"", "0".repeat(64))),
+        call("oci", &format!("\"oci://example.com/a?digest=sha256:{}\"", "0".repeat(64))),
     ];
     environment.write("calls.tf", pinned.concat());
     assert_eq!(found(&environment, &["--allow", "module-not-installed"]), NOTHING);
+}
+
+#[test]
+fn archives_and_packages_of_oci_registries_are_pinned_by_what_they_hold() {
+    let environment = good();
+    environment.write("provlock.toml", PINNED);
+    for (source, words) in [
+        ("https://example.com/a.zip", "an archive whose bytes the call does not name"),
+        ("https://example.com/a.zip?checksum=file:https://example.com/SHA256SUMS", "an archive whose bytes"),
+        ("s3::https://s3.amazonaws.com/b/a.zip", "an archive whose bytes"),
+        ("oci://example.com/a", "has no digest"),
+        ("oci://example.com/a?tag=1.0.0", "has no digest"),
+        (
+            "git::https://example.com/a.git?ref=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+            "a branch",
+        ),
+    ] {
+        environment.write("calls.tf", call("m", &format!("\"{source}\"")));
+        let flags = ["--allow", "module-not-installed"];
+        assert_eq!(found(&environment, &flags), ["error module-ref-floating"], "{source}");
+        assert!(messages(&environment, &flags).contains(words), "{source}");
+    }
 }
 
 #[test]

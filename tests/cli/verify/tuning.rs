@@ -4,7 +4,7 @@
 use super::{H1, NOTHING, NULL, ZH, entry, found, good, lock, messages, verify};
 use crate::json_output::validated;
 use crate::lock::{lock_file, requires};
-use provlock_test::{TestEnvironment, str};
+use provlock_test::{TestEnvironment, str, survived};
 
 const AWS: &str = "registry.opentofu.org/hashicorp/aws";
 
@@ -50,6 +50,34 @@ fn a_level_may_be_for_some_root_modules() {
     assert_eq!(found(&environment, &["legacy/a"]), NOTHING);
     assert_eq!(found(&environment, &["live/a"]), ["error unsorted-hashes"]);
     assert_eq!(found(&environment, &["."]), ["warning provider-not-required", "warning unsorted-hashes"]);
+}
+
+#[test]
+fn a_nearer_file_lowers_no_level() {
+    let environment = good();
+    environment.write(".git/HEAD", "ref: refs/heads/main\n");
+    environment.write("live/main.tf", environment.read("main.tf"));
+    environment.write("live/.terraform.lock.hcl", lock_file(&[entry(NULL, "3.2.4", "~> 3.0", &[])]));
+    let mut attempts = 0;
+    for (above, expected) in [
+        ("deny = [\"warnings\"]", "error no-hashes"),
+        ("deny = [\"warnings\"]\nallow = [\"downgrade\"]", "error no-hashes"),
+        ("deny = [\"no-hashes\"]", "error no-hashes"),
+        ("warn = [\"no-hashes\"]", "warning no-hashes"),
+        ("deny = [\"warnings\"]\nwarn = [\"no-hashes\"]", "warning no-hashes"),
+    ] {
+        for nearer in [
+            "[verify]\nallow = [\"no-hashes\"]\n",
+            "[verify]\nwarn = [\"no-hashes\"]\n",
+            "[[verify.paths]]\npaths = [\".\"]\nallow = [\"no-hashes\"]\n",
+        ] {
+            environment.write("provlock.toml", format!("[verify]\n{above}\n"));
+            environment.write("live/provlock.toml", nearer);
+            assert_eq!(found(&environment, &["live"]), [expected], "{above}, {nearer}");
+            attempts += 1;
+        }
+    }
+    survived("a nearer file that lowers the level of a finding", attempts);
 }
 
 #[test]
