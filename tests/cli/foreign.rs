@@ -86,7 +86,7 @@ fn assert_harmless(name: &str, output: &Output, format: &str) {
 }
 
 /// The commands that show what is wrong, with their formats.
-const RUNS: [(&[&str], &str); 8] = [
+const RUNS: [(&[&str], &str); 10] = [
     (&["lock", "-p", "linux_amd64", "--no-cache"], "text"),
     (&["lock", "-p", "linux_amd64", "--no-cache", "--color", "always"], "color"),
     (&["lock", "-p", "linux_amd64", "--no-cache", "--json"], "json"),
@@ -95,6 +95,8 @@ const RUNS: [(&[&str], &str); 8] = [
     (&["verify", "--online", "--no-cache", "--json"], "json"),
     (&["verify", "--online", "--no-cache", "--format", "github"], "github"),
     (&["verify", "--online", "--no-cache", "--format", "sarif"], "sarif"),
+    (&["verify", "--online", "--no-cache", "--format", "gitlab"], "gitlab"),
+    (&["verify", "--online", "--no-cache", "--format", "junit"], "junit"),
 ];
 
 /// What may be echoed, and a project with it.
@@ -251,7 +253,7 @@ fn what_is_no_platform_is_asked_for_nowhere() {
 }
 
 /// Every command, with what its format is.
-const COMMANDS: [(&[&str], &str); 19] = [
+const COMMANDS: [(&[&str], &str); 21] = [
     (&["lock", "-r", "-p", "linux_amd64"], "text"),
     (&["lock", "-r", "-p", "linux_amd64", "-v"], "text"),
     (&["lock", "-r", "-p", "linux_amd64", "--check", "--json"], "json"),
@@ -264,6 +266,8 @@ const COMMANDS: [(&[&str], &str); 19] = [
     (&["verify", "-r", "--json"], "json"),
     (&["verify", "-r", "--format", "github"], "github"),
     (&["verify", "-r", "--format", "sarif"], "sarif"),
+    (&["verify", "-r", "--format", "gitlab"], "gitlab"),
+    (&["verify", "-r", "--format", "junit"], "junit"),
     (&["tree"], "text"),
     (&["tree", "--json"], "json"),
     (&["diff", "-r"], "text"),

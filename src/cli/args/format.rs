@@ -18,6 +18,10 @@ pub(crate) enum OutputFormat {
     Github,
     /// SARIF 2.1.0, for code scanning
     Sarif,
+    /// A Code Quality report of GitLab
+    Gitlab,
+    /// XML of `JUnit`, for what shows tests
+    Junit,
 }
 
 impl OutputFormat {

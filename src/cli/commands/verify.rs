@@ -25,10 +25,17 @@ use crate::cli::render::causes::{by_cause, without_repetition};
 use crate::cli::render::coverage;
 use crate::cli::render::style::{TextStyle, count};
 use crate::cli::render::verify::{self as text, Found, RepositoryPaths};
-use crate::cli::render::{github, json, markdown, sarif};
+use crate::cli::render::{github, gitlab, json, junit, markdown, sarif};
 use crate::cli::ui::Ui;
 
-const FORMATS: &[OutputFormat] = &[OutputFormat::Text, OutputFormat::Json, OutputFormat::Github, OutputFormat::Sarif];
+const FORMATS: &[OutputFormat] = &[
+    OutputFormat::Text,
+    OutputFormat::Json,
+    OutputFormat::Github,
+    OutputFormat::Sarif,
+    OutputFormat::Gitlab,
+    OutputFormat::Junit,
+];
 
 const EXAMPLES: &str = "Examples:
   provlock verify                           # offline
@@ -91,7 +98,7 @@ struct ReportFile {
 
 impl ReportFile {
     fn parse(text: &str) -> std::result::Result<Self, String> {
-        let usage = || "write it as FORMAT=FILE, where FORMAT is text, json, github or sarif".to_owned();
+        let usage = || "write it as FORMAT=FILE, where FORMAT is text, json, github, sarif, gitlab or junit".to_owned();
         let (format, path) = text.split_once('=').filter(|(_, path)| !path.is_empty()).ok_or_else(usage)?;
         let format = OutputFormat::from_str(format, false).ok().filter(|format| FORMATS.contains(format));
         Ok(Self { format: format.ok_or_else(usage)?, path: path.into() })
@@ -363,6 +370,8 @@ impl Report<'_> {
             OutputFormat::Json => json::verify(*found, &ui.invocation),
             OutputFormat::Github => github::annotations(*found, paths, &ui.invocation),
             OutputFormat::Sarif => sarif::log(*found, paths, &ui.invocation),
+            OutputFormat::Gitlab => gitlab::report(*found, paths, &ui.invocation),
+            OutputFormat::Junit => junit::report(*found, paths, &ui.invocation),
             _ => text::findings(*found, ui.least_severity(), *many, &ui.invocation, style),
         }
     }

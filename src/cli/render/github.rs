@@ -78,10 +78,17 @@ fn annotation(
     properties.push(("title", finding.code.to_string()));
     let properties: Vec<_> =
         properties.iter().map(|(key, value)| format!("{key}={}", property(&printable(value)))).collect();
-    let help = invocation.help(finding).map(|help| format!("help: {help}"));
-    let lines = std::iter::once(finding.message.clone()).chain(finding.all_notes()).chain(help);
-    let lines: Vec<_> = lines.map(|line| printable(&line)).collect();
-    format!("::{} {}::{}\n", finding.severity, properties.join(","), data(&lines.join("\n")))
+    let lines: Vec<_> = invocation.lines(finding).iter().map(|line| printable(line)).collect();
+    format!(
+        "::{} {}::{}
+",
+        finding.severity,
+        properties.join(","),
+        data(&lines.join(
+            "
+"
+        ))
+    )
 }
 
 /// Escapes the text after the last `::`.

@@ -81,6 +81,12 @@ impl Invocation {
         Some(std::iter::once(first.to_owned()).chain(help.parts().iter().map(part)).collect())
     }
 
+    /// What a diagnostic says, without its places: the message, notes and the help.
+    pub(crate) fn lines(&self, diagnostic: &Diagnostic) -> Vec<String> {
+        let help = self.help(diagnostic).map(|help| format!("help: {help}"));
+        std::iter::once(diagnostic.message.clone()).chain(diagnostic.all_notes()).chain(help).collect()
+    }
+
     fn command(&self, remedy: &Remedy, diagnostic: &Diagnostic) -> String {
         if let Some(words) = remedy::git_command(remedy, diagnostic, |path| self.shown(path)) {
             return words.iter().map(|word| quoted(word, self.shell)).collect::<Vec<_>>().join(" ");

@@ -1,4 +1,4 @@
-//! Reports as text, Markdown, JSON, SARIF and annotations: functions from values to text.
+//! Reports as text, Markdown, JSON, and the formats of CI systems: functions from values to text.
 
 pub(crate) mod causes;
 pub(crate) mod coverage;
@@ -6,8 +6,10 @@ pub(crate) mod diagnostics;
 pub(crate) mod diff;
 pub(crate) mod foreign;
 pub(crate) mod github;
+pub(crate) mod gitlab;
 pub(crate) mod help;
 pub(crate) mod json;
+pub(crate) mod junit;
 pub(crate) mod lock;
 pub(crate) mod markdown;
 pub(crate) mod mirror;

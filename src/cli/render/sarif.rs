@@ -87,8 +87,7 @@ fn security_severity(code: Code) -> Option<&'static str> {
 
 fn result(finding: &Diagnostic, lock_path: &Path, paths: &RepositoryPaths<'_>, invocation: &Invocation) -> Value {
     let (finding, secrets) = (&shown(finding, invocation), &invocation.secrets);
-    let help = invocation.help(finding).map(|help| format!("help: {help}"));
-    let lines: Vec<_> = std::iter::once(finding.message.clone()).chain(finding.all_notes()).chain(help).collect();
+    let lines = invocation.lines(finding);
     let (first, others) = match &finding.labels[..] {
         [] => (json!({ "artifactLocation": file(lock_path, paths, secrets) }), &[][..]),
         [first, others @ ..] => (place(&first.location, paths, secrets), others),

@@ -109,7 +109,7 @@ impl Ui {
     /// values are without secrets already; a word of the format's own must not be taken for one.
     pub(crate) fn safe(&self, text: &str, format: OutputFormat) -> String {
         match format {
-            OutputFormat::Json | OutputFormat::Sarif => harmless_json(text),
+            OutputFormat::Json | OutputFormat::Sarif | OutputFormat::Gitlab => harmless_json(text),
             // Its lines are commands that this program has made, with everything else in them escaped.
             OutputFormat::Github => self.invocation.secrets.redact(text),
             _ => harmless(&self.invocation.secrets.redact(text), self.stdout_style.has_escapes()),

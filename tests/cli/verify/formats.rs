@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{NULL, ZH, entry, good, lock};
 use crate::lock::requires;
-use provlock_test::TestEnvironment;
+use provlock_test::{TestEnvironment, str};
 
 fn with_findings() -> TestEnvironment {
     let environment = good();
@@ -137,4 +137,93 @@ fn a_report_that_cannot_be_written_is_an_error() {
         output.assert_code(2);
         assert!(output.stderr.contains("FORMAT=FILE"), "{}", output.stderr);
     }
+}
+
+#[test]
+fn gitlab_gets_a_code_quality_report() {
+    let environment = with_findings();
+    let report = |environment: &TestEnvironment, code: i32| {
+        let output = environment.provlock(["verify", "--allow", "single-platform", "--format", "gitlab"]);
+        output.assert_code(code);
+        serde_json::from_str::<Value>(&output.stdout).unwrap()
+    };
+    let issues = report(&environment, 1);
+    let issues = issues.as_array().unwrap();
+    let field = |name: &'static str| issues.iter().map(move |issue| issue[name].as_str().unwrap());
+    assert!(field("check_name").eq(["bundled-plugins", "version-outside-constraints", "unsorted-hashes"]));
+    assert!(field("severity").eq(["critical", "major", "minor"]));
+    let place = serde_json::json!({ "path": ".terraform.lock.hcl", "lines": { "begin": 5 } });
+    assert_eq!(issues[1]["location"], place);
+    let description = field("description").nth(1).unwrap();
+    assert!(
+        description.contains("is locked at 3.2.4") && description.contains("help: provlock upgrade"),
+        "{description}"
+    );
+    let fingerprints: std::collections::BTreeSet<_> = field("fingerprint").collect();
+    assert_eq!(fingerprints.len(), issues.len());
+
+    // Lines above a finding do not make it another one.
+    let lock_file = environment.lock_file();
+    environment.write_lock_file(format!("# A comment.\n{lock_file}"));
+    let moved = report(&environment, 1);
+    assert_eq!(moved[1]["location"]["lines"]["begin"], 6);
+    assert_eq!(moved[1]["fingerprint"], issues[1]["fingerprint"]);
+
+    assert_eq!(report(&good(), 0), serde_json::json!([]));
+    environment.write("main.tf", "terraform {");
+    let failed = report(&environment, 2);
+    assert_eq!((&failed[0]["severity"], &failed[0]["location"]["path"]), (&"major".into(), &"main.tf".into()));
+}
+
+#[test]
+fn junit_has_a_suite_for_each_root_module() {
+    let environment = with_findings();
+    environment.write("a & b/main.tf", "module \"a\" {\n  source = \"./a\"\n}\n");
+    environment.write("a & b/a/main.tf", "");
+    environment.write("a & b/.terraform.lock.hcl", "");
+    environment.write("broken/main.tf", "terraform {");
+    environment.write("broken/.terraform.lock.hcl", "");
+    let verify = ["verify", "-r", "--allow", "single-platform", "--format", "junit"];
+    environment.provlock(verify).matches(str![[r#"
+exit code: 2
+----- stdout -----
+<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="provlock verify">
+  <testsuite name="." tests="3" failures="2" errors="0">
+    <testcase classname="." name="bundled-plugins: ./terraform.d/plugins contains packages of hashicorp/null, which are installed instead of the registry&apos;s">
+      <failure type="bundled-plugins" message="./terraform.d/plugins contains packages of hashicorp/null, which are installed instead of the registry&apos;s">./terraform.d/plugins contains packages of hashicorp/null, which are installed instead of the registry&apos;s
+help: remove this directory, or name a mirror in the CLI configuration</failure>
+    </testcase>
+    <testcase classname="." name="version-outside-constraints: hashicorp/null is locked at 3.2.4, but the configuration asks for ~&gt; 2.0" file=".terraform.lock.hcl" line="5">
+      <failure type="version-outside-constraints" message="hashicorp/null is locked at 3.2.4, but the configuration asks for ~&gt; 2.0">.terraform.lock.hcl:5:13
+hashicorp/null is locked at 3.2.4, but the configuration asks for ~&gt; 2.0
+help: provlock upgrade hashicorp/null</failure>
+    </testcase>
+    <testcase classname="." name="unsorted-hashes: the hashes of hashicorp/null are unsorted or duplicated" file=".terraform.lock.hcl" line="9">
+      <system-out>.terraform.lock.hcl:9:5
+the hashes of hashicorp/null are unsorted or duplicated
+help: sort the list and remove duplicates</system-out>
+    </testcase>
+  </testsuite>
+  <testsuite name="a &amp; b" tests="1" failures="0" errors="0">
+    <testcase classname="a &amp; b" name="verify"/>
+  </testsuite>
+  <testsuite name="provlock" tests="1" failures="0" errors="1">
+    <testcase classname="provlock" name="invalid-configuration: the &quot;{&quot; after terraform is never closed" file="broken/main.tf" line="1">
+      <error type="invalid-configuration" message="the &quot;{&quot; after terraform is never closed">broken/main.tf:1:11
+the &quot;{&quot; after terraform is never closed
+root module: broken</error>
+    </testcase>
+  </testsuite>
+</testsuites>
+----- stderr -----
+error[invalid-configuration]: the "{" after terraform is never closed
+ --> broken/main.tf:1:11
+  |
+1 | terraform {
+  |           ^
+  |
+  = root module: broken
+3 root modules: 1 with errors, 1 OK; 1 could not be checked
+"#]]);
 }
