@@ -136,10 +136,10 @@ fn long_help_of_diff() {
 exit code: 0
 ----- stdout -----
 Examples:
-  provlock diff                               # HEAD and the working tree
-  provlock diff --git main --format markdown  # for a comment on a pull request
-  provlock diff --git v1..v2                  # two revisions
-  provlock diff OLD NEW                       # two files or directories
+  provlock diff                         # HEAD and the working tree
+  provlock diff main --format markdown  # for a comment on a pull request
+  provlock diff v1..v2                  # two revisions
+  provlock diff OLD NEW                 # two files, directories or revisions
 
 Compare two lock files, provider by provider
 
@@ -155,10 +155,12 @@ Usage: provlock diff [OPTIONS] [OLD] [NEW]
 
 Arguments:
   [OLD]
-          The lock file before [default: that of HEAD]
+          A lock file, or a revision as in git: REV, OLD..NEW or, from their
+          merge base, OLD...NEW [default: HEAD]
 
   [NEW]
-          The lock file after [default: that of the current directory]
+          The lock file or the revision after [default: the lock file of the
+          current directory]
 
 Options:
   -C, --chdir <DIR>
@@ -177,8 +179,7 @@ Options:
 
 Selection:
       --git <REV>
-          Compare a revision with the working tree, or two: REV, OLD..NEW or,
-          from their merge base, OLD...NEW
+          The revision, where there is also a file of that name
 
   -r, --recursive
           Compare every lock file in this directory and below that git knows

@@ -14,7 +14,7 @@ pub(crate) use format::{FormatArgs, OutputFormat};
 pub(crate) use global::{ColorChoice, GlobalArgs, OutputArgs, Verbosity, settings_of};
 pub(crate) use selection::{AgeArgs, ModuleArgs, PlatformArgs, SelectionArgs};
 pub(crate) use source::{CacheArgs, CacheDirectory, OnlineArgs, SourceArgs};
-pub(crate) use targets::Targets;
+pub(crate) use targets::{Targets, is_surely_path};
 pub(crate) use variables::parse;
 
 /// The heading of positional arguments: clap's own, whatever heading the flags around them have.

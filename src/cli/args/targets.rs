@@ -60,7 +60,7 @@ impl Targets {
 }
 
 /// Whether a path that is not there can be nothing else: it is written as one, or it is that of a file which is gone.
-fn is_surely_path(path: &Path) -> bool {
+pub(crate) fn is_surely_path(path: &Path) -> bool {
     let text = path.to_string_lossy();
     let extension = path.extension().and_then(OsStr::to_str);
     path.has_root()

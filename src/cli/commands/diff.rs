@@ -14,7 +14,7 @@ use provlock::provider::Dialect;
 use provlock::system::repository;
 
 use super::outcome::Outcome;
-use crate::cli::args::{ARGUMENTS, FormatArgs, GlobalArgs, OutputFormat};
+use crate::cli::args::{ARGUMENTS, FormatArgs, GlobalArgs, OutputFormat, is_surely_path};
 use crate::cli::git;
 use crate::cli::render::diff as text;
 use crate::cli::render::row::Row;
@@ -25,10 +25,10 @@ const FORMATS: &[OutputFormat] =
     &[OutputFormat::Text, OutputFormat::Markdown, OutputFormat::Json, OutputFormat::Unified];
 
 const EXAMPLES: &str = "Examples:
-  provlock diff                               # HEAD and the working tree
-  provlock diff --git main --format markdown  # for a comment on a pull request
-  provlock diff --git v1..v2                  # two revisions
-  provlock diff OLD NEW                       # two files or directories";
+  provlock diff                         # HEAD and the working tree
+  provlock diff main --format markdown  # for a comment on a pull request
+  provlock diff v1..v2                  # two revisions
+  provlock diff OLD NEW                 # two files, directories or revisions";
 
 /// Compare two lock files, provider by provider
 ///
@@ -38,7 +38,7 @@ const EXAMPLES: &str = "Examples:
 ///
 /// On a terminal the result is shown by the pager that `PROVLOCK_PAGER` or `PAGER` names, else by less, as git does.
 #[derive(Args)]
-#[command(before_help = "Example: provlock diff --git main --format markdown", before_long_help = EXAMPLES)]
+#[command(before_help = "Example: provlock diff main --format markdown", before_long_help = EXAMPLES)]
 #[command(after_help = "Exit codes: 0 done, 1 --exit-code: there are differences, 2 failed")]
 #[command(mut_arg("format", |format| format.value_parser(OutputFormat::one_of(FORMATS))))]
 pub(crate) struct DiffArgs {
@@ -58,17 +58,17 @@ pub(crate) struct DiffArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Selection")]
 struct WhatArgs {
-    /// The lock file before [default: that of HEAD]
+    /// A lock file, or a revision as in git: REV, OLD..NEW or, from their merge base, OLD...NEW [default: HEAD]
     #[arg(value_name = "OLD", value_hint = ValueHint::FilePath, help_heading = ARGUMENTS)]
     old: Option<PathBuf>,
-    /// The lock file after [default: that of the current directory]
+    /// The lock file or the revision after [default: the lock file of the current directory]
     #[arg(value_name = "NEW", value_hint = ValueHint::FilePath, help_heading = ARGUMENTS)]
     new: Option<PathBuf>,
-    /// Compare a revision with the working tree, or two: REV, OLD..NEW or, from their merge base, OLD...NEW
+    /// The revision, where there is also a file of that name
     #[arg(long, value_name = "REV", conflicts_with = "old", allow_hyphen_values = true)]
     git: Option<String>,
     /// Compare every lock file in this directory and below that git knows
-    #[arg(short, long, conflicts_with = "old")]
+    #[arg(short, long)]
     recursive: bool,
     /// Print FILE with one line per provider, for `git diff`
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -182,28 +182,76 @@ fn locks<T: Locked>(side: &Side, dialect: Dialect, warnings: &mut Vec<Diagnostic
 
 /// What the arguments say is to be compared.
 fn pairs(what: &WhatArgs, ui: &Ui) -> Result<Vec<Pair>> {
-    if let Some(old) = &what.old {
-        return Ok(vec![pair_of_files(old, what.new.as_deref(), ui)?]);
-    }
-    let revisions = Revisions::parse(what.git.as_deref().unwrap_or("HEAD"))?;
+    let named = match (&what.old, &what.git) {
+        (None, None) => "HEAD".to_owned(),
+        (None, Some(named)) => named.clone(),
+        (Some(old), _) => match revisions_named(old, what.new.as_deref())? {
+            Some(named) => named,
+            None if what.recursive => return Err(only_revisions().into()),
+            None => return Ok(vec![pair_of_files(old, what.new.as_deref(), ui)?]),
+        },
+    };
+    let revisions = Revisions::parse(&named)?;
     let pairs = revisions.pairs(what.recursive, ui)?;
     let is_missing = |pair: &Pair| pair.old.bytes.is_none() && pair.new.bytes.is_none();
     if !what.recursive && pairs.iter().all(is_missing) {
         let below = revisions.pairs(true, ui)?;
         if let Some(first) = below.first() {
-            return Err(only_below(&first.path, below.len(), what.git.as_deref()).into());
+            let revision = (what.old.is_some() || what.git.is_some()).then_some(named.as_str());
+            return Err(only_below(&first.path, below.len(), revision).into());
         }
     }
     Ok(pairs)
+}
+
+/// The revisions that the arguments name, as `--git` takes them; none if they name files.
+///
+/// # Errors
+/// One names both or neither, or one names a file and the other a revision.
+fn revisions_named(old: &Path, new: Option<&Path>) -> Result<Option<String>> {
+    let Some(new) = new else { return Ok(revision_named(old)?.map(str::to_owned)) };
+    match (revision_named(old)?, revision_named(new)?) {
+        (None, None) => Ok(None),
+        (Some(old), Some(new)) => Ok(Some(format!("{old}..{new}"))),
+        _ => {
+            let error = format!("of {} and {}, one is a file and one a git revision", old.display(), new.display());
+            let help = Help::text("compare two files or two revisions; a revision and the files here: ");
+            Err(Diagnostic::error(Code::InvalidArgument, error).help(help.and(diff(&["REV"]))).into())
+        }
+    }
+}
+
+/// The argument if it is a revision, and not the path of a file or directory.
+fn revision_named(argument: &Path) -> Result<Option<&str>> {
+    let Some(text) = argument.to_str().filter(|text| !text.starts_with(['.', '/'])) else { return Ok(None) };
+    let is_revision = Revisions::parse(text).is_ok();
+    let error = match (argument.exists(), is_revision) {
+        (false, true) => return Ok(Some(text)),
+        (true, true) => {
+            let help = Help::text("for the revision: ").and(diff(&["--git", text]));
+            let help = help.and_text(", for the file: ").and(diff(&[&format!("./{text}")]));
+            Diagnostic::error(Code::InvalidArgument, format!("{text} is both a file and a git revision")).help(help)
+        }
+        (false, false) if !is_surely_path(argument) => {
+            let help = "name a lock file, or a commit, branch or tag of the repository here";
+            Diagnostic::error(Code::InvalidArgument, format!("{text} is neither a file nor a git revision")).help(help)
+        }
+        _ => return Ok(None),
+    };
+    Err(error.into())
+}
+
+fn only_revisions() -> Diagnostic {
+    let help = Help::text("name a revision, as in: ").and(diff(&["-r", "main"]));
+    Diagnostic::error(Code::InvalidArgument, "-r compares revisions, but files are named").help(help)
 }
 
 /// The error where lock files are only in directories below.
 fn only_below(first: &Path, number: usize, revision: Option<&str>) -> Diagnostic {
     let below = if number == 1 { "1 below".to_owned() } else { format!("{number} below") };
     let message = format!("there is no lock file here, but {below}, such as {}", first.display());
-    let revision = revision.into_iter().flat_map(|revision| ["--git", revision]);
-    let arguments = ["diff", "-r"].into_iter().chain(revision).map(str::to_owned).collect();
-    Diagnostic::error(Code::LockFileMissing, message).help(Remedy::Run(arguments))
+    let arguments: Vec<_> = ["-r"].into_iter().chain(revision).collect();
+    Diagnostic::error(Code::LockFileMissing, message).help(diff(&arguments))
 }
 
 fn pair_of_files(old: &Path, new: Option<&Path>, ui: &Ui) -> Result<Pair> {
@@ -236,13 +284,13 @@ fn read(path: &Path, ui: &Ui) -> diagnostic::Result<Option<Vec<u8>>> {
     lockfile::read(path)
 }
 
-fn diff(arguments: [&str; 2]) -> Remedy {
-    Remedy::Run(["diff"].into_iter().chain(arguments).map(str::to_owned).collect())
+fn diff(arguments: &[&str]) -> Remedy {
+    Remedy::Run([&["diff"], arguments].concat().into_iter().map(str::to_owned).collect())
 }
 
 /// Without git there is another way.
 fn or_name_two_files(error: anyhow::Error) -> anyhow::Error {
-    let instead = |help: Help| help.and_text(", or name two files: ").and(diff(["OLD", "NEW"]));
+    let instead = |help: Help| help.and_text(", or name two files: ").and(diff(&["OLD", "NEW"]));
     match error.downcast::<Diagnostic>() {
         Ok(error) => Diagnostic { help: error.help.clone().map(instead), ..error }.into(),
         Err(error) => error,
@@ -270,7 +318,7 @@ impl Revision {
         let object =
             if name.starts_with('-') { None } else { git::resolve(Path::new("."), name).map_err(or_name_two_files)? };
         let unknown = || {
-            let help = Help::text("name a commit, branch or tag, as in: ").and(diff(["--git", "main"]));
+            let help = Help::text("name a commit, branch or tag, as in: ").and(diff(&["main"]));
             Diagnostic::error(Code::InvalidArgument, format!("unknown git revision {name:?}")).help(help)
         };
         let object = object.ok_or_else(unknown)?;
@@ -319,7 +367,7 @@ impl Revisions {
         let only = (!recursive).then_some(Path::new(name));
         if self.new.is_none() && repository::is_bare(here) {
             let error = "a bare repository has no working tree to compare a revision with";
-            let help = Help::text("name two revisions: ").and(diff(["--git", "OLD..NEW"]));
+            let help = Help::text("name two revisions: ").and(diff(&["OLD..NEW"]));
             return Err(Diagnostic::error(Code::InvalidArgument, error).help(help).into());
         }
         let blobs = |Revision { object, is_directory, .. }: &Revision| {

@@ -42,6 +42,9 @@ fn revisions_are_git_s() {
         ("topic...", "3.0.0 → 4.0.0   major"),
     ] {
         repository.provlock(["diff", "--git", revisions]).assert_code(0).assert_stdout_has(expected);
+        if !revisions.starts_with('.') {
+            repository.provlock(["diff", revisions]).assert_code(0).assert_stdout_has(expected);
+        }
     }
     for revision in ["nowhere", "--output=x", "main..-x", "", "main:missing..main"] {
         let output = repository.provlock(["diff", "--git", revision]);
@@ -54,6 +57,47 @@ exit code: 0
 .terraform.lock.hcl
   ~ hashicorp/null   4.0.0 → 5.0.0   major
 "#]]);
+}
+
+#[test]
+fn an_argument_is_a_file_or_a_revision() {
+    let repository = Repository::new();
+    let version = |version: &str| lock_file(&[entry("hashicorp/null", version, &["h1:a"])]);
+    repository.commit(&version("3.0.0"));
+    repository.branch("topic", &version("3.1.0"));
+    let environment = &repository.environment;
+    repository.provlock(["diff", "main", "topic"]).assert_code(0).assert_stdout_has("3.0.0 → 3.1.0   minor");
+    repository.provlock(["diff", "-r", "main", "topic"]).assert_code(0).assert_stdout_has("3.0.0 → 3.1.0   minor");
+    environment.write("old.hcl", version("2.0.0"));
+    environment.write("main", version("1.0.0"));
+    repository.provlock(["diff", "old.hcl"]).assert_code(0).assert_stdout_has("2.0.0 → 3.1.0   major");
+    repository.provlock(["diff", "./main"]).assert_code(0).assert_stdout_has("1.0.0 → 3.1.0   major");
+    repository.provlock(["diff", "--git", "main"]).assert_code(0).assert_stdout_has("3.0.0 → 3.1.0   minor");
+    repository.provlock(["diff", "main"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: main is both a file and a git revision
+help: for the revision: provlock diff --git main, for the file: provlock diff ./main
+"#]]);
+    repository.provlock(["diff", "mian"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: mian is neither a file nor a git revision
+help: name a lock file, or a commit, branch or tag of the repository here
+"#]]);
+    repository.provlock(["diff", "old.hcl", "topic"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: of old.hcl and topic, one is a file and one a git revision
+help: compare two files or two revisions; a revision and the files here: provlock diff REV
+"#]]);
+    repository.provlock(["diff", "-r", "old.hcl"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: -r compares revisions, but files are named
+help: name a revision, as in: provlock diff -r main
+"#]]);
+    repository.provlock(["diff", "gone.hcl", "old.hcl"]).assert_code(0).assert_stderr_has("no lock file gone.hcl");
 }
 
 #[test]
