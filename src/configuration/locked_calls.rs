@@ -27,6 +27,11 @@ pub(crate) enum LockingMode {
     },
     /// The locked modules are to be installed, and all must be locked.
     Install,
+    /// Calls are to be pinned. The modules that they lead to are not read.
+    Pin {
+        /// Whether modules of registries are pinned, too.
+        with_registry: bool,
+    },
     /// The installed modules are compared with those that are locked. Nothing is fetched.
     Compare,
 }

@@ -8,6 +8,7 @@ use super::file::Call;
 use super::locked_calls::{InstalledAt, LockedPackage, LockingMode, ModuleRecord};
 use super::missing::Reason;
 use super::moving_call::{MovingCall, Wanted};
+use super::planned_module::ModuleUpgrades;
 use super::root::ModulePath;
 use super::tree::Walk;
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy};
@@ -36,11 +37,14 @@ impl Walk<'_> {
             return None;
         }
         let known = locking.locks.get(key);
-        let wanted = Wanted::new(source, constraints);
+        let (wanted, dialect) = (Wanted::new(source, constraints), self.options.dialect);
+        if let LockingMode::Pin { with_registry } = locking.mode {
+            let rules = &ModuleUpgrades::default();
+            self.pin(&MovingCall { caller, call, key, wanted, known, rules, dialect }, with_registry);
+            return None;
+        }
         let wanted = match locking.upgrades.as_ref().filter(|upgrades| upgrades.selects(key)) {
-            Some(rules) => {
-                self.moved(&MovingCall { caller, call, key, wanted, known, rules, dialect: self.options.dialect })?
-            }
+            Some(rules) => self.moved(&MovingCall { caller, call, key, wanted, known, rules, dialect })?,
             None => wanted,
         };
         let (source, constraints) = (&wanted.source, &wanted.constraints);

@@ -23,6 +23,7 @@ mod merge;
 mod missing;
 mod module;
 mod module_cache;
+mod module_pin;
 mod module_upgrade;
 mod moving_call;
 mod names;

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::module_pin::HEAD;
 use super::moving_call::{Candidate, Found, MovingCall, Result, Rewritten, Wanted, Way};
 use super::planned_module::PlannedModule;
 use super::tree::Walk;
@@ -57,7 +58,12 @@ impl Walk<'_> {
             self.leave_out([outside]);
             return None;
         }
-        match self.cache.fetcher.as_ref()?.releases(moving.dialect, source) {
+        let Some(fetcher) = &self.cache.fetcher else {
+            let why = "has versions that nobody asks for, because modules are not fetched";
+            self.errors.push(*moving.error(Code::ModuleNotInstalled, why));
+            return None;
+        };
+        match fetcher.releases(moving.dialect, source) {
             None => {
                 self.asked.insert(source.clone());
                 None
@@ -172,9 +178,9 @@ impl Walk<'_> {
 
     /// Chooses the newest commit of a branch, or of a tag that moves.
     fn moved_branch(&mut self, moving: &MovingCall<'_>, git: &GitCall<'_>, name: Option<&str>) -> Result<Wanted> {
-        let newest = match name {
+        let newest = match name.filter(|name| *name != HEAD) {
             Some(name) => git.references.commit(name),
-            None => git.references.head().map(|(commit, _)| commit),
+            None => git.references.head(),
         };
         let missing = || moving.error(Code::NoMatchingVersion, "names a branch or tag that is not there");
         let newest = newest.ok_or_else(missing)?;

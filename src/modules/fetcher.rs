@@ -13,7 +13,7 @@ use super::package_fetcher::PackageFetcher;
 use super::registry::{self, ModuleRegistry, PackageLocation};
 use super::releases::{self, Releases};
 use super::source::{ModuleSource, RegistryModule, RegistrySource, RemoteSource};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Help, Result};
 use crate::lockfile::LockedModule;
 use crate::packages::PublicationDates;
 use crate::packages::connections::Connections;
@@ -93,6 +93,10 @@ impl ModuleFetcher {
     }
 
     fn list_releases(&self, dialect: Dialect, source: &ModuleSource) -> Result<Releases> {
+        if self.is_offline {
+            let message = format!("it is not known what there is of {source}, because nobody is asked");
+            return Err(Diagnostic::error(Code::RequestFailed, message).help(Help::run_online()).into());
+        }
         let Getters { registry, packages } = &*self.getters(dialect)?;
         match source {
             ModuleSource::Registry(source) => {

@@ -109,7 +109,7 @@ impl Git<'_> {
     pub(super) fn references(&self, address: &GitAddress, workshop: &Path) -> Result<References> {
         let mut fetch = self.in_directory(address, workshop);
         fetch.open()?;
-        let list = fetch.list_refs(&["--symref"], &["HEAD", "refs/heads/*", "refs/tags/*"])?;
+        let list = fetch.list_refs(&[], &["HEAD", "refs/heads/*", "refs/tags/*"])?;
         let too_many = || GitError::new("it has too many branches and tags to look at them all");
         Ok(References::parse(&list.ok_or_else(too_many)?))
     }

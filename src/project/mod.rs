@@ -2,7 +2,7 @@
 //! library.
 //!
 //! A [`Session`] holds what a run has once. It finds root modules ([`Session::roots`]), and locks, verifies, upgrades
-//! and mirrors them, and installs their modules: what several of them need is asked for once, and one that fails does
+//! and mirrors them, and installs or pins their modules: what several of them need is asked for once, and one that fails does
 //! not stop the others.
 
 mod batches;
@@ -18,6 +18,7 @@ mod merge;
 pub mod mirror;
 mod open;
 mod options;
+mod pin;
 pub mod plan;
 mod prepare;
 mod prepared;
@@ -40,6 +41,7 @@ pub use get::{GetOptions, InstalledModules};
 pub use merge::Resolved;
 pub use mirror::MirrorOptions;
 pub use options::{LockOptions, UpgradeOptions};
+pub use pin::{PinOptions, PinnedModules};
 pub use prepared::Prepared;
 pub use root_module::{DialectReason, RootModule};
 pub use roots::{Roots, Selection};

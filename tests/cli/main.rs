@@ -45,6 +45,7 @@ mod mirrors;
 mod modules;
 mod offline;
 #[cfg(unix)]
+mod pin;
 mod policy;
 mod private;
 mod repository;

@@ -2,11 +2,12 @@
 
 use provlock_test::{Output, TestEnvironment, str};
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "lock",
     "get",
     "verify",
     "upgrade",
+    "pin",
     "diff",
     "tree",
     "merge",

@@ -11,6 +11,7 @@ mod login;
 mod merge;
 mod mirror;
 mod outcome;
+mod pin;
 mod rules;
 mod setup;
 mod tree;
@@ -62,6 +63,7 @@ pub(crate) enum Command {
     Get(get::GetArgs),
     Verify(verify::VerifyArgs),
     Upgrade(upgrade::UpgradeArgs),
+    Pin(pin::PinArgs),
     Diff(diff::DiffArgs),
     Tree(tree::TreeArgs),
     Merge(merge::MergeArgs),
@@ -82,6 +84,7 @@ impl Command {
             Self::Get(arguments) => get::run(&arguments, global, ui),
             Self::Verify(arguments) => verify::run(&arguments, global, ui),
             Self::Upgrade(arguments) => upgrade::run(&arguments, global, ui),
+            Self::Pin(arguments) => pin::run(&arguments, global, ui),
             Self::Diff(arguments) => diff::run(&arguments, global, ui),
             Self::Tree(arguments) => tree::run(&arguments, global, ui),
             Self::Merge(arguments) => merge::run(&arguments, global, ui),

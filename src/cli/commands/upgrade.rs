@@ -162,7 +162,7 @@ impl<'a> Upgraded<'a> {
         self.moving.add(plan);
         self.outlooks.add(root, plan);
         self.held_back.extend(table::held_back(plan));
-        self.edited.extend(table::edited(plan));
+        self.edited.extend(table::edited(&plan.edits));
     }
 
     /// Prints what would move in a root module.

@@ -4,6 +4,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use provlock::configuration::rewrite::ConstraintEdit;
 use provlock::configuration::{Declaration, PlannedModule};
 use provlock::diagnostic::Location;
 use provlock::lockfile::{Locked as _, LockedModule, VersionMove};
@@ -291,8 +292,8 @@ pub(crate) fn edit([place, old, new]: &[String; 3]) -> String {
 }
 
 /// Of each constraint that is rewritten the place, the old and the new text.
-pub(crate) fn edited(plan: &UpgradePlan) -> impl Iterator<Item = [String; 3]> {
-    plan.edits.iter().map(|edit| {
+pub(crate) fn edited(edits: &[ConstraintEdit]) -> impl Iterator<Item = [String; 3]> {
+    edits.iter().map(|edit| {
         let old = edit.location.file.text.get(edit.location.span.clone()).unwrap_or_default();
         [shown(&edit.location), old.to_owned(), edit.new.clone()]
     })

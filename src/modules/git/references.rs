@@ -1,12 +1,12 @@
-//! The branches and tags of a repository, as `git ls-remote --symref` lists them.
+//! The branches and tags of a repository, as `git ls-remote` lists them.
 
 use std::collections::BTreeMap;
 
 /// The branches and tags of a repository, each with its commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct References {
-    /// What HEAD leads to, and the branch that it is.
-    head: Option<(String, Option<String>)>,
+    /// What HEAD leads to.
+    head: Option<String>,
     branches: BTreeMap<String, String>,
     tags: BTreeMap<String, String>,
 }
@@ -15,13 +15,9 @@ impl References {
     /// Reads a list. An annotated tag is there twice; the second line has its commit.
     pub(super) fn parse(list: &str) -> Self {
         let mut references = Self::default();
-        let mut default_branch = None;
         for (start, name) in list.lines().filter_map(|line| line.split_once('\t')) {
             if name == "HEAD" {
-                match start.strip_prefix("ref: ") {
-                    Some(branch) => default_branch = branch.strip_prefix("refs/heads/").map(str::to_owned),
-                    None => references.head = Some((start.to_owned(), default_branch.take())),
-                }
+                references.head = Some(start.to_owned());
             } else if let Some(branch) = name.strip_prefix("refs/heads/") {
                 references.branches.insert(branch.to_owned(), start.to_owned());
             } else if let Some(tag) = name.strip_prefix("refs/tags/") {
@@ -44,9 +40,9 @@ impl References {
         found.map(String::as_str)
     }
 
-    /// The commit of HEAD, and the branch that it is.
-    pub(crate) fn head(&self) -> Option<(&str, Option<&str>)> {
-        self.head.as_ref().map(|(commit, branch)| (commit.as_str(), branch.as_deref()))
+    /// The commit of HEAD.
+    pub(crate) fn head(&self) -> Option<&str> {
+        self.head.as_deref()
     }
 
     /// The names of the tags.
@@ -62,7 +58,6 @@ mod tests {
     #[test]
     fn a_name_leads_to_the_commit_that_git_checks_out() {
         let references = References::parse(concat!(
-            "ref: refs/heads/main\tHEAD\n",
             "aa\tHEAD\n",
             "aa\trefs/heads/main\n",
             "bb\trefs/heads/v1.0.0\n",
@@ -70,7 +65,7 @@ mod tests {
             "dd\trefs/tags/v1.0.0^{}\n",
             "ee\trefs/tags/tags/v2\n",
         ));
-        assert_eq!(references.head(), Some(("aa", Some("main"))));
+        assert_eq!(references.head(), Some("aa"));
         for (name, commit) in [
             ("main", Some("aa")),
             ("v1.0.0", Some("dd")),
@@ -83,7 +78,6 @@ mod tests {
             assert_eq!(references.commit(name), commit, "{name}");
         }
         assert_eq!(references.tags().collect::<Vec<_>>(), ["tags/v2", "v1.0.0"]);
-        assert_eq!(References::parse("aa\tHEAD\n").head(), Some(("aa", None)));
         assert_eq!(References::parse("no list"), References::default());
     }
 }

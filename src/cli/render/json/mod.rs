@@ -16,5 +16,5 @@ pub(crate) use output::{CommandName, Output, Roots, diff, verify};
 pub(crate) use reports::{
     Cache, Completions, Credentials, Explanation, GitSetup, GitVariable, PublishedFacts, SigningKeyFile,
 };
-pub(crate) use root::{FailedRoot, InstalledRoot, LockedRoot, Root};
+pub(crate) use root::{FailedRoot, InstalledRoot, LockedRoot, PinnedRoot, Root};
 pub(crate) use tree::TreeRoot;

@@ -85,6 +85,7 @@ pub(crate) enum CommandName {
     Lock,
     Get,
     Upgrade,
+    Pin,
     Verify,
     Diff,
     Explain,

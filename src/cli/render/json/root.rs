@@ -8,7 +8,7 @@ use provlock::configuration::{Declaration, PlannedModule, rewrite};
 use provlock::diagnostic::{Diagnostic, Location};
 use provlock::packages::Fetched;
 use provlock::project::plan::{PlannedUpgrade, ProviderReport, Reason, UpgradePlan};
-use provlock::project::{self, InstalledModules, Locked, Prepared, RootModule};
+use provlock::project::{self, InstalledModules, Locked, PinnedModules, Prepared, RootModule};
 use provlock::provider;
 use serde::Serialize;
 
@@ -30,6 +30,20 @@ pub(crate) enum Root {
     Failed(FailedRoot),
     Tree(TreeRoot),
     Installed(InstalledRoot),
+    Pinned(PinnedRoot),
+}
+
+/// A root module whose calls of modules are pinned.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "pinned_root", deny_unknown_fields))]
+pub(crate) struct PinnedRoot {
+    path: String,
+    /// Whether a call was pinned, or could be.
+    changed: bool,
+    /// Whether that was written.
+    written: bool,
+    /// The sources and version constraints that were rewritten, or would be.
+    edits: Vec<ConstraintEdit>,
 }
 
 /// A root module whose locked modules are installed.
@@ -280,7 +294,7 @@ impl LockedRoot {
             modules: Vec::new(),
             versions: plan.map(versions),
             module_versions: plan.into_iter().flat_map(|plan| &plan.modules).map(ModuleVersions::from).collect(),
-            constraint_edits: plan.map(constraint_edits),
+            constraint_edits: plan.map(|plan| constraint_edits(&plan.edits)),
         }
     }
 }
@@ -309,6 +323,14 @@ impl InstalledRoot {
             up_to_date: modules.kept,
             list_written: modules.is_list_written,
         }
+    }
+}
+
+impl PinnedRoot {
+    pub(crate) fn new(path: &Path, pinned: &PinnedModules, written: bool) -> Self {
+        let changed = !pinned.edits.is_empty();
+        let edits = constraint_edits(&pinned.edits);
+        Self { path: shown(path), changed, written: changed && written, edits }
     }
 }
 
@@ -418,11 +440,11 @@ impl From<&Declaration> for HoldingBack {
     }
 }
 
-fn constraint_edits(plan: &UpgradePlan) -> Vec<ConstraintEdit> {
+fn constraint_edits(edits: &[rewrite::ConstraintEdit]) -> Vec<ConstraintEdit> {
     let edit = |rewrite::ConstraintEdit { location, new, .. }: &rewrite::ConstraintEdit| {
         let (line, column) = location.line_column();
         let old = location.file.text.get(location.span.clone()).unwrap_or_default().to_owned();
         ConstraintEdit { file: shown(location.path()), line, column, old, new: new.clone() }
     };
-    plan.edits.iter().map(edit).collect()
+    edits.iter().map(edit).collect()
 }

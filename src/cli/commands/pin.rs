@@ -1,0 +1,133 @@
+//! `pin`: rewrites the sources of modules, so that they name commits.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use provlock::configuration::rewrite::{self, FileRewrite};
+use provlock::diagnostic::Diagnostics;
+use provlock::project::{PinOptions, PinnedModules, Selection};
+
+use super::outcome::Outcome;
+use super::watch::{Watch, no_root_module, start};
+use crate::cli::args::{CacheArgs, FormatArgs, GlobalArgs, ModuleArgs};
+use crate::cli::render::json::{Output, PinnedRoot, Root};
+use crate::cli::render::style::count;
+use crate::cli::render::upgrade;
+use crate::cli::ui::Ui;
+
+const EXAMPLES: &str = "Examples:
+  provlock pin                # git sources: the commit, with the tag or branch as a comment
+  provlock pin --registry     # also versions of registries, to the locked ones
+  provlock pin --check -r     # in CI: exit 1 if a call could be pinned";
+
+/// Pin modules to commits in the configuration
+///
+/// Rewrites the git sources of your own calls that name a tag or a branch: the commit takes its place, and the name
+/// becomes a comment beside it, from which `provlock upgrade --constraints` knows how to move on. The commit is the one
+/// in .modules.lock.hcl; of a call that is not locked, the one that the repository has now. Every other byte stays, and
+/// the entries of .modules.lock.hcl change with the calls.
+#[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[command(before_help = "Example: provlock pin", before_long_help = EXAMPLES)]
+#[command(after_help = "Exit codes: 0 done or pinned already, 1 --check: a call could be pinned, 2 failed")]
+#[command(mut_arg("no_fetch_modules", |flag| flag.hide(true)))]
+pub(crate) struct PinArgs {
+    /// Root modules, or files in them [default: .]
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    paths: Vec<PathBuf>,
+    /// Every root module below the paths
+    #[arg(short, long, help_heading = "Selection")]
+    recursive: bool,
+    /// Pin modules of registries, too, to the locked version
+    #[arg(long, help_heading = "Selection")]
+    registry: bool,
+    /// Leave out the modules of test files
+    #[arg(long, help_heading = "Selection", hide_short_help = true)]
+    no_tests: bool,
+    #[command(flatten)]
+    modules: ModuleArgs,
+    #[command(flatten)]
+    cache: CacheArgs,
+    /// Make no network requests; pin what is locked
+    #[arg(long, help_heading = "Network")]
+    offline: bool,
+    #[command(flatten)]
+    format: FormatArgs,
+    /// Write nothing; exit with 1 if a call could be pinned
+    #[arg(long, help_heading = "Output")]
+    check: bool,
+    /// Write nothing; print the change as a diff
+    #[arg(long, help_heading = "Output")]
+    dry_run: bool,
+}
+
+pub(crate) fn run(arguments: &PinArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
+    let PinArgs { paths, recursive, modules, cache, offline, check, .. } = arguments;
+    let selection = Selection { paths: paths.clone(), recursive: *recursive, with_modules: true };
+    let mut watch = Watch::new(ui, None);
+    let session = start(global, ui, |environment, options| {
+        options.offline = *offline;
+        options.sources.cache_directory = cache.used(environment);
+        modules.add_to(options, environment, *offline);
+        Ok(())
+    })?;
+    let session = session.observed_by(|event| watch.show(&event));
+    let roots = session.roots(&selection)?;
+    let mut options = PinOptions::default();
+    options.registry = arguments.registry;
+    options.ignore_tests = arguments.no_tests;
+    options.dry_run = *check || arguments.dry_run;
+    let report = session.pin(&roots, options);
+    drop(session);
+    drop(watch);
+    if roots.is_empty() {
+        ui.status(&no_root_module(paths));
+    }
+    let (mut errors, mut warnings) = (Diagnostics::default(), Diagnostics::default());
+    let (mut done, mut json) = (Vec::new(), Vec::new());
+    for (path, pinned) in report.roots {
+        match pinned {
+            Ok(pinned) => {
+                pinned.warnings.iter().for_each(|warning| warnings.merge(warning.clone()));
+                json.push(Root::Pinned(PinnedRoot::new(&path, &pinned, !options.dry_run)));
+                done.push(pinned);
+            }
+            Err(more) => errors.extend(more),
+        }
+    }
+    let (errors, warnings): (Vec<_>, Vec<_>) = (errors.into_iter().collect(), warnings.into_iter().collect());
+    ui.warn(&warnings);
+    let number = show(&done, arguments, ui);
+    ui.error(&errors);
+    if ui.is_json() {
+        ui.print_json(&Output { roots: json, ..ui.output(&warnings, &errors) });
+    }
+    Ok(match (errors.is_empty(), *check && number > 0) {
+        (false, _) => Outcome::Failed,
+        (true, true) => Outcome::Found,
+        (true, false) => Outcome::Done,
+    })
+}
+
+/// Shows what was pinned, or would be, and returns how many calls that are.
+fn show(done: &[PinnedModules], arguments: &PinArgs, ui: &Ui) -> usize {
+    let edits = done.iter().flat_map(|pinned| &pinned.edits);
+    let edited: BTreeSet<_> = done.iter().flat_map(|pinned| upgrade::edited(&pinned.edits)).collect();
+    if arguments.dry_run && !ui.is_json() {
+        for FileRewrite { path, old, new } in rewrite::files(edits) {
+            ui.print_change(&path, Some(old.as_bytes()), new.as_bytes());
+        }
+        for (path, old, new) in done.iter().filter_map(|pinned| pinned.lock_file.as_ref()) {
+            ui.print_change(path, Some(old), new);
+        }
+    } else {
+        ui.status_lines(&edited.iter().map(upgrade::edit).collect::<Vec<_>>());
+    }
+    let verb = if arguments.check || arguments.dry_run { "Would pin" } else { "Pinned" };
+    ui.status(&match edited.len() {
+        0 => "Nothing to pin".to_owned(),
+        number => format!("{verb} {}", count(number, "call")),
+    });
+    edited.len()
+}

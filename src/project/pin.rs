@@ -1,0 +1,85 @@
+//! Pinning: rewriting the calls of modules, so that they name a commit or a version that cannot move.
+
+use std::path::PathBuf;
+
+use super::coverage::Coverage;
+use super::event::Report;
+use super::rewrites::{self, Rewrites};
+use super::root_module::RootModule;
+use super::roots::{RootPath, Roots};
+use super::session::Session;
+use crate::configuration::rewrite::ConstraintEdit;
+use crate::configuration::{LockingMode, ModuleLocking};
+use crate::diagnostic::{Diagnostic, Result};
+use crate::system::files::Replacement;
+use crate::system::parallel;
+
+/// What is pinned, and how.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct PinOptions {
+    /// Whether modules of registries are pinned to the locked version, too.
+    pub registry: bool,
+    /// Whether the test files of root modules are left out.
+    pub ignore_tests: bool,
+    /// Whether nothing is written.
+    pub dry_run: bool,
+}
+
+/// What became of the calls of a root module.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct PinnedModules {
+    /// The edits of the configuration.
+    pub edits: Vec<ConstraintEdit>,
+    /// What the user should know: which calls are not pinned.
+    pub warnings: Vec<Diagnostic>,
+    /// The lock file of modules before and after, if it changes.
+    pub lock_file: Option<(PathBuf, Vec<u8>, Vec<u8>)>,
+}
+
+impl Session<'_> {
+    /// Pins the modules that root modules call, and that are neither local nor in a called package. One that fails does
+    /// not stop the others, and stays as it was.
+    pub fn pin(&self, roots: &Roots, options: PinOptions) -> Report<PinnedModules> {
+        let are_many = roots.are_many();
+        let read = |root: RootPath| {
+            let planned = self.open_root(&root).and_then(|opened| self.plan_pins(opened, options));
+            (root.path.clone(), planned.map_err(|errors| root.name(are_many, errors)))
+        };
+        let (paths, mut plans): (Vec<_>, Vec<_>) =
+            parallel::map(roots.list.clone(), self.modules.threads(), read).into_iter().unzip();
+        rewrites::agree(&mut plans, |plan: &PinnedModules| &plan.edits);
+        let rewrites = Rewrites::new(plans.iter().flatten().flat_map(|plan| &plan.edits));
+        let carry_out = |plan: Result<PinnedModules>| {
+            let plan = plan?;
+            let lock_file = plan.lock_file.iter();
+            let lock_file = lock_file.map(|(path, old, new)| Replacement { path, old: Some(old), new });
+            if !options.dry_run {
+                rewrites.write(&plan.edits, &lock_file.collect::<Vec<_>>())?;
+            }
+            Ok(plan)
+        };
+        let roots = paths.into_iter().zip(plans.into_iter().map(carry_out)).collect();
+        self.announce();
+        Report { roots, findings: Vec::new(), coverage: Coverage::default() }
+    }
+
+    fn plan_pins(&self, root: RootModule, options: PinOptions) -> Result<PinnedModules> {
+        if let Some(refused) = root.refused {
+            return Err(refused.into());
+        }
+        let (lock_file, _) = root.module_lock_file()?;
+        let mode = LockingMode::Pin { with_registry: options.registry };
+        let locking = ModuleLocking { locks: lock_file.locks().clone(), mode, upgrades: None };
+        let read = root.requirements_with(&self.modules, options.ignore_tests, false, Some(&locking))?;
+        let mut locks = lock_file.locks().clone();
+        locks.extend(read.locked.locks);
+        let old = root.module_lock_bytes.filter(|_| locks != *lock_file.locks());
+        let lock_file = match old {
+            Some(old) => Some((root.module_lock_path, old, lock_file.edit(&locks)?)),
+            None => None,
+        };
+        Ok(PinnedModules { edits: read.locked.plan.edits, warnings: read.warnings, lock_file })
+    }
+}
