@@ -209,7 +209,7 @@ impl<'a> Scope<'a> {
             },
             None => None,
         };
-        let is_text = kind.as_ref().is_none_or(Type::is_literal);
+        let is_text = kind.as_ref().is_none_or(Type::is_primitive);
         let kind = kind.unwrap_or(Type::Any);
         let given = match self.values {
             Values::User(values) => values.get(name)?.map(|given| {

@@ -20,11 +20,6 @@ impl Type {
             _ => invalid(),
         }
     }
-
-    /// Whether a value that is given as text is the text itself, and no expression.
-    pub(crate) fn is_literal(&self) -> bool {
-        matches!(self, Self::Bool | Self::Number | Self::String)
-    }
 }
 
 fn invalid<T>() -> Outcome<T> {

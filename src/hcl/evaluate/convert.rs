@@ -6,9 +6,6 @@ use std::sync::Arc;
 use super::types::unify;
 use super::value::{Attribute, List, ListKind, Object, Outcome, Type, Value, failure, unknown};
 
-/// How many items of a set are compared with each other.
-const MAX_COMPARED: usize = 64;
-
 /// The value as one of this type. What is unknown in it stays unknown.
 pub(crate) fn convert(value: &Value, to: &Type) -> Outcome {
     value.failed()?;
@@ -73,29 +70,20 @@ pub(super) fn set(of: Type, mut items: Vec<Value>) -> Outcome {
     for item in &items {
         item.known()?;
     }
-    match of {
-        Type::String | Type::Number | Type::Bool => items.sort_by(|a, b| match (a, b) {
+    if of.is_primitive() {
+        items.sort_by(|a, b| match (a, b) {
             (Value::String(a), Value::String(b)) => a.cmp(b),
             (Value::Number(a), Value::Number(b)) => a.cmp(b),
             (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
             // Null is last.
             (a, b) => a.is_null().cmp(&b.is_null()),
-        }),
-        _ if items.len() > MAX_COMPARED => return unknown("a set of so many values is not computed"),
-        _ => {}
+        });
     }
-    let mut distinct: Vec<Value> = Vec::new();
-    let is_sorted = matches!(of, Type::String | Type::Number | Type::Bool);
-    for item in items {
-        let is_known = if is_sorted { distinct.last() == Some(&item) } else { distinct.contains(&item) };
-        if !is_known {
-            distinct.push(item);
-        }
-    }
-    if !is_sorted && distinct.len() > 1 {
+    items.dedup();
+    if !of.is_primitive() && items.len() > 1 {
         return unknown("the order of a set of lists or objects is not computed");
     }
-    Value::collection(ListKind::Set(of), distinct)
+    Value::collection(ListKind::Set(of), items)
 }
 
 fn to_tuple(list: &List, kinds: &[Type]) -> Outcome {

@@ -146,7 +146,7 @@ impl Evaluator<'_> {
             };
         }
         let other = other_value;
-        if is_text && (other.is_null() || other.type_of().is_ok_and(|kind| kind.is_literal())) {
+        if is_text && (other.is_null() || other.type_of().is_ok_and(|kind| kind.is_primitive())) {
             return Ok(chosen);
         }
         // Text has the type that all values have that go together with it.

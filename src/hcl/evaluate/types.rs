@@ -32,7 +32,8 @@ impl Type {
         }
     }
 
-    fn is_primitive(&self) -> bool {
+    /// Whether it has no parts. A value of such a type that is given as text is the text itself, and no expression.
+    pub(crate) fn is_primitive(&self) -> bool {
         matches!(self, Self::Bool | Self::Number | Self::String)
     }
 

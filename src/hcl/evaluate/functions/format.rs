@@ -6,7 +6,7 @@ use super::super::value::{ListKind, Outcome, Type, Value, failure, unknown};
 use super::encoding::encode;
 use super::function::Function;
 use super::function::Parameter::{Nullable, Text};
-use super::string::bounded;
+use super::string::{bounded, simple};
 
 pub(super) const FUNCTIONS: &[Function] = &[
     Function("format", &[Text], Some(Nullable), |arguments, _| {
@@ -84,10 +84,8 @@ impl Verb {
             ('v', Value::List(_) | Value::Object(_)) => encode(value)?,
             ('s' | 'v', _) if self.precision.is_none() => value.as_string()?.to_string(),
             ('s', _) if self.precision.is_some() => {
+                simple(value)?;
                 let text = value.as_string()?;
-                if !text.is_ascii() || text.contains("\r\n") {
-                    return unknown("parts of text that is not ASCII are not computed");
-                }
                 text[..text.len().min(self.precision.unwrap_or(0))].to_owned()
             }
             ('d', _) if self.precision.is_none() => integer(BigInt::to_string)?,

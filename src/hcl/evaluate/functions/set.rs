@@ -62,7 +62,7 @@ fn combine(arguments: &[Value], is_selected: fn(&[bool]) -> bool) -> Outcome {
         None if types.is_empty() => Type::Any,
         None => return failure("the sets have types that do not go together"),
     };
-    if !matches!(of, Type::Any | Type::String | Type::Number | Type::Bool) {
+    if of != Type::Any && !of.is_primitive() {
         return unknown("sets of lists or objects are not computed");
     }
     let sets: Vec<Value> = sets.iter().map(|set| convert(set, &Type::set(of.clone()))).collect::<Outcome<_>>()?;

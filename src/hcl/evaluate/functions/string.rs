@@ -52,7 +52,7 @@ pub(super) fn bounded(length: usize) -> Outcome<()> {
 }
 
 /// Refuses text whose characters, as people see them, are not its bytes.
-fn simple(text: &Value) -> Outcome<()> {
+pub(super) fn simple(text: &Value) -> Outcome<()> {
     let text = text.as_string()?;
     if text.is_ascii() && !text.contains("\r\n") {
         Ok(())
