@@ -196,8 +196,7 @@ impl Walk<'_> {
 
     /// Keeps a call of the user's own modules. Another call may have led to the caller before.
     pub(super) fn note(&mut self, caller: &Caller<'_>, call: &Call, request: &ModuleRequest, key: &str) {
-        let is_known = |known: &ModuleCall| known.location == call.location && known.request == *request;
-        if caller.entry.is_none() && !self.elsewhere.iter().any(is_known) {
+        if caller.entry.is_none() && self.noted.insert((call.location.clone(), request.clone())) {
             let (request, location) = (request.clone(), call.location.clone());
             self.elsewhere.push(ModuleCall { name: format!("module \"{key}\""), request, location });
         }

@@ -136,7 +136,7 @@ impl Decoder<'_> {
             self.fault(fault);
             return None;
         }
-        let errors = self.found.diagnostics.len();
+        let errors = self.found.diagnostics.added();
         let mut location = self.location(name.span.clone());
         let mut address = None;
         let mut source = None;
@@ -164,7 +164,7 @@ impl Decoder<'_> {
             }
         }
         let address = address.or_else(|| self.implied(&name.text, &name.span))?;
-        if self.found.diagnostics.len() > errors {
+        if self.found.diagnostics.added() > errors {
             return None;
         }
         let (version, constraints) = version.unzip();

@@ -1,7 +1,7 @@
 //! The content of one file, before files are merged and local names resolved, as OpenTofu's `File` in
 //! `internal/configs/module.go`.
 
-use crate::diagnostic::{Diagnostic, Location};
+use crate::diagnostic::{Location, Merged};
 use crate::provider::{ConstraintList, ProviderAddress};
 
 use super::syntax::DeferredValue;
@@ -19,7 +19,7 @@ pub(super) struct File {
     pub state_store: Option<ProviderReference>,
     /// The versions of the program that it accepts. A text that is not a constraint is left out.
     pub required_version: ConstraintList,
-    pub diagnostics: Vec<Diagnostic>,
+    pub diagnostics: Merged,
 }
 
 /// Where a root module keeps its state.
@@ -107,6 +107,14 @@ pub(super) enum CallSource {
     Expression(DeferredValue),
     /// The call has no source, as in an override file.
     Missing,
+}
+
+impl File {
+    /// How many blocks it has, and entries of `required_providers`.
+    pub(super) fn count(&self) -> usize {
+        let entries: usize = self.required.iter().map(|block| 1 + block.entries.len()).sum();
+        entries + self.providers.len() + self.resources.len() + self.imports.len() + self.calls.len()
+    }
 }
 
 impl Call {

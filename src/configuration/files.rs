@@ -17,7 +17,7 @@ const MAX_FILE_SIZE: u64 = 8 << 20;
 
 /// How many bytes of configuration files may be in memory at the same time. A text stays there as long as a diagnostic
 /// may show lines of it.
-const MOST_TEXT: usize = 256 << 20;
+const MOST_TEXT: usize = 128 << 20;
 
 /// What the names of test files end with. OpenTofu's own hide the others of the same base name.
 const TEST_EXTENSIONS: [(&str, &str); 2] = [(".tofutest.hcl", ".tftest.hcl"), (".tofutest.json", ".tftest.json")];
@@ -227,7 +227,7 @@ mod tests {
         let texts = Texts { most: 13, ..Texts::default() };
         let mut kept: Vec<_> = (0..2).map(|_| texts.read(&path, &path).unwrap()).collect();
         let error = texts.read(&path, Path::new("shown.tf")).unwrap_err();
-        let expected = "cannot read shown.tf: with the other configuration files in memory it is larger than 256 MiB";
+        let expected = "cannot read shown.tf: with the other configuration files in memory it is larger than 128 MiB";
         assert_eq!(error[0].to_string(), expected);
         for _ in 0..100 {
             kept.remove(0);

@@ -3,12 +3,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::diagnostic::{Code, Diagnostic, Location};
+use crate::diagnostic::{Code, Diagnostic, Location, Merged};
 use crate::provider::ConstraintList;
 
 use super::file::{
     Backend, Call, CallSource, File, Import, ProviderBlock, ProviderReference, RequiredProvider, Resource,
 };
+
+/// How many blocks of a module, and entries of its `required_providers`, are kept.
+const MOST_BLOCKS: usize = 50_000;
 
 /// The blocks of all files of a module, by what names them and in the order of the files.
 #[derive(Default)]
@@ -22,7 +25,9 @@ pub(super) struct MergedFiles {
     pub(super) backend: Option<Backend>,
     pub(super) state_store: Option<ProviderReference>,
     pub(super) required_version: ConstraintList,
-    pub(super) diagnostics: Vec<Diagnostic>,
+    pub(super) diagnostics: Merged,
+    /// How many blocks and entries all files have.
+    count: usize,
 }
 
 /// Blocks whose names are unique in the module.
@@ -67,7 +72,12 @@ impl MergedFiles {
     /// Merges a file as OpenTofu does in `internal/configs/module_merge.go`: `required_providers` entries are replaced
     /// as a whole, other blocks by argument.
     pub(super) fn merge(&mut self, file: File, overriding: bool) {
-        self.diagnostics.extend(file.diagnostics);
+        self.count += file.count();
+        self.diagnostics.extend(file.diagnostics.into_diagnostics());
+        if self.count > MOST_BLOCKS {
+            let message = format!("a module has more than {MOST_BLOCKS} blocks and required providers");
+            return self.diagnostics.merge(Diagnostic::error(Code::InvalidConfiguration, message));
+        }
         if file.backend.is_some() {
             (self.backend, self.state_store) = (file.backend, file.state_store);
         }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use crate::diagnostic::{Code, Diagnostic, Label, Location, Result, SourceFile};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Label, Location, Merged, Result, SourceFile};
 use crate::modules::local::{self, is_local};
 use crate::provider::{ConstraintList, Dialect, ProviderAddress};
 use crate::system::Boundary;
@@ -49,7 +49,7 @@ pub(crate) struct Module {
     pub(super) refused: Vec<Diagnostic>,
     /// Read when they are first needed.
     names: OnceLock<Names>,
-    pub(crate) diagnostics: Vec<Diagnostic>,
+    pub(crate) diagnostics: Diagnostics,
 }
 
 impl Module {
@@ -93,13 +93,15 @@ impl Module {
         let names: Vec<_> = root.files.keys().cloned().collect();
         let read = |name: &str| Ok(Arc::clone(&root.files[name]));
         let mut module = Self::merge(&root.module().shown(), &names, MergedFiles::default(), dialect, read);
-        for labels in module.diagnostics.iter_mut().map(|diagnostic| &mut diagnostic.labels) {
+        module.diagnostics = module.diagnostics.map(|mut diagnostic| {
+            let labels = &mut diagnostic.labels;
             let mut origins: Vec<_> = labels.iter().filter_map(|label| root.origin(&label.location)).collect();
             origins.dedup();
             let label = |origin: &Location| Label { location: origin.clone(), text: "generated here".to_owned() };
             let origins: Vec<_> = origins.into_iter().map(label).collect();
             labels.splice(0..0, origins);
-        }
+            diagnostic
+        });
         let places =
             module.found.iter_mut().flat_map(|(_, found)| [&mut found.location].into_iter().chain(&mut found.version));
         for place in places.chain(module.calls.iter_mut().map(|call| &mut call.location)) {
@@ -159,13 +161,15 @@ impl Module {
     }
 
     fn new(directory: &Path, files: MergedFiles, sources: Vec<Arc<SourceFile>>, dialect: Dialect) -> Self {
+        let configures_providers = configures_providers(&files);
+        let mut errors = files.diagnostics;
         let mut module = Self {
             directory: directory.to_owned(),
             empty: false,
             foreign: false,
             backend: files.backend,
             required_version: files.required_version.clone(),
-            configures_providers: configures_providers(&files),
+            configures_providers,
             may_be_root: false,
             local_names: files.required_providers.iter().map(|(name, p)| (name.clone(), p.address.clone())).collect(),
             found: Vec::new(),
@@ -174,11 +178,11 @@ impl Module {
             test_names: None,
             refused: Vec::new(),
             names: OnceLock::new(),
-            diagnostics: files.diagnostics,
+            diagnostics: Diagnostics::default(),
         };
         for call in files.calls.blocks {
             match call.source {
-                CallSource::Missing => module.diagnostics.push(
+                CallSource::Missing => errors.push(
                     Diagnostic::error(Code::InvalidConfiguration, format!("{} has no source", module_name(&call.name)))
                         .at(call.location, ""),
                 ),
@@ -190,11 +194,10 @@ impl Module {
             let declaration = Declaration::new(DeclarationKind::RequiredProviders, location);
             (address, Declaration { source, version, constraints, ..declaration })
         }));
-        let (found, errors) = module.resolve_providers(files.providers.blocks, dialect);
+        let found = module.resolve_providers(files.providers.blocks, dialect, &mut errors);
         module.found.extend(found);
-        module.diagnostics.extend(errors);
-        module.add_implied(files.state_store.as_ref(), &files.resources, &files.imports, dialect);
-        module
+        module.add_implied(files.state_store.as_ref(), &files.resources, &files.imports, dialect, &mut errors);
+        Self { diagnostics: errors.into_diagnostics(), ..module }
     }
 
     /// Whether the directory holds no file that either dialect reads.
@@ -248,16 +251,16 @@ impl Module {
         &self,
         blocks: Vec<ProviderBlock>,
         dialect: Dialect,
-    ) -> (Vec<(ProviderAddress, Declaration)>, Vec<Diagnostic>) {
+        errors: &mut Merged,
+    ) -> Vec<(ProviderAddress, Declaration)> {
         let mut found = Vec::new();
-        let mut errors = Vec::new();
         for block in blocks {
             match self.address(&block.local_name, dialect, &block.label) {
                 Ok(address) => found.push((address, declaration(block))),
                 Err(more) => errors.extend(more),
             }
         }
-        (found, errors)
+        found
     }
 
     /// Adds the providers that only the state store, resources and imports require, each with the first place.
@@ -267,6 +270,7 @@ impl Module {
         resources: &Table<Resource>,
         imports: &[Import],
         dialect: Dialect,
+        errors: &mut Merged,
     ) {
         let mut known: BTreeSet<_> = self.found.iter().map(|(address, _)| address.clone()).collect();
         let mut names: BTreeMap<_, _> =
@@ -290,7 +294,7 @@ impl Module {
                     self.found.push((address, Declaration::new(DeclarationKind::Implied, location)));
                 }
                 Ok(_) => {}
-                Err(errors) => self.diagnostics.extend(errors),
+                Err(more) => errors.extend(more),
             }
         }
     }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Remedy, Result};
+use crate::diagnostic::{Code, Diagnostic, Location, Merged, Remedy, Result};
 use crate::hcl::evaluate::allowance::Allowance;
 use crate::modules::fetched::ModuleRequest;
 use crate::modules::installed::Manifest;
@@ -38,6 +38,9 @@ use super::visit::{Reach, Visit};
 const MAX_DEPTH: usize = 100;
 /// How many calls are followed in all. A configuration with more was written to waste time.
 const MAX_CALLS: usize = 100_000;
+/// How many places of a root module may require a provider, and how many providers they may require.
+const MOST_DECLARATIONS: usize = 100_000;
+const MOST_PROVIDERS: usize = 1_000;
 /// Where programs install modules unless `TF_DATA_DIR` names another directory.
 const DATA_DIRECTORY: &str = ".terraform";
 
@@ -124,6 +127,7 @@ fn read_known(
         modules: Vec::new(),
         tree: Vec::new(),
         elsewhere: Vec::new(),
+        noted: HashSet::new(),
         locked: LockedCalls::default(),
         missing: MissingModules::default(),
         unknown: Vec::new(),
@@ -131,7 +135,7 @@ fn read_known(
         asked: HashSet::new(),
         is_incomplete: false,
         warnings: Vec::new(),
-        errors: Diagnostics::default(),
+        errors: Merged::default(),
     };
     match root {
         RootModule::Directory(_) => walk.root(),
@@ -144,7 +148,8 @@ fn read_known(
         walk.errors.extend(missing);
     }
     let (wanted, asked) = (std::mem::take(&mut walk.wanted), std::mem::take(&mut walk.asked));
-    let requirements = if walk.errors.is_empty() { Ok(walk.finish()) } else { Err(walk.errors) };
+    let errors = std::mem::take(&mut walk.errors);
+    let requirements = errors.into_result(()).and_then(|()| walk.finish());
     (requirements, wanted, asked)
 }
 
@@ -172,6 +177,8 @@ pub(super) struct Walk<'a> {
     modules: Vec<ModuleDirectory>,
     tree: Vec<CalledModule>,
     pub(super) elsewhere: Vec<ModuleCall>,
+    /// The places and the requests of these.
+    pub(super) noted: HashSet<(Location, ModuleRequest)>,
     pub(super) locked: LockedCalls,
     pub(super) missing: MissingModules,
     pub(super) unknown: Vec<UnknownCall>,
@@ -182,7 +189,7 @@ pub(super) struct Walk<'a> {
     /// Whether the source of a called module is unknown.
     pub(super) is_incomplete: bool,
     pub(super) warnings: Vec<Diagnostic>,
-    pub(super) errors: Diagnostics,
+    pub(super) errors: Merged,
 }
 
 impl Walk<'_> {
@@ -273,6 +280,10 @@ impl Walk<'_> {
     }
 
     fn declare(&mut self, found: &[(ProviderAddress, Declaration)], module: &Path, local: bool) {
+        if self.declarations.len() + found.len() > MOST_DECLARATIONS {
+            let message = format!("more than {MOST_DECLARATIONS} blocks and entries require providers");
+            return self.errors.merge(Diagnostic::error(Code::InvalidConfiguration, message));
+        }
         let found = found.iter().filter(|(address, _)| !address.is_never_locked()).cloned();
         self.declarations.extend(
             found.map(|(address, declaration)| {
@@ -300,12 +311,11 @@ impl Walk<'_> {
                 });
             match contents {
                 Ok(contents) => {
-                    self.errors.extend(contents.diagnostics);
-                    let (found, errors) = root.resolve_providers(contents.providers, dialect);
+                    self.errors.extend(contents.diagnostics.into_diagnostics());
+                    let found = root.resolve_providers(contents.providers, dialect, &mut self.errors);
                     if dialect == Dialect::Tofu {
                         self.declare(&found, shown, true);
                     }
-                    self.errors.extend(errors);
                     // A test may call the root module itself, which is not a cycle.
                     self.chain.clear();
                     let place = &ModulePath::Directory(shown.to_owned());
@@ -506,7 +516,7 @@ impl Walk<'_> {
         }
     }
 
-    fn finish(self) -> Requirements {
+    fn finish(self) -> Result<Requirements> {
         let mut providers: BTreeMap<_, Requirement> = BTreeMap::new();
         let is_incomplete = self.is_incomplete || !self.missing.is_empty();
         for (index, (address, declaration)) in self.declarations.into_iter().enumerate() {
@@ -515,11 +525,15 @@ impl Walk<'_> {
             requirement.is_certain |= !is_incomplete || is_explicit || index >= self.own;
             requirement.declarations.push(declaration);
         }
+        if providers.len() > MOST_PROVIDERS {
+            let message = format!("more than {MOST_PROVIDERS} providers are required");
+            return Err(Diagnostic::error(Code::InvalidConfiguration, message).into());
+        }
         for requirement in providers.values_mut() {
             let lists = requirement.declarations.iter().map(|declaration| &declaration.constraints);
             requirement.constraints = ConstraintList::merge(lists);
         }
         let Self { warnings, modules, tree, elsewhere: calls, unknown, locked, .. } = self;
-        Requirements { providers, is_incomplete, warnings, modules, tree, calls, unknown, locked }
+        Ok(Requirements { providers, is_incomplete, warnings, modules, tree, calls, unknown, locked })
     }
 }

@@ -3,20 +3,23 @@
 use std::collections::HashMap;
 
 use super::code::{Code, Severity};
-use super::diagnostics::Diagnostics;
-use super::message::Diagnostic;
+use super::diagnostics::{Diagnostics, Result};
+use super::message::{Diagnostic, Label};
+use crate::provider::ProviderAddress;
 
 /// How many diagnostics of one weight and code are kept, and how many places and providers of one diagnostic. The
 /// others are counted.
 const MOST: usize = 1000;
 
-/// Diagnostics, of which those that differ only in their places and providers are one.
+/// Collects diagnostics, and counts those past a limit.
 #[derive(Debug, Default)]
 pub(crate) struct Merged {
     kept: Vec<Kept>,
-    /// Where a diagnostic is, by itself without places and providers.
+    /// Where a diagnostic is that others may be merged with, by itself without places and providers.
     known: HashMap<Diagnostic, usize>,
     codes: HashMap<(Code, Severity), OfCode>,
+    /// How many were added.
+    added: usize,
 }
 
 #[derive(Debug)]
@@ -28,56 +31,88 @@ struct Kept {
 #[derive(Debug, Default)]
 struct OfCode {
     kept: usize,
-    more: usize,
+    left_out: usize,
     /// Where the last one is.
     last: usize,
 }
 
 impl Merged {
-    /// Adds a diagnostic; one that is about a provider to one that says the same.
-    pub(crate) fn add(&mut self, diagnostic: Diagnostic) {
-        let key = Diagnostic { labels: Vec::new(), providers: Vec::new(), ..diagnostic.clone() };
-        let known = self.known.get(&key).filter(|_| !diagnostic.providers.is_empty());
-        if let Some(kept) = known.and_then(|known| self.kept.get_mut(*known)) {
-            kept.add(diagnostic);
-            return;
-        }
+    /// Adds a diagnostic.
+    pub(crate) fn push(&mut self, mut diagnostic: Diagnostic) {
+        self.added += 1;
         let of_code = self.codes.entry((diagnostic.code, diagnostic.severity)).or_default();
+        of_code.left_out += std::mem::take(&mut diagnostic.left_out);
         if of_code.kept == MOST {
-            of_code.more += 1;
+            of_code.left_out += 1;
             return;
         }
         (of_code.kept, of_code.last) = (of_code.kept + 1, self.kept.len());
-        if !diagnostic.providers.is_empty() {
-            self.known.insert(key, self.kept.len());
-        }
         self.kept.push(Kept { diagnostic, more_places: 0 });
     }
 
-    /// The diagnostics in the order in which they were added, with notes of how many more there were.
+    /// Adds a diagnostic. One that differs from another merged one only in its places and providers adds these to it.
+    pub(crate) fn merge(&mut self, mut diagnostic: Diagnostic) {
+        let (labels, providers) = (std::mem::take(&mut diagnostic.labels), std::mem::take(&mut diagnostic.providers));
+        if let Some(kept) = self.known.get(&diagnostic).and_then(|known| self.kept.get_mut(*known)) {
+            self.added += 1;
+            return kept.add(labels, providers);
+        }
+        let (key, place) = (diagnostic.clone(), self.kept.len());
+        self.push(Diagnostic { labels, providers, ..diagnostic });
+        if self.kept.len() > place {
+            self.known.insert(key, place);
+        }
+    }
+
+    /// How many diagnostics were added.
+    pub(crate) fn added(&self) -> usize {
+        self.added
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.added == 0
+    }
+
+    /// The diagnostics that are kept.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.kept.iter().map(|kept| &kept.diagnostic)
+    }
+
+    /// The diagnostics in the order in which they were added, with how many more there were.
     pub(crate) fn into_diagnostics(mut self) -> Diagnostics {
         for Kept { diagnostic, more_places } in self.kept.iter_mut().filter(|kept| kept.more_places > 0) {
             diagnostic.notes.push(format!("{more_places} more places are left out"));
         }
-        for OfCode { more, last, .. } in self.codes.values().filter(|of_code| of_code.more > 0) {
+        for OfCode { left_out, last, .. } in self.codes.values() {
             if let Some(kept) = self.kept.get_mut(*last) {
-                kept.diagnostic.notes.push(format!("{more} more of this kind are left out"));
+                kept.diagnostic.left_out = *left_out;
             }
         }
         self.kept.into_iter().map(|kept| kept.diagnostic).collect()
     }
+
+    /// `value` if there are no diagnostics.
+    pub(crate) fn into_result<T>(self, value: T) -> Result<T> {
+        self.into_diagnostics().into_result(value)
+    }
+}
+
+impl Extend<Diagnostic> for Merged {
+    fn extend<I: IntoIterator<Item = Diagnostic>>(&mut self, diagnostics: I) {
+        diagnostics.into_iter().for_each(|diagnostic| self.push(diagnostic));
+    }
 }
 
 impl Kept {
-    fn add(&mut self, other: Diagnostic) {
-        for label in other.labels {
+    fn add(&mut self, labels: Vec<Label>, providers: Vec<ProviderAddress>) {
+        for label in labels {
             if self.diagnostic.labels.len() >= MOST {
                 self.more_places += 1;
             } else if !self.diagnostic.labels.contains(&label) {
                 self.diagnostic.labels.push(label);
             }
         }
-        for provider in other.providers {
+        for provider in providers {
             if self.diagnostic.providers.len() < MOST && !self.diagnostic.providers.contains(&provider) {
                 self.diagnostic.providers.push(provider);
             }
@@ -89,7 +124,7 @@ impl Kept {
 mod tests {
     use super::*;
     use crate::diagnostic::Location;
-    use crate::provider::{Dialect, ProviderAddress};
+    use crate::provider::Dialect;
 
     #[test]
     fn past_a_thousand_of_a_kind_they_are_counted() {
@@ -101,19 +136,26 @@ mod tests {
         let mut merged = Merged::default();
         for line in 0..5_000 {
             let place = Location::of_file(std::path::Path::new(&format!("{line}.tf")));
-            merged.add(about("the same").at(place, ""));
+            merged.merge(about("the same").at(place, ""));
         }
         for number in 0..5_000 {
-            merged.add(about(&format!("number {number}")));
-            merged.add(Diagnostic::error(Code::InvalidPackage, "the same"));
+            merged.merge(about(&format!("number {number}")));
+            merged.push(Diagnostic::error(Code::InvalidPackage, "the same"));
         }
         let found = merged.into_diagnostics();
         assert_eq!(found.len(), 2 * MOST);
-        assert_eq!(
-            (found[0].labels.len(), &found[0].notes[..]),
-            (MOST, &["4000 more places are left out".to_owned()][..])
-        );
-        let notes: Vec<_> = found.iter().skip(1).flat_map(|diagnostic| &diagnostic.notes).collect();
-        assert_eq!(notes, ["4001 more of this kind are left out", "4000 more of this kind are left out"]);
+        assert_eq!(found[0].notes, ["4000 more places are left out"]);
+        assert_eq!((found[0].labels.len(), found[0].left_out), (MOST, 0));
+        let left_out = |found: &Diagnostics| -> Vec<usize> {
+            found.iter().map(|diagnostic| diagnostic.left_out).filter(|left_out| *left_out > 0).collect()
+        };
+        assert_eq!(left_out(&found), [4001, 4000]);
+        let notes: Vec<_> = found.last().into_iter().flat_map(Diagnostic::all_notes).collect();
+        assert_eq!(notes, ["4000 more of this kind are left out"]);
+        // What was left out before is counted, too.
+        let mut again = Merged::default();
+        again.extend(found.iter().chain(found.iter()).cloned());
+        assert_eq!(again.added(), 4 * MOST);
+        assert_eq!(left_out(&again.into_diagnostics()), [2 * 4001 + MOST, 2 * 4000 + MOST]);
     }
 }

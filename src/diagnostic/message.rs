@@ -62,6 +62,8 @@ pub struct Diagnostic {
     pub dialect: Option<Dialect>,
     /// The providers that it is about; empty when it is about none in particular.
     pub providers: Vec<ProviderAddress>,
+    /// How many more of its kind were found, and left out.
+    pub left_out: usize,
 }
 
 impl Diagnostic {
@@ -78,6 +80,7 @@ impl Diagnostic {
             root_modules: None,
             dialect: None,
             providers: Vec::new(),
+            left_out: 0,
         }
     }
 
@@ -167,10 +170,11 @@ impl Diagnostic {
         }
     }
 
-    /// The notes, and one that names the root module if it is one of many.
+    /// The notes, one that says how many others were left out, and one that names the root module if it is one of many.
     pub fn all_notes(&self) -> impl Iterator<Item = String> {
+        let left_out = (self.left_out > 0).then(|| format!("{} more of this kind are left out", self.left_out));
         let root = self.root().map(|root| format!("root module: {}", root.display()));
-        self.notes.iter().cloned().chain(root)
+        self.notes.iter().cloned().chain(left_out).chain(root)
     }
 
     /// Whether another diagnostic differs at most in its places and providers.
@@ -186,6 +190,7 @@ impl Diagnostic {
             root_modules,
             dialect,
             providers: _,
+            left_out: _,
         } = other;
         (&self.message, &self.shared_message, &self.notes) == (message, shared_message, notes)
             && (&self.severity, &self.code, &self.dialect) == (severity, code, dialect)

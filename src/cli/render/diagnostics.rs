@@ -23,21 +23,24 @@ pub(crate) fn render_all<'a>(
     invocation: &Invocation,
     style: TextStyle,
 ) -> Vec<String> {
-    let mut numbers: BTreeMap<_, usize> = BTreeMap::new();
+    let mut numbers: BTreeMap<_, (usize, usize)> = BTreeMap::new();
     let mut texts = Vec::new();
     for diagnostic in list {
         if let Some(label) = diagnostic.labels.first() {
-            let number = numbers.entry((label.location.path(), diagnostic.severity)).or_default();
+            let (number, left_out) = numbers.entry((label.location.path(), diagnostic.severity)).or_default();
             *number += 1;
             if *number > MOST_OF_A_FILE {
+                *left_out += diagnostic.left_out;
                 continue;
             }
         }
         texts.push(render(diagnostic, invocation, style));
     }
-    for ((path, severity), number) in numbers.into_iter().filter(|(_, number)| *number > MOST_OF_A_FILE) {
-        let more = count(number - MOST_OF_A_FILE, &format!("more {severity}"));
-        texts.push(printable(&format!("and {more} in {}; --json lists all", path.display())));
+    let numbers = numbers.into_iter().filter(|(_, (number, _))| *number > MOST_OF_A_FILE);
+    for ((path, severity), (number, left_out)) in numbers {
+        let more = count(number - MOST_OF_A_FILE + left_out, &format!("more {severity}"));
+        let listed = if left_out == 0 { "all" } else { "more" };
+        texts.push(printable(&format!("and {more} in {}; --json lists {listed}", path.display())));
     }
     texts
 }
@@ -186,11 +189,12 @@ mod tests {
         list.push(at(&other, 0));
         list.extend((0..101).map(|line| Diagnostic { severity: Severity::Warning, ..at(&file, line) }));
         list.extend(vec![Diagnostic::error(Code::Io, "nowhere"); 101]);
+        list[101].left_out = 5;
         let texts = render_all(&list, &Invocation::new(None), PLAIN);
         assert_eq!(texts.len(), 100 + 1 + 100 + 101 + 2);
         assert!(texts[99].contains("main.tf:100:1") && texts[100].contains("other.tf:1:1"), "{texts:#?}");
         let ends =
-            ["and 1 more warning in main.tf; --json lists all", "and 2 more errors in main.tf; --json lists all"];
+            ["and 1 more warning in main.tf; --json lists all", "and 7 more errors in main.tf; --json lists more"];
         assert_eq!(texts[texts.len() - 2..], ends);
     }
 }

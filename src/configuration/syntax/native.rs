@@ -9,6 +9,9 @@ use super::deferred::parse;
 use crate::hcl::Fault;
 use crate::hcl::scan::{skip_comment, skip_nested};
 
+/// How many arguments and blocks a body may hold, which bounds the memory that a file takes.
+const MOST_ITEMS: usize = 50_000;
+
 /// An argument or a block of a body. All ranges are byte ranges of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::configuration) struct Item {
@@ -136,6 +139,9 @@ impl Cursor<'_> {
             }
             if self.at >= self.end {
                 return Ok(items);
+            }
+            if items.len() == MOST_ITEMS {
+                return self.fault(&format!("more than {MOST_ITEMS} arguments and blocks"));
             }
             if layout == Layout::OneLine && !items.is_empty() {
                 return self.fault("only one argument may stand between braces on one line");

@@ -11,6 +11,9 @@ use crate::provider::{Dialect, ProviderAddress};
 /// Providers that many configurations require, of the registries that both programs ask.
 const WELL_KNOWN: &str = include_str!("well_known_providers.txt");
 
+/// How many of the providers in the lock file and the configuration an address is compared with.
+const MOST_COMPARED: usize = 1_000;
+
 /// The provider, as it is written in a source: one of the lock file, of the configuration, or a well-known one. Its
 /// name differs in few letters, or only in the namespace if the address has that of providers without a source.
 pub(super) fn provider_meant(
@@ -23,7 +26,7 @@ pub(super) fn provider_meant(
     if well_known.contains(address) {
         return None;
     }
-    let named = lock_file.locks().keys().chain(required.keys()).cloned();
+    let named = lock_file.locks().keys().chain(required.keys()).take(MOST_COMPARED).cloned();
     let known: Vec<_> =
         named.chain(well_known).filter(|known| known != address && known.hostname == address.hostname).collect();
     let near = known.iter().filter_map(|known| Some((distance(address, known)?, known))).min();

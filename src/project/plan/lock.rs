@@ -11,7 +11,7 @@ use super::kept_platforms::KeptPlatforms;
 use super::record::{Recorded, record};
 use super::select::{Candidate, Selected};
 use crate::configuration::Requirements;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Merged, Remedy, Result};
 use crate::lockfile::{self, LockedProvider, Locks, ProviderDiff};
 use crate::packages::archive::{HashCache, PackageId};
 use crate::packages::{Packages, ProgressSink, Source, SourceError};
@@ -121,9 +121,9 @@ impl Plan<'_> {
 
     /// Why the policy does not allow the packages, with the places that require them.
     fn against_signatures(&self, packages: &Packages, policy: &Policy) -> Diagnostics {
-        let mut errors = Diagnostics::default();
+        let mut errors = Merged::default();
         if policy.rules.is_empty() {
-            return errors;
+            return Diagnostics::default();
         }
         let release = format!("{} {}", self.candidate.address.short(self.candidate.dialect), self.version);
         for package in packages.values() {
@@ -137,7 +137,7 @@ impl Plan<'_> {
                 errors.merge(self.candidate.requirement.at_declarations(error));
             }
         }
-        errors
+        errors.into_diagnostics()
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use super::lock::Plan;
-use crate::diagnostic::{Diagnostics, Result};
+use crate::diagnostic::{Diagnostics, Merged, Result};
 use crate::lockfile::{LockedProvider, Locks};
 use crate::packages::archive::PackageId;
 use crate::packages::{self, Fetched, Packages};
@@ -93,7 +93,7 @@ impl<'a> Needed<'a> {
     pub(super) fn supplied(&self, entry: usize) -> &Result<Arc<Packages>> {
         let entry = &self.entries[entry];
         entry.supplied.get_or_init(|| {
-            let (mut packages, mut errors) = (Packages::new(), Diagnostics::default());
+            let (mut packages, mut errors) = (Packages::new(), Merged::default());
             for (platform, package) in entry.plan.platforms.iter().zip(&entry.packages) {
                 match self.packages[*package].fetched.get().and_then(Option::as_ref) {
                     Some(Ok(package)) => _ = packages.insert(platform.clone(), Arc::clone(package)),

@@ -16,7 +16,7 @@ use super::lock::{CarriedOver, LockOutcome, LockRequest, Plan, Supplied};
 use super::lock::{assemble, candidates_of, carry_over, plan};
 use super::needed::{Needed, Package};
 use super::select::Candidate;
-use crate::diagnostic::{Diagnostic, Diagnostics, Result};
+use crate::diagnostic::{Diagnostic, Diagnostics, Merged, Result};
 use crate::packages::archive::PackageId;
 use crate::packages::{ProgressSink, Source};
 use crate::provider::{Hostname, ProviderAddress, Version};
@@ -161,7 +161,7 @@ impl<'a> Root<'a> {
     }
 
     fn outcome(&self, needed: &Needed<'_>) -> Result<LockOutcome> {
-        let (mut supplied, mut errors) = (Vec::with_capacity(self.plans.len()), Diagnostics::default());
+        let (mut supplied, mut errors) = (Vec::with_capacity(self.plans.len()), Merged::default());
         for (plan, entry) in self.plans.iter().zip(&self.entries) {
             match needed.supplied(*entry) {
                 Ok(packages) => {
@@ -171,9 +171,7 @@ impl<'a> Root<'a> {
                 Err(more) => more.iter().for_each(|error| errors.merge(error.clone())),
             }
         }
-        if !errors.is_empty() {
-            return Err(errors);
-        }
+        errors.into_result(())?;
         let mut outcome = assemble(self.request, self.old, supplied)?;
         outcome.warnings.extend(self.overridden.iter().cloned());
         Ok(outcome)
@@ -260,19 +258,19 @@ pub(super) fn each_candidate<'a, T: Send>(
     let mut roots = Vec::new();
     let mut all = Vec::new();
     for (index, candidates) in candidates.into_iter().enumerate() {
-        roots.push(candidates.map(|candidates| {
+        let values = candidates.map(|candidates| {
             all.extend(candidates.into_iter().map(|candidate| (index, candidate)));
             Vec::new()
-        }));
+        });
+        roots.push((values, Merged::default()));
     }
     let results = parallel::map(all, threads, |(index, candidate)| (index, work(index, candidate)));
     for (index, result) in results {
-        match (&mut roots[index], result) {
-            (Ok(values), Ok(value)) => values.push(value),
-            (root @ Ok(_), Err(errors)) => *root = Err(errors),
-            (Err(errors), Err(more)) => more.into_iter().for_each(|error| errors.merge(error)),
-            (Err(_), Ok(_)) => {}
+        let (values, errors) = &mut roots[index];
+        match result {
+            Ok(value) => _ = values.as_mut().map(|values| values.push(value)),
+            Err(more) => more.into_iter().for_each(|error| errors.merge(error)),
         }
     }
-    roots
+    roots.into_iter().map(|(values, errors)| errors.into_result(values?)).collect()
 }

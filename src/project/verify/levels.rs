@@ -67,7 +67,7 @@ impl<'a> Levelled<'a> {
     pub(super) fn finish(mut self, root: &mut VerifiedRoot) {
         let mut merged = Merged::default();
         for finding in std::mem::take(&mut root.findings).into_iter().filter_map(|finding| self.apply(finding)) {
-            merged.add(finding);
+            if finding.providers.is_empty() { merged.push(finding) } else { merged.merge(finding) }
         }
         let mut findings = merged.into_diagnostics();
         if let Some(stale) = self.stale() {

@@ -21,7 +21,11 @@ fn project() -> TestEnvironment {
 
 /// Runs with little memory.
 fn run(environment: &TestEnvironment, arguments: &[&str]) -> Output {
-    let limited = format!("ulimit -v {MOST_MEMORY} && exec \"$@\"");
+    run_within(MOST_MEMORY, environment, arguments)
+}
+
+fn run_within(memory: u64, environment: &TestEnvironment, arguments: &[&str]) -> Output {
+    let limited = format!("ulimit -v {memory} && exec \"$@\"");
     let program = env!("CARGO_BIN_EXE_provlock");
     let arguments = ["-c", &limited, "sh", program].into_iter().chain(arguments.iter().copied());
     environment.program("sh", arguments).run_in(environment.project()).run()
@@ -87,6 +91,65 @@ fn a_thousand_findings_of_a_kind_are_shown() {
         environment.write_lock_file(lock_file);
         let verified = run(&environment, &["verify", "--format", "json"]);
         verified.assert_code(*code).assert_stdout_has(" left out");
+    }
+    survived(ATTACK, cases.len());
+}
+
+/// What is the same, or only has another name, over and over: what a file holds, and what is said then.
+#[test]
+fn a_configuration_has_an_end() {
+    /// In KiB.
+    const MEMORY: u64 = 400 << 10;
+    let many = |count: usize, one: fn(usize) -> String| (0..count).map(one).collect::<String>();
+    let json = format!("{{\"provider\": {{\"a\": [{}]}}}}", vec!["{}"; 49_000].join(", "));
+    let block = |kind: &str| (format!("{kind} {{}}\n").repeat(49_000), "47999 more of this kind are left out");
+    let same = ["resource \"a\" \"b\"", "data \"a\" \"b\"", "provider \"a\""].map(block);
+    let other = [
+        ("module \"a\" {}\n".repeat(49_000), "48000 more of this kind are left out"),
+        ("a {}\n".repeat(50_001), "more than 50000 arguments and blocks"),
+        (many(1_001, |number| format!("provider \"a{number}\" {{}}\n")), "more than 1000 providers are required"),
+        (many(49_000, |number| format!("module \"a{number}\" {{\n  source = \"./m{number}\"\n}}\n")), "left out"),
+    ];
+    let natives = same.into_iter().chain(other).map(|(text, message)| ("main.tf", text, message));
+    let cases: Vec<_> = natives.chain([("main.tf.json", json, "47999 more of this kind are left out")]).collect();
+    for (name, text, message) in &cases {
+        let environment = project();
+        fs::remove_file(environment.project().join("main.tf")).unwrap();
+        environment.write(name, text);
+        environment.write_lock_file("");
+        let verified = run_within(MEMORY, &environment, &["verify", "--format", "json"]);
+        verified.assert_code(2).assert_stdout_has(message);
+    }
+    let environment = project();
+    for name in ["one.tf", "two.tf"] {
+        let text = many(26_000, |number| format!("resource \"a\" \"b{number}\" {{}}\n"));
+        environment.write(name, text.replace("\"b", &format!("\"{name}")));
+    }
+    environment.write_lock_file("");
+    let verified = run_within(MEMORY, &environment, &["verify", "--format", "json"]);
+    verified.assert_code(2).assert_stdout_has("a module has more than 50000 blocks and required providers");
+    survived(ATTACK, cases.len() + 1);
+}
+
+/// Many root modules, each with many errors of its own, or of a module that they share.
+#[test]
+fn errors_of_many_root_modules_have_an_end() {
+    let errors =
+        |name: &str| (0..8_000).map(|n| format!("resource \"{name}\" \"b{n}\" {{}}\n").repeat(2)).collect::<String>();
+    let cases = [true, false];
+    for is_shared in cases {
+        let environment = project();
+        environment.write("shared/main.tf", errors("a"));
+        for number in 0..50 {
+            let call = if is_shared {
+                "module \"m\" {\n  source = \"../shared\"\n}\n".to_owned()
+            } else {
+                errors(&format!("a{number}"))
+            };
+            environment
+                .write(format!("root{number}/main.tf"), format!("terraform {{\n  backend \"local\" {{}}\n}}\n{call}"));
+        }
+        run(&environment, &["verify", "-r"]).assert_code(2).assert_stderr_has("is declared twice in this module");
     }
     survived(ATTACK, cases.len());
 }
