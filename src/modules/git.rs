@@ -39,6 +39,9 @@ pub(crate) use references::References;
 const LONGEST_REFS: u64 = 2 << 20;
 /// The most that the configuration files of a package may contain, in bytes.
 const MOST_CONTENT: u64 = 256 << 20;
+/// The most that git may write for one commit, in bytes: a server need not leave out what is not wanted. For all
+/// commits, and for all repositories of a package, it is [`MOST_BYTES`].
+const MOST_OF_COMMIT: u64 = 512 << 20;
 /// Which part of the time for a package a program of git's may keep a processor busy: with one commit, and with all of
 /// them. So what takes long to read ends sooner than what takes long to arrive.
 const SHARE_FOR_COMMIT: u32 = 30;
@@ -81,7 +84,7 @@ impl Git<'_> {
         let (mut fetched, mut commit) = (0, None);
         while let Some((address, prefix)) = wanted.pop() {
             let directory = &workshop.join(fetched.to_string());
-            let fetch = Fetch { deadline, extent, ..self.in_directory(&address, directory) };
+            let fetch = Fetch { workshop, deadline, extent, ..self.in_directory(&address, directory) };
             let written = fetch.write(&prefix, &mut writer, &mut left)?;
             if fetched == 0 {
                 commit = written.as_ref().map(|written| written.commit.clone());
@@ -101,8 +104,8 @@ impl Git<'_> {
 
     /// Commands in the repository in a directory.
     fn in_directory<'a>(&'a self, address: &'a GitAddress, directory: &'a Path) -> Fetch<'a> {
-        let deadline = Instant::now() + self.time_limit;
-        Fetch { git: self, address, directory, deadline, extent: Extent::Whole, key: None, ssh_command: None }
+        let (git, workshop, deadline) = (self, directory, Instant::now() + self.time_limit);
+        Fetch { git, address, workshop, directory, deadline, extent: Extent::Whole, key: None, ssh_command: None }
     }
 
     /// The branches and tags of a repository; `workshop` is an empty directory.
@@ -131,6 +134,8 @@ impl Git<'_> {
 struct Fetch<'a> {
     git: &'a Git<'a>,
     address: &'a GitAddress,
+    /// Where the repositories of the package are.
+    workshop: &'a Path,
     directory: &'a Path,
     deadline: Instant,
     extent: Extent,
@@ -208,7 +213,7 @@ impl Fetch<'_> {
         };
         let refspec = format!("+{wanted}:{MODULE}");
         let options: &[_] = if self.extent == Extent::Whole { &["--depth=1"] } else { &["--depth=1", FILTER] };
-        let shallow = self.run(self.fetch_command(options, &[&refspec]))?;
+        let shallow = self.run_in_space(MOST_OF_COMMIT, self.fetch_command(options, &[&refspec]), None)?;
         if shallow.status.success() {
             return self.checked(MODULE).map(Some);
         }
@@ -286,7 +291,7 @@ impl Fetch<'_> {
     fn list_refs(&self, options: &[&str], patterns: &[&str]) -> Result<Option<String>> {
         let mut command = self.command("ls-remote");
         command.arg("--quiet").args(options).args(["--", self.address.url.as_str()]).args(patterns);
-        match self.within(LONGEST_REFS, |limits| process::run_within(command, None, limits)) {
+        match self.within(LONGEST_REFS, MOST_BYTES, |limits| process::run_within(command, None, limits)) {
             Ok(finished) if finished.status.success() => Ok(Some(String::from_utf8_lossy(&finished.stdout).into())),
             Ok(finished) => Err(self.failure(&finished)),
             Err(process::Failure::TooMuchOutput) => Ok(None),
@@ -396,14 +401,21 @@ impl Fetch<'_> {
 
     /// [`Fetch::run`] with an input.
     fn run_with(&self, command: Command, stdin: Option<String>) -> Result<Finished> {
-        self.within(STDOUT_LIMIT, |limits| process::run_within(command, stdin, limits)).map_err(|why| self.ended(&why))
+        self.run_in_space(MOST_BYTES, command, stdin)
     }
 
-    /// Gives `run` the limits of everything that git does for a package.
-    fn within<T>(&self, stdout: u64, run: impl FnOnce(&Limits<'_>) -> T) -> T {
+    /// [`Fetch::run_with`] with `most` bytes for this repository.
+    fn run_in_space(&self, most: u64, command: Command, stdin: Option<String>) -> Result<Finished> {
+        let finished = self.within(STDOUT_LIMIT, most, |limits| process::run_within(command, stdin, limits));
+        finished.map_err(|why| self.ended(&why))
+    }
+
+    /// Gives `run` the limits of everything that git does for a package, with `most` bytes for this repository.
+    fn within<T>(&self, stdout: u64, most: u64, run: impl FnOnce(&Limits<'_>) -> T) -> T {
         let exceeded = || {
-            let is_large = storage::size_below(self.directory) > MOST_BYTES;
-            is_large.then(|| format!("the repository is larger than {} MiB", MOST_BYTES >> 20))
+            let places = [(self.directory, most), (self.workshop, MOST_BYTES)];
+            let (_, most) = places.into_iter().find(|(place, most)| storage::size_below(place) > *most)?;
+            Some(format!("what it fetches is larger than {} MiB", most >> 20))
         };
         let left = self.deadline.saturating_duration_since(Instant::now());
         run(&Limits { time: left, stdout, exceeded: &exceeded })

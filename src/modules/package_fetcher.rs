@@ -287,7 +287,7 @@ impl PackageFetcher {
             _ if source.is_on_this_machine() && source.path_on_this_machine().is_none() => {
                 Err(FetchError::Address("it does not name a directory of this machine".to_owned()))
             }
-            ("git", url) => self.git(source, url, whole.is_some()),
+            ("git", url) => self.git(source, url, client, whole.is_some()),
             ("http" | "https", url) => self.http(source, url, client, whole, hops),
             ("file", url) => self.file(source, url, whole),
             ("oci", url) if self.dialect == Dialect::Tofu => self.oci(source, url, &address, whole),
@@ -296,8 +296,9 @@ impl PackageFetcher {
         obtained.map_err(|error| error.into_diagnostics(&address))
     }
 
-    fn git(&self, source: &RemoteSource, url: &str, is_whole: bool) -> Fetched {
+    fn git(&self, source: &RemoteSource, url: &str, client: &Client, is_whole: bool) -> Fetched {
         let address = GitAddress::parse(url)?;
+        client.permits(&address.url)?;
         if let Some(stored) = self.remembered(source, address.is_immutable()).filter(|_| !is_whole) {
             return Ok((stored, PackageOrigin::Cache));
         }

@@ -197,7 +197,7 @@ impl RemoteSource {
     /// Whether the package comes from a web server without encryption.
     pub(crate) fn is_unencrypted(&self) -> bool {
         let (getter, url) = self.getter();
-        matches!(getter, "http" | "https") && url.starts_with("http:")
+        matches!(getter, "http" | "https" | "git") && ["http:", "git:"].iter().any(|scheme| url.starts_with(scheme))
     }
 
     /// Where on this machine the package is; none if it is elsewhere.

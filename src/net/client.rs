@@ -127,6 +127,18 @@ impl Client {
         Self { plain_http: PlainHttp::NamedHost, ..self }
     }
 
+    /// Whether another program may ask for a URL: not without encryption, unless this client may.
+    ///
+    /// # Errors
+    /// It may not.
+    pub(crate) fn permits(&self, url: &Url) -> Requested<()> {
+        if !matches!(url.scheme(), "http" | "git") || redirect::is_allowed(url, self.plain_http, &self.shared.settings)
+        {
+            return Ok(());
+        }
+        Err(RequestError { url: url.into(), kind: RequestErrorKind::Insecure, credentials_of: None })
+    }
+
     /// Receives a report of each request.
     pub(crate) fn observer(&self) -> &RequestObserver {
         &self.observer

@@ -46,11 +46,13 @@ impl PlainHttp {
     }
 }
 
-/// Whether a request to a URL is encrypted, or may go without.
+/// Whether a request to a URL is encrypted, or may go without. Git's own protocol never is.
 pub(super) fn is_allowed(url: &Url, plain_http: PlainHttp, settings: &NetSettings) -> bool {
     match (url.scheme(), plain_http) {
-        ("https", _) | ("http", PlainHttp::NamedHost) => true,
-        ("http", PlainHttp::Configured) => url.host_str().is_some_and(|host| settings.plain_http_hosts.contains(host)),
+        ("https", _) | ("http" | "git", PlainHttp::NamedHost) => true,
+        ("http" | "git", PlainHttp::Configured) => {
+            url.host_str().is_some_and(|host| settings.plain_http_hosts.contains(host))
+        }
         ("http", PlainHttp::ThisMachine) => is_loopback(url),
         _ => false,
     }

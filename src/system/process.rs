@@ -169,17 +169,24 @@ fn converse(child: &mut Child, stdin: Option<String>, limits: &Limits<'_>) -> Re
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     // Since when a program that has ended has printed nothing.
     let mut quiet_since = None;
+    let mut watched = Instant::now();
+    let watch = || match (limits.exceeded)() {
+        Some(what) => Err(Failure::Other(format!("was ended because {what}"))),
+        None => Ok(Instant::now()),
+    };
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
-        match receiver.recv_timeout(left.min(WATCH_INTERVAL)) {
+        let output = receiver.recv_timeout(left.min(WATCH_INTERVAL));
+        // Whether or not it goes on printing.
+        if watched.elapsed() >= WATCH_INTERVAL {
+            watched = watch()?;
+        }
+        match output {
+            Err(RecvTimeoutError::Disconnected) => break,
+            _ if Instant::now() >= deadline => return Err(too_long()),
             Ok(Output::Stdout(bytes)) => stdout.extend(bytes),
             Ok(Output::Stderr(bytes)) => stderr.extend(bytes),
-            Err(RecvTimeoutError::Disconnected) => break,
-            Err(RecvTimeoutError::Timeout) if Instant::now() >= deadline => return Err(too_long()),
             Err(RecvTimeoutError::Timeout) => {
-                if let Some(what) = (limits.exceeded)() {
-                    return Err(Failure::Other(format!("was ended because {what}")));
-                }
                 // Another program that it has started may keep its output open.
                 let has_ended = child.try_wait().map_err(failed)?.is_some();
                 if has_ended && quiet_since.get_or_insert_with(Instant::now).elapsed() >= GRACE {
@@ -193,6 +200,7 @@ fn converse(child: &mut Child, stdin: Option<String>, limits: &Limits<'_>) -> Re
             return Err(Failure::TooMuchOutput);
         }
     }
+    watch()?;
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return Ok(Finished { status, stdout, stderr }),

@@ -9,7 +9,7 @@ use super::error::{GitError, Result};
 /// A repository and the commit wanted from it, as given by the URL of a module source.
 #[derive(Clone, PartialEq, Eq)]
 pub(in crate::modules) struct GitAddress {
-    pub(super) url: Url,
+    pub(in crate::modules) url: Url,
     pub(super) revision: Revision,
     /// Whether only a shallow clone will do.
     pub(super) depth: bool,

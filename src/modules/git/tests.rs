@@ -589,3 +589,42 @@ fn what_keeps_a_processor_busy_ends() {
     assert_eq!(error, "git was ended because there is too much in it to read: ");
     provlock_test::survived("a module package that takes more memory or time than it may", 1);
 }
+
+/// A server need not leave out what is not wanted. What it says meanwhile holds up no limit.
+#[test]
+fn there_is_an_end_to_what_a_server_sends() {
+    let fixture = Fixture::new();
+    let script = fs::read_to_string(fixture.program()).unwrap();
+    let sends = |size: &str, then: &str| {
+        let endless =
+            format!("case \"$*\" in *' fetch '*) truncate -s {size} objects/pack/sent; {then} ;; esac\nHOME=");
+        fs::write(fixture.program(), script.replace("HOME=", &endless)).unwrap();
+    };
+    let cases = [
+        ("", "600M", "sleep 300", 512),
+        ("", "600M", "while :; do echo . >&2; sleep 0.02; done", 512),
+        ("?ref=main~0", "1100M", "sleep 300", 1024),
+        // The fetch is over before anybody has looked.
+        ("", "600M", "", 512),
+    ];
+    for (query, size, then, limit) in cases {
+        sends(size, then);
+        let error = fixture.fetch(&fixture.url(query)).unwrap_err();
+        assert_eq!(error, format!("git was ended because what it fetches is larger than {limit} MiB: "));
+    }
+    // Each repository of a package is within its limit.
+    sends("400M", "");
+    let leaf = Fixture::new();
+    leaf.git(&["config", "uploadpack.allowAnySHA1InWant", "true"]);
+    let (commit, url) = (leaf.git(&["rev-parse", "HEAD"]), leaf.url(""));
+    for name in ["a", "b", "c"] {
+        fixture.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{commit},{name}")]);
+    }
+    let mappings = ["a", "b", "c"].map(|name| format!("[submodule \"{name}\"]\npath = {name}\nurl = {url}\n"));
+    fs::write(fixture.origin().join(".gitmodules"), mappings.concat()).unwrap();
+    fixture.git(&["add", ".gitmodules"]);
+    fixture.git(&["commit", "--quiet", "--message=submodules"]);
+    let error = fixture.fetch_whole(&fixture.url("")).unwrap_err();
+    assert_eq!(error, "git was ended because what it fetches is larger than 1024 MiB: ");
+    provlock_test::survived("a module package that takes more memory or time than it may", cases.len() + 1);
+}

@@ -150,6 +150,18 @@ fn a_server_may_say_where_the_package_is() {
     }
 }
 
+/// A registry or a page over https leads there.
+#[test]
+fn what_is_encrypted_leads_git_to_nothing_that_is_not() {
+    let fetcher = fetcher(&Environment::default(), None);
+    let addresses = ["git::http://h.test/a.git", "git::git://h.test/a.git", "git::http://u:p@h.test/a.git?ref=v1"];
+    for address in addresses {
+        let error = fetcher.obtain(&source(address), &fetcher.client, None, 1).err().unwrap().to_string();
+        assert!(error.contains("is not an https URL") && !error.contains("u:p"), "{address}: {error}");
+        assert!(source(address).is_unencrypted(), "{address}");
+    }
+}
+
 #[test]
 fn a_login_stays_with_its_host_and_no_token_goes_to_an_archive() {
     let server = Server::http(|request: &Request| match request.path() {

@@ -71,23 +71,26 @@ impl OciRegistries {
         let layer = layer.map_err(|problem| invalid(&problem))?;
         let copied = client.blob(&layer.digest, limit, |body, _| copy(body, file)).map_err(failed)?;
         match copied {
-            Ok(digest) if digest == layer.digest.to_string() => Ok(()),
+            Ok((digest, size)) if (&digest, size) == (&layer.digest.to_string(), layer.size) => Ok(()),
+            Ok((digest, size)) if digest == layer.digest.to_string() => {
+                Err(invalid(&format!("says that the archive has {} bytes, and it has {size}", layer.size)))
+            }
             Ok(_) => Err(invalid("names an archive of another digest than the registry sent")),
             Err(error) => Err(SourceError::invalid_response(subject, format!("it cannot be written: {error}"))),
         }
     }
 }
 
-/// Replaces the content of a file, and returns the digest of what was written.
-fn copy(body: &mut dyn Read, file: &mut File) -> io::Result<String> {
+/// Replaces the content of a file, and returns the digest and the size of what was written.
+fn copy(body: &mut dyn Read, file: &mut File) -> io::Result<(String, u64)> {
     file.rewind()?;
     file.set_len(0)?;
-    io::copy(body, file)?;
+    let size = io::copy(body, file)?;
     file.rewind()?;
     let mut sha256 = Sha256::new();
     io::copy(file, &mut sha256)?;
     file.rewind()?;
-    Ok(format!("sha256:{:x}", sha256.finalize()))
+    Ok((format!("sha256:{:x}", sha256.finalize()), size))
 }
 
 /// Whether a text is a tag (OCI distribution specification 1.1, "Pulling manifests").

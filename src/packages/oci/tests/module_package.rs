@@ -66,3 +66,16 @@ fn an_archive_of_another_digest_is_refused() {
     let error = download(&server, "").unwrap_err();
     assert!(error.contains("names an archive of another digest"), "{error}");
 }
+
+/// By its digest the archive would be right.
+#[test]
+fn an_archive_of_another_size_is_refused() {
+    for size in ["6", "8", "0", "18446744073709551615"] {
+        let manifest = manifest_of(b"archive", MODULE_PACKAGE).replace("\"size\":7", &format!("\"size\":{size}"));
+        let mut content = content(b"archive");
+        content.put(format!("{PATH}/manifests/latest"), manifest);
+        let server = Server::http(move |request| content.answer(request));
+        let error = download(&server, "").unwrap_err();
+        assert!(error.contains(&format!("says that the archive has {size} bytes, and it has 7")), "{error}");
+    }
+}
