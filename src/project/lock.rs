@@ -75,6 +75,9 @@ impl Session<'_> {
             });
             let replacements: Vec<_> = changed.then_some(lock_file).into_iter().chain(module_lock_file).collect();
             write(index, &replacements)?;
+            if written && replacements.is_empty() {
+                files::remove_left_over(&prepared.root.lock_path);
+            }
             let changed = !replacements.is_empty();
             outcome.warnings.extend(files::read_only(&prepared.root.lock_path).filter(|_| changed && written));
             Ok(Locked { prepared, outcome, bytes, modules, module_changes, changed, written })

@@ -12,7 +12,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tempfile::NamedTempFile;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
-pub(crate) use lock::DirectoryLock;
+pub(crate) use lock::{DirectoryLock, remove_old};
 
 /// What some editors write before the first character. It is not part of the text.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
@@ -139,6 +139,21 @@ fn replace(path: &Path, expected_old: Option<&[u8]>, new: &[u8]) -> Result<()> {
     Reserved::wait(path)?.replace(expected_old, new, Access::Kept)
 }
 
+/// Removes what killed processes have left beside a file that stays as it is, unless another process replaces a file
+/// there now.
+pub(crate) fn remove_left_over(path: &Path) {
+    if let Ok(target) = link_target(path)
+        && let Some(lock) = DirectoryLock::take(directory_of(&target))
+    {
+        remove_left_over_of(&lock, &target);
+    }
+}
+
+fn remove_left_over_of(lock: &DirectoryLock, target: &Path) {
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    lock.remove_left_over(directory_of(target), |replaced| replaced == lock::without_dots(&name));
+}
+
 /// A file that no other provlock process replaces while this lives.
 pub(crate) struct Reserved<'a> {
     path: &'a Path,
@@ -192,7 +207,7 @@ impl<'a> Reserved<'a> {
     fn temporary_file(&self, replaces: bool, access: Access) -> io::Result<NamedTempFile> {
         let directory = directory_of(&self.target);
         let name = self.target.file_name().unwrap_or_default().to_string_lossy();
-        self.lock.remove_left_over(directory, |replaced| replaced == lock::without_dots(&name));
+        remove_left_over_of(&self.lock, &self.target);
         let file = temporary_file(directory, &name, access)?;
         if replaces
             && access == Access::Kept
@@ -207,6 +222,11 @@ impl<'a> Reserved<'a> {
 /// An empty file beside a path. When it is complete, [`put_in_place`] gives it the path's name.
 pub(crate) fn incoming(path: &Path) -> io::Result<NamedTempFile> {
     temporary_file(directory_of(path), &path.file_name().unwrap_or_default().to_string_lossy(), Access::Kept)
+}
+
+/// An empty file in a directory that the user alone can access, whatever file it is to replace.
+pub(crate) fn private_file_in(directory: &Path) -> io::Result<NamedTempFile> {
+    temporary_file(directory, "private", Access::Private)
 }
 
 /// Gives a file a path's name in one step, and replaces any file or symlink of that name.

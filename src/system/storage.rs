@@ -89,12 +89,13 @@ pub(crate) fn keep_json(path: &Path, value: &impl Serialize) {
     }
 }
 
-/// Writes a file in one step: readers see either all of it or nothing.
+/// Writes a file in one step: readers see either all of it or nothing. What killed runs have left beside it goes.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let directory = path.parent().unwrap_or(path);
     create_directory(directory)?;
+    files::remove_old(directory);
     let _uninterrupted = files::hold_off_interrupts();
-    let mut file = tempfile::NamedTempFile::new_in(directory)?;
+    let mut file = files::private_file_in(directory)?;
     file.write_all(bytes)?;
     files::rename(file, path)
 }
@@ -149,6 +150,8 @@ fn remove(directory: &Path) -> io::Result<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, SystemTime};
+
     use super::*;
     use crate::system::files::name::is_special_on_windows;
 
@@ -168,5 +171,52 @@ mod tests {
             assert_eq!(file_name(text), expected);
             assert!(!is_special_on_windows(&file_name(text)), "{text}");
         }
+    }
+
+    /// And nothing else, however it is named.
+    #[cfg(unix)]
+    #[test]
+    fn what_killed_runs_have_left_is_removed_when_it_is_old() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        let age = |name: &str, age: u64| {
+            let file = fs::File::open(at(name)).unwrap();
+            file.set_modified(SystemTime::now() - Duration::from_secs(age)).unwrap();
+        };
+        let left_over = [".private.provlock-a1B2c3", ".x.provlock-000000"];
+        let others = [
+            ".private.provlock-a1B2c",
+            ".private.provlock-a1B2c34",
+            ".private.provlock-a1B2_3",
+            ".provlock-a1B2c3",
+            "private.provlock-a1B2c3",
+            ".private.provlock-a1B2c3.json",
+            ".tmpa1B2c3",
+            "1.0.0",
+        ];
+        for name in left_over.iter().chain(&others) {
+            fs::write(at(name), "").unwrap();
+            age(name, 2 * 60 * 60);
+        }
+        fs::write(at(".young.provlock-a1B2c3"), "").unwrap();
+        age(".young.provlock-a1B2c3", 59 * 60);
+        fs::write(at(".future.provlock-a1B2c3"), "").unwrap();
+        fs::File::open(at(".future.provlock-a1B2c3"))
+            .unwrap()
+            .set_modified(SystemTime::now() + Duration::from_hours(9))
+            .unwrap();
+        fs::create_dir(at(".directory.provlock-a1B2c3")).unwrap();
+        age(".directory.provlock-a1B2c3", 2 * 60 * 60);
+        std::os::unix::fs::symlink(at("1.0.0"), at(".link.provlock-a1B2c3")).unwrap();
+        replace(&at("new"), b"new").unwrap();
+        let mut expected: Vec<_> = others.to_vec();
+        expected.extend([".young.provlock-a1B2c3", ".future.provlock-a1B2c3", ".directory.provlock-a1B2c3"]);
+        expected.extend([".link.provlock-a1B2c3", "new"]);
+        expected.sort_unstable();
+        let names = fs::read_dir(directory.path()).unwrap();
+        let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort_unstable();
+        assert_eq!(names, expected);
+        provlock_test::survived("a run that is killed", left_over.len());
     }
 }

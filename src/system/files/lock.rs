@@ -4,13 +4,17 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// No process needs a lock for longer.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(5);
 /// What follows the name of the replaced file in the name of a temporary file.
 const MARK: &str = ".provlock-";
+/// How many letters and digits follow that.
+const RANDOM: usize = 6;
+/// How old a temporary file is, where nothing is locked, before nobody can be writing it any more.
+const OLD: Duration = Duration::from_hours(1);
 
 /// The right to replace files in a directory, for as long as this lives. The directory itself is locked, so no lock
 /// file is left behind. Only provlock asks for this lock.
@@ -52,13 +56,32 @@ impl DirectoryLock {
         if self.lock.is_none() {
             return;
         }
-        let is_left_over =
-            |entry: &fs::DirEntry| entry.file_name().to_str().and_then(replaced_name).is_some_and(&is_meant);
-        for entry in fs::read_dir(directory).into_iter().flatten().flatten().filter(is_left_over) {
-            // A file that cannot be removed does no harm.
+        for (name, entry) in temporary_files(directory) {
+            if replaced_name(&name).is_some_and(&is_meant) {
+                // A file that cannot be removed does no harm.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
+/// Removes the temporary files in a directory that are too old for anybody to be writing them.
+pub(crate) fn remove_old(directory: &Path) {
+    let is_old = |changed: SystemTime| changed.elapsed().is_ok_and(|age| age > OLD);
+    for (_, entry) in temporary_files(directory) {
+        if entry.metadata().and_then(|metadata| metadata.modified()).is_ok_and(is_old) {
             let _ = fs::remove_file(entry.path());
         }
     }
+}
+
+/// The files in a directory with names of temporary files, and their names. A link is not among them.
+fn temporary_files(directory: &Path) -> impl Iterator<Item = (String, fs::DirEntry)> {
+    fs::read_dir(directory).into_iter().flatten().flatten().filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        let is_temporary = replaced_name(&name).is_some() && entry.file_type().is_ok_and(|kind| kind.is_file());
+        is_temporary.then_some((name, entry))
+    })
 }
 
 /// The prefix of a temporary file's name. It is hidden, so programs that read the directory skip it.
@@ -69,7 +92,9 @@ pub(super) fn temporary_prefix(name: &str) -> String {
 /// The name of the file that a temporary file would replace, without leading dots; none if the name is not that of a
 /// temporary file.
 fn replaced_name(name: &str) -> Option<&str> {
-    Some(name.strip_prefix('.')?.rsplit_once(MARK)?.0)
+    let (replaced, random) = name.strip_prefix('.')?.rsplit_once(MARK)?;
+    let is_random = random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    is_random.then_some(replaced)
 }
 
 /// A name without leading dots.

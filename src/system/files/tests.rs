@@ -130,14 +130,29 @@ mod locks {
     fn what_a_killed_process_left_is_removed() {
         let directory = tempdir().unwrap();
         let path = directory.path().join(".terraform.lock.hcl");
-        for name in [".terraform.lock.hcl.provlock-a1B2c3", ".terraform.lock.hcl.mine", ".main.tf.provlock-a1B2c3"] {
+        let left_over = directory.path().join(".terraform.lock.hcl.provlock-a1B2c3");
+        let others = [
+            ".main.tf.provlock-a1B2c3",
+            ".terraform.lock.hcl.mine",
+            ".terraform.lock.hcl.provlock-my_own",
+            ".terraform.lock.hcl.provlock-old",
+        ];
+        for name in others {
             fs::write(directory.path().join(name), "").unwrap();
         }
+        fs::write(&left_over, "").unwrap();
         write(&path, None, b"new").unwrap();
-        assert_eq!(
-            names(directory.path()),
-            [".main.tf.provlock-a1B2c3", ".terraform.lock.hcl", ".terraform.lock.hcl.mine"]
-        );
+        let expected: Vec<_> =
+            [others[0], ".terraform.lock.hcl"].into_iter().chain(others[1..].iter().copied()).collect();
+        assert_eq!(names(directory.path()), expected);
+        // Also beside a file that stays as it is, unless somebody replaces one there now.
+        fs::write(&left_over, "").unwrap();
+        let lock = DirectoryLock::take(directory.path());
+        remove_left_over(&path);
+        assert_eq!(left_over.exists(), lock.is_some());
+        drop(lock);
+        remove_left_over(&path);
+        assert_eq!(names(directory.path()), expected);
     }
 }
 

@@ -70,3 +70,21 @@ fn killed_at_any_moment_leaves_the_old_file_or_the_new_one_and_the_next_run_comp
     assert!(seen[0] > 0, "every run was over before it was killed");
     survived("a run that is killed", KILLS);
 }
+
+/// A temporary file beside a lock file that does not change.
+#[test]
+fn what_a_killed_run_has_left_beside_a_lock_file_goes_when_lock_finds_nothing_to_do() {
+    let Project { registry: _registry, environment, .. } = &Project::new();
+    environment.provlock(LOCK_BOTH).assert_code(0);
+    let left_over = environment.project().join(".terraform.lock.hcl.provlock-a1B2c3");
+    let own = environment.project().join(".terraform.lock.hcl.provlock-mine");
+    for file in [&left_over, &own] {
+        fs::write(file, "").unwrap();
+    }
+    environment.provlock(LOCK_BOTH.into_iter().chain(["--check"])).assert_code(0);
+    environment.provlock(["verify"]);
+    assert!(left_over.exists(), "what writes nothing removes nothing");
+    environment.provlock(LOCK_BOTH).assert_code(0);
+    assert!(!left_over.exists() && own.exists());
+    survived("a run that is killed", 1);
+}
