@@ -6,6 +6,8 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
 #[display(rename_all = "lowercase")]
 pub enum Severity {
+    /// Nothing is wrong, but a reviewer should see it.
+    Note,
     /// Worth knowing; nothing stops.
     Warning,
     /// Something is wrong.
@@ -208,6 +210,14 @@ codes! {
         Downgrade = "downgrade": Warning, true, Base, Weakness;
         /// A provider moved to another host.
         HostChanged = "host-changed": Warning, false, Base, Substitution;
+        /// A change brings a host.
+        HostAdded = "host-added": Note, false, Base, Substitution;
+        /// A change brings a namespace.
+        NamespaceAdded = "namespace-added": Note, true, Base, Weakness;
+        /// A change brings a provider.
+        ProviderAdded = "provider-added": Note, true, Base, Weakness;
+        /// A new version is signed by another key than the old one.
+        SigningKeyChanged = "signing-key-changed": Note, false, Network, Substitution;
         /// A change adds hashes that nothing known on this machine confirms.
         HashNotChecked = "hash-not-checked": Warning, true, Circumstances, None;
         /// A change edits what it is judged by: a settings file, an ignore comment or the baseline.

@@ -36,6 +36,21 @@ pub struct Change {
 pub(crate) struct KnownProviders(BTreeSet<ProviderAddress>);
 
 impl KnownProviders {
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether a provider is among them.
+    pub(crate) fn has(&self, address: &ProviderAddress) -> bool {
+        self.0.contains(address)
+    }
+
+    /// Whether one is from this namespace.
+    pub(crate) fn has_namespace(&self, address: &ProviderAddress) -> bool {
+        self.0.iter().any(|known| known.hostname == address.hostname && known.namespace == address.namespace)
+    }
+
     /// Whether one is from this host.
     pub(crate) fn has_host(&self, host: &Hostname) -> bool {
         self.0.iter().any(|known| known.hostname == *host)
@@ -80,6 +95,13 @@ impl Change {
         };
         let below = self.now_named(LOCK_FILE_NAME).filter(move |path| path.starts_with(start));
         below.filter_map(move |path| path.parent().filter(|directory| is_meant(path, directory)))
+    }
+
+    /// The directories in which the change touches something. One of tests stands for the module that they test, too.
+    pub(super) fn touched_directories(&self) -> BTreeSet<&Path> {
+        let own = self.touched.iter().map(PathBuf::as_path);
+        let tested = own.clone().filter(|directory| directory.ends_with("tests")).filter_map(Path::parent);
+        own.chain(tested).collect()
     }
 
     /// The lock files below `start` that are gone.

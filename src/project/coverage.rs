@@ -21,6 +21,8 @@ pub enum Kind {
     Unit,
     /// A lock file in a directory that is not a root module. A change is judged by it, too.
     OtherLockFile,
+    /// A module whose configuration a change touches, and that no root module calls.
+    ChangedModule,
 }
 
 /// What became of a root module.
@@ -48,7 +50,7 @@ pub enum Fate {
 
 impl Kind {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 3] = [Self::RootModule, Self::Unit, Self::OtherLockFile];
+    pub const ALL: [Self; 4] = [Self::RootModule, Self::Unit, Self::OtherLockFile, Self::ChangedModule];
 }
 
 impl Coverage {

@@ -1,6 +1,6 @@
 //! Finding the root modules below a directory.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -93,6 +93,7 @@ pub(super) fn find_roots(
     let run: HashSet<_> = read.iter().filter_map(|candidate| candidate.runs.clone()).collect();
     let roots_before = change.map(|change| roots_before(change, canonical, &read)).unwrap_or_default();
     let mut found = Found::default();
+    let callees: HashMap<_, _> = read.iter().map(|one| (one.directory.clone(), one.callees())).collect();
     for Candidate { directory, root, sign, is_unit, .. } in read {
         let kind = if is_unit { Kind::Unit } else { Kind::RootModule };
         let is_called = || run.contains(&directory) || called.contains(&directory);
@@ -110,6 +111,11 @@ pub(super) fn find_roots(
         }
     }
     found.roots.sort_by(|one, other| one.path.cmp(&other.path));
+    let mut waiting: Vec<_> = found.roots.iter().filter_map(|root| root.canonical.clone()).collect();
+    while let Some(directory) = waiting.pop() {
+        waiting.extend(callees.get(&directory).into_iter().flatten().filter(|one| !found.read.contains(*one)).cloned());
+        found.read.insert(directory);
+    }
     Ok(found)
 }
 
@@ -118,6 +124,8 @@ pub(super) fn find_roots(
 pub(super) struct Found {
     pub(super) roots: Vec<RootPath>,
     pub(super) passed_over: PassedOver,
+    /// The directories of the root modules, and those that they call or run, as far as both are below the start.
+    pub(super) read: HashSet<PathBuf>,
 }
 
 /// Directories that are not taken for root modules although they might be, and why. Absolute, without symbolic links.
@@ -184,6 +192,13 @@ struct Candidate {
     before: Option<Before>,
 }
 
+impl Candidate {
+    /// The directories that it calls or runs, without symbolic links.
+    fn callees(&self) -> Vec<PathBuf> {
+        self.calls.iter().filter_map(|path| canonicalize(path).ok()).chain(self.runs.clone()).collect()
+    }
+}
+
 /// How sure it is that a directory is a root module.
 enum Sign {
     /// The settings name it.
@@ -216,7 +231,7 @@ pub(super) fn is_root(module: &Module, directory: &Path, with_modules: bool) -> 
 }
 
 /// Whether a directory is where people put modules, examples, tests and templates.
-fn is_among_modules(path: &Path) -> bool {
+pub(super) fn is_among_modules(path: &Path) -> bool {
     const NAMES: &str = "modules module examples example tests test fixtures testdata template templates skeleton";
     let is_one = |component: Component<'_>| {
         let name = component.as_os_str().to_string_lossy();

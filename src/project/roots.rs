@@ -40,8 +40,11 @@ pub(super) struct RootPath {
     pub(super) stays: Option<PathBuf>,
     /// Whether a path is just this directory, and not one above it or a file.
     pub(super) is_named: bool,
-    /// Whether it is not a root module, but the directory of a lock file that a change is judged by.
-    pub(super) is_lock_file_only: bool,
+    /// Whether it is not a root module, but a directory that a change is judged by: it has a lock file, or the change
+    /// touches its configuration.
+    pub(super) is_only_judged: bool,
+    /// Whether the change touches its configuration, which no root module reads.
+    pub(super) is_touched: bool,
 }
 
 impl Selection {
@@ -92,14 +95,15 @@ impl Roots {
 
 impl RootPath {
     pub(super) fn new(path: PathBuf, canonical: Option<PathBuf>) -> Self {
-        let (lock_directory, sharing, stays) = (None, Vec::new(), None);
-        Self { path, canonical, lock_directory, sharing, stays, is_named: false, is_lock_file_only: false }
+        let (lock_directory, sharing, stays, is_named) = (None, Vec::new(), None, false);
+        Self { path, canonical, lock_directory, sharing, stays, is_named, is_only_judged: false, is_touched: false }
     }
 
     /// Adds a root module that has the same lock file, or is the same.
     fn share(&mut self, other: Self) {
         self.is_named |= other.is_named;
-        self.is_lock_file_only &= other.is_lock_file_only;
+        self.is_only_judged &= other.is_only_judged;
+        self.is_touched |= other.is_touched;
         self.stays = self.stays.take().or(other.stays);
         let is_other = other.canonical != self.canonical && other.lock_directory.is_some();
         let unit = other.canonical.filter(|_| is_other).map(|canonical| (other.path, canonical));
@@ -108,7 +112,9 @@ impl RootPath {
 
     /// What it is.
     pub(super) fn kind(&self) -> Kind {
-        if self.is_lock_file_only {
+        if self.is_only_judged && self.is_touched {
+            Kind::ChangedModule
+        } else if self.is_only_judged {
             Kind::OtherLockFile
         } else if terragrunt::is_unit(self.canonical.as_ref().unwrap_or(&self.path)) {
             Kind::Unit

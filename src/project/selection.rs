@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 
 use super::change::Change;
 use super::coverage::Coverage;
-use super::discover::{Found, PassedOver, find_roots, is_root, joined};
+use super::discover::{Found, PassedOver, find_roots, is_among_modules, is_root, joined};
 use super::filter::Filter;
 use super::root_module::RootModule;
 use super::roots::{RootPath, Roots, Selection, distinct, normal};
 use super::session::Session;
 use super::unit::survey;
+use crate::configuration::terragrunt;
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
+use crate::provider::Dialect;
 use crate::settings::Settings;
 use crate::system::boundary;
 
@@ -76,12 +78,34 @@ impl Session<'_> {
         let with_modules = with_modules || settings.lock_modules == Some(true);
         let mut found = find_roots(self, (start, &canonical), &filter, dialect, with_modules)?;
         if let Some(change) = &self.options.change {
-            found.roots.extend(change.locked_directories(&canonical, &filter).map(|directory| {
+            let judged = |directory: &Path, is_touched| {
                 let path = joined(start, directory.strip_prefix(&canonical).unwrap_or(directory));
-                RootPath { is_lock_file_only: true, ..RootPath::new(path, Some(directory.to_owned())) }
-            }));
+                RootPath { is_only_judged: true, is_touched, ..RootPath::new(path, Some(directory.to_owned())) }
+            };
+            found
+                .roots
+                .extend(change.locked_directories(&canonical, &filter).map(|directory| judged(directory, false)));
+            let touched =
+                change.touched_directories().into_iter().filter(|directory| directory.starts_with(&canonical));
+            let touched = touched.filter(|directory| {
+                let below = directory.strip_prefix(&canonical).unwrap_or(directory);
+                let is_meant = filter.takes(directory) && !is_among_modules(below);
+                let (shown, dialect) = (joined(start, below), dialect.unwrap_or_default());
+                !found.read.contains(*directory) && self.is_judged(directory, &shown, dialect, is_meant)
+            });
+            found.roots.extend(touched.map(|directory| judged(directory, true)).collect::<Vec<_>>());
         }
         Ok(found)
+    }
+
+    /// Whether there is something to judge in a directory that the change touches. A template that cannot be read is
+    /// nothing that the programs would run.
+    fn is_judged(&self, directory: &Path, shown: &Path, dialect: Dialect, is_meant: bool) -> bool {
+        if !directory.is_dir() {
+            return false;
+        }
+        let module = self.modules.canonical_module(directory, shown, dialect);
+        if module.diagnostics.is_empty() { terragrunt::is_unit(directory) || !module.is_empty() } else { is_meant }
     }
 
     /// What the change removes from below the directories that stand for all root modules in them.

@@ -64,6 +64,7 @@ struct PolicyTable {
     min_age: Option<Spanned<String>>,
     min_age_exempt: Vec<Spanned<String>>,
     pin_modules: bool,
+    new_hosts: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize, Default)]
@@ -104,8 +105,11 @@ impl Settings {
             })?;
         let mut reader = Reader { source, errors: Diagnostics::default() };
         let base = path.parent().map(Path::to_owned).unwrap_or_default();
+        let denies_new_hosts = policy.new_hosts.and_then(|text| reader.one(&text, new_hosts)).unwrap_or_default();
+        let pins = policy.pin_modules.then_some(Code::ModuleRefFloating);
+        let denied: Vec<_> = pins.into_iter().chain(denies_new_hosts.then_some(Code::HostAdded)).collect();
         let settings = Self {
-            verify: vec![reader.verify(&verify, policy.pin_modules, base.clone())],
+            verify: vec![reader.verify(&verify, &denied, base.clone())],
             dialect: dialect.and_then(|text| reader.one(&text, str::parse)),
             platforms: platforms.and_then(|platforms| reader.platforms(&platforms)),
             fetch_modules,
@@ -193,14 +197,12 @@ impl Reader<'_> {
         Some(CacheTable { shared: SharedCache { repository, trusted_keys: keys }, location })
     }
 
-    /// A file that requires pinned modules denies unpinned calls, unless it sets another level itself. So a nearer file
-    /// cannot allow them.
-    fn verify(&mut self, table: &VerifyTable, pin_modules: bool, base: PathBuf) -> FileLevels {
+    /// A file denies what its policy forbids, unless it sets another level itself. So a nearer file cannot allow it.
+    fn verify(&mut self, table: &VerifyTable, forbidden: &[Code], base: PathBuf) -> FileLevels {
         let mut levels = self.levels(&table.deny, &table.warn, &table.allow);
-        let pins = Code::ModuleRefFloating;
-        if pin_modules && !levels.warn.contains(&pins) && !levels.allow.contains(&pins) {
-            levels.deny.push(Denied::Code(pins));
-        }
+        let is_open = |code: &&Code| !levels.warn.contains(code) && !levels.allow.contains(code);
+        let denied: Vec<_> = forbidden.iter().filter(is_open).copied().map(Denied::Code).collect();
+        levels.deny.extend(denied);
         let of_paths = |table: &PathsTable| PathLevels {
             paths: self.all(&table.paths, glob::parse),
             levels: self.levels(&table.deny, &table.warn, &table.allow),
@@ -231,6 +233,15 @@ fn namespace(text: &str) -> std::result::Result<ProviderPatternSpec, String> {
         }
         error => error.to_string(),
     })
+}
+
+/// Whether hosts that a change brings are denied.
+fn new_hosts(text: &str) -> std::result::Result<bool, &'static str> {
+    match text {
+        "deny" => Ok(true),
+        "allow" => Ok(false),
+        _ => Err("write \"deny\" or \"allow\""),
+    }
 }
 
 fn denied(text: &str) -> std::result::Result<Denied, String> {

@@ -95,7 +95,7 @@ impl Levels {
             Some(Level::Deny) => finding.severity = Severity::Error,
             None => {}
         }
-        if named.is_none() && self.denies_warnings() {
+        if named.is_none() && finding.severity == Severity::Warning && self.denies_warnings() {
             finding.severity = Severity::Error;
         }
         Some(finding)

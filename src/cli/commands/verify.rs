@@ -343,7 +343,7 @@ impl Report<'_> {
     /// Adds the findings by cause to the summary of a job, if the runner has a file for it.
     fn append_summary(&self, path: Option<PathBuf>) -> anyhow::Result<()> {
         let Some(path) = path else { return Ok(()) };
-        let causes = text::causes(self.found, Severity::Warning, self.many, false);
+        let causes = text::causes(self.found, Severity::Note, self.many, false);
         let failures = self.failures.iter().map(|failure| (failure.root(), failure));
         let failures = by_cause(failures, self.many, false);
         let summary = markdown::findings(failures.iter().chain(&causes), &self.paths, &self.ui.invocation);

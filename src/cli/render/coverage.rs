@@ -37,6 +37,7 @@ pub(super) fn noun(kind: Kind) -> &'static str {
         Kind::RootModule => "root module",
         Kind::Unit => "Terragrunt unit",
         Kind::OtherLockFile => "other lock file",
+        Kind::ChangedModule => "changed module",
     }
 }
 

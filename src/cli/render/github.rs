@@ -23,7 +23,8 @@ pub(crate) fn annotations(found: Found<'_>, paths: &RepositoryPaths<'_>, invocat
         .map(|(root, finding)| (finding, Some(root.map_or(Path::new("."), |root| root.lock_path.as_path()))));
     let all: Vec<_> = findings.chain(found.errors.iter().map(|error| (error, None))).collect();
     let (mut text, mut more) = (String::new(), Vec::new());
-    for (severity, noun) in [(Severity::Error, "more error"), (Severity::Warning, "more warning")] {
+    for severity in [Severity::Error, Severity::Warning, Severity::Note] {
+        let noun = &format!("more {severity}");
         let of_level = all.iter().copied().filter(|(finding, _)| finding.severity == severity);
         let of_level = worst_first(of_level.collect());
         let shown = of_level.iter().take(MOST_OF_A_LEVEL);
@@ -79,16 +80,8 @@ fn annotation(
     let properties: Vec<_> =
         properties.iter().map(|(key, value)| format!("{key}={}", property(&printable(value)))).collect();
     let lines: Vec<_> = invocation.lines(finding).iter().map(|line| printable(line)).collect();
-    format!(
-        "::{} {}::{}
-",
-        finding.severity,
-        properties.join(","),
-        data(&lines.join(
-            "
-"
-        ))
-    )
+    let level = if finding.severity == Severity::Note { "notice".to_owned() } else { finding.severity.to_string() };
+    format!("::{level} {}::{}\n", properties.join(","), data(&lines.join("\n")))
 }
 
 /// Escapes the text after the last `::`.

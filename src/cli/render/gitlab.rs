@@ -55,5 +55,6 @@ fn severity(finding: &Diagnostic) -> &'static str {
         (Severity::Error, Threat::Substitution | Threat::Exposure) => "critical",
         (Severity::Error, _) => "major",
         (Severity::Warning, _) => "minor",
+        (Severity::Note, _) => "info",
     }
 }

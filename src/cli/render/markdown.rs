@@ -48,6 +48,7 @@ pub(crate) fn findings<'a>(
         let level = match finding.severity {
             Severity::Error => "**error**",
             Severity::Warning => "warning",
+            Severity::Note => "note",
         };
         let place = finding.labels.first().map(|label| {
             let (line, _) = label.location.line_column();

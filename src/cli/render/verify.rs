@@ -105,9 +105,9 @@ pub(crate) fn summary(found: Found<'_>) -> Option<String> {
 /// `2 errors and 1 warning`
 fn numbers(findings: &[&Diagnostic]) -> String {
     let number = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
-    let numbers = [(number(Severity::Error), "error"), (number(Severity::Warning), "warning")];
-    let parts = numbers.iter().filter(|(number, _)| *number > 0).map(|(number, noun)| count(*number, noun));
-    parts.collect::<Vec<_>>().join(" and ")
+    let numbers = [Severity::Error, Severity::Warning, Severity::Note].map(|severity| (number(severity), severity));
+    let parts = numbers.iter().filter(|(number, _)| *number > 0);
+    enumerate(parts.map(|(number, severity)| count(*number, &severity.to_string())))
 }
 
 /// `1 warning about the change as a whole`; nothing when nothing was found about it.

@@ -157,7 +157,7 @@ impl Ui {
     }
 
     pub(crate) fn least_severity(&self) -> Severity {
-        if self.verbosity == Verbosity::Quiet { Severity::Error } else { Severity::Warning }
+        if self.verbosity == Verbosity::Quiet { Severity::Error } else { Severity::Note }
     }
 
     /// Shows what the user should know.

@@ -145,20 +145,22 @@ impl Session<'_> {
         let source = options.online.map(source).transpose()?;
         let progress = |package: &_, progress| self.note_progress(package, progress);
         let platforms = options.platforms.clone().or_else(|| opened.settings.platforms.clone());
-        let platforms = platforms.filter(|_| !root.is_lock_file_only);
+        let platforms = platforms.filter(|_| !root.is_only_judged);
         let tracked = |control: &dyn VersionControl| control.tracked(opened.directory_of_lock_file());
         let tracked = options.version_control.map(tracked).unwrap_or_default();
         let base = self.options.change.as_ref().map(|change| change.lock_file_before(&opened.lock_directory));
         let had_lock_file = base.is_some_and(|bytes| !bytes.is_empty());
-        let requirements = if root.is_lock_file_only {
-            Requirements { is_incomplete: true, ..Requirements::default() }
-        } else {
-            opened.known_requirements(&self.modules, options.ignore_tests)?
-        };
+        let unknown = Requirements { is_incomplete: true, ..Requirements::default() };
+        let is_read = !root.is_only_judged || root.is_touched;
+        let read = is_read.then(|| opened.known_requirements(&self.modules, options.ignore_tests)).transpose()?;
+        let judged = read.as_ref().unwrap_or(&unknown);
+        let change = self.options.change.as_ref();
+        let is_new = |place: &Location| change.is_some_and(|change| change.is_new_line(place, &self.environment));
         let mut verified = super::verify(&VerifyRequest {
             root: &opened,
-            is_lock_file_only: root.is_lock_file_only,
-            requirements: &requirements,
+            is_only_judged: root.is_only_judged,
+            requirements: if root.is_only_judged { &unknown } else { judged },
+            judged,
             platforms: platforms.as_ref(),
             cache: self.hash_cache.as_ref(),
             check_installed: options.check_installed,
@@ -166,6 +168,7 @@ impl Session<'_> {
             expected: if had_lock_file { Expected::Always } else { opened.expected(root.is_named, &self.modules) },
             base,
             known,
+            is_new: &is_new,
             online: source.as_deref().map(|source| Online { source, progress: &progress }),
         });
         if had_lock_file {
@@ -175,7 +178,7 @@ impl Session<'_> {
         verified.findings.extend(super::change::unit(&opened, &self.modules));
         if let Some(change) = &self.options.change {
             let is_new = |unknown: &&UnknownCall| change.makes_unknown(unknown, &self.environment);
-            let new = requirements.unknown.iter().filter(is_new).map(|unknown| &unknown.location);
+            let new = judged.unknown.iter().filter(is_new).map(|unknown| &unknown.location);
             verified.findings.extend(super::change::unknown(&new.collect::<Vec<_>>()));
         }
         let in_root = |one: Diagnostic| opened.in_dialect(one.in_root(&opened.path, false));

@@ -5,6 +5,7 @@
 //! forbids; everything else is a warning. Nothing is guessed: a lock file does not say which platform a hash is of, so
 //! that is answered from packages whose hashes are known, or reported as not known.
 
+mod added;
 mod all;
 mod baseline;
 mod change;
@@ -70,9 +71,10 @@ pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
     };
     verified.entries = lock_file.entries().len();
     let subject = Subject { request, lock_file: &lock_file };
-    verified.registry = subject.registry().filter(|_| !request.is_lock_file_only);
+    verified.registry = subject.registry().filter(|_| !request.is_only_judged);
     let findings = &mut verified.findings;
     findings.extend(policy::check(&subject));
+    findings.extend(added::check(&subject));
     if request.root.lock_bytes.is_some() {
         findings.extend(file::hashes(&subject));
         findings.extend(configuration::check(&subject));
@@ -86,7 +88,7 @@ pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
             let asked = online::check(&subject, online);
             findings.extend(asked.findings);
             verified.errors.extend(asked.errors);
-        } else if !request.is_lock_file_only {
+        } else if !request.is_only_judged {
             findings.extend(platforms::check(&subject));
         }
     }

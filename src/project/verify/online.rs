@@ -6,18 +6,27 @@ use super::platforms::{missing, single};
 use super::policy;
 use super::subject::{Online, Subject, Verified, finding};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Remedy};
-use crate::lockfile::Entry;
+use crate::lockfile::{self, Entry};
 use crate::packages::archive::PackageId;
 use crate::packages::{self, AvailableVersions, Published, SourceError};
 use crate::project::plan::explained::{Known, Release, unexplained};
-use crate::provider::{Hash, Platform};
+use crate::project::root_module::RootModule;
+use crate::provider::{Authentication, Hash, Platform, Version};
 use crate::settings::PlatformSelection;
 use crate::system::parallel::{self, WAITING_REQUESTS};
 
 /// Asks about every entry, side by side.
 pub(super) fn check(subject: &Subject<'_>, online: Online<'_>) -> Verified {
     let entries = subject.entries().iter().collect();
-    let check = |entry| Question { subject, online, entry, verified: Verified::default() }.ask();
+    let before = subject.request.base.and_then(|bytes| {
+        let RootModule { lock_path, dialect, .. } = subject.request.root;
+        lockfile::parse(lock_path, bytes, *dialect).lock_file
+    });
+    let check = |entry: &Entry| {
+        let locked = before.as_ref().and_then(|before| before.locks().get(&entry.address));
+        let before = locked.map(|locked| &locked.version).filter(|version| **version != entry.locked.version);
+        Question { subject, online, entry, before, verified: Verified::default() }.ask()
+    };
     let mut all = Verified::default();
     for verified in parallel::map(entries, WAITING_REQUESTS, check) {
         all.findings.extend(verified.findings);
@@ -31,6 +40,8 @@ struct Question<'a> {
     subject: &'a Subject<'a>,
     online: Online<'a>,
     entry: &'a Entry,
+    /// The version before the change, if that was another one.
+    before: Option<&'a Version>,
     verified: Verified,
 }
 
@@ -63,7 +74,7 @@ impl<'a> Question<'a> {
 
     fn ask_about(&mut self, platforms: &BTreeSet<Platform>) {
         let request = self.subject.request;
-        if request.platforms.is_none() && platforms.len() > 1 && !request.is_lock_file_only {
+        if request.platforms.is_none() && platforms.len() > 1 && !request.is_only_judged {
             self.verified.findings.extend(single(self.entry));
         }
         let required = self.asked_for(platforms);
@@ -77,6 +88,7 @@ impl<'a> Question<'a> {
             self.verified.findings.extend(warnings);
             let signature = policy::check_signature(self.subject, self.entry, &published.authentication);
             self.verified.findings.extend(signature);
+            self.verified.findings.extend(self.key_changed(&published.authentication));
             self.check_zh(&published.zh, platforms);
             known.clone_from(&published.h1);
         }
@@ -124,6 +136,24 @@ impl<'a> Question<'a> {
             Some(platform) => self.online.source.published(&self.package(platform)),
             None => Ok(None),
         }
+    }
+
+    /// Another key, or none, signs the new version than the one that signs the old version. Of an old version that is
+    /// gone nothing is known.
+    fn key_changed(&self, now: &Authentication) -> Option<Diagnostic> {
+        let (source, address, old) = (self.online.source, &self.entry.address, self.before?);
+        let platform = source.platforms(address, old).ok()?.into_iter().next()?;
+        let release = Release { version: old, ..self.release() };
+        let before = source.published(&release.package(&platform)).ok()??.authentication;
+        let Authentication::Signed { fingerprint: key, .. } = &before else { return None };
+        let who = match now {
+            Authentication::Signed { fingerprint, .. } if fingerprint == key => return None,
+            Authentication::Signed { fingerprint, .. } => format!("is signed by the key {fingerprint}"),
+            other => format!("is not signed ({other})"),
+        };
+        let message = format!("{} {who}, and {old} by the key {key}", self.subject.release(self.entry));
+        let note = finding(Code::SigningKeyChanged, message, self.entry.version(), "");
+        Some(note.help("find out from the publisher whether the key has changed, and not from the registry"))
     }
 
     /// Reports each `zh:` that SHA256SUMS does not hold; a registry may have one such document for each platform.

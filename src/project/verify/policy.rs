@@ -48,7 +48,7 @@ pub(super) fn tracked_data(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
 
 /// Calls that do not say which state of a module they mean, if the policy wants that.
 pub(super) fn floating_modules(request: &VerifyRequest<'_>) -> Vec<Diagnostic> {
-    let calls = request.requirements.calls.iter().filter(|_| request.root.settings.policy.pins_modules());
+    let calls = request.judged.calls.iter().filter(|_| request.root.settings.policy.pins_modules());
     calls.filter_map(|call| Some(floating(call, &call.request.floating()?))).collect()
 }
 

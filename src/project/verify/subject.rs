@@ -16,11 +16,13 @@ use crate::settings::PlatformSelection;
 pub(crate) struct VerifyRequest<'a> {
     /// The root module.
     pub root: &'a RootModule,
-    /// Whether it is not a root module, but the directory of a lock file that a change is judged by. Whether that fits
-    /// a configuration or the platforms does not matter.
-    pub is_lock_file_only: bool,
-    /// What the configuration requires.
+    /// Whether it is not a root module, but a directory that a change is judged by. Whether its lock file fits a
+    /// configuration or the platforms does not matter.
+    pub is_only_judged: bool,
+    /// What the configuration requires, and the lock file has to fit.
     pub requirements: &'a Requirements,
+    /// What the configuration requires, and the policy has to allow.
+    pub judged: &'a Requirements,
     /// The platforms that the project asks for; none if it does not say.
     pub platforms: Option<&'a PlatformSelection>,
     /// Hashes of packages that are known already.
@@ -35,6 +37,8 @@ pub(crate) struct VerifyRequest<'a> {
     pub base: Option<&'a [u8]>,
     /// The providers that the lock files of the base name; none if no change is judged.
     pub known: Option<&'a KnownProviders>,
+    /// Whether the change adds the line at a place.
+    pub is_new: &'a (dyn Fn(&Location) -> bool + Sync),
     /// Where to ask what is published, if that is to be asked.
     pub online: Option<Online<'a>>,
 }
@@ -124,7 +128,7 @@ impl Subject<'_> {
     /// Each provider that is locked, and each that is certainly required and not locked.
     pub(super) fn named(&self) -> impl Iterator<Item = Named<'_>> {
         let locked = self.lock_file.locks();
-        let required = self.request.requirements.providers.iter();
+        let required = self.request.judged.providers.iter();
         let required = required.filter(|(address, one)| one.is_certain && !locked.contains_key(address));
         let required = required.map(|(address, one)| Named { address, entry: None, requirement: Some(one) });
         let entries = self.entries().iter();
@@ -184,7 +188,7 @@ impl VerifyRequest<'_> {
     /// Whether the configuration requires a provider that is to be locked, or may require one.
     pub(super) fn needs_lock_file(&self) -> bool {
         let Requirements { providers, is_incomplete, .. } = self.requirements;
-        self.expected != Expected::Never && (!providers.is_empty() || *is_incomplete)
+        self.expected != Expected::Never && !self.is_only_judged && (!providers.is_empty() || *is_incomplete)
     }
 
     /// To record the hashes for the platforms that are asked for, else for all.

@@ -49,8 +49,8 @@ impl VerifiedRoot {
             (_, Some(rule)) if !self.has_lock_file => return coverage.add_ignored(self.kind, rule),
             (_, None) if !self.has_lock_file && self.needs_lock_file => Fate::NotLocked,
             (Some(Severity::Warning), _) => Fate::Warnings,
-            (None, _) if !self.errors.is_empty() => Fate::PartlyChecked,
-            (None, _) => {
+            (Some(Severity::Note) | None, _) if !self.errors.is_empty() => Fate::PartlyChecked,
+            (Some(Severity::Note) | None, _) => {
                 if self.has_lock_file {
                     Fate::Ok
                 } else {

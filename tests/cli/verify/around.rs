@@ -125,7 +125,8 @@ help: make sure that Terragrunt is meant to run it from now on
 
 ----- stderr -----
 2 root modules: 1 OK, 1 excluded by provlock.toml
-2 Terragrunt units: 1 with warnings, 1 without a lock file
+1 Terragrunt unit: with warnings
+2 changed modules: 2 need no lock file
 "#]]);
 }
 

@@ -84,7 +84,8 @@ fn host_changed() {
     let environment = committed();
     environment.write("main.tf", requires("registry.example.com/hashicorp/null", "~> 3.0"));
     lock(&environment, &[entry("registry.example.com/hashicorp/null", "3.2.4", "~> 3.0", &[OTHER_H1])]);
-    let expected = ["error look-alike", "warning host-changed", "warning hash-not-checked"];
+    let added = ["note host-added", "note namespace-added", "note provider-added"];
+    let expected = [&["error look-alike"], &added[..], &["warning host-changed", "warning hash-not-checked"]].concat();
     assert_eq!(found(&environment, &["--base", "HEAD"]), expected);
 }
 
@@ -106,7 +107,10 @@ fn a_lock_file_that_could_not_be_read_before_is_not_taken_for_none() {
     environment.write_lock_file("provider {");
     commit(&environment);
     environment.write_lock_file(right);
-    assert_eq!(found(&environment, &["--base", "HEAD"]), ["warning lock-file-syntax"]);
+    assert_eq!(
+        found(&environment, &["--base", "HEAD"]),
+        ["warning lock-file-syntax", "note namespace-added", "note provider-added"]
+    );
     let output = environment.provlock(["verify", "--allow", "single-platform", "--base", "HEAD"]);
     output.matches(str![[r#"
 exit code: 0
@@ -116,8 +120,24 @@ warning[lock-file-syntax]: the change of .terraform.lock.hcl was not checked: th
  = the lock file cannot be parsed: invalid block body; expected `}`, newline or identifier
 help: review the change yourself
 
+note[namespace-added]: the namespace registry.opentofu.org/hashicorp is new: the base locks no provider from it
+ --> .terraform.lock.hcl:4:10
+  |
+4 | provider "registry.opentofu.org/hashicorp/null" {
+  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+help: find out whose namespace it is
+
+note[provider-added]: hashicorp/null is new: the base locks it nowhere
+ --> .terraform.lock.hcl:4:10
+  |
+4 | provider "registry.opentofu.org/hashicorp/null" {
+  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+help: make sure that this provider is meant, and that its publisher is
+
 ----- stderr -----
-1 warning in .terraform.lock.hcl
+1 warning and 2 notes in .terraform.lock.hcl
 "#]]);
     environment.provlock(["verify", "--base", "HEAD", "--deny", "lock-file-syntax"]).assert_code(1);
 }

@@ -4,6 +4,7 @@ use std::fs;
 
 use provlock_test::environment::Output;
 use provlock_test::survived;
+use serde_json::Value;
 
 use super::{H1, NULL, ZH, entry};
 use crate::json_output::validated;
@@ -115,8 +116,25 @@ impl Gate {
         self.0.git(["commit", "--quiet", "--allow-empty", "--message=change"]);
     }
 
+    /// What `verify` says to people about the change as it is committed.
+    pub(super) fn run(&self, arguments: &[&str]) -> Output {
+        let base = ["verify", "--allow", "single-platform", "--base", "main"];
+        self.0.environment.provlock(base.iter().chain(arguments))
+    }
+
     /// The codes of what is found in the change once everything in it is committed.
     pub(super) fn judge(&self, arguments: &[&str]) -> Vec<String> {
+        self.judged(arguments).into_iter().map(|(_, code)| code).collect()
+    }
+
+    /// The codes of the errors in the change once everything in it is committed.
+    pub(super) fn errors(&self, arguments: &[&str]) -> Vec<String> {
+        let judged = self.judged(arguments).into_iter();
+        judged.filter(|(severity, _)| severity == "error").map(|(_, code)| code).collect()
+    }
+
+    /// The severity and the code of each finding in the change once everything in it is committed.
+    fn judged(&self, arguments: &[&str]) -> Vec<(String, String)> {
         self.commit();
         let base = ["verify", "--json", "--allow", "single-platform", "--base", "main"];
         let output = self.0.environment.provlock(base.iter().chain(arguments));
@@ -125,7 +143,9 @@ impl Gate {
             report["roots"].as_array().unwrap().iter().filter_map(|root| root["findings"].as_array()).flatten();
         let of_change = report["findings"].as_array().into_iter().flatten();
         let errors = report["errors"].as_array().unwrap();
-        of_change.chain(of_roots).chain(errors).map(|finding| finding["code"].as_str().unwrap().to_owned()).collect()
+        let text = |value: &Value, otherwise: &str| value.as_str().unwrap_or(otherwise).to_owned();
+        let found = |finding: &Value| (text(&finding["severity"], "error"), text(&finding["code"], ""));
+        of_change.chain(of_roots).chain(errors).map(found).collect()
     }
 
     /// Starts another attempt.
@@ -443,6 +463,7 @@ help: provlock -C live verify --online
 
 ----- stderr -----
 2 root modules: 2 with errors
+1 changed module: needs no lock file
 1 error about the change as a whole
 "#]]);
 }

@@ -20,6 +20,7 @@ fn every_code_has_a_section_the_findings_first() {
         let level = match rule.level {
             Severity::Error => "Error",
             Severity::Warning => "Warning",
+            Severity::Note => "Note",
         };
         let first_words = paragraph.split('.').next().unwrap();
         assert!(first_words.starts_with(level), "{code} is a finding of another level: {first_words}");

@@ -1,5 +1,6 @@
 //! `provlock verify`: what it finds, and what it does not.
 
+mod added;
 mod around;
 mod change;
 mod configuration;

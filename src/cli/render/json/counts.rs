@@ -13,6 +13,8 @@ pub(crate) struct Counts {
     units: CountsOfKind,
     /// Lock files in directories that are not root modules; --base looks at them, too.
     other_lock_files: CountsOfKind,
+    /// Modules that a change touches and that no root module calls; --base looks at what they require.
+    changed_modules: CountsOfKind,
 }
 
 /// How many there are of a kind.
@@ -40,7 +42,7 @@ struct CountsOfKind {
 
 impl From<&Coverage> for Counts {
     fn from(coverage: &Coverage) -> Self {
-        let [root_modules, units, other_lock_files] = Kind::ALL.map(|kind| {
+        let [root_modules, units, other_lock_files, changed_modules] = Kind::ALL.map(|kind| {
             let number = |fate| coverage.number(kind, fate);
             CountsOfKind {
                 with_errors: number(Fate::Errors),
@@ -54,6 +56,6 @@ impl From<&Coverage> for Counts {
                 failed: number(Fate::Failed),
             }
         });
-        Self { root_modules, units, other_lock_files }
+        Self { root_modules, units, other_lock_files, changed_modules }
     }
 }

@@ -55,6 +55,7 @@ pub(crate) struct Finding {
 enum Severity {
     Error,
     Warning,
+    Note,
 }
 
 impl Notice {
@@ -90,6 +91,7 @@ impl Finding {
         let severity = match finding.severity {
             diagnostic::Severity::Error => Severity::Error,
             diagnostic::Severity::Warning => Severity::Warning,
+            diagnostic::Severity::Note => Severity::Note,
         };
         let providers = finding.providers.iter().map(ToString::to_string).collect();
         Self { severity, providers, notice: Notice::new(finding, invocation) }

@@ -1,0 +1,218 @@
+//! What a change brings: hosts, namespaces, providers and signing keys.
+
+use super::gate::Gate;
+use super::{H1, NULL, ZH, entry};
+use crate::json_output::validated;
+use crate::lock::{lock_file, requires};
+use crate::repository::Repository;
+use provlock_test::keys::{RSA, SUBKEY};
+use provlock_test::{Registry, TestEnvironment, str, survived};
+
+const GAMMA: &str = "registry.opentofu.org/acme/gamma";
+
+/// A repository of two root modules without settings, and with a module that nothing calls.
+fn gate(settings: &str) -> Gate {
+    Gate::with(|gate| {
+        gate.write("provlock.toml", settings);
+        gate.remove("examples/a/.terraform.lock.hcl");
+        gate.write("modules/unused/main.tf", requires("hashicorp/null", ""));
+    })
+}
+
+/// Writes a root module that requires and locks just this provider.
+fn root(gate: &Gate, directory: &str, address: &str) {
+    gate.root(directory, address, &[H1, ZH]);
+    gate.write(&format!("{directory}/main.tf"), requires(address, ""));
+}
+
+const FLAGS: [&str; 3] = ["-r", "--allow", "hash-not-checked"];
+
+#[test]
+fn what_a_change_brings_is_noted() {
+    let gate = gate("");
+    root(&gate, "live", "registry.opentofu.org/hashicorp/random");
+    assert_eq!(gate.judge(&FLAGS), ["provider-added"]);
+    root(&gate, "live", GAMMA);
+    assert_eq!(gate.judge(&FLAGS), ["namespace-added", "provider-added"]);
+    root(&gate, "live", "modules.example.com/acme/gamma");
+    assert_eq!(gate.judge(&FLAGS), ["host-added", "namespace-added", "provider-added"]);
+    gate.run(&FLAGS).matches(str![[r#"
+exit code: 0
+----- stdout -----
+note[host-added]: the host modules.example.com is new: the base locks no provider from it
+ --> live/.terraform.lock.hcl:4:10
+  |
+4 | provider "modules.example.com/acme/gamma" {
+  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+help: find out who runs the host; it decides what its packages are
+
+note[namespace-added]: the namespace modules.example.com/acme is new: the base locks no provider from it
+ --> live/.terraform.lock.hcl:4:10
+  |
+4 | provider "modules.example.com/acme/gamma" {
+  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+help: find out whose namespace it is
+
+note[provider-added]: modules.example.com/acme/gamma is new: the base locks it nowhere
+ --> live/.terraform.lock.hcl:4:10
+  |
+4 | provider "modules.example.com/acme/gamma" {
+  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+help: make sure that this provider is meant, and that its publisher is
+
+----- stderr -----
+2 root modules: 2 OK
+"#]]);
+}
+
+#[test]
+fn what_another_root_module_has_is_not_new() {
+    let gate = gate("");
+    root(&gate, "third", NULL);
+    assert_eq!(gate.judge(&FLAGS), [] as [&str; 0]);
+}
+
+#[test]
+fn settings_deny_what_a_change_brings() {
+    for (settings, code) in [
+        ("[policy]\nnew-hosts = \"deny\"\n", "host-added"),
+        ("[verify]\ndeny = [\"host-added\"]\n", "host-added"),
+        ("[verify]\ndeny = [\"namespace-added\"]\n", "namespace-added"),
+        ("[verify]\ndeny = [\"provider-added\"]\n", "provider-added"),
+    ] {
+        let gate = gate(settings);
+        root(&gate, "live", "modules.example.com/acme/gamma");
+        assert_eq!(gate.errors(&FLAGS), [code], "{settings}");
+    }
+    let gate = gate("[verify]\ndeny = [\"warnings\"]\n");
+    root(&gate, "live", "registry.opentofu.org/hashicorp/random");
+    assert_eq!(gate.errors(&FLAGS), [] as [&str; 0], "a note is not a warning");
+}
+
+#[test]
+fn new_hosts_are_denied_or_allowed() {
+    let environment = super::good();
+    environment.write("provlock.toml", "[policy]\nnew-hosts = \"never\"\n");
+    environment.provlock(["verify"]).assert_code(2).assert_stderr_has("write \"deny\" or \"allow\"");
+}
+
+/// An attempt, and what is found.
+type Attempt = (&'static str, fn(&Gate), &'static [&'static str]);
+
+#[test]
+fn what_is_only_required_is_judged_wherever_the_change_touches_it() {
+    const POLICY: &str = "[policy]\nallowed-namespaces = [\"hashicorp\"]\npin-modules = true\n\
+        [roots]\nexclude = [\"examples/**\"]\n";
+    const FLOATING: &str = "module \"m\" {\n  source = \"git::https://example.com/m.git\"\n}\n";
+    let attempts: [Attempt; 9] = [
+        (
+            "a new directory without a lock file",
+            |gate| gate.write("infra/evil/main.tf", requires("evil/null", "")),
+            &["namespace-not-allowed", "namespace-added", "provider-added"],
+        ),
+        (
+            "a module that nothing calls",
+            |gate| gate.write("modules/unused/more.tf", "resource \"evil_null\" \"a\" {\n  provider = evil\n}\n"),
+            &["provider-added"],
+        ),
+        (
+            "a module that a root module calls",
+            |gate| {
+                gate.write("live/call.tf", "module \"m\" {\n  source = \"../called\"\n}\n");
+                gate.write("called/main.tf", requires("evil/null", ""));
+            },
+            &["provider-not-locked", "namespace-not-allowed", "namespace-added", "provider-added"],
+        ),
+        (
+            "a directory that the settings exclude",
+            |gate| gate.write("examples/b/main.tf", requires("evil/null", "")),
+            &["namespace-not-allowed", "namespace-added", "provider-added"],
+        ),
+        (
+            "a module that only a module which is no root module calls",
+            |gate| {
+                gate.write("wrapper/main.tf", "module \"m\" {\n  source = \"../evil\"\n}\n");
+                gate.write("evil/main.tf", requires("evil/null", ""));
+            },
+            &["namespace-not-allowed", "namespace-added", "provider-added"],
+        ),
+        (
+            "a test",
+            |gate| {
+                gate.write(
+                    "modules/unused/tests/a.tftest.hcl",
+                    "run \"a\" {\n  module {\n    source = \"./evil\"\n  }\n}\n",
+                );
+                gate.write("modules/unused/evil/main.tf", requires("evil/null", ""));
+            },
+            &["namespace-not-allowed"],
+        ),
+        ("an impostor", |gate| gate.write("new/main.tf", requires("hashlcorp/null", "")), &["look-alike"]),
+        ("a module that floats", |gate| gate.write("new/main.tf", FLOATING), &["module-ref-floating"]),
+        (
+            "beside a lock file that is no root module's",
+            |gate| {
+                gate.write("modules/unused/.terraform.lock.hcl", lock_file(&[entry(NULL, "3.2.4", "", &[H1, ZH])]));
+                gate.write("modules/unused/more.tf", "module \"m\" {\n  source = \"./evil\"\n}\n");
+                gate.write("modules/unused/evil/main.tf", requires("evil/null", ""));
+            },
+            &["namespace-not-allowed"],
+        ),
+    ];
+    let gate = gate(POLICY);
+    for (name, attempt, codes) in &attempts {
+        attempt(&gate);
+        let found = gate.judge(&FLAGS);
+        for code in *codes {
+            assert!(found.iter().any(|found| found == code), "{name}: {code} is not in {found:?}");
+        }
+        gate.reset();
+    }
+    survived("a pull request requires what the policy forbids, and locks nothing", attempts.len());
+}
+
+#[test]
+fn honest_changes_of_modules_are_counted_and_nothing_else() {
+    let gate = gate("[policy]\nallowed-namespaces = [\"hashicorp\"]\n");
+    gate.write("modules/unused/more.tf", "resource \"null_resource\" \"a\" {}\n");
+    gate.write("templates/{{name}}/main.tf", "module \"{{ name }}\" {");
+    gate.judge(&FLAGS);
+    gate.run(&FLAGS).matches(str![[r#"
+exit code: 0
+----- stderr -----
+OK: 2 providers of 2 root modules locked as required
+Not checked: platforms (-p names some), hashes against the registry (--online)
+2 root modules: 2 OK
+1 changed module: needs no lock file
+"#]]);
+}
+
+#[test]
+fn another_key_signs_the_new_version() {
+    let registry = Registry::start();
+    let repository = Repository::around(TestEnvironment::with_registry(&registry));
+    let environment = &repository.environment;
+    for (version, key) in [("1.0.0", &RSA), ("1.1.0", &RSA), ("2.0.0", &SUBKEY)] {
+        registry.publish("acme/gamma", version).signed_by(key).done();
+    }
+    environment.write("main.tf", requires("acme/gamma", "1.0.0"));
+    environment.provlock(["lock"]).assert_code(0);
+    repository.git(["add", "--all"]);
+    repository.git(["commit", "--quiet", "--message=base"]);
+    let found = |version: &str| {
+        environment.write("main.tf", requires("acme/gamma", version));
+        environment.provlock(["upgrade"]).assert_code(0);
+        let output = environment.provlock(["verify", "--online", "--json", "--base", "HEAD"]);
+        let report = validated(&output.stdout);
+        let findings = report["roots"][0]["findings"].as_array().unwrap().clone();
+        findings.into_iter().filter(|finding| finding["code"] == "signing-key-changed").collect::<Vec<_>>()
+    };
+    assert_eq!(found("1.1.0").len(), 0);
+    let changed = found("2.0.0");
+    assert_eq!(changed.len(), 1, "{changed:?}");
+    let message = changed[0]["message"].as_str().unwrap();
+    assert!(message.contains(&RSA.fingerprint()) && message.contains(&SUBKEY.fingerprint()), "{message}");
+}
