@@ -47,13 +47,15 @@ checksum() {
 main() {
   target=$(target)
   archive=provlock-$target.tar.gz
-  case ${PROVLOCK_VERSION:-} in
+  version=${PROVLOCK_VERSION:-}
+  case $version in
     '') releases=$repository/releases/latest/download ;;
-    *) releases=$repository/releases/download/v${PROVLOCK_VERSION#v} ;;
+    v | v[!0-9]* | [!v0-9]* | *[!0-9A-Za-z.-]*) fail "'$version' is not a version such as 1.2.3" ;;
+    *) releases=$repository/releases/download/v${version#v} ;;
   esac
   directory=${PROVLOCK_INSTALL_DIR:-$HOME/.local/bin}
   temporary=$(mktemp -d)
-  trap 'rm -rf "$temporary"' EXIT
+  trap 'rm -rf "$temporary" "${new:-$temporary}"' EXIT
   download "$releases/$archive" "$temporary/$archive"
   download "$releases/SHA256SUMS" "$temporary/SHA256SUMS"
 
@@ -66,10 +68,12 @@ main() {
   fi
 
   tar -xzf "$temporary/$archive" -C "$temporary"
-  mkdir -p "$directory"
-  # A copy that is renamed replaces a provlock that runs, and leaves the old one when the disk is full.
-  cp "$temporary/provlock-$target/provlock" "$directory/.provlock.new"
-  mv "$directory/.provlock.new" "$directory/provlock"
+  # A copy that is renamed replaces a provlock that runs. In a new directory, nothing is written through a link.
+  [ ! -d "$directory/provlock" ] || fail "$directory/provlock is a directory"
+  if ! { mkdir -p "$directory" && new=$(mktemp -d "$directory/.provlock.XXXXXX") &&
+    cp "$temporary/provlock-$target/provlock" "$new/provlock" && mv -f "$new/provlock" "$directory/provlock"; }; then
+    fail "cannot write to $directory; the old provlock is still there, if there was one"
+  fi
   "$directory/provlock" --version
   case :$PATH: in *":$directory:"*) ;; *) echo "$directory is not in PATH" ;; esac
 }
