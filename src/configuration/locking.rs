@@ -16,8 +16,8 @@ use crate::lockfile::LockedModule;
 use crate::modules::ModuleSource;
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::provider::ConstraintList;
-use crate::system::canonicalize;
 use crate::system::files::join;
+use crate::system::{Secrets, canonicalize};
 
 impl Walk<'_> {
     /// The path of a module of another package that is locked, or is to be.
@@ -48,6 +48,10 @@ impl Walk<'_> {
             None => wanted,
         };
         let (source, constraints) = (&wanted.source, &wanted.constraints);
+        if matches!(locking.mode, LockingMode::Lock { .. }) && Secrets::may_be_in(&source.recorded()) {
+            self.errors.push(would_hold_secret(caller, call, key));
+            return None;
+        }
         let allowed = known.filter(|known| wanted.is_locked(known)).cloned();
         let at = self.options.data_directory.join("modules").join(key);
         let request = match (locking.mode, &allowed) {
@@ -98,6 +102,10 @@ impl Walk<'_> {
                     Some(known) => LockedModule { constraints: constraints.clone(), ..(*known).clone() },
                     None => new_entry(source, constraints, &module)?,
                 };
+                if Secrets::may_be_in(&locked.package) {
+                    self.errors.push(would_hold_secret(caller, call, key));
+                    return None;
+                }
                 let locked = Arc::new(locked);
                 self.locked.locks.insert(key.to_owned(), Arc::clone(&locked));
                 let (key, top) = (key.to_owned(), Some(module.top()));
@@ -172,6 +180,15 @@ fn new_entry(source: &ModuleSource, constraints: &ConstraintList, module: &Fetch
     let (package, hashes) = module.identity()?;
     let (source, constraints, version) = (source.recorded(), constraints.clone(), module.version().cloned());
     Some(LockedModule { source, version, constraints, package, hashes })
+}
+
+/// The error for a call whose entry would have a secret in an address. A login is left out of it, so that only
+/// parameters are.
+fn would_hold_secret(caller: &Caller<'_>, call: &Call, key: &str) -> Diagnostic {
+    let message = format!("module \"{key}\" cannot be locked: its address has a parameter that may be a secret");
+    let error = caller.error(Code::InvalidConfiguration, message, call);
+    let error = error.note("the lock file of modules holds the address, and is for everybody who reads the repository");
+    error.help("take the parameter out, and put the login into ~/.netrc or a credential helper of git")
 }
 
 /// The error for a call whose module is not locked as it should be.

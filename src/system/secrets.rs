@@ -55,6 +55,11 @@ impl Secrets {
         });
     }
 
+    /// Whether an address has a login or parameters that would be hidden, whoever knows what is in them.
+    pub(crate) fn may_be_in(address: &str) -> bool {
+        Self::default().redact(address) != address
+    }
+
     /// A text without the secrets that are known so far.
     pub fn redact(&self, text: &str) -> String {
         self.replace(text, |_| REDACTED.to_owned())

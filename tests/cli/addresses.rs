@@ -1,7 +1,8 @@
 //! Addresses of modules that a pull request chooses: they carry nothing away, lead nowhere on this machine, and are shown
 //! without the secrets in them.
 
-use provlock_test::{TestEnvironment, survived};
+use provlock_test::archive::{self, Packing};
+use provlock_test::{Registry, TestEnvironment, survived};
 use serde_json::json;
 
 /// What CI has in its environment, and what is sensitive, must not be part of an address that a pull request chooses.
@@ -135,6 +136,46 @@ fn addresses_on_this_machine_end_at_the_repository() {
         }
     }
     survived("an address of a module that leads to files of the machine", sources.len() * 3);
+}
+
+#[test]
+fn no_secret_gets_into_the_lock_file_of_modules() {
+    const SECRET: &str = "hunter2hunter2";
+    let module = [("main.tf".to_owned(), Vec::new())];
+    let archive = archive::pack(&module, Packing::Deflated);
+    let registry = Registry::start();
+    let located = format!("https://mirror.example.com/a.zip?archive=zip&X-Amz-Signature={SECRET}");
+    registry.serve("/a.zip", archive);
+    registry.serve("/moved", format!("<html><head><meta name=\"terraform-get\" content=\"{located}\"></head></html>"));
+    let environment = TestEnvironment::with_registry(&registry);
+    let sources = [
+        "https://mirror.example.com/a.zip?token=SECRET",
+        "https://mirror.example.com/a.zip?SECRET",
+        "https://mirror.example.com/a.zip?archive=zip&X-Amz-Signature=SECRET",
+        "https://mirror.example.com/a.zip?checksum=file:https://u:SECRET@mirror.example.com/sums",
+        "git::https://mirror.example.com/a.git?ref=v1&private_token=SECRET",
+        "git::https://mirror.example.com/a.git//sub?access_token=SECRET&ref=v1",
+        "https://mirror.example.com/moved",
+    ];
+    for source in sources {
+        let source = source.replace("SECRET", SECRET);
+        environment.write("main.tf", format!("module \"m\" {{\n  source = \"{source}\"\n}}\n"));
+        for command in
+            [&["lock", "--modules"][..], &["lock", "--modules", "--dry-run"], &["lock", "--modules", "--json"]]
+        {
+            let output = environment.provlock(command);
+            output.assert_code(2).assert_lacks(SECRET);
+            let shown = output.stdout.clone() + &output.stderr;
+            assert!(
+                shown.contains("a parameter that may be a secret") && shown.contains("~/.netrc"),
+                "{source} {output}"
+            );
+            assert!(!environment.project().join(".modules.lock.hcl").exists());
+        }
+    }
+    environment.write("main.tf", "module \"m\" {\n  source = \"https://mirror.example.com/a.zip?archive=zip\"\n}\n");
+    environment.provlock(["lock", "--modules"]).assert_code(0);
+    survived("a secret in the source of a module", sources.len() * 3);
 }
 
 /// Sources of modules that hold a secret, each in a form in which no output may repeat it.
