@@ -191,7 +191,7 @@ fn a_revision_is_whatever_git_can_check_out() {
         ("?ref=refs/heads/both", "it has no branch, tag or commit"),
         ("?ref=heads/feature/x", "it has no branch, tag or commit"),
         ("?ref=main~1&depth=1", "depth needs a branch or a tag"),
-        ("?ref=0123456789012345678901234567890123456789", "it has no branch, tag or commit"),
+        ("?ref=0123456789012345678901234567890123456789", "it has no commit"),
     ] {
         let error = fixture.fetch(&fixture.url(revision)).unwrap_err();
         assert!(error.contains(message), "{revision}: {error}");
