@@ -139,16 +139,15 @@ impl Repository {
         })
     }
 
-    /// The content of a file in a commit. If a directory in its path is a link, the file has no content, since the
-    /// change may have created the link.
+    /// The content of a file in a commit, at its own path: if a directory in that is a link, the change may have created
+    /// the link, and where it leads does not matter.
     pub(crate) fn before(&self, commit: &str, path: &Path) -> Result<Before> {
         let path = files::join(&self.directory, path);
         let directory = path.parent().and_then(|directory| canonicalize(directory).ok());
         let canonical = directory.zip(path.file_name()).map(|(directory, name)| directory.join(name));
-        if path.starts_with(&self.top) && canonical.as_ref() != Some(&path) {
-            return Ok(Before::Inside(None));
-        }
-        let Some(path) = canonical.filter(|path| path.starts_with(&self.top)) else { return Ok(Before::Outside) };
+        let own = Some(&path).filter(|path| path.starts_with(&self.top)).cloned();
+        let inside = canonical.filter(|path| path.starts_with(&self.top));
+        let Some(path) = own.or(inside) else { return Ok(Before::Outside) };
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Ok(Before::Inside(None)) };
         let mut files = self.committed(commit, name)?;
         Ok(Before::Inside(files.remove(&path)))

@@ -124,6 +124,18 @@ fn a_file_of_settings_that_is_named_counts_as_the_base_has_it() {
             &[BAD, "policy-changed"],
         ),
     ]);
+    #[cfg(unix)]
+    {
+        const STRICT: &str = "[verify]\ndeny = [\"hash-not-checked\"]\n";
+        let gate = Gate::with(|gate| gate.write("ci/strict.toml", STRICT));
+        gate.root("live", NULL, &[H1, OTHER_H1, ZH]);
+        gate.rename("ci", "moved");
+        gate.write("moved/strict.toml", "");
+        gate.link("moved", "ci");
+        gate.commit();
+        let output = gate.provlock(&["verify", "-r", "--base", "main", "--config", "ci/strict.toml"]);
+        output.assert_code(1).assert_stdout_has("error[hash-not-checked]").assert_stdout_has("error[policy-changed]");
+    }
     let gate = gate();
     bad(&gate);
     gate.write("new.toml", ALLOW);
