@@ -446,8 +446,8 @@ fn upgrade_says_once(environment: &TestEnvironment) {
     environment.provlock(["upgrade", "-r", "--dry-run"]).matches(str![[r#"
 exit code: 2
 ----- stdout -----
-provider         locked   allowed   newest   root modules   held back by
-hashicorp/null   3.2.4    3.3.0     4.0.0    298            live/000/main.tf:7  ~> 3.0, and in 297 other places
+provider         locked   allowed   change   newest   root modules   held back by
+hashicorp/null   3.2.4    3.3.0     minor    4.0.0    298            live/000/main.tf:7  ~> 3.0, and in 297 other places
 ----- stderr -----
 error[no-matching-version]: no version of hashicorp/null meets all constraints: > 9.0.0, in 2 root modules
  --> live/298/main.tf:7:17

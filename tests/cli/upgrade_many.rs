@@ -165,28 +165,28 @@ fn check_and_dry_run_print_a_table_for_each_root_and_write_nothing() {
     dry_run.matches(str![[r#"
 exit code: 0
 ----- stdout -----
-provider         locked   allowed   newest   root modules   held back by
-hashicorp/null   3.1.0    3.2.4     3.2.4    a
+provider         locked   allowed   change   newest   root modules   held back by
+hashicorp/null   3.1.0    3.2.4     minor    3.2.4    a
 ----- stderr -----
 2 root modules: 1 can move, 1 up to date
 "#]]);
     let each = environment.provlock(["upgrade", "--dry-run", "-r", "-v"]);
     let expected = "\
 a:
-provider         locked   allowed   newest   held back by
-hashicorp/null   3.1.0    3.2.4     3.2.4
+provider         locked   allowed   change   newest   held back by
+hashicorp/null   3.1.0    3.2.4     minor    3.2.4
 
 b:
-provider         locked   allowed   newest   held back by
-hashicorp/null   3.2.4              3.2.4
+provider         locked   allowed   change   newest   held back by
+hashicorp/null   3.2.4                       3.2.4
 ";
     assert_eq!(each.stdout, expected);
     assert_eq!((registry.requests_to(url::VERSIONS), registry.requests_to(url::DOWNLOAD)), (2, 0));
     environment.provlock(["upgrade", "--check", "-r"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
-provider         locked   allowed   newest   root modules   held back by
-hashicorp/null   3.1.0    3.2.4     3.2.4    a
+provider         locked   allowed   change   newest   root modules   held back by
+hashicorp/null   3.1.0    3.2.4     minor    3.2.4    a
 ----- stderr -----
 2 root modules: 1 can move, 1 up to date
 "#]]);
@@ -394,9 +394,9 @@ fn roots_share_the_dates_and_each_has_the_age_of_its_settings() {
     table.matches(str![[r#"
 exit code: 0
 ----- stdout -----
-provider         locked   allowed   newest   root modules   held back by
-hashicorp/null   3.1.0              3.2.4    2              its age
-hashicorp/null   3.1.0    3.2.4     3.2.4    c
+provider         locked   allowed   change   newest   root modules   held back by
+hashicorp/null   3.1.0                       3.2.4    2              its age
+hashicorp/null   3.1.0    3.2.4     minor    3.2.4    c
 ----- stderr -----
 warning[too-young]: hashicorp/null 3.2.4 is not chosen: published [TIME], and it must be 7 days old, in 2 root modules
  |

@@ -11,7 +11,7 @@ use provlock::provider::{Dialect, Platform, ProviderAddress};
 use provlock::settings::PlatformSelection;
 
 use super::foreign::{capped, printable};
-use super::row::{Action, HashCounts, Row};
+use super::row::{Action, Direction, HashCounts, Row};
 use super::style::{Color, TextStyle, bytes, columns, count, enumerate, paint};
 use super::verify::names;
 
@@ -328,7 +328,8 @@ pub(crate) fn root_modules(parts: [(usize, &str); 2], failed: usize) -> String {
 
 /// The last column: where the entry came from, and what is new in it.
 fn what_changed(report: &ProviderReport, row: &Row) -> String {
-    let mut parts = Vec::new();
+    let downgrade = row.version_change.filter(|change| change.direction == Direction::Downgrade);
+    let mut parts: Vec<_> = downgrade.iter().map(ToString::to_string).collect();
     let reported = report.packages.values().filter(|package| package.is_reported()).count();
     if reported > 0 {
         let them = if reported == 1 { "it" } else { "them" };

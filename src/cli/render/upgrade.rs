@@ -55,11 +55,10 @@ type Cells = (Vec<String>, Vec<String>);
 
 /// Every provider and every module with its versions. A cell that would repeat the locked version is empty.
 pub(crate) fn table(root: &RootModule, plan: &UpgradePlan) -> String {
-    let cells =
-        |row: Row| (vec![row.name.clone(), row.locked(), row.allowed.clone(), row.newest.clone()], row.reasons());
+    let cells = |row: Row| (row.cells().to_vec(), row.reasons());
     let providers: Vec<_> = plan.providers.iter().map(|planned| cells(Row::new(planned, root))).collect();
     let modules: Vec<_> = plan.modules.iter().map(|planned| cells(Row::of_module(planned, root))).collect();
-    let header = |subject| [subject, "locked", "allowed", "newest", "held back by"];
+    let header = |subject| [subject, "locked", "allowed", "change", "newest", "held back by"];
     tables(
         [("provider", providers), ("module", modules)].map(|(subject, rows)| (header(subject).to_vec(), rows)),
         plan.modules.is_empty(),
@@ -99,7 +98,7 @@ impl Outlooks {
     fn cells(&self, of_modules: bool) -> Vec<Cells> {
         let cells = |row: &Row| {
             let place = if row.roots == 1 { row.first_root.clone() } else { row.roots.to_string() };
-            (vec![row.name.clone(), row.locked(), row.allowed.clone(), row.newest.clone(), place], row.reasons())
+            (row.cells().into_iter().chain([place]).collect(), row.reasons())
         };
         self.0.iter().filter(|((is_module, ..), _)| *is_module == of_modules).map(|(_, row)| cells(row)).collect()
     }
@@ -109,7 +108,7 @@ impl Outlooks {
         if self.0.is_empty() {
             return String::new();
         }
-        let header = |subject| vec![subject, "locked", "allowed", "newest", "root modules", "held back by"];
+        let header = |subject| vec![subject, "locked", "allowed", "change", "newest", "root modules", "held back by"];
         tables([(header("provider"), self.cells(false)), (header("module"), self.cells(true))], false)
     }
 }
@@ -124,10 +123,7 @@ impl Row {
     }
 
     fn of_module(planned: &PlannedModule, root: &RootModule) -> Self {
-        let release = |text: &String| {
-            let version = text.strip_prefix('v').unwrap_or(text).parse().ok();
-            Release { version, text: text.clone() }
-        };
+        let release = |text: &String| Release { version: version(text), text: text.clone() };
         let versions = (planned.locked.as_ref().map(release), release(&planned.allowed), planned.newest.clone());
         let constraints = planned.held_back_by.iter().map(|(place, text)| (text.clone(), place.clone()));
         let otherwise = (planned.is_too_young && planned.is_held_back()).then_some("its age");
@@ -174,6 +170,12 @@ impl Row {
         }
     }
 
+    /// Its name, and its versions with the way between them.
+    fn cells(&self) -> [String; 5] {
+        let change = self.change().map(|change| change.to_string()).unwrap_or_default();
+        [self.name.clone(), self.locked(), self.allowed.clone(), change, self.newest.clone()]
+    }
+
     /// The farthest way from a locked version to the chosen one, if there is one to go.
     pub(crate) fn change(&self) -> Option<VersionChange> {
         let chosen = self.chosen.version.as_ref()?;
@@ -191,6 +193,16 @@ impl Row {
         let reasons = self.constraints.iter().map(reason);
         reasons.chain(self.otherwise.filter(|_| self.constraints.is_empty()).map(str::to_owned)).collect()
     }
+}
+
+/// The version that a text of git stands for; none if it is that of no version.
+fn version(text: &str) -> Option<Version> {
+    text.strip_prefix('v').unwrap_or(text).parse().ok()
+}
+
+/// The way between two versions of a module.
+pub(crate) fn change_of_module(old: &str, new: &str) -> Option<VersionChange> {
+    VersionMove::between(&version(old)?, &version(new)?).map(VersionChange::from)
 }
 
 /// What holds a provider back other than a constraint.
@@ -242,6 +254,11 @@ pub(crate) fn summary(plan: &UpgradePlan) -> Vec<String> {
         (_, true) => count(providers, "provider"),
         (true, false) => count(modules, "module"),
         _ => format!("{} and {}", count(providers, "provider"), count(modules, "module")),
+    };
+    let is_down = |planned: &&PlannedUpgrade| planned.locked.as_ref().is_some_and(|locked| planned.allowed < *locked);
+    let verb = match plan.providers.iter().filter(is_down).count() {
+        0 => verb.to_owned(),
+        down => format!("{verb} ({})", count(down, "downgrade")),
     };
     let what = number(providers, modules);
     let first = match (moving, held_back) {

@@ -388,8 +388,8 @@ fn a_generated_constraint_is_shown_and_not_rewritten() {
     environment.provlock(["upgrade", "--dry-run"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-provider           locked   allowed   newest   held back by
-hashicorp/random   3.7.2              4.0.0    terragrunt.hcl:1  ~> 3.0
+provider           locked   allowed   change   newest   held back by
+hashicorp/random   3.7.2                       4.0.0    terragrunt.hcl:1  ~> 3.0
 ----- stderr -----
 0 providers can move within their constraints; 1 held back
 "#]]);

@@ -105,14 +105,22 @@ fn a_version_that_is_named_is_chosen_up_and_down() {
     dry_run.matches(str![[r#"
 exit code: 0
 ----- stdout -----
-provider     locked   allowed   newest   held back by
-acme/gamma   1.0.0    1.1.0     2.0.0
+provider     locked   allowed   change   newest   held back by
+acme/gamma   1.0.0    1.1.0     minor    2.0.0
 ----- stderr -----
 1 provider can move within its constraints
 "#]]);
     environment.provlock(upgrade(&["acme/gamma@1.1.0"])).assert_code(0).assert_lacks("held back");
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[0], "~> 3.0")]));
-    environment.provlock(upgrade(&["acme/gamma@1.0.0"])).assert_code(0);
+    environment.provlock(upgrade(&["acme/gamma@1.0.0", "--dry-run"])).matches(str![[r#"
+exit code: 0
+----- stdout -----
+provider     locked   allowed   change            newest   held back by
+acme/gamma   1.1.0    1.0.0     minor downgrade   2.0.0
+----- stderr -----
+1 provider can move within its constraints (1 downgrade)
+"#]]);
+    environment.provlock(upgrade(&["acme/gamma@1.0.0"])).assert_code(0).assert_stderr_has("minor downgrade");
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[0], "~> 3.0")]));
 
     let before = environment.snapshot();
@@ -185,11 +193,11 @@ fn a_dry_run_shows_a_table_and_fetches_no_package() {
     output.matches(str![[r#"
 exit code: 0
 ----- stdout -----
-provider           locked   allowed   newest   held back by
-acme/gamma         1.0.0    1.1.0     2.0.0    main.tf:5  ~> 1.0
-                                               a/main.tf:5  < 1.5.0
-hashicorp/null     3.1.0    3.2.4     3.2.4
-hashicorp/random            3.6.3     3.6.3
+provider           locked   allowed   change   newest   held back by
+acme/gamma         1.0.0    1.1.0     minor    2.0.0    main.tf:5  ~> 1.0
+                                                        a/main.tf:5  < 1.5.0
+hashicorp/null     3.1.0    3.2.4     minor    3.2.4
+hashicorp/random            3.6.3              3.6.3
 ----- stderr -----
 3 providers can move within their constraints; 1 held back
 "#]]);
@@ -205,9 +213,9 @@ fn check_finds_what_can_move() {
     environment.provlock(["upgrade", "--check"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
-provider         locked   allowed   newest   held back by
-acme/gamma       1.0.0    1.1.0     2.0.0    main.tf:5  ~> 1.0
-hashicorp/null   3.1.0    3.2.4     3.2.4
+provider         locked   allowed   change   newest   held back by
+acme/gamma       1.0.0    1.1.0     minor    2.0.0    main.tf:5  ~> 1.0
+hashicorp/null   3.1.0    3.2.4     minor    3.2.4
 ----- stderr -----
 2 providers can move within their constraints; 1 held back
 "#]]);
@@ -217,9 +225,9 @@ hashicorp/null   3.1.0    3.2.4     3.2.4
     environment.provlock(["upgrade", "--check"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-provider         locked   allowed   newest   held back by
-acme/gamma       1.1.0              2.0.0    main.tf:5  ~> 1.0
-hashicorp/null   3.2.4              3.2.4
+provider         locked   allowed   change   newest   held back by
+acme/gamma       1.1.0                       2.0.0    main.tf:5  ~> 1.0
+hashicorp/null   3.2.4                       3.2.4
 ----- stderr -----
 0 providers can move within their constraints; 1 held back
 "#]]);
@@ -242,8 +250,8 @@ Locked 1 provider for linux_amd64 (1 changed, 1 unchanged); [SIZE] downloaded
     environment.provlock(["upgrade", "--check", "--prune"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
-provider         locked   allowed   newest   held back by
-hashicorp/null   3.2.4              3.2.4
+provider         locked   allowed   change   newest   held back by
+hashicorp/null   3.2.4                       3.2.4
 ----- stderr -----
 1 entry is not required and would be removed
 "#]]);
@@ -271,7 +279,7 @@ help: provlock upgrade acme/gamma
     environment.provlock(UPGRADE).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  ~ acme/gamma   1.1.0 → 1.0.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+  ~ acme/gamma   1.1.0 → 1.0.0   signed, key ID 558D46FBE8647CB4   minor downgrade, 1 h1, 2 zh
 Locked 2 providers for linux_amd64 (1 changed, 1 unchanged); [SIZE] downloaded
 1 provider held back from the newest version; see: provlock upgrade --dry-run
 "#]]);
@@ -289,8 +297,8 @@ fn a_prerelease_alone_is_held_back_by_what_it_is() {
     output.matches(str![[r#"
 exit code: 0
 ----- stdout -----
-provider     locked   allowed   newest       held back by
-acme/gamma            1.0.0     2.0.0-rc.1   a prerelease must be named exactly
+provider     locked   allowed   change   newest       held back by
+acme/gamma            1.0.0              2.0.0-rc.1   a prerelease must be named exactly
 ----- stderr -----
 1 provider can move within its constraints; 1 held back
 "#]]);
@@ -388,8 +396,8 @@ fn a_prerelease_is_shown_on_demand_and_chosen_where_it_is_named() {
     dry_run.matches(str![[r#"
 exit code: 0
 ----- stdout -----
-provider     locked   allowed   newest         held back by
-acme/gamma   1.0.0    1.1.0     3.0.0-beta.1   main.tf:5  ~> 1.0
+provider     locked   allowed   change   newest         held back by
+acme/gamma   1.0.0    1.1.0     minor    3.0.0-beta.1   main.tf:5  ~> 1.0
 ----- stderr -----
 1 provider can move within its constraints; 1 held back
 "#]]);
@@ -413,6 +421,7 @@ fn json_holds_the_versions_too() {
         "address": "registry.opentofu.org/acme/gamma",
         "locked": "1.0.0",
         "allowed": "1.1.0",
+        "change": { "direction": "upgrade", "step": "minor" },
         "newest": "2.0.0",
         "held_back_by": [{ "constraints": "~> 1.0", "file": "main.tf", "line": 5 }],
         "too_young": false,

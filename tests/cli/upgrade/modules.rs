@@ -74,8 +74,8 @@ fn a_module_of_a_registry_moves_within_its_constraint() {
     environment.provlock(["upgrade", "--modules", "--check"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
-module       locked   allowed   newest   held back by
-module.net   1.0.0    1.1.0     2.0.0    main.tf:3  ~> 1.0
+module       locked   allowed   change   newest   held back by
+module.net   1.0.0    1.1.0     minor    2.0.0    main.tf:3  ~> 1.0
 ----- stderr -----
 1 module can move within its constraints; 1 held back
 "#]]);
@@ -136,8 +136,8 @@ fn the_constraint_of_a_module_is_rewritten_and_every_other_byte_stays() {
     environment.provlock(["upgrade", "--modules", "--constraints", "--dry-run"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-module       locked   allowed   newest   held back by
-module.net   1.0.0    2.0.0     2.0.0
+module       locked   allowed   change   newest   held back by
+module.net   1.0.0    2.0.0     major    2.0.0
 --- a/main.tf
 +++ b/main.tf
 @@ -1,4 +1,4 @@
@@ -159,6 +159,7 @@ module.net   1.0.0    2.0.0     2.0.0
         "source": "registry.opentofu.org/acme/net/aws",
         "locked": "1.0.0",
         "allowed": "2.0.0",
+        "change": { "direction": "upgrade", "step": "major" },
         "newest": "2.0.0",
         "held_back_by": [],
         "too_young": false,
@@ -183,8 +184,8 @@ fn a_module_that_is_too_young_is_not_chosen() {
     environment.provlock(["upgrade", "--modules", "--min-age", "7d", "--check"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-module       locked   allowed   newest   held back by
-module.net   1.0.0              2.0.0    its age
+module       locked   allowed   change   newest   held back by
+module.net   1.0.0                       2.0.0    its age
 ----- stderr -----
 warning[too-young]: module.net 1.1.0 is not chosen: published [TIME], and it must be 7 days old
 0 modules can move within their constraints; 1 held back
@@ -211,8 +212,8 @@ Up to date: 0 providers
     environment.provlock(["upgrade", "--modules", "--dry-run"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-module           locked   allowed   newest    held back by
-module.network   v1.0.0             v1.10.0   main.tf:2  ref=v1.0.0
+module           locked   allowed   change   newest    held back by
+module.network   v1.0.0                      v1.10.0   main.tf:2  ref=v1.0.0
 ----- stderr -----
 0 modules can move within their constraints; 1 held back
 "#]]);
@@ -300,8 +301,8 @@ fn root_modules_that_share_a_call_write_it_once() {
     table.matches(str![[r#"
 exit code: 0
 ----- stdout -----
-module              locked   allowed   newest   root modules   held back by
-module.shared.net   1.0.0              2.0.0    2              modules/shared/main.tf:3  ~> 1.0
+module              locked   allowed   change   newest   root modules   held back by
+module.shared.net   1.0.0                       2.0.0    2              modules/shared/main.tf:3  ~> 1.0
 ----- stderr -----
 2 root modules: 0 can move, 2 up to date
 "#]]);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use provlock::configuration::{Declaration, PlannedModule, rewrite};
 use provlock::diagnostic::{Diagnostic, Location};
+use provlock::lockfile::VersionMove;
 use provlock::packages::Fetched;
 use provlock::project::plan::{PlannedUpgrade, ProviderReport, Reason, UpgradePlan};
 use provlock::project::{self, InstalledModules, Locked, PinnedModules, Prepared, RootModule};
@@ -18,6 +19,7 @@ use super::values::{Dialect, shown};
 use crate::cli::render::diff::FileDiff;
 use crate::cli::render::help::Invocation;
 use crate::cli::render::row::{Change, HashCounts, Row, VersionChange};
+use crate::cli::render::upgrade::change_of_module;
 
 /// A root module or a lock file.
 #[derive(Serialize)]
@@ -218,6 +220,8 @@ struct Versions {
     locked: Option<String>,
     /// The version that is chosen.
     allowed: String,
+    /// The way from the locked version to the chosen one; null where nothing moves, and where one is not a version.
+    change: Option<VersionChange>,
     /// The newest version there is.
     newest: String,
     /// The constraints that do not allow the newest version.
@@ -238,6 +242,8 @@ struct ModuleVersions {
     locked: Option<String>,
     /// The version that is chosen.
     allowed: String,
+    /// The way from the locked version to the chosen one; null where nothing moves, and where one is not a version.
+    change: Option<VersionChange>,
     /// The newest version there is.
     newest: String,
     /// The constraints that do not allow the newest version, or the part of a source that names another.
@@ -406,6 +412,11 @@ fn versions(plan: &UpgradePlan) -> Vec<Versions> {
         address: planned.address.to_string(),
         locked: planned.locked.as_ref().map(ToString::to_string),
         allowed: planned.allowed.to_string(),
+        change: planned
+            .locked
+            .as_ref()
+            .and_then(|locked| VersionMove::between(locked, &planned.allowed))
+            .map(VersionChange::from),
         newest: planned.newest.to_string(),
         held_back_by: planned.held_back_by.iter().map(HoldingBack::from).collect(),
         too_young: matches!(planned.skipped, Some(Reason::TooYoung | Reason::AgeNotKnown)),
@@ -425,6 +436,7 @@ impl From<&PlannedModule> for ModuleVersions {
             source: planned.source.clone(),
             locked: planned.locked.clone(),
             allowed: planned.allowed.clone(),
+            change: planned.locked.as_ref().and_then(|locked| change_of_module(locked, &planned.allowed)),
             newest: planned.newest.clone(),
             held_back_by: planned.held_back_by.iter().map(held_back).collect(),
             too_young: planned.is_too_young,
