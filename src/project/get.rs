@@ -47,6 +47,8 @@ pub struct InstalledModules {
     pub installed: Vec<String>,
     /// How many packages were installed as they are locked already.
     pub kept: usize,
+    /// Whether it is a unit of Terragrunt, which copies modules itself, so that there is nothing to install.
+    pub is_unit: bool,
     /// Whether the list of installed modules was written, or would be.
     pub is_list_written: bool,
 }
@@ -77,7 +79,7 @@ impl Session<'_> {
             return Err(refused.into());
         }
         if !root.units.is_empty() {
-            return Ok(InstalledModules::default());
+            return Ok(InstalledModules { is_unit: true, ..InstalledModules::default() });
         }
         if root.module_lock_bytes.is_none() {
             let message = format!("{} has no {MODULE_LOCK_FILE_NAME}", root.path.display());
@@ -133,6 +135,7 @@ impl<'a> Installation<'a> {
         InstalledModules {
             installed: self.missing.iter().map(|package| package.key.clone()).collect(),
             kept: self.calls.packages.len() - self.missing.len(),
+            is_unit: false,
             is_list_written: is_known && self.old_list.as_ref() != Some(&self.list),
         }
     }

@@ -10,7 +10,7 @@ use super::root_module::RootModule;
 use super::session::Session;
 use crate::configuration::{Declaration, DeclarationKind, LockingMode, ModuleLocking, ModuleUpgrades, Requirements};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
-use crate::lockfile::{LockFile, ModuleLockFile};
+use crate::lockfile::{self, LockFile, ModuleLockFile, ModuleLocks, OPENTOFU_LOCK_FILE_NAME};
 use crate::packages::DemandedAge;
 use crate::provider::{ConstraintList, Dialect, Platform, ProviderAddress, ProviderSpec, Version};
 use crate::settings::PlatformSelection;
@@ -46,7 +46,9 @@ impl Session<'_> {
         let min_age = options.min_age.or(root.settings.policy.min_age());
         let age = min_age.map(|age| DemandedAge { age, now: self.started });
         let upgrades = options.module_upgrades.clone().map(|upgrades| ModuleUpgrades { age, ..upgrades });
-        let locking = |file: &ModuleLockFile| ModuleLocking { locks: file.locks().clone(), mode, upgrades };
+        let imported = if module_lock_file.is_some() { self.imported_modules(&root)? } else { None };
+        let locks = |file: &ModuleLockFile| imported.unwrap_or_else(|| file.locks().clone());
+        let locking = |file: &ModuleLockFile| ModuleLocking { locks: locks(file), mode, upgrades };
         let mut requirements = root.requirements_with(
             &self.modules,
             options.ignore_tests,
@@ -62,6 +64,15 @@ impl Session<'_> {
         }
         requirements.warnings.extend(warnings.unwrap_or_default());
         Ok(Prepared { module_lock_file, ..prepared(root, lock_file, requirements, options)? })
+    }
+
+    /// The modules that OpenTofu has locked, where provlock has not.
+    fn imported_modules(&self, root: &RootModule) -> Result<Option<ModuleLocks>> {
+        let path = super::join(&root.path, Path::new(OPENTOFU_LOCK_FILE_NAME));
+        if root.module_lock_bytes.is_some() || self.modules.boundary.is_link_out(&path) {
+            return Ok(None);
+        }
+        lockfile::read(&path)?.map(|bytes| lockfile::read_opentofu(&path, &bytes)).transpose()
     }
 
     /// What root modules with the same source ask for, each with its index. Adds to `refused` why some cannot ask.

@@ -187,6 +187,11 @@ impl RootModule {
         Requirements { is_incomplete: true, warnings: vec![warning], ..Requirements::default() }
     }
 
+    /// Whether Terragrunt puts it together. Terragrunt copies modules itself, so they are not locked.
+    pub fn is_unit(&self) -> bool {
+        !self.units.is_empty()
+    }
+
     /// The directory in which Terragrunt keeps a lock file that it would use in place of this one, if there is such a
     /// directory. To delete it, or to run Terragrunt with `--source-update`, ends that.
     pub fn stale_cache(&self) -> Option<PathBuf> {

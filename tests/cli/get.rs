@@ -359,3 +359,23 @@ fn with_a_lock_file_and_a_filled_cache_no_host_is_asked_for_a_module() {
     environment.provlock(["get"]).assert_code(0).assert_stderr_has("4 modules up to date");
     assert_eq!(registry.statistics().requests, 0);
 }
+
+#[test]
+fn terragrunt_copies_the_modules_of_its_units_itself() {
+    let registry = Registry::start();
+    registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("terragrunt.hcl", "inputs = {}\n");
+    environment.write("main.tf", requires("acme/gamma", "~> 1.0"));
+    let lock = environment.provlock(["lock", "-p", "linux_amd64", "--modules"]);
+    lock.assert_code(0).assert_stderr_has("The modules of Terragrunt units are not locked");
+    assert!(!environment.project().join(".modules.lock.hcl").exists());
+    environment.provlock(["get"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+Nothing to install: Terragrunt copies the modules of its units itself
+"#]]);
+    let json = environment.provlock(["get", "--json"]);
+    assert_eq!(super::json_output::validated(&json.stdout)["roots"][0]["terragrunt_unit"], true);
+    assert!(!environment.project().join(".terraform").exists());
+}

@@ -45,6 +45,7 @@ mod mirrors;
 mod modules;
 mod offline;
 #[cfg(unix)]
+mod opentofu;
 mod pin;
 mod policy;
 mod private;

@@ -108,6 +108,9 @@ pub(crate) fn run(arguments: &GetArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::
 fn summary(installed: &InstalledModules, check: bool) -> String {
     let verb = if check { "Not installed as locked:" } else { "Installed" };
     let kept = installed.kept;
+    if installed.is_unit {
+        return "Nothing to install: Terragrunt copies the modules of its units itself".to_owned();
+    }
     if installed.installed.is_empty() {
         return match (installed.is_list_written, check) {
             (true, true) => "The list of installed modules differs from what is locked".to_owned(),

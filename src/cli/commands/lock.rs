@@ -1,10 +1,13 @@
 //! `lock`: writes the lock file that the configuration asks for.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use clap_complete::ArgValueCandidates;
+use provlock::diagnostic::{Code, Diagnostic};
 use provlock::project::{Event, Locked, Selection};
+use provlock::system::files;
 
 use super::collected::Collected;
 use super::outcome::Outcome;
@@ -42,6 +45,9 @@ pub(crate) struct LockArgs {
     /// Lock the modules, too, in .modules.lock.hcl; the default where that file exists
     #[arg(long = "modules", help_heading = "Modules")]
     with_modules: bool,
+    /// Also write the entries to FILE in the form of OpenTofu's draft of a lock file with modules; experimental
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Modules", hide_short_help = true)]
+    export_opentofu: Option<PathBuf>,
     #[command(flatten)]
     selection: SelectionArgs,
     #[command(flatten)]
@@ -68,15 +74,22 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
     let mut options = selection.lock_options(providers, age.min_age);
     options.dry_run = arguments.check || arguments.dry_run;
     options.modules = arguments.with_modules;
+    let (export, mut exported) = (arguments.export_opentofu.as_ref(), None);
     let (mut collected, mut hints) = (Collected::new(&named, ui), Hints::default());
     let mut watch = Watch::new(ui, Some(source));
     let session = start_locking((&selection.modules, age, source), global, ui)?;
     let roots = session.roots(&named)?;
+    if export.is_some() && roots.are_many() {
+        let message = "one exported file cannot hold the entries of several root modules";
+        return Err(Diagnostic::error(Code::InvalidArgument, message).into());
+    }
     let session = session.observed_by(|event| {
         watch.show(&event);
         collected.add(&event);
         if let Event::Locked(locked, _) = event {
             hints.add(locked);
+            hints.has_units |= arguments.with_modules && locked.prepared.root.is_unit();
+            exported = export.map(|_| locked.opentofu_lock_file());
             if arguments.dry_run && locked.changed && !ui.is_json() {
                 let root = &locked.prepared.root;
                 ui.print_change(&root.lock_path, root.lock_bytes.as_deref(), &locked.bytes);
@@ -90,6 +103,9 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
     drop(session);
     drop(watch);
     locked?;
+    if let (Some(path), Some(text), false) = (export, &exported, options.dry_run) {
+        files::write(path, std::fs::read(path).ok().as_deref(), text.as_bytes())?;
+    }
     let (has_failures, has_unpublished) = (collected.failed() > 0, collected.unpublished > 0);
     collected.show_warnings()?;
     let are_many = collected.many.is_some();
@@ -110,6 +126,8 @@ struct Hints {
     would_change: bool,
     /// Whether an entry was written that is sure to fit only the platform of this machine, and no platform was named.
     is_for_one_platform: bool,
+    /// Whether modules were to be locked that Terragrunt copies itself.
+    has_units: bool,
     /// The platforms that were not looked at where none is named.
     looked_at_one: Option<String>,
     /// Which platforms of the settings were not looked at.
@@ -128,6 +146,9 @@ impl Hints {
     }
 
     fn show(&self, check: bool, ui: &Ui) {
+        if self.has_units {
+            ui.status("The modules of Terragrunt units are not locked: Terragrunt copies them itself");
+        }
         if self.is_for_one_platform {
             ui.status("Other platforms: provlock lock -p all, or set platforms in provlock.toml");
         }

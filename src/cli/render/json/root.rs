@@ -57,6 +57,8 @@ pub(crate) struct InstalledRoot {
     installed: Vec<String>,
     /// How many packages were installed as they are locked already.
     up_to_date: usize,
+    /// Whether it is a unit of Terragrunt, which copies modules itself, so that nothing is installed.
+    terragrunt_unit: bool,
     /// Whether the list of installed modules was written, or would be with --check.
     list_written: bool,
 }
@@ -327,6 +329,7 @@ impl InstalledRoot {
             path: shown(path),
             installed: modules.installed.clone(),
             up_to_date: modules.kept,
+            terragrunt_unit: modules.is_unit,
             list_written: modules.is_list_written,
         }
     }
