@@ -146,12 +146,20 @@ def lock(options, pattern, answer, providers):
 def configuration(options, line, files, size):
     """`verify -r` over root modules each of which is one file of so many bytes."""
     with tempfile.TemporaryDirectory() as temporary:
+<<<<<<< HEAD
         for number in range(files):
             root = pathlib.Path(temporary) / f"project/root{number}"
             root.mkdir(parents=True)
             with (root / "main.tf").open("w") as file:
                 file.writelines(line(number) for number in range(size // len(line(0))))
             (root / ".terraform.lock.hcl").write_text("")
+=======
+        project = pathlib.Path(temporary) / "project"
+        project.mkdir()
+        make(project, number)
+        if not list(project.glob("root*")) and not (project / ".terraform.lock.hcl").exists():
+            write(project / ".terraform.lock.hcl", "")
+>>>>>>> 0fc841c (hostile)
         environment = {"PATH": os.environ["PATH"], "HOME": temporary, "PROVLOCK_DIALECT": "tofu"}
         return peak(options.program, ["verify", "-r"], pathlib.Path(temporary) / "project", environment)
 

@@ -371,6 +371,37 @@ fn little_cannot_become_much_memory() {
     provlock_test::survived("a module package that takes more memory or time than it may", cases.len());
 }
 
+/// The central directory is held in memory, with all that is known of each entry.
+#[test]
+fn a_zip_archive_has_an_end_to_its_entries() {
+    let cases = [
+        (100_001, "it contains more than 100000 entries"),
+        (300_000, "it contains more than 100000 entries"),
+        (320_000, "its central directory is larger than 16777216 bytes"),
+    ];
+    for (count, message) in cases {
+        let error = unpacked(&zip_of_directories(count), Format::Zip).unwrap_err();
+        assert!(error.contains(message), "{count}: {error}");
+    }
+    provlock_test::survived("a module package that takes more memory or time than it may", cases.len());
+}
+
+/// An archive whose entries share one local header.
+fn zip_of_directories(count: u32) -> Vec<u8> {
+    const NAME: u16 = 7;
+    let mut archive = [b"PK\x03\x04".as_slice(), &[0; 22], &NAME.to_le_bytes(), &[0; 2], b"000000/"].concat();
+    let start = u32::try_from(archive.len()).unwrap();
+    for number in 0..count {
+        archive.extend([b"PK\x01\x02".as_slice(), &[0; 24], &NAME.to_le_bytes(), &[0; 16]].concat());
+        archive.extend(format!("{number:06}/").as_bytes());
+    }
+    let size = u32::try_from(archive.len()).unwrap() - start;
+    let records = (count & 0xffff).to_le_bytes();
+    archive.extend([b"PK\x05\x06".as_slice(), &[0; 4], &records[..2], &records[..2]].concat());
+    archive.extend([&size.to_le_bytes()[..], &start.to_le_bytes(), &[0; 2]].concat());
+    archive
+}
+
 /// An archive whose only entry is a link with an attribute.
 fn pax(name: &str, value: &str) -> Vec<u8> {
     let mut builder = tar::Builder::new(Vec::new());
