@@ -1,6 +1,8 @@
 //! Finds a called module: evaluates its source and version, then takes a directory, an installed module or a fetched
 //! package.
 
+use std::ops::ControlFlow;
+
 use crate::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, Remedy, Severity};
 use crate::hcl::evaluate::value::Unknown;
 use crate::modules::ModuleSource;
@@ -13,7 +15,7 @@ use crate::system::files::join;
 
 use super::caller::Caller;
 use super::file::{Call, CallSource};
-use super::locked_calls::InstalledAt;
+use super::locked_calls::{InstalledAt, LockingMode};
 use super::missing::Reason;
 use super::requirement::{ModuleCall, UnknownCall};
 use super::root::ModulePath;
@@ -122,8 +124,14 @@ impl Walk<'_> {
         let dialect = self.options.dialect;
         let request = ModuleRequest::new(source.clone(), constraints.clone())?;
         self.note(caller, call, &request, key);
-        if self.locking.is_some() {
-            return self.locked(caller, call, source, constraints, key);
+        match self.locking.map(|locking| locking.mode) {
+            Some(LockingMode::Follow) => {
+                if let ControlFlow::Break(followed) = self.followed(caller, call, source, constraints, key) {
+                    return followed;
+                }
+            }
+            Some(_) => return self.locked(caller, call, source, constraints, key),
+            None => {}
         }
         let installed = self.installed(caller, key).cloned();
         let mut reason = Reason::NotInstalled(call.constant_source().map_or_else(|| source.to_string(), str::to_owned));

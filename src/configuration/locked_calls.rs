@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::planned_module::{ModulePlan, ModuleUpgrades};
-use crate::lockfile::{LockedModule, ModuleLocks};
+use crate::diagnostic::{Diagnostic, Location};
+use crate::lockfile::{LockedModule, ModuleLocks, Parsed};
 use crate::modules::ModuleSource;
-use crate::provider::Version;
+use crate::provider::{ConstraintList, Version};
 
 /// The modules that a lock file records, and what happens with calls of other ones.
 #[derive(Clone, Debug)]
@@ -15,6 +16,14 @@ pub(crate) struct ModuleLocking {
     pub(crate) mode: LockingMode,
     /// Which calls move to newer versions when they are locked.
     pub(crate) upgrades: Option<ModuleUpgrades>,
+}
+
+impl ModuleLocking {
+    /// What follows a lock file, as far as that can be read.
+    pub(crate) fn following(modules: &Parsed<LockedModule>) -> Self {
+        let locks = modules.lock_file.as_ref().map(|file| file.locks().clone()).unwrap_or_default();
+        Self { locks, mode: LockingMode::Follow, upgrades: None }
+    }
 }
 
 /// What a configuration with locked modules is read for.
@@ -34,6 +43,9 @@ pub(crate) enum LockingMode {
     },
     /// The installed modules are compared with those that are locked. Nothing is fetched.
     Compare,
+    /// The packages that are locked are read if they are here or may be fetched. Other calls are followed as if there
+    /// were no lock file.
+    Follow,
 }
 
 /// What reading a configuration with locked modules found.
@@ -47,6 +59,30 @@ pub(crate) struct LockedCalls {
     pub(crate) plan: ModulePlan,
     /// The packages of calls, by their paths.
     pub(crate) packages: Vec<LockedPackage>,
+    /// The calls that should be locked, where they are only followed.
+    pub(crate) calls: Vec<CallToLock>,
+}
+
+/// A call of a module that is not local.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CallToLock {
+    /// The names of the calls that lead to it.
+    pub(crate) key: String,
+    /// Its source, with logins.
+    pub(crate) source: ModuleSource,
+    /// The versions that it allows.
+    pub(crate) constraints: ConstraintList,
+    /// Where its source is written.
+    pub(crate) location: Location,
+    /// The call from which the user's own modules lead to it, if it is not theirs.
+    pub(crate) entry: Option<Location>,
+}
+
+impl CallToLock {
+    /// A diagnostic with the places of the call.
+    pub(crate) fn located(&self, diagnostic: Diagnostic) -> Diagnostic {
+        diagnostic.at(self.location.clone(), "called here").at_each(&self.entry, "from here")
+    }
 }
 
 /// A call as `modules.json` lists it.

@@ -1,11 +1,12 @@
 //! Finds called modules by a lock file of modules, and records what each call leads to.
 
+use std::ops::ControlFlow;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::caller::Caller;
 use super::file::Call;
-use super::locked_calls::{InstalledAt, LockedPackage, LockingMode, ModuleRecord};
+use super::locked_calls::{CallToLock, InstalledAt, LockedPackage, LockingMode, ModuleRecord};
 use super::missing::Reason;
 use super::moving_call::{MovingCall, Wanted};
 use super::planned_module::ModuleUpgrades;
@@ -15,11 +16,51 @@ use crate::diagnostic::{Code, Diagnostic, Help, Remedy};
 use crate::lockfile::LockedModule;
 use crate::modules::ModuleSource;
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
+use crate::modules::locked;
 use crate::provider::ConstraintList;
 use crate::system::files::join;
 use crate::system::{Secrets, canonicalize};
 
 impl Walk<'_> {
+    /// Notes a call that should be locked, and returns the path of its module in the package that is locked; none if that is to be
+    /// fetched first, or is not what is locked. Continues where it is not locked, or its package is not here.
+    pub(super) fn followed(
+        &mut self,
+        caller: &Caller<'_>,
+        call: &Call,
+        source: &ModuleSource,
+        constraints: &ConstraintList,
+        key: &str,
+    ) -> ControlFlow<Option<(ModulePath, InstalledAt)>> {
+        let Some(locking) = self.locking else { return ControlFlow::Continue(()) };
+        self.locked.calls.push(CallToLock {
+            key: key.to_owned(),
+            source: source.clone(),
+            constraints: constraints.clone(),
+            location: call.location.clone(),
+            entry: caller.entry.cloned(),
+        });
+        let known = locking.locks.get(key).filter(|known| locked::is_allowed(known, source, constraints));
+        let is_named_by_others = caller.entry.is_some();
+        let is_refused =
+            matches!(source, ModuleSource::Remote(source) if self.cache.refuses(source, is_named_by_others));
+        let Some(known) = known.filter(|_| !is_refused) else { return ControlFlow::Continue(()) };
+        let request = ModuleRequest::Locked { source: source.clone(), locked: Arc::clone(known), may_change: false };
+        let Some(fetched) = self.fetched(source, request) else { return ControlFlow::Break(None) };
+        match fetched {
+            Ok(None) => ControlFlow::Continue(()),
+            Ok(Some(module)) => {
+                let at = self.options.data_directory.join("modules").join(key);
+                ControlFlow::Break(Some(self.found(source, key, at, module)))
+            }
+            // Whoever follows the lock file says why.
+            Err(_) => {
+                self.missing.add(call, key, Reason::NotInstalled(source.to_string()));
+                ControlFlow::Break(None)
+            }
+        }
+    }
+
     /// The path of a module of another package that is locked, or is to be.
     pub(super) fn locked(
         &mut self,
@@ -199,17 +240,9 @@ fn not_locked(
     (source, constraints): (&ModuleSource, &ConstraintList),
     known: Option<&LockedModule>,
 ) -> Diagnostic {
-    let message = match known {
-        None => format!("module \"{key}\" is not locked"),
-        Some(known) if known.source != source.recorded() => {
-            format!("module \"{key}\" is locked with the source {}, and the configuration has {source}", known.source)
-        }
-        Some(LockedModule { version: Some(version), .. }) => {
-            format!("module \"{key}\" is locked as {version}, which does not meet \"{constraints}\"")
-        }
-        Some(_) => format!("module \"{key}\" is locked without a version"),
-    };
-    caller.error(Code::ModuleNotInstalled, message, call).help(Help::text("lock it with ").and(Remedy::LockModules))
+    let why = locked::refusal(key, known, source, constraints);
+    let (code, message) = why.unwrap_or_else(|| (Code::ModuleNotLocked, format!("module \"{key}\" is not locked")));
+    caller.error(code, message, call).help(Help::text("lock it with ").and(Remedy::LockModules))
 }
 
 /// A relative path with what its symbolic links lead to, as Go's `filepath.EvalSymlinks` gives it.

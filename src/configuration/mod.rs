@@ -45,7 +45,7 @@ mod written_source;
 
 pub(crate) use file::Backend;
 pub(crate) use listing::{Listing, is_part_of_configuration, listings};
-pub(crate) use locked_calls::{LockedCalls, LockedPackage, LockingMode, ModuleLocking, ModuleRecord};
+pub(crate) use locked_calls::{CallToLock, LockedCalls, LockedPackage, LockingMode, ModuleLocking, ModuleRecord};
 pub(crate) use module::Module;
 pub use module_cache::ModuleCache;
 pub use planned_module::PlannedModule;

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::diagnostic::Result;
+use crate::diagnostic::{Diagnostic, Result};
+use crate::lockfile::LockedModule;
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
-use crate::modules::{ModuleFetcher, RemoteSource};
+use crate::modules::{ModuleFetcher, ModuleSource, RemoteSource};
 use crate::provider::Dialect;
 use crate::system::boundary::refused;
 use crate::system::{Boundary, OnceMap, Secrets, canonicalize};
@@ -16,6 +17,7 @@ use crate::packages::connections::Connections;
 
 use super::files::{Texts, file_names};
 use super::listing::Listing;
+use super::locked_calls::CallToLock;
 use super::locked_calls::LockedPackage;
 use super::module::Module;
 use super::variables::InputVariables;
@@ -139,6 +141,41 @@ impl ModuleCache {
         };
         let asks = fetches && self.fetcher.as_ref().is_some_and(|fetcher| !fetcher.is_offline());
         asks || !can_be_asked
+    }
+
+    /// What is wrong with what is published of the locked module of a call, as findings without places; nothing if
+    /// nothing may be fetched, or not from there.
+    ///
+    /// # Errors
+    /// It cannot be fetched.
+    pub(crate) fn published(
+        &self,
+        dialect: Dialect,
+        call: &CallToLock,
+        locked: &LockedModule,
+    ) -> Result<Vec<Diagnostic>> {
+        let is_refused =
+            matches!(&call.source, ModuleSource::Remote(source) if self.refuses(source, call.entry.is_some()));
+        let fetcher = self.fetcher.as_ref().filter(|_| !is_refused);
+        fetcher.map_or_else(|| Ok(Vec::new()), |fetcher| fetcher.compare_published(dialect, &call.source, locked))
+    }
+
+    /// The directory of the whole package that is locked for a call, if it is in the cache or can be made of the objects
+    /// in the `.git` of a copy.
+    pub(crate) fn whole_package(
+        &self,
+        dialect: Dialect,
+        call: &CallToLock,
+        locked: &LockedModule,
+        copy: &Path,
+    ) -> Option<PathBuf> {
+        self.fetcher.as_ref()?.whole(dialect, &call.source, locked, copy)
+    }
+
+    /// Whether nothing is fetched from a source: it is on this machine, and either out of the repository or not named
+    /// by the user's own modules.
+    pub(super) fn refuses(&self, source: &RemoteSource, is_named_by_others: bool) -> bool {
+        self.outside(source).is_some() || (source.is_on_this_machine() && is_named_by_others)
     }
 
     /// The path of a package on this machine that is not in the repository. It need not exist: git also tries it with

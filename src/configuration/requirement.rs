@@ -43,6 +43,8 @@ pub(crate) struct UnknownCall {
 pub struct CalledModule {
     /// As in the address of a resource: `module.network.module.flow_logs`; after `test.FILE` where a test calls it.
     pub address: String,
+    /// The names of the calls that lead to it, as in `modules.json` and the lock file of modules.
+    pub key: String,
     /// The index in the tree of the call that leads to this one; `None` for a call in the root module.
     pub parent: Option<usize>,
     /// The module's directory, absolute and without symlinks.

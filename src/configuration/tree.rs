@@ -450,6 +450,7 @@ impl Walk<'_> {
         }
         self.tree.push(CalledModule {
             address: visit.caller.address_of(visit.call, &self.tree),
+            key: visit.key.clone(),
             parent: visit.caller.node,
             directory: canonical.to_owned(),
             location: visit.call.location.clone(),

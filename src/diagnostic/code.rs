@@ -47,7 +47,7 @@ pub enum Needs {
     Network,
     /// The base: the lock file before a change.
     Base,
-    /// The installation: packages in `.terraform/providers`.
+    /// The installation: packages in `.terraform/providers`, and modules in `.terraform/modules`.
     Installation,
     /// More than a run is asked for, such as what is in a cache. The absence of such a finding means nothing.
     Circumstances,
@@ -154,7 +154,15 @@ codes! {
         VersionOutsideConstraints = "version-outside-constraints": Error, true, Requirements, None;
         /// The recorded constraints are not those of the configuration.
         ConstraintsDiffer = "constraints-differ": Warning, true, Requirements, None;
-        /// An entry has no hashes.
+        /// The configuration calls a module that has no entry.
+        ModuleNotLocked = "module-not-locked": Error, true, Requirements, Exposure;
+        /// An entry of a module has another source or other constraints than the call, or there is no such call.
+        ModuleLockStale = "module-lock-stale": Error, true, Requirements, None;
+        /// The locked version of a module does not meet the constraints of its call.
+        ModuleVersionOutsideConstraints = "module-version-outside-constraints": Error, true, Requirements, None;
+        /// The package of a locked module cannot be one of its source and version, or may change.
+        ModulePackageForeign = "module-package-foreign": Error, false, Files, Substitution;
+        /// An entry has no hashes by which its package could be known.
         NoHashes = "no-hashes": Error, true, Files, Exposure;
         /// A called module is not installed.
         ModuleNotInstalled = "module-not-installed": Warning, true, Circumstances, None;
@@ -174,10 +182,18 @@ codes! {
         PlatformNotKnown = "platform-not-known": Warning, true, Circumstances, None;
         /// An installed package matches no recorded hash.
         InstalledPackageDiffers = "installed-package-differs": Error, false, Installation, Forgery;
+        /// An installed module is not what is locked.
+        ModuleDiffers = "module-differs": Error, false, Installation, Forgery;
         /// A hash belongs to no published package.
         HashNotPublished = "hash-not-published": Error, false, Network, Forgery;
         /// The registry no longer lists the locked version.
         VersionWithdrawn = "version-withdrawn": Error, true, Network, Weakness;
+        /// A tag, or a version of a registry, leads to another commit than when the module was locked.
+        ModuleMoved = "module-moved": Error, true, Network, Weakness;
+        /// The package of a locked module has other bytes than when it was locked.
+        ModuleReplaced = "module-replaced": Error, false, Network, Forgery;
+        /// The version, archive or commit of a locked module is gone.
+        ModuleWithdrawn = "module-withdrawn": Error, true, Network, Weakness;
         /// A signature does not verify.
         SignatureInvalid = "signature-invalid": Error, false, Network, Forgery;
         /// A signature was made with a key that has expired.
@@ -218,6 +234,8 @@ codes! {
         ProviderAdded = "provider-added": Note, true, Base, Weakness;
         /// A new version is signed by another key than the old one.
         SigningKeyChanged = "signing-key-changed": Note, false, Network, Substitution;
+        /// A module comes from a host or publisher from where none was locked before.
+        ModuleSourceAdded = "module-source-added": Warning, false, Base, Substitution;
         /// A change adds hashes that nothing known on this machine confirms.
         HashNotChecked = "hash-not-checked": Warning, true, Circumstances, None;
         /// A change edits what it is judged by: a settings file, an ignore comment or the baseline.

@@ -8,6 +8,7 @@ use std::path::Path;
 use crate::diagnostic::{Code, Remedy};
 use crate::provider::{ConstraintList, Dialect, Hash, Version};
 
+use super::diff::EntryDiff;
 use super::locked::{AttributeRule, ConflictReason, Locked};
 use super::problems::Problems;
 use super::provider::LOCK_FILE_NAME;
@@ -147,6 +148,22 @@ impl Locked for LockedModule {
             None => None,
         };
         Some(Self { source: source?, version, constraints: constraints.unwrap_or_default(), package: package?, hashes })
+    }
+}
+
+impl LockedModule {
+    /// The commit of a package in git.
+    pub fn commit(&self) -> Option<&str> {
+        let (_, parameters) = self.package.strip_prefix("git::")?.split_once('?')?;
+        parameters.split('&').find_map(|parameter| parameter.strip_prefix("ref="))
+    }
+}
+
+impl EntryDiff<LockedModule> {
+    /// Whether a version of a registry, or a source with its tag or branch, has another package than before.
+    pub fn package_replaced(&self) -> bool {
+        let (Some(old), Some(new)) = (&self.old, &self.new) else { return false };
+        (&old.source, &old.version) == (&new.source, &new.version) && old.package != new.package
     }
 }
 

@@ -20,11 +20,33 @@ pub(super) enum FetchError {
     Request(RequestError),
     Git(GitError),
     /// An error that names the package itself, or does not need to.
-    Other(Diagnostics),
+    Other(NotFetched),
 }
 
+/// Why a package could not be fetched, as the user sees it.
+#[derive(Clone, Debug)]
+pub(crate) struct NotFetched {
+    pub(crate) errors: Diagnostics,
+    /// Whether whoever had it says that it is not there, or not any more.
+    pub(crate) is_gone: bool,
+}
+
+/// What was fetched.
+pub(super) type Obtained<T> = std::result::Result<T, NotFetched>;
+
 impl FetchError {
-    pub(super) fn into_diagnostics(self, address: &str) -> Diagnostics {
+    /// The error with the address of the package.
+    pub(super) fn named(self, address: &str) -> NotFetched {
+        let is_gone = match &self {
+            Self::Request(error) => is_gone(error),
+            Self::Git(error) => error.is_gone,
+            Self::Other(error) => error.is_gone,
+            _ => false,
+        };
+        NotFetched { errors: self.into_diagnostics(address), is_gone }
+    }
+
+    fn into_diagnostics(self, address: &str) -> Diagnostics {
         let failed =
             |code, why: &str| Diagnostic::error(code, format!("cannot get the module package {address}: {why}"));
         match self {
@@ -40,16 +62,21 @@ impl FetchError {
             Self::Package(why) => failed(Code::InvalidPackage, &why).into(),
             Self::NoPlace(error) => failed(Code::Io, &format!("there is no place to put it: {error}")).into(),
             Self::Request(error) => request_failed(address, error),
-            Self::Git(GitError { why, said }) => {
+            Self::Git(GitError { why, said, .. }) => {
                 let error = failed(Code::RequestFailed, &why);
                 let help = "check whether git clone can fetch it; git uses its credential helpers and ssh keys, \
                             and never prompts";
                 let error = if said.is_empty() { error } else { error.help(help) };
                 said.into_iter().fold(error, Diagnostic::note).into()
             }
-            Self::Other(errors) => errors,
+            Self::Other(error) => error.errors,
         }
     }
+}
+
+/// Whether a server says that what was asked for is not there.
+pub(super) fn is_gone(error: &RequestError) -> bool {
+    matches!(error.kind, RequestErrorKind::NotFound | RequestErrorKind::Status { status: 410, .. })
 }
 
 fn request_failed(address: &str, error: RequestError) -> Diagnostics {
@@ -89,6 +116,30 @@ impl From<GitError> for FetchError {
 
 impl From<Diagnostics> for FetchError {
     fn from(errors: Diagnostics) -> Self {
-        Self::Other(errors)
+        Self::Other(errors.into())
+    }
+}
+
+impl From<NotFetched> for FetchError {
+    fn from(error: NotFetched) -> Self {
+        Self::Other(error)
+    }
+}
+
+impl From<Diagnostics> for NotFetched {
+    fn from(errors: Diagnostics) -> Self {
+        Self { errors, is_gone: false }
+    }
+}
+
+impl From<Diagnostic> for NotFetched {
+    fn from(error: Diagnostic) -> Self {
+        Diagnostics::from(error).into()
+    }
+}
+
+impl From<NotFetched> for Diagnostics {
+    fn from(error: NotFetched) -> Self {
+        error.errors
     }
 }

@@ -39,9 +39,9 @@ pub(crate) struct ModuleFetcher {
 }
 
 /// The clients for one dialect.
-struct Getters {
-    registry: ModuleRegistry,
-    packages: PackageFetcher,
+pub(super) struct Getters {
+    pub(super) registry: ModuleRegistry,
+    pub(super) packages: PackageFetcher,
 }
 
 impl ModuleFetcher {
@@ -265,7 +265,7 @@ impl ModuleFetcher {
         packages.fetch_version(module, &version, || registry.location(module, &version)).map(Some)
     }
 
-    fn getters(&self, dialect: Dialect) -> Result<Arc<Getters>> {
+    pub(super) fn getters(&self, dialect: Dialect) -> Result<Arc<Getters>> {
         self.getters.get_or_compute(&dialect, || {
             let (client, discovery) = self.connections.module_registry(dialect)?;
             let Self { connections, .. } = self;

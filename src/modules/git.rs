@@ -13,6 +13,7 @@ mod objects;
 mod references;
 mod repository;
 mod submodules;
+mod work_tree;
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -127,6 +128,23 @@ impl Git<'_> {
         let said = fetch.success(command)?.stdout;
         let seconds = String::from_utf8_lossy(&said).lines().last().and_then(|line| line.parse().ok());
         seconds.and_then(|seconds| Timestamp::from_second(seconds).ok()).ok_or_else(unknown)
+    }
+}
+
+impl Git<'_> {
+    /// Whether the name that an address asks for is that of a tag. `directory` is an empty one for a repository.
+    pub(super) fn has_tag(&self, address: &GitAddress, directory: &Path) -> Result<bool> {
+        let name = address.reference().unwrap_or_default();
+        let name = name.strip_prefix("refs/").unwrap_or(name);
+        let name = name.strip_prefix("tags/").unwrap_or(name);
+        if name.is_empty() || name.contains(['*', '?', '[']) {
+            return Ok(false);
+        }
+        let mut fetch = self.in_directory(address, directory);
+        fetch.open()?;
+        let mut command = fetch.command("ls-remote");
+        command.args(["--quiet", "--tags", "--", address.url.as_str(), &format!("refs/tags/{name}")]);
+        Ok(!fetch.success(command)?.stdout.is_empty())
     }
 }
 
@@ -274,7 +292,10 @@ impl Fetch<'_> {
         }
         // A clone has the default branch and the remote HEAD, too.
         self.set_default_branch()?;
-        self.find(text)?.ok_or_else(|| GitError::new(format!("it has no branch, tag or commit {text:?}")))
+        self.find(text)?.ok_or_else(|| {
+            let error = GitError::new(format!("it has no branch, tag or commit {text:?}"));
+            GitError { is_gone: true, ..error }
+        })
     }
 
     /// Makes sure that there are not too many branches and tags to fetch them all.
@@ -441,7 +462,8 @@ impl Fetch<'_> {
         } else {
             "git could not fetch it"
         };
-        GitError { why: why.to_owned(), said: lines.take(8).collect() }
+        let is_gone = text.contains("couldn't find remote ref");
+        GitError { why: why.to_owned(), said: lines.take(8).collect(), is_gone }
     }
 }
 

@@ -1,7 +1,14 @@
 //! The packages that a lock file of modules records.
 
+use std::collections::BTreeSet;
+
+use url::Url;
+
+use super::cache::Identity;
+use super::fetched::ModuleRequest;
 use super::git::GitAddress;
 use super::source::{ModuleSource, RegistryModule, RemoteSource, with_directory};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::lockfile::LockedModule;
 use crate::modules::registry;
 use crate::provider::{ConstraintList, Dialect, Hash, Version};
@@ -39,12 +46,16 @@ impl LockedAddress {
     /// # Errors
     /// Why the package cannot be that of the source. The text continues a message that names the call.
     pub(super) fn of(locked: &LockedModule, source: &ModuleSource) -> Result<Self, String> {
+        let address = Self::of_source(locked, source)?;
+        let has_hash = locked.hashes.iter().any(Hash::is_known);
+        has_hash.then_some(address).ok_or_else(|| "is locked without a hash that could be compared".to_owned())
+    }
+
+    /// [`LockedAddress::of`] whatever hashes there are.
+    fn of_source(locked: &LockedModule, source: &ModuleSource) -> Result<Self, String> {
         let Some(address) = Self::parse(&locked.package) else {
             return Err(format!("is locked with {:?}, which is not the address of a package", locked.package));
         };
-        if !locked.hashes.iter().any(Hash::is_known) {
-            return Err("is locked without a hash that could be compared".to_owned());
-        }
         let of_another = || format!("is locked with {}, which is not a package of its source", locked.package);
         let is_own = match (&address, source) {
             (Self::Registry { module, version, .. }, ModuleSource::Registry(source)) => {
@@ -91,6 +102,19 @@ impl LockedAddress {
     }
 }
 
+/// The error for a package that is not what a lock file records.
+pub(super) fn replaced(locked: &LockedModule, identity: Option<&Identity>) -> Diagnostic {
+    let is_of_files = locked.hashes.iter().any(Hash::is_of_files);
+    let expected: Vec<_> =
+        locked.hashes.iter().filter(|hash| hash.is_of_files() == is_of_files).map(Hash::as_str).collect();
+    let found = identity.and_then(|identity| if is_of_files { Some(&identity.h1) } else { identity.zh.as_ref() });
+    let message = format!("the package of {} has other bytes than when it was locked", name(locked));
+    let error = Diagnostic::error(Code::ModuleReplaced, message)
+        .note(format!("locked hash: {}", expected.join(", ")))
+        .note(format!("fetched hash: {}", found.map_or("none", Hash::as_str)));
+    error.help("find out why before you accept it: the same version or address never has other bytes by intention")
+}
+
 /// What messages call a locked package: its source and version, or its address.
 pub(super) fn name(locked: &LockedModule) -> String {
     match &locked.version {
@@ -119,10 +143,82 @@ pub(crate) fn commit(locked: &LockedModule) -> Option<String> {
 
 /// Whether a locked module is still what a call with this source and these constraints may get.
 pub(crate) fn is_allowed(locked: &LockedModule, source: &ModuleSource, constraints: &ConstraintList) -> bool {
+    refusal("", Some(locked), source, constraints).is_none()
+}
+
+/// Why a call with this source and these constraints may not get what is locked for it, if it may not: what it is
+/// called, and a message that names the call.
+pub(crate) fn refusal(
+    key: &str,
+    locked: Option<&LockedModule>,
+    source: &ModuleSource,
+    constraints: &ConstraintList,
+) -> Option<(Code, String)> {
     let allows = |version| constraints.is_empty() || registry::allows(constraints, version);
-    locked.source == source.recorded()
-        && match source {
-            ModuleSource::Registry(_) => locked.version.as_ref().is_some_and(allows),
-            _ => locked.version.is_none(),
+    let Some(locked) = locked else {
+        return Some((Code::ModuleNotLocked, format!("module \"{key}\" is not locked")));
+    };
+    if locked.source != source.recorded() {
+        let known = &locked.source;
+        let message = format!("module \"{key}\" is locked with the source {known}, and the configuration has {source}");
+        return Some((Code::ModuleLockStale, message));
+    }
+    match (source, &locked.version) {
+        (ModuleSource::Registry(_), Some(version)) if allows(version) => None,
+        (ModuleSource::Registry(_), Some(version)) => {
+            let message = format!("module \"{key}\" is locked as {version}, which does not meet \"{constraints}\"");
+            Some((Code::ModuleVersionOutsideConstraints, message))
         }
+        (ModuleSource::Registry(_), None) => {
+            Some((Code::ModulePackageForeign, format!("module \"{key}\" is locked without a version")))
+        }
+        (_, Some(_)) => {
+            let message = format!("module \"{key}\" is locked with a version, which only modules of a registry have");
+            Some((Code::ModulePackageForeign, message))
+        }
+        (_, None) => None,
+    }
+}
+
+/// Whether the source of a locked module may lead to another package tomorrow by intention: a branch of a repository.
+pub(crate) fn may_move(locked: &LockedModule, dialect: Dialect) -> bool {
+    let source = ModuleSource::parse(&locked.source, dialect).ok();
+    let remote = source.filter(|source| matches!(source, ModuleSource::Remote(_)));
+    let request = remote.and_then(|source| ModuleRequest::new(source, ConstraintList::default()));
+    request.is_some_and(|request| request.floating().is_some())
+}
+
+/// Who a locked module is from: of its source and of its package the host, with the namespace in a registry or the owner
+/// of a repository.
+pub(crate) fn publishers(locked: &LockedModule) -> BTreeSet<String> {
+    let of_remote = |source: &RemoteSource| {
+        let url = Url::parse(source.getter().1).ok()?;
+        let host = url.host_str().unwrap_or("this machine");
+        let owner = url.path_segments().and_then(|mut parts| parts.next()).filter(|_| source.getter().0 == "git");
+        Some(owner.map_or_else(|| host.to_owned(), |owner| format!("{host}/{owner}")))
+    };
+    let of_registry = |module: &RegistryModule| Some(format!("{}/{}", module.host, module.namespace));
+    // The host of a registry is recorded, so that the dialect does not matter.
+    let source = match ModuleSource::parse(&locked.source, Dialect::default()) {
+        Ok(ModuleSource::Registry(source)) => of_registry(&source.module),
+        Ok(ModuleSource::Remote(source)) => of_remote(&source),
+        _ => None,
+    };
+    let package = match LockedAddress::parse(&locked.package) {
+        Some(LockedAddress::Registry { module, .. }) => of_registry(&module),
+        Some(LockedAddress::Remote(source)) => of_remote(&source),
+        None => None,
+    };
+    source.into_iter().chain(package).collect()
+}
+
+/// Why an entry cannot be for its own source, if it cannot. The text continues a message that names the module.
+pub(crate) fn fault(locked: &LockedModule, dialect: Dialect) -> Option<String> {
+    match ModuleSource::parse(&locked.source, dialect) {
+        Ok(ModuleSource::Local(_)) => {
+            Some("is locked, and its source is a directory beside the configuration".to_owned())
+        }
+        Ok(source) => LockedAddress::of_source(locked, &source).err(),
+        Err(error) => Some(format!("is locked with the source {:?}, which cannot be used: {error}", locked.source)),
+    }
 }

@@ -1,8 +1,9 @@
 //! Fetches module packages, each once a run, and keeps them in the cache.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -10,15 +11,16 @@ use sha2::Sha256;
 use url::Url;
 
 use super::archive::{self, Format};
-use super::cache::{Identity, PackageCache, Stored};
+use super::cache::{PackageCache, Stored};
 use super::checksum::hexadecimal;
 use super::contents::{Extent, MOST_BYTES, Problem};
 use super::copy;
-use super::fetch_error::FetchError;
+use super::fetch_error::{FetchError, Obtained};
 use super::git::{Git, GitAddress};
 use super::http::{self, Found, HttpAddress};
 use super::locked::{self, LockedAddress, locked_commit};
 use super::package::{Package, PackageOrigin, Wildcards};
+use super::package_hash;
 use super::registry::PackageLocation;
 use super::source::{ModuleSource, RegistryModule, RemoteSource, with_directory};
 use crate::cli_config::Netrc;
@@ -46,9 +48,9 @@ pub(super) struct PackageFetcher {
     _temporary: Option<TemporaryDirectory>,
     netrc: OnceLock<Netrc>,
     oci_registries: Option<Arc<OciRegistries>>,
-    packages: OnceMap<(String, Option<Recorded>), Result<Arc<Package>>>,
+    packages: OnceMap<(String, Option<Recorded>), Obtained<Arc<Package>>>,
     registry_packages: OnceMap<(RegistryModule, Version), Result<Arc<Package>>>,
-    whole_versions: OnceMap<(RegistryModule, Version), Result<Arc<Package>>>,
+    whole_versions: OnceMap<(RegistryModule, Version), Obtained<Arc<Package>>>,
 }
 
 /// How a whole package is recorded: under an address of a registry, or under its own.
@@ -101,14 +103,14 @@ impl PackageFetcher {
     /// # Errors
     /// It cannot be fetched or read.
     pub(super) fn fetch(&self, source: &RemoteSource) -> Result<Arc<Package>> {
-        self.fetch_from(source, &self.client_for(source), None)
+        Ok(self.fetch_from(source, &self.client_for(source), None)?)
     }
 
     /// [`PackageFetcher::fetch`] for the whole package.
     ///
     /// # Errors
     /// Those of [`PackageFetcher::fetch`], and when the package cannot be locked.
-    pub(super) fn fetch_whole(&self, source: &RemoteSource) -> Result<Arc<Package>> {
+    pub(super) fn fetch_whole(&self, source: &RemoteSource) -> Obtained<Arc<Package>> {
         self.fetch_from(source, &self.client_for(source), Some(&None))
     }
 
@@ -117,7 +119,7 @@ impl PackageFetcher {
         if source.is_unencrypted() { client.with_plain_http() } else { client }
     }
 
-    fn fetch_from(&self, source: &RemoteSource, client: &Client, whole: Option<&Recorded>) -> Result<Arc<Package>> {
+    fn fetch_from(&self, source: &RemoteSource, client: &Client, whole: Option<&Recorded>) -> Obtained<Arc<Package>> {
         self.packages.get_or_compute(&(source.package.clone(), whole.cloned()), || {
             let (stored, origin) = self.obtain(source, client, whole, 0)?;
             Ok(Arc::new(Package { stored, origin, address: source.without_directory() }))
@@ -132,15 +134,15 @@ impl PackageFetcher {
         &self,
         module: &RegistryModule,
         version: &Version,
-        locate: impl FnOnce() -> Result<PackageLocation>,
-    ) -> Result<Arc<Package>> {
+        locate: impl FnOnce() -> Obtained<PackageLocation>,
+    ) -> Obtained<Arc<Package>> {
         self.whole_versions.get_or_compute(&(module.clone(), version.clone()), || {
             let address = format!("{module} {version}");
             let recorded = Some(LockedAddress::of_version(module, version));
             let (stored, origin) = match locate()? {
                 PackageLocation::Archive { url, credentials_of } => {
                     let stored = self.archive(&url, credentials_of.as_ref(), "", Some(&recorded));
-                    (stored.map_err(|error| error.into_diagnostics(&address))?, PackageOrigin::Network)
+                    (stored.map_err(|error| error.named(&address))?, PackageOrigin::Network)
                 }
                 PackageLocation::Source(source) => {
                     let package = self.fetch_from(&source, &self.client, Some(&recorded))?;
@@ -162,7 +164,7 @@ impl PackageFetcher {
         locked: &LockedModule,
         may_change: bool,
         is_offline: bool,
-        locate: impl FnOnce(&RegistryModule, &Version) -> Result<PackageLocation>,
+        locate: impl FnOnce(&RegistryModule, &Version) -> Obtained<PackageLocation>,
     ) -> Result<Option<Arc<Package>>> {
         let invalid = |why: String| Diagnostic::error(Code::InvalidPackage, format!("the module {why}"));
         let address = LockedAddress::of(locked, source).map_err(invalid)?;
@@ -204,7 +206,7 @@ impl PackageFetcher {
         if may_change || identity.is_some_and(|identity| identity.is_one_of(&locked.hashes)) {
             return Ok(Some(package));
         }
-        Err(replaced(locked, identity).into())
+        Err(locked::replaced(locked, identity).into())
     }
 
     /// A package of only what is in a directory of another.
@@ -222,7 +224,7 @@ impl PackageFetcher {
             copy::tree(&found, &target)?;
             Ok(self.cache.put_whole(&address, identity.zh.clone(), &target)?)
         };
-        let stored = copied().map_err(|error| error.into_diagnostics(&package.address))?;
+        let stored = copied().map_err(|error| error.named(&package.address))?;
         Ok(Package { stored, ..package.clone() })
     }
 
@@ -240,7 +242,7 @@ impl PackageFetcher {
         &self,
         module: &RegistryModule,
         version: &Version,
-        locate: impl FnOnce() -> Result<PackageLocation>,
+        locate: impl FnOnce() -> Obtained<PackageLocation>,
     ) -> Result<Arc<Package>> {
         self.registry_packages.get_or_compute(&(module.clone(), version.clone()), || {
             if let Some(package) = self.cached_version(module, version) {
@@ -251,7 +253,7 @@ impl PackageFetcher {
             let (stored, origin) = match locate()? {
                 PackageLocation::Archive { url, credentials_of } => {
                     let stored = self.archive(&url, credentials_of.as_ref(), &key, None);
-                    (stored.map_err(|error| error.into_diagnostics(&address))?, PackageOrigin::Network)
+                    (stored.map_err(|error| error.named(&address))?, PackageOrigin::Network)
                 }
                 PackageLocation::Source(source) => {
                     let package = self.fetch_from(&source, &self.client, None)?;
@@ -279,7 +281,7 @@ impl PackageFetcher {
         client: &Client,
         whole: Option<&Recorded>,
         hops: usize,
-    ) -> Result<(Stored, PackageOrigin)> {
+    ) -> Obtained<(Stored, PackageOrigin)> {
         let address = source.without_directory();
         self.environment.secrets.learn_url(source.getter().1);
         let obtained = match source.getter() {
@@ -293,7 +295,7 @@ impl PackageFetcher {
             ("oci", url) if self.dialect == Dialect::Tofu => self.oci(source, url, &address, whole),
             (getter, _) => Err(FetchError::Getter(getter.to_owned())),
         };
-        obtained.map_err(|error| error.into_diagnostics(&address))
+        obtained.map_err(|error| error.named(&address))
     }
 
     fn git(&self, source: &RemoteSource, url: &str, client: &Client, is_whole: bool) -> Fetched {
@@ -313,6 +315,33 @@ impl PackageFetcher {
         }
         let identity = format!("{} {}", address.repository(), commit.as_deref().unwrap_or("empty"));
         Ok((workshop.cache.put(&source.package, &identity, &package)?, PackageOrigin::Network))
+    }
+
+    /// Whether a source in git names a tag.
+    ///
+    /// # Errors
+    /// The repository cannot be asked.
+    pub(super) fn is_tag(&self, source: &RemoteSource) -> Obtained<bool> {
+        let ask = || -> std::result::Result<bool, FetchError> {
+            let address = GitAddress::parse(source.getter().1)?;
+            let workshop = self.workshop()?;
+            Ok(self.git_program().has_tag(&address, &workshop.new_directory("repository")?)?)
+        };
+        ask().map_err(|error| error.named(&source.without_directory()))
+    }
+
+    /// The directory of the whole package of an address in git, from the objects in the `.git` of a copy, if these are
+    /// what is locked.
+    pub(super) fn package_of_copy(&self, address: &str, dot_git: &Path, hashes: &BTreeSet<Hash>) -> Option<PathBuf> {
+        let source = RemoteSource::parse_full(address).filter(|source| source.getter().0 == "git")?;
+        let git_address = GitAddress::parse(source.getter().1).ok()?;
+        let workshop = self.workshop().ok()?;
+        let (repository, package) =
+            (workshop.new_directory("repository").ok()?, workshop.new_directory("package").ok()?);
+        self.git_program().read_objects(dot_git, &git_address, &repository, &package).ok()?;
+        let is_locked = package_hash::h1(&package).is_ok_and(|h1| hashes.contains(&h1));
+        let stored = if is_locked { self.cache.put_whole(&source.package, None, &package).ok() } else { None };
+        stored.map(|stored| stored.content)
     }
 
     pub(super) fn git_program(&self) -> Git<'_> {
@@ -361,7 +390,7 @@ impl PackageFetcher {
             let _ = self.cache.put_pack(&package.package, &fetched);
             Ok(())
         };
-        make().map_err(|error| error.into_diagnostics(&package.without_directory()))
+        Ok(make().map_err(|error| error.named(&package.without_directory()))?)
     }
 
     fn http(
@@ -467,7 +496,7 @@ impl PackageFetcher {
 }
 
 impl Workshop<'_> {
-    fn new_directory(&self, name: &str) -> io::Result<std::path::PathBuf> {
+    fn new_directory(&self, name: &str) -> io::Result<PathBuf> {
         let path = self.directory.path().join(name);
         storage::create_directory(&path)?;
         Ok(path)
@@ -509,19 +538,6 @@ fn own_repository<'a>(source: &'a ModuleSource, package: &'a RemoteSource) -> &'
         ModuleSource::Remote(own) if own.getter().0 == "git" => own,
         _ => package,
     }
-}
-
-/// The error for a package that is not what a lock file records.
-fn replaced(locked: &LockedModule, identity: Option<&Identity>) -> Diagnostic {
-    let is_of_files = locked.hashes.iter().any(Hash::is_of_files);
-    let expected: Vec<_> =
-        locked.hashes.iter().filter(|hash| hash.is_of_files() == is_of_files).map(Hash::as_str).collect();
-    let found = identity.and_then(|identity| if is_of_files { Some(&identity.h1) } else { identity.zh.as_ref() });
-    let message = format!("the package of {} has other bytes than when it was locked", locked::name(locked));
-    let error = Diagnostic::error(Code::InvalidPackage, message)
-        .note(format!("locked hash: {}", expected.join(", ")))
-        .note(format!("fetched hash: {}", found.map_or("none", Hash::as_str)));
-    error.help("find out why before you accept it: the same version or address never has other bytes by intention")
 }
 
 /// The first bytes of a file, which is left at its start.

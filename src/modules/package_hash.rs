@@ -5,7 +5,7 @@
 //! any other link in the package as a file that holds the link's text. A link that leaves the package on its way
 //! refuses it.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -21,22 +21,45 @@ const MOST_LINKS: usize = 40;
 /// The hash of the package in a directory.
 ///
 /// # Errors
-/// A link leaves the directory, a name is not text of one line, there are too many files, or one cannot be read.
+/// Those of [`listing`].
 pub(crate) fn h1(top: &Path) -> Result<Hash, Problem> {
-    let mut walk = Walk { top, files: Vec::new(), entries: 0, bytes: 0 };
-    walk.directory(&mut Vec::new())?;
-    walk.files.sort();
-    let mut sum = Sha256::new();
-    for (name, digest) in &walk.files {
-        sum.update(format!("{digest}  {name}\n"));
+    listing(top).map(|listing| listing.h1())
+}
+
+/// The files of a package: of each its name and the hexadecimal digits of its digest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Listing(pub(super) BTreeMap<String, String>);
+
+impl Listing {
+    /// Whether there is no file.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
-    Ok(Hash::h1(&sum.finalize().into()))
+
+    /// The hash of the package.
+    pub(crate) fn h1(&self) -> Hash {
+        let mut sum = Sha256::new();
+        for (name, digest) in &self.0 {
+            sum.update(format!("{digest}  {name}\n"));
+        }
+        Hash::h1(&sum.finalize().into())
+    }
+}
+
+/// The files of the package in a directory.
+///
+/// # Errors
+/// A link leaves the directory, a name is not text of one line, there are too many files, or one cannot be read.
+pub(crate) fn listing(top: &Path) -> Result<Listing, Problem> {
+    let mut walk = Walk { top, files: BTreeMap::new(), entries: 0, bytes: 0 };
+    walk.directory(&mut Vec::new())?;
+    Ok(Listing(walk.files))
 }
 
 struct Walk<'a> {
     top: &'a Path,
     /// The name of each file and the hexadecimal digits of its digest.
-    files: Vec<(String, String)>,
+    files: BTreeMap<String, String>,
     entries: usize,
     bytes: u64,
 }
@@ -65,7 +88,7 @@ impl Walk<'_> {
                 self.directory(parts)?;
             } else {
                 let digest = if kind.is_symlink() { self.link(parts)? } else { self.file(&path(self.top, parts))? };
-                self.files.push((parts.join("/"), digest));
+                self.files.insert(parts.join("/"), digest);
             }
             parts.pop();
         }

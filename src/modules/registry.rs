@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use url::Url;
 
+use super::fetch_error::{NotFetched, Obtained, is_gone};
 use super::source::{RegistryModule, RemoteSource};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::net::{Client, Document, Purpose, RequestErrorKind};
@@ -32,7 +33,7 @@ pub(crate) struct ModuleRegistry {
     client: Client,
     discovery: Arc<Discovery>,
     dialect: Dialect,
-    versions: OnceMap<RegistryModule, Result<Arc<Vec<Version>>>>,
+    versions: OnceMap<RegistryModule, Obtained<Arc<Vec<Version>>>>,
 }
 
 /// Where the package of a version is.
@@ -86,11 +87,11 @@ impl ModuleRegistry {
     }
 
     /// The versions of a module, without those that are not versions.
-    pub(crate) fn versions(&self, module: &RegistryModule) -> Result<Arc<Vec<Version>>> {
+    pub(super) fn versions(&self, module: &RegistryModule) -> Obtained<Arc<Vec<Version>>> {
         self.versions.get_or_compute(module, || self.list(module).map(Arc::new))
     }
 
-    fn list(&self, module: &RegistryModule) -> Result<Vec<Version>> {
+    fn list(&self, module: &RegistryModule) -> Obtained<Vec<Version>> {
         let what = format!("the versions of {module}");
         let answer = self.ask(module, "versions", MAXIMUM_VERSIONS_BYTES, &what, |document| {
             let invalid = |why: &str| RequestErrorKind::InvalidBody(why.to_owned());
@@ -113,11 +114,11 @@ impl ModuleRegistry {
             let details = serde_json::from_slice::<VersionDetails>(&document.bytes).ok();
             Ok((details.and_then(|details| details.published_at?.parse().ok()), 0))
         });
-        answer.map(|(_, date)| date)
+        Ok(answer.map(|(_, date)| date)?)
     }
 
     /// Where the package of a version is.
-    pub(crate) fn location(&self, module: &RegistryModule, version: &Version) -> Result<PackageLocation> {
+    pub(super) fn location(&self, module: &RegistryModule, version: &Version) -> Obtained<PackageLocation> {
         let what = format!("{module} {version}");
         let path = format!("{version}/download");
         let (url, document) = self.ask(module, &path, MAXIMUM_LOCATION_BYTES, &what, |document| Ok((document, 0)))?;
@@ -130,7 +131,7 @@ impl ModuleRegistry {
         };
         if let Some(with_credentials) = credentials {
             let url = url.join(&location).map_err(|_| invalid("names a package at something that is not a URL"))?;
-            return self.archive(module, url, with_credentials);
+            return Ok(self.archive(module, url, with_credentials)?);
         }
         let is_relative = ["/", "./", "../"].iter().any(|prefix| location.starts_with(prefix));
         let absolute = if is_relative {
@@ -188,14 +189,18 @@ impl ModuleRegistry {
         limit: u64,
         what: &str,
         decode: impl Fn(Document) -> std::result::Result<(T, usize), RequestErrorKind>,
-    ) -> Result<(Url, T)> {
+    ) -> Obtained<(Url, T)> {
         let RegistryModule { host, namespace, name, system } = module;
         let path = format!("{namespace}/{name}/{system}/{path}");
         let get = |url: &Url, credentials_of: Option<&Hostname>| {
             self.client.get_decoded(url, credentials_of, limit, Purpose::Metadata, &decode)
         };
         let (url, answer) = self.discovery.ask(host, Service::Modules, &path, get)?;
-        Ok((url, answer.map_err(|error| error.into_diagnostic(what))?))
+        let answer = answer.map_err(|error| {
+            let is_gone = is_gone(&error);
+            NotFetched { errors: error.into_diagnostic(what), is_gone }
+        });
+        Ok((url, answer?))
     }
 }
 

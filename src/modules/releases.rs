@@ -70,7 +70,7 @@ impl PackageFetcher {
             let (address, workshop) = (git_address(source)?, self.cache.workshop()?);
             Ok(self.git_program().references(&address, workshop.path())?)
         };
-        list().map_err(|error| error.into_diagnostics(&source.without_directory()))
+        Ok(list().map_err(|error| error.named(&source.without_directory()))?)
     }
 
     /// When the commit of a git source was made, as its author says.
@@ -82,7 +82,7 @@ impl PackageFetcher {
             let (address, workshop) = (git_address(source)?, self.cache.workshop()?);
             Ok(self.git_program().committed(&address, workshop.path())?)
         };
-        ask().map_err(|error| error.into_diagnostics(&source.without_directory()))
+        Ok(ask().map_err(|error| error.named(&source.without_directory()))?)
     }
 }
 

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use super::filter::Filter;
 use crate::configuration::{Module, UnknownCall, is_part_of_configuration, terragrunt};
 use crate::diagnostic::{Code, Diagnostic, Location};
-use crate::lockfile::{self, LOCK_FILE_NAME};
+use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, ModuleLockFile};
+use crate::modules::locked::publishers;
 use crate::provider::{Dialect, Hostname, ProviderAddress};
 use crate::settings::{self, SettingsFiles, on_disk};
 use crate::system::{Environment, canonicalize, files, walk};
@@ -21,6 +22,8 @@ pub struct Change {
     pub settings: BTreeMap<PathBuf, Vec<u8>>,
     /// The lock files of the commit.
     pub lock_files: BTreeMap<PathBuf, Vec<u8>>,
+    /// The lock files of modules of the commit.
+    pub module_lock_files: BTreeMap<PathBuf, Vec<u8>>,
     /// The files that [`Change::reads`] names and that are tracked, or new and not ignored.
     pub files_now: BTreeSet<PathBuf>,
     /// The directories of such files in which one is new, has changed or is gone.
@@ -67,7 +70,20 @@ impl Change {
 
     /// Whether a file of this name is a lock file, settings, part of a configuration, or an ignore file of git's.
     pub fn reads(name: &str) -> bool {
-        [LOCK_FILE_NAME, settings::FILE_NAME, ".gitignore"].contains(&name) || is_part_of_configuration(name)
+        let is_named = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, settings::FILE_NAME, ".gitignore"].contains(&name);
+        is_named || is_part_of_configuration(name)
+    }
+
+    /// The hosts and publishers of the modules that the lock files of the commit name, as far as those can be read.
+    pub(super) fn known_publishers(&self) -> BTreeSet<String> {
+        let parse = |(path, bytes): (&PathBuf, &Vec<u8>)| ModuleLockFile::parse(path, bytes).lock_file;
+        let files: Vec<_> = self.module_lock_files.iter().filter_map(parse).collect();
+        files.iter().flat_map(|file| file.locks().values()).flat_map(|locked| publishers(locked)).collect()
+    }
+
+    /// The lock file of modules before the change, as [`Change::lock_file_before`] gives that of providers.
+    pub(super) fn module_lock_file_before(&self, root: &Path) -> &[u8] {
+        self.module_lock_files.get(&root.join(MODULE_LOCK_FILE_NAME)).map_or(&[], Vec::as_slice)
     }
 
     /// The settings by which the change is judged.

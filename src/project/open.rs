@@ -8,7 +8,7 @@ use super::root_module::{DialectReason, RootModule};
 use super::roots::RootPath;
 use super::session::Session;
 use super::unit::Unit;
-use crate::configuration::Requirements;
+use crate::configuration::{ModuleLocking, Requirements};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::provider::Dialect;
@@ -100,7 +100,9 @@ impl Session<'_> {
     /// The configuration cannot be read.
     pub fn requirements(&self, root: &RootModule, ignore_tests: bool) -> Result<Requirements> {
         self.notify(Event::Reading);
-        let requirements = root.requirements(&self.modules, ignore_tests, true);
+        let modules = root.locks_modules(false).then(|| root.parsed_module_lock_file());
+        let locking = modules.as_ref().map(ModuleLocking::following);
+        let requirements = root.requirements_with(&self.modules, ignore_tests, true, locking.as_ref());
         self.finish();
         requirements
     }

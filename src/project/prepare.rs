@@ -40,7 +40,7 @@ impl Session<'_> {
         if let Some(refused) = root.refused {
             return Err(refused.into());
         }
-        let locked = if root.locks_modules(options) { Some(root.module_lock_file()?) } else { None };
+        let locked = if root.locks_modules(options.modules) { Some(root.module_lock_file()?) } else { None };
         let (module_lock_file, warnings) = locked.unzip();
         let mode = LockingMode::Lock { may_change: options.accept_changed_hashes };
         let min_age = options.min_age.or(root.settings.policy.min_age());

@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::options::LockOptions;
 use super::unit::Unit;
-use crate::configuration::{self, Module, ModuleCache, ModuleLocking, Requirements};
+use crate::configuration::{self, LockingMode, Module, ModuleCache, ModuleLocking, Requirements};
 use crate::diagnostic::{Code, Diagnostic, Location, Result, Severity};
-use crate::lockfile::{self, LockFile, LockFileOf, Locked, ModuleLockFile, Parsed};
+use crate::lockfile::{self, LockFile, LockFileOf, Locked, LockedModule, ModuleLockFile, Parsed};
 use crate::provider::Dialect;
 use crate::settings::Settings;
 
@@ -103,16 +102,21 @@ impl RootModule {
     ///
     /// # Errors
     /// What is wrong with the lock file.
-    pub(super) fn module_lock_file(&self) -> Result<(ModuleLockFile, Vec<Diagnostic>)> {
-        let Some(bytes) = &self.module_lock_bytes else {
-            return Ok((ModuleLockFile::empty(&self.module_lock_path), Vec::new()));
-        };
-        usable(ModuleLockFile::parse(&self.module_lock_path, bytes))
+    pub fn module_lock_file(&self) -> Result<(ModuleLockFile, Vec<Diagnostic>)> {
+        usable(self.parsed_module_lock_file())
+    }
+
+    /// [`RootModule::module_lock_file`] with all that is wrong with it.
+    pub(super) fn parsed_module_lock_file(&self) -> Parsed<LockedModule> {
+        match &self.module_lock_bytes {
+            Some(bytes) => ModuleLockFile::parse(&self.module_lock_path, bytes),
+            None => Parsed { lock_file: Some(ModuleLockFile::empty(&self.module_lock_path)), diagnostics: Vec::new() },
+        }
     }
 
     /// Whether its modules are locked, too. Terragrunt fetches those of its units on its own.
-    pub(super) fn locks_modules(&self, options: &LockOptions) -> bool {
-        let is_wanted = options.modules || self.settings.lock_modules.unwrap_or(self.module_lock_bytes.is_some());
+    pub(super) fn locks_modules(&self, is_asked_for: bool) -> bool {
+        let is_wanted = is_asked_for || self.settings.lock_modules.unwrap_or(self.module_lock_bytes.is_some());
         is_wanted && self.units.is_empty()
     }
 
@@ -133,12 +137,13 @@ impl RootModule {
         allow_missing_modules: bool,
         locking: Option<&ModuleLocking>,
     ) -> Result<Requirements> {
+        let must_fetch = locking.is_some_and(|locking| locking.mode != LockingMode::Follow);
         let options = configuration::Options {
             dialect: self.dialect,
             tests: !ignore_tests,
             allow_missing_modules,
             data_directory: self.data_directory.clone(),
-            fetch_modules: locking.is_some() || self.settings.fetch_modules.unwrap_or(true),
+            fetch_modules: must_fetch || self.settings.fetch_modules.unwrap_or(true),
             variables: modules.variables.clone(),
         };
         if let Some((first, others)) = self.units.split_first() {

@@ -11,12 +11,13 @@ fn a_code_is_explained() {
     environment.provlock(["explain", "no-hashes"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-no-hashes: An entry has no hashes.
+no-hashes: An entry has no hashes by which its package could be known.
 
-Error. A provider is locked without any hash, or only with hashes of schemes other than `h1:` and
-`zh:`, which OpenTofu and Terraform pass over. So `init` accepts every package that claims to be
-this version, and records what it got. That is when an attacker can step in. Run `provlock lock -p
-all`, or with the platforms that you use, which records the hashes of the signed release.
+Error. A provider or a module is locked without any hash, or only with hashes of schemes other than
+`h1:` and `zh:`, which OpenTofu and Terraform pass over. So `init` accepts every package that claims
+to be this version, and records what it got. That is when an attacker can step in. Run `provlock
+lock -p all`, or with the platforms that you use, which records the hashes of the signed release;
+for a module, remove the entry and run `provlock lock --modules`.
 
 To suppress it: `allow = ["no-hashes"]` in `[verify]` of `provlock.toml`, `# provlock:
 ignore[no-hashes] REASON` above an entry that it is about, a baseline, or `--allow no-hashes`.

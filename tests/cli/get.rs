@@ -33,7 +33,7 @@ fn serve_archive(registry: &Registry, constraints: &str) {
     registry.serve("/site.zip", archive::pack(&files, Packing::Deflated));
 }
 
-fn module_lock_file(environment: &TestEnvironment) -> String {
+pub(crate) fn module_lock_file(environment: &TestEnvironment) -> String {
     environment.read(environment.project().join(".modules.lock.hcl"))
 }
 

@@ -23,7 +23,7 @@ const EXAMPLES: &str = "Examples:
 ///
 /// For each provider, the root module and the modules that it calls, directly or through others, with the file, the
 /// line and the version constraint. A module that is called again is marked with (*) where the modules that it calls
-/// are not repeated.
+/// are not repeated. Where modules are locked, the locked version or commit stands behind each call.
 ///
 /// Modules that are neither local nor installed nor in the cache are fetched with --online only.
 #[derive(Args)]
@@ -66,6 +66,8 @@ pub(crate) fn run(arguments: &TreeArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
     drop(watch);
     let requirements = requirements?;
     let (lock_file, mut warnings) = root.lock_file()?;
+    let (module_lock_file, more) = root.module_lock_file()?;
+    warnings.extend(more);
     warnings.extend(requirements.warnings.iter().cloned());
     let locks = lock_file.locks();
     let is_known =
@@ -81,7 +83,8 @@ pub(crate) fn run(arguments: &TreeArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
     }
     wanted.sort();
     wanted.dedup();
-    let trees: Vec<_> = wanted.iter().map(|address| ProviderTree::new(address, &requirements, locks)).collect();
+    let trees = wanted.iter().map(|address| ProviderTree::new(address, &requirements, locks, module_lock_file.locks()));
+    let trees: Vec<_> = trees.collect();
     ui.warn(&warnings);
     if ui.is_json() {
         let roots = vec![Root::Tree(TreeRoot::new(&root, &trees))];

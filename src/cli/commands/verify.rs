@@ -128,7 +128,7 @@ struct WhatArgs {
     /// With --online, believe hashes that a key in `trusted-keys` of provlock.toml has signed
     #[arg(long, requires = "online", help_heading = "Network", hide_short_help = true)]
     trust_shared: bool,
-    /// Compare the packages in .terraform/providers with the lock file
+    /// Compare the providers and modules in .terraform with the lock files
     #[arg(long)]
     installed: bool,
     /// Also check the changes since REV

@@ -10,7 +10,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use anyhow::Result;
 use provlock::diagnostic::{Diagnostic, Location, Severity, SourceFile};
-use provlock::lockfile::LOCK_FILE_NAME;
+use provlock::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use provlock::project::verify::Tracking;
 use provlock::project::{Change, Tracked, VersionControl};
 use provlock::settings;
@@ -120,8 +120,8 @@ impl Repository {
         let touched: BTreeSet<_> = differing.filter_map(|path| path.parent()).map(Path::to_owned).collect();
         let is_touched = |path: &Path| path.parent().is_some_and(|directory| touched.contains(directory));
         let is_named = |path: &Path, name: &str| path.file_name() == Some(OsStr::new(name));
-        let is_read_now =
-            |path: &Path| is_touched(path) || is_named(path, settings::FILE_NAME) || is_named(path, LOCK_FILE_NAME);
+        let always = [settings::FILE_NAME, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME];
+        let is_read_now = |path: &Path| is_touched(path) || always.iter().any(|name| is_named(path, name));
         let contents = self.contents(before.into_iter().filter(|(path, _)| is_read_now(path)).collect())?;
         let with_name = |name: &str| {
             let files = contents.iter().filter(|(path, _)| is_named(path, name));
@@ -132,6 +132,7 @@ impl Repository {
             top: self.top.clone(),
             settings: with_name(settings::FILE_NAME),
             lock_files: with_name(LOCK_FILE_NAME),
+            module_lock_files: with_name(MODULE_LOCK_FILE_NAME),
             files_now: at(now),
             touched: at(touched),
             before: contents,

@@ -290,8 +290,6 @@ fn hashes_replaced<T: Locked>(entry: &EntryDiff<T>) -> Option<String> {
 
 /// A version of a registry, or a source with its tag or branch, has another package now.
 fn package_replaced(module: &EntryDiff<LockedModule>) -> Option<String> {
-    let (old, new) = (module.old.as_deref()?, module.new.as_deref()?);
-    let is_same = (&old.source, &old.version) == (&new.source, &new.version) && old.package != new.package;
-    let what = if old.version.is_some() { "version" } else { "source" };
-    is_same.then(|| format!("package replaced under the same {what}"))
+    let what = if module.old.as_ref()?.version.is_some() { "version" } else { "source" };
+    module.package_replaced().then(|| format!("package replaced under the same {what}"))
 }

@@ -1,7 +1,7 @@
 //! The output of `tree`: who requires a provider, as `cargo tree --invert` does.
 
-use provlock::configuration::{Requirements, Requirer};
-use provlock::lockfile::Locks;
+use provlock::configuration::{CalledModule, Requirements, Requirer};
+use provlock::lockfile::{Locks, ModuleLocks};
 use provlock::provider::{ConstraintList, Dialect, ProviderAddress, Version};
 
 use super::foreign::{capped, printable};
@@ -13,16 +13,31 @@ pub(crate) struct ProviderTree<'a> {
     /// All constraints together; `None` if nothing requires the provider.
     pub(crate) constraints: Option<&'a ConstraintList>,
     pub(crate) requirers: Vec<Requirer<'a>>,
+    /// What is locked for the calls of modules.
+    pub(crate) modules: &'a ModuleLocks,
 }
 
 impl<'a> ProviderTree<'a> {
-    pub(crate) fn new(address: &'a ProviderAddress, requirements: &'a Requirements, locks: &'a Locks) -> Self {
+    pub(crate) fn new(
+        address: &'a ProviderAddress,
+        requirements: &'a Requirements,
+        locks: &'a Locks,
+        modules: &'a ModuleLocks,
+    ) -> Self {
         Self {
             address,
             locked: locks.get(address).map(|locked| &locked.version),
             constraints: requirements.providers.get(address).map(|requirement| &requirement.constraints),
             requirers: requirements.requirers(address),
+            modules,
         }
+    }
+
+    /// The locked version of a called module, or else its locked commit.
+    pub(crate) fn locked_module(&self, call: &CalledModule) -> Option<String> {
+        let locked = self.modules.get(&call.key)?;
+        let version = locked.version.as_ref().map(ToString::to_string);
+        version.or_else(|| locked.commit().map(str::to_owned))
     }
 }
 
@@ -35,7 +50,7 @@ pub(crate) fn text(trees: &[ProviderTree<'_>], dialect: Dialect) -> String {
 fn one(tree: &ProviderTree<'_>, dialect: Dialect) -> String {
     let depths: Vec<_> = tree.requirers.iter().map(|requirer| requirer.depth).collect();
     let rows = branches(&depths).into_iter().zip(&tree.requirers);
-    let rows: Vec<Vec<String>> = rows.map(|(branch, requirer)| row(&branch, requirer).into()).collect();
+    let rows: Vec<Vec<String>> = rows.map(|(branch, requirer)| row(tree, &branch, requirer).into()).collect();
     let header = printable(&capped(&header(tree, dialect)));
     [header].into_iter().chain(columns(&rows)).map(|line| line + "\n").collect()
 }
@@ -51,8 +66,9 @@ fn header(tree: &ProviderTree<'_>, dialect: Dialect) -> String {
     }
 }
 
-fn row(branch: &str, requirer: &Requirer<'_>) -> [String; 3] {
-    let module = requirer.call.map_or(".", |call| &call.address);
+fn row(tree: &ProviderTree<'_>, branch: &str, requirer: &Requirer<'_>) -> [String; 3] {
+    let locked = requirer.call.and_then(|call| tree.locked_module(call)).map(|locked| short(&locked));
+    let module = requirer.call.map_or(".", |call| &call.address).to_owned() + &locked.unwrap_or_default();
     let repeated = if requirer.is_repeated { " (*)" } else { "" };
     let Some(declaration) = requirer.declaration else {
         return [printable(&capped(&format!("{branch}{module}{repeated}"))), String::new(), String::new()];
@@ -64,6 +80,12 @@ fn row(branch: &str, requirer: &Requirer<'_>) -> [String; 3] {
     };
     let place = format!("{}:{}", place.path().display(), place.line_column().0);
     [format!("{branch}{module}{repeated}"), place, constraints].map(|cell| printable(&capped(&cell)))
+}
+
+/// ` 1.2.0`, or the first digits of a commit.
+fn short(locked: &str) -> String {
+    let is_commit = locked.len() >= 40 && locked.bytes().all(|byte| byte.is_ascii_hexdigit());
+    format!(" {}", if is_commit { &locked[..12] } else { locked })
 }
 
 /// The lines before each node of a tree. The tree is given by the depths of its nodes, each before its children.

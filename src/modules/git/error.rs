@@ -10,13 +10,15 @@ pub(in crate::modules) struct GitError {
     pub(in crate::modules) why: String,
     /// What git printed, one line each.
     pub(in crate::modules) said: Vec<String>,
+    /// Whether the repository does not have the wanted commit.
+    pub(in crate::modules) is_gone: bool,
 }
 
 pub(super) type Result<T> = std::result::Result<T, GitError>;
 
 impl GitError {
     pub(super) fn new(why: impl Into<String>) -> Self {
-        Self { why: why.into(), said: Vec::new() }
+        Self { why: why.into(), said: Vec::new(), is_gone: false }
     }
 
     pub(super) fn unreadable() -> Self {
@@ -26,7 +28,7 @@ impl GitError {
 
 impl From<io::Error> for GitError {
     fn from(error: io::Error) -> Self {
-        Self { why: format!("there is no place to put it: {error}"), said: Vec::new() }
+        Self::new(format!("there is no place to put it: {error}"))
     }
 }
 

@@ -156,7 +156,7 @@ fn what_is_encrypted_leads_git_to_nothing_that_is_not() {
     let fetcher = fetcher(&Environment::default(), None);
     let addresses = ["git::http://h.test/a.git", "git::git://h.test/a.git", "git::http://u:p@h.test/a.git?ref=v1"];
     for address in addresses {
-        let error = fetcher.obtain(&source(address), &fetcher.client, None, 1).err().unwrap().to_string();
+        let error = fetcher.obtain(&source(address), &fetcher.client, None, 1).err().unwrap().errors.to_string();
         assert!(error.contains("is not an https URL") && !error.contains("u:p"), "{address}: {error}");
         assert!(source(address).is_unencrypted(), "{address}");
     }

@@ -1,14 +1,16 @@
 //! Verifying: whether the lock files of root modules fit their configurations, their policies and what is published.
 
+use std::collections::BTreeSet;
+
 use super::baseline::Baseline;
 use super::levels::Levelled;
 use super::mixed::mixed;
 use super::unshared::add_unshared;
 use super::verified::{Suppressed, VerifiedRoot, VersionControl};
 use super::{Expected, Online, Verified, VerifyRequest};
-use crate::configuration::{Backend, ModuleCache, Requirements, UnknownCall};
+use crate::configuration::{Backend, ModuleCache, ModuleLocking, Requirements, UnknownCall};
 use crate::diagnostic::{Diagnostic, Location, Result};
-use crate::project::change::{Change, KnownProviders};
+use crate::project::change::KnownProviders;
 use crate::project::coverage::{Fate, Kind};
 use crate::project::event::Report;
 use crate::project::root_module::RootModule;
@@ -62,7 +64,7 @@ impl Session<'_> {
     pub fn verify(&self, roots: &Roots, options: &VerifyOptions<'_>) -> Result<Report<VerifiedRoot>> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = if options.online.is_some() { ROOTS_ONLINE } else { cores };
-        let known = self.options.change.as_ref().map(Change::known_providers);
+        let known = self.options.change.as_ref().map(|change| (change.known_providers(), change.known_publishers()));
         let verify = |root: &RootPath| {
             let verified = self.open_root(root).and_then(|opened| {
                 let canonical = opened.canonical.clone();
@@ -129,7 +131,7 @@ impl Session<'_> {
         opened: RootModule,
         root: &RootPath,
         options: &'a VerifyOptions<'_>,
-        known: Option<&KnownProviders>,
+        known: Option<&(KnownProviders, BTreeSet<String>)>,
     ) -> Result<Verdict<'a>> {
         let levels = (&options.levels, &opened.settings.verify[..]);
         let baseline = options.baseline.as_ref();
@@ -150,9 +152,16 @@ impl Session<'_> {
         let tracked = options.version_control.map(tracked).unwrap_or_default();
         let base = self.options.change.as_ref().map(|change| change.lock_file_before(&opened.lock_directory));
         let had_lock_file = base.is_some_and(|bytes| !bytes.is_empty());
+        let module_base = self.options.change.as_ref();
+        let module_base = module_base.map(|change| change.module_lock_file_before(&opened.lock_directory));
+        let had_module_lock_file = module_base.is_some_and(|bytes| !bytes.is_empty());
+        let modules = opened.locks_modules(had_module_lock_file).then(|| opened.parsed_module_lock_file());
+        let locking = modules.as_ref().map(ModuleLocking::following);
         let unknown = Requirements { is_incomplete: true, ..Requirements::default() };
         let is_read = !root.is_only_judged || root.is_touched;
-        let read = is_read.then(|| opened.known_requirements(&self.modules, options.ignore_tests)).transpose()?;
+        let read = is_read
+            .then(|| opened.known_requirements(&self.modules, options.ignore_tests, locking.as_ref()))
+            .transpose()?;
         let judged = read.as_ref().unwrap_or(&unknown);
         let change = self.options.change.as_ref();
         let is_new = |place: &Location| change.is_some_and(|change| change.is_new_line(place, &self.environment));
@@ -161,14 +170,18 @@ impl Session<'_> {
             is_only_judged: root.is_only_judged,
             requirements: if root.is_only_judged { &unknown } else { judged },
             judged,
+            packages: &self.modules,
+            modules: modules.as_ref(),
             platforms: platforms.as_ref(),
             cache: self.hash_cache.as_ref(),
             check_installed: options.check_installed,
             tracked: &tracked,
             expected: if had_lock_file { Expected::Always } else { opened.expected(root.is_named, &self.modules) },
             base,
-            known,
+            known: known.map(|(providers, _)| providers),
             is_new: &is_new,
+            module_base,
+            known_publishers: known.map_or(&BTreeSet::new(), |(_, publishers)| publishers),
             online: source.as_deref().map(|source| Online { source, progress: &progress }),
         });
         if had_lock_file {
@@ -233,9 +246,14 @@ impl RootModule {
     }
 
     /// What the configuration requires, as far as it is known. Beside a lock file there need not be one.
-    fn known_requirements(&self, modules: &ModuleCache, ignore_tests: bool) -> Result<Requirements> {
+    fn known_requirements(
+        &self,
+        modules: &ModuleCache,
+        ignore_tests: bool,
+        locking: Option<&ModuleLocking>,
+    ) -> Result<Requirements> {
         if self.lock_bytes.is_none() || self.has_configuration(modules) {
-            return self.requirements(modules, ignore_tests, true);
+            return self.requirements_with(modules, ignore_tests, true, locking);
         }
         Ok(self.without_configuration("checked on its own"))
     }

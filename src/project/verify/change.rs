@@ -19,12 +19,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let Some(bytes) = request.base else { return Vec::new() };
     let parsed = lockfile::parse(&request.root.lock_path, bytes, request.root.dialect);
     let Some(base) = parsed.lock_file else {
-        let warning = Diagnostic::warning(Code::LockFileSyntax, "").naming(&request.root.lock_path, |path| {
-            format!("the change of {path} was not checked: the old file cannot be read")
-        });
-        let why = parsed.diagnostics.into_iter().filter(|reason| reason.severity == Severity::Error);
-        let warning = why.take(1).fold(warning, |warning, reason| warning.note(reason.message));
-        return vec![warning.help("review the change yourself")];
+        return vec![unreadable(&request.root.lock_path, parsed.diagnostics)];
     };
     let differences = lockfile::diff(base.locks(), subject.lock_file.locks());
     differences.changes().flat_map(|change| judge(subject, base.locks(), change)).collect()
@@ -68,6 +63,15 @@ pub(super) fn unknown(places: &[&Location]) -> Option<Diagnostic> {
         more => finding.note(format!("and {more} more")),
     };
     (!places.is_empty()).then_some(finding)
+}
+
+/// The change of a lock file could not be checked.
+pub(super) fn unreadable(lock_path: &Path, why: Vec<Diagnostic>) -> Diagnostic {
+    let warning = Diagnostic::warning(Code::LockFileSyntax, "")
+        .naming(lock_path, |path| format!("the change of {path} was not checked: the old file cannot be read"));
+    let why = why.into_iter().filter(|reason| reason.severity == Severity::Error);
+    let warning = why.take(1).fold(warning, |warning, reason| warning.note(reason.message));
+    warning.help("review the change yourself")
 }
 
 fn judge(subject: &Subject<'_>, base: &Locks, change: &ProviderDiff) -> Vec<Diagnostic> {

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::subject::{Expected, Subject, VerifyRequest, finding};
+use super::subject::{Expected, VerifyRequest, finding};
 use super::verified::Tracking;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy};
-use crate::lockfile::{Entry, LOCK_FILE_NAME};
+use crate::lockfile::{Entry, LOCK_FILE_NAME, Locked};
+use crate::provider::Dialect;
 
 /// There is no lock file although the configuration requires providers; and what is not known of these.
 pub(super) fn missing(request: &VerifyRequest<'_>) -> Vec<Diagnostic> {
@@ -44,9 +45,9 @@ fn about_lock_file(request: &VerifyRequest<'_>, what: &str) -> Diagnostic {
 }
 
 /// What can be said of hashes by looking at them.
-pub(super) fn hashes(subject: &Subject<'_>) -> Vec<Diagnostic> {
+pub(super) fn hashes<T: Locked>(entries: &[Entry<T>], dialect: Dialect) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
-    for entry in subject.entries() {
+    for entry in entries {
         for (hash, location) in &entry.hashes {
             if !hash.is_known() {
                 let message = format!("unknown scheme of the hash {hash}");
@@ -56,16 +57,16 @@ pub(super) fn hashes(subject: &Subject<'_>) -> Vec<Diagnostic> {
                 let form = hash.scheme().form();
                 let message = format!("the hash {hash} cannot match any package: it is not {form}");
                 let error = finding(Code::MalformedHash, message, location, "");
-                findings.push(error.help(Help::text("remove the hash, then run: ").and(Remedy::lock())));
+                findings.push(error.help(Help::text("remove the hash, then run: ").and(T::remedy())));
             }
         }
-        findings.extend(order(subject, entry));
+        findings.extend(order(entry, dialect));
     }
     findings
 }
 
 /// The first hash of an entry that is out of order or there twice.
-fn order(subject: &Subject<'_>, entry: &Entry) -> Option<Diagnostic> {
+fn order<T: Locked>(entry: &Entry<T>, dialect: Dialect) -> Option<Diagnostic> {
     if entry.hashes.is_sorted_by(|(one, _), (next, _)| one < next) {
         return None;
     }
@@ -80,7 +81,7 @@ fn order(subject: &Subject<'_>, entry: &Entry) -> Option<Diagnostic> {
             None
         };
         if let Some(label) = label {
-            let message = format!("the hashes of {} are unsorted or duplicated", subject.name(&entry.address));
+            let message = format!("the hashes of {} are unsorted or duplicated", T::name(&entry.address, dialect));
             let warning = finding(Code::UnsortedHashes, message, location, label);
             return Some(warning.help("sort the list and remove duplicates"));
         }

@@ -15,6 +15,7 @@ mod ignore;
 mod levels;
 mod lookalike;
 mod mixed;
+mod modules;
 mod online;
 mod platforms;
 mod policy;
@@ -51,6 +52,11 @@ pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
     findings.extend(policy::bundled_plugins(request));
     findings.extend(policy::tracked_data(request));
     findings.extend(policy::floating_modules(request));
+    if let Some(modules) = request.modules {
+        let checked = modules::check(request, modules);
+        findings.extend(checked.findings);
+        verified.errors.extend(checked.errors);
+    }
     let lock_file = match &request.root.lock_bytes {
         None => {
             verified.unshared = file::missing(request);
@@ -76,7 +82,7 @@ pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
     findings.extend(policy::check(&subject));
     findings.extend(added::check(&subject));
     if request.root.lock_bytes.is_some() {
-        findings.extend(file::hashes(&subject));
+        findings.extend(file::hashes(lock_file.entries(), request.root.dialect));
         findings.extend(configuration::check(&subject));
         findings.extend(change::check(&subject));
         if request.check_installed {

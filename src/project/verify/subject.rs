@@ -1,11 +1,12 @@
 //! What is verified, and what comes of it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::verified::{Tracked, Tracking};
-use crate::configuration::{Requirement, Requirements};
+use crate::configuration::{ModuleCache, Requirement, Requirements};
 use crate::diagnostic::{Code, Diagnostic, Label, Location, LockRemedy, Needs};
-use crate::lockfile::{Entry, LockFile};
+use crate::lockfile::{Entry, LockFile, LockedModule, Parsed};
 use crate::packages::archive::HashCache;
 use crate::packages::{ProgressSink, Source};
 use crate::project::change::KnownProviders;
@@ -23,6 +24,10 @@ pub(crate) struct VerifyRequest<'a> {
     pub requirements: &'a Requirements,
     /// What the configuration requires, and the policy has to allow.
     pub judged: &'a Requirements,
+    /// Has and fetches the packages of modules.
+    pub packages: &'a ModuleCache,
+    /// The lock file of modules, empty if there is none, where modules are to be locked.
+    pub modules: Option<&'a Parsed<LockedModule>>,
     /// The platforms that the project asks for; none if it does not say.
     pub platforms: Option<&'a PlatformSelection>,
     /// Hashes of packages that are known already.
@@ -39,6 +44,10 @@ pub(crate) struct VerifyRequest<'a> {
     pub known: Option<&'a KnownProviders>,
     /// Whether the change adds the line at a place.
     pub is_new: &'a (dyn Fn(&Location) -> bool + Sync),
+    /// The lock file of modules as it was, as `base`.
+    pub module_base: Option<&'a [u8]>,
+    /// The hosts and publishers of modules that the lock files before the change name.
+    pub known_publishers: &'a BTreeSet<String>,
     /// Where to ask what is published, if that is to be asked.
     pub online: Option<Online<'a>>,
 }

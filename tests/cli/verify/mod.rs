@@ -10,6 +10,8 @@ mod formats;
 mod gate;
 mod guide;
 mod impostors;
+#[cfg(unix)]
+mod modules;
 mod online;
 #[cfg(unix)]
 mod outside;

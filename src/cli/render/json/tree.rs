@@ -38,6 +38,8 @@ struct RequiredProvider {
 struct RequiringModule {
     /// As in the address of a resource, such as `module.network.module.flow_logs`; null for the root module.
     module: Option<String>,
+    /// The locked version of the module, or else its locked commit; null if it is not locked.
+    locked: Option<String>,
     /// Where the module is called; null for the root module.
     called_at: Option<Place>,
     /// Where it requires the provider; null if only modules that it calls do.
@@ -65,18 +67,19 @@ impl From<&ProviderTree<'_>> for RequiredProvider {
             address: tree.address.to_string(),
             locked: tree.locked.map(ToString::to_string),
             constraints: tree.constraints.map(ToString::to_string),
-            required_by: tree.requirers.iter().map(RequiringModule::from).collect(),
+            required_by: tree.requirers.iter().map(|requirer| RequiringModule::new(tree, requirer)).collect(),
         }
     }
 }
 
-impl From<&Requirer<'_>> for RequiringModule {
-    fn from(requirer: &Requirer<'_>) -> Self {
+impl RequiringModule {
+    fn new(tree: &ProviderTree<'_>, requirer: &Requirer<'_>) -> Self {
         let declaration = requirer.declaration;
         let required_at = declaration.map(Declaration::version_place);
         let constraints = declaration.filter(|declaration| !declaration.constraints.is_empty());
         Self {
             module: requirer.call.map(|call| call.address.clone()),
+            locked: requirer.call.and_then(|call| tree.locked_module(call)),
             called_at: requirer.call.map(|call| Place::from(&call.location)),
             required_at: required_at.map(Place::from),
             constraints: constraints.map(|declaration| declaration.constraints.to_string()),

@@ -1,0 +1,177 @@
+//! Whether the installed modules are those that are locked.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::configuration::CallToLock;
+use crate::diagnostic::words::few;
+use crate::diagnostic::{Code, Diagnostic, Help, Remedy};
+use crate::lockfile::{Entry, LockedModule, ModuleLockFile};
+use crate::modules::installed::Manifest;
+use crate::modules::package_hash::{self, Listing};
+use crate::modules::{installed_copy, locked};
+use crate::project::verify::subject::{Verified, VerifyRequest};
+use crate::provider::Hash;
+use crate::system::files::{canonical_or_given, join};
+use crate::system::{boundary, parallel};
+
+/// A call with its entry, and where its copy of the package is.
+struct Copy<'a> {
+    call: &'a CallToLock,
+    entry: &'a Entry<LockedModule>,
+    directory: PathBuf,
+}
+
+/// Compares the copies of all calls whose entries could be theirs.
+pub(super) fn check(request: &VerifyRequest<'_>, lock_file: &ModuleLockFile) -> Verified {
+    let mut verified = Verified::default();
+    let top = join(&request.root.path, request.root.data_directory.join("modules"));
+    if request.packages.boundary.is_outside(&top) {
+        verified.findings.push(boundary::refused(&top));
+        return verified;
+    }
+    let mut copies: BTreeMap<&String, Copy<'_>> = BTreeMap::new();
+    for call in &request.requirements.locked.calls {
+        let Some(entry) = lock_file.entry(&call.key) else { continue };
+        let known = locked::refusal(&call.key, Some(&entry.locked), &call.source, &call.constraints);
+        if known.is_none() && locked::fault(&entry.locked, request.root.dialect).is_none() {
+            copies.insert(&call.key, Copy { call, entry, directory: top.join(&call.key) });
+        }
+    }
+    let (present, absent): (Vec<_>, Vec<_>) =
+        copies.into_values().partition(|copy| copy.directory.symlink_metadata().is_ok());
+    match Manifest::read(&top.join("modules.json")) {
+        Ok(manifest) => verified.findings.extend(listed(request, &manifest, &present)),
+        Err(errors) => verified.errors.extend(errors),
+    }
+    verified.findings.extend(not_installed(&absent, &top));
+    verified.findings.extend(differing(request, &present));
+    verified
+}
+
+fn help() -> Help {
+    Help::text("install what is locked with ").and(Remedy::Run(vec!["get".to_owned()]))
+}
+
+fn not_installed(absent: &[Copy<'_>], top: &Path) -> Option<Diagnostic> {
+    let first = absent.first()?;
+    let names = few(absent.iter().map(|copy| format!("module \"{}\"", copy.call.key)));
+    let verb = if absent.len() == 1 { "is" } else { "are" };
+    let warning = Diagnostic::finding(Code::ModuleNotInstalled, "")
+        .naming(top, |top| format!("{names} {verb} not installed in {top}"))
+        .at(first.entry.block.clone(), "");
+    Some(warning.help(help()))
+}
+
+/// What the list of installed modules says that would make the programs take something else: another directory, or
+/// nothing for a call.
+fn listed(request: &VerifyRequest<'_>, manifest: &Manifest, copies: &[Copy<'_>]) -> Vec<Diagnostic> {
+    let absolute = |path: &Path| canonical_or_given(&join(&request.root.path, path));
+    let mut findings = Vec::new();
+    for Copy { call, entry, directory } in copies {
+        let CallToLock { key, source, constraints, .. } = call;
+        let Some(record) = manifest.modules.get(key) else {
+            let message = format!("module \"{key}\" is not in the list of installed modules, so init fetches it");
+            let warning = Diagnostic::finding(Code::ModuleNotInstalled, message);
+            findings.push(warning.at(entry.block.clone(), "").help(help()));
+            continue;
+        };
+        let is_own = absolute(&record.dir).starts_with(canonical_or_given(directory));
+        if is_own && record.meets(source, constraints, request.root.dialect) {
+            continue;
+        }
+        let message = if is_own {
+            format!("module \"{key}\" is installed as {}, which is not what its call names", record.describe())
+        } else {
+            format!("the list of installed modules has module \"{key}\" in {}", record.dir.display())
+        };
+        let error = Diagnostic::finding(Code::ModuleDiffers, message);
+        findings.push(error.at(entry.block.clone(), "").help(help()));
+    }
+    let others = request.requirements.locked.records.iter().filter_map(|record| {
+        let listed = manifest.modules.get(&record.key)?;
+        (absolute(&listed.dir) != absolute(&record.directory)).then_some((record, listed))
+    });
+    let is_new = |key: &str| !findings.iter().any(|finding| finding.message.contains(&format!("module \"{key}\"")));
+    let moved: Vec<_> = others
+        .filter(|(record, _)| is_new(&record.key))
+        .map(|(record, listed)| {
+            let (key, place) = (&record.key, listed.dir.display());
+            let message = format!("the list of installed modules has module \"{key}\" in {place}");
+            Diagnostic::finding(Code::ModuleDiffers, message).help(help())
+        })
+        .collect();
+    findings.into_iter().chain(moved).collect()
+}
+
+/// The copies that are not what is locked.
+fn differing(request: &VerifyRequest<'_>, copies: &[Copy<'_>]) -> Vec<Diagnostic> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let read = |copy: &Copy<'_>| match copy.directory.symlink_metadata() {
+        Ok(metadata) if !metadata.is_dir() => Err("is not a directory".to_owned()),
+        _ => package_hash::listing(&copy.directory).map_err(|problem| format!("cannot be compared: {problem}")),
+    };
+    let listings = parallel::map(copies.iter().collect(), cores, read);
+    let is_whole = |entry: &Entry<LockedModule>, listing: &Listing| entry.locked.hashes.contains(&listing.h1());
+    let mut wholes: BTreeMap<_, (&Path, &Listing)> = BTreeMap::new();
+    for (copy, listing) in copies.iter().zip(&listings) {
+        if let Ok(listing) = listing
+            && is_whole(copy.entry, listing)
+        {
+            wholes.insert(package_of(copy), (&copy.directory, listing));
+        }
+    }
+    let judge = |(copy, listing): (&Copy<'_>, &Result<Listing, String>)| {
+        let why = match listing {
+            Err(why) => Some(why.clone()),
+            Ok(listing) if is_whole(copy.entry, listing) => None,
+            Ok(listing) if listing.is_empty() => Some("is empty".to_owned()),
+            Ok(listing) => compared(request, copy, listing, wholes.get(&package_of(copy)).copied()),
+        };
+        why.map(|why| differs(copy, listing.as_ref().ok(), &why))
+    };
+    let differing = parallel::map(copies.iter().zip(&listings).collect(), cores, judge);
+    differing.into_iter().flatten().collect()
+}
+
+/// What a copy has in common with the others that are whole.
+fn package_of<'a>(copy: &Copy<'a>) -> (&'a String, &'a std::collections::BTreeSet<Hash>) {
+    (&copy.entry.locked.package, &copy.entry.locked.hashes)
+}
+
+/// In what way a copy that does not have the locked hash differs from a whole package that has it, if it does.
+fn compared(
+    request: &VerifyRequest<'_>,
+    copy: &Copy<'_>,
+    listing: &Listing,
+    whole: Option<(&Path, &Listing)>,
+) -> Option<String> {
+    let is_from_git = copy.entry.locked.package.starts_with("git::");
+    if let Some(whole) = whole {
+        return installed_copy::difference((&copy.directory, listing), whole, is_from_git);
+    }
+    let dialect = request.root.dialect;
+    let whole = request.packages.whole_package(dialect, copy.call, &copy.entry.locked, &copy.directory);
+    let whole = whole.and_then(|whole| package_hash::listing(&whole).ok().map(|listing| (whole, listing)));
+    match whole {
+        Some((whole, expected)) => {
+            installed_copy::difference((&copy.directory, listing), (&whole, &expected), is_from_git)
+        }
+        None => Some("has another hash".to_owned()),
+    }
+}
+
+fn differs(copy: &Copy<'_>, listing: Option<&Listing>, why: &str) -> Diagnostic {
+    let Copy { call, entry, directory } = copy;
+    let key = &call.key;
+    let error = Diagnostic::finding(Code::ModuleDiffers, "")
+        .naming(directory, |directory| format!("module \"{key}\" is not installed as it is locked: {directory} {why}"))
+        .at(entry.block.clone(), "");
+    let locked = entry.locked.hashes.iter().filter(|hash| hash.is_of_files()).map(Hash::as_str);
+    let error = error.note(format!("locked hash: {}", locked.collect::<Vec<_>>().join(", ")));
+    let error = match listing {
+        Some(listing) => error.note(format!("installed hash: {}", listing.h1())),
+        None => error,
+    };
+    error.help(help())
+}

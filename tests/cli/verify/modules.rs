@@ -1,0 +1,541 @@
+//! Findings about locked modules.
+
+use super::{NOTHING, found, messages};
+use crate::get::module_lock_file;
+use crate::lock::requires;
+use crate::modules::{git, publish};
+use provlock_test::archive::{self, Packing};
+use provlock_test::{Registry, TestEnvironment, str, survived};
+
+/// A project with a module of a registry, one in git and one in an archive, which calls another one; all are locked.
+pub(crate) struct Project {
+    pub(crate) registry: Registry,
+    pub(crate) environment: TestEnvironment,
+}
+
+impl Project {
+    pub(crate) fn new() -> Self {
+        let registry = Registry::start();
+        registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
+        let environment = TestEnvironment::with_registry(&registry);
+        publish(&environment, &requires("acme/gamma", "~> 1.0"), "v1.0.0");
+        let project = Self { registry, environment };
+        let versions = serde_json::json!({ "modules": [{ "versions": [{ "version": "1.2.0" }] }] });
+        project.registry.serve("/v1/modules/acme/vpc/aws/versions", versions.to_string());
+        project.leads_to("https://registry.opentofu.org/vpc.zip");
+        project.serve("vpc.zip", "# vpc\n");
+        project.serve("leaf.zip", "# leaf\n");
+        project.serve("site.zip", "module \"leaf\" {\n  source = \"https://registry.opentofu.org/leaf.zip\"\n}\n");
+        let environment = &project.environment;
+        environment.write(
+            "main.tf",
+            format!(
+                "module \"network\" {{\n  source = \"git::file://{}//network?ref=v1.0.0\"\n}}\n\n\
+                 module \"site\" {{\n  source = \"https://registry.opentofu.org/site.zip\"\n}}\n\n\
+                 module \"vpc\" {{\n  source  = \"acme/vpc/aws\"\n  version = \"~> 1.0\"\n}}\n",
+                environment.root().join("modules.git").display()
+            ),
+        );
+        environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
+        project
+    }
+
+    /// Sets where the registry says that version 1.2.0 is.
+    pub(crate) fn leads_to(&self, location: &str) {
+        let location = serde_json::json!({ "location": location });
+        self.registry.serve("/v1/modules/acme/vpc/aws/1.2.0/download", location.to_string());
+    }
+
+    /// Serves an archive with this configuration and a file whose name begins with a dot.
+    pub(crate) fn serve(&self, name: &str, configuration: &str) {
+        let files = [("main.tf", configuration), (".keep", ""), ("files/motd", "Welcome.\n")];
+        let files = files.map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec()));
+        self.registry.serve(&format!("/{name}"), archive::pack(&files, Packing::Deflated));
+    }
+
+    /// Changes the configuration or the lock file of modules.
+    pub(crate) fn edit(&self, file: &str, old: &str, new: &str) {
+        let path = self.environment.project().join(file);
+        let text = self.environment.read(&path);
+        assert!(text.contains(old), "{old} is not in {text}");
+        self.environment.write(file, text.replace(old, new));
+    }
+
+    /// Moves the tag of the repository to a commit with another configuration.
+    pub(crate) fn move_tag(&self, configuration: &str) {
+        let work = self.environment.root().join("work");
+        self.environment.write(work.join("network/main.tf"), configuration);
+        git(&self.environment, &work, ["commit", "--quiet", "--all", "--message=m"]);
+        git(&self.environment, &work, ["tag", "--force", "v1.0.0"]);
+        git(&self.environment, &work, ["push", "--quiet", "--force", "../modules.git", "main", "v1.0.0"]);
+    }
+
+    /// Installs the modules, and returns the path of one.
+    fn install(&self, key: &str) -> std::path::PathBuf {
+        self.environment.provlock(["get"]).assert_code(0);
+        self.environment.project().join(".terraform/modules").join(key)
+    }
+
+    #[track_caller]
+    fn found(&self, arguments: &[&str]) -> Vec<String> {
+        found(&self.environment, arguments)
+    }
+}
+
+const LOCK: &str = ".modules.lock.hcl";
+
+#[test]
+fn with_a_lock_and_a_cache_nothing_is_asked_for_and_nothing_is_found() {
+    let project = Project::new();
+    assert_eq!(module_lock_file(&project.environment).matches("module \"").count(), 4);
+    let requests = project.registry.requests().len();
+    std::fs::rename(project.environment.root().join("modules.git"), project.environment.root().join("gone.git"))
+        .unwrap();
+    assert_eq!(project.found(&[]), NOTHING);
+    assert_eq!(project.found(&["-r"]), NOTHING);
+    assert_eq!(project.registry.requests().len(), requests);
+}
+
+#[test]
+fn calls_and_entries_are_compared() {
+    let project = Project::new();
+    project.edit("main.tf", "~> 1.0", ">= 1.1");
+    assert_eq!(project.found(&[]), ["warning module-lock-stale"]);
+    project.edit("main.tf", ">= 1.1", "~> 2.0");
+    assert_eq!(project.found(&[]), ["error module-version-outside-constraints", "warning module-not-installed"]);
+    project.edit("main.tf", "~> 2.0", "~> 1.0");
+
+    project.edit("main.tf", "ref=v1.0.0", "ref=v1.0.1");
+    assert_eq!(project.found(&[]), ["error module-lock-stale", "warning module-not-installed"]);
+    project.edit("main.tf", "ref=v1.0.1", "ref=v1.0.0");
+
+    project.edit("main.tf", "module \"vpc\"", "module \"vnet\"");
+    assert_eq!(project.found(&[]), ["error module-not-locked", "warning module-not-installed"]);
+    let output = project.environment.provlock(["verify", "--allow", "single-platform,module-not-installed"]);
+    output.matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[module-not-locked]: module "vnet" is not locked
+  --> main.tf:10:13
+   |
+10 |   source  = "acme/vpc/aws"
+   |             ^^^^^^^^^^^^^^ called here
+   |
+help: provlock lock --modules
+
+----- stderr -----
+1 error in main.tf
+"#]]);
+    project.edit("main.tf", "module \"vnet\"", "module \"vpc\"");
+
+    let main = project.environment.read(project.environment.project().join("main.tf"));
+    project.environment.write("main.tf", main.split("module \"vpc\"").next().unwrap());
+    assert_eq!(project.found(&[]), ["warning module-lock-stale"]);
+}
+
+#[test]
+fn a_missing_file_is_found_where_modules_are_to_be_locked() {
+    let project = Project::new();
+    std::fs::remove_file(project.environment.project().join(LOCK)).unwrap();
+    assert_eq!(project.found(&[]), ["warning module-not-installed"]);
+    project.environment.write("provlock.toml", "[modules]\nlock = true\n");
+    assert_eq!(project.found(&[]), ["error module-not-locked", "warning module-not-installed"]);
+    assert_eq!(project.found(&["-r"]), ["error module-not-locked", "warning module-not-installed"]);
+    let output = project.environment.provlock(["verify", "--allow", "single-platform,module-not-installed"]);
+    output.matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[module-not-locked]: .modules.lock.hcl is missing, so that module "network", module "site" and module "vpc" are not locked
+ --> main.tf:2:12
+  |
+2 |   source = "git::file://[ROOT]/modules.git//network?ref=v1.0.0"
+  |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ called here
+  |
+help: provlock lock --modules
+
+----- stderr -----
+1 error in main.tf
+"#]]);
+    project.environment.write("provlock.toml", "[modules]\nlock = false\n");
+    assert_eq!(project.found(&[]), ["warning module-not-installed"]);
+}
+
+#[test]
+fn an_entry_that_get_refuses_is_found_offline() {
+    let project = Project::new();
+    let good = module_lock_file(&project.environment);
+    let commit = good.split("?ref=").nth(2).unwrap().split('"').next().unwrap().to_owned();
+    let attempts = [
+        (commit.as_str(), "v1.0.0", "module-package-foreign", "is not a full commit id"),
+        (commit.as_str(), &commit[..12], "module-package-foreign", "is not a full commit id"),
+        ("/modules.git?ref=", "/others.git?ref=", "module-package-foreign", "not a package of its source"),
+        ("acme/vpc/aws@1.2.0", "acme/vpc/aws@1.3.0", "module-package-foreign", "not a package of its source"),
+        ("acme/vpc/aws@1.2.0", "evil/vpc/aws@1.2.0", "module-package-foreign", "not a package of its source"),
+        ("  version     = \"1.2.0\"\n", "", "module-package-foreign", "not a package of its source"),
+        ("h1:", "h9:", "no-hashes", "by which its package could be known"),
+        ("hashes = [", "hashes = [\n}", "lock-file-syntax", ""),
+    ];
+    for (old, new, code, why) in attempts {
+        let at = good.find(old).unwrap();
+        project.environment.write(LOCK, format!("{}{new}{}", &good[..at], &good[at + old.len()..]));
+        let found = project.found(&["--allow", "unknown-hash-scheme,module-not-installed"]);
+        assert!(found.contains(&format!("error {code}")), "{old} {new} {found:?}");
+        assert!(messages(&project.environment, &[]).contains(why), "{old} {new}");
+        let get = project.environment.provlock(["get"]);
+        get.assert_code(2);
+        assert!(!project.environment.project().join(".terraform/modules").exists(), "{get}");
+    }
+    survived("an entry of a module that names another package, or none for good", attempts.len());
+}
+
+#[test]
+fn what_is_published_is_compared_with_what_is_locked() {
+    let project = Project::new();
+    assert_eq!(project.found(&["--online"]), NOTHING);
+    project.move_tag("# other\n");
+    project.serve("site.zip", "# other\n");
+    project.registry.serve("/v1/modules/acme/vpc/aws/versions", r#"{"modules":[{"versions":[{"version":"1.3.0"}]}]}"#);
+    let expected = ["error module-moved", "error module-replaced", "error module-withdrawn"];
+    assert_eq!(project.found(&["--online"]), expected);
+    assert_eq!(project.found(&[]), NOTHING, "not asked for");
+    let output = project.environment.provlock(["verify", "--online", "--allow", "single-platform"]);
+    output.matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[module-moved]: the tag of git::file://[ROOT]/modules.git//network?ref=v1.0.0 leads to another commit than when it was locked
+ --> .modules.lock.hcl:6:13
+  |
+6 |   package = "git::file://[ROOT]/modules.git?ref=[..]"
+  |             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ module "network"
+  |
+ ::: main.tf:2:12
+  |
+2 |   source = "git::file://[ROOT]/modules.git//network?ref=v1.0.0"
+  |            ----------------------------------------------------------------------- called here
+  |
+  = locked commit: [..]
+  = commit now: [..]
+help: find out why; provlock get installs the locked commit, and init the other one
+
+error[module-replaced]: the package of https://registry.opentofu.org/site.zip has other bytes than when it was locked
+  --> .modules.lock.hcl:14:13
+   |
+14 |   package = "https://registry.opentofu.org/site.zip"
+   |             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ module "site"
+   |
+  ::: main.tf:6:12
+   |
+ 6 |   source = "https://registry.opentofu.org/site.zip"
+   |            ---------------------------------------- called here
+   |
+   = locked hash: h1:C/4IoAw7zl/iQ3Yav/ouJn3mdsc9rSfJegrYggVThfk=
+   = fetched hash: h1:qIAAsVQLnjzVjofjQzYO/Au7twRT2EpdkmpUSWVxap8=
+help: find out why before you accept it: the same version or address never has other bytes by intention
+
+error[module-withdrawn]: registry.opentofu.org/acme/vpc/aws 1.2.0 is locked, and its package is gone
+  --> .modules.lock.hcl:34:17
+   |
+34 |   package     = "registry::registry.opentofu.org/acme/vpc/aws@1.2.0"
+   |                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ module "vpc"
+   |
+  ::: main.tf:10:13
+   |
+10 |   source  = "acme/vpc/aws"
+   |             -------------- called here
+   |
+   = registry.opentofu.org/acme/vpc/aws does not list the version 1.2.0
+help: call another version or address, and run: provlock lock --modules
+
+----- stderr -----
+3 errors in .modules.lock.hcl
+"#]]);
+    survived("a moved tag, a replaced archive or a withdrawn version of a locked module", 3);
+    let sarif = project.environment.provlock(["verify", "--online", "--format", "sarif"]);
+    sarif.assert_stdout_has("\"module-replaced\"").assert_stdout_has("\"module-moved\"");
+}
+
+#[test]
+fn a_branch_may_move_and_what_is_gone_is_found() {
+    let project = Project::new();
+    project.edit("main.tf", "?ref=v1.0.0", "?ref=main");
+    project.environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
+    project.move_tag("# other\n");
+    assert_eq!(project.found(&["--online"]), NOTHING);
+    let repository = project.environment.root().join("modules.git");
+    git(&project.environment, &repository, ["update-ref", "-d", "refs/tags/v1.0.0"]);
+    git(&project.environment, &repository, ["update-ref", "-d", "refs/heads/main"]);
+    project.registry.fault(
+        "registry.opentofu.org/site.zip",
+        provlock_test::Times::Always,
+        provlock_test::Fault::Status(404),
+    );
+    assert_eq!(project.found(&["--online"]), ["error module-withdrawn", "error module-withdrawn"]);
+}
+
+/// A registry served other modules under unchanged versions for 14 hours (GHSA-vx42-ghc9-gw65).
+#[test]
+fn a_registry_that_serves_other_bytes_under_the_same_version_is_refused_by_all() {
+    let project = Project::new();
+    project.edit("main.tf", "module \"vpc\"", "module \"again\" {\n  source = \"acme/vpc/aws\"\n}\n\nmodule \"vpc\"");
+    project.environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
+    let lock_file = module_lock_file(&project.environment);
+    let hash_of = |text: &str| {
+        let entry = text.split("module \"vpc\"").nth(1).unwrap();
+        format!("h1:{}", entry.split("h1:").nth(1).unwrap().split('"').next().unwrap())
+    };
+    project.serve("vpc.zip", "# evil\n");
+    for command in [
+        &["get", "--no-cache"][..],
+        &["lock", "-p", "linux_amd64", "--no-cache"],
+        &["lock", "-p", "linux_amd64", "--no-cache", "--check"],
+        &["verify", "--online"],
+    ] {
+        let before = project.environment.snapshot();
+        let output = project.environment.provlock(command);
+        before.assert_same(&project.environment.snapshot());
+        output.assert_code(if command[0] == "verify" { 1 } else { 2 });
+        let said = format!("{}{}", output.stdout, output.stderr);
+        let locked = hash_of(&lock_file);
+        for part in ["module-replaced", "acme/vpc/aws 1.2.0", &locked, "module \"vpc\"", "module \"again\"", "main.tf"]
+        {
+            assert!(said.contains(part), "{command:?} does not say {part}:\n{said}");
+        }
+        assert_eq!(said.matches("h1:").count(), 2, "{said}");
+    }
+    let output = project.environment.provlock(["get", "--no-cache"]);
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[module-replaced]: the package of registry.opentofu.org/acme/vpc/aws 1.2.0 has other bytes than when it was locked
+  --> main.tf:10:12
+   |
+10 |   source = "acme/vpc/aws"
+   |            ^^^^^^^^^^^^^^ module "again"
+...
+14 |   source  = "acme/vpc/aws"
+   |             -------------- module "vpc"
+   |
+   = locked hash: h1:rWNQPPvEZF65y3cgmR0o4Q/kuwDWP2Q7lTZXdWLCsbw=
+   = fetched hash: h1:IKD8ZYOQnsu2a/qgDhoG4wGbBs7uLqULTk2s3ztrv38=
+help: find out why before you accept it: the same version or address never has other bytes by intention
+"#]]);
+    survived("other bytes under the version of a locked module", 4);
+    project.environment.provlock(["lock", "-p", "linux_amd64", "--no-cache", "--accept-changed-hashes"]).assert_code(0);
+    assert!(output.stderr.contains(&hash_of(&module_lock_file(&project.environment))), "the new hash was named");
+}
+
+#[test]
+fn a_registry_that_names_another_place_is_refused_unless_the_files_are_the_same() {
+    let project = Project::new();
+    project.serve("elsewhere.zip", "# vpc\n");
+    project.leads_to("https://registry.opentofu.org/elsewhere.zip");
+    assert_eq!(project.found(&["--online"]), NOTHING);
+    project.serve("elsewhere.zip", "# evil\n");
+    assert_eq!(project.found(&["--online"]), ["error module-replaced"]);
+    project.environment.provlock(["get", "--no-cache"]).assert_code(2).assert_stderr_has("module-replaced");
+    project.environment.provlock(["lock", "-p", "linux_amd64", "--no-cache"]).assert_code(2);
+    survived("a registry that names another place for a locked module", 3);
+}
+
+#[test]
+fn what_is_installed_is_compared_with_what_is_locked() {
+    let project = Project::new();
+    assert_eq!(project.found(&["--installed"]), ["warning module-not-installed"]);
+    let site = project.install("site");
+    assert_eq!(project.found(&["--installed"]), NOTHING);
+    // Both programs leave hidden names out of all copies but one.
+    std::fs::remove_file(site.join(".keep")).unwrap();
+    assert_eq!(project.found(&["--installed"]), NOTHING);
+    project.environment.write(site.join("evil.tf"), "");
+    assert_eq!(project.found(&["--installed"]), ["error module-differs"]);
+    let output = project.environment.provlock(["verify", "--installed", "--allow", "single-platform"]);
+    output.matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[module-differs]: module "site" is not installed as it is locked: .terraform/modules/site has "evil.tf", which the package does not have
+  --> .modules.lock.hcl:12:8
+   |
+12 | module "site" {
+   |        ^^^^^^
+   |
+   = locked hash: h1:C/4IoAw7zl/iQ3Yav/ouJn3mdsc9rSfJegrYggVThfk=
+   = installed hash: h1:wwHn1tWk12AR+5iT+HFofMP0SC8MDdj9n9A96uzytPY=
+help: install what is locked with provlock get
+
+----- stderr -----
+1 error in .modules.lock.hcl
+"#]]);
+    assert_eq!(project.found(&["--installed", "-r"]), ["error module-differs"]);
+    project.environment.provlock(["get"]).assert_code(0);
+    let attempts: [&dyn Fn(); 5] = [
+        &|| std::fs::remove_dir_all(&site).and_then(|()| std::fs::create_dir(&site)).unwrap(),
+        &|| {
+            std::fs::rename(&site, site.with_extension("moved")).unwrap();
+            std::os::unix::fs::symlink(site.with_extension("moved"), &site).unwrap();
+        },
+        &|| project.edit(".terraform/modules/modules.json", "modules/site\"", "modules/vpc\""),
+        &|| project.edit(".terraform/modules/modules.json", "modules/network/network\"", "modules/network\""),
+        &|| std::fs::write(site.join("files/motd"), "Welcome!\n").unwrap(),
+    ];
+    for (number, attempt) in attempts.iter().enumerate() {
+        attempt();
+        assert_eq!(project.found(&["--installed"]), ["error module-differs"], "{number}");
+        let _ = std::fs::remove_file(&site);
+        project.environment.provlock(["get"]).assert_code(0);
+        assert_eq!(project.found(&["--installed"]), NOTHING, "{number}");
+    }
+    survived("an installed module that is not what is locked", attempts.len());
+}
+
+#[test]
+fn nothing_in_the_git_directory_of_an_installed_module_is_believed() {
+    let project = Project::new();
+    let network = project.install("network");
+    let main = network.join("network/main.tf");
+    let good = project.environment.read(&main);
+    std::fs::remove_dir_all(&network).unwrap();
+    let repository = project.environment.root().join("modules.git");
+    let clone = || {
+        let _ = std::fs::remove_dir_all(&network);
+        let (from, to) = (repository.display().to_string(), network.display().to_string());
+        git(&project.environment, &project.environment.root(), ["clone", "--quiet", &from, &to]);
+    };
+    // On another machine there is no cache to compare with.
+    let found = || found(&project.environment, &["--installed", "--no-cache"]);
+    let differs = || found().contains(&"error module-differs".to_owned());
+    let git = |arguments: &[&str]| {
+        let who = ["-c", "user.name=Test", "-c", "user.email=test@example.com"];
+        project.environment.program("git", who.iter().chain(arguments)).run_in(&network).run().assert_code(0);
+    };
+    clone();
+    assert!(!differs(), "{:?}", found());
+    std::fs::write(&main, good.replace('\n', "\r\n")).unwrap();
+    assert!(!differs(), "git may write other line ends: {:?}", found());
+
+    let evil = good.replace("acme", "evil");
+    let ran = project.environment.root().join("ran");
+    let program = project.environment.write("run.sh", format!("#!/bin/sh\necho >> {}\n", ran.display()));
+    let attempts: [&dyn Fn(); 7] = [
+        &|| {},
+        &|| git(&["update-index", "--assume-unchanged", "network/main.tf"]),
+        &|| git(&["update-index", "--skip-worktree", "network/main.tf"]),
+        &|| {
+            git(&["commit", "--quiet", "--all", "--message=evil"]);
+            git(&["replace", "HEAD~1", "HEAD"]);
+            git(&["update-ref", "--no-deref", "HEAD", "HEAD~1"]);
+        },
+        &|| git(&["config", "core.worktree", "/nowhere"]),
+        &|| {
+            git(&["config", "core.fsmonitor", &program.display().to_string()]);
+            git(&["config", "filter.x.clean", &program.display().to_string()]);
+            std::fs::write(network.join(".git/info/attributes"), "* filter=x\n").unwrap();
+        },
+        &|| {
+            // The commit that is locked, in a repository where its name leads to other files.
+            let commit = project.environment.program("git", ["rev-parse", "HEAD"]).run_in(&network).run().stdout;
+            git(&["commit", "--quiet", "--all", "--message=evil"]);
+            let forged = project.environment.program("git", ["rev-parse", "HEAD"]).run_in(&network).run().stdout;
+            let object = |id: &str| network.join(".git/objects").join(&id[..2]).join(id[2..].trim());
+            let content = std::fs::read(object(&forged)).unwrap();
+            let _ = std::fs::remove_dir_all(network.join(".git/objects/pack"));
+            std::fs::create_dir_all(object(&commit).parent().unwrap()).unwrap();
+            let _ = std::fs::remove_file(object(&commit));
+            std::fs::write(object(&commit), content).unwrap();
+        },
+    ];
+    for (number, attempt) in attempts.iter().enumerate() {
+        clone();
+        std::fs::write(&main, &evil).unwrap();
+        attempt();
+        std::fs::write(&main, &evil).unwrap();
+        assert!(differs(), "{number}: {:?}", found());
+        assert!(!ran.exists(), "{number}: a program of the repository ran");
+    }
+    survived("a forged .git of an installed module", attempts.len());
+}
+
+#[test]
+fn a_change_of_the_lock_file_of_modules_is_judged() {
+    let project = Project::new();
+    let environment = &project.environment;
+    let commit = || {
+        for arguments in [&["init", "--quiet"][..], &["add", "--all"], &["commit", "--quiet", "--message", "state"]] {
+            let who = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
+            environment.program("git", who.iter().chain(arguments)).run().assert_code(0);
+        }
+    };
+    commit();
+    let base = |more: &[&str]| {
+        let missing = ["--base", "HEAD", "--allow-outside", "--allow", "module-not-installed"];
+        found(environment, &missing.iter().chain(more).copied().collect::<Vec<_>>())
+    };
+    assert_eq!(base(&[]), NOTHING);
+    let good = module_lock_file(environment);
+    let id = good.split("?ref=").nth(2).unwrap().split('"').next().unwrap().to_owned();
+    let h1 = format!("h1:{}", good.split("h1:").nth(1).unwrap().split('"').next().unwrap());
+    let other = "h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+    let zh = format!("zh:{}", good.split("zh:").nth(1).unwrap().split('"').next().unwrap());
+    let of_site = good.split("module \"site\"").nth(1).unwrap();
+    let h1_of_site = format!("h1:{}", of_site.split("h1:").nth(1).unwrap().split('"').next().unwrap());
+    let attempts = [
+        (id.as_str(), "0".repeat(40), "error hashes-replaced"),
+        (h1.as_str(), other.to_owned(), "error hashes-replaced"),
+        (h1.as_str(), format!("{other}\",\n    \"{h1}"), "error hashes-replaced"),
+        (zh.as_str(), format!("zh:{}", "0".repeat(64)), "error hashes-replaced"),
+        (&format!("    \"{h1_of_site}\",\n"), String::new(), "error hashes-replaced"),
+        (&format!("    \"{h1}\",\n"), String::new(), "error lock-file-syntax"),
+        ("  version     = \"1.2.0\"\n", String::new(), "error module-package-foreign"),
+        ("registry::registry.opentofu.org/acme", "https://evil.test/x.zip?".to_owned(), "warning module-source-added"),
+        ("registry::registry.opentofu.org/acme", "https://evil.test/x.zip?".to_owned(), "error hashes-replaced"),
+    ];
+    for (old, new, expected) in &attempts {
+        assert!(good.contains(old), "{old}");
+        environment.write(LOCK, good.replacen(old, new, 1));
+        let found = base(&[]);
+        assert!(found.contains(&(*expected).to_owned()), "{old} {new}: {found:?}");
+    }
+    std::fs::remove_file(environment.project().join(LOCK)).unwrap();
+    assert_eq!(base(&[]), ["error module-not-locked"], "the file is gone");
+    survived("a pull request edits the lock file of modules", attempts.len() + 1);
+    environment.write(LOCK, &good);
+    project.edit("main.tf", "~> 1.0", "~> 1.0, >= 1.1");
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
+    assert_eq!(base(&[]), NOTHING);
+}
+
+#[test]
+fn a_forged_entry_of_the_cache_is_not_installed() {
+    let project = Project::new();
+    let cache = project.environment.provlock(["cache", "dir"]).stdout;
+    let contents = std::path::Path::new(cache.trim()).join("provlock-modules-v1/contents");
+    let mut forged = 0;
+    for entry in std::fs::read_dir(contents).unwrap().flatten() {
+        let main = entry.path().join("main.tf");
+        if main.exists() {
+            std::fs::remove_file(&main).unwrap();
+            std::fs::write(&main, "# forged\n").unwrap();
+            forged += 1;
+        }
+    }
+    assert!(forged >= 3, "{forged}");
+    project.environment.provlock(["get"]).assert_code(0);
+    let modules = project.environment.project().join(".terraform/modules");
+    for key in ["site", "site.leaf", "vpc"] {
+        assert!(!project.environment.read(modules.join(key).join("main.tf")).contains("forged"), "{key}");
+    }
+    assert_eq!(project.found(&["--installed"]), NOTHING);
+    survived("a forged entry in the cache of module packages", forged);
+}
+
+#[test]
+fn the_tree_shows_what_is_locked() {
+    let project = Project::new();
+    let lock_file = module_lock_file(&project.environment);
+    let commit = lock_file.split("?ref=").nth(2).unwrap().split('"').next().unwrap();
+    let row = format!("── module.network {}   ", &commit[..12]);
+    project.environment.provlock(["tree"]).assert_code(0).assert_stdout_has(&row);
+    let report = super::validated(&project.environment.provlock(["tree", "--json"]).stdout);
+    let requirers = report["roots"][0]["requirements"][0]["required_by"].as_array().unwrap();
+    let call = requirers.iter().find(|requirer| requirer["module"] == "module.network").unwrap();
+    assert_eq!(call["locked"], commit);
+}
