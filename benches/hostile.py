@@ -1,23 +1,34 @@
 #!/usr/bin/env python3
-"""Prints the peak memory of provlock while a registry or a configuration is as large as it may be, and larger.
+"""Prints the peak memory and the time of provlock while a registry or a repository is as large as it may be, and larger.
 
     cargo build && benches/hostile.py           every case, with one provider and with 64
     benches/hostile.py --case platforms         one of them
+    benches/hostile.py --attack "many branches" one attack by a repository
     benches/hostile.py --program target/release/provlock
 
+An attack by a repository is tried with a quarter of the number, too, and how often its processor time the whole takes is
+printed: about 4 times where time grows as the input does, 16 times where it grows with the square.
+
 Whatever the tests' registry (`benches/registry.rs`) is asked for providers with 64 requests side by side, it gives the same hostile
-answer. Ends with 1 if a run takes more than 64 MiB beyond what a run without hostile answers takes, or 256 MiB for all 64.
+answer. Ends with 1 if a run takes more than 64 MiB beyond what a run without hostile answers takes, or 256 MiB for all 64; or if an attack takes more
+than 256 MiB, or 10 seconds of processor time.
 
 Peak memory is what the system accounts for the process (`ru_maxrss`), so it is never below this script's own.
 """
 
 import argparse
+import bz2
+import gzip
+import io
 import json
+import lzma
 import os
 import pathlib
 import subprocess
 import sys
+import tarfile
 import tempfile
+import zlib
 
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 PROVIDERS = 64
@@ -115,14 +126,14 @@ def required(providers):
 
 
 def peak(program, arguments, project, environment):
-    """The peak memory of a run in bytes, its exit code, and the first line that it printed."""
+    """The peak memory of a run in bytes, its exit code, the first line that it printed, and its processor time in seconds."""
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen([program, *arguments], cwd=project, env=environment, stdout=output, stderr=output)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
         first = output.readline().decode(errors="replace").strip()
-    return usage.ru_maxrss * 1024, process.returncode, first
+    return usage.ru_maxrss * 1024, process.returncode, first, usage.ru_utime + usage.ru_stime
 
 
 def lock(options, pattern, answer, providers):
@@ -143,41 +154,204 @@ def lock(options, pattern, answer, providers):
             return peak(options.program, ["lock", "-p", "linux_amd64"], project, environment)
 
 
-def configuration(options, line, files, size):
-    """`verify -r` over root modules each of which is one file of so many bytes."""
+VERIFY = ["verify", "-r"]
+LOCK = ["lock", "-r", "--check", "-p", "linux_amd64", "--offline"]
+FETCH = ["lock", "--check", "-p", "linux_amd64"]
+EMPTY_XZ = lzma.compress(b"")
+
+
+def of(name, line):
+    """A file with a line for each number."""
+    return lambda project, number: write(project / name, "".join(line(index) for index in range(number)))
+
+
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+
+
+def link(name):
+    def make(project, _):
+        write(project / "d/main.tf", "")
+        (project / name).symlink_to("/dev/zero")
+
+    return make
+
+
+def roots(own):
+    def make(project, number):
+        errors = lambda root: "".join('resource "a%d" "b%d" {}\n' % (root, index) * 2 for index in range(8_000))
+        write(project / "shared/main.tf", errors(0))
+        for root in range(number):
+            content = errors(root) if own else 'module "m" {\n  source = "../shared"\n}\n'
+            write(project / f"root{root}/main.tf", 'terraform {\n  backend "local" {}\n}\n' + content)
+
+    return make
+
+
+def archive(name, content):
+    """A call of a module in an archive."""
+
+    def make(project, number):
+        write(project / name, content(number))
+        write(project / "main.tf", 'module "m" {\n  source = "file://%s"\n}\n' % (project / name))
+
+    return make
+
+
+def long_name(number):
+    """A tar archive with an entry whose name has so many parts."""
+    output = io.BytesIO()
+    with tarfile.open(fileobj=output, mode="w", format=tarfile.GNU_FORMAT) as tar:
+        tar.addfile(tarfile.TarInfo("a/" * number + "b"))
+    return gzip.compress(output.getvalue())
+
+
+def large_dictionary(number):
+    """An xz archive that demands a dictionary of 2 to the power of so many bytes."""
+    archive = bytearray(lzma.compress(bytes(1024)))
+    # The header of the first block: the size of the dictionary, and at its end a checksum of what is before.
+    archive[16] = max(0, 2 * (number - 12))
+    archive[20:24] = zlib.crc32(archive[12:20]).to_bytes(4, "little")
+    return bytes(archive)
+
+
+def repository(fill, query):
+    """A call of a module in a git repository."""
+
+    def make(project, number):
+        origin = project.parent / "origin"
+        git = lambda *arguments, **options: subprocess.run(
+            ["git", "-c", "user.name=a", "-c", "user.email=a@a.test", *arguments], cwd=origin, check=True, capture_output=True, **options
+        )
+        origin.mkdir()
+        git("init", "--quiet", "--initial-branch=main")
+        write(origin / "main.tf", "")
+        git("add", "main.tf")
+        git("commit", "--quiet", "--message=m")
+        fill(origin, git, number)
+        write(project / "main.tf", 'module "m" {\n  source = "git::file://%s%s"\n}\n' % (origin, query))
+
+    return make
+
+
+def branches(origin, git, number):
+    head = git("rev-parse", "HEAD").stdout.decode().strip()
+    lines = "".join(f"{head} refs/heads/b{index}\n" for index in range(number))
+    write(origin / ".git/packed-refs", "# pack-refs with: peeled fully-peeled sorted \n" + lines)
+
+
+def tree(origin, git, number):
+    """Ten entries of ten entries of …: as many files as 10 to the power of the number."""
+    name, kind = git("hash-object", "-w", "--stdin", input=b"locals {}\n").stdout.decode().strip(), "100644 blob"
+    for _ in range(number):
+        lines = "".join(f"{kind} {name}\t{index}.tf\n" for index in range(10))
+        name, kind = git("mktree", input=lines.encode()).stdout.decode().strip(), "040000 tree"
+    commit = git("commit-tree", "-m", "m", name).stdout.decode().strip()
+    git("update-ref", "refs/heads/main", commit)
+
+
+def unfiltered(origin, git, number):
+    """So many MiB in one commit, from a server that leaves nothing out."""
+    for index in range(number // 64):
+        write(origin / f"large{index}", os.urandom(64 << 20))
+    git("config", "core.compression", "0")
+    git("add", ".")
+    git("commit", "--quiet", "--message=m")
+
+
+def entry(address, hashes):
+    return 'provider "%s" {\n  version = "1.0.0"\n  hashes = [\n%s  ]\n}\n' % (address, hashes)
+
+
+def hashes(line):
+    text = lambda number: entry("registry.opentofu.org/a/b", "".join(line(index) for index in range(number)))
+    return lambda project, number: write(project / ".terraform.lock.hcl", text(number))
+
+
+def forbidden(project, number):
+    write(project / "provlock.toml", '[policy]\nallowed-hosts = ["registry.opentofu.org"]\n')
+    known = '    "h1:%s=",\n' % ("A" * 43)
+    write(project / ".terraform.lock.hcl", "".join(entry(f"evil.test/a/p{index}", known) for index in range(number)))
+
+
+def nested_glob(project, number):
+    write(project / "provlock.toml", '[roots]\nexclude = ["%s%s"]\n' % ("{" * number, "}" * number))
+
+
+# What a repository does, how often, and the command that meets it.
+ATTACKS = {
+    "equal resources": (49_000, of("main.tf", lambda _: 'resource "a" "b" {}\n'), VERIFY),
+    "equal data sources": (49_000, of("main.tf", lambda _: 'data "a" "b" {}\n'), VERIFY),
+    "equal providers": (49_000, of("main.tf", lambda _: 'provider "a" {}\n'), VERIFY),
+    "equal module calls": (49_000, of("main.tf", lambda _: 'module "a" {}\n'), VERIFY),
+    "resources": (49_000, of("main.tf", lambda index: f'resource "a" "b{index}" {{}}\n'), VERIFY),
+    "providers": (1_000, of("main.tf", lambda index: f'provider "a{index}" {{}}\n'), LOCK),
+    "registry modules": (49_000, of("main.tf", lambda index: f'module "a{index}" {{\n  source = "a/b/c{index}"\n}}\n'), LOCK),
+    "unknown sources": (49_000, of("main.tf", lambda index: f'module "a{index}" {{\n  source = var.a\n}}\n'), VERIFY),
+    "7 MB of resources": (350_000, of("main.tf", lambda _: 'resource "a" "b" {}\n'), VERIFY),
+    "7 MB of variables": (400_000, of("main.tf", lambda index: f'variable "a{index}" {{}}\n'), VERIFY),
+    "7 MB of JSON": (2_300_000, lambda project, number: write(project / "main.tf.json", '{"locals": [%s]}' % ",".join(["{}"] * number)), VERIFY),
+    "root modules with errors": (100, roots(True), VERIFY),
+    "root modules, errors shared": (100, roots(False), VERIFY),
+    "hashes of unknown schemes": (40_000, hashes(lambda index: f'    "x{index}:abc",\n'), VERIFY),
+    "malformed hashes": (100_000, hashes(lambda _: '    "h1:x",\n'), VERIFY),
+    "forbidden hosts": (10_000, forbidden, VERIFY),
+    "ignore patterns": (500_000, of(".gitignore", lambda index: f"a{index}*\n"), VERIFY),
+    ".gitignore is /dev/zero": (1, link(".gitignore"), VERIFY),
+    "d/.ignore is /dev/zero": (1, link("d/.ignore"), LOCK),
+    "braces in a glob": (50_000, nested_glob, VERIFY),
+    "parts of a name in a tar archive": (32_000, archive("m.tar.gz", long_name), FETCH),
+    "empty xz streams": (5_000, archive("m.tar.xz", lambda number: EMPTY_XZ * number), FETCH),
+    "empty bzip2 streams": (60_000, archive("m.tar.bz2", lambda number: bz2.compress(b"") * number), FETCH),
+    "bits of an xz dictionary": (29, archive("m.tar.xz", large_dictionary), FETCH),
+    "powers of ten of files": (10, repository(tree, ""), FETCH),
+    "many branches": (200_000, repository(branches, "?ref=x~0"), FETCH),
+    "MiB that a filter should leave out": (768, repository(unfiltered, ""), FETCH),
+}
+
+
+def attack(options, make, number, arguments):
     with tempfile.TemporaryDirectory() as temporary:
-<<<<<<< HEAD
-        for number in range(files):
-            root = pathlib.Path(temporary) / f"project/root{number}"
-            root.mkdir(parents=True)
-            with (root / "main.tf").open("w") as file:
-                file.writelines(line(number) for number in range(size // len(line(0))))
-            (root / ".terraform.lock.hcl").write_text("")
-=======
         project = pathlib.Path(temporary) / "project"
         project.mkdir()
         make(project, number)
         if not list(project.glob("root*")) and not (project / ".terraform.lock.hcl").exists():
             write(project / ".terraform.lock.hcl", "")
->>>>>>> 0fc841c (hostile)
         environment = {"PATH": os.environ["PATH"], "HOME": temporary, "PROVLOCK_DIALECT": "tofu"}
-        return peak(options.program, ["verify", "-r"], pathlib.Path(temporary) / "project", environment)
+        return peak(options.program, arguments, project, environment)
 
 
-def show(name, result):
-    memory, code, first = result
-    print(f"| {name} | {memory / MIB:.0f} MiB | {code} | {first[:90]} |", flush=True)
+def show(name, result, ratio=""):
+    memory, code, first, seconds = result
+    print(f"| {name} | {memory / MIB:.0f} MiB | {seconds:.1f} s{ratio} | {code} | {first[:90]} |", flush=True)
     return memory
+
+
+def attacks(options):
+    """Whether each attack keeps within the limits."""
+    print("| attack | peak memory | processor time, and how often that of a quarter | exit code | first line |\n| --- | --- | --- | --- | --- |")
+    fine = True
+    for name in [options.attack] if options.attack else ATTACKS:
+        number, make, arguments = ATTACKS[name]
+        quarter = attack(options, make, max(1, number // 4), arguments)
+        whole = attack(options, make, number, arguments)
+        memory = show(f"{number:,} {name}" if number > 1 else name, whole, f", {whole[3] / max(quarter[3], 0.01):.1f} times")
+        fine &= memory <= 256 * MIB and whole[3] <= 10
+    return fine
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--program", type=pathlib.Path, default=REPOSITORY / "target" / "debug" / "provlock")
     parser.add_argument("--registry-program", metavar="PROGRAM", help="the compiled benches/registry.rs")
-    parser.add_argument("--case", choices=CASES, help="this case only")
+    parser.add_argument("--case", choices=CASES, help="this answer of a registry only")
+    parser.add_argument("--attack", choices=ATTACKS, help="this attack by a repository only")
     options = parser.parse_args()
     options.program = options.program.resolve()
-    print("| answer | peak memory | exit code | first line |\n| --- | --- | --- | --- |")
+    if options.attack:
+        sys.exit(0 if attacks(options) else 1)
+    print("| answer | peak memory | processor time | exit code | first line |\n| --- | --- | --- | --- | --- |")
     plain = {providers: show(f"right, × {providers}", lock(options, None, None, providers)) for providers in (1, PROVIDERS)}
     fine = True
     with tempfile.TemporaryDirectory() as temporary:
@@ -190,9 +364,7 @@ def main():
             all_of_them = show(f"{name}, × {PROVIDERS}", lock(options, pattern, answer, PROVIDERS))
             fine &= one - plain[1] <= 64 * MIB and all_of_them <= 256 * MIB
     if not options.case:
-        show("configuration: one file of 8 MiB of small blocks", configuration(options, lambda number: "a {}\n", 1, 8 * MIB))
-        show("configuration: one file of 8 MiB of resources", configuration(options, lambda number: 'resource "a" "b%06d" {}\n' % number, 1, 8 * MIB))
-        show("configuration: 40 files of 8 MiB", configuration(options, lambda number: "# a comment\n", 40, 8 * MIB))
+        fine &= attacks(options)
     sys.exit(0 if fine else 1)
 
 
