@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use provlock::provider::PublicKey;
 use provlock_test::{Registry, TestEnvironment};
 
 use super::lock::requires;
@@ -49,6 +50,18 @@ fn commands(document: &Path) -> Vec<(String, String)> {
         }
     }
     found
+}
+
+/// Who copies an example must not trust a key whose private half is known, as those of RFC 8032 are.
+#[test]
+fn the_keys_of_examples_are_keys_that_could_be_trusted() {
+    let texts: Vec<_> = documents().iter().map(|path| fs::read_to_string(path).unwrap()).collect();
+    let quoted = texts.iter().flat_map(|text| text.split('"'));
+    let keys: Vec<_> = quoted.filter(|text| text.starts_with("ed25519:")).collect();
+    assert!(!keys.is_empty());
+    for key in keys {
+        assert!(key.parse::<PublicKey>().is_ok(), "{key}");
+    }
 }
 
 /// A repository as the documents have it: root modules that are locked, branches, tags and files to compare.

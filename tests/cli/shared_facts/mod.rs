@@ -5,7 +5,7 @@ mod push;
 mod refused;
 mod trust;
 
-use provlock::packages::shared_facts::Envelope;
+use provlock::packages::shared_facts::{Envelope, ReleaseFacts};
 use provlock::provider::SigningKey;
 use provlock_test::publish::Published;
 use provlock_test::{Registry, TestEnvironment, str, url};
@@ -19,6 +19,8 @@ const PLACE: &str = "oci://oci.example.com/facts";
 const NULL: &str = "oci.example.com/facts/registry.opentofu.org_hashicorp_null";
 /// What is asked of the OCI registry.
 const FACTS: &str = "oci.example.com/v2/*";
+/// The hash of no package.
+const WRONG_H1: &str = "h1:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
 
 /// A registry, and a machine that has locked `hashicorp/null` and published what it knows.
 struct Fleet {
@@ -46,6 +48,10 @@ impl Fleet {
 
     fn push(&self) -> provlock_test::Output {
         self.publisher.provlock(["cache", "push", "--signing-key", "key"])
+    }
+
+    fn signing_key(&self) -> SigningKey {
+        SigningKey::parse(&self.publisher.read("key")).unwrap()
     }
 
     /// Another machine, which has no cache and trusts the key.
@@ -89,18 +95,19 @@ fn with_envelope(manifest: &str, change: impl FnOnce(&mut Value)) -> String {
 }
 
 /// A manifest with an envelope that this key has sealed over other facts, which `change` makes of those in it.
-fn sealed_anew(
-    manifest: &str,
-    key: &SigningKey,
-    change: impl FnOnce(&mut provlock::packages::shared_facts::ReleaseFacts),
-) -> String {
+fn sealed_anew(manifest: &str, key: &SigningKey, change: impl FnOnce(&mut ReleaseFacts)) -> String {
+    sealed_by(manifest, [key, key], change)
+}
+
+/// [`sealed_anew`] where the first key has sealed the manifest and the second one seals the other facts.
+fn sealed_by(manifest: &str, [old, new]: [&SigningKey; 2], change: impl FnOnce(&mut ReleaseFacts)) -> String {
     with_envelope(manifest, |envelope| {
         let address =
             provlock::provider::ProviderAddress::parse("hashicorp/null", provlock::provider::Dialect::Tofu).unwrap();
-        let old = Envelope::parse(envelope.to_string().as_bytes()).unwrap();
-        let mut facts = old.open(&[key.public_key()], &address, &"3.2.4".parse().unwrap()).unwrap();
+        let sealed = Envelope::parse(envelope.to_string().as_bytes()).unwrap();
+        let mut facts = sealed.open(&[old.public_key()], &address, &"3.2.4".parse().unwrap()).unwrap();
         change(&mut facts);
-        *envelope = serde_json::from_slice(&Envelope::seal(&facts, key).to_json()).unwrap();
+        *envelope = serde_json::from_slice(&Envelope::seal(&facts, new).to_json()).unwrap();
     })
 }
 

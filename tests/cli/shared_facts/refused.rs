@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
+use provlock::packages::shared_facts::ReleaseFacts;
+use provlock::provider::SigningKey;
 use provlock_test::{Fault, PackagesMap, Registry, Times, str, survived};
 use serde_json::{Value, json};
 
-use super::{FACTS, Fleet, HOST, NULL, keygen, sealed_anew, settings, with_envelope};
+use super::{FACTS, Fleet, HOST, NULL, WRONG_H1, keygen, sealed_anew, sealed_by, settings, with_envelope};
 use crate::json_output::validated;
 use crate::lock::{BOTH, LOCK_BOTH, requires};
-
-const WRONG_H1: &str = "h1:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
 
 impl Fleet {
     /// Locks on another machine, which must download everything, come to the right lock file, and say once what was
@@ -100,6 +100,56 @@ fn the_key_of_a_stranger_does_not_count() {
     fleet.downloads_everything("no key that trusted-keys lists has signed it");
 }
 
+/// Base64 with `-` and `_` is another text for the same bytes: a second form in which a document could come.
+#[test]
+fn base64_for_urls_is_refused() {
+    let fleet = Fleet::new();
+    let genuine = fleet.manifest();
+    let key = fleet.signing_key();
+    let for_urls = |text: &str| text.replace('+', "-").replace('/', "_");
+    let change = |manifest: &str| {
+        with_envelope(manifest, |envelope| {
+            let signature = &mut envelope["signatures"][0]["sig"];
+            *signature = json!(for_urls(signature.as_str().unwrap()));
+        })
+    };
+    // Signatures over other sizes, until one has such a character.
+    let sealed = (0..).map(|size| {
+        sealed_anew(&genuine, &key, |facts| facts.packages.values_mut().for_each(|digest| digest.size += size))
+    });
+    let other = sealed.map(|sealed| (change(&sealed), sealed)).find(|(changed, sealed)| changed != sealed).unwrap().0;
+    fleet.registry.put_manifest(NULL, "3.2.4", &other);
+    fleet.downloads_everything("it is not a signed document of facts");
+}
+
+/// A wrong `h1:` in a lock file, and a document that says the same and does not count.
+#[test]
+fn a_wrong_h1_that_a_forged_document_confirms_is_found() {
+    let fleet = Fleet::new();
+    let genuine = fleet.manifest();
+    let (key, stranger) = (fleet.signing_key(), SigningKey::generate().unwrap());
+    let wrong = |facts: &mut ReleaseFacts| {
+        facts.packages.values_mut().for_each(|digest| digest.h1 = WRONG_H1.parse().unwrap());
+    };
+    let mut signatures = json!([]);
+    with_envelope(&genuine, |envelope| signatures = envelope["signatures"].clone());
+    let sealed = sealed_anew(&genuine, &key, wrong);
+    let cases = [
+        with_envelope(&sealed, |envelope| envelope["signatures"] = json!([])),
+        with_envelope(&sealed, |envelope| envelope["signatures"] = signatures),
+        sealed_by(&genuine, [&key, &stranger], wrong),
+    ];
+    for forged in &cases {
+        fleet.registry.put_manifest(NULL, "3.2.4", forged);
+        let reader = fleet.reader();
+        reader.write_lock_file(fleet.expected().replace(fleet.null.h1("linux_amd64"), WRONG_H1));
+        let output = reader.provlock(["verify", "--online", "--trust-shared", "-p", "linux_amd64,darwin_arm64"]);
+        output.assert_code(1).assert_stdout_has("hash-not-published").assert_stdout_has(WRONG_H1);
+        assert_eq!((fleet.packages(), fleet.registry.requests_to(FACTS)), (2, 1), "{output}");
+    }
+    survived("shared facts that confirm a wrong hash", cases.len());
+}
+
 #[test]
 fn a_registry_that_is_away_fails_no_run() {
     for (fault, why) in [
@@ -163,7 +213,7 @@ fn facts_about_a_release_that_was_replaced_are_of_no_use() {
 fn facts_that_contradict_the_registry_do_not_count() {
     let fleet = Fleet::new();
     fleet.registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).packages(PackagesMap::Right).done();
-    let key = provlock::provider::SigningKey::parse(&fleet.publisher.read("key")).unwrap();
+    let key = fleet.signing_key();
     let wrong = sealed_anew(&fleet.manifest(), &key, |facts| {
         facts.packages.values_mut().for_each(|digest| digest.h1 = WRONG_H1.parse().unwrap());
     });

@@ -1,20 +1,18 @@
 //! Who is believed: `verify --online`, `--trust-shared`, `--base`.
 
-use provlock::provider::SigningKey;
 use provlock_test::{survived, url};
 
-use super::{FACTS, Fleet, NULL, keygen, sealed_anew, settings};
+use super::{FACTS, Fleet, NULL, WRONG_H1, keygen, sealed_anew, settings};
 use crate::lock::{LOCK_BOTH, requires};
 use crate::repository::Repository;
 
-const WRONG_H1: &str = "h1:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
 const VERIFY: [&str; 4] = ["verify", "--online", "-p", "linux_amd64,darwin_arm64"];
 
 /// Whoever has the key can make others record a wrong `h1:`, and nothing else; `verify --online` finds it.
 #[test]
 fn verify_online_believes_no_facts_unless_it_is_told_to() {
     let fleet = Fleet::new();
-    let key = SigningKey::parse(&fleet.publisher.read("key")).unwrap();
+    let key = fleet.signing_key();
     let manifest = fleet.registry.manifest(NULL, "3.2.4").unwrap();
     let stolen = sealed_anew(&manifest, &key, |facts| {
         facts.packages.values_mut().for_each(|digest| digest.h1 = WRONG_H1.parse().unwrap());
@@ -48,7 +46,7 @@ fn trust_shared_is_for_verify_online() {
 #[test]
 fn a_change_cannot_add_a_key_that_it_is_judged_by() {
     let fleet = Fleet::new();
-    let key = SigningKey::parse(&fleet.publisher.read("key")).unwrap();
+    let key = fleet.signing_key();
     let manifest = fleet.registry.manifest(NULL, "3.2.4").unwrap();
     let forged = sealed_anew(&manifest, &key, |facts| {
         facts.packages.values_mut().for_each(|digest| digest.h1 = WRONG_H1.parse().unwrap());
