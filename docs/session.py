@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 FILES = {
@@ -29,10 +30,12 @@ FILES = {
   }
 }
 """,
+    "project/site.tf": 'module "site" {\n  source = "DIRECTORY/site.zip"\n}\n',
     "project/provlock.toml": 'platforms = ["linux_amd64", "darwin_arm64"]\n',
 }
 COMMANDS = [
-    "provlock lock --fs-mirror ../mirror",
+    "provlock lock --modules --fs-mirror ../mirror",
+    "provlock get",
     "provlock tree hashicorp/random",
     "provlock upgrade --fs-mirror ../mirror --constraints",
     "provlock diff",
@@ -49,7 +52,9 @@ def session(program):
         shutil.copytree(REPOSITORY / "testdata/mirror", directory / "mirror")
         for name, content in FILES.items():
             (directory / name).parent.mkdir(parents=True, exist_ok=True)
-            (directory / name).write_text(content)
+            (directory / name).write_text(content.replace("DIRECTORY", str(directory.resolve())))
+        with zipfile.ZipFile(directory / "site.zip", "w") as archive:
+            archive.writestr("main.tf", "locals {}\n")
         (directory / "bin").mkdir()
         (directory / "bin/provlock").symlink_to(program.resolve())
         variables = {
