@@ -208,6 +208,10 @@ codes! {
         HostNotAllowed = "host-not-allowed": Error, false, Files, Exposure;
         /// The policy does not allow the namespace.
         NamespaceNotAllowed = "namespace-not-allowed": Error, false, Files, Exposure;
+        /// The policy does not allow the provider.
+        ProviderNotAllowed = "provider-not-allowed": Error, false, Files, Exposure;
+        /// The policy does not allow the version.
+        VersionNotAllowed = "version-not-allowed": Error, false, Files, Exposure;
         /// The policy requires a signature and there is none.
         UnsignedProvider = "unsigned-provider": Error, false, Network, Exposure;
         /// The policy wants modules to be pinned, and a call is not.

@@ -11,12 +11,13 @@ use serde::de::{Deserializer, SeqAccess, Visitor};
 use toml::Spanned;
 
 use super::{
-    CacheTable, Denied, FileLevels, Levels, PathLevels, PlatformSelection, Policy, RootFilter, Rules, Settings,
-    TrustRule, parse_duration,
+    CacheTable, Denied, FileLevels, Levels, PathLevels, PlatformSelection, Policy, ProviderRule, RootFilter, Rules,
+    Settings, TrustRule, parse_duration,
 };
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result, SourceFile};
 use crate::provider::{
-    AddressError, Hostname, OciRepository, PatternError, ProviderPatternSpec, ProviderSpec, PublicKey, SharedCache,
+    AddressError, ConstraintList, Hostname, OciRepository, PatternError, ProviderPatternSpec, ProviderSpec, PublicKey,
+    SharedCache,
 };
 use crate::system::glob;
 
@@ -60,11 +61,22 @@ struct Roots {
 struct PolicyTable {
     allowed_hosts: Option<Vec<Spanned<String>>>,
     allowed_namespaces: Option<Vec<Spanned<String>>>,
+    allow: Option<Vec<ProviderRuleTable>>,
+    deny: Vec<ProviderRuleTable>,
+    require: Vec<ProviderRuleTable>,
     require_signed: bool,
     min_age: Option<Spanned<String>>,
     min_age_exempt: Vec<Spanned<String>>,
     pin_modules: bool,
     new_hosts: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProviderRuleTable {
+    provider: Spanned<String>,
+    versions: Option<Spanned<String>>,
+    reason: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize, Default)]
@@ -123,6 +135,9 @@ impl Settings {
                 rules: vec![Rules {
                     allowed_hosts: policy.allowed_hosts.map(|hosts| reader.all(&hosts, Hostname::parse)),
                     allowed_namespaces: policy.allowed_namespaces.map(|list| reader.all(&list, namespace)),
+                    allow: policy.allow.map(|rules| reader.provider_rules(&rules)),
+                    deny: reader.provider_rules(&policy.deny),
+                    require: reader.requirements(&policy.require),
                     require_signed: policy.require_signed,
                     min_age: policy.min_age.and_then(|text| reader.one(&text, parse_duration)),
                     min_age_exempt: reader.all(&policy.min_age_exempt, exempt),
@@ -172,6 +187,31 @@ impl Reader<'_> {
             }
         }
         None
+    }
+
+    fn provider_rules(&mut self, tables: &[ProviderRuleTable]) -> Vec<ProviderRule> {
+        let rule = |ProviderRuleTable { provider, versions, reason }: &ProviderRuleTable| {
+            let providers = self.one(provider, str::parse);
+            // A rule that is not understood is no rule for all versions.
+            let versions = match versions {
+                Some(text) => self.one(text, str::parse),
+                None => Some(ConstraintList::default()),
+            };
+            let reason = reason.as_ref().and_then(|text| self.one(text, one_line));
+            let location = Location::new(self.source, provider.span());
+            Some(ProviderRule { providers: providers?, versions: versions?, reason, location })
+        };
+        tables.iter().filter_map(rule).collect()
+    }
+
+    /// Rules that mean nothing without versions.
+    fn requirements(&mut self, tables: &[ProviderRuleTable]) -> Vec<ProviderRule> {
+        for ProviderRuleTable { provider, versions, .. } in tables {
+            if versions.as_ref().is_none_or(|text| text.get_ref().trim().is_empty()) {
+                self.fail(provider.span(), "name the versions that this provider must have, such as \">= 2.1\"");
+            }
+        }
+        self.provider_rules(tables)
     }
 
     fn trust_rule(
@@ -233,6 +273,10 @@ fn namespace(text: &str) -> std::result::Result<ProviderPatternSpec, String> {
         }
         error => error.to_string(),
     })
+}
+
+fn one_line(text: &str) -> std::result::Result<String, &'static str> {
+    if text.contains(char::is_control) { Err("write the reason in one line") } else { Ok(text.to_owned()) }
 }
 
 /// Whether hosts that a change brings are denied.

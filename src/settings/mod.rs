@@ -16,7 +16,7 @@ use crate::provider::{Dialect, Platform, PlatformError, SharedCache};
 
 pub use levels::{Denied, FileLevels, Levels, PathLevels};
 pub(crate) use levels::{RootLevels, is_match};
-pub use policy::{Policy, Rules, TrustRule};
+pub use policy::{Policy, ProviderRule, Rules, TrustRule};
 pub(crate) use search::on_disk;
 pub use search::{SettingsAbove, SettingsFiles, read};
 

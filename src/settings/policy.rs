@@ -4,7 +4,9 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use crate::diagnostic::{Code, Diagnostic, Location};
-use crate::provider::{Authentication, Dialect, Hostname, ProviderAddress, ProviderPatternSpec, ProviderSpec};
+use crate::provider::{
+    Authentication, ConstraintList, Dialect, Hostname, ProviderAddress, ProviderPatternSpec, ProviderSpec, Version,
+};
 
 /// What a project allows: what all of its settings files allow. An additional file can only forbid more. The default
 /// allows everything.
@@ -21,6 +23,12 @@ pub struct Rules {
     pub allowed_hosts: Option<Vec<Hostname>>,
     /// Namespaces, with their host, that providers may come from.
     pub allowed_namespaces: Option<Vec<ProviderPatternSpec>>,
+    /// Providers that may be used, and at which versions.
+    pub allow: Option<Vec<ProviderRule>>,
+    /// Providers, or versions of them, that may not be used.
+    pub deny: Vec<ProviderRule>,
+    /// The versions that providers must have.
+    pub require: Vec<ProviderRule>,
     /// Whether every provider must be signed.
     pub require_signed: bool,
     /// The minimum age of a version that an upgrade chooses, or that is the first of a provider.
@@ -31,6 +39,19 @@ pub struct Rules {
     pub pin_modules: bool,
     /// Signing keys that are accepted.
     pub trust: Vec<TrustRule>,
+}
+
+/// One `[[policy.allow]]`, `[[policy.deny]]` or `[[policy.require]]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProviderRule {
+    /// The providers that it is for.
+    pub providers: ProviderPatternSpec,
+    /// The versions that it is for; all if there are no constraints.
+    pub versions: ConstraintList,
+    /// Why there is the rule.
+    pub reason: Option<String>,
+    /// The location of the rule.
+    pub location: Location,
 }
 
 /// One line of the `[trust]` table.
@@ -61,9 +82,9 @@ impl Policy {
         self.rules.iter().any(exempts) && self.rules.iter().all(|rules| rules.min_age.is_none() || exempts(rules))
     }
 
-    /// Whether the policy allows a provider's namespace by name. Then its address is not a typing error.
+    /// Whether the policy allows a provider, or its namespace, by name. Then its address is not a typing error.
     pub(crate) fn names(&self, address: &ProviderAddress, dialect: Dialect) -> bool {
-        self.rules.iter().any(|rules| rules.names(address, dialect))
+        self.rules.iter().any(|rules| rules.names(address, dialect) || rules.allows_by_name(address, dialect))
     }
 
     /// Whether the policy allows a provider's host by name. Then it is not a typing error.
@@ -88,6 +109,43 @@ impl Policy {
                 let help = format!("use another provider, or add {namespace:?} to allowed-namespaces in provlock.toml");
                 errors.push(Diagnostic::error(Code::NamespaceNotAllowed, message).help(help));
             }
+            let denied = of(&rules.deny, address, dialect).filter(|rule| rule.versions.is_empty());
+            errors.extend(denied.map(|rule| {
+                rule.not_met(Code::ProviderNotAllowed, format!("the policy denies {name}")).help("use another provider")
+            }));
+            if rules.allow.as_ref().is_some_and(|rules| of(rules, address, dialect).next().is_none()) {
+                let message = format!("the policy does not allow {name}: no [[policy.allow]] is for it");
+                let help = "use another provider, or add it to provlock.toml";
+                errors.push(Diagnostic::error(Code::ProviderNotAllowed, message).help(help));
+            }
+        })
+    }
+
+    /// Why the policy does not allow a version of a provider, if it allows any.
+    pub(crate) fn against_version(
+        &self,
+        address: &ProviderAddress,
+        dialect: Dialect,
+        version: &Version,
+    ) -> Vec<Diagnostic> {
+        if self.rules.is_empty() {
+            return Vec::new();
+        }
+        let name = address.short(dialect);
+        let error = |rule: &ProviderRule, message| rule.not_met(Code::VersionNotAllowed, message);
+        self.each(|rules, errors| {
+            let denied = of(&rules.deny, address, dialect).filter(|rule| rule.denies(version));
+            errors.extend(denied.map(|rule| {
+                let message = format!("the policy denies {name} {version} ({})", rule.versions);
+                error(rule, message).help("use another version")
+            }));
+            let allowing: Vec<_> = rules.allow.iter().flat_map(|rules| of(rules, address, dialect)).collect();
+            let allowing = allowing.first().filter(|_| !allowing.iter().any(|rule| rule.is_met(version)));
+            let required = of(&rules.require, address, dialect).filter(|rule| !rule.is_met(version));
+            errors.extend(allowing.copied().into_iter().chain(required).map(|rule| {
+                let message = format!("the policy wants {name} {}, not {version}", rule.versions);
+                error(rule, message).help("use another version")
+            }));
         })
     }
 
@@ -130,6 +188,38 @@ impl Rules {
     fn names(&self, address: &ProviderAddress, dialect: Dialect) -> bool {
         let is_it = |namespace: &ProviderPatternSpec| namespace.resolve(dialect).matches(address);
         self.allowed_namespaces.as_ref().is_some_and(|namespaces| namespaces.iter().any(is_it))
+    }
+
+    /// Whether a rule allows a provider, or its namespace, by name.
+    fn allows_by_name(&self, address: &ProviderAddress, dialect: Dialect) -> bool {
+        let is_named = |rule: &ProviderRule| rule.providers.resolve(dialect).namespace.is_some();
+        self.allow.as_ref().is_some_and(|rules| of(rules, address, dialect).any(is_named))
+    }
+}
+
+/// The rules that are for a provider.
+fn of<'a>(
+    rules: &'a [ProviderRule],
+    address: &ProviderAddress,
+    dialect: Dialect,
+) -> impl Iterator<Item = &'a ProviderRule> {
+    rules.iter().filter(move |rule| rule.providers.resolve(dialect).matches(address))
+}
+
+impl ProviderRule {
+    /// Whether the rule denies a version and not the whole provider. A range denies its prereleases, too.
+    fn denies(&self, version: &Version) -> bool {
+        !self.versions.is_empty() && self.versions.terms().iter().all(|term| term.compares(version))
+    }
+
+    /// Whether a version is one that the rule allows or requires. A prerelease is only if the rule names it.
+    fn is_met(&self, version: &Version) -> bool {
+        self.versions.is_empty() || self.versions.allows(version)
+    }
+
+    fn not_met(&self, code: Code, message: String) -> Diagnostic {
+        let message = self.reason.iter().fold(message, |message, reason| format!("{message}: {reason}"));
+        Diagnostic::error(code, message).at(self.location.clone(), "this rule is for it")
     }
 }
 

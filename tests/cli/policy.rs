@@ -52,6 +52,15 @@ fn a_setting_that_cannot_be_understood_is_shown_where_it_stands() {
             "4:3",
             "\"a/b/c/d\" is not a provider: a provider address is [HOSTNAME/]NAMESPACE/TYPE",
         ),
+        ("[[policy.deny]]\nprovider = \"acme\"", "2:12", "a pattern is [HOSTNAME/]NAMESPACE/TYPE"),
+        (
+            "[[policy.deny]]\nprovider = \"acme/*\"\nversions = \"=> 2\"",
+            "3:12",
+            "\"=>\" is not an operator; did you mean \">=\"?",
+        ),
+        ("[[policy.allow]]\nprovider = \"acme/*\"\nversion = \"2\"", "3:1", "unknown field `version`"),
+        ("[[policy.deny]]\nprovider = \"acme/*\"\nreason = \"a\\nb\"", "3:10", "write the reason in one line"),
+        ("[[policy.require]]\nprovider = \"acme/*\"", "2:12", "name the versions that this provider must have"),
         ("[trust]\n\"acme\" = []", "2:1", "a pattern is [HOSTNAME/]NAMESPACE/TYPE"),
         ("[trust]\n\"acme/*\" = [\"12\"]", "2:13", "\"12\" is not the fingerprint of a key"),
     ] {
@@ -112,4 +121,112 @@ error[invalid-argument]: "acme/gamma/" is not a provider: a provider address is 
 2 | min-age-exempt = ["acme/gamma/"]
   |                   ^^^^^^^^^^^^^
 "#]]);
+}
+
+const LOCK: [&str; 3] = ["lock", "-p", "linux_amd64"];
+
+/// A registry with two versions of acme/gamma and one of acme/delta, and a project that requires acme/gamma.
+fn versions() -> (Registry, TestEnvironment) {
+    let registry = Registry::start();
+    for (provider, version) in [("acme/gamma", "1.5.0"), ("acme/gamma", "2.1.0"), ("acme/delta", "1.0.0")] {
+        registry.publish(provider, version).platforms(["linux_amd64"]).done();
+    }
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("acme/gamma", ""));
+    (registry, environment)
+}
+
+const DENIED: &str = "[[policy.deny]]\nprovider = \"acme/*\"\nversions = \">= 2.0\"\nreason = \"it loses state\"\n";
+
+#[test]
+fn a_version_that_the_policy_denies_is_skipped() {
+    let (_registry, environment) = versions();
+    environment.write("provlock.toml", DENIED);
+    environment.provlock(LOCK).matches(str![[r#"
+exit code: 0
+----- stderr -----
+warning[version-not-allowed]: acme/gamma 2.1.0 is not chosen: the policy denies acme/gamma 2.1.0 (>= 2.0.0): it loses state
+  + acme/gamma   1.5.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
+Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
+"#]]);
+    environment.provlock(["upgrade", "-p", "linux_amd64"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+warning[version-not-allowed]: acme/gamma 2.1.0 is not chosen: the policy denies acme/gamma 2.1.0 (>= 2.0.0): it loses state
+Up to date: 1 provider for linux_amd64
+1 provider held back from the newest version; see: provlock upgrade --dry-run
+"#]]);
+    environment.provlock(["verify", "--platform", "linux_amd64"]).assert_code(0);
+}
+
+#[test]
+fn a_version_that_the_policy_denies_is_refused() {
+    let (_registry, environment) = versions();
+    environment.write("main.tf", requires("acme/gamma", "~> 2.0"));
+    environment.provlock(LOCK).assert_code(0);
+    environment.write("provlock.toml", DENIED);
+    let before = environment.lock_file();
+    environment.provlock(LOCK).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[version-not-allowed]: the policy denies acme/gamma 2.1.0 (>= 2.0.0): it loses state
+ --> provlock.toml:2:12
+  |
+2 | provider = "acme/*"
+  |            ^^^^^^^^ this rule is for it
+  |
+ ::: .terraform.lock.hcl:5:17
+  |
+5 |   version     = "2.1.0"
+  |                 ------- locked here
+  |
+help: provlock upgrade acme/gamma
+"#]]);
+    environment.provlock(["verify"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[version-not-allowed]: the policy denies acme/gamma 2.1.0 (>= 2.0.0): it loses state
+ --> .terraform.lock.hcl:4:10
+  |
+4 | provider "registry.opentofu.org/acme/gamma" {
+  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+ ::: provlock.toml:2:12
+  |
+2 | provider = "acme/*"
+  |            -------- this rule is for it
+  |
+help: use another version
+
+warning[single-platform]: only one h1 is recorded, so on any other platform init changes the lock file, or fails
+ --> .terraform.lock.hcl:4:10
+  |
+4 | provider "registry.opentofu.org/acme/gamma" {
+  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+help: provlock lock -p all, or set platforms in provlock.toml
+
+----- stderr -----
+1 error and 1 warning in .terraform.lock.hcl
+"#]]);
+    environment.provlock(["upgrade", "-p", "linux_amd64"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[version-not-allowed]: acme/gamma 2.1.0 is not chosen: the policy denies acme/gamma 2.1.0 (>= 2.0.0): it loses state
+help: allow another version in required_providers, or use another provider
+"#]]);
+    environment.provlock(["upgrade", "acme/gamma@2.1.0", "-p", "linux_amd64"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[version-not-allowed]: acme/gamma 2.1.0 is not chosen: the policy denies acme/gamma 2.1.0 (>= 2.0.0): it loses state
+help: allow another version in required_providers, or use another provider
+"#]]);
+    let mirror = environment.provlock(["mirror", "copy", "-p", "linux_amd64"]);
+    mirror.assert_code(2).assert_stderr_has("error[version-not-allowed]");
+    assert_eq!(environment.lock_file(), before);
+
+    environment.write("main.tf", requires("acme/gamma", ""));
+    environment.provlock(["upgrade", "-p", "linux_amd64"]).assert_code(0);
+    assert!(environment.lock_file().contains("\"1.5.0\""), "it moves to the newest that is allowed");
 }

@@ -213,6 +213,7 @@ fn otherwise(planned: &PlannedUpgrade) -> Option<&'static str> {
     match planned.skipped {
         Some(Reason::TooYoung) => Some("its age"),
         Some(Reason::AgeNotKnown) => Some("an unknown publication date"),
+        Some(Reason::NotAllowed) => Some("the policy"),
         Some(Reason::Incomplete) => Some("packages that are not in the cache"),
         None => planned.newest.is_prerelease().then_some("a prerelease must be named exactly"),
     }

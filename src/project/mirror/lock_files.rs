@@ -147,7 +147,8 @@ impl LockFiles {
                 hashes: locked.hashes.clone(),
                 place: entry.version().clone(),
             };
-            let forbidden = policy.against_address(address, dialect);
+            let mut forbidden = policy.against_address(address, dialect);
+            forbidden.extend(policy.against_version(address, dialect, &locked.version));
             if forbidden.is_empty() {
                 self.releases.add(address, &locked.version, record);
             } else {

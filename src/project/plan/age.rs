@@ -25,11 +25,13 @@ pub enum Reason {
     AgeNotKnown,
     /// The source does not have all their packages.
     Incomplete,
+    /// The policy does not allow them.
+    NotAllowed,
 }
 
 #[derive(derive_more::Display)]
 #[display("{version} is not chosen: {why}")]
-pub(super) struct RejectedVersion {
+pub(crate) struct RejectedVersion {
     pub(super) reason: Reason,
     pub(super) version: Version,
     /// What is wrong with it.
@@ -41,13 +43,23 @@ impl Reason {
         match self {
             Self::TooYoung | Self::AgeNotKnown => Code::TooYoung,
             Self::Incomplete => Code::PlatformNotKnown,
+            Self::NotAllowed => Code::VersionNotAllowed,
         }
     }
 }
 
 /// Whether one more version may be asked about after those that were skipped.
 pub(super) fn may_ask_more(skipped: &[RejectedVersion]) -> bool {
-    skipped.iter().filter(|rejected| rejected.reason != Reason::Incomplete).count() < MOST_ASKED_ABOUT
+    let is_asked_about = |reason| matches!(reason, Reason::TooYoung | Reason::AgeNotKnown);
+    skipped.iter().filter(|rejected| is_asked_about(rejected.reason)).count() < MOST_ASKED_ABOUT
+}
+
+/// Adds a version that is skipped. The newest of those that the policy does not allow stands for all, which may be many.
+pub(super) fn skip(skipped: &mut Vec<RejectedVersion>, rejected: RejectedVersion) {
+    let is_said = |other: &RejectedVersion| other.reason == Reason::NotAllowed && rejected.reason == Reason::NotAllowed;
+    if !skipped.iter().any(is_said) {
+        skipped.push(rejected);
+    }
 }
 
 /// What to say about the versions of a provider that were skipped, the newest first.
@@ -58,7 +70,7 @@ pub(super) fn warning(provider: &ProviderAddress, dialect: Dialect, skipped: &[R
         _ if !may_ask_more(skipped) => {
             warning.help(format!("only the newest {MOST_ASKED_ABOUT} versions were asked about"))
         }
-        Reason::TooYoung | Reason::AgeNotKnown => warning,
+        Reason::TooYoung | Reason::AgeNotKnown | Reason::NotAllowed => warning,
         Reason::Incomplete => warning.help(Help::run_online()),
     };
     Some(others.iter().map(ToString::to_string).fold(warning, Diagnostic::note))
@@ -69,6 +81,7 @@ pub(super) fn error(provider: &ProviderAddress, dialect: Dialect, skipped: &[Rej
     let help = match skipped.first()?.reason {
         Reason::TooYoung | Reason::AgeNotKnown => Help::text("to use it anyway, pass ").and(Remedy::AnyAge),
         Reason::Incomplete => Help::run_online(),
+        Reason::NotAllowed => Help::text("allow another version in required_providers, or use another provider"),
     };
     let error = Diagnostic { severity: Severity::Error, ..warning(provider, dialect, skipped)? };
     Some(error.help(help))

@@ -200,6 +200,7 @@ fn candidates<'a>(request: &LockRequest<'a>, old: &'a Locks) -> Result<Vec<Candi
         chosen: request.versions.get(address),
         lock_file,
         required,
+        policy,
         dialect,
     };
     let candidates: Vec<_> = selected.map(candidate).collect();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::age::{self, MinimumAge};
+use super::age::{self, MinimumAge, Reason, RejectedVersion};
 use super::did_you_mean::{explained, is_implied, namesake, provider_meant, with_source};
 use crate::configuration::{DeclarationKind, Requirement};
 use crate::diagnostic::words::few;
@@ -11,6 +11,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result, Upg
 use crate::lockfile::{Entry, LockFile, LockedProvider};
 use crate::packages::{AvailableVersion, AvailableVersions, Source, SourceError};
 use crate::provider::{Dialect, ProviderAddress, Version};
+use crate::settings::Policy;
 
 #[derive(Clone, Copy)]
 pub(crate) struct Candidate<'a> {
@@ -24,6 +25,8 @@ pub(crate) struct Candidate<'a> {
     pub(crate) required: &'a BTreeMap<ProviderAddress, Requirement>,
     /// How old a version must be to be chosen, if an age is demanded.
     pub(crate) minimum_age: Option<MinimumAge<'a>>,
+    /// What the project allows.
+    pub(crate) policy: &'a Policy,
     pub(crate) dialect: Dialect,
 }
 
@@ -85,7 +88,26 @@ impl Candidate<'_> {
             (None, None) => self.newest(available, source)?,
         };
         self.supported(&selected.version, available)?;
-        Ok(selected)
+        let against = self.policy.against_version(self.address, self.dialect, &selected.version).into_iter();
+        against
+            .map(|error| self.against_policy(error, &selected.version))
+            .collect::<Diagnostics>()
+            .into_result(selected)
+    }
+
+    /// The error for a version that the policy does not allow, with where it is locked, or else required.
+    fn against_policy(&self, error: Diagnostic, version: &Version) -> Diagnostic {
+        if self.chosen.is_none() && self.has_locked(version) {
+            let error = Diagnostic { help: None, ..self.at_locked_version(error) };
+            return error.help(Remedy::upgrade(self.name()));
+        }
+        self.requirement.at_declarations(error)
+    }
+
+    /// Why the policy does not allow a version, as a reason to choose another one.
+    pub(crate) fn not_allowed(&self, version: &Version) -> Option<RejectedVersion> {
+        let error = self.policy.against_version(self.address, self.dialect, version).into_iter().next()?;
+        Some(RejectedVersion { reason: Reason::NotAllowed, version: version.clone(), why: error.message })
     }
 
     /// Fails for a version whose plugin protocols are not supported.
@@ -101,7 +123,7 @@ impl Candidate<'_> {
     /// The version that is sure to be selected if it is still offered.
     pub(crate) fn kept_version(&self) -> Option<&Version> {
         let version = self.chosen.or(self.locked.map(|locked| &locked.version));
-        version.filter(|version| self.requirement.constraints.allows(version))
+        version.filter(|version| self.requirement.constraints.allows(version) && self.not_allowed(version).is_none())
     }
 
     /// Fails for a version that was chosen and does not exist.
@@ -167,12 +189,13 @@ impl Candidate<'_> {
             if !age::may_ask_more(&skipped) {
                 break;
             }
-            match self.minimum_age.and_then(|age| age.rejects(self.address, version, source)) {
+            let too_young = || self.minimum_age?.rejects(self.address, version, source);
+            match self.not_allowed(version).or_else(too_young) {
                 None => {
                     let skipped = age::warning(self.address, self.dialect, &skipped);
                     return Ok(Selected { version: version.clone(), skipped });
                 }
-                Some(rejected) => skipped.push(rejected),
+                Some(rejected) => age::skip(&mut skipped, rejected),
             }
         }
         let too_young = age::error(self.address, self.dialect, &skipped);

@@ -245,7 +245,7 @@ impl Search<'_> {
                 let skipped = skipped.first().map(|rejected| rejected.reason);
                 return Ok(Chosen { version: version.clone(), rewrite, skipped, warnings });
             };
-            skipped.push(rejected);
+            age::skip(&mut skipped, rejected);
         }
         if let Some(error) = age::error(address, dialect, &skipped) {
             return Err(error.into());
@@ -260,11 +260,13 @@ impl Search<'_> {
         is_meant && self.candidate.requirement.constraints.is_outgrown_by(version)
     }
 
-    /// Why a version is not to be chosen. The locked version may be chosen again, however young it is.
+    /// Why a version is not to be chosen. The locked version may be chosen again, however young it is, if the policy
+    /// allows it.
     fn rejects(&self, version: &Version) -> Option<RejectedVersion> {
         let Self { candidate, source, .. } = self;
-        if candidate.has_locked(version) {
-            return None;
+        let not_allowed = candidate.not_allowed(version);
+        if not_allowed.is_some() || candidate.has_locked(version) {
+            return not_allowed;
         }
         let incomplete = self.incomplete(version);
         let incomplete =

@@ -84,7 +84,13 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
 fn check_address(subject: &Subject<'_>, named: Named<'_>) -> Vec<Diagnostic> {
     let RootModule { settings, dialect, .. } = subject.request.root;
     let errors = settings.policy.against_address(named.address, *dialect).into_iter();
-    errors.chain(looks_like_another(subject.request, named.address)).map(|error| named.place(error)).collect()
+    let locked = named.entry.map(|entry| &entry.locked.version);
+    let against = |version| settings.policy.against_version(named.address, *dialect, version);
+    errors
+        .chain(locked.into_iter().flat_map(against))
+        .chain(looks_like_another(subject.request, named.address))
+        .map(|error| named.place(error))
+        .collect()
 }
 
 /// An address that is easily taken for another one, unless the policy names it. A host that was there before the change

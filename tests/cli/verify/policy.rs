@@ -1,9 +1,9 @@
 //! Findings about the project's policy.
 
 use super::{H1, NOTHING, NULL, entry, found, good, lock, messages, verify};
-use crate::lock::requires;
+use crate::lock::{lock_file, requires};
 use crate::repository::Repository;
-use provlock_test::{TestEnvironment, str};
+use provlock_test::{TestEnvironment, str, survived};
 
 #[test]
 fn host_not_allowed() {
@@ -250,4 +250,74 @@ fn a_policy_that_cannot_be_understood_checks_nothing() {
         environment.write("provlock.toml", line);
         verify(&environment, &[]).assert_code(2).assert_stderr_has("provlock.toml");
     }
+}
+
+#[test]
+fn providers_are_allowed_denied_and_required_at_versions() {
+    let rule = |list: &str, provider: &str, versions: &str| {
+        let versions = if versions.is_empty() { String::new() } else { format!("versions = \"{versions}\"\n") };
+        format!("[[policy.{list}]]\nprovider = \"{provider}\"\n{versions}")
+    };
+    let (provider, version) = (Some("provider-not-allowed"), Some("version-not-allowed"));
+    let cases = [
+        (rule("deny", "acme/*", ""), "1.5.0", provider),
+        (rule("deny", "registry.opentofu.org/acme/gamma", ""), "1.5.0", provider),
+        (rule("deny", "acme/delta", ""), "1.5.0", None),
+        (rule("deny", "registry.terraform.io/acme/*", ""), "1.5.0", None),
+        (rule("deny", "*/*/*", "< 2.1"), "2.0.9", version),
+        (rule("deny", "acme/*", "< 2.1"), "2.1.0", None),
+        // A prerelease of what is denied is denied, although no constraint would choose it.
+        (rule("deny", "acme/*", "< 2.1"), "2.1.0-beta", version),
+        (rule("deny", "acme/*", "~> 2.0"), "2.2.0-rc.1", version),
+        (rule("deny", "acme/*", "1.5.0") + &rule("deny", "acme/gamma", "1.6.0"), "1.6.0", version),
+        (rule("allow", "acme/gamma", ""), "1.5.0-beta", None),
+        (rule("allow", "hashicorp/*", ""), "1.5.0", provider),
+        (rule("allow", "acme/gamma", "~> 2.0"), "2.3.0", None),
+        (rule("allow", "acme/gamma", "~> 2.0"), "1.5.0", version),
+        (rule("allow", "acme/gamma", "~> 2.0"), "2.3.0-beta", version),
+        (rule("allow", "acme/gamma", "~> 2.0") + &rule("allow", "acme/*", "~> 1.5"), "1.5.0", None),
+        (rule("allow", "acme/*", "") + &rule("deny", "acme/gamma", "1.5.0"), "1.5.0", version),
+        ("[policy]\nallow = []\n".to_owned(), "1.5.0", provider),
+        (rule("require", "acme/gamma", ">= 2"), "2.1.0", None),
+        (rule("require", "acme/gamma", ">= 2"), "1.5.0", version),
+        (rule("require", "acme/gamma", ">= 2"), "2.2.0-beta", version),
+        (rule("require", "acme/delta", ">= 2"), "1.5.0", None),
+    ];
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", requires("acme/gamma", ""));
+    let refused = cases.iter().filter(|(_, _, code)| code.is_some()).count();
+    for (settings, version, code) in cases {
+        environment.write("provlock.toml", &settings);
+        let locked = entry("registry.opentofu.org/acme/gamma", version, "", &[H1]);
+        environment.write_lock_file(lock_file(&[locked]));
+        let expected: Vec<_> = code.iter().map(|code| format!("error {code}")).collect();
+        assert_eq!(
+            found(&environment, &["--allow", "single-platform,version-outside-constraints"]),
+            expected,
+            "{settings}\n{version}"
+        );
+    }
+    survived("a version that the policy does not allow is locked", refused);
+}
+
+#[test]
+fn a_nearer_file_does_not_loosen_the_rules_above() {
+    let environment = TestEnvironment::new();
+    environment.write(".git/HEAD", "");
+    environment.write("provlock.toml", "[[policy.deny]]\nprovider = \"acme/*\"\nversions = \">= 2.0\"\n");
+    environment.write("a/main.tf", requires("acme/gamma", ""));
+    let locked = entry("registry.opentofu.org/acme/gamma", "2.1.0", "", &[H1]);
+    environment.write("a/.terraform.lock.hcl", lock_file(&[locked]));
+    let attempts = [
+        "[[policy.allow]]\nprovider = \"acme/*\"\n",
+        "[[policy.require]]\nprovider = \"acme/*\"\nversions = \"2.1.0\"\n",
+        "[policy]\ndeny = []\n",
+        "[verify]\nallow = [\"version-not-allowed\"]\n",
+    ];
+    for settings in attempts {
+        environment.write("a/provlock.toml", settings);
+        let output = environment.provlock(["verify", "a"]);
+        assert_ne!(output.code, Some(0), "{settings}\n{output}");
+    }
+    survived("a nearer settings file loosens the rules for versions", attempts.len());
 }
