@@ -30,7 +30,9 @@ impl WrittenSource {
     /// Why it cannot be edited.
     pub(super) fn read(place: &Location) -> Result<Self, &'static str> {
         let text = edits::plain(place)?;
-        let name = if is_json(place) { None } else { comment(&place.file.text, place.span.end) };
+        // Only a commit is named beside it.
+        let is_named = !is_json(place) && names_commit(&text.file.text[text.span.clone()]);
+        let name = if is_named { comment(&place.file.text, place.span.end) } else { None };
         Ok(Self { text, name })
     }
 
@@ -62,6 +64,13 @@ impl WrittenSource {
         let edit = ConstraintEdit { location, new: format!("{separator}{new}{comment}") };
         RewrittenSource { edit, text: rewritten }
     }
+}
+
+/// Whether the `ref` of a source is a full commit id.
+fn names_commit(source: &str) -> bool {
+    let (_, query) = source.split_once('?').unwrap_or_default();
+    let reference = query.split('&').find_map(|parameter| parameter.strip_prefix("ref=")).unwrap_or_default();
+    reference.len() == 40 && reference.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// A query with another `ref`. A commit cannot be fetched with `depth` (go-getter's `clone`), so that goes.

@@ -190,7 +190,7 @@ help: fetch it first; a shallow clone has only the last commit
     environment.command(verify).env("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1").run().matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[io]: git rev-parse failed: detected dubious ownership in repository at '[ROOT]/project'
+error[io]: git for-each-ref failed: detected dubious ownership in repository at '[ROOT]/project'
 help: if you trust its owner: git config --global --add safe.directory [ROOT]/project
 "#]]);
 }

@@ -12,10 +12,17 @@ use crate::state::{Address, Discovery, Host, Mirror, MirrorHashes, Package, Prov
 /// Bytes of a body that comes slowly that come at once.
 const SLOW_PIECE: usize = 16 * 1024;
 
+/// Where a registry says where a version of a module is.
+const LOCATION: &str = "X-Terraform-Get";
+
 /// The response after the faults that were ordered for the request.
 pub(crate) fn spoil(mut response: Response, request: &Request, effects: Effects) -> Response {
     if effects.pause > Duration::ZERO {
         response.delivery = Delivery::Slow { piece: SLOW_PIECE, pause: effects.pause };
+    }
+    if effects.instead.is_some() {
+        // Whoever reads the header needs no body.
+        response.headers.retain(|(name, _)| *name != LOCATION);
     }
     match effects.instead {
         Some(Fault::Status(status)) => error(status),
@@ -91,7 +98,7 @@ fn service(state: &State, request: &Request, host: &str, path: &str, providers: 
     if let Some(content) = state.files.get(path) {
         let response = served(request, "application/octet-stream", content);
         return match location(path, content) {
-            Some(location) => response.header("X-Terraform-Get", location),
+            Some(location) => response.header(LOCATION, location),
             None => response,
         };
     }

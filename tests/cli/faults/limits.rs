@@ -81,7 +81,7 @@ fn a_thousand_findings_of_a_kind_are_shown() {
     let hash = format!("    \"h1:{}=\",\n", "A".repeat(43));
     let elsewhere = |number| entry(&format!("evil.test/a/p{number}"), &hash);
     let cases = [
-        (0, entry("registry.opentofu.org/acme/a", &unknown)),
+        (1, entry("registry.opentofu.org/acme/a", &unknown)),
         (1, entry("registry.opentofu.org/acme/a", &"    \"h1:x\",\n".repeat(100_000))),
         (1, (0..10_000).map(elsewhere).collect()),
     ];
