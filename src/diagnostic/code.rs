@@ -238,6 +238,8 @@ codes! {
         ProviderAdded = "provider-added": Note, true, Base, Weakness;
         /// A new version is signed by another key than the old one.
         SigningKeyChanged = "signing-key-changed": Note, false, Network, Substitution;
+        /// A new version is younger than the policy allows.
+        VersionTooYoung = "version-too-young": Error, false, Network, Exposure;
         /// A module comes from a host or publisher from where none was locked before.
         ModuleSourceAdded = "module-source-added": Warning, false, Base, Substitution;
         /// A change adds hashes that nothing known on this machine confirms.

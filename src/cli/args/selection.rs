@@ -58,12 +58,19 @@ impl SelectionArgs {
     }
 }
 
-/// How old versions must be, and who knows.
+/// How old versions must be.
 #[derive(Args)]
 pub(crate) struct AgeArgs {
     /// Choose no version younger than this, such as 7d [default: min-age of provlock.toml]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Selection")]
     pub(crate) min_age: Option<Duration>,
+    #[command(flatten)]
+    pub(crate) dates: DateArgs,
+}
+
+/// Who knows when versions were published.
+#[derive(Args)]
+pub(crate) struct DateArgs {
     /// Where registry.opentofu.org tells when versions were published
     #[arg(long, hide = true, env = "PROVLOCK_OPENTOFU_API", default_value = "https://api.opentofu.org/")]
     opentofu_api: Url,
@@ -72,7 +79,7 @@ pub(crate) struct AgeArgs {
     terraform_api: Url,
 }
 
-impl AgeArgs {
+impl DateArgs {
     /// Who knows when versions were published.
     pub(crate) fn services(&self) -> DateServices {
         DateServices { opentofu: self.opentofu_api.clone(), terraform: self.terraform_api.clone() }

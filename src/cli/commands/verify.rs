@@ -18,7 +18,7 @@ use super::outcome::Outcome;
 use super::rules::Rules;
 use super::watch::{Watch, no_root_module, show_origin, start};
 use crate::cli::args::{
-    ARGUMENTS, FormatArgs, GlobalArgs, ModuleArgs, OnlineArgs, OutputFormat, PlatformArgs, candidates,
+    ARGUMENTS, DateArgs, FormatArgs, GlobalArgs, ModuleArgs, OnlineArgs, OutputFormat, PlatformArgs, candidates,
 };
 use crate::cli::git::Repository;
 use crate::cli::render::causes::{by_cause, without_repetition};
@@ -63,6 +63,8 @@ pub(crate) struct VerifyArgs {
     what: WhatArgs,
     #[command(flatten)]
     source: OnlineArgs,
+    #[command(flatten)]
+    dates: DateArgs,
     #[command(flatten)]
     format: FormatArgs,
     /// Also write the result to a file, such as sarif=provlock.sarif
@@ -242,6 +244,7 @@ impl VerifyArgs {
         let baseline = self.baseline.as_deref();
         let rules = Rules::read(base.as_deref(), baseline, self.write_baseline, global, environment, repository, ui)?;
         self.source.sources(environment, &mut options.sources);
+        options.sources.date_services = Some(self.dates.services());
         if let Some((change, cache)) = rules.change.as_ref().zip(options.sources.cache_directory.as_deref()) {
             refuse_cache_within(&change.top, cache)?;
         }

@@ -44,7 +44,7 @@ pub(super) fn start_locking<'a>(
 ) -> anyhow::Result<Session<'a>> {
     start(global, ui, |environment, options| {
         source.sources(environment, options);
-        options.sources.date_services = Some(age.services());
+        options.sources.date_services = Some(age.dates.services());
         modules.add_to(options, environment, source.offline);
         show_origin(&source.origin(), environment, ui);
         Ok(())

@@ -10,6 +10,7 @@ use super::verified::{Suppressed, VerifiedRoot, VersionControl};
 use super::{Expected, Online, Verified, VerifyRequest};
 use crate::configuration::{Backend, ModuleCache, ModuleLocking, Requirements, UnknownCall};
 use crate::diagnostic::{Diagnostic, Location, Result};
+use crate::packages::DemandedAge;
 use crate::project::change::KnownProviders;
 use crate::project::coverage::{Fate, Kind};
 use crate::project::event::Report;
@@ -145,6 +146,8 @@ impl Session<'_> {
             self.source(opened.dialect, shared)
         };
         let source = options.online.map(source).transpose()?;
+        let dates = options.online.map(|_| self.publication_dates(opened.dialect)).transpose()?.flatten();
+        let age = opened.settings.policy.min_age().map(|age| DemandedAge { age, now: self.started });
         let progress = |package: &_, progress| self.note_progress(package, progress);
         let platforms = options.platforms.clone().or_else(|| opened.settings.platforms.clone());
         let platforms = platforms.filter(|_| !root.is_only_judged);
@@ -178,11 +181,12 @@ impl Session<'_> {
             tracked: &tracked,
             expected: if had_lock_file { Expected::Always } else { opened.expected(root.is_named, &self.modules) },
             base,
+            age,
             known: known.map(|(providers, _)| providers),
             is_new: &is_new,
             module_base,
             known_publishers: known.map_or(&BTreeSet::new(), |(_, publishers)| publishers),
-            online: source.as_deref().map(|source| Online { source, progress: &progress }),
+            online: source.as_deref().map(|source| Online { source, progress: &progress, dates }),
         });
         if had_lock_file {
             // A change must not get rid of a lock file by ignoring it.

@@ -6,6 +6,7 @@
 //! that is answered from packages whose hashes are known, or reported as not known.
 
 mod added;
+mod age;
 mod all;
 mod baseline;
 mod change;
@@ -85,6 +86,7 @@ pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
         findings.extend(file::hashes(lock_file.entries(), request.root.dialect));
         findings.extend(configuration::check(&subject));
         findings.extend(change::check(&subject));
+        findings.extend(age::check(&subject));
         if request.check_installed {
             let (differences, errors) = platforms::installed(&subject);
             findings.extend(differences);

@@ -6,11 +6,10 @@ use super::platforms::{missing, single};
 use super::policy;
 use super::subject::{Online, Subject, Verified, finding};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Remedy};
-use crate::lockfile::{self, Entry};
+use crate::lockfile::Entry;
 use crate::packages::archive::PackageId;
 use crate::packages::{self, AvailableVersions, Published, SourceError};
 use crate::project::plan::explained::{Known, Release, unexplained};
-use crate::project::root_module::RootModule;
 use crate::provider::{Authentication, Hash, Platform, Version};
 use crate::settings::PlatformSelection;
 use crate::system::parallel::{self, WAITING_REQUESTS};
@@ -18,10 +17,7 @@ use crate::system::parallel::{self, WAITING_REQUESTS};
 /// Asks about every entry, side by side.
 pub(super) fn check(subject: &Subject<'_>, online: Online<'_>) -> Verified {
     let entries = subject.entries().iter().collect();
-    let before = subject.request.base.and_then(|bytes| {
-        let RootModule { lock_path, dialect, .. } = subject.request.root;
-        lockfile::parse(lock_path, bytes, *dialect).lock_file
-    });
+    let before = subject.request.lock_file_before();
     let check = |entry: &Entry| {
         let locked = before.as_ref().and_then(|before| before.locks().get(&entry.address));
         let before = locked.map(|locked| &locked.version).filter(|version| **version != entry.locked.version);
@@ -199,7 +195,7 @@ impl<'a> Question<'a> {
     }
 
     fn release(&self) -> Release<'a> {
-        let (entry, Online { source, progress }) = (self.entry, self.online);
+        let (entry, Online { source, progress, .. }) = (self.entry, self.online);
         Release { address: &entry.address, version: &entry.locked.version, source, progress }
     }
 

@@ -6,9 +6,9 @@ use std::path::Path;
 use super::verified::{Tracked, Tracking};
 use crate::configuration::{ModuleCache, Requirement, Requirements};
 use crate::diagnostic::{Code, Diagnostic, Label, Location, LockRemedy, Needs};
-use crate::lockfile::{Entry, LockFile, LockedModule, Parsed};
+use crate::lockfile::{self, Entry, LockFile, LockedModule, Parsed};
 use crate::packages::archive::HashCache;
-use crate::packages::{ProgressSink, Source};
+use crate::packages::{DemandedAge, ProgressSink, PublicationDates, Source};
 use crate::project::change::KnownProviders;
 use crate::project::root_module::RootModule;
 use crate::provider::{Dialect, Platform, ProviderAddress};
@@ -40,6 +40,8 @@ pub(crate) struct VerifyRequest<'a> {
     pub expected: Expected,
     /// The lock file as it was, empty if there was none; none if no change is judged.
     pub base: Option<&'a [u8]>,
+    /// How old a version must be that a change brings, if the settings say so.
+    pub age: Option<DemandedAge>,
     /// The providers that the lock files of the base name; none if no change is judged.
     pub known: Option<&'a KnownProviders>,
     /// Whether the change adds the line at a place.
@@ -70,6 +72,8 @@ pub(crate) struct Online<'a> {
     pub source: &'a Source,
     /// Receives the progress of downloads.
     pub progress: ProgressSink<'a>,
+    /// When versions were published, if that can be asked.
+    pub dates: Option<&'a PublicationDates>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -175,6 +179,12 @@ impl VerifyRequest<'_> {
             Some(PlatformSelection::These(platforms)) => platforms,
             Some(PlatformSelection::All) | None => &[],
         }
+    }
+
+    /// The lock file as it was; none if no change is judged, or if it cannot be read.
+    pub(super) fn lock_file_before(&self) -> Option<LockFile> {
+        let RootModule { lock_path, dialect, .. } = self.root;
+        lockfile::parse(lock_path, self.base?, *dialect).lock_file
     }
 
     /// Whether such a finding would be there if there were a reason for it: what it depends on is asked for and known.

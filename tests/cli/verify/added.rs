@@ -5,6 +5,7 @@ use super::{H1, NULL, ZH, entry};
 use crate::json_output::validated;
 use crate::lock::{lock_file, requires};
 use crate::repository::Repository;
+use crate::upgrade::age::document;
 use provlock_test::keys::{RSA, SUBKEY};
 use provlock_test::{Registry, TestEnvironment, str, survived};
 
@@ -215,4 +216,80 @@ fn another_key_signs_the_new_version() {
     assert_eq!(changed.len(), 1, "{changed:?}");
     let message = changed[0]["message"].as_str().unwrap();
     assert!(message.contains(&RSA.fingerprint()) && message.contains(&SUBKEY.fingerprint()), "{message}");
+}
+
+#[test]
+fn a_version_that_is_too_young_is_not_let_in() {
+    let registry = Registry::start();
+    registry.add_host("api.opentofu.org");
+    document(&registry, "acme/gamma", &[("1.2.0", 2), ("1.1.0", 8), ("1.0.0", 3)]);
+    for version in ["1.0.0", "1.1.0", "1.2.0", "1.3.0"] {
+        registry.publish("acme/gamma", version).platforms(["linux_amd64"]).done();
+    }
+    let repository = Repository::around(TestEnvironment::with_registry(&registry));
+    let environment = &repository.environment;
+    let lock = |version: &str| {
+        environment.write("main.tf", requires("acme/gamma", version));
+        environment.provlock(["upgrade", "-p", "linux_amd64", "--min-age", "0d"]).assert_code(0);
+    };
+    let commit = |settings: &str, version: &str| {
+        environment.write("provlock.toml", settings);
+        lock(version);
+        repository.git(["add", "--all"]);
+        repository.git(["commit", "--quiet", "--allow-empty", "--message=base"]);
+    };
+    let verify =
+        |flags: &[&str]| environment.provlock(["verify", "-p", "linux_amd64", "--base", "HEAD"].iter().chain(flags));
+    let found = || {
+        let report = validated(&verify(&["--online", "--json"]).stdout);
+        let findings = report["roots"][0]["findings"].as_array().unwrap().clone();
+        findings.into_iter().filter(|finding| finding["code"] == "version-too-young").count()
+    };
+    commit("[policy]\nmin-age = \"7d\"\n", "1.0.0");
+    assert_eq!(found(), 0, "what was locked before stays, however young it is");
+    lock("1.1.0");
+    assert_eq!(found(), 0, "it is old enough");
+    lock("1.3.0");
+    assert_eq!(found(), 1, "nobody knows its age");
+    lock("1.2.0");
+    verify(&["--online"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[version-too-young]: acme/gamma 1.2.0 may not be used yet: published [TIME], and it must be 7 days old
+ --> .terraform.lock.hcl:5:17
+  |
+5 |   version     = "1.2.0"
+  |                 ^^^^^^^
+  |
+help: wait until it is old enough, or lock an older version
+
+----- stderr -----
+1 error in .terraform.lock.hcl
+"#]]);
+    verify(&["--allow", "hash-not-checked"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[version-too-young]: acme/gamma 1.2.0 is new, and nobody was asked whether it is as old as min-age demands
+ --> .terraform.lock.hcl:5:17
+  |
+5 |   version     = "1.2.0"
+  |                 ^^^^^^^
+  |
+help: provlock verify --online
+
+----- stderr -----
+1 warning in .terraform.lock.hcl
+"#]]);
+    environment.write("provlock.toml", "[policy]\nmin-age = \"1d\"\nmin-age-exempt = [\"acme/gamma\"]\n");
+    assert_eq!(found(), 1, "the settings of the change do not count");
+    environment.write("provlock.toml", "[policy]\nmin-age = \"7d\"\n[verify]\nallow = [\"version-too-young\"]\n");
+    assert_eq!(found(), 1, "nor do its levels");
+    survived("a pull request brings a version that is too young", 4);
+
+    commit("[policy]\nmin-age = \"7d\"\nmin-age-exempt = [\"acme/gamma\"]\n", "1.0.0");
+    lock("1.2.0");
+    assert_eq!(found(), 0, "it is exempt");
+    commit("", "1.0.0");
+    lock("1.2.0");
+    assert_eq!(found(), 0, "nobody demands an age");
 }
