@@ -217,7 +217,8 @@ impl Connections {
         for (address, version) in versions {
             known.entry(address.clone()).or_default().insert(version.clone());
         }
-        Source::new(SourceKind::Offline(Offline::new(self.cache(), known)))
+        let registries = self.shared.options.cache_directory.as_deref().map(RegistryCache::open);
+        Source::new(SourceKind::Offline(Offline::new(self.cache(), registries, known)))
     }
 
     fn trusted_facts(&self, dialect: Dialect, settings: &SharedCache) -> Result<TrustedFacts> {

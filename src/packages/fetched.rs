@@ -7,7 +7,7 @@ use super::archive_file::ArchiveFile;
 use super::progress::ProgressSink;
 use crate::diagnostic::Diagnostic;
 use crate::packages::archive::{PackageDigest, PackageId};
-use crate::packages::authentication::HashDispositions;
+use crate::packages::authentication::{HashDispositions, Sha256Sums};
 use crate::provider::{Authentication, Hash, Platform};
 
 /// A package that is to be fetched.
@@ -65,8 +65,19 @@ pub struct Published {
     pub zh: BTreeSet<Hash>,
     /// The `h1:` that the registry reports for each platform whose `zh:` is in SHA256SUMS.
     pub h1: BTreeMap<Platform, BTreeSet<Hash>>,
+    /// The `zh:` of every package in SHA256SUMS, each with the `h1:` that the registry reports for it.
+    pub(crate) packages: BTreeMap<Hash, BTreeSet<Hash>>,
     /// How SHA256SUMS was authenticated.
     pub authentication: Authentication,
     /// What has expired.
     pub warnings: Vec<Diagnostic>,
+}
+
+impl Published {
+    /// What SHA256SUMS says, which was verified.
+    pub(super) fn of(sums: &Sha256Sums, authentication: Authentication, warnings: Vec<Diagnostic>) -> Self {
+        let zh = sums.lines().map(|(_, zh)| zh.clone()).collect();
+        let packages = sums.packages().map(|zh| (zh, BTreeSet::new())).collect();
+        Self { zh, h1: BTreeMap::new(), packages, authentication, warnings }
+    }
 }

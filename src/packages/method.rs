@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::available::AvailableVersions;
 use super::error::{Result, SourceError};
-use super::fetched::{Fetch, Fetched};
+use super::fetched::{Fetch, Fetched, Published};
 use super::oci::OciMirror;
 use super::offline::Offline;
 use super::progress::{Progress, ProgressSink};
@@ -93,6 +93,15 @@ impl Method {
         };
         (fetch.progress)(fetch.package, Progress::Finished);
         fetched
+    }
+
+    /// What is published about a version, seen from a package; none if that is not known here.
+    pub(super) fn published(&self, package: &PackageId) -> Result<Option<Published>> {
+        match &self.kind {
+            SourceKind::Registry(registry) => registry.published(package).map(Some),
+            SourceKind::Offline(offline) => Ok(offline.published(package)),
+            _ => Ok(None),
+        }
     }
 
     pub(super) fn prepare(&self, package: &PackageId) {

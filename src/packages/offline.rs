@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use super::available::AvailableVersions;
 use super::error::{Result, SourceError};
-use super::fetched::{Fetch, Fetched};
+use super::fetched::{Fetch, Fetched, Published};
+use super::registry::RegistryCache;
 use crate::diagnostic::{Code, Diagnostic, Help};
 use crate::packages::archive::{HashCache, PackageId};
 use crate::packages::authentication::HashDisposition;
-use crate::provider::{Platform, ProviderAddress, Version};
+use crate::provider::{Authentication, Platform, ProviderAddress, Version};
 use crate::system::OnceMap;
 
 /// A source that asks no host.
@@ -19,15 +20,21 @@ use crate::system::OnceMap;
 #[derive(Debug)]
 pub(crate) struct Offline {
     cache: Option<HashCache>,
+    /// What registries said.
+    registries: Option<RegistryCache>,
     /// What the cache has of each provider.
     packages: OnceMap<ProviderAddress, Arc<Vec<PackageId>>>,
     locked: BTreeMap<ProviderAddress, BTreeSet<Version>>,
 }
 
 impl Offline {
-    /// What `cache` knows, and versions that lock files name.
-    pub(crate) fn new(cache: Option<HashCache>, locked: BTreeMap<ProviderAddress, BTreeSet<Version>>) -> Self {
-        Self { cache, packages: OnceMap::default(), locked }
+    /// What `cache` knows of packages and `registries` of releases, and versions that lock files name.
+    pub(crate) fn new(
+        cache: Option<HashCache>,
+        registries: Option<RegistryCache>,
+        locked: BTreeMap<ProviderAddress, BTreeSet<Version>>,
+    ) -> Self {
+        Self { cache, registries, packages: OnceMap::default(), locked }
     }
 
     pub(super) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
@@ -64,6 +71,12 @@ impl Offline {
             let packages = self.cache.iter().flat_map(|cache| cache.packages(address));
             Arc::new(packages.map(|(package, _)| package).collect())
         })
+    }
+
+    /// What an earlier run has verified of the version of a package. Who signed it is not kept.
+    pub(super) fn published(&self, package: &PackageId) -> Option<Published> {
+        let sums = self.registries.as_ref()?.sums(&package.address, &package.version)?;
+        Some(Published::of(&sums, Authentication::Unauthenticated, Vec::new()))
     }
 
     pub(super) fn package(&self, Fetch { package, into, .. }: &Fetch<'_>) -> Result<Fetched> {

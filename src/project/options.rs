@@ -37,6 +37,7 @@ pub struct LockOptions {
 /// What is upgraded, and how far.
 #[derive(Clone, Default)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "each is independent of the others")]
 pub struct UpgradeOptions {
     /// What is locked, and how. Providers with a version move to it, others to the newest that is allowed.
     pub lock: LockOptions,
@@ -45,6 +46,8 @@ pub struct UpgradeOptions {
     pub prereleases: bool,
     /// Whether constraints are rewritten so that the newest version is allowed.
     pub rewrite_constraints: bool,
+    /// Whether the recorded hashes of providers that stay are compared with what is published, if nothing is written.
+    pub compare_hashes: bool,
     /// Whether all modules move, too. Those that move are locked.
     pub modules: bool,
     /// The calls of modules that move, by their paths, such as `network.endpoints`; some with the version or tag that

@@ -15,10 +15,11 @@ use crate::system::files::name::is_device;
 pub(crate) const HASHES: &str = "provlock-hashes-v1";
 pub(crate) const SERVICES: &str = "provlock-discovery-v1";
 pub(crate) const RELEASES: &str = "provlock-releases-v2";
+pub(crate) const SUMS: &str = "provlock-sums-v1";
 pub(crate) const MODULES: &str = "provlock-modules-v1";
 pub(crate) const MODULE_VERSIONS: &str = "provlock-module-versions-v1";
 
-const FOLDERS: [&str; 5] = [HASHES, SERVICES, RELEASES, MODULES, MODULE_VERSIONS];
+const FOLDERS: [&str; 6] = [HASHES, SERVICES, RELEASES, SUMS, MODULES, MODULE_VERSIONS];
 
 /// Removes everything that provlock keeps in a cache directory, and nothing else. Returns how many bytes that frees.
 ///

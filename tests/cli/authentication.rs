@@ -90,7 +90,7 @@ help: compare with the provider's release page; if the new release is right: pro
 #[test]
 fn without_zh_an_unconfirmed_hash_is_a_warning() {
     let registry = Registry::start();
-    let gamma = registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
+    let gamma = registry.publish("acme/gamma", "1.5.0").platforms(BOTH).done();
     let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("acme/gamma", ""));
     let other = format!("h1:{}=", "A".repeat(43));
@@ -109,7 +109,7 @@ warning[hashes-changed]: none of the 1 recorded hashes of acme/gamma 1.5.0 could
   |
   = they may belong to platforms that were not requested, or to another package
 help: lock all platforms that your team uses, then review: provlock verify --online
-  ~ acme/gamma   1.5.0   signed, key ID 558D46FBE8647CB4   h1 for linux_amd64 added, 2 hashes added
+  ~ acme/gamma   1.5.0   signed, key ID 558D46FBE8647CB4   h1 for linux_amd64 added, 3 hashes added
 Locked 1 provider for linux_amd64 (1 changed); [SIZE] downloaded
 "#]]);
     let hashes = [gamma.hashes(&["linux_amd64"]), vec![other]].concat();

@@ -123,7 +123,7 @@ Output:
       --format <FORMAT>  Output format [default: text] [possible values: text,
                          json]
       --check            Write nothing; exit with 1 if the lock file would
-                         change or has a `zh:` that was never published
+                         change or has a hash that is known to be unpublished
       --dry-run          Write nothing; print the change as a diff
 
 Exit codes: 0 done or up to date, 1 --check: the file would change or has a hash

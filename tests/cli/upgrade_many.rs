@@ -189,6 +189,7 @@ provider         locked   allowed   change   newest   root modules   held back b
 hashicorp/null   3.1.0    3.2.4     minor    3.2.4    a
 ----- stderr -----
 2 root modules: 1 can move, 1 up to date
+1 recorded hash was not compared with what is published; to compare all: provlock verify --online
 "#]]);
     environment.provlock(["upgrade", "--check", "-r", "b"]).assert_code(0);
     let json = environment.provlock(["upgrade", "--check", "-r", "--json"]);

@@ -32,6 +32,8 @@ pub(super) struct Collected<'a> {
     passed_over: Coverage,
     /// How many recorded hashes were never published.
     pub(super) unpublished: usize,
+    /// How many recorded hashes could not be compared with what is published.
+    uncompared: usize,
     tally: Tally,
     /// Where Terragrunt would keep using an older lock file.
     stale_caches: Vec<String>,
@@ -56,6 +58,7 @@ impl<'a> Collected<'a> {
             is_empty: true,
             passed_over: Coverage::default(),
             unpublished: 0,
+            uncompared: 0,
             tally: Tally::default(),
             stale_caches: Vec::new(),
             guessed_dialects: BTreeSet::new(),
@@ -93,6 +96,7 @@ impl<'a> Collected<'a> {
         self.is_empty = false;
         let Locked { prepared, outcome, .. } = locked;
         self.unpublished += outcome.unpublished_hashes;
+        self.uncompared += outcome.uncompared_hashes;
         let root = Some(prepared.root.path.as_path());
         let planned = plan.into_iter().flat_map(|plan| &plan.warnings);
         for warning in prepared.warnings.iter().chain(planned).chain(&outcome.warnings) {
@@ -121,6 +125,8 @@ impl<'a> Collected<'a> {
     /// Adds a root module for which nothing is to be written.
     fn add_planned(&mut self, prepared: &Prepared, plan: &UpgradePlan) {
         self.is_empty = false;
+        self.unpublished += plan.unpublished_hashes;
+        self.uncompared += plan.uncompared_hashes;
         let root = Some(prepared.root.path.as_path());
         for warning in prepared.warnings.iter().chain(&plan.warnings).chain(&prepared.requirements.warnings) {
             self.warnings.add(root, warning);
@@ -179,8 +185,8 @@ impl<'a> Collected<'a> {
         }
     }
 
-    /// Shows hints about what was written, and prints the result if it is JSON.
-    pub(super) fn finish(self) {
+    /// Shows hints about what was written or, with `--check`, compared, and prints the result if it is JSON.
+    pub(super) fn finish(self, is_check: bool) {
         let ui = self.ui;
         ui.status_lines(&self.guessed_dialects.into_iter().map(guessed).collect::<Vec<_>>());
         if !self.stale_caches.is_empty() {
@@ -195,6 +201,13 @@ impl<'a> Collected<'a> {
             let (were, them) = if self.unpublished == 1 { ("was", "it") } else { ("were", "them") };
             ui.status(&format!(
                 "{hashes} {were} never published: lock --check and verify --online fail while the lock file has {them}"
+            ));
+        }
+        if is_check && self.uncompared > 0 {
+            let (hashes, were) =
+                (count(self.uncompared, "recorded hash"), if self.uncompared == 1 { "was" } else { "were" });
+            ui.status(&format!(
+                "{hashes} {were} not compared with what is published; to compare all: provlock verify --online"
             ));
         }
         if let Some(JsonRoots { done, failed, warnings, errors }) = self.json {

@@ -56,10 +56,11 @@ pub(crate) struct LockArgs {
     source: SourceArgs,
     #[command(flatten)]
     format: FormatArgs,
-    /// Write nothing; exit with 1 if the lock file would change or has a `zh:` that was never published
+    /// Write nothing; exit with 1 if the lock file would change or has a hash that is known to be unpublished
     ///
-    /// An `h1:` that was added to an entry is not compared with what is published, and with --offline no hash is:
-    /// verify --online compares all of them.
+    /// No package is downloaded for that. A `zh:` is compared with SHA256SUMS, an `h1:` with the packages that are known,
+    /// if these are all there are; with --offline both with what the cache knows. How many hashes could not be compared
+    /// is said; verify --online compares all.
     #[arg(long, help_heading = "Output")]
     check: bool,
     /// Write nothing; print the change as a diff
@@ -111,7 +112,7 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
     let are_many = collected.many.is_some();
     collected.show(&[], |tally| are_many.then(|| tally.summary(["Locked", "Would lock"])).into_iter().collect());
     hints.show(arguments.check, ui);
-    collected.finish();
+    collected.finish(arguments.check);
     Ok(match has_failures {
         true => Outcome::Failed,
         false if arguments.check && (hints.would_change || has_unpublished) => Outcome::Found,

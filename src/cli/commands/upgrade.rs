@@ -41,7 +41,7 @@ const EXAMPLES: &str = "Examples:
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(before_help = "Example: provlock upgrade hashicorp/aws hashicorp/random@3.6.3", before_long_help = EXAMPLES)]
-#[command(after_help = "Exit codes: 0 done or up to date, 1 --check: something can move, 2 failed")]
+#[command(after_help = "Exit codes: 0 done, 1 --check: can move or has an unpublished hash, 2 failed")]
 #[command(mut_arg("format", |format| format.value_parser(OutputFormat::one_of(FORMATS))))]
 pub(crate) struct UpgradeArgs {
     /// Only these providers and modules (module.NAME), each to its newest version or the one named [default: all
@@ -68,7 +68,8 @@ pub(crate) struct UpgradeArgs {
     format: FormatArgs,
     /// Write nothing; exit with 1 if something can move
     ///
-    /// Only versions are looked at. Recorded hashes are not compared with what is published: verify --online does that.
+    /// So it does if an entry that stays has a hash that is known to be unpublished; hashes are compared as lock --check
+    /// compares them. How many could not be compared is said; verify --online compares all.
     #[arg(long, help_heading = "Output")]
     check: bool,
     /// Write nothing; show what can move, and what holds the rest back
@@ -83,10 +84,11 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyh
     let mut options = UpgradeOptions::default();
     options.lock = selection.lock_options(providers, age.min_age);
     options.lock.dry_run = arguments.check || arguments.dry_run;
+    options.compare_hashes = arguments.check;
     options.prereleases = arguments.pre;
     options.rewrite_constraints = arguments.constraints;
     (options.modules, options.calls) = (arguments.with_modules, modules);
-    let mut upgraded = Upgraded::new(&named, options.lock.dry_run, ui);
+    let mut upgraded = Upgraded::new(&named, options.lock.dry_run, arguments.check, ui);
     let mut watch = Watch::new(ui, Some(source));
     let session = start_locking((&selection.modules, age, source), global, ui)?;
     let roots = session.roots(&named)?;
@@ -98,11 +100,12 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyh
     drop(session);
     drop(watch);
     report?;
-    let (has_failures, moves) = (upgraded.collected.failed() > 0, upgraded.moving.any());
+    let has_failures = upgraded.collected.failed() > 0;
+    let has_found = upgraded.moving.any() || upgraded.collected.unpublished > 0;
     upgraded.show()?;
     Ok(match has_failures {
         true => Outcome::Failed,
-        false if arguments.check && moves => Outcome::Found,
+        false if arguments.check && has_found => Outcome::Found,
         false => Outcome::Done,
     })
 }
@@ -112,6 +115,7 @@ struct Upgraded<'a> {
     ui: &'a Ui,
     /// Whether nothing is written.
     is_dry: bool,
+    is_check: bool,
     collected: Collected<'a>,
     moving: Moving,
     outlooks: Outlooks,
@@ -124,10 +128,11 @@ struct Upgraded<'a> {
 }
 
 impl<'a> Upgraded<'a> {
-    fn new(selection: &'a Selection, is_dry: bool, ui: &'a Ui) -> Self {
+    fn new(selection: &'a Selection, is_dry: bool, is_check: bool, ui: &'a Ui) -> Self {
         Self {
             ui,
             is_dry,
+            is_check,
             collected: Collected::new(selection, ui),
             moving: Moving::default(),
             outlooks: Outlooks::default(),
@@ -194,7 +199,7 @@ impl<'a> Upgraded<'a> {
         if !self.is_dry {
             self.print();
         }
-        self.collected.finish();
+        self.collected.finish(self.is_check);
         Ok(())
     }
 

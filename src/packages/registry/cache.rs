@@ -1,4 +1,5 @@
-//! What registries said in earlier runs: where a host has its registries, and where a release has its SHA256SUMS.
+//! What registries said in earlier runs: where a host has its registries, where a release has its SHA256SUMS, and what
+//! that says.
 //!
 //! A registry is kept only if it is on the host itself, so that a program which can write to the cache cannot send a
 //! request, or the token that goes with it, to another host. It is valid for [`LIFETIME`]; after a failed request the
@@ -7,7 +8,10 @@
 //! The URLs of SHA256SUMS and its signature are kept so that the documents can be requested before the registry names
 //! the URLs again. The documents are used only if it names the same URLs. They are kept for the service that named
 //! them: a `host` block of the CLI configuration may give a host another service.
+//!
+//! What SHA256SUMS says is kept once it is verified, for work without a network.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -15,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use url::{Origin, Url};
 
 use super::service::Service;
+use crate::packages::authentication::Sha256Sums;
 use crate::provider::{Hostname, ProviderAddress, Version};
 use crate::system::storage;
 
@@ -22,6 +27,8 @@ use crate::system::storage;
 const LIFETIME: std::time::Duration = std::time::Duration::from_hours(1);
 /// The longest entry, in bytes.
 const LONGEST_ENTRY: u64 = 16 * 1024;
+/// The longest SHA256SUMS, in bytes.
+const LONGEST_SUMS: u64 = 256 * 1024;
 
 /// What registries said, in the cache directory. A directory that cannot be used is treated as empty.
 #[derive(Clone, Debug)]
@@ -84,6 +91,27 @@ impl RegistryCache {
             let stored = StoredRelease { sums: sums.to_string(), signature: signature.to_string() };
             storage::keep_json(&self.release_path(service, address, version), &stored);
         }
+    }
+
+    /// What the verified SHA256SUMS of a release said.
+    pub(in crate::packages) fn sums(&self, address: &ProviderAddress, version: &Version) -> Option<Sha256Sums> {
+        let text = storage::read(&self.sums_path(address, version), LONGEST_SUMS)?;
+        Some(Sha256Sums::parse(text.as_bytes()))
+    }
+
+    /// Keeps what a verified SHA256SUMS says, with what was kept of other files: a release may have such a document for
+    /// each platform.
+    pub(super) fn put_sums(&self, address: &ProviderAddress, version: &Version, sums: &Sha256Sums) {
+        let known = self.sums(address, version);
+        let lines: BTreeMap<_, _> = known.iter().flat_map(Sha256Sums::lines).chain(sums.lines()).collect();
+        let lines: Vec<_> = lines.into_iter().map(|(name, sum)| format!("{}  {name}\n", sum.value())).collect();
+        storage::keep(&self.sums_path(address, version), &lines.concat());
+    }
+
+    fn sums_path(&self, address: &ProviderAddress, version: &Version) -> PathBuf {
+        let version = version.to_string();
+        let parts = [address.hostname.as_ascii(), &address.namespace, &address.name, &version];
+        storage::path(&self.directory.join(storage::SUMS), parts)
     }
 
     fn service_path(&self, host: &Hostname, service: Service) -> PathBuf {
@@ -172,5 +200,25 @@ mod tests {
         assert_eq!(cache.release(&another, &address, &version), None, "another service has not named it");
         std::fs::write(cache.release_path(&service, &address, &version), "{").unwrap();
         assert_eq!(cache.release(&service, &address, &version), None);
+    }
+    #[test]
+    fn documents_for_each_platform_add_up() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = RegistryCache::open(directory.path());
+        let address = ProviderAddress::parse("acme/gamma", Dialect::Tofu).unwrap();
+        let version: Version = "1.0.0".parse().unwrap();
+        assert_eq!(cache.sums(&address, &version), None);
+        let line = |digit: &str, name: &str| format!("{}  {name}\n", digit.repeat(64));
+        let [linux, darwin, replaced] = [("1", "linux_amd64.zip"), ("2", "darwin_arm64.zip"), ("3", "linux_amd64.zip")]
+            .map(|(digit, name)| line(digit, name));
+        for (document, kept) in
+            [(&linux, linux.clone()), (&darwin, format!("{darwin}{linux}")), (&replaced, format!("{darwin}{replaced}"))]
+        {
+            cache.put_sums(&address, &version, &Sha256Sums::parse(document.as_bytes()));
+            assert_eq!(cache.sums(&address, &version), Some(Sha256Sums::parse(kept.as_bytes())));
+        }
+        assert_eq!(cache.sums(&address, &"1.0.1".parse().unwrap()), None);
+        assert!(storage::clean(directory.path()).unwrap() > 0);
+        assert_eq!(cache.sums(&address, &version), None);
     }
 }

@@ -248,18 +248,24 @@ impl Registry {
     pub(super) fn published(&self, package: &PackageId) -> Result<Published> {
         let metadata = self.protocol.metadata(package)?;
         let signed = self.releases.get(&metadata)?;
-        let zh: BTreeSet<_> = signed.sums.lines().map(|(_, sum)| sum.clone()).collect();
+        let mut published = Published::of(&signed.sums, signed.authentication.clone(), signed.warnings(package));
         let reports = metadata.reports(self.policy.dialect)?;
         let those = |report: &PackageReport, is_asked_for: fn(&Hash) -> bool| -> BTreeSet<Hash> {
             report.hashes.iter().filter(|hash| is_asked_for(hash)).cloned().collect()
         };
-        let h1 = reports.into_iter().filter_map(|(platform, report)| {
-            let sums = those(&report, Hash::is_of_archive);
-            let is_signed = !sums.is_empty() && sums.is_subset(&zh);
-            is_signed.then(|| Some((platform.parse().ok()?, those(&report, Hash::is_of_files)))).flatten()
-        });
-        let h1 = h1.filter(|(_, hashes)| !hashes.is_empty()).collect();
-        Ok(Published { h1, zh, authentication: signed.authentication.clone(), warnings: signed.warnings(package) })
+        for (platform, report) in reports {
+            let (sums, hashes) = (those(&report, Hash::is_of_archive), those(&report, Hash::is_of_files));
+            if sums.is_empty() || hashes.is_empty() || !sums.is_subset(&published.zh) {
+                continue;
+            }
+            for (_, known) in published.packages.iter_mut().filter(|(sum, _)| sums.contains(sum)) {
+                known.extend(hashes.iter().cloned());
+            }
+            if let Ok(platform) = platform.parse() {
+                published.h1.insert(platform, hashes);
+            }
+        }
+        Ok(published)
     }
 
     /// The time of the last change of the SHA256SUMS of a package, if its server sends it.

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use super::age::MinimumAge;
+use super::compared::Compared;
 use super::explained::Release;
 use super::kept_platforms::KeptPlatforms;
 use super::record::{Recorded, record};
@@ -60,8 +61,10 @@ pub struct LockOutcome {
     pub providers: Vec<ProviderReport>,
     /// What the user should know.
     pub warnings: Vec<Diagnostic>,
-    /// How many of the recorded `zh:` hashes belong to no published package.
+    /// How many of the recorded hashes belong to no published package.
     pub unpublished_hashes: usize,
+    /// How many of the recorded hashes could not be compared with what is published.
+    pub uncompared_hashes: usize,
 }
 
 /// What happened to a provider.
@@ -107,7 +110,7 @@ pub(super) struct Supplied<'a> {
     pub(super) plan: &'a Plan<'a>,
     pub(super) packages: Arc<Packages>,
     /// The new entry, where it was made for another root module that plans the same.
-    pub(super) entry: &'a OnceLock<Arc<LockedProvider>>,
+    pub(super) entry: &'a OnceLock<Recorded>,
 }
 
 impl Plan<'_> {
@@ -270,20 +273,23 @@ pub(super) fn assemble(
     request: &LockRequest<'_>,
     (old, carried_over): &CarriedOver,
     supplied: Vec<Supplied<'_>>,
+    source: &Source,
 ) -> Result<LockOutcome> {
     let LockRequest { prepared, options, requirements, .. } = *request;
     let mut warnings = requirements.warnings.clone();
     let mut errors = Diagnostics::default();
     let mut new = Vec::with_capacity(supplied.len());
-    let mut unpublished_hashes = 0;
-    for Supplied { plan, packages, entry } in &supplied {
+    let (mut unpublished_hashes, mut uncompared_hashes) = (0, 0);
+    for supplied in &supplied {
+        let Supplied { plan, packages, .. } = supplied;
         warnings.extend(plan.warnings.iter().cloned());
         warnings.extend(packages.values().flat_map(|package| package.warnings.iter().cloned()));
         errors.extend(plan.against_signatures(packages, &prepared.root.settings.policy));
         let previous = old.get(plan.candidate.address).map(Arc::as_ref);
-        match recorded(plan, previous, packages, options.accept_changed_hashes, entry) {
-            Ok(Recorded { provider, warning, unpublished }) => {
+        match recorded(supplied, previous, request, source) {
+            Ok(Recorded { provider, warning, unpublished, uncompared }) => {
                 unpublished_hashes += unpublished;
+                uncompared_hashes += uncompared;
                 warnings.extend(warning);
                 let refusal = plan.kept.refusal(&plan.candidate, &plan.platforms, &provider);
                 errors.extend(refusal.filter(|_| !prepared.platforms_are_named));
@@ -316,25 +322,28 @@ pub(super) fn assemble(
         }
     };
     let providers = differences.into_iter().map(report).collect();
-    Ok(LockOutcome { locks, providers, warnings, unpublished_hashes })
+    Ok(LockOutcome { locks, providers, warnings, unpublished_hashes, uncompared_hashes })
 }
 
-/// What is recorded for a plan. Of what calls for no warning, `entry` keeps the result for those that plan the same.
+/// What is recorded for a plan. What calls for no warning is kept for those that plan the same.
 fn recorded(
-    plan: &Plan<'_>,
+    Supplied { plan, packages, entry }: &Supplied<'_>,
     previous: Option<&LockedProvider>,
-    packages: &Packages,
-    accept_changed_hashes: bool,
-    entry: &OnceLock<Arc<LockedProvider>>,
+    request: &LockRequest<'_>,
+    source: &Source,
 ) -> Result<Recorded> {
-    if let Some(provider) = entry.get() {
-        return Ok(Recorded { provider: Arc::clone(provider), warning: None, unpublished: 0 });
+    if let Some(recorded) = entry.get() {
+        return Ok(recorded.clone());
     }
     let Plan { candidate, version, mirror, .. } = plan;
-    let recorded = record(candidate, previous, version.clone(), packages, mirror.as_deref(), accept_changed_hashes)?;
+    let release = Release { address: candidate.address, version, source, progress: &|_, _| {} };
+    let kept = previous.filter(|old| old.version == *version);
+    let compared = kept.map(|old| Compared::with(&old.hashes, &release, packages, request.cache)).unwrap_or_default();
+    let accept_changed_hashes = request.options.accept_changed_hashes;
+    let (version, mirror) = (version.clone(), mirror.as_deref());
+    let recorded = record(candidate, previous, version, packages, mirror, accept_changed_hashes, compared)?;
     if recorded.warning.is_none() && recorded.unpublished == 0 {
-        let provider = entry.get_or_init(|| Arc::clone(&recorded.provider));
-        return Ok(Recorded { provider: Arc::clone(provider), ..recorded });
+        return Ok(entry.get_or_init(|| recorded).clone());
     }
     Ok(recorded)
 }

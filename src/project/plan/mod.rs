@@ -1,6 +1,7 @@
 //! What the commands do: selecting versions, locking, verifying, upgrading.
 
 mod age;
+mod compared;
 pub(super) mod did_you_mean;
 pub(super) mod explained;
 mod kept_platforms;

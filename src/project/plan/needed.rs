@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use super::lock::Plan;
+use super::record::Recorded;
 use crate::diagnostic::{Diagnostics, Merged, Result};
 use crate::lockfile::{LockedProvider, Locks};
 use crate::packages::archive::PackageId;
@@ -46,7 +47,7 @@ pub(super) struct NewEntry<'a> {
     pub(super) packages: Vec<usize>,
     supplied: OnceLock<Result<Arc<Packages>>>,
     /// What is recorded, if that calls for no warning, which would be about one root module.
-    pub(super) recorded: OnceLock<Arc<LockedProvider>>,
+    pub(super) recorded: OnceLock<Recorded>,
 }
 
 impl<'a> Needed<'a> {

@@ -4,18 +4,22 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::compared::Compared;
 use super::select::Candidate;
 use crate::diagnostic::words::count;
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy, Result};
 use crate::lockfile::LockedProvider;
-use crate::packages::{Fetched, Packages};
-use crate::provider::{Authentication, Hash, Version};
+use crate::packages::Packages;
+use crate::provider::{Hash, Version};
 
+#[derive(Clone)]
 pub(crate) struct Recorded {
     pub(crate) provider: Arc<LockedProvider>,
     pub(crate) warning: Option<Diagnostic>,
-    /// How many of its `zh:` hashes belong to no published package.
+    /// How many of its hashes belong to no published package.
     pub(crate) unpublished: usize,
+    /// How many of its hashes could not be compared with what is published.
+    pub(crate) uncompared: usize,
 }
 
 /// Combines an entry with the packages that were fetched for it.
@@ -25,14 +29,15 @@ pub(crate) struct Recorded {
 /// are as many as those that are: fewer may come from a mirror that has packed the files anew, but a whole list comes
 /// from another SHA256SUMS. If changed hashes are accepted, the entry loses all of them in the first case, and else
 /// those that are not published. But a mirror does not know what is published: it contradicts
-/// no hash, and the entry loses none.
-pub(crate) fn record(
+/// no hash, and the entry loses none. `compared` is what is known of the hashes that are kept.
+pub(super) fn record(
     candidate: &Candidate<'_>,
     old: Option<&LockedProvider>,
     version: Version,
     packages: &Packages,
     mirror: Option<&str>,
     accept_changed_hashes: bool,
+    mut compared: Compared,
 ) -> Result<Recorded> {
     let constraints = candidate.requirement.constraints.clone();
     // Every package brings the hashes of the whole release; each is taken once.
@@ -43,46 +48,36 @@ pub(crate) fn record(
     let stays = |hash: &Hash| candidate.chosen.is_none() || hash.is_known();
     let mut provider = LockedProvider { version, constraints, hashes };
     let Some(kept) = kept.filter(|kept| !kept.is_empty()) else {
-        return Ok(Recorded { provider: Arc::new(provider), warning: None, unpublished: 0 });
+        return Ok(Recorded { provider: Arc::new(provider), warning: None, unpublished: 0, uncompared: 0 });
     };
     let version = &provider.version;
     let confirmed = |hash: &Hash| packages.values().any(|package| package.hashes.confirms(hash));
     let count_zh = |hashes: &BTreeSet<Hash>| hashes.iter().filter(|hash| hash.is_of_archive()).count();
     let zh = count_zh(kept);
     let contradicted = !packages.is_empty() && !kept.iter().any(confirmed);
-    let mut unpublished = unpublished(kept, packages);
-    let replaced = unpublished.len() == zh && zh >= count_zh(&provider.hashes);
-    if zh > 0 && !accept_changed_hashes && (contradicted || replaced) {
+    let replaced = count_zh(&compared.unpublished) == zh && zh >= count_zh(&provider.hashes);
+    if zh > 0 && !accept_changed_hashes && (contradicted || (replaced && mirror.is_none())) {
         if let Some(mirror) = mirror {
             return Err(not_confirmed_by(mirror, candidate, version, kept).into());
         }
-        let wrong = if contradicted { kept.iter().collect() } else { unpublished };
+        let is_wrong = |hash: &&Hash| contradicted || (hash.is_of_archive() && compared.unpublished.contains(hash));
+        let wrong = kept.iter().filter(is_wrong).collect();
         return Err(refusal(candidate, version, &wrong, packages).into());
     }
     let goes = |hash: &Hash| {
-        accept_changed_hashes && ((contradicted && zh > 0 && mirror.is_none()) || unpublished.contains(hash))
+        let is_unpublished = compared.unpublished.contains(hash);
+        accept_changed_hashes && ((contradicted && zh > 0 && mirror.is_none()) || is_unpublished)
     };
     let remaining: Vec<_> = kept.iter().filter(|hash| stays(hash) && !goes(hash)).cloned().collect();
+    let is_unconfirmed = contradicted && compared.unpublished.is_empty() && (zh == 0 || mirror.is_some());
     if accept_changed_hashes {
-        unpublished.clear();
+        compared.unpublished.clear();
     }
-    let warning = match contradicted {
-        true if zh == 0 || mirror.is_some() => Some(unconfirmed(candidate, version, kept)),
-        true => None,
-        false => not_published(candidate, version, &unpublished),
-    };
+    let warning =
+        if is_unconfirmed { Some(unconfirmed(candidate, version, kept)) } else { compared.warning(candidate, version) };
     provider.hashes.extend(remaining);
-    Ok(Recorded { provider: Arc::new(provider), warning, unpublished: unpublished.len() })
-}
-
-/// The `zh:` hashes that the release does not have, where its SHA256SUMS, which has them all, is known.
-fn unpublished<'a>(kept: &'a BTreeSet<Hash>, packages: &Packages) -> BTreeSet<&'a Hash> {
-    let has_sums = |package: &Arc<Fetched>| {
-        matches!(package.authentication, Authentication::Signed { .. } | Authentication::SigningSkipped)
-    };
-    let is_published = |hash: &Hash| packages.values().any(|package| package.hashes.contains(hash));
-    let unknown = kept.iter().filter(|hash| hash.is_of_archive() && !is_published(hash));
-    unknown.filter(|_| packages.values().any(has_sums)).collect()
+    let (unpublished, uncompared) = (compared.unpublished.len(), compared.unknown);
+    Ok(Recorded { provider: Arc::new(provider), warning, unpublished, uncompared })
 }
 
 fn refusal(candidate: &Candidate<'_>, version: &Version, wrong: &BTreeSet<&Hash>, packages: &Packages) -> Diagnostic {
@@ -126,21 +121,6 @@ fn not_confirmed_by(
     let help = Help::text("lock from the registry, which knows all hashes; or compare with it: ");
     let help = help.and(Remedy::verify_online()).and_text("; to keep these hashes and add those of the mirror, pass ");
     error.note(note).help(help.and(Remedy::AcceptChangedHashes))
-}
-
-/// A warning about hashes that belong to no published package.
-fn not_published(candidate: &Candidate<'_>, version: &Version, unknown: &BTreeSet<&Hash>) -> Option<Diagnostic> {
-    let first = *unknown.first()?;
-    let name = candidate.address.short(candidate.dialect);
-    let message = match unknown.len() {
-        1 => format!("a recorded zh: hash belongs to no published package of {name} {version}"),
-        count => format!("{count} recorded zh: hashes belong to no published package of {name} {version}"),
-    };
-    let warning = Diagnostic::warning(Code::HashNotPublished, message).note("compared with SHA256SUMS");
-    let entry = candidate.lock_file.entry(candidate.address);
-    let place = entry.and_then(|entry| entry.hashes.iter().find(|(hash, _)| hash == first));
-    let warning = warning.at_each(place.map(|(_, location)| location), "not published");
-    Some(warning.help(Help::text("find out who added it; to remove it: ").and(accept(name))))
 }
 
 /// To lock a provider again with the hashes that are published.

@@ -6,6 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::age::{self, Reason, RejectedVersion};
+use super::compared::Compared;
+use super::explained::Release;
 use super::lock::{self, LockRequest};
 use super::schedule::{self, Ahead};
 use super::select::Candidate;
@@ -13,7 +15,8 @@ use crate::configuration::rewrite::{self, ConstraintEdit, Rewrite};
 use crate::configuration::{Declaration, PlannedModule, Requirement, Requirements};
 use crate::diagnostic::words::enumerate;
 use crate::diagnostic::{Diagnostic, Result};
-use crate::packages::{AvailableVersions, Source};
+use crate::packages::archive::HashCache;
+use crate::packages::{AvailableVersions, Packages, Source};
 use crate::project::options::UpgradeOptions;
 use crate::provider::{Dialect, Platform, ProviderAddress, Version};
 use crate::settings::PlatformSelection;
@@ -37,6 +40,10 @@ pub struct UpgradePlan {
     pub pruned: Vec<ProviderAddress>,
     /// What the user should know.
     pub warnings: Vec<Diagnostic>,
+    /// How many hashes of entries that stay belong to no published package, if that was asked for.
+    pub unpublished_hashes: usize,
+    /// How many of them could not be compared with what is published.
+    pub uncompared_hashes: usize,
 }
 
 /// A provider's versions.
@@ -62,6 +69,7 @@ struct ProviderPlan {
     planned: PlannedUpgrade,
     rewrite: Option<Rewrite>,
     warnings: Vec<Diagnostic>,
+    compared: Compared,
 }
 
 impl PlannedUpgrade {
@@ -99,10 +107,14 @@ impl UpgradePlan {
             versions: BTreeMap::new(),
             pruned: pruned(request),
             warnings,
+            unpublished_hashes: 0,
+            uncompared_hashes: 0,
         }
     }
 
-    fn add(&mut self, ProviderPlan { planned, rewrite, warnings }: ProviderPlan) {
+    fn add(&mut self, ProviderPlan { planned, rewrite, warnings, compared }: ProviderPlan) {
+        self.unpublished_hashes += compared.unpublished.len();
+        self.uncompared_hashes += compared.unknown;
         self.warnings.extend(warnings);
         self.versions.insert(planned.address.clone(), planned.allowed.clone());
         if let Some(Rewrite { requirement, edits }) = rewrite {
@@ -131,8 +143,9 @@ pub(crate) fn plan_upgrades(
     schedule::ask(addresses.collect(), source);
     let planned = schedule::each_candidate(to_upgrade, WAITING_REQUESTS, |index, candidate| {
         let available = candidate.available(source)?;
-        let platforms = &requests[index].prepared.platforms;
-        Search { candidate, available: &available, platforms, options, source, only_complete }.plan()
+        let LockRequest { prepared, cache, .. } = requests[index];
+        let platforms = &prepared.platforms;
+        Search { candidate, available: &available, platforms, options, source, cache, only_complete }.plan()
     });
     let plan = |((plans, request), warnings): ((Result<Vec<_>>, &LockRequest<'_>), _)| {
         let mut plan = UpgradePlan::new(request, warnings);
@@ -172,6 +185,7 @@ struct Search<'a> {
     platforms: &'a PlatformSelection,
     options: &'a UpgradeOptions,
     source: &'a Source,
+    cache: Option<&'a HashCache>,
     only_complete: bool,
 }
 
@@ -186,6 +200,8 @@ impl Search<'_> {
         let requirement = chosen.rewrite.as_ref().map_or(candidate.requirement, |rewrite| &rewrite.requirement);
         let is_named = candidate.chosen.is_some();
         let is_held_back = !is_named && chosen.version < newest;
+        let compared = self.compared(&chosen.version);
+        let warnings = chosen.warnings.into_iter().chain(compared.warning(candidate, &chosen.version)).collect();
         let planned = PlannedUpgrade {
             address: candidate.address.clone(),
             locked: candidate.lock_file.locks().get(candidate.address).map(|locked| locked.version.clone()),
@@ -195,7 +211,15 @@ impl Search<'_> {
             allowed: chosen.version,
             newest,
         };
-        Ok(ProviderPlan { planned, rewrite: chosen.rewrite, warnings: chosen.warnings })
+        Ok(ProviderPlan { planned, rewrite: chosen.rewrite, warnings, compared })
+    }
+
+    /// What is known of the recorded hashes, if the entry stays and that is asked for.
+    fn compared(&self, version: &Version) -> Compared {
+        let Self { candidate, source, cache, .. } = *self;
+        let kept = candidate.locked.filter(|old| self.options.compare_hashes && old.version == *version);
+        let release = Release { address: candidate.address, version, source, progress: &|_, _| {} };
+        kept.map(|old| Compared::with(&old.hashes, &release, &Packages::new(), cache)).unwrap_or_default()
     }
 
     fn exactly(&self, version: &Version) -> Result<Chosen> {

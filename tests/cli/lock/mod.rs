@@ -1,5 +1,6 @@
 //! `provlock lock` against registries: what it writes, what it says, what it refuses.
 
+mod compared;
 #[cfg(target_os = "linux")]
 mod names;
 mod refusals;

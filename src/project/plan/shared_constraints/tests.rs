@@ -60,6 +60,8 @@ impl Tree {
             versions,
             pruned: Vec::new(),
             warnings: Vec::new(),
+            unpublished_hashes: 0,
+            uncompared_hashes: 0,
         };
         (root, plan)
     }

@@ -1,0 +1,201 @@
+//! What `--check` says of recorded hashes that nobody published, and of those that it could not compare.
+
+use super::{BOTH, LOCK_BOTH, entry, lock_file, requires};
+use provlock_test::publish::{PackagesMap, Published};
+use provlock_test::registry::Registry;
+use provlock_test::{TestEnvironment, str, url};
+
+const WRONG_H1: &str = "h1:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
+const WRONG_ZH: &str = "zh:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+const CHECK: [&str; 4] = ["lock", "-p", "linux_amd64", "--check"];
+const UPGRADE: [&str; 4] = ["upgrade", "-p", "linux_amd64", "--check"];
+const NOT_COMPARED: &str = "not compared with what is published; to compare all: provlock verify --online";
+
+/// A project that requires the one version of `hashicorp/null`, which has packages for two platforms.
+fn project(registry: &Registry) -> (TestEnvironment, Published) {
+    let null = registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).done();
+    let environment = TestEnvironment::with_registry(registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    (environment, null)
+}
+
+/// Writes the lock file with all hashes of the release, then one for another, or one more.
+fn write_lock_file(environment: &TestEnvironment, null: &Published, replaced: Option<&str>, added: Option<&str>) {
+    let hashes = [null.hashes(&BOTH), null.all_zh()].concat().into_iter();
+    let hashes = hashes.filter(|hash| Some(hash.as_str()) != replaced).chain(added.map(str::to_owned));
+    environment.write_lock_file(lock_file(&[entry(null, "", &hashes.collect::<Vec<_>>())]));
+}
+
+/// Every command compares, online and offline, once the cache knows all packages of the release.
+#[test]
+fn a_hash_that_was_never_published_fails_every_check() {
+    let registry = Registry::start();
+    let (environment, null) = project(&registry);
+    environment.provlock(LOCK_BOTH).assert_code(0);
+    let cases = [
+        (None, WRONG_H1, "h1"),
+        (Some(null.h1("darwin_arm64")), WRONG_H1, "h1"),
+        (None, WRONG_ZH, "zh"),
+        (Some(null.zh("darwin_arm64")), WRONG_ZH, "zh"),
+    ];
+    for (check, offline) in [(CHECK, false), (CHECK, true), (UPGRADE, false), (UPGRADE, true)] {
+        let run = || environment.provlock(check.into_iter().chain(offline.then_some("--offline")));
+        write_lock_file(&environment, &null, None, None);
+        run().assert_code(0).assert_lacks("not compared").assert_lacks("warning");
+        for (replaced, added, scheme) in cases {
+            write_lock_file(&environment, &null, replaced, Some(added));
+            let before = environment.snapshot();
+            let output = run();
+            let message = format!("a recorded {scheme}: hash belongs to no published package of hashicorp/null 3.2.4");
+            output.assert_code(1).assert_stderr_has(&message).assert_stderr_has(added);
+            before.assert_same(&environment.snapshot());
+        }
+    }
+}
+
+#[test]
+fn an_added_h1_is_pointed_at_and_can_be_removed() {
+    let registry = Registry::start();
+    let (environment, null) = project(&registry);
+    environment.provlock(LOCK_BOTH).assert_code(0);
+    let right = environment.lock_file();
+    write_lock_file(&environment, &null, None, Some(WRONG_H1));
+    environment.provlock(UPGRADE).matches(str![[r#"
+exit code: 1
+----- stdout -----
+provider         locked   allowed   change   newest   held back by
+hashicorp/null   3.2.4                       3.2.4
+----- stderr -----
+warning[hash-not-published]: a recorded h1: hash belongs to no published package of hashicorp/null 3.2.4
+ --> .terraform.lock.hcl:7:5
+  |
+7 |     "h1:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=",
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ not published
+  |
+  = compared with the packages of all its platforms
+help: find out who added it; to remove it: provlock lock --accept-changed-hashes hashicorp/null
+Up to date: 1 provider
+1 recorded hash was never published: lock --check and verify --online fail while the lock file has it
+"#]]);
+    environment.provlock(CHECK).matches(str![[r#"
+exit code: 1
+----- stderr -----
+warning[hash-not-published]: a recorded h1: hash belongs to no published package of hashicorp/null 3.2.4
+ --> .terraform.lock.hcl:7:5
+  |
+7 |     "h1:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=",
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ not published
+  |
+  = compared with the packages of all its platforms
+help: find out who added it; to remove it: provlock lock --accept-changed-hashes hashicorp/null
+Up to date: 1 provider for linux_amd64
+1 recorded hash was never published: lock --check and verify --online fail while the lock file has it
+"#]]);
+    environment.provlock(["lock", "-p", "linux_amd64", "--accept-changed-hashes"]).assert_code(0);
+    assert_eq!(environment.lock_file(), right);
+}
+
+/// Of both schemes, and of several providers.
+#[test]
+fn all_unpublished_hashes_are_counted() {
+    let registry = Registry::start();
+    let (environment, null) = project(&registry);
+    environment.provlock(LOCK_BOTH).assert_code(0);
+    write_lock_file(&environment, &null, Some(null.h1("darwin_arm64")), Some(WRONG_H1));
+    let text = environment
+        .lock_file()
+        .replace(&format!("    \"{WRONG_H1}\",\n"), &{ format!("    \"{WRONG_H1}\",\n    \"{WRONG_ZH}\",\n") });
+    environment.write_lock_file(text);
+    for check in [CHECK, UPGRADE] {
+        let output = environment.provlock(check);
+        output.assert_code(1).assert_stderr_has("2 recorded hashes belong to no published package of hashicorp/null");
+        output.assert_stderr_has("2 recorded hashes were never published");
+    }
+}
+
+/// It may be of a platform whose package nobody here has seen.
+#[test]
+fn an_h1_of_a_platform_that_nobody_knows_passes_and_is_counted() {
+    let registry = Registry::start();
+    let (environment, null) = project(&registry);
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
+    registry.reset_statistics();
+    for (added, number) in [(None, "1 recorded hash was"), (Some(WRONG_H1), "2 recorded hashes were")] {
+        write_lock_file(&environment, &null, None, added);
+        for check in [CHECK, UPGRADE] {
+            for offline in [None, Some("--offline")] {
+                let output = environment.provlock(check.into_iter().chain(offline));
+                output.assert_code(0).assert_stderr_has(&format!("{number} {NOT_COMPARED}")).assert_lacks("warning");
+            }
+        }
+        environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0).assert_lacks("not compared");
+    }
+    assert_eq!(registry.requests_to(url::PACKAGE), 0);
+}
+
+#[test]
+fn what_the_registry_reports_is_known_without_a_cache() {
+    let registry = Registry::start();
+    let environment = TestEnvironment::with_registry(&registry);
+    let null = registry.publish("registry.example.com/acme/null", "3.2.4").platforms(BOTH);
+    let null = null.packages(PackagesMap::Right).done();
+    environment.write("main.tf", requires("registry.example.com/acme/null", ""));
+    for check in [CHECK, UPGRADE] {
+        let run = || environment.provlock(check.into_iter().chain(["--no-cache"]));
+        write_lock_file(&environment, &null, None, None);
+        run().assert_code(0).assert_lacks("not compared").assert_lacks("warning");
+        write_lock_file(&environment, &null, None, Some(WRONG_H1));
+        run().assert_code(1).assert_stderr_has("hash-not-published").assert_stderr_has(WRONG_H1);
+    }
+}
+
+/// The cache knows the package that was replaced, which says nothing about the one that is published now.
+#[test]
+fn a_package_that_was_replaced_explains_nothing() {
+    let registry = Registry::start();
+    let (environment, _) = project(&registry);
+    environment.provlock(LOCK_BOTH).assert_code(0);
+    let replaced = registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).size(300).done();
+    write_lock_file(&environment, &replaced, None, None);
+    for check in [CHECK, UPGRADE] {
+        let output = environment.provlock(check);
+        output.assert_code(0).assert_lacks("hash-not-published").assert_stderr_has(NOT_COMPARED);
+    }
+}
+
+/// A mirror holds copies, and does not know what else is published.
+#[test]
+fn where_nobody_knows_what_is_published_that_is_said() {
+    let registry = Registry::start();
+    let (environment, null) = project(&registry);
+    environment.provlock(LOCK_BOTH).assert_code(0);
+    environment.provlock(["mirror", "packages", "-p", "linux_amd64"]).assert_code(0);
+    write_lock_file(&environment, &null, None, Some(WRONG_ZH));
+    for check in [CHECK, UPGRADE] {
+        let output = environment.provlock(check.into_iter().chain(["--fs-mirror", "packages"]));
+        output.assert_code(0).assert_stderr_has(NOT_COMPARED);
+    }
+    // Another machine has no cache.
+    environment.provlock(["cache", "clean"]).assert_code(0);
+    environment.provlock(UPGRADE.into_iter().chain(["--offline"])).matches(str![[r#"
+exit code: 0
+----- stdout -----
+provider         locked   allowed   change   newest   held back by
+hashicorp/null   3.2.4                       3.2.4
+----- stderr -----
+Up to date: 1 provider
+6 recorded hashes were not compared with what is published; to compare all: provlock verify --online
+"#]]);
+}
+
+/// Without `--check` an upgrade asks for versions alone.
+#[test]
+fn only_a_check_compares() {
+    let registry = Registry::start();
+    let (environment, null) = project(&registry);
+    write_lock_file(&environment, &null, None, Some(WRONG_ZH));
+    environment.provlock(["upgrade", "--dry-run"]).assert_code(0).assert_lacks("hash-not-published");
+    assert_eq!(registry.requests_to(url::SHASUMS), 0);
+    environment.provlock(UPGRADE).assert_code(1).assert_stderr_has("hash-not-published");
+    assert_eq!((registry.requests_to(url::SHASUMS), registry.requests_to(url::PACKAGE)), (1, 0));
+}
