@@ -15,7 +15,7 @@ fn completions(environment: &TestEnvironment, words: &[&str]) -> Vec<String> {
 #[test]
 fn commands_are_in_the_order_of_their_use() {
     let commands = completions(&TestEnvironment::new(), &[""]);
-    assert_eq!(commands[..6], ["lock", "get", "verify", "upgrade", "pin", "diff"]);
+    assert_eq!(commands[..6], ["init", "lock", "get", "verify", "upgrade", "pin"]);
 }
 
 #[test]

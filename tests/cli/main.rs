@@ -28,6 +28,7 @@ mod hints;
 mod hooks;
 #[cfg(unix)]
 mod identity;
+mod init;
 #[cfg(unix)]
 mod installation;
 mod json_output;

@@ -2,7 +2,8 @@
 
 use provlock_test::{Output, TestEnvironment, str};
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
+    "init",
     "lock",
     "get",
     "verify",

@@ -6,6 +6,7 @@ mod completions;
 mod diff;
 mod explain;
 mod get;
+mod init;
 mod lock;
 mod login;
 mod merge;
@@ -59,6 +60,7 @@ pub(crate) struct Cli {
 /// The commands in the order of their use. What `--help` says of each stands where its flags are.
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    Init(init::InitArgs),
     Lock(lock::LockArgs),
     Get(get::GetArgs),
     Verify(verify::VerifyArgs),
@@ -80,6 +82,7 @@ pub(crate) enum Command {
 impl Command {
     fn run(self, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
         match self {
+            Self::Init(arguments) => init::run(&arguments, global, ui),
             Self::Lock(arguments) => lock::run(&arguments, global, ui),
             Self::Get(arguments) => get::run(&arguments, global, ui),
             Self::Verify(arguments) => verify::run(&arguments, global, ui),

@@ -14,7 +14,7 @@ pub(crate) use mirror::Mirror;
 pub(crate) use output::schema;
 pub(crate) use output::{CommandName, Output, Roots, diff, verify};
 pub(crate) use reports::{
-    Cache, Completions, Credentials, Explanation, GitSetup, GitVariable, PublishedFacts, SigningKeyFile,
+    Cache, Completions, Credentials, Explanation, GitSetup, GitVariable, PublishedFacts, SettingsFile, SigningKeyFile,
 };
 pub(crate) use root::{FailedRoot, InstalledRoot, LockedRoot, PinnedRoot, Root};
 pub(crate) use tree::TreeRoot;

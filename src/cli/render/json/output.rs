@@ -11,7 +11,9 @@ use serde_json::json;
 use super::counts::Counts;
 use super::diagnostic::{Finding, Notice};
 use super::mirror::Mirror;
-use super::reports::{Cache, Completions, Credentials, Explanation, GitSetup, PublishedFacts, SigningKeyFile};
+use super::reports::{
+    Cache, Completions, Credentials, Explanation, GitSetup, PublishedFacts, SettingsFile, SigningKeyFile,
+};
 use super::root::{ComparedRoot, FailedRoot, Root, VerifiedRoot};
 use crate::cli::render::causes::Distinct;
 use crate::cli::render::diff::FileDiff;
@@ -41,6 +43,10 @@ pub(crate) struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "GitSetup"))]
     pub(crate) git: Option<GitSetup>,
+    /// Of `init`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "SettingsFile"))]
+    pub(crate) settings: Option<SettingsFile>,
     /// Of `cache dir` and `cache clean`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Cache"))]
@@ -82,6 +88,7 @@ pub(crate) enum CommandName {
     /// None: the command line names no command.
     #[default]
     Provlock,
+    Init,
     Lock,
     Get,
     Upgrade,

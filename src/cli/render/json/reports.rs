@@ -1,4 +1,4 @@
-//! What `explain`, `login`, `setup`, `cache` and `completions` say, as JSON.
+//! What `init`, `explain`, `login`, `setup`, `cache` and `completions` say, as JSON.
 
 use provlock::cli_config::CredentialsOrigin;
 use provlock::diagnostic::Code;
@@ -71,6 +71,16 @@ pub(crate) struct GitSetup {
     pub(crate) attributes: String,
     pub(crate) configuration: Vec<GitVariable>,
     /// Whether any of it was added; false without --write, and when all of it was there.
+    pub(crate) written: bool,
+}
+
+/// The settings file of a project.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "settings_file", deny_unknown_fields))]
+pub(crate) struct SettingsFile {
+    pub(crate) path: String,
+    pub(crate) text: String,
+    /// Whether it was written; false with --dry-run.
     pub(crate) written: bool,
 }
 

@@ -1,0 +1,218 @@
+//! `init` writes the settings by which anything new is an error.
+
+use super::json_output::validated;
+use super::lock::requires;
+use super::repository::Repository;
+use provlock_test::keys::{Key, OTHER, RSA, SUBKEY};
+use provlock_test::publish::Flaw;
+use provlock_test::{Registry, TestEnvironment, str, survived};
+
+const FILE: &str = "provlock.toml";
+const ROOTS: [&str; 3] = ["live/a", "live/b", "live/c"];
+const HONEST: [&str; 2] = ["acme/gamma", "acme/delta"];
+
+fn publish(registry: &Registry, provider: &str, version: &str, key: &'static Key) {
+    registry.publish(provider, version).platforms(["linux_amd64", "darwin_arm64"]).signed_by(key).done();
+}
+
+/// A registry whose honest publisher has a key, and in which others publish, too.
+fn registry() -> Registry {
+    let registry = Registry::start();
+    for provider in HONEST {
+        publish(&registry, provider, "1.0.0", &RSA);
+    }
+    publish(&registry, "hashicorp/null", "1.0.0", &OTHER);
+    publish(&registry, "acme/gamma", "1.0.1", &RSA);
+    publish(&registry, "acme/gamma", "1.1.0", &SUBKEY);
+    publish(&registry, "evil/gamma", "1.0.0", &RSA);
+    publish(&registry, "hashicorp/random", "1.0.0", &RSA);
+    let host = registry.publish("acme/gamma", "1.0.0").on_host("modules.example.com");
+    host.platforms(["linux_amd64", "darwin_arm64"]).signed_by(&RSA).done();
+    registry
+}
+
+/// Writes the root module in a directory, and locks it whatever the policy says.
+fn lock(environment: &TestEnvironment, directory: &str, provider: &str, version: &str) {
+    environment.write(format!("{directory}/main.tf"), requires(provider, version));
+    environment.write("empty.toml", "");
+    drop(std::fs::remove_file(environment.project().join(directory).join(".terraform.lock.hcl")));
+    let lock = ["lock", "-p", "linux_amd64,darwin_arm64", "--config", "empty.toml", directory];
+    environment.provlock(lock).assert_code(0);
+    std::fs::remove_file(environment.project().join("empty.toml")).unwrap();
+}
+
+/// A repository of three root modules that lock what honest publishers sign.
+fn project(registry: &Registry) -> Repository {
+    let repository = Repository::around(TestEnvironment::with_registry(registry));
+    for (directory, provider) in ROOTS.into_iter().zip(HONEST.into_iter().chain(["hashicorp/null"])) {
+        lock(&repository.environment, directory, provider, "1.0.0");
+    }
+    repository
+}
+
+fn expected() -> String {
+    let (rsa, other) = (RSA.fingerprint(), OTHER.fingerprint());
+    format!(
+        "# Written by provlock init; docs/gate.md of provlock explains each line.\n\
+         dialect = \"tofu\"\n\
+         platforms = [\"darwin_arm64\", \"linux_amd64\"]\n\n\
+         [policy]\n\
+         allowed-hosts = [\"registry.opentofu.org\"]\n\
+         allowed-namespaces = [\"registry.opentofu.org/acme\", \"registry.opentofu.org/hashicorp\"]\n\
+         require-signed = true\n\
+         pin-modules = true\n\n\
+         [trust]\n\
+         \"registry.opentofu.org/acme/*\" = [\"{rsa}\"]\n\
+         \"registry.opentofu.org/hashicorp/*\" = [\"{other}\"]\n"
+    )
+}
+
+#[test]
+fn what_is_there_passes_and_what_is_new_is_an_error() {
+    let registry = registry();
+    let repository = project(&registry);
+    let environment = &repository.environment;
+    let output = environment.provlock(["init"]);
+    output.assert_code(0).assert_stdout_has(&expected());
+    assert_eq!(
+        output.stderr,
+        "Found 3 root modules for tofu, 2 platforms, 1 host, 2 namespaces and 2 signing keys\n\
+         Wrote provlock.toml. From now on a new host, namespace or key is an error of verify. Review the file and \
+         commit it\n"
+    );
+    assert_eq!(environment.read(FILE), expected());
+    repository.git(["add", "--all"]);
+    repository.git(["commit", "--quiet", "--message=base"]);
+    let verify = || environment.provlock(["verify", "-r", "--online", "--base", "main"]);
+    verify().matches(str![[r#"
+exit code: 0
+----- stderr -----
+OK: 3 providers of 3 root modules locked as required, for 2 platforms
+All hashes are published
+"#]]);
+
+    lock(environment, "live/a", "acme/gamma", "1.0.1");
+    verify().assert_code(0).assert_lacks("warning[").assert_lacks("note[");
+
+    let attacks = [
+        ("modules.example.com/acme/gamma", "1.0.0", "host-not-allowed"),
+        ("evil/gamma", "1.0.0", "namespace-not-allowed"),
+        ("acme/gamma", "1.1.0", "key-not-trusted"),
+        ("hashicorp/random", "1.0.0", "key-not-trusted"),
+    ];
+    for directory in ["live/a", "live/new"] {
+        for (provider, version, code) in attacks {
+            lock(environment, directory, provider, version);
+            verify().assert_code(1).assert_stdout_has(&format!("error[{code}]"));
+            repository.git(["checkout", "--quiet", "."]);
+            repository.git(["clean", "--quiet", "-d", "--force"]);
+        }
+    }
+    environment.write(FILE, expected().replace("require-signed = true\n", ""));
+    verify().assert_code(1).assert_stdout_has("error[policy-changed]");
+    survived("a pull request brings a host, a namespace or a key after `provlock init`", 2 * attacks.len() + 1);
+}
+
+#[test]
+fn what_is_there_stays_unless_told() {
+    let registry = registry();
+    let repository = project(&registry);
+    let environment = &repository.environment;
+    environment.provlock(["init", "--dry-run"]).assert_code(0).assert_stdout_has(&expected()).assert_lacks("Wrote");
+    assert!(!environment.project().join(FILE).exists());
+
+    environment.write(FILE, "# ours\n");
+    environment.provlock(["init"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: provlock.toml is there already
+help: compare it with what --dry-run prints, or replace it with --force
+"#]]);
+    assert_eq!(environment.read(FILE), "# ours\n");
+    environment.provlock(["init", "--dry-run"]).assert_code(0).assert_stdout_has(&expected());
+    assert_eq!(environment.read(FILE), "# ours\n");
+    environment.provlock(["init", "--force"]).assert_code(0);
+    assert_eq!(environment.read(FILE), expected());
+}
+
+#[test]
+fn offline_nobody_is_asked_for_keys() {
+    let registry = registry();
+    let repository = project(&registry);
+    registry.reset_statistics();
+    let environment = &repository.environment;
+    environment.provlock(["init", "--offline"]).assert_code(0).assert_stderr_has("a new host or namespace");
+    assert_eq!(registry.requests_to("*"), 0);
+    let (with_keys, text) = (expected(), environment.read(FILE));
+    assert_eq!(text, with_keys.split_once("\n[trust]").unwrap().0.replace("require-signed = true\n", ""));
+    environment.provlock(["verify", "-r"]).assert_code(0);
+}
+
+#[test]
+fn nothing_is_written_if_a_registry_does_not_answer_for_a_release() {
+    let registry = registry();
+    let repository = project(&registry);
+    registry.withdraw("acme/gamma", "1.0.0");
+    repository.environment.provlock(["init"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[version-withdrawn]: registry.opentofu.org/acme/gamma 1.0.0 is locked, but its source does not list it
+help: lock another version first
+"#]]);
+    assert!(!repository.environment.project().join(FILE).exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_nothing_is_there_too() {
+    let registry = registry();
+    let repository = project(&registry);
+    let project = repository.environment.project();
+    std::os::unix::fs::symlink("../elsewhere.toml", project.join(FILE)).unwrap();
+    for arguments in [&["init"][..], &["init", "--force"]] {
+        repository.environment.provlock(arguments).assert_code(2);
+        assert!(!project.join("../elsewhere.toml").exists());
+    }
+}
+
+#[test]
+fn json_has_the_file() {
+    let registry = registry();
+    let repository = project(&registry);
+    let output = repository.environment.provlock(["init", "--json"]);
+    let report = validated(&output.assert_code(0).stdout);
+    assert_eq!(report["settings"]["path"], FILE);
+    assert_eq!(report["settings"]["text"], expected());
+    assert_eq!(report["settings"]["written"], true);
+}
+
+#[test]
+fn only_what_everything_has_becomes_a_rule() {
+    let registry = registry();
+    registry.publish("acme/unsigned", "1.0.0").platforms(["linux_amd64", "darwin_arm64"]).flaw(Flaw::NoKeys).done();
+    let repository = project(&registry);
+    let environment = &repository.environment;
+    lock(environment, "live/d", "acme/unsigned", "1.0.0");
+    environment.write("live/e/main.tf", requires("hashicorp/null", "1.0.0"));
+    environment.provlock(["lock", "-p", "linux_amd64", "live/e"]).assert_code(0);
+    environment.write("live/e/module.tf", "module \"m\" {\n  source = \"git::https://modules.example.com/m.git\"\n}\n");
+    environment.provlock(["init", "--no-fetch-modules"]).assert_code(0);
+    let text = environment.read(FILE);
+    for setting in ["require-signed", "pin-modules", "acme/*"] {
+        assert!(!text.contains(setting), "{text}");
+    }
+    for setting in ["platforms = [\"linux_amd64\"]\n", "acme/gamma\" = ", "acme/delta\" = ", "hashicorp/*\" = "] {
+        assert!(text.contains(setting), "{text}");
+    }
+    environment.provlock(["verify", "-r", "--online", "--no-fetch-modules"]).assert_code(0);
+}
+
+#[test]
+fn without_anything_locked_there_is_nothing_to_write() {
+    let environment = TestEnvironment::new();
+    environment.provlock(["init"]).assert_code(2).assert_stderr_has("No root module in .");
+    environment
+        .write("main.tf", requires("acme/gamma", "") + "provider \"gamma\" {}\nterraform {\n  backend \"s3\" {}\n}\n");
+    environment.provlock(["init"]).assert_code(2).assert_stderr_has("error[lock-file-missing]");
+    assert!(!environment.project().join(FILE).exists());
+}
