@@ -55,9 +55,13 @@ impl Secrets {
         });
     }
 
-    /// Whether an address has a login or parameters that would be hidden, whoever knows what is in them.
+    /// Whether an address has a login or parameters that would be hidden, whoever knows what is in them. The value of a
+    /// parameter is too short for a secret if it is shorter than what is hidden elsewhere.
     pub(crate) fn may_be_in(address: &str) -> bool {
-        Self::default().redact(address) != address
+        let hidden = |_: &str| REDACTED.to_owned();
+        let is_short = |value: &str| percent_decoded(value).len() < Self::SHORTEST;
+        let parameter = |value: &str| if is_short(value) { value.to_owned() } else { hidden(value) };
+        without_parameters(&without_passwords(&without_private_keys(address, hidden), hidden), parameter) != address
     }
 
     /// A text without the secrets that are known so far.
@@ -223,6 +227,21 @@ mod tests {
         assert_eq!(secrets.redact(r"https:\/\/me:cr3d3ntial@h.test"), r"https:\/\/me:[redacted]@h.test");
         assert_eq!(secrets.mask("x ghp_token y"), "x ********* y");
         assert_eq!(format!("{secrets:?}"), "[redacted]");
+    }
+
+    #[test]
+    fn an_address_may_hold_a_secret_if_it_is_long_enough() {
+        for (address, may_be) in [
+            ("https://h/a.zip?w=a%20b&archive=zip", false),
+            ("https://h/a.zip?w=%61%62%63%64%65", false),
+            ("https://h/a.zip?w=abcdef", true),
+            ("https://h/a.zip?abcde", false),
+            ("https://h/a.zip?abcdef", true),
+            ("https://u:p@h/a.zip", true),
+            ("https://h/a.zip?checksum=file:https://u:p@h/s", true),
+        ] {
+            assert_eq!(Secrets::may_be_in(address), may_be, "{address}");
+        }
     }
 
     #[test]

@@ -20,8 +20,10 @@ const MOST_RULES: usize = 1000;
 const MOST_NESTED: usize = 16;
 /// Git ignores longer lines, in bytes.
 const LONGEST_LINE: usize = 2048;
+/// Writes an id into the text `$Id$`, which matters only where a program reads the file as configuration.
+pub(super) const IDENT: &str = "ident";
 /// The attributes that change more of a file than its line ends.
-const CHANGING: [&str; 3] = ["filter", "ident", "working-tree-encoding"];
+const CHANGING: [&str; 3] = ["filter", "working-tree-encoding", IDENT];
 
 /// For each attribute whether it is set or unset; none where that is not said.
 type Says = [Option<bool>; CHANGING.len()];
@@ -142,7 +144,8 @@ impl Attributes {
     }
 }
 
-/// The attribute by which git changes a file, by the files of its directory and of those above it, from the top.
+/// The attribute by which git changes a file, by the files of its directory and of those above it, from the top. If
+/// there are several, [`IDENT`] is not the one.
 pub(super) fn changing(path: &str, files: &[Attributes]) -> Option<&'static str> {
     let mut says = Says::default();
     for file in files {
@@ -200,6 +203,8 @@ mod tests {
             ("*.tf working-tree-encoding=UTF-16LE", "", Some("working-tree-encoding")),
             ("*.tf filter=lfs diff=lfs merge=lfs -text", "", Some("filter")),
             ("a/* ident", "", Some("ident")),
+            ("a/* ident working-tree-encoding=x", "", Some("working-tree-encoding")),
+            ("a/* ident filter=x", "", Some("filter")),
             ("/a/main.tf filter=x", "", Some("filter")),
             ("**/main.tf filter=x", "", Some("filter")),
             ("a/** filter=x", "", Some("filter")),

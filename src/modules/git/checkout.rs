@@ -159,10 +159,14 @@ impl Checkout<'_, '_> {
 
     fn file(&mut self, path: &str, is_executable: bool, id: &str) -> Result<()> {
         if let Some(mut file) = self.writer.open(path, is_executable)? {
-            if let Some(attribute) = attributes::changing(path, &self.attributes) {
-                let file = attributes::FILE_NAME;
-                let why = format!("git may change its {path:?} at checkout, by the attribute {attribute} in {file}");
-                return Err(GitError::new(why));
+            match attributes::changing(path, &self.attributes) {
+                Some(attributes::IDENT) if !is_configuration(path) => self.writer.not_for_configuration(path),
+                Some(attribute) => {
+                    let (change, file) = ("git may change its", attributes::FILE_NAME);
+                    let why = format!("{change} {path:?} at checkout, by the attribute {attribute} in {file}");
+                    return Err(GitError::new(why));
+                }
+                None => {}
             }
             let object = self.objects.ask(id)?;
             *self.left = self.left.checked_sub(object.size).ok_or(Problem::TooLarge)?;

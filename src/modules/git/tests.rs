@@ -416,10 +416,21 @@ fn what_git_changes_at_checkout_is_refused() {
     assert_eq!(fixture.main(""), "two", "what is no configuration may be changed");
     let error = fixture.fetch_whole(&fixture.url("")).unwrap_err();
     assert!(error.contains("git may change its \"x.png\" at checkout"), "{error}");
+    let fixture = Fixture::new();
+    fixture.commit(&[(".gitattributes", "* ident\n*.tf -ident\n"), ("x.id", "$Id$")]);
+    let package = fixture.fetch_whole(&fixture.url("")).unwrap();
+    assert_eq!(fs::read(package.join("x.id")).unwrap(), b"$Id$", "it is installed as it is");
+    // Not if it is read as configuration after all.
+    std::os::unix::fs::symlink("x.id", fixture.origin().join("alias")).unwrap();
+    std::os::unix::fs::symlink("../alias", fixture.origin().join("modules/x.tf")).unwrap();
+    fixture.commit_all();
+    let error = fixture.fetch_whole(&fixture.url("")).unwrap_err();
+    assert!(error.contains("\"modules/x.tf\" is a link to a file that git may change"), "{error}");
+    let fixture = Fixture::new();
     std::os::unix::fs::symlink("modules/a/main.tf", fixture.origin().join("modules/.gitattributes")).unwrap();
     fixture.commit_all();
     assert_eq!(fixture.fetch(&fixture.url("")).unwrap_err(), "its .gitattributes is a link: ");
-    provlock_test::survived("a git repository that is read in another way than it is checked out", 2 * cases.len() + 2);
+    provlock_test::survived("a git repository that is read in another way than it is checked out", 2 * cases.len() + 3);
 }
 
 /// Both programs read such a file, and two of them look alike as text.
