@@ -5,15 +5,21 @@
 
 mod cli_configuration;
 mod configuration;
+mod ignore_file;
 mod lock_file;
 mod merge;
+mod module_archive;
+mod module_cache;
 mod module_source;
 mod mutate;
 mod package;
+mod project;
 mod registry;
 mod settings;
 mod sha256sums;
+mod shared_facts;
 mod signature;
+mod terragrunt;
 
 /// The laws of editing, and the generator of random numbers.
 #[path = "../../../tests/lockfile/mod.rs"]
@@ -24,15 +30,20 @@ use std::path::{Path, PathBuf};
 
 pub use cli_configuration::cli_configuration;
 pub use configuration::configuration;
+pub use ignore_file::ignore_file;
 pub use lock_file::lock_file;
 pub use merge::merge;
+pub use module_archive::module_archive;
+pub use module_cache::module_cache;
 pub use module_source::module_source;
 pub use mutate::mutated;
 pub use package::package;
 pub use registry::registry;
 pub use settings::settings;
 pub use sha256sums::sha256sums;
+pub use shared_facts::shared_facts;
 pub use signature::signature;
+pub use terragrunt::terragrunt;
 
 /// What is fuzzed.
 #[derive(Clone, Copy, Debug)]
@@ -43,20 +54,33 @@ pub struct Target {
     pub run: fn(&[u8]) -> bool,
     /// Directories of inputs to begin with, below the top of the repository.
     pub seeds: &'static [&'static str],
+    /// How many inputs of a target that only reads a text take as long as one of its own: those with a project on disk
+    /// are slow.
+    pub cost: u64,
 }
 
 /// All of them.
-pub const TARGETS: [Target; 10] = [
-    Target { name: "lock_file", run: lock_file, seeds: &["testdata/locks", "testdata/module-locks"] },
-    Target { name: "configuration", run: configuration, seeds: &["fuzz/seeds/configuration"] },
-    Target { name: "cli_configuration", run: cli_configuration, seeds: &["fuzz/seeds/cli_configuration"] },
-    Target { name: "settings", run: settings, seeds: &["fuzz/seeds/settings"] },
-    Target { name: "package", run: package, seeds: &["testdata/packages/conformance", "testdata/packages/probes"] },
-    Target { name: "sha256sums", run: sha256sums, seeds: &["fuzz/seeds/sha256sums"] },
-    Target { name: "signature", run: signature, seeds: &["fuzz/seeds/signature"] },
-    Target { name: "registry", run: registry, seeds: &["fuzz/seeds/registry"] },
-    Target { name: "merge", run: merge, seeds: &["fuzz/seeds/merge"] },
-    Target { name: "module_source", run: module_source, seeds: &["fuzz/seeds/module_source"] },
+pub const TARGETS: [Target; 15] = [
+    Target { name: "lock_file", run: lock_file, seeds: &["testdata/locks", "testdata/module-locks"], cost: 1 },
+    Target { name: "configuration", run: configuration, seeds: &["fuzz/seeds/configuration"], cost: 1 },
+    Target { name: "cli_configuration", run: cli_configuration, seeds: &["fuzz/seeds/cli_configuration"], cost: 1 },
+    Target { name: "settings", run: settings, seeds: &["fuzz/seeds/settings"], cost: 1 },
+    Target {
+        name: "package",
+        run: package,
+        seeds: &["testdata/packages/conformance", "testdata/packages/probes"],
+        cost: 1,
+    },
+    Target { name: "sha256sums", run: sha256sums, seeds: &["fuzz/seeds/sha256sums"], cost: 1 },
+    Target { name: "signature", run: signature, seeds: &["fuzz/seeds/signature"], cost: 1 },
+    Target { name: "registry", run: registry, seeds: &["fuzz/seeds/registry"], cost: 1 },
+    Target { name: "merge", run: merge, seeds: &["fuzz/seeds/merge"], cost: 1 },
+    Target { name: "module_source", run: module_source, seeds: &["fuzz/seeds/module_source"], cost: 1 },
+    Target { name: "module_archive", run: module_archive, seeds: &["fuzz/seeds/module_archive"], cost: 20 },
+    Target { name: "module_cache", run: module_cache, seeds: &["fuzz/seeds/module_cache"], cost: 20 },
+    Target { name: "shared_facts", run: shared_facts, seeds: &["fuzz/seeds/shared_facts"], cost: 1 },
+    Target { name: "terragrunt", run: terragrunt, seeds: &["fuzz/seeds/terragrunt"], cost: 20 },
+    Target { name: "ignore_file", run: ignore_file, seeds: &["fuzz/seeds/ignore_file"], cost: 20 },
 ];
 
 /// The top of the repository.

@@ -17,6 +17,7 @@ fn smoke(name: &str) {
     let accepted = names.iter().zip(&seeds).filter(|(name, seed)| accepts(target, name, seed)).count();
     assert!(accepted > 0, "none of {} seeds is accepted, so there is nothing to start from", seeds.len());
     let runs = std::env::var("PROVLOCK_FUZZ_RUNS").map_or(RUNS, |text| text.parse().expect("a number"));
+    let runs = runs / target.cost;
     for number in 0..runs {
         accepts(target, &format!("changed seed {number}"), &mutated(&seeds, number));
     }
@@ -55,7 +56,10 @@ macro_rules! smoke {
     };
 }
 
-smoke!(lock_file configuration cli_configuration settings package sha256sums signature registry merge module_source);
+smoke!(
+    lock_file configuration cli_configuration settings package sha256sums signature registry merge module_source
+    module_archive module_cache shared_facts terragrunt ignore_file
+);
 
 #[test]
 fn every_target_has_a_test_and_a_program_for_libfuzzer() {
