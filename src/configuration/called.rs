@@ -130,6 +130,7 @@ impl Walk<'_> {
                     return followed;
                 }
             }
+            Some(_) if self.is_refused(caller, call, source, key) => return None,
             Some(_) => return self.locked(caller, call, source, constraints, key),
             None => {}
         }
@@ -143,19 +144,7 @@ impl Walk<'_> {
                 return Some((ModulePath::Directory(directory), InstalledAt::root()));
             }
         }
-        if let ModuleSource::Remote(remote) = source
-            && let Some(path) = self.cache.outside(remote)
-        {
-            let outside = caller.outside(call, key, &path);
-            self.leave_out([outside]);
-            return None;
-        }
-        if let ModuleSource::Remote(remote) = source
-            && remote.is_on_this_machine()
-            && caller.entry.is_some()
-        {
-            let message = format!("module \"{key}\" is fetched, and may not call {remote} on this machine");
-            self.errors.push(caller.error(Code::InvalidConfiguration, message, call));
+        if self.is_refused(caller, call, source, key) {
             return None;
         }
         let is_unknown = self.cache.is_surely_unknown(&request, self.options.dialect, self.options.fetch_modules);
@@ -179,6 +168,22 @@ impl Walk<'_> {
             Err(errors) => self.not_fetched(caller, call, key, errors),
         }
         None
+    }
+
+    /// Reports a source on this machine that is out of the repository, or that a fetched module names.
+    fn is_refused(&mut self, caller: &Caller<'_>, call: &Call, source: &ModuleSource, key: &str) -> bool {
+        let ModuleSource::Remote(remote) = source else { return false };
+        if let Some(path) = self.cache.outside(remote) {
+            let outside = caller.outside(call, key, &path);
+            self.leave_out([outside]);
+            return true;
+        }
+        let is_refused = remote.is_on_this_machine() && caller.entry.is_some();
+        if is_refused {
+            let message = format!("module \"{key}\" is fetched, and may not call {remote} on this machine");
+            self.errors.push(caller.error(Code::InvalidConfiguration, message, call));
+        }
+        is_refused
     }
 
     /// What was fetched for a request, or is a directory of this machine. The outer `None` means that it is to be

@@ -1,6 +1,7 @@
 //! Addresses of modules that a pull request chooses: they carry nothing away, lead nowhere on this machine, and are shown
 //! without the secrets in them.
 
+use super::modules::publish;
 use provlock_test::archive::{self, Packing};
 use provlock_test::{Registry, TestEnvironment, survived};
 use serde_json::json;
@@ -136,6 +137,51 @@ fn addresses_on_this_machine_end_at_the_repository() {
         }
     }
     survived("an address of a module that leads to files of the machine", sources.len() * 3);
+}
+
+/// What a fetched module calls is for its author to choose, so it may not be on this machine, locked or not.
+#[cfg(unix)]
+#[test]
+fn a_locked_module_calls_nothing_on_this_machine() {
+    let call = |source: &str| format!("module \"x\" {{\n  source = \"{source}\"\n}}\n");
+    let archive = |configuration: &str| {
+        archive::pack(&[("main.tf".to_owned(), configuration.as_bytes().to_vec())], Packing::Deflated)
+    };
+    let hosted = |name: &str| format!("https://registry.opentofu.org/{name}");
+    let registry = Registry::start();
+    let environment = TestEnvironment::with_registry(&registry);
+    publish(&environment, "locals {}\n", "v1.0.0");
+    let root = environment.root().to_str().unwrap().to_owned();
+    std::fs::create_dir(environment.root().join("outside")).unwrap();
+    std::fs::write(environment.root().join("outside/main.tf"), "locals {}\n").unwrap();
+    std::fs::write(environment.root().join("outside.zip"), archive("locals {}\n")).unwrap();
+    std::os::unix::fs::symlink("outside", environment.root().join("link")).unwrap();
+    let sources = [
+        format!("git::file://{root}/modules.git?ref=v1.0.0"),
+        format!("git::FILE://{root}/modules.git//network?ref=v1.0.0"),
+        format!("git::{root}/modules.git"),
+        format!("{root}/modules.git"),
+        format!("file://{root}/outside.zip"),
+        format!("{root}/outside.zip"),
+        format!("{root}/outside"),
+        format!("{root}/link"),
+    ];
+    for source in &sources {
+        // By the package that the user calls, and by one behind that.
+        for outer in [call(source), call(&hosted("middle.zip"))] {
+            registry.serve("/outer.zip", archive(&outer));
+            registry.serve("/middle.zip", archive(&call(source)));
+            environment.write("main.tf", call(&hosted("outer.zip")));
+            for arguments in [&["lock", "--modules"][..], &["lock", "--modules", "--json"], &["lock"]] {
+                let output = environment.provlock(arguments.iter().chain(&["--no-cache"]));
+                output.assert_code(2);
+                let shown = output.stdout.clone() + &output.stderr;
+                assert!(shown.contains("is fetched, and may not call"), "{source}: {output}");
+                assert!(!environment.project().join(".modules.lock.hcl").exists(), "{source}: {output}");
+            }
+        }
+    }
+    survived("an address of a module that leads to files of the machine", sources.len() * 6);
 }
 
 #[test]
