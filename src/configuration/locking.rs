@@ -22,8 +22,8 @@ use crate::system::files::join;
 use crate::system::{Secrets, canonicalize};
 
 impl Walk<'_> {
-    /// Notes a call that should be locked, and returns the path of its module in the package that is locked; none if that is to be
-    /// fetched first, or is not what is locked. Continues where it is not locked, or its package is not here.
+    /// Notes a call that should be locked, and returns the path of its module in the locked package; none if that must
+    /// be fetched first, or is not what is locked. Continues where it is not locked, or its package is not here.
     pub(super) fn followed(
         &mut self,
         caller: &Caller<'_>,

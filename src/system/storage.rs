@@ -109,8 +109,8 @@ pub(crate) fn create_directory(directory: &Path) -> io::Result<()> {
     builder.recursive(true).create(directory)
 }
 
-/// Whether other users may write to a file or directory and so change the cache. Members of the user's own group, which has the
-/// same number as the user on most systems, are not considered.
+/// Whether other users may write to a file or directory and so change the cache. Members of the user's own group, which
+/// has the same number as the user on most systems, are not considered.
 #[cfg(unix)]
 pub(crate) fn is_writable_by_others(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;

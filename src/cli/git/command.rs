@@ -70,7 +70,7 @@ pub(crate) fn is_directory(revision: &str, object: &str) -> Result<bool> {
         && found(Path::new("."), "cat-file", ["cat-file", "-t", object])?.as_deref() == Some("tree"))
 }
 
-/// The files in an object from [`resolve`]: the one at `path`, or all, and of these those whose names are wanted. The object is the state of
+/// The files in an object from [`resolve`], at `path` or anywhere, whose names are wanted. The object is the state of
 /// `directory` if `is_directory` is set, else that of the repository around it.
 pub(crate) fn files_in(
     directory: &Path,

@@ -29,8 +29,8 @@ const LONGEST_KEY: u64 = 4096;
 ///
 /// Publishes what the cache knows of the packages that the lock files of root modules name and a verified SHA256SUMS
 /// lists, one signed document for each release. Other packages in the cache may be of private providers, whose names
-/// nobody else is to know; --all publishes these, too. Platforms that the same key has published before are kept. The login is that of `docker login` or of an
-/// `oci_credentials` block.
+/// nobody else is to know; --all publishes these, too. Platforms that the same key has published before are kept. The
+/// login is that of `docker login` or of an `oci_credentials` block.
 ///
 /// The private key is read from --signing-key, or is the value of `PROVLOCK_CACHE_SIGNING_KEY`.
 #[derive(Args)]
