@@ -9,7 +9,7 @@ use provlock::diagnostic::Diagnostics;
 use provlock::project::{PinOptions, PinnedModules, Selection};
 
 use super::outcome::Outcome;
-use super::watch::{Watch, no_root_module, start};
+use super::watch::{Watch, no_root_module, start_with_modules};
 use crate::cli::args::{CacheArgs, FormatArgs, GlobalArgs, ModuleArgs};
 use crate::cli::render::json::{Output, PinnedRoot, Root};
 use crate::cli::render::style::count;
@@ -66,12 +66,7 @@ pub(crate) fn run(arguments: &PinArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::
     let PinArgs { paths, recursive, modules, cache, offline, check, .. } = arguments;
     let selection = Selection { paths: paths.clone(), recursive: *recursive, with_modules: true };
     let mut watch = Watch::new(ui, None);
-    let session = start(global, ui, |environment, options| {
-        options.offline = *offline;
-        options.sources.cache_directory = cache.used(environment);
-        modules.add_to(options, environment, *offline);
-        Ok(())
-    })?;
+    let session = start_with_modules((modules, cache, *offline), global, ui)?;
     let session = session.observed_by(|event| watch.show(&event));
     let roots = session.roots(&selection)?;
     let mut options = PinOptions::default();

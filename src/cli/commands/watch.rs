@@ -7,7 +7,7 @@ use provlock::packages::SharedFacts;
 use provlock::project::{Event, Prepared, RootModule, Session, SessionOptions};
 use provlock::system::Environment;
 
-use crate::cli::args::{AgeArgs, GlobalArgs, ModuleArgs, SourceArgs};
+use crate::cli::args::{AgeArgs, CacheArgs, GlobalArgs, ModuleArgs, SourceArgs};
 use crate::cli::environment::{environment, proxies};
 use crate::cli::render::foreign::printable;
 use crate::cli::render::style::{count, enumerate};
@@ -47,6 +47,20 @@ pub(super) fn start_locking<'a>(
         options.sources.date_services = Some(age.dates.services());
         modules.add_to(options, environment, source.offline);
         show_origin(&source.origin(), environment, ui);
+        Ok(())
+    })
+}
+
+/// Starts a session that needs modules, and no packages of providers.
+pub(super) fn start_with_modules<'a>(
+    (modules, cache, offline): (&ModuleArgs, &CacheArgs, bool),
+    global: &GlobalArgs,
+    ui: &Ui,
+) -> anyhow::Result<Session<'a>> {
+    start(global, ui, |environment, options| {
+        options.offline = offline;
+        options.sources.cache_directory = cache.used(environment);
+        modules.add_to(options, environment, offline);
         Ok(())
     })
 }
