@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Draws docs/session.svg, the picture in README.md: a terminal in which provlock works on a small project.
+"""Draws two pictures of a terminal: docs/session.svg, in which provlock locks two providers and stops a pull request, and
+docs/modules.svg, in which it locks and installs a module that is replaced later.
 
     docs/session.py [PROGRAM]        # target/release/provlock unless another one is named
 """
@@ -11,73 +12,87 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import zipfile
 
+# It is shown, so it has the same name in each run.
+DIRECTORY = pathlib.Path("/tmp/demo")
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
-FILES = {
-    "project/main.tf": 'module "names" {\n  source = "./names"\n}\n\nresource "null_resource" "this" {}\n',
-    "project/versions.tf": """terraform {
+CONFIGURATION = """terraform {
   required_providers {
     null   = { source = "hashicorp/null", version = "~> 3.2" }
     random = { source = "hashicorp/random", version = "~> 3.6.0" }
   }
 }
-""",
-    "project/names/main.tf": """terraform {
-  required_providers {
-    random = { source = "hashicorp/random", version = ">= 3.5" }
-  }
+"""
+IMPOSTOR = """
+provider "registry.hashicorp-aws.com/hashicorp/awsbeta" {
+  version = "1.0.0"
+  hashes = [
+    "h1:0Ww1QkjMbY2dDzVtq5nS8rXo7fKpLhUe3aGcI6JvT9g=",
+  ]
 }
-""",
-    "project/site.tf": 'module "site" {\n  source = "DIRECTORY/site.zip"\n}\n',
-    "project/provlock.toml": 'platforms = ["linux_amd64", "darwin_arm64"]\n',
-}
-COMMANDS = [
-    "provlock lock --modules --fs-mirror ../mirror",
-    "provlock get",
-    "provlock tree hashicorp/random",
-    "provlock upgrade --fs-mirror ../mirror --constraints",
-    "provlock diff",
-]
-COLORS = {"1": "#ffffff", "2": "#7f849c", "31": "#f38ba8", "32": "#a6e3a1", "33": "#f9e2af", "36": "#89dceb"}
+"""
+COLORS = {"1": "#ffffff", "2": "#7f849c", "31": "#f38ba8", "32": "#a6e3a1", "33": "#f9e2af", "36": "#89dceb", "91": "#f38ba8", "93": "#f9e2af",
+          "94": "#89b4fa", "96": "#89dceb"}
 TEXT, PROMPT = "#cdd6f4", "#89b4fa"
 CHARACTER, LINE, MARGIN, TOP = 8.4, 20, 20, 52
 
 
-def session(program):
-    """The lines of the terminal, each a list of texts with their colours."""
-    with tempfile.TemporaryDirectory() as directory:
-        directory = pathlib.Path(directory)
+class Terminal:
+    """A project with the mirror of the tests beside it, and what a terminal there shows: lines of texts with their colours."""
+
+    def __init__(self, program, directory):
+        self.directory, self.project, self.lines = directory, directory / "project", []
         shutil.copytree(REPOSITORY / "testdata/mirror", directory / "mirror")
-        for name, content in FILES.items():
-            (directory / name).parent.mkdir(parents=True, exist_ok=True)
-            (directory / name).write_text(content.replace("DIRECTORY", str(directory.resolve())))
-        with zipfile.ZipFile(directory / "site.zip", "w") as archive:
-            archive.writestr("main.tf", "locals {}\n")
         (directory / "bin").mkdir()
         (directory / "bin/provlock").symlink_to(program.resolve())
-        variables = {
+        self.project.mkdir()
+        self.variables = {
             "PATH": f"{directory}/bin:{os.environ['PATH']}",
             "HOME": str(directory),
             "GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@example.com",
             "GIT_COMMITTER_NAME": "A", "GIT_COMMITTER_EMAIL": "a@example.com",
         }
+        self.run("git init --quiet --initial-branch=main")
 
-        def run(command):
-            result = subprocess.run(["sh", "-c", command], cwd=directory / "project", env=variables, check=True,
-                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-            return result.stdout
+    def run(self, command):
+        result = subprocess.run(["sh", "-c", command], cwd=self.project, env=self.variables, check=False,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return result.stdout
 
-        run("git init --quiet")
-        lines = []
-        for command in COMMANDS:
-            lines.append([("$ ", PROMPT), (command, TEXT)])
-            lines += [spans(line) for line in run(f"{command} --color=always --dialect=tofu").splitlines()]
-            lines.append([])
-            if command.startswith("provlock lock"):
-                run("git add . && git commit --quiet --message=Lock")
-        return lines[:-1]
+    def show(self, command):
+        output = self.run(f"{command} --color=always --dialect=tofu").rstrip()
+        self.lines += [[("$ ", PROMPT), (command, TEXT)], *map(spans, output.splitlines()), []]
+
+    def comment(self, text):
+        self.lines.append([(f"# {text}", COLORS["2"])])
+
+
+def pull_request(terminal):
+    lock_file = terminal.project / ".terraform.lock.hcl"
+    (terminal.project / "main.tf").write_text(CONFIGURATION)
+    terminal.show("provlock lock --fs-mirror ../mirror -p linux_amd64,darwin_arm64,windows_amd64")
+    terminal.run("git add . && git commit --quiet --message=Lock && git switch --quiet --create change")
+    before, random = lock_file.read_text().split("hashicorp/random")
+    forged = re.sub(r'"h1:(.{37})', lambda match: '"h1:' + match[1][::-1], random)
+    lock_file.write_text(f"{before}hashicorp/random{forged}{IMPOSTOR}")
+    terminal.comment("a pull request that replaces hashes and brings a provider:")
+    terminal.show("provlock verify --base main --quiet")
+
+
+def modules(terminal):
+    def publish(content):
+        with zipfile.ZipFile(terminal.directory / "site.zip", "w") as archive:
+            archive.writestr(zipfile.ZipInfo("main.tf"), content)
+
+    publish("locals {}\n")
+    (terminal.project / "site.tf").write_text(f'module "site" {{\n  source = "{terminal.directory}/site.zip"\n}}\n')
+    terminal.show("provlock lock --modules")
+    terminal.show("provlock get")
+    publish('locals { evil = "yes" }\n')
+    terminal.comment("somebody replaces the archive, and the next machine has an empty cache:")
+    terminal.run("rm -rf .terraform ../.cache")
+    terminal.show("provlock get")
 
 
 def spans(line):
@@ -117,4 +132,11 @@ def picture(lines):
 
 if __name__ == "__main__":
     program = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else REPOSITORY / "target/release/provlock")
-    (REPOSITORY / "docs/session.svg").write_text(picture(session(program)))
+    for name, story in [("session", pull_request), ("modules", modules)]:
+        DIRECTORY.mkdir()
+        try:
+            terminal = Terminal(program, DIRECTORY)
+            story(terminal)
+        finally:
+            shutil.rmtree(DIRECTORY)
+        (REPOSITORY / f"docs/{name}.svg").write_text(picture(terminal.lines[:-1]))
