@@ -133,7 +133,8 @@ fn every_command_runs() {
 /// The pages of docs/ and the documents at the top, each with its text.
 fn pages() -> BTreeMap<PathBuf, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let at_the_top = ["ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"].map(|name| root.join(name));
+    let at_the_top =
+        ["ARCHITECTURE.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md"].map(|name| root.join(name));
     let pages = documents().into_iter().chain(at_the_top);
     pages.map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
 }
