@@ -11,6 +11,7 @@ use crate::lockfile::LockFile;
 use crate::packages::Source;
 use crate::packages::archive::{PackageDigest, PackageId};
 use crate::provider::{Authentication, Dialect, Hash, Platform, ProviderAddress, Version};
+use crate::settings::schema_directive;
 use crate::system::parallel::{self, WAITING_REQUESTS};
 
 /// What root modules require and lock.
@@ -181,7 +182,8 @@ impl Inventory {
 
     /// The text of a `provlock.toml` by which any other host, namespace or key is a finding.
     pub fn settings(&self) -> String {
-        let mut lines = vec!["# Written by provlock init; docs/gate.md of provlock explains each line.".to_owned()];
+        let mut lines: Vec<_> = schema_directive().into_iter().collect();
+        lines.push("# Written by provlock init; docs/gate.md of provlock explains each line.".to_owned());
         lines.extend(self.dialect.map(|dialect| format!("dialect = {}", quoted(dialect.name()))));
         if !self.platforms.is_empty() {
             lines.push(format!("platforms = {}", list(self.platforms.iter().map(ToString::to_string))));

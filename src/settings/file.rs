@@ -10,6 +10,8 @@ use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use toml::Spanned;
 
+#[cfg(test)]
+use super::schema;
 use super::{
     CacheTable, Denied, FileLevels, Levels, PathLevels, PlatformSelection, Policy, ProviderRule, RootFilter, Rules,
     Settings, TrustRule, parse_duration,
@@ -25,15 +27,29 @@ const PLATFORMS: &str = "\"all\" or a list of platforms, for example [\"linux_am
 
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-struct File {
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "provlock.toml"))]
+pub(super) struct File {
+    /// The program whose rules apply. It is detected from the files when it is left out.
+    #[cfg_attr(test, schemars(schema_with = "schema::dialect"))]
     dialect: Option<Spanned<String>>,
+    /// The platforms to lock and to check.
+    #[cfg_attr(test, schemars(schema_with = "schema::platforms"))]
     platforms: Option<Spanned<Platforms>>,
+    /// Whether modules that are not installed are fetched.
     fetch_modules: Option<bool>,
+    /// The lock file of modules.
     modules: ModulesTable,
+    /// The root modules that a recursive search finds.
     roots: Roots,
+    /// What `lock` and `upgrade` refuse, and `verify` finds.
     policy: PolicyTable,
+    /// The levels of findings.
     verify: VerifyTable,
+    /// The fingerprints of the keys that may sign, by provider, such as `registry.example.com/acme/*`.
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, Vec<String>>"))]
     trust: BTreeMap<Spanned<String>, Spanned<Vec<Spanned<String>>>>,
+    /// Hashes that others have published. Only the topmost file may have this table.
+    #[cfg_attr(test, schemars(with = "SharedCacheTable"))]
     cache: Option<Spanned<SharedCacheTable>>,
 }
 
@@ -45,65 +61,119 @@ enum Platforms {
 
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "modules"))]
 struct ModulesTable {
+    /// Whether the modules are locked, too.
     lock: Option<bool>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "roots"))]
 struct Roots {
+    /// Globs of directories. Only these are taken, and a plain name makes any directory a root module.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
     include: Vec<Spanned<String>>,
+    /// Globs of directories that are left out.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
     exclude: Vec<Spanned<String>>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "policy"))]
 struct PolicyTable {
+    /// The hosts that providers may come from.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
     allowed_hosts: Option<Vec<Spanned<String>>>,
+    /// The namespaces that providers may come from: `[HOSTNAME/]NAMESPACE`.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
     allowed_namespaces: Option<Vec<Spanned<String>>>,
+    /// If there is one, every provider needs one that is for it and its version.
+    #[cfg_attr(test, schemars(with = "Vec<ProviderRuleTable>"))]
     allow: Option<Vec<ProviderRuleTable>>,
+    /// Providers, or versions of them, that may not be used.
     deny: Vec<ProviderRuleTable>,
+    /// The versions that a provider must have wherever it is used.
+    #[cfg_attr(test, schemars(schema_with = "schema::requirements"))]
     require: Vec<ProviderRuleTable>,
+    /// Whether every release must be signed.
     require_signed: bool,
+    /// How long ago a version must have been published to be selected, such as `7d`.
+    #[cfg_attr(test, schemars(with = "String"))]
     min_age: Option<Spanned<String>>,
+    /// The providers whose age does not matter.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
     min_age_exempt: Vec<Spanned<String>>,
+    /// Whether every module must name a version, a tag or a commit.
     pin_modules: bool,
+    /// Whether a change may bring hosts that no lock file of the base has.
+    #[cfg_attr(test, schemars(schema_with = "schema::new_hosts"))]
     new_hosts: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ProviderRuleTable {
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "rule"))]
+pub(super) struct ProviderRuleTable {
+    /// The providers that the rule is for: `acme/gamma`, or `acme/*`.
+    #[cfg_attr(test, schemars(with = "String"))]
     provider: Spanned<String>,
+    /// The versions that the rule is for, such as `< 2.1`; all when left out.
+    #[cfg_attr(test, schemars(with = "String", default))]
     versions: Option<Spanned<String>>,
+    /// Why, in one line.
+    #[cfg_attr(test, schemars(with = "String", default))]
     reason: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "verify"))]
 struct VerifyTable {
+    /// Findings that are errors; `warnings` means all warnings.
+    #[cfg_attr(test, schemars(schema_with = "schema::denied"))]
     deny: Vec<Spanned<String>>,
+    /// Findings that are warnings.
+    #[cfg_attr(test, schemars(schema_with = "schema::loosened"))]
     warn: Vec<Spanned<String>>,
+    /// Findings that are not reported.
+    #[cfg_attr(test, schemars(schema_with = "schema::loosened"))]
     allow: Vec<Spanned<String>>,
+    /// Other levels for some root modules. Of several, the last that names a finding applies.
     paths: Vec<PathsTable>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "paths"))]
 struct PathsTable {
+    /// Globs of their directories.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
     paths: Vec<Spanned<String>>,
     #[serde(default)]
+    /// Findings that are errors; `warnings` means all warnings.
+    #[cfg_attr(test, schemars(schema_with = "schema::denied"))]
     deny: Vec<Spanned<String>>,
     #[serde(default)]
+    /// Findings that are warnings.
+    #[cfg_attr(test, schemars(schema_with = "schema::loosened"))]
     warn: Vec<Spanned<String>>,
     #[serde(default)]
+    /// Findings that are not reported.
+    #[cfg_attr(test, schemars(schema_with = "schema::loosened"))]
     allow: Vec<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "cache"))]
 struct SharedCacheTable {
+    /// The repository of an OCI registry: `oci://HOST/PATH`.
+    #[cfg_attr(test, schemars(with = "String"))]
     shared: Spanned<String>,
+    /// The keys whose signatures are trusted: `ed25519:BASE64`.
+    #[cfg_attr(test, schemars(with = "Vec<String>", length(min = 1)))]
     trusted_keys: Spanned<Vec<Spanned<String>>>,
 }
 

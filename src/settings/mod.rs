@@ -3,6 +3,8 @@
 mod file;
 mod levels;
 mod policy;
+#[cfg(test)]
+mod schema;
 mod search;
 
 use std::path::PathBuf;
@@ -22,6 +24,13 @@ pub use search::{SettingsAbove, SettingsFiles, read};
 
 /// Name of the settings file.
 pub const FILE_NAME: &str = "provlock.toml";
+
+/// The first line of a settings file, by which editors find the schema
+/// (<https://taplo.tamasfe.dev/configuration/directives.html>), if it is known where the project's repository is.
+pub(crate) fn schema_directive() -> Option<String> {
+    let repository = env!("CARGO_PKG_REPOSITORY");
+    (!repository.is_empty()).then(|| format!("#:schema {repository}/raw/main/docs/provlock.schema.json"))
+}
 
 /// What a project's settings files say; everything is optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

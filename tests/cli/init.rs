@@ -1,6 +1,6 @@
 //! `init` writes the settings by which anything new is an error.
 
-use super::json_output::validated;
+use super::json_output::{follows, validated};
 use super::lock::requires;
 use super::repository::Repository;
 use provlock_test::keys::{Key, OTHER, RSA, SUBKEY};
@@ -52,8 +52,11 @@ fn project(registry: &Registry) -> Repository {
 
 fn expected() -> String {
     let (rsa, other) = (RSA.fingerprint(), OTHER.fingerprint());
+    let repository = env!("CARGO_PKG_REPOSITORY");
+    let schema = format!("#:schema {repository}/raw/main/docs/provlock.schema.json\n");
+    let schema = if repository.is_empty() { "" } else { &schema };
     format!(
-        "# Written by provlock init; docs/gate.md of provlock explains each line.\n\
+        "{schema}# Written by provlock init; docs/gate.md of provlock explains each line.\n\
          dialect = \"tofu\"\n\
          platforms = [\"darwin_arm64\", \"linux_amd64\"]\n\n\
          [policy]\n\
@@ -74,6 +77,7 @@ fn what_is_there_passes_and_what_is_new_is_an_error() {
     let environment = &repository.environment;
     let output = environment.provlock(["init"]);
     output.assert_code(0).assert_stdout_has(&expected());
+    follows("provlock.schema.json", &toml::from_str(&output.stdout).unwrap());
     assert_eq!(
         output.stderr,
         "Found 3 root modules for tofu, 2 platforms, 1 host, 2 namespaces and 2 signing keys\n\

@@ -10,14 +10,20 @@ use provlock_test::registry::Registry;
 
 /// Parses and validates what a command printed.
 pub(super) fn validated(stdout: &str) -> Value {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/output.schema.json");
-    let schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    let validator = jsonschema::validator_for(&schema).unwrap();
     let stdout = if cfg!(windows) { stdout.replace(r"\\", "/") } else { stdout.to_owned() };
     let value: Value = serde_json::from_str(&stdout).unwrap();
-    let errors: Vec<String> = validator.iter_errors(&value).map(|e| format!("{}: {e}", e.instance_path())).collect();
-    assert!(errors.is_empty(), "{errors:#?}\n{value:#}");
+    follows("output.schema.json", &value);
     value
+}
+
+/// Asserts that a value follows a schema of `docs/`.
+#[track_caller]
+pub(super) fn follows(schema: &str, value: &Value) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(schema);
+    let schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<String> = validator.iter_errors(value).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}\n{value:#}");
 }
 
 #[test]

@@ -6,6 +6,7 @@
 //! - [`server`]: the one web server, for the registry and for tests that make their answers up. Its parts: [`message`]
 //!   is what comes in and goes out, [`http2`] and [`tls`] carry it, [`shared`] answers and counts.
 //! - [`environment`]: a temporary home and project, and the `provlock` program run in it.
+//! - [`generated`]: the files of the repository that are made from code.
 //! - [`threats`]: how many cases of an attack a test has tried, for the table in SECURITY.md.
 //!
 //! Hashes are computed here from the files that go into a package, without the library under test.
@@ -13,6 +14,7 @@
 pub mod archive;
 pub mod environment;
 pub mod faults;
+mod generated;
 mod http2;
 pub mod keys;
 mod message;
@@ -31,6 +33,7 @@ mod tls;
 
 pub use environment::{Output, TestEnvironment, with_slashes};
 pub use faults::{Fault, Times, url};
+pub use generated::generated;
 pub use message::{Request, Response};
 pub use publish::{Flaw, PackagesMap};
 pub use registry::{Discovery, Mirror, MirrorHashes, Registry};

@@ -1,27 +1,13 @@
 //! Files that are made from code: completions and man pages from the definition of the command line, and the schema of
 //! JSON output from its types.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
 use clap::CommandFactory as _;
 use clap::ValueEnum as _;
 use clap_complete::{Generator as _, Shell};
+use provlock_test::generated;
 
 use super::{Cli, completions};
 use crate::cli::render::json;
-
-/// Compares a committed file with what it should be. With `SNAPSHOTS=overwrite` it is written instead.
-fn check(path: &str, content: &[u8]) {
-    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
-    if std::env::var_os("SNAPSHOTS").is_some_and(|action| action == "overwrite") {
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, content).unwrap();
-    }
-    let committed = fs::read(&path).unwrap_or_default();
-    let command = "SNAPSHOTS=overwrite cargo test --bin provlock";
-    assert!(committed == content, "{} is out of date; run: {command}", path.display());
-}
 
 #[test]
 fn the_definition_is_sound() {
@@ -32,14 +18,14 @@ fn the_definition_is_sound() {
 fn completions_are_current() {
     for shell in Shell::value_variants() {
         let script = completions::script(*shell).unwrap();
-        check(&format!("completions/{}", shell.file_name("provlock")), &script);
+        generated(&format!("completions/{}", shell.file_name("provlock")), &script);
     }
 }
 
 #[test]
 fn the_schema_is_current() {
     let schema = serde_json::to_string_pretty(&json::schema()).unwrap() + "\n";
-    check("docs/output.schema.json", schema.as_bytes());
+    generated("docs/output.schema.json", schema.as_bytes());
 }
 
 #[test]
@@ -55,7 +41,7 @@ fn man_pages_are_current() {
 
 /// Checks the page of a command and those of the commands below it, to which it refers.
 fn check_man_pages(command: &clap::Command, pages: &mut Vec<String>) {
-    check(&format!("docs/man/{}.1", page_name(command)), &man_page(command));
+    generated(&format!("docs/man/{}.1", page_name(command)), &man_page(command));
     pages.push(format!("{}.1", page_name(command)));
     for subcommand in with_pages(command) {
         check_man_pages(subcommand, pages);

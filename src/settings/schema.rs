@@ -1,0 +1,116 @@
+//! The JSON Schema of `provlock.toml`, `docs/provlock.schema.json`, from the types that read the file. Editors know
+//! draft 7, and it says what is written where; what a value means is for the reader alone.
+
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde_json::{Value, json};
+
+use super::file::{File, ProviderRuleTable};
+use super::{FILE_NAME, Settings};
+use crate::diagnostic::{Code, SourceFile};
+use crate::provider::Dialect;
+
+pub(super) fn dialect(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "enum": [Dialect::Tofu.name(), Dialect::Terraform.name()] })
+}
+
+pub(super) fn platforms(_: &mut SchemaGenerator) -> Schema {
+    let platform = json!({ "type": "string", "pattern": "^([a-z0-9]+_[a-z0-9]+|all)$", "examples": ["linux_amd64"] });
+    json_schema!({ "anyOf": [{ "const": "all" }, { "type": "array", "items": platform, "minItems": 1 }] })
+}
+
+pub(super) fn new_hosts(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "enum": ["deny", "allow"] })
+}
+
+pub(super) fn denied(_: &mut SchemaGenerator) -> Schema {
+    let codes = Code::FINDINGS.iter().map(|code| code.as_str());
+    list_of(std::iter::once("warnings").chain(codes))
+}
+
+pub(super) fn loosened(_: &mut SchemaGenerator) -> Schema {
+    list_of(Code::FINDINGS.iter().filter(|code| code.may_be_suppressed()).map(|code| code.as_str()))
+}
+
+/// Rules that mean nothing without versions.
+pub(super) fn requirements(generator: &mut SchemaGenerator) -> Schema {
+    let rule = generator.subschema_for::<ProviderRuleTable>();
+    json_schema!({ "type": "array", "items": { "allOf": [rule, { "required": ["versions"] }] } })
+}
+
+fn list_of<'a>(words: impl Iterator<Item = &'a str>) -> Schema {
+    json_schema!({ "type": "array", "items": { "enum": words.collect::<Vec<_>>() }, "uniqueItems": true })
+}
+
+fn schema() -> Value {
+    /// Puts the lines of a comment after one another, and leaves out what a missing value means to the reader.
+    fn tidy(schema: &mut Schema) {
+        schema.remove("default");
+        if let Some(Value::String(description)) = schema.get_mut("description") {
+            *description = description.replace('\n', " ");
+        }
+    }
+    let settings = SchemaSettings::draft07().with_transform(RecursiveTransform(tidy));
+    settings.into_generator().into_root_schema_for::<File>().to_value()
+}
+
+/// Whether the schema accepts a text, and whether the reader does.
+fn judged(text: &str) -> (bool, bool) {
+    let validator = jsonschema::validator_for(&schema()).unwrap();
+    let value: Value = toml::from_str(text).unwrap();
+    (validator.is_valid(&value), Settings::parse(&SourceFile::new(FILE_NAME, text), FILE_NAME.into()).is_ok())
+}
+
+#[test]
+fn the_schema_is_current() {
+    let text = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
+    provlock_test::generated("docs/provlock.schema.json", text.as_bytes());
+}
+
+#[test]
+fn every_example_follows_the_schema() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let pages = std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let pages = pages.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
+    let mut number = 0;
+    for path in pages.chain([root.join("README.md")]) {
+        let page = std::fs::read_to_string(&path).unwrap();
+        for example in page.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
+            assert_eq!(judged(example), (true, true), "{}\n{example}", path.display());
+            number += 1;
+        }
+    }
+    assert!(number > 10, "only {number} examples were found");
+}
+
+#[test]
+fn the_schema_refuses_what_the_reader_refuses() {
+    for text in [
+        "platform = [\"linux_amd64\"]",
+        "dialect = \"pulumi\"",
+        "platforms = []",
+        "platforms = \"linux_amd64\"",
+        "platforms = [\"linux-amd64\"]",
+        "platforms = [\"linux_amd64\", 7]",
+        "fetch-modules = \"no\"",
+        "fetch_modules = true",
+        "[modules]\nlocked = true",
+        "[roots]\ninclude = \"infra/**\"",
+        "[policy]\nnew-hosts = \"refuse\"",
+        "[policy]\nmin-age = 7",
+        "[[policy.deny]]\nversions = \"< 2\"",
+        "[[policy.require]]\nprovider = \"acme/gamma\"",
+        "[policy.deny]\nprovider = \"acme/gamma\"",
+        "[verify]\ndeny = [\"no-hash\"]",
+        "[verify]\nallow = [\"warnings\"]",
+        "[verify]\nwarn = [\"hash-not-published\"]",
+        "[verify]\ndeny = [\"no-hashes\", \"no-hashes\"]",
+        "[[verify.paths]]\nallow = [\"no-hashes\"]",
+        "[trust]\n\"acme/*\" = \"0123456789ABCDEF0123456789ABCDEF01234567\"",
+        "[cache]\nshared = \"oci://h.test/a\"",
+        "[cache]\nshared = \"oci://h.test/a\"\ntrusted-keys = []",
+    ] {
+        assert_eq!(judged(text), (false, false), "{text}");
+    }
+}
