@@ -233,7 +233,7 @@ impl Fetch<'_> {
         let options: &[_] = if self.extent == Extent::Whole { &["--depth=1"] } else { &["--depth=1", FILTER] };
         let shallow = self.run_in_space(MOST_OF_COMMIT, self.fetch_command(options, &[&refspec]), None)?;
         if shallow.status.success() {
-            return self.checked(MODULE).map(Some);
+            return Ok(Some(self.fetched().to_owned()));
         }
         let said = String::from_utf8_lossy(&shallow.stderr).into_owned();
         // Only this text shows that the server is a plain web server.
@@ -285,7 +285,7 @@ impl Fetch<'_> {
             return Ok(MODULE.to_owned());
         };
         if let Revision::Commit(_) = &self.address.revision {
-            return self.checked(text);
+            return Ok(text.clone());
         }
         if let Some(commit) = self.find(text)? {
             return Ok(commit);
@@ -320,17 +320,10 @@ impl Fetch<'_> {
         }
     }
 
-    /// A name for what was fetched. If a full ID is wanted, it has that ID, and is not a branch or tag that is called so:
-    /// git takes the ID for that of an object, which Terraform and OpenTofu leave to it.
-    fn checked(&self, name: &str) -> Result<String> {
-        let Revision::Commit(wanted) = &self.address.revision else { return Ok(name.to_owned()) };
-        let mut command = self.command("rev-parse");
-        command.args(["--verify", "--quiet", "--end-of-options", &format!("{name}^{{object}}")]);
-        let found = self.run(command)?;
-        if found.status.success() && one_line(&found.stdout).eq_ignore_ascii_case(wanted) {
-            return Ok(name.to_owned());
-        }
-        Err(GitError::new(format!("it has no commit {wanted:?}")))
+    /// A name for what was fetched. A full ID is its own, never a branch or tag that is called so: git takes it for that
+    /// of an object, which Terraform and OpenTofu leave to it.
+    fn fetched(&self) -> &str {
+        if let Revision::Commit(wanted) = &self.address.revision { wanted } else { MODULE }
     }
 
     /// The commit that a revision names after a clone.

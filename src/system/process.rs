@@ -233,14 +233,32 @@ fn listen(pipe: Option<impl Read + Send + 'static>, limit: u64, wrap: fn(Vec<u8>
     });
 }
 
-/// The process groups that have not ended, by their leaders.
-static RUNNING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+/// The process groups that have not ended.
+static RUNNING: Mutex<Running> = Mutex::new(Running { leaders: Vec::new(), watchman: None });
+
+/// The process groups that have not ended.
+pub(super) struct Running {
+    leaders: Vec<u32>,
+    /// Kills them when this process ends without having done so, as one does that is killed itself.
+    watchman: Option<Child>,
+}
+
+impl Running {
+    /// Lets the watchman know the groups. Without one all goes on.
+    fn tell(&mut self) {
+        let leaders: Vec<_> = self.leaders.iter().map(u32::to_string).collect();
+        let line = leaders.join(" ") + "\n";
+        let tell = |watchman: &mut Child| watchman.stdin.as_mut()?.write_all(line.as_bytes()).ok();
+        if self.watchman.as_mut().and_then(tell).is_none() {
+            self.watchman = watchman();
+            self.watchman.as_mut().and_then(tell);
+        }
+    }
+}
 
 /// A helper with the programs that it starts.
 struct Group {
     leader: Child,
-    /// Kills them when this process ends without having done so, as one does that is killed itself.
-    watchman: Option<Child>,
 }
 
 impl Group {
@@ -249,9 +267,9 @@ impl Group {
         std::os::unix::process::CommandExt::process_group(command, 0);
         let mut running = lock(&RUNNING);
         let leader = command.spawn()?;
-        running.push(leader.id());
-        let watchman = watchman(leader.id());
-        Ok(Self { leader, watchman })
+        running.leaders.push(leader.id());
+        running.tell();
+        Ok(Self { leader })
     }
 
     fn kill(&mut self) {
@@ -264,36 +282,34 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        if let Some(mut watchman) = self.watchman.take() {
-            // It need not be told if it has ended. Whatever it is told, nothing is killed.
-            let _ = watchman.stdin.take().map(|mut stdin| stdin.write_all(b"\n"));
-            let _ = watchman.wait();
-        }
-        lock(&RUNNING).retain(|leader| *leader != self.leader.id());
+        let mut running = lock(&RUNNING);
+        running.leaders.retain(|leader| *leader != self.leader.id());
+        running.tell();
     }
 }
 
-/// A process that reads a line, and kills a group of processes if the end comes before: the system closes the pipe when
-/// this process ends, however it does. None if it cannot be started; then all goes on without one.
+/// A process that reads lines of groups of processes, and kills those of the last one at the end: the system closes the
+/// pipe when this process ends, however it does. None if it cannot be started.
 #[cfg(unix)]
-fn watchman(leader: u32) -> Option<Child> {
+fn watchman() -> Option<Child> {
     let mut command = Command::new("sh");
-    command.args(["-c", "read -r line || kill -s KILL -- \"-$0\""]).arg(leader.to_string());
+    let script = "groups=; while read -r line; do groups=$line; done; for group in $groups; do kill -s KILL -- \"-$group\"; done";
+    command.args(["-c", script]);
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()
 }
 
 /// Other systems have no groups of processes.
 #[cfg(not(unix))]
-fn watchman(_: u32) -> Option<Child> {
+fn watchman() -> Option<Child> {
     None
 }
 
 /// Kills the helpers that run, with the programs that they have started. While the result lives, none is started, and
 /// whoever waits for one goes on waiting.
-pub(super) fn kill_all() -> MutexGuard<'static, Vec<u32>> {
+pub(super) fn kill_all() -> MutexGuard<'static, Running> {
     let running = lock(&RUNNING);
-    running.iter().copied().for_each(kill_group);
+    running.leaders.iter().copied().for_each(kill_group);
     running
 }
 

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::sync::{MutexGuard, RwLockWriteGuard};
 
 use super::files::wait_for_writes;
-use super::{process, temporary};
+use super::process::{self, Running};
+use super::temporary;
 
 /// A program whose work has stopped. While this lives, it stays so.
 pub struct Stopped {
     _writes: RwLockWriteGuard<'static, ()>,
-    _helpers: MutexGuard<'static, Vec<u32>>,
+    _helpers: MutexGuard<'static, Running>,
     _directories: MutexGuard<'static, Vec<PathBuf>>,
 }
 

@@ -39,7 +39,8 @@ pub(super) fn write(
     writer: &mut PackageWriter,
     left: &mut u64,
 ) -> Result<Written> {
-    let commit = objects.ask(&format!("{revision}^{{commit}}"))?;
+    let commit = objects.find(&format!("{revision}^{{commit}}"))?;
+    let commit = commit.ok_or_else(|| GitError::new(format!("it has no commit {revision:?}")))?;
     objects.copy(&commit, &mut std::io::sink())?;
     let id_length = commit.id.len() / 2;
     let mut checkout = Checkout {

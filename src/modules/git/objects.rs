@@ -53,6 +53,11 @@ impl<'a> Objects<'a> {
 
     /// Asks for an object. Its content must be taken before the next is asked for.
     pub(super) fn ask(&mut self, name: &str) -> Result<Object> {
+        self.find(name)?.ok_or_else(|| GitError::new("an object of the repository is missing"))
+    }
+
+    /// [`Objects::ask`] for an object that need not be there.
+    pub(super) fn find(&mut self, name: &str) -> Result<Option<Object>> {
         let mut line = String::new();
         let asked = writeln!(self.requests, "{name}").and_then(|()| self.requests.flush());
         asked
@@ -60,8 +65,8 @@ impl<'a> Objects<'a> {
             .map_err(|_| GitError::unreadable())?;
         let mut words = line.trim_end().split(' ');
         match (words.next(), words.next(), words.next().map(str::parse)) {
-            (Some(id), Some(_), Some(Ok(size))) => Ok(Object { id: id.to_owned(), size }),
-            (Some(_), Some("missing"), None) => Err(GitError::new("an object of the repository is missing")),
+            (Some(id), Some(_), Some(Ok(size))) => Ok(Some(Object { id: id.to_owned(), size })),
+            (Some(_), Some("missing"), None) => Ok(None),
             _ => Err(GitError::unreadable()),
         }
     }
