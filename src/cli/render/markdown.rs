@@ -74,23 +74,27 @@ pub(crate) fn findings<'a>(
     text + "\n"
 }
 
-/// Which providers move, and which are held back, and the constraints that are rewritten, each with its place, as the
+/// Which providers and modules move, and which are held back, and the constraints that are rewritten, each with its place, as the
 /// description of a pull request. `many`: the root modules are shown.
 pub(crate) fn upgrade(outlooks: &upgrade::Outlooks, edits: &BTreeSet<[String; 3]>, many: bool) -> String {
-    let moving: Vec<_> = outlooks.rows().filter(|row| !row.allowed.is_empty()).collect();
     let held_back: Vec<_> = outlooks.rows().filter(|row| !row.reasons().is_empty()).collect();
     let where_ =
         |row: &upgrade::Row| many.then(|| if row.roots == 1 { cell(&row.first_root) } else { row.roots.to_string() });
     let mut tables = Vec::new();
-    if moving.is_empty() {
-        tables.push("No provider can move.\n".to_owned());
-    } else {
-        let row = |row: &&upgrade::Row| {
+    for (subject, of_modules) in [("Provider", false), ("Module", true)] {
+        let moving = outlooks.rows_of(of_modules).filter(|row| !row.allowed.is_empty());
+        let row = |row: &upgrade::Row| {
             let change = row.change().map(|change| change.to_string()).unwrap_or_default();
             let cells = [cell(&row.name), cell(&row.locked()), cell(&row.allowed), change];
             cells.into_iter().chain(where_(row)).collect()
         };
-        tables.push(rows_below(&["Provider", "From", "To", "Change"], many, moving.iter().map(row)));
+        let rows: Vec<_> = moving.map(row).collect();
+        if !rows.is_empty() {
+            tables.push(rows_below(&[subject, "From", "To", "Change"], many, rows.into_iter()));
+        }
+    }
+    if tables.is_empty() {
+        tables.push("Nothing can move.\n".to_owned());
     }
     if !edits.is_empty() {
         let row = |[place, old, new]: &[String; 3]| vec![cell(place), cell(old), cell(new)];

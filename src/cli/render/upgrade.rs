@@ -95,12 +95,16 @@ impl Outlooks {
     }
 
     /// Those of providers, or of modules.
+    pub(crate) fn rows_of(&self, modules: bool) -> impl Iterator<Item = &Row> {
+        self.0.iter().filter(move |((is_module, ..), _)| *is_module == modules).map(|(_, row)| row)
+    }
+
     fn cells(&self, of_modules: bool) -> Vec<Cells> {
         let cells = |row: &Row| {
             let place = if row.roots == 1 { row.first_root.clone() } else { row.roots.to_string() };
             (row.cells().into_iter().chain([place]).collect(), row.reasons())
         };
-        self.0.iter().filter(|((is_module, ..), _)| *is_module == of_modules).map(|(_, row)| cells(row)).collect()
+        self.rows_of(of_modules).map(cells).collect()
     }
 
     /// All rows as a table. Nothing where nothing moves and nothing is held back.

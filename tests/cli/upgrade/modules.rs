@@ -79,6 +79,19 @@ module.net   1.0.0    1.1.0     minor    2.0.0    main.tf:3  ~> 1.0
 ----- stderr -----
 1 module can move within its constraints; 1 held back
 "#]]);
+    environment.provlock(["upgrade", "--modules", "--check", "--format", "markdown"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+| Module | From | To | Change |
+|---|---|---|---|
+| `module.net` | `1.0.0` | `1.1.0` | minor |
+
+| Held back | At | Newest | By |
+|---|---|---|---|
+| `module.net` | `1.1.0` | `2.0.0` | `main.tf:3  ~> 1.0` |
+----- stderr -----
+1 module can move within its constraints; 1 held back
+"#]]);
     before.assert_same(&environment.snapshot());
     environment.provlock(["upgrade", "--modules"]).matches(str![[r#"
 exit code: 0
