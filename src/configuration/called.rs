@@ -262,7 +262,8 @@ impl Walk<'_> {
     /// Reports why a called module cannot be read. Its requirements are unknown then.
     fn unread(&mut self, error: Diagnostic) {
         self.is_incomplete = true;
-        if self.options.allow_missing_modules {
+        // One that has other bytes than when it was locked is not missing.
+        if self.options.allow_missing_modules && error.code != Code::ModuleReplaced {
             self.warnings.push(Diagnostic { severity: Severity::Warning, code: Code::ModuleNotInstalled, ..error });
         } else {
             self.errors.merge(error);

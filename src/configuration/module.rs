@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Label, Location, Merged, Result, SourceFile};
+use crate::modules::ModuleSource;
+use crate::modules::fetched::ModuleRequest;
 use crate::modules::local::{self, is_local};
 use crate::provider::{ConstraintList, Dialect, ProviderAddress};
 use crate::system::Boundary;
@@ -214,6 +216,13 @@ impl Module {
     pub(crate) fn calls_packages(&self) -> bool {
         let is_local = |call: &Call| matches!(&call.source, CallSource::Constant(source) if is_local(source));
         self.calls.iter().any(|call| !is_local(call))
+    }
+
+    /// The modules of other packages that it calls by a source that is plain text.
+    pub(crate) fn requests(&self, dialect: Dialect) -> impl Iterator<Item = ModuleRequest> {
+        let sources = self.calls.iter().filter_map(Call::constant_source);
+        let sources = sources.filter_map(move |source| ModuleSource::parse(source, dialect).ok());
+        sources.filter_map(|source| ModuleRequest::new(source, ConstraintList::default()))
     }
 
     /// The directories of the modules that are called from this one by a local path.

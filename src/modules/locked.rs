@@ -191,25 +191,33 @@ pub(crate) fn may_move(locked: &LockedModule, dialect: Dialect) -> bool {
 /// Who a locked module is from: of its source and of its package the host, with the namespace in a registry or the owner
 /// of a repository.
 pub(crate) fn publishers(locked: &LockedModule) -> BTreeSet<String> {
-    let of_remote = |source: &RemoteSource| {
-        let url = Url::parse(source.getter().1).ok()?;
-        let host = url.host_str().unwrap_or("this machine");
-        let owner = url.path_segments().and_then(|mut parts| parts.next()).filter(|_| source.getter().0 == "git");
-        Some(owner.map_or_else(|| host.to_owned(), |owner| format!("{host}/{owner}")))
-    };
-    let of_registry = |module: &RegistryModule| Some(format!("{}/{}", module.host, module.namespace));
     // The host of a registry is recorded, so that the dialect does not matter.
-    let source = match ModuleSource::parse(&locked.source, Dialect::default()) {
-        Ok(ModuleSource::Registry(source)) => of_registry(&source.module),
-        Ok(ModuleSource::Remote(source)) => of_remote(&source),
-        _ => None,
-    };
+    let source = ModuleSource::parse(&locked.source, Dialect::default()).ok();
+    let source = source.and_then(|source| publisher(&ModuleRequest::new(source, ConstraintList::default())?));
     let package = match LockedAddress::parse(&locked.package) {
-        Some(LockedAddress::Registry { module, .. }) => of_registry(&module),
-        Some(LockedAddress::Remote(source)) => of_remote(&source),
+        Some(LockedAddress::Registry { module, .. }) => Some(publisher_in_registry(&module)),
+        Some(LockedAddress::Remote(source)) => publisher(&ModuleRequest::Remote(source)),
         None => None,
     };
     source.into_iter().chain(package).collect()
+}
+
+/// Who the source of a call is from, as [`publishers`] says it.
+pub(crate) fn publisher(request: &ModuleRequest) -> Option<String> {
+    let source = match request {
+        ModuleRequest::Registry(source, _) => return Some(publisher_in_registry(&source.module)),
+        ModuleRequest::Remote(source) => source,
+        ModuleRequest::ToLock(request) => return publisher(request),
+        ModuleRequest::Locked { locked, .. } => return publishers(locked).into_iter().next(),
+    };
+    let url = Url::parse(source.getter().1).ok()?;
+    let host = url.host_str().unwrap_or("this machine");
+    let owner = url.path_segments().and_then(|mut parts| parts.next()).filter(|_| source.getter().0 == "git");
+    Some(owner.map_or_else(|| host.to_owned(), |owner| format!("{host}/{owner}")))
+}
+
+fn publisher_in_registry(module: &RegistryModule) -> String {
+    format!("{}/{}", module.host, module.namespace)
 }
 
 /// Why an entry cannot be for its own source, if it cannot. The text continues a message that names the module.

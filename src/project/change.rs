@@ -9,7 +9,7 @@ use super::filter::Filter;
 use crate::configuration::{Module, UnknownCall, is_part_of_configuration, terragrunt};
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, ModuleLockFile};
-use crate::modules::locked::publishers;
+use crate::modules::locked::{publisher, publishers};
 use crate::provider::{Dialect, Hostname, ProviderAddress};
 use crate::settings::{self, SettingsFiles, on_disk};
 use crate::system::{Environment, canonicalize, files, walk};
@@ -60,6 +60,15 @@ impl KnownProviders {
     }
 }
 
+/// The hosts and publishers of modules that a commit names.
+#[derive(Debug, Default)]
+pub(crate) struct KnownPublishers {
+    /// Those of lock files of modules.
+    pub(crate) locked: BTreeSet<String>,
+    /// Those of calls in the directories that the change touches.
+    pub(crate) called: BTreeSet<String>,
+}
+
 impl Change {
     /// The providers that the lock files of the commit name, as far as those can be read.
     pub(super) fn known_providers(&self) -> KnownProviders {
@@ -74,11 +83,18 @@ impl Change {
         is_named || is_part_of_configuration(name)
     }
 
-    /// The hosts and publishers of the modules that the lock files of the commit name, as far as those can be read.
-    pub(super) fn known_publishers(&self) -> BTreeSet<String> {
+    /// The hosts and publishers of modules that the commit names, as far as it can be read.
+    pub(super) fn known_publishers(&self) -> KnownPublishers {
         let parse = |(path, bytes): (&PathBuf, &Vec<u8>)| ModuleLockFile::parse(path, bytes).lock_file;
         let files: Vec<_> = self.module_lock_files.iter().filter_map(parse).collect();
-        files.iter().flat_map(|file| file.locks().values()).flat_map(|locked| publishers(locked)).collect()
+        let locked =
+            files.iter().flat_map(|file| file.locks().values()).flat_map(|locked| publishers(locked)).collect();
+        let before = |dialect| {
+            let modules = self.touched.iter().filter_map(move |directory| self.module_before(directory, dialect));
+            modules.flat_map(move |module| module.requests(dialect).collect::<Vec<_>>())
+        };
+        let called = [Dialect::Tofu, Dialect::Terraform].into_iter().flat_map(before);
+        KnownPublishers { locked, called: called.filter_map(|request| publisher(&request)).collect() }
     }
 
     /// The lock file of modules before the change, as [`Change::lock_file_before`] gives that of providers.

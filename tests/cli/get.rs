@@ -341,6 +341,25 @@ fn terraform_asks_no_host_for_a_module_that_is_installed() {
     assert!(registry.statistics().requests > 0);
 }
 
+/// A registry served other modules under unchanged versions for 14 hours (GHSA-vx42-ghc9-gw65).
+#[test]
+fn terraform_takes_other_bytes_under_the_same_version() {
+    let (registry, environment) = project_without_providers();
+    environment.provlock(["lock", "--modules", "--dialect", "terraform"]).assert_code(0);
+    let files = [("main.tf".to_owned(), b"# evil\n".to_vec()), ("inner/main.tf".to_owned(), b"# evil\n".to_vec())];
+    registry.serve("/site.zip", archive::pack(&files, Packing::Deflated));
+    let get = environment.provlock(["get", "--no-cache", "--dialect", "terraform"]);
+    get.assert_code(2).assert_stderr_has("registry.opentofu.org/acme/vpc/aws 1.2.0 has other bytes");
+    assert!(!environment.project().join(".terraform").exists());
+    let Some(init) = terraform(&environment, &["init", "-backend=false", "-input=false", "-no-color"]) else { return };
+    init.assert_code(0);
+    assert_eq!(installed(&environment, "vpc/main.tf"), "# evil\n");
+    let verify = environment.provlock(["verify", "--installed", "--dialect", "terraform"]);
+    verify.assert_code(1).assert_stdout_has("module \"vpc\" is not installed as it is locked");
+    environment.provlock(["get", "--dialect", "terraform"]).assert_code(0);
+    assert_ne!(installed(&environment, "vpc/main.tf"), "# evil\n");
+}
+
 #[test]
 fn with_a_lock_file_and_a_filled_cache_no_host_is_asked_for_a_module() {
     let (registry, environment) = project_without_providers();

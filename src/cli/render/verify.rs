@@ -61,9 +61,10 @@ pub(crate) fn causes(found: Found<'_>, least: Severity, many: Option<&Selection>
 
 /// `live/a: dialect tofu (the lock file); checked 2 providers for linux_amd64`
 pub(crate) fn checked(root: &VerifiedRoot) -> String {
-    let VerifiedRoot { path, dialect, dialect_reason, entries, platforms, .. } = root;
+    let VerifiedRoot { path, dialect, dialect_reason, entries, modules, platforms, .. } = root;
     let platforms = platforms.as_ref().map_or_else(|| "no platform, as none is named".to_owned(), names);
-    let checked = count(*entries, "provider");
+    let modules = if *modules > 0 { format!(" and {}", count(*modules, "module")) } else { String::new() };
+    let checked = format!("{}{modules}", count(*entries, "provider"));
     format!("{}: dialect {dialect} ({}); checked {checked} for {platforms}", path.display(), reason(*dialect_reason))
 }
 
@@ -131,7 +132,7 @@ pub(crate) fn suppressed(roots: &[VerifiedRoot]) -> Option<String> {
 
 /// What was compared and what was not, in two lines of at most 80 columns, where nothing is wrong: `OK: 3 providers
 /// locked as required, for linux_amd64`; nothing where there is no lock file.
-pub(crate) fn well(roots: &[VerifiedRoot], online: bool) -> Option<[String; 2]> {
+pub(crate) fn well(roots: &[VerifiedRoot], online: bool) -> Option<Vec<String>> {
     let compared: Vec<_> = roots.iter().filter(|root| root.has_lock_file).collect();
     let (first, others) = compared.split_first()?;
     let providers = match compared.iter().map(|root| root.entries).sum() {
@@ -152,7 +153,11 @@ pub(crate) fn well(roots: &[VerifiedRoot], online: bool) -> Option<[String; 2]> 
         (false, true) => "All hashes are published; not checked: platforms (-p names some)",
         (false, false) => "Not checked: platforms (-p names some), hashes against the registry (--online)",
     };
-    Some([well, hashes.to_owned()])
+    let modules = match compared.iter().map(|root| root.modules).sum() {
+        0 => None,
+        modules => Some(format!("OK: {} locked as called", count(modules, "module"))),
+    };
+    Some([well].into_iter().chain(modules).chain([hashes.to_owned()]).collect())
 }
 
 /// `OK: 3 providers locked as required, for linux_amd64`, with the number of platforms if their names take too much
@@ -209,6 +214,7 @@ mod tests {
             dialect_reason: DialectReason::Default,
             platforms,
             entries,
+            modules: 0,
             registry: None,
             findings: Vec::new(),
             errors: Vec::new(),
@@ -233,6 +239,9 @@ mod tests {
         assert!(well(&[root(all(), 3), root(two(), 2)], true).contains("required, each for its platforms\n"));
         let mixed = well(&[root(None, 3), root(all(), 2)], false);
         assert!(mixed.ends_with("its platforms\nNot checked: hashes against the registry (--online does)"), "{mixed}");
+        let with_modules = VerifiedRoot { modules: 2, ..root(all(), 1) };
+        let lines = "OK: 1 provider locked as required, for all platforms\nOK: 2 modules locked as called\n";
+        assert!(well(&[with_modules], true).starts_with(lines));
         let unnamed = "OK: 1 provider locked as required\n\
             Not checked: platforms (-p names some), hashes against the registry (--online)";
         assert_eq!(well(&[root(None, 1)], false), unnamed);
@@ -254,8 +263,8 @@ mod tests {
             }
         }
         let these: PlatformSelection = names.iter().map(|name| name.parse().unwrap()).collect();
-        let [line, _] = well(&[root(Some(these), 3)], true).unwrap();
-        assert_eq!(line, "OK: 3 providers locked as required, for 5 platforms");
+        let lines = well(&[root(Some(these), 3)], true).unwrap();
+        assert_eq!(lines[0], "OK: 3 providers locked as required, for 5 platforms");
     }
 
     #[test]

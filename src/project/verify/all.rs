@@ -1,7 +1,5 @@
 //! Verifying: whether the lock files of root modules fit their configurations, their policies and what is published.
 
-use std::collections::BTreeSet;
-
 use super::baseline::Baseline;
 use super::levels::Levelled;
 use super::mixed::mixed;
@@ -11,7 +9,7 @@ use super::{Expected, Online, Verified, VerifyRequest};
 use crate::configuration::{Backend, ModuleCache, ModuleLocking, Requirements, UnknownCall};
 use crate::diagnostic::{Diagnostic, Location, Result};
 use crate::packages::DemandedAge;
-use crate::project::change::KnownProviders;
+use crate::project::change::{KnownProviders, KnownPublishers};
 use crate::project::coverage::{Fate, Kind};
 use crate::project::event::Report;
 use crate::project::root_module::RootModule;
@@ -132,7 +130,7 @@ impl Session<'_> {
         opened: RootModule,
         root: &RootPath,
         options: &'a VerifyOptions<'_>,
-        known: Option<&(KnownProviders, BTreeSet<String>)>,
+        known: Option<&(KnownProviders, KnownPublishers)>,
     ) -> Result<Verdict<'a>> {
         let levels = (&options.levels, &opened.settings.verify[..]);
         let baseline = options.baseline.as_ref();
@@ -185,7 +183,7 @@ impl Session<'_> {
             known: known.map(|(providers, _)| providers),
             is_new: &is_new,
             module_base,
-            known_publishers: known.map_or(&BTreeSet::new(), |(_, publishers)| publishers),
+            known_publishers: known.map(|(_, publishers)| publishers),
             online: source.as_deref().map(|source| Online { source, progress: &progress, dates }),
         });
         if had_lock_file {
@@ -214,7 +212,7 @@ impl VerifiedRoot {
         RootModule { path, lock_path, lock_bytes, dialect, dialect_reason, .. }: RootModule,
         kind: Kind,
         platforms: Option<PlatformSelection>,
-        Verified { findings, errors, entries, registry, needs_lock_file, .. }: Verified,
+        Verified { findings, errors, entries, modules, registry, needs_lock_file, .. }: Verified,
     ) -> Self {
         Self {
             path,
@@ -227,6 +225,7 @@ impl VerifiedRoot {
             dialect_reason,
             platforms,
             entries,
+            modules,
             registry,
             findings,
             errors,

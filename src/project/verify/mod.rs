@@ -57,6 +57,9 @@ pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
         let checked = modules::check(request, modules);
         findings.extend(checked.findings);
         verified.errors.extend(checked.errors);
+        verified.modules = checked.modules;
+    } else {
+        findings.extend(modules::added(request));
     }
     let lock_file = match &request.root.lock_bytes {
         None => {

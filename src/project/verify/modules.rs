@@ -15,10 +15,13 @@ use crate::lockfile::{Entry, Locked, LockedModule, MODULE_LOCK_FILE_NAME, Module
 use crate::modules::locked;
 use crate::provider::Hash;
 
+pub(super) use change::added;
+
 /// What is wrong with a lock file of modules by itself, and where it does not fit the configuration.
 pub(super) fn check(request: &VerifyRequest<'_>, modules: &Parsed<LockedModule>) -> Verified {
     let mut verified = Verified { findings: modules.diagnostics.clone(), ..Verified::default() };
     let Some(lock_file) = &modules.lock_file else { return verified };
+    verified.modules = lock_file.entries().len();
     verified.findings.extend(offline(request, lock_file));
     verified.findings.extend(change::check(request, lock_file));
     let asked = request.online.map(|_| online::check(request, lock_file));

@@ -1,6 +1,5 @@
 //! What is verified, and what comes of it.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::verified::{Tracked, Tracking};
@@ -9,7 +8,7 @@ use crate::diagnostic::{Code, Diagnostic, Label, Location, LockRemedy, Needs};
 use crate::lockfile::{self, Entry, LockFile, LockedModule, Parsed};
 use crate::packages::archive::HashCache;
 use crate::packages::{DemandedAge, ProgressSink, PublicationDates, Source};
-use crate::project::change::KnownProviders;
+use crate::project::change::{KnownProviders, KnownPublishers};
 use crate::project::root_module::RootModule;
 use crate::provider::{Dialect, Platform, ProviderAddress};
 use crate::settings::PlatformSelection;
@@ -48,8 +47,8 @@ pub(crate) struct VerifyRequest<'a> {
     pub is_new: &'a (dyn Fn(&Location) -> bool + Sync),
     /// The lock file of modules as it was, as `base`.
     pub module_base: Option<&'a [u8]>,
-    /// The hosts and publishers of modules that the lock files before the change name.
-    pub known_publishers: &'a BTreeSet<String>,
+    /// The hosts and publishers of modules before the change; none if no change is judged.
+    pub known_publishers: Option<&'a KnownPublishers>,
     /// Where to ask what is published, if that is to be asked.
     pub online: Option<Online<'a>>,
 }
@@ -89,6 +88,8 @@ pub(crate) struct Verified {
     pub errors: Vec<Diagnostic>,
     /// How many entries of the lock file were looked at.
     pub entries: usize,
+    /// How many entries of the lock file of modules were looked at.
+    pub modules: usize,
     /// The dialect whose registry the lock file names, where it names no other dialect's.
     pub registry: Option<Dialect>,
     /// How many findings a comment in the lock file ignores.

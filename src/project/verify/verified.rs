@@ -31,6 +31,8 @@ pub struct VerifiedRoot {
     pub platforms: Option<PlatformSelection>,
     /// How many entries of the lock file were looked at.
     pub entries: usize,
+    /// How many entries of the lock file of modules were looked at.
+    pub modules: usize,
     /// The dialect whose registry the lock file names, where it names no other dialect's.
     pub registry: Option<Dialect>,
     /// What is wrong, in the order of the lock file, then of the other files.

@@ -93,6 +93,13 @@ fn with_a_lock_and_a_cache_nothing_is_asked_for_and_nothing_is_found() {
         .unwrap();
     assert_eq!(project.found(&[]), NOTHING);
     assert_eq!(project.found(&["-r"]), NOTHING);
+    project.environment.provlock(["verify", "-p", "linux_amd64"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+OK: 1 provider locked as required, for linux_amd64
+OK: 4 modules locked as called
+Not checked: hashes against the registry (--online does)
+"#]]);
     assert_eq!(project.registry.requests().len(), requests);
 }
 
@@ -302,6 +309,10 @@ fn a_registry_that_serves_other_bytes_under_the_same_version_is_refused_by_all()
         }
         assert_eq!(said.matches("h1:").count(), 2, "{said}");
     }
+    let before = project.environment.snapshot();
+    let lock = project.environment.provlock(["lock", "-p", "linux_amd64", "--no-cache", "--allow-missing-modules"]);
+    lock.assert_code(2).assert_stderr_has("error[module-replaced]");
+    before.assert_same(&project.environment.snapshot());
     let output = project.environment.provlock(["get", "--no-cache"]);
     output.matches(str![[r#"
 exit code: 2
@@ -319,7 +330,7 @@ error[module-replaced]: the package of registry.opentofu.org/acme/vpc/aws 1.2.0 
    = fetched hash: h1:IKD8ZYOQnsu2a/qgDhoG4wGbBs7uLqULTk2s3ztrv38=
 help: find out why before you accept it: the same version or address never has other bytes by intention
 "#]]);
-    survived("other bytes under the version of a locked module", 4);
+    survived("other bytes under the version of a locked module", 5);
     project.environment.provlock(["lock", "-p", "linux_amd64", "--no-cache", "--accept-changed-hashes"]).assert_code(0);
     assert!(output.stderr.contains(&hash_of(&module_lock_file(&project.environment))), "the new hash was named");
 }
@@ -454,17 +465,18 @@ fn nothing_in_the_git_directory_of_an_installed_module_is_believed() {
     survived("a forged .git of an installed module", attempts.len());
 }
 
+fn commit_all(environment: &TestEnvironment) {
+    for arguments in [&["init", "--quiet"][..], &["add", "--all"], &["commit", "--quiet", "--message", "state"]] {
+        let who = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
+        environment.program("git", who.iter().chain(arguments)).run().assert_code(0);
+    }
+}
+
 #[test]
 fn a_change_of_the_lock_file_of_modules_is_judged() {
     let project = Project::new();
     let environment = &project.environment;
-    let commit = || {
-        for arguments in [&["init", "--quiet"][..], &["add", "--all"], &["commit", "--quiet", "--message", "state"]] {
-            let who = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
-            environment.program("git", who.iter().chain(arguments)).run().assert_code(0);
-        }
-    };
-    commit();
+    commit_all(environment);
     let base = |more: &[&str]| {
         let missing = ["--base", "HEAD", "--allow-outside", "--allow", "module-not-installed"];
         found(environment, &missing.iter().chain(more).copied().collect::<Vec<_>>())
@@ -501,6 +513,44 @@ fn a_change_of_the_lock_file_of_modules_is_judged() {
     project.edit("main.tf", "~> 1.0", "~> 1.0, >= 1.1");
     environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
     assert_eq!(base(&[]), NOTHING);
+}
+
+#[test]
+fn a_call_of_a_publisher_that_was_not_called_before_is_found_without_a_lock_of_modules() {
+    let project = Project::new();
+    let environment = &project.environment;
+    std::fs::remove_file(environment.project().join(LOCK)).unwrap();
+    environment.write("first/main.tf", "resource \"terraform_data\" \"a\" {}\n");
+    commit_all(environment);
+    let added = || {
+        let verify = environment.provlock(["verify", "--base", "HEAD", "--allow-outside", "-r"]);
+        verify.stdout.matches("warning[module-source-added]: module \"").count()
+    };
+    assert_eq!(added(), 0);
+    project.serve("evil.zip", "# evil\n");
+    let of = |source: &str| format!("\nmodule \"more\" {{\n  source = \"{source}\"\n}}\n");
+    let main = environment.read("main.tf");
+    for (source, expected) in [
+        ("https://registry.opentofu.org/evil.zip", 0),
+        ("acme/other/aws", 0),
+        ("evil/vpc/aws", 1),
+        ("git::https://github.com/evil/vpc.git", 1),
+        ("https://evil.test/vpc.zip", 1),
+    ] {
+        environment.write("main.tf", main.clone() + &of(source));
+        assert_eq!(added(), expected, "{source}");
+    }
+    // Another version or folder of what was called before, in the only line that names it.
+    environment
+        .write("main.tf", main.replace("//network?ref=v1.0.0", "?ref=v1.1.0").replace("acme/vpc/aws", "acme/net/aws"));
+    assert_eq!(added(), 0);
+    environment.write("main.tf", main.replace("acme/vpc/aws", "evil/vpc/aws"));
+    assert_eq!(added(), 1);
+    // A directory that called none has nothing to compare with; what the change touches elsewhere is known.
+    environment.write("main.tf", &main);
+    environment.write("first/main.tf", of("evil/vpc/aws"));
+    assert_eq!(added(), 0);
+    survived("a change that calls somebody else's module", 4);
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::configuration::ModuleCall;
 use crate::diagnostic::words::enumerate;
-use crate::diagnostic::{Code, Diagnostic, Remedy, Severity};
+use crate::diagnostic::{Code, Diagnostic, Location, Remedy, Severity};
 use crate::lockfile::{self, Entry, EntryDiff, Locked, LockedModule, ModuleLockFile};
 use crate::modules::locked;
 use crate::project::verify::change::unreadable;
@@ -75,13 +76,35 @@ fn scheme_replaced(old: &LockedModule, new: &LockedModule) -> Option<&'static st
 
 /// A module comes from a host or publisher that no lock file of modules named before, if any named some.
 fn new_publisher(request: &VerifyRequest<'_>, entry: &Entry<LockedModule>) -> Option<Diagnostic> {
-    let known = request.known_publishers;
+    let known = &request.known_publishers?.locked;
     let new: Vec<_> = locked::publishers(&entry.locked).into_iter().filter(|name| !known.contains(name)).collect();
     if known.is_empty() || new.is_empty() {
         return None;
     }
     let name = LockedModule::label_name(&entry.address);
     let message = format!("{name} comes from {}, from where no module was locked before", enumerate(&new));
-    let warning = finding(Code::ModuleSourceAdded, message, entry.source(), "");
-    Some(warning.help("make sure that you trust whoever publishes there"))
+    Some(source_added(message, entry.source()))
+}
+
+/// Where modules are not locked: a line of the change calls a module from a host or publisher from where none was
+/// called before, if any was called.
+pub(in crate::project::verify) fn added(request: &VerifyRequest<'_>) -> Vec<Diagnostic> {
+    // What Terragrunt's files named before is not known.
+    let Some(before) = request.known_publishers.filter(|_| !request.root.is_unit()) else { return Vec::new() };
+    let calls = request.judged.calls.iter().filter_map(|call| Some((call, locked::publisher(&call.request)?)));
+    let (new, kept): (Vec<_>, Vec<_>) = calls.partition(|(call, _)| (request.is_new)(&call.location));
+    let known: BTreeSet<_> =
+        before.locked.iter().chain(&before.called).chain(kept.iter().map(|(_, name)| name)).collect();
+    let is_added = |publisher: &String| !known.is_empty() && !known.contains(publisher);
+    let added = new.iter().filter(|(_, publisher)| is_added(publisher));
+    let finding = |(call, publisher): &(&ModuleCall, String)| {
+        let message = format!("{} comes from {publisher}, from where no module was called before", call.name);
+        source_added(message, &call.location)
+    };
+    added.map(finding).collect()
+}
+
+fn source_added(message: String, place: &Location) -> Diagnostic {
+    let warning = finding(Code::ModuleSourceAdded, message, place, "");
+    warning.help("make sure that you trust whoever publishes there")
 }

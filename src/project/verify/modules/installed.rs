@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::configuration::CallToLock;
+use crate::configuration::{CallToLock, ModuleRecord};
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy};
 use crate::lockfile::{Entry, LockedModule, ModuleLockFile};
@@ -67,13 +67,13 @@ fn not_installed(absent: &[Copy<'_>], top: &Path) -> Option<Diagnostic> {
 /// nothing for a call.
 fn listed(request: &VerifyRequest<'_>, manifest: &Manifest, copies: &[Copy<'_>]) -> Vec<Diagnostic> {
     let absolute = |path: &Path| canonical_or_given(&join(&request.root.path, path));
-    let mut findings = Vec::new();
+    let mut findings = BTreeMap::new();
     for Copy { call, entry, directory } in copies {
         let CallToLock { key, source, constraints, .. } = call;
         let Some(record) = manifest.modules.get(key) else {
             let message = format!("module \"{key}\" is not in the list of installed modules, so init fetches it");
             let warning = Diagnostic::finding(Code::ModuleNotInstalled, message);
-            findings.push(warning.at(entry.block.clone(), "").help(help()));
+            findings.insert(key, warning.at(entry.block.clone(), "").help(help()));
             continue;
         };
         let is_own = absolute(&record.dir).starts_with(canonical_or_given(directory));
@@ -86,22 +86,17 @@ fn listed(request: &VerifyRequest<'_>, manifest: &Manifest, copies: &[Copy<'_>])
             format!("the list of installed modules has module \"{key}\" in {}", record.dir.display())
         };
         let error = Diagnostic::finding(Code::ModuleDiffers, message);
-        findings.push(error.at(entry.block.clone(), "").help(help()));
+        findings.insert(key, error.at(entry.block.clone(), "").help(help()));
     }
-    let others = request.requirements.locked.records.iter().filter_map(|record| {
-        let listed = manifest.modules.get(&record.key)?;
-        (absolute(&listed.dir) != absolute(&record.directory)).then_some((record, listed))
-    });
-    let is_new = |key: &str| !findings.iter().any(|finding| finding.message.contains(&format!("module \"{key}\"")));
-    let moved: Vec<_> = others
-        .filter(|(record, _)| is_new(&record.key))
-        .map(|(record, listed)| {
-            let (key, place) = (&record.key, listed.dir.display());
-            let message = format!("the list of installed modules has module \"{key}\" in {place}");
+    for ModuleRecord { key, directory, .. } in &request.requirements.locked.records {
+        let listed = manifest.modules.get(key).filter(|listed| absolute(&listed.dir) != absolute(directory));
+        let Some(listed) = listed else { continue };
+        findings.entry(key).or_insert_with(|| {
+            let message = format!("the list of installed modules has module \"{key}\" in {}", listed.dir.display());
             Diagnostic::finding(Code::ModuleDiffers, message).help(help())
-        })
-        .collect();
-    findings.into_iter().chain(moved).collect()
+        });
+    }
+    findings.into_values().collect()
 }
 
 /// The copies that are not what is locked.
