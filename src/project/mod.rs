@@ -32,6 +32,7 @@ mod session;
 mod unit;
 mod upgrade;
 pub mod verify;
+mod well_known;
 
 use std::path::{Path, PathBuf};
 

@@ -6,10 +6,8 @@ use std::collections::BTreeMap;
 use crate::configuration::{DeclarationKind, Requirement};
 use crate::diagnostic::Diagnostic;
 use crate::lockfile::{Entry, LockFile};
+use crate::project::well_known;
 use crate::provider::{Dialect, ProviderAddress};
-
-/// Providers that many configurations require, of the registries that both programs ask.
-const WELL_KNOWN: &str = include_str!("well_known_providers.txt");
 
 /// How many of the providers in the lock file and the configuration an address is compared with.
 const MOST_COMPARED: usize = 1_000;
@@ -22,7 +20,8 @@ pub(super) fn provider_meant(
     required: &BTreeMap<ProviderAddress, Requirement>,
     dialect: Dialect,
 ) -> Option<String> {
-    let well_known: Vec<_> = WELL_KNOWN.lines().filter_map(|text| ProviderAddress::parse(text, dialect).ok()).collect();
+    let well_known: Vec<_> =
+        well_known::providers().filter_map(|text| ProviderAddress::parse(text, dialect).ok()).collect();
     if well_known.contains(address) {
         return None;
     }

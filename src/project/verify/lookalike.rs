@@ -3,16 +3,18 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
+use crate::project::well_known;
 use crate::provider::{AddressParts, Hostname, ProviderAddress};
 
-/// The public registries, with those that forks of Terraform had before, and then HCP Terraform.
-const HOSTS: [&str; 6] = [
+/// The public registries, with those that forks of Terraform had before, and then those of services.
+const HOSTS: [&str; 7] = [
     "registry.opentofu.org",
     "registry.terraform.io",
     "registry.opentf.org",
     "registry.mnptu.io",
     "app.terraform.io",
     "app.eu.terraform.io",
+    "spacelift.io",
 ];
 /// How many of these hosts anybody can publish in.
 const PUBLIC: usize = 4;
@@ -21,7 +23,7 @@ const BRANDS: [&str; 3] = ["hashicorp", "terraform", "opentofu"];
 /// A namespace that is shorter is one letter away from other words.
 const NAMESPACE_LENGTH: usize = 6;
 
-static PROVIDERS: LazyLock<WellKnown> = LazyLock::new(|| WellKnown::of(include_str!("well_known_providers.txt")));
+static PROVIDERS: LazyLock<WellKnown> = LazyLock::new(|| WellKnown::of(well_known::providers().collect()));
 
 /// What an address is easily taken for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,9 +102,7 @@ fn domain(host: &str) -> &str {
 }
 
 impl WellKnown {
-    fn of(list: &'static str) -> Self {
-        let lines = list.lines().filter(|line| !line.starts_with('#'));
-        let providers: BTreeSet<_> = lines.collect();
+    fn of(providers: BTreeSet<&'static str>) -> Self {
         let namespaces = providers.iter().filter_map(|provider| Some(provider.split_once('/')?.0)).collect();
         Self { providers, namespaces }
     }
@@ -237,6 +237,8 @@ mod tests {
             "acme/aws",
             "datadog/datadog",
             "app.terraform.io/acme/x",
+            "spacelift.io/spacelift-io/spacelift",
+            "hashicorp/tfcoremocka",
             "registry.opentf.org/hashicorp/aws",
             "vmware/vce",
             "azur/x",
@@ -249,12 +251,9 @@ mod tests {
     /// Each well-known provider, if it were not well known.
     #[test]
     fn well_known_providers_do_not_look_like_each_other() {
-        let list = include_str!("well_known_providers.txt");
-        assert!(PROVIDERS.providers.iter().all(|provider| provider.split('/').count() == 2), "{list}");
+        assert!(well_known::providers().all(|provider| provider.split('/').count() == 2));
         let looks_like_another = |provider: &&&str| {
-            let mut others = WellKnown { providers: PROVIDERS.providers.clone(), namespaces: BTreeSet::new() };
-            others.providers.remove(**provider);
-            others.namespaces = others.providers.iter().filter_map(|other| Some(other.split_once('/')?.0)).collect();
+            let others = WellKnown::of(well_known::providers().filter(|other| *other != **provider).collect());
             let (namespace, name) = provider.split_once('/').unwrap();
             others.imitated(namespace, name).is_some()
         };
