@@ -188,6 +188,8 @@ codes! {
         HashNotPublished = "hash-not-published": Error, false, Network, Forgery;
         /// The registry no longer lists the locked version.
         VersionWithdrawn = "version-withdrawn": Error, true, Network, Weakness;
+        /// The registry has something to say about a provider, or does not list it any more.
+        ProviderWarning = "provider-warning": Warning, true, Network, Weakness;
         /// A tag, or a version of a registry, leads to another commit than when the module was locked.
         ModuleMoved = "module-moved": Error, true, Network, Weakness;
         /// The package of a locked module has other bytes than when it was locked.
@@ -212,6 +214,10 @@ codes! {
         ProviderNotAllowed = "provider-not-allowed": Error, false, Files, Exposure;
         /// The policy does not allow the version.
         VersionNotAllowed = "version-not-allowed": Error, false, Files, Exposure;
+        /// The policy does not allow the tier of the provider.
+        TierNotAllowed = "tier-not-allowed": Error, false, Network, Exposure;
+        /// The policy wants providers that have been there for longer.
+        ProviderTooYoung = "provider-too-young": Error, false, Network, Exposure;
         /// The policy requires a signature and there is none.
         UnsignedProvider = "unsigned-provider": Error, false, Network, Exposure;
         /// The policy wants modules to be pinned, and a call is not.

@@ -41,7 +41,7 @@ pub(crate) use mirrors::packed_name;
 use offline::Offline;
 pub use progress::{Progress, ProgressSink};
 pub use publication_dates::DateServices;
-pub(crate) use publication_dates::{DemandedAge, NotOldEnough, PublicationDates};
+pub(crate) use publication_dates::{DemandedAge, Listing, NotOldEnough, PublicationDates};
 use registry::Registry;
 pub(crate) use registry::{Discovery, RegistryCache, Service};
 #[doc(hidden)]

@@ -1,5 +1,6 @@
-//! The dates of versions, which the registry protocol does not have. The documentation services of the two public
-//! registries have them; for any other registry it is the time stamp of SHA256SUMS.
+//! The dates of versions, which the registry protocol does not have, and what else a registry says of a provider. The
+//! documentation services of the two public registries have it; for any other registry the date is the time stamp of
+//! SHA256SUMS.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,6 +19,8 @@ use crate::system::bounded::List;
 /// The documents with dates of a provider with hundreds of versions have some hundred KiB.
 const MAXIMUM_DOCUMENT_BYTES: u64 = 4 << 20;
 const MOST_VERSIONS: usize = 10_000;
+/// The most characters of a text about a provider that are kept.
+const LONGEST_TEXT: usize = 2000;
 
 /// Where the public registries publish the dates of their versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +36,7 @@ pub(crate) struct PublicationDates {
     client: Client,
     services: DateServices,
     /// By the path of the document.
-    documents: OnceMap<String, Result<Arc<Dates>, String>>,
+    documents: OnceMap<String, Result<Arc<Published>, String>>,
 }
 
 /// How old what is chosen must be.
@@ -77,7 +80,23 @@ impl DemandedAge {
     }
 }
 
-type Dates = BTreeMap<Version, Timestamp>;
+/// What a document says.
+struct Published {
+    dates: BTreeMap<Version, Timestamp>,
+    listing: Listing,
+}
+
+/// What Terraform's registry says of a provider as a whole; other registries say nothing.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Listing {
+    /// `official`, `partner` or `community`, as of now.
+    pub(crate) tier: Option<String>,
+    /// Whether it is no longer shown to those who look for a provider.
+    pub(crate) unlisted: Option<bool>,
+    /// What the registry warns of.
+    pub(crate) warning: Option<String>,
+}
 
 /// The index of OpenTofu's documentation of a provider, or a provider in version 2 of the API of Terraform's registry
 /// together with its versions.
@@ -85,6 +104,14 @@ type Dates = BTreeMap<Version, Timestamp>;
 struct Document {
     #[serde(alias = "included")]
     versions: List<DatedVersion, MOST_VERSIONS>,
+    /// Terraform's registry has the provider here.
+    data: Option<Provider>,
+}
+
+#[derive(Deserialize)]
+struct Provider {
+    #[serde(default)]
+    attributes: Listing,
 }
 
 #[derive(Deserialize)]
@@ -96,6 +123,13 @@ struct DatedVersion {
     published_at: Option<String>,
     /// Terraform's registry has the version and the date here.
     attributes: Option<Box<Self>>,
+}
+
+impl Listing {
+    fn capped(self) -> Self {
+        let cap = |text: Option<String>| text.map(|text| text.chars().take(LONGEST_TEXT).collect());
+        Self { tier: cap(self.tier), warning: cap(self.warning), ..self }
+    }
 }
 
 impl PublicationDates {
@@ -116,7 +150,7 @@ impl PublicationDates {
     ) -> Result<Timestamp, String> {
         let documented = self.document_of(address);
         let why = match documented {
-            Ok(dates) => match dates.get(version) {
+            Ok(published) => match published.dates.get(version) {
                 Some(date) => return Ok(*date),
                 None => format!("the documentation of {address} does not list {version}"),
             },
@@ -129,17 +163,43 @@ impl PublicationDates {
         }
     }
 
+    /// When the first version of a provider was published, of those that are still there.
+    ///
+    /// # Errors
+    /// Why the date is not known.
+    pub(crate) fn first_published(&self, address: &ProviderAddress, source: &Source) -> Result<Timestamp, String> {
+        let documented = self.document_of(address).ok().and_then(|published| published.dates.values().min().copied());
+        if let Some(date) = documented {
+            return Ok(date);
+        }
+        let available = source.versions(address).map_err(|error| error.to_string())?;
+        let first = available.versions.keys().next().ok_or_else(|| format!("{address} has no version"))?;
+        self.published(address, first, source)
+    }
+
+    /// What the registry of a provider says of it.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    pub(crate) fn listing(&self, address: &ProviderAddress) -> Result<Listing, String> {
+        self.document_of(address).map(|published| published.listing.clone())
+    }
+
     /// When a version of a module of registry.opentofu.org was published, which is given as `NAMESPACE/NAME/SYSTEM`.
     ///
     /// # Errors
     /// Why the date is not known.
     pub(crate) fn published_module(&self, module: &str, version: &Version) -> Result<Timestamp, String> {
-        let dates = self.document(&self.services.opentofu, &format!("registry/docs/modules/{module}/index.json"))?;
-        dates.get(version).copied().ok_or_else(|| format!("the documentation of {module} does not list {version}"))
+        let document = self.document(&self.services.opentofu, &format!("registry/docs/modules/{module}/index.json"))?;
+        document
+            .dates
+            .get(version)
+            .copied()
+            .ok_or_else(|| format!("the documentation of {module} does not list {version}"))
     }
 
-    /// All dates that the registry of a provider documents.
-    fn document_of(&self, address: &ProviderAddress) -> Result<Arc<Dates>, String> {
+    /// All that the registry of a provider documents.
+    fn document_of(&self, address: &ProviderAddress) -> Result<Arc<Published>, String> {
         let provider = format!("{}/{}", address.namespace, address.name);
         let host = address.hostname.as_ascii();
         if host == Dialect::Tofu.default_host_name() {
@@ -151,8 +211,8 @@ impl PublicationDates {
         }
     }
 
-    /// The dates in a document, which is asked for once.
-    fn document(&self, base: &Url, path: &str) -> Result<Arc<Dates>, String> {
+    /// What is in a document, which is asked for once.
+    fn document(&self, base: &Url, path: &str) -> Result<Arc<Published>, String> {
         let dated = |entry: DatedVersion| {
             let entry = match entry.attributes {
                 Some(attributes) => *attributes,
@@ -163,7 +223,9 @@ impl PublicationDates {
             Some((version, entry.published_at?.parse().ok()?))
         };
         self.documents.get_or_compute(&path.to_owned(), || {
-            Ok(Arc::new(self.get(base, path)?.versions.0.into_iter().filter_map(dated).collect()))
+            let Document { versions, data } = self.get(base, path)?;
+            let listing = data.map(|provider| provider.attributes.capped()).unwrap_or_default();
+            Ok(Arc::new(Published { dates: versions.0.into_iter().filter_map(dated).collect(), listing }))
         })
     }
 
@@ -175,7 +237,7 @@ impl PublicationDates {
             base.set_path(&format!("{}/", base.path()));
         }
         let url = base.join(path).map_err(|error| format!("{base}{path} is not a URL: {error}"))?;
-        let weight = |document: &Document| ENTRY * document.versions.0.len();
+        let weight = |document: &Document| ENTRY * (document.versions.0.len() + 1);
         let answer = self.client.get_json(&url, None, MAXIMUM_DOCUMENT_BYTES, weight);
         answer.map(|(_, document)| document).map_err(|error| error.to_string())
     }

@@ -103,9 +103,11 @@ impl Session<'_> {
         options: &'a LockOptions,
         choosing: fn(&LockRequest<'a>) -> Vec<&'a ProviderAddress>,
     ) -> Result<LockRequest<'a>> {
-        let request = self.lock_request_of_any_age(prepared, options);
-        let Some(age) = prepared.minimum_age(options) else { return Ok(request) };
         let RootModule { settings, dialect, .. } = &prepared.root;
+        let request = self.lock_request_of_any_age(prepared, options);
+        let listings = settings.policy.judges_listings().then(|| self.listings(*dialect)).transpose()?.flatten();
+        let request = LockRequest { listings, ..request };
+        let Some(age) = prepared.minimum_age(options) else { return Ok(request) };
         if let Some(dates) = self.publication_dates(*dialect)? {
             let demanded = DemandedAge { age, now: self.started };
             let minimum_age = Some(MinimumAge { demanded, dates });
@@ -129,7 +131,7 @@ impl Session<'_> {
     ) -> LockRequest<'a> {
         let Prepared { requirements, versions, .. } = prepared;
         let cache = self.hash_cache.as_ref();
-        LockRequest { prepared, options, requirements, versions, cache, minimum_age: None }
+        LockRequest { prepared, options, requirements, versions, cache, minimum_age: None, listings: None }
     }
 }
 

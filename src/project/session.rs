@@ -9,6 +9,7 @@ use jiff::Timestamp;
 
 use super::change::Change;
 use super::event::{Done, Event, LockedRoot, Observer};
+use super::plan::Listings;
 use super::repository::Repositories;
 use super::roots::Roots;
 use crate::configuration::{InputVariables, ModuleCache};
@@ -218,5 +219,10 @@ impl<'a> Session<'a> {
         }
         let dates = self.dates[dialect as usize].get_or_init(|| self.connections.publication_dates(dialect));
         dates.as_ref().map(Option::as_ref).map_err(Clone::clone)
+    }
+
+    /// What registries say of providers; none if no host is asked.
+    pub(super) fn listings(&self, dialect: Dialect) -> Result<Option<Listings<'_>>> {
+        Ok(self.publication_dates(dialect)?.map(|dates| Listings { dates, now: self.started }))
     }
 }

@@ -102,6 +102,12 @@ struct PolicyTable {
     /// How long ago a version must have been published to be selected, such as `7d`.
     #[cfg_attr(test, schemars(with = "String"))]
     min_age: Option<Spanned<String>>,
+    /// How long ago the first version of a provider must have been published, such as `30d`.
+    #[cfg_attr(test, schemars(with = "String"))]
+    min_provider_age: Option<Spanned<String>>,
+    /// The tiers that providers of Terraform's registry may have: `official`, `partner`, `community`.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    tiers: Option<Vec<String>>,
     /// The providers whose age does not matter.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     min_age_exempt: Vec<Spanned<String>>,
@@ -210,6 +216,8 @@ impl Settings {
                     require: reader.requirements(&policy.require),
                     require_signed: policy.require_signed,
                     min_age: policy.min_age.and_then(|text| reader.one(&text, parse_duration)),
+                    min_provider_age: policy.min_provider_age.and_then(|text| reader.one(&text, parse_duration)),
+                    tiers: policy.tiers,
                     min_age_exempt: reader.all(&policy.min_age_exempt, exempt),
                     pin_modules: policy.pin_modules,
                     trust: trust.iter().filter_map(|(providers, keys)| reader.trust_rule(providers, keys)).collect(),

@@ -33,7 +33,11 @@ pub struct Rules {
     pub require_signed: bool,
     /// The minimum age of a version that an upgrade chooses, or that is the first of a provider.
     pub min_age: Option<Duration>,
-    /// Providers to which `min_age` does not apply.
+    /// How long ago the first version of a provider must have been published.
+    pub min_provider_age: Option<Duration>,
+    /// The tiers of Terraform's registry that its providers may have.
+    pub tiers: Option<Vec<String>>,
+    /// Providers to which neither age applies.
     pub min_age_exempt: Vec<ProviderSpec>,
     /// Whether module calls must name a version, tag or commit.
     pub pin_modules: bool,
@@ -71,15 +75,35 @@ impl Policy {
         self.rules.iter().filter_map(|rules| rules.min_age).max()
     }
 
+    /// How long ago the first version of a provider must have been published.
+    pub(crate) fn min_provider_age(&self) -> Option<Duration> {
+        self.rules.iter().filter_map(|rules| rules.min_provider_age).max()
+    }
+
+    /// Whether the policy depends on what a registry says of a provider as a whole.
+    pub(crate) fn judges_listings(&self) -> bool {
+        self.rules.iter().any(|rules| rules.min_provider_age.is_some() || rules.tiers.is_some())
+    }
+
+    /// Whether the policy has a rule for tiers.
+    pub(crate) fn judges_tiers(&self) -> bool {
+        self.rules.iter().any(|rules| rules.tiers.is_some())
+    }
+
+    /// Whether the policy allows a tier.
+    pub(crate) fn allows_tier(&self, tier: &str) -> bool {
+        self.rules.iter().filter_map(|rules| rules.tiers.as_ref()).all(|tiers| tiers.iter().any(|one| one == tier))
+    }
+
     pub(crate) fn pins_modules(&self) -> bool {
         self.rules.iter().any(|rules| rules.pin_modules)
     }
 
-    /// Whether a provider is exempt from the minimum age: every file that sets an age, and at least one file, must
+    /// Whether a provider is exempt from the minimum ages: every file that sets an age, and at least one file, must
     /// exempt it.
     pub(crate) fn is_exempt_from_min_age(&self, address: &ProviderAddress, dialect: Dialect) -> bool {
         let exempts = |rules: &Rules| rules.min_age_exempt.iter().any(|provider| provider.resolve(dialect) == *address);
-        self.rules.iter().any(exempts) && self.rules.iter().all(|rules| rules.min_age.is_none() || exempts(rules))
+        self.rules.iter().any(exempts) && self.rules.iter().all(|rules| !rules.has_age() || exempts(rules))
     }
 
     /// Whether the policy allows a provider, or its namespace, by name. Then its address is not a typing error.
@@ -185,6 +209,10 @@ impl Policy {
 }
 
 impl Rules {
+    fn has_age(&self) -> bool {
+        self.min_age.is_some() || self.min_provider_age.is_some()
+    }
+
     fn names(&self, address: &ProviderAddress, dialect: Dialect) -> bool {
         let is_it = |namespace: &ProviderPatternSpec| namespace.resolve(dialect).matches(address);
         self.allowed_namespaces.as_ref().is_some_and(|namespaces| namespaces.iter().any(is_it))

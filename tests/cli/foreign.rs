@@ -102,10 +102,24 @@ const RUNS: [(&[&str], &str); 10] = [
 /// What may be echoed, and a project with it.
 type Case = (&'static str, fn() -> Project);
 
-const CASES: [Case; 20] = [
+const CASES: [Case; 21] = [
     ("a warning of the registry", || {
         let project = Project::good();
         project.registry.warn(PROVIDER, &[HOSTILE]);
+        project
+    }),
+    ("a listing", || {
+        let project = Project::good();
+        let text = json!({ "data": { "attributes": { "tier": HOSTILE, "warning": HOSTILE } }, "included": [] });
+        project.registry.serve("/v2/providers/acme/delta", text.to_string());
+        project
+            .registry
+            .publish("acme/delta", "1.0.0")
+            .on_host("registry.terraform.io")
+            .platforms(["linux_amd64"])
+            .done();
+        project.environment.write("main.tf", requires("registry.terraform.io/acme/delta", ""));
+        project.environment.write("provlock.toml", "[policy]\ntiers = [\"official\"]\n");
         project
     }),
     ("a plugin protocol", || Project::patched(json!({ "protocols": [HOSTILE] }))),

@@ -9,6 +9,7 @@ use super::age::MinimumAge;
 use super::compared::Compared;
 use super::explained::Release;
 use super::kept_platforms::KeptPlatforms;
+use super::listing::{self, Listings};
 use super::record::{Recorded, record};
 use super::select::{Candidate, Selected};
 use crate::configuration::Requirements;
@@ -18,6 +19,7 @@ use crate::packages::archive::{HashCache, PackageId};
 use crate::packages::{Packages, ProgressSink, Source, SourceError};
 use crate::project::options::LockOptions;
 use crate::project::prepared::Prepared;
+use crate::project::root_module::RootModule;
 use crate::provider::{Dialect, Hostname, Platform, ProviderAddress, Version};
 use crate::settings::{PlatformSelection, Policy};
 
@@ -33,6 +35,8 @@ pub(crate) struct LockRequest<'a> {
     pub cache: Option<&'a HashCache>,
     /// How old a version must be to be chosen. No age is demanded of locked and of chosen versions.
     pub minimum_age: Option<MinimumAge<'a>>,
+    /// What registries say of providers, if the policy depends on it.
+    pub listings: Option<Listings<'a>>,
 }
 
 impl<'a> LockRequest<'a> {
@@ -261,11 +265,22 @@ pub(super) fn plan<'a>(
         let package = PackageId { address: address.clone(), version, platform: missing.clone() };
         return Err(SourceError::platform_not_available(&package, listed.iter(), None).into());
     }
-    let warning = |text: &String| {
-        Diagnostic::warning(Code::RequestFailed, format!("{} says about {address}: {text}", address.hostname))
-    };
-    let warnings = available.warnings.iter().map(warning).chain(skipped).collect();
+    let mut warnings: Vec<_> = available.warnings.iter().map(|text| listing::warning(address, text)).collect();
+    if let Some(listings) = listings(&candidate, &version, request) {
+        let RootModule { settings, dialect, .. } = &prepared.root;
+        let errors = listings.against(address, &settings.policy, *dialect, source).into_iter();
+        let errors = errors.map(|error| candidate.requirement.at_declarations(error));
+        errors.collect::<Diagnostics>().into_result(())?;
+        warnings.extend(listings.warnings(address));
+    }
+    warnings.extend(skipped);
     Ok(Plan { candidate, version, platforms, mirror: source.mirror_of(address), kept, warnings })
+}
+
+/// What the registry says of a provider, if the policy depends on it or it was asked for the age of the version.
+fn listings<'a>(candidate: &Candidate<'a>, version: &Version, request: &LockRequest<'a>) -> Option<Listings<'a>> {
+    let of_age = candidate.minimum_age.filter(|_| candidate.locked.is_none_or(|locked| locked.version != *version));
+    request.listings.or_else(|| of_age.map(|age| Listings { dates: age.dates, now: age.demanded.now }))
 }
 
 /// Joins the packages with the old entries. All errors are collected.

@@ -5,6 +5,7 @@ mod compared;
 pub(super) mod did_you_mean;
 pub(super) mod explained;
 mod kept_platforms;
+pub(super) mod listing;
 mod lock;
 mod needed;
 mod record;
@@ -18,6 +19,7 @@ pub use lock::{LockOutcome, ProviderReport};
 pub use upgrade::{PlannedUpgrade, UpgradePlan};
 
 pub(crate) use age::MinimumAge;
+pub(crate) use listing::Listings;
 pub(crate) use lock::LockRequest;
 pub(crate) use schedule::{lock, lock_all};
 pub(crate) use shared_constraints::{ConstraintConflict, agree};

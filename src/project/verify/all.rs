@@ -144,7 +144,7 @@ impl Session<'_> {
             self.source(opened.dialect, shared)
         };
         let source = options.online.map(source).transpose()?;
-        let dates = options.online.map(|_| self.publication_dates(opened.dialect)).transpose()?.flatten();
+        let listings = options.online.map(|_| self.listings(opened.dialect)).transpose()?.flatten();
         let age = opened.settings.policy.min_age().map(|age| DemandedAge { age, now: self.started });
         let progress = |package: &_, progress| self.note_progress(package, progress);
         let platforms = options.platforms.clone().or_else(|| opened.settings.platforms.clone());
@@ -184,7 +184,7 @@ impl Session<'_> {
             is_new: &is_new,
             module_base,
             known_publishers: known.map(|(_, publishers)| publishers),
-            online: source.as_deref().map(|source| Online { source, progress: &progress, dates }),
+            online: source.as_deref().map(|source| Online { source, progress: &progress, listings }),
         });
         if had_lock_file {
             // A change must not get rid of a lock file by ignoring it.

@@ -14,6 +14,7 @@ mod configuration;
 mod file;
 mod ignore;
 mod levels;
+mod listing;
 mod lookalike;
 mod mixed;
 mod modules;
@@ -96,6 +97,7 @@ pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
             verified.errors.extend(errors);
         }
         if let Some(online) = request.online {
+            findings.extend(listing::check(&subject, online));
             let asked = online::check(&subject, online);
             findings.extend(asked.findings);
             verified.errors.extend(asked.errors);

@@ -10,6 +10,7 @@ use crate::lockfile::Entry;
 use crate::packages::archive::PackageId;
 use crate::packages::{self, AvailableVersions, Published, SourceError};
 use crate::project::plan::explained::{Known, Release, unexplained};
+use crate::project::plan::listing;
 use crate::provider::{Authentication, Hash, Platform, Version};
 use crate::settings::PlatformSelection;
 use crate::system::parallel::{self, WAITING_REQUESTS};
@@ -59,6 +60,8 @@ impl<'a> Question<'a> {
             Err(SourceError::ProviderNotFound { .. }) => AvailableVersions::default().into(),
             Err(error) => return Err(error),
         };
+        let warnings = available.warnings.iter().map(|text| self.about_entry(listing::warning(address, text)));
+        self.verified.findings.extend(warnings.collect::<Vec<_>>());
         if available.versions.contains_key(version) {
             return self.online.source.platforms(address, version).map(Some);
         }

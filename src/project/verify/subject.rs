@@ -7,8 +7,9 @@ use crate::configuration::{ModuleCache, Requirement, Requirements};
 use crate::diagnostic::{Code, Diagnostic, Label, Location, LockRemedy, Needs};
 use crate::lockfile::{self, Entry, LockFile, LockedModule, Parsed};
 use crate::packages::archive::HashCache;
-use crate::packages::{DemandedAge, ProgressSink, PublicationDates, Source};
+use crate::packages::{DemandedAge, ProgressSink, Source};
 use crate::project::change::{KnownProviders, KnownPublishers};
+use crate::project::plan::Listings;
 use crate::project::root_module::RootModule;
 use crate::provider::{Dialect, Platform, ProviderAddress};
 use crate::settings::PlatformSelection;
@@ -71,8 +72,8 @@ pub(crate) struct Online<'a> {
     pub source: &'a Source,
     /// Receives the progress of downloads.
     pub progress: ProgressSink<'a>,
-    /// When versions were published, if that can be asked.
-    pub dates: Option<&'a PublicationDates>,
+    /// When versions were published and what else registries say, if that can be asked.
+    pub listings: Option<Listings<'a>>,
 }
 
 #[derive(Clone, Debug, Default)]

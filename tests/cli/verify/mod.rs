@@ -10,6 +10,7 @@ mod formats;
 mod gate;
 mod guide;
 mod impostors;
+mod listing;
 #[cfg(unix)]
 mod modules;
 mod online;
