@@ -95,7 +95,7 @@ impl Git<'_> {
             if fetched + wanted.len() + submodules.len() > MOST_SUBMODULES {
                 return Err(GitError::new(format!("it has more than {MOST_SUBMODULES} submodules")));
             }
-            for submodule in submodules.into_iter().filter(|_| extent == Extent::Whole) {
+            for submodule in submodules {
                 wanted.push((address.submodule(&submodule.url, &submodule.commit)?, submodule.path));
             }
         }
