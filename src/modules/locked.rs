@@ -70,9 +70,9 @@ impl LockedAddress {
                     at_commit == source.without_credentials().at_commit("").package && package.directory.is_empty()
                 }
                 (_, ("http" | "https", _)) => {
-                    source.is_unencrypted() || !(package.is_unencrypted() || package.is_on_this_machine())
+                    !package.is_on_this_machine() && (source.is_unencrypted() || !package.is_unencrypted())
                 }
-                (package, source) => package.0 == source.0,
+                _ => *package == RemoteSource { directory: String::new(), ..source.without_credentials() },
             },
             _ => false,
         };

@@ -196,6 +196,38 @@ fn an_entry_that_get_refuses_is_found_offline() {
 }
 
 #[test]
+fn an_archive_on_this_machine_is_only_that_of_its_own_source() {
+    let registry = Registry::start();
+    let environment = TestEnvironment::with_registry(&registry);
+    for name in ["site.zip", "evil.zip"] {
+        let files = [("main.tf".to_owned(), format!("# {name}\n").into_bytes())];
+        std::fs::write(environment.project().join(name), archive::pack(&files, Packing::Deflated)).unwrap();
+    }
+    let url = |name: &str| format!("file://{}", environment.project().join(name).display());
+    let calls = |source: &str| format!("module \"site\" {{\n  source = \"{source}\"\n}}\n");
+    let locked = |name: &str| {
+        environment.write("main.tf", calls(&url(name)));
+        environment.provlock(["lock", "--modules"]).assert_code(0);
+        module_lock_file(&environment)
+    };
+    let evil = locked("evil.zip");
+    assert!(evil.contains(&format!("package = \"{}\"", url("evil.zip"))), "{evil}");
+    environment.provlock(["get"]).assert_code(0);
+    std::fs::remove_dir_all(environment.project().join(".terraform")).unwrap();
+    let sources = [&url("site.zip"), "http://plain.test/site.zip", "https://registry.opentofu.org/site.zip"];
+    for source in sources {
+        environment.write("main.tf", calls(source));
+        environment.write(LOCK, evil.replacen(&url("evil.zip"), source, 1));
+        let found = found(&environment, &["--allow", "module-not-installed"]);
+        assert!(found.contains(&"error module-package-foreign".to_owned()), "{source}: {found:?}");
+        let get = environment.provlock(["get"]);
+        get.assert_code(2).assert_stderr_has("not a package of its source");
+        assert!(!environment.project().join(".terraform").exists());
+    }
+    survived("an entry of a module that names an archive on this machine", sources.len());
+}
+
+#[test]
 fn what_is_published_is_compared_with_what_is_locked() {
     let project = Project::new();
     assert_eq!(project.found(&["--online"]), NOTHING);
