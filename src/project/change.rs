@@ -12,7 +12,7 @@ use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, ModuleLockFil
 use crate::modules::locked::{publisher, publishers};
 use crate::provider::{Dialect, Hostname, ProviderAddress};
 use crate::settings::{self, SettingsFiles, on_disk};
-use crate::system::{Environment, canonicalize, files, walk};
+use crate::system::{Environment, canonicalize, files, parallel, walk};
 
 /// What a commit holds, and which files git has now. All paths are absolute and without symlinks.
 pub struct Change {
@@ -72,9 +72,13 @@ pub(crate) struct KnownPublishers {
 impl Change {
     /// The providers that the lock files of the commit name, as far as those can be read.
     pub(super) fn known_providers(&self) -> KnownProviders {
-        let parse = |(path, bytes): (&PathBuf, &Vec<u8>)| lockfile::parse(path, bytes, Dialect::default()).lock_file;
-        let files = self.lock_files.iter().filter_map(parse);
-        KnownProviders(files.flat_map(|file| file.locks().keys().cloned().collect::<Vec<_>>()).collect())
+        let addresses = |(path, bytes): (&PathBuf, &Vec<u8>)| {
+            let parsed = lockfile::parse(path, bytes, Dialect::default()).lock_file;
+            parsed.map(|file| file.locks().keys().cloned().collect::<Vec<_>>()).unwrap_or_default()
+        };
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let found = parallel::map(self.lock_files.iter().collect(), cores, addresses);
+        KnownProviders(found.into_iter().flatten().collect())
     }
 
     /// Whether a file of this name is a lock file, settings, part of a configuration, or an ignore file of git's.

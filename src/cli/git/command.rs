@@ -15,6 +15,8 @@ use provlock::diagnostic::{Code, Diagnostic};
 use provlock::lockfile::SIZE_LIMIT;
 use provlock::lockfile::merge::MarkerStyle;
 use provlock::system::repository;
+use sha1::Sha1;
+use sha2::{Digest, Sha256};
 
 /// The most that git may print before it is stopped, in bytes.
 const OUTPUT_LIMIT: u64 = 256 * 1024 * 1024;
@@ -95,18 +97,29 @@ pub(crate) fn files_in(
     Ok(listed.split(|byte| *byte == 0).filter_map(blob).collect())
 }
 
-/// The files with the name `name` in a directory and below, tracked or new, but not ignored.
-pub(crate) fn files_in_working_tree(directory: &Path, name: &str) -> Result<BTreeSet<PathBuf>> {
+/// Starts git to list, for [`listed`], the files with the name `name` in a directory and below, tracked or new, but not
+/// ignored.
+pub(crate) fn files_in_working_tree(directory: &Path, name: &str) -> std::io::Result<Running> {
     let pattern = format!(":(glob)**/{name}");
     let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", &pattern];
-    listed(Running::start(directory, true, arguments))
+    Running::start(directory, true, arguments)
 }
 
-/// The tracked files below a directory that differ from those in a commit, or are in only one of the two.
-pub(crate) fn changed_files(directory: &Path, commit: &str) -> Result<BTreeSet<PathBuf>> {
+/// Starts git to list, for [`listed`], the tracked files below a directory that differ from those in a commit, or are in
+/// only one of the two.
+pub(crate) fn changed_files(directory: &Path, commit: &str) -> std::io::Result<Running> {
     let options = ["--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=all"];
     let arguments = ["diff"].into_iter().chain(options).chain([commit, "--"]);
-    listed(Running::start(directory, false, arguments))
+    Running::start(directory, false, arguments)
+}
+
+/// Whether bytes are the blob with this object name (git-hash-object(1)).
+pub(crate) fn is_blob(bytes: &[u8], object: &str) -> bool {
+    let header = format!("blob {}\0", bytes.len());
+    match object.len() {
+        40 => format!("{:x}", Sha1::new_with_prefix(header).chain_update(bytes).finalize()) == object,
+        _ => format!("{:x}", Sha256::new_with_prefix(header).chain_update(bytes).finalize()) == object,
+    }
 }
 
 /// A line of an ignore file.

@@ -10,14 +10,14 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use anyhow::Result;
 use provlock::diagnostic::{Diagnostic, Location, Severity, SourceFile};
-use provlock::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
+use provlock::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use provlock::project::verify::Tracking;
 use provlock::project::{Change, Tracked, VersionControl};
 use provlock::settings;
 use provlock::system::{canonicalize, files, repository};
 
 use super::command::{
-    Blobs, IgnoreRule, Running, changed_files, contents, files_in, files_in_working_tree, ignore_rules, listed,
+    Blobs, IgnoreRule, Running, changed_files, contents, files_in, files_in_working_tree, ignore_rules, is_blob, listed,
 };
 use super::revision::{self, Commit};
 
@@ -110,10 +110,11 @@ impl Repository {
     /// The lock files, settings and configurations in a commit and now.
     pub(crate) fn change_since(&self, commit: &str) -> Result<Change> {
         let is_read = |name: &OsStr| name.to_str().is_some_and(Change::reads);
+        // Three processes side by side.
+        let (now, changed) = (files_in_working_tree(&self.top, "*"), changed_files(&self.top, commit));
         let before = files_in(&self.top, commit, false, None, is_read)?;
-        let now: BTreeSet<_> = files_in_working_tree(&self.top, "*")?;
+        let (now, changed) = (listed(now)?, listed(changed)?);
         let now: BTreeSet<_> = now.into_iter().filter(|path| path.file_name().is_some_and(is_read)).collect();
-        let changed = changed_files(&self.top, commit)?;
         let is_new = |path: &&PathBuf| !before.contains_key(*path);
         let is_changed = |path: &&PathBuf| changed.contains(*path) || !now.contains(*path);
         let differing = now.iter().filter(is_new).chain(before.keys().filter(is_changed));
@@ -159,12 +160,21 @@ impl Repository {
         self.contents(files_in(&self.top, commit, false, None, |other| other == OsStr::new(name))?)
     }
 
-    /// The contents of blobs, by their path on disk.
+    /// The contents of blobs, by their path on disk. Most are what the files hold now, and git need not unpack those.
     fn contents(&self, blobs: Blobs) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
-        let objects = blobs.iter().map(|(path, object)| (object.as_str(), path.as_path())).collect();
-        let contents = contents(&self.top, &objects)?;
-        let with_content = |(path, object)| Some((self.top.join(path), contents.get(&object)?.clone()));
-        Ok(blobs.into_iter().filter_map(with_content).collect())
+        let on_disk = |(path, object): (PathBuf, String)| {
+            let path = self.top.join(path);
+            let bytes = lockfile::read(&path).ok().flatten().filter(|bytes| is_blob(bytes, &object));
+            (path, object, bytes)
+        };
+        let files: Vec<_> = blobs.into_iter().map(on_disk).collect();
+        let others = files.iter().filter(|(.., bytes)| bytes.is_none());
+        let contents =
+            contents(&self.top, &others.map(|(path, object, _)| (object.as_str(), path.as_path())).collect())?;
+        let with_content = |(path, object, bytes): (PathBuf, String, Option<Vec<u8>>)| {
+            Some((path, bytes.or_else(|| contents.get(&object).cloned())?))
+        };
+        Ok(files.into_iter().filter_map(with_content).collect())
     }
 
     /// The listed files that git tracks.

@@ -16,7 +16,9 @@ const UNKNOWN_SHOWN: usize = 3;
 /// said.
 pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let request = subject.request;
-    let Some(bytes) = request.base else { return Vec::new() };
+    let Some(bytes) = request.base.filter(|bytes| request.root.lock_bytes.as_deref() != Some(*bytes)) else {
+        return Vec::new();
+    };
     let parsed = lockfile::parse(&request.root.lock_path, bytes, request.root.dialect);
     let Some(base) = parsed.lock_file else {
         return vec![unreadable(&request.root.lock_path, parsed.diagnostics)];

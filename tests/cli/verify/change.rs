@@ -148,6 +148,9 @@ fn a_lock_file_that_git_cannot_read_is_an_error() {
     let object = environment.program("git", ["rev-parse", "HEAD:.terraform.lock.hcl"]).run().stdout;
     let (folder, file) = object.trim().split_at(2);
     std::fs::remove_file(environment.project().join(".git/objects").join(folder).join(file)).unwrap();
+    // What is on the disk is what git does not have.
+    environment.provlock(["verify", "--allow", "single-platform", "--base", "HEAD"]).assert_code(0);
+    environment.write_lock_file(environment.lock_file() + "# changed\n");
     let output = environment.provlock(["verify", "--allow", "single-platform", "--base", "HEAD"]);
     output.matches(str![[r#"
 exit code: 2
