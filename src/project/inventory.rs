@@ -32,6 +32,10 @@ pub struct Inventory {
     pub are_modules_pinned: bool,
 }
 
+/// What a change may do with a warning or a note otherwise, and an attacker would.
+const DENIED: [Code; 5] =
+    [Code::Downgrade, Code::HostChanged, Code::ModuleSourceAdded, Code::SigningKeyChanged, Code::UnitAdded];
+
 /// Who signs a release.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Signer {
@@ -197,6 +201,8 @@ impl Inventory {
         if self.are_modules_pinned {
             lines.push("pin-modules = true".to_owned());
         }
+        lines.extend([String::new(), "[verify]".to_owned()]);
+        lines.push(format!("deny = {}", list(DENIED.into_iter().map(|code| code.to_string()))));
         let trusted = self.trusted();
         if !trusted.is_empty() {
             lines.extend([String::new(), "[trust]".to_owned()]);

@@ -21,3 +21,13 @@ pub enum Authentication {
     #[display("unauthenticated")]
     Unauthenticated,
 }
+
+impl Authentication {
+    /// With the whole fingerprint, as `[trust]` wants it.
+    pub fn in_full(&self) -> String {
+        match self {
+            Self::Signed { fingerprint, .. } => format!("signed by {fingerprint}"),
+            other => other.to_string(),
+        }
+    }
+}

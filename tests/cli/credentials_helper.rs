@@ -183,7 +183,7 @@ warning[credentials-helper]: the credentials helper terraform-credentials-test i
   |
   = searched [ROOT]/home/.terraform.d/plugins, [ROOT]/home/.terraform.d/plugins/linux_amd64, [ROOT]/home/.local/share/opentofu/plugins, [ROOT]/home/.local/share/opentofu/plugins/linux_amd64
 reading the CLI configuration [ROOT]/home/.tofurc
-  + registry.example.com/acme/gamma   1.5.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+  + registry.example.com/acme/gamma   1.5.0   signed by 5BF65C5D80ADF90F6B9377AC558D46FBE8647CB4   1 h1, 2 zh
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);

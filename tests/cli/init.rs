@@ -64,6 +64,8 @@ fn expected() -> String {
          allowed-namespaces = [\"registry.opentofu.org/acme\", \"registry.opentofu.org/hashicorp\"]\n\
          require-signed = true\n\
          pin-modules = true\n\n\
+         [verify]\n\
+         deny = [\"downgrade\", \"host-changed\", \"module-source-added\", \"signing-key-changed\", \"unit-added\"]\n\n\
          [trust]\n\
          \"registry.opentofu.org/acme/*\" = [\"{rsa}\"]\n\
          \"registry.opentofu.org/hashicorp/*\" = [\"{other}\"]\n"
@@ -115,6 +117,139 @@ All hashes are published
     environment.write(FILE, expected().replace("require-signed = true\n", ""));
     verify().assert_code(1).assert_stdout_has("error[policy-changed]");
     survived("a pull request brings a host, a namespace or a key after `provlock init`", 2 * attacks.len() + 1);
+}
+
+/// What an attacker does in one of ten root modules, and the error.
+type Attack = (&'static str, fn(&Repository), &'static str);
+
+const EVIL_HOST: &str = "terraform {\n  required_providers {\n    aws = {\n      source = \"hashicorp-terraform.io/hashicorp/aws\"\n    }\n  }\n}\n";
+
+/// By the points of what attackers did, from the registry to the files that `verify` writes.
+const ATTACKS: [Attack; 17] = [
+    ("a host with the name of a brand", |at| write(at, "live/0/main.tf", EVIL_HOST), "look-alike"),
+    ("a new host", |at| lock(&at.environment, "live/0", "modules.example.com/acme/gamma", "1.0.0"), "host-not-allowed"),
+    ("a new namespace", |at| lock(&at.environment, "live/0", "evil/gamma", "1.0.0"), "namespace-not-allowed"),
+    ("another key", |at| lock(&at.environment, "live/0", "acme/gamma", "1.1.0"), "key-not-trusted"),
+    ("a provider that is only required", |at| evil(at, "infra/evil"), "namespace-not-allowed"),
+    (
+        "a unit that generates the old text over the new one",
+        |at| {
+            evil(at, "live/0");
+            let old = "generate \"main\" {\n  path = \"main.tf\"\n  if_exists = \"overwrite\"\n  contents = \"\"\n}\n";
+            write(at, "live/0/terragrunt.hcl", old);
+        },
+        "namespace-not-allowed",
+    ),
+    ("a unit", |at| write(at, "live/0/terragrunt.hcl", "locals {}\n"), "unit-added"),
+    (
+        "the header of the other program",
+        |at| {
+            let lock_file =
+                at.environment.read("live/0/.terraform.lock.hcl").replace("\"tofu init\"", "\"terraform init\"");
+            write(at, "live/0/.terraform.lock.hcl", &lock_file);
+            write(at, "live/0/main.tofu", &requires("evil/gamma", ""));
+        },
+        "namespace-not-allowed",
+    ),
+    (
+        "a caller in place of a lock file",
+        |at| {
+            remove(at, "live/0/.terraform.lock.hcl");
+            write(at, "caller/main.tf", "module \"m\" {\n  source = \"../live/0\"\n}\n");
+        },
+        "lock-file-missing",
+    ),
+    ("no lock file", |at| remove(at, "live/0/.terraform.lock.hcl"), "root-removed"),
+    (
+        "an ignored root module",
+        |at| {
+            evil(at, "new");
+            write(at, ".ignore", "new\n");
+        },
+        "namespace-not-allowed",
+    ),
+    ("a path that leads out", |at| write(at, "live/0/m.tf", &call("../../..")), "outside-repository"),
+    (
+        "what nobody can read",
+        |at| write(at, "live/0/m.tf", &call("s3::https://s3.amazonaws.com/b/m.zip")),
+        "made-unknown",
+    ),
+    (
+        "looser settings nearby",
+        |at| {
+            lock(&at.environment, "live/0", "evil/gamma", "1.0.0");
+            write(at, "live/0/provlock.toml", "[verify]\nallow = [\"warnings\"]\n");
+        },
+        "policy-changed",
+    ),
+    (
+        "hashes that nobody compares",
+        |at| {
+            let text = at.environment.read("live/0/.terraform.lock.hcl");
+            let (before, hashes) = text.split_once("hashes = [").unwrap();
+            let (_, after) = hashes.split_once(']').unwrap();
+            write(at, "live/0/.terraform.lock.hcl", &format!("{before}hashes = [\n    \"h2:abc\",\n  ]{after}"));
+        },
+        "no-hashes",
+    ),
+    (
+        "a hash that was never published",
+        |at| {
+            let text = at.environment.read("live/0/.terraform.lock.hcl");
+            let evil = "    \"zh:1111111111111111111111111111111111111111111111111111111111111111\",\n    \"zh:";
+            write(at, "live/0/.terraform.lock.hcl", &text.replacen("    \"zh:", evil, 1));
+        },
+        "hash-not-published",
+    ),
+    (
+        "a module that floats",
+        |at| write(at, "live/0/m.tf", &call("git::https://example.com/m.git?ref=main")),
+        "module-ref-floating",
+    ),
+];
+
+fn write(repository: &Repository, path: &str, text: &str) {
+    repository.environment.write(path, text);
+}
+
+fn remove(repository: &Repository, path: &str) {
+    std::fs::remove_file(repository.environment.project().join(path)).unwrap();
+}
+
+/// Requires what the policy does not allow.
+fn evil(repository: &Repository, directory: &str) {
+    write(repository, &format!("{directory}/main.tf"), &requires("evil/gamma", ""));
+}
+
+fn call(source: &str) -> String {
+    format!("module \"m\" {{\n  source = \"{source}\"\n}}\n")
+}
+
+#[test]
+fn after_init_every_attack_on_ten_root_modules_is_an_error() {
+    let registry = registry();
+    let repository = Repository::around(TestEnvironment::with_registry(&registry));
+    let environment = &repository.environment;
+    for (number, provider) in (0..10).zip(HONEST.into_iter().chain(["hashicorp/null"]).cycle()) {
+        lock(environment, &format!("live/{number}"), provider, "1.0.0");
+    }
+    environment.provlock(["init"]).assert_code(0).assert_stderr_has("Found 10 root modules");
+    repository.git(["add", "--all"]);
+    repository.git(["commit", "--quiet", "--message=base"]);
+    repository.git(["checkout", "--quiet", "-b", "change"]);
+    let verify = || environment.provlock(["verify", "-r", "--online", "--base", "refs/heads/main"]);
+    verify().assert_code(0).assert_lacks("warning[").assert_lacks("note[");
+    for (name, attack, code) in ATTACKS {
+        attack(&repository);
+        repository.git(["add", "--all", "--force"]);
+        repository.git(["commit", "--quiet", "--message=change"]);
+        let output = verify();
+        assert_eq!(output.code, Some(1), "{name}: {output}");
+        assert!(output.stdout.contains(&format!("error[{code}]")), "{name}: {output}");
+        repository.git(["reset", "--quiet", "--hard", "main"]);
+        repository.git(["clean", "--quiet", "-ffdx"]);
+    }
+    survived("a pull request attacks one of ten root modules after `provlock init`", ATTACKS.len());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use provlock::lockfile::{EntryChange, EntryDiff, LockedModule};
 use provlock::packages::{Fetched, Packages};
 use provlock::project::Locked;
 use provlock::project::plan::ProviderReport;
-use provlock::provider::{Dialect, Platform, ProviderAddress};
+use provlock::provider::{Authentication, Dialect, Platform, ProviderAddress};
 use provlock::settings::PlatformSelection;
 
 use super::foreign::{capped, printable};
@@ -37,7 +37,7 @@ impl Report<'_> {
     }
 
     fn rows(&self, style: TextStyle) -> Vec<String> {
-        let providers = self.shown(style).map(|report| self.line(report));
+        let providers = self.shown(style).map(|report| self.line(report, style.verbose));
         let lines: Vec<_> = providers.chain(module_lines(self.0, style)).map(|line| (line, String::new())).collect();
         aligned(&lines, style)
     }
@@ -67,10 +67,11 @@ impl Report<'_> {
         self.0.changed && self.0.written && self.0.outcome.providers.iter().any(is_for_one)
     }
 
-    fn line(&self, report: &ProviderReport) -> Line {
+    fn line(&self, report: &ProviderReport, in_full: bool) -> Line {
         let row = Row::new(&report.difference, self.0.prepared.root.dialect);
+        let shown = |found: &Authentication| if in_full { found.in_full() } else { found.to_string() };
         let authentication: BTreeSet<String> =
-            report.packages.values().map(|package| package.authentication.to_string()).collect();
+            report.packages.values().map(|package| shown(&package.authentication)).collect();
         let authentication = authentication.into_iter().collect::<Vec<_>>().join("; ");
         let (versions, changes) = (row.versions(), what_changed(report, &row));
         let cells = [row.name, versions, authentication, changes].map(|cell| printable(&capped(&cell)));
@@ -210,7 +211,7 @@ impl LinesOfMany {
             }
             return *index;
         }
-        let index = self.index_of(of.line(report));
+        let index = self.index_of(of.line(report, false));
         let known = self.known.entry(of.0.prepared.root.dialect).or_default();
         let known = known.entry(report.difference.address.clone()).or_default();
         if known.len() < KNOWN {

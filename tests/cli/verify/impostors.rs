@@ -5,7 +5,8 @@ use super::{H1, NOTHING, ZH, entry, found, good, lock};
 use crate::lock::requires;
 use provlock_test::{TestEnvironment, survived};
 
-/// The first two stood in poisoned lock files, the third was malware in Terraform's registry.
+/// The first two stood in poisoned lock files, the third was malware in Terraform's registry. So was
+/// `gocommunity-io/dockerd`, which looks like no other provider.
 const INCIDENTS: [&str; 3] = [
     "registry.hashicorp-aws.com/hashicorp/awsbeta",
     "hashicorp-terraform.io/hashicorp/aws",
@@ -26,6 +27,32 @@ fn the_impostors_of_2026_are_found() {
         assert_eq!(found(&locking(address), &["--dialect", "terraform"]), ["error look-alike"], "{address}");
     }
     survived("an address pretends to be that of a well-known provider", INCIDENTS.len());
+}
+
+#[test]
+fn the_incidents_of_2026_are_stopped_where_they_are_new() {
+    let attempts: [(&str, &[&str]); 4] = [
+        (INCIDENTS[0], &["host-not-allowed", "namespace-not-allowed", "look-alike"]),
+        (INCIDENTS[1], &["host-not-allowed", "namespace-not-allowed", "look-alike"]),
+        (INCIDENTS[2], &["namespace-not-allowed", "look-alike"]),
+        ("registry.terraform.io/gocommunity-io/dockerd", &["namespace-not-allowed"]),
+    ];
+    let gate = Gate::with(|gate| {
+        let settings = "dialect = \"terraform\"\n[policy]\nallowed-hosts = [\"registry.terraform.io\"]\n\
+            allowed-namespaces = [\"registry.terraform.io/hashicorp\"]\n";
+        gate.write("provlock.toml", settings);
+        gate.remove("examples/a/.terraform.lock.hcl");
+        for directory in ["live", "other"] {
+            gate.root(directory, "registry.terraform.io/hashicorp/null", &[H1, ZH]);
+        }
+    });
+    for (address, codes) in attempts {
+        gate.root("live", address, &[H1, ZH]);
+        gate.write("live/main.tf", requires(address, ""));
+        assert_eq!(gate.errors(&["-r"]), codes, "{address}");
+        gate.reset();
+    }
+    survived("the addresses of the incidents of 2026 in a pull request", attempts.len());
 }
 
 #[test]

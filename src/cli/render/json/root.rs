@@ -168,6 +168,9 @@ struct Authentication {
     result: AuthenticationResult,
     #[cfg_attr(test, schemars(inner(regex(pattern = "^[0-9A-F]{16}$"))))]
     key_ids: BTreeSet<String>,
+    /// The fingerprints of these keys in full, as `[trust]` wants them.
+    #[cfg_attr(test, schemars(inner(regex(pattern = "^([0-9A-F]{40}|[0-9A-F]{64})$"))))]
+    fingerprints: BTreeSet<String>,
 }
 
 /// By what packages were authenticated.
@@ -386,11 +389,12 @@ impl Authentication {
             provider::Authentication::HashesChecked => AuthenticationResult::HashesChecked,
             provider::Authentication::Unauthenticated => AuthenticationResult::Unauthenticated,
         };
-        let key_id = |package: &Arc<Fetched>| match &package.authentication {
-            provider::Authentication::Signed { key_id, .. } => Some(key_id.clone()),
+        let key = |package: &Arc<Fetched>| match &package.authentication {
+            provider::Authentication::Signed { key_id, fingerprint } => Some((key_id.clone(), fingerprint.clone())),
             _ => None,
         };
-        Some(Self { result, key_ids: report.packages.values().filter_map(key_id).collect() })
+        let (key_ids, fingerprints) = report.packages.values().filter_map(key).unzip();
+        Some(Self { result, key_ids, fingerprints })
     }
 }
 
