@@ -173,7 +173,7 @@ codes! {
         /// Root modules of one repository lock different registries.
         MixedDialects = "mixed-dialects": Warning, true, Circumstances, None;
         /// No platforms are named, and an entry can cover only one.
-        SinglePlatform = "single-platform": Warning, true, UnnamedPlatforms, None;
+        SinglePlatform = "single-platform": Note, true, UnnamedPlatforms, None;
         /// A wanted platform has no hash.
         PlatformMissing = "platform-missing": Error, true, NamedPlatforms, None;
         /// Fewer hashes are recorded than platforms are wanted.

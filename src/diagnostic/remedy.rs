@@ -118,6 +118,8 @@ pub struct UpgradeRemedy {
     pub recursive: bool,
     /// Whether constraints are rewritten.
     pub constraints: bool,
+    /// Whether a lower version than the locked one may be chosen.
+    pub allow_downgrade: bool,
 }
 
 impl Help {

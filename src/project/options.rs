@@ -14,7 +14,8 @@ use crate::settings::PlatformSelection;
 pub struct LockOptions {
     /// Only these providers; all that are required when empty.
     pub providers: Vec<ProviderSpec>,
-    /// The platforms whose packages are recorded; else those of the settings, else the one that this program runs on.
+    /// The platforms whose packages are recorded; else those of the settings, else those that the lock file covers, else
+    /// the one that this program runs on.
     pub platforms: Option<PlatformSelection>,
     /// Whether the test files of root modules are left out.
     pub ignore_tests: bool,
@@ -44,6 +45,8 @@ pub struct UpgradeOptions {
     /// Whether prereleases count as the newest version. One is chosen only where a constraint names exactly it, because
     /// OpenTofu and Terraform accept no other.
     pub prereleases: bool,
+    /// Whether a provider may go to a lower version although the constraints and the policy allow the locked one.
+    pub allow_downgrade: bool,
     /// Whether constraints are rewritten so that the newest version is allowed.
     pub rewrite_constraints: bool,
     /// Whether the recorded hashes of providers that stay are compared with what is published, if nothing is written.

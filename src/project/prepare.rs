@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use super::options::LockOptions;
 use super::plan::{LockRequest, MinimumAge};
@@ -154,6 +155,7 @@ fn prepared(
         platforms,
         platforms_are_named,
         warnings,
+        covered: OnceLock::new(),
         only,
         replaced,
         versions,

@@ -1,7 +1,7 @@
 //! A root module with all that has been read to lock it.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::options::LockOptions;
@@ -9,7 +9,7 @@ use super::root_module::RootModule;
 use crate::configuration::Requirements;
 use crate::diagnostic::Diagnostic;
 use crate::lockfile::{LockFile, LockedProvider, ModuleLockFile, ModuleLocks};
-use crate::provider::{Dialect, ProviderAddress, SharedCache, Version};
+use crate::provider::{Dialect, Platform, ProviderAddress, SharedCache, Version};
 use crate::settings::PlatformSelection;
 
 /// A root module with all that has been read to lock it.
@@ -24,10 +24,13 @@ pub struct Prepared {
     pub requirements: Requirements,
     /// The platforms to lock.
     pub platforms: PlatformSelection,
-    /// Whether somebody named the platforms; else it is the one that this program runs on.
+    /// Whether somebody named the platforms; else it is the one that this program runs on, which is locked where the lock
+    /// file covers no other.
     pub platforms_are_named: bool,
     /// What the user should know of the lock file.
     pub warnings: Vec<Diagnostic>,
+    /// The platforms that the lock file covers, found out where nobody names any and an entry needs them.
+    pub(super) covered: OnceLock<BTreeSet<Platform>>,
     pub(super) only: Vec<ProviderAddress>,
     /// Entries that new ones take the place of, besides those in the lock file: of a conflict both sides.
     pub(super) replaced: BTreeMap<ProviderAddress, Vec<Arc<LockedProvider>>>,

@@ -9,7 +9,7 @@ fn who_names_no_platform_is_told_of_the_others() {
     let current = provlock::provider::Platform::current().to_string();
     registry.publish("acme/gamma", "1.5.0").platforms([current.as_str(), "plan9_386"]).done();
     let environment = TestEnvironment::with_registry(&registry);
-    let hint = "Other platforms: provlock lock -p all, or set platforms in provlock.toml\n";
+    let hint = "Other platforms: in provlock.toml, platforms = [\"linux_amd64\", \"darwin_arm64\"]\n";
     let says = |arguments: &[&str]| {
         let output = environment.provlock(arguments);
         output.assert_code(0).stderr.matches(hint).count()

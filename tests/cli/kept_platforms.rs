@@ -172,3 +172,68 @@ help: compare with the provider's release page; if the new release is right: pro
         "{kept:?}"
     );
 }
+
+/// Two platforms that are not the current one, whose hashes the lock file has.
+fn locked_elsewhere(registry: &Registry) -> (TestEnvironment, Vec<&'static str>) {
+    let environment = TestEnvironment::with_registry(registry);
+    let current = Platform::current().to_string();
+    let others: Vec<_> = ALL.into_iter().filter(|platform| *platform != current).take(2).collect();
+    environment.write("main.tf", requires("hashicorp/null", "1.0.0"));
+    let lock = ["lock", "-p", &others.join(",")];
+    environment.provlock([&lock[..], &TERRAFORM].concat()).assert_code(0);
+    (environment, others)
+}
+
+#[test]
+fn lock_adds_no_platform_that_nobody_has_named() {
+    let registry = Registry::start();
+    let null = publish(&registry, "1.0.0");
+    let (environment, others) = locked_elsewhere(&registry);
+    let before = environment.lock_file();
+    for forget in [false, true] {
+        if forget {
+            environment.provlock(["cache", "clean"]).assert_code(0);
+        }
+        let output = environment.provlock([&["lock"][..], &TERRAFORM].concat());
+        output.assert_code(0).assert_stderr_has("Up to date: 1 provider\n");
+        let current = Platform::current().to_string();
+        output.assert_stderr_has(&format!(
+            "The lock file does not cover {current}; to add it: provlock lock -p {current}"
+        ));
+        assert_eq!(environment.lock_file(), before);
+    }
+    environment.provlock([&["lock", "--check"][..], &TERRAFORM].concat()).assert_code(0);
+    let current = Platform::current().to_string();
+    let named = environment.provlock([&["lock", "-p", &current][..], &TERRAFORM].concat());
+    named.assert_code(0).assert_lacks("does not cover");
+    assert_eq!(recorded(&environment, &null).len(), others.len() + usize::from(ALL.contains(&current.as_str())));
+}
+
+#[test]
+fn a_new_entry_covers_what_the_others_do() {
+    let registry = Registry::start();
+    publish(&registry, "1.0.0");
+    let gamma = registry.publish("acme/gamma", "1.0.0").on_host("registry.terraform.io").platforms(ALL).done();
+    for forget in [false, true] {
+        let (environment, others) = locked_elsewhere(&registry);
+        let gamma_too = "required_providers {\n    gamma = {\n      source = \"acme/gamma\"\n    }\n";
+        let both = requires("hashicorp/null", "1.0.0").replace("required_providers {\n", gamma_too);
+        environment.write("main.tf", both);
+        if forget {
+            environment.provlock(["cache", "clean"]).assert_code(0);
+        }
+        environment.provlock([&["lock"][..], &TERRAFORM].concat()).assert_code(0).assert_lacks("warning");
+        assert_eq!(recorded(&environment, &gamma), others, "forget: {forget}");
+        environment.provlock([&["verify"][..], &TERRAFORM].concat()).assert_code(0).assert_lacks("warning");
+    }
+}
+
+#[test]
+fn a_first_lock_file_is_verified_without_a_warning() {
+    let registry = Registry::start();
+    publish(&registry, "1.0.0");
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", "1.0.0"));
+    environment.provlock([&["lock"][..], &TERRAFORM].concat()).assert_code(0).assert_stderr_has("Other platforms: ");
+    environment.provlock([&["verify"][..], &TERRAFORM].concat()).assert_code(0).assert_lacks("warning");
+}

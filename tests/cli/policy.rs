@@ -154,7 +154,7 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
 exit code: 0
 ----- stderr -----
 warning[version-not-allowed]: acme/gamma 2.1.0 is not chosen: the policy denies acme/gamma 2.1.0 (>= 2.0.0): it loses state
-Up to date: 1 provider for linux_amd64
+No newer version within the constraints: 1 provider for linux_amd64
 1 provider held back from the newest version; see: provlock upgrade --dry-run
 "#]]);
     environment.provlock(["verify", "--platform", "linux_amd64"]).assert_code(0);
@@ -199,7 +199,7 @@ error[version-not-allowed]: the policy denies acme/gamma 2.1.0 (>= 2.0.0): it lo
   |
 help: use another version
 
-warning[single-platform]: only one h1 is recorded, so on any other platform init changes the lock file, or fails
+note[single-platform]: only one h1 is recorded, so on any other platform init changes the lock file, or fails
  --> .terraform.lock.hcl:4:10
   |
 4 | provider "registry.opentofu.org/acme/gamma" {
@@ -208,7 +208,7 @@ warning[single-platform]: only one h1 is recorded, so on any other platform init
 help: provlock lock -p all, or set platforms in provlock.toml
 
 ----- stderr -----
-1 error and 1 warning in .terraform.lock.hcl
+1 error and 1 note in .terraform.lock.hcl
 "#]]);
     environment.provlock(["upgrade", "-p", "linux_amd64"]).matches(str![[r#"
 exit code: 2

@@ -88,7 +88,8 @@ impl DateArgs {
 
 #[derive(Args)]
 pub(crate) struct PlatformArgs {
-    /// Platforms such as `linux_amd64`, or `all` [default: platforms of provlock.toml, else the current one]
+    /// Platforms such as `linux_amd64`, or `all` [default: provlock.toml's, else the lock file's, else this
+    /// machine's]
     #[arg(
         short,
         long = "platform",

@@ -105,9 +105,9 @@ impl<'a> Collected<'a> {
         }
         let style = self.ui.stderr_style;
         match self.many {
-            Some(_) if style.verbose => self.ui.status_lines(&Report(locked).lines_with_heading(style)),
+            Some(_) if style.verbose => self.ui.status_lines(&Report(locked).lines_with_heading(style, plan)),
             Some(_) => self.lines_of_many.add(locked, style),
-            None => self.lines.extend(Report(locked).lines(style)),
+            None => self.lines.extend(Report(locked).lines(style, plan)),
         }
         self.tally.add(locked);
         if locked.changed && locked.written {

@@ -28,8 +28,8 @@ const EXAMPLES: &str = "Examples:
 /// allowed version for each other provider, verifies signatures and checksums, and edits the lock file in place.
 /// Everything is fetched in parallel and nothing twice. Neither `init` nor `tofu` or `terraform` is needed.
 ///
-/// Without -p, hashes are added for the platforms of provlock.toml, else only for the current one. An entry whose
-/// hashes do not match the published release is refused.
+/// Without -p, hashes are added for the platforms of provlock.toml, else for those that the lock file covers, else for
+/// the current one. An entry whose hashes do not match the published release is refused.
 #[derive(Args)]
 #[command(before_help = "Example: provlock lock -p linux_amd64,darwin_arm64", before_long_help = EXAMPLES)]
 #[command(
@@ -127,6 +127,8 @@ struct Hints {
     would_change: bool,
     /// Whether an entry was written that is sure to fit only the platform of this machine, and no platform was named.
     is_for_one_platform: bool,
+    /// The platform of this machine, if a lock file covers others only.
+    not_covered: Option<String>,
     /// Whether modules were to be locked that Terragrunt copies itself.
     has_units: bool,
     /// The platforms that were not looked at where none is named.
@@ -140,6 +142,7 @@ impl Hints {
         let is_default = !locked.prepared.platforms_are_named;
         self.would_change |= locked.changed;
         self.is_for_one_platform |= is_default && Report(locked).has_written_for_one_platform();
+        self.not_covered = self.not_covered.take().or_else(|| Report(locked).not_covered().map(ToString::to_string));
         let not_looked_at = if is_default { &mut self.looked_at_one } else { &mut self.not_looked_at };
         if not_looked_at.is_none() {
             *not_looked_at = text::not_looked_at(locked);
@@ -151,7 +154,10 @@ impl Hints {
             ui.status("The modules of Terragrunt units are not locked: Terragrunt copies them itself");
         }
         if self.is_for_one_platform {
-            ui.status("Other platforms: provlock lock -p all, or set platforms in provlock.toml");
+            ui.status("Other platforms: in provlock.toml, platforms = [\"linux_amd64\", \"darwin_arm64\"]");
+        }
+        if let Some(platform) = &self.not_covered {
+            ui.status(&format!("The lock file does not cover {platform}; to add it: provlock lock -p {platform}"));
         }
         if let Some(line) = self.looked_at_one.as_ref().or(self.not_looked_at.as_ref()).filter(|_| check) {
             ui.status(line);

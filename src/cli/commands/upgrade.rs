@@ -60,6 +60,9 @@ pub(crate) struct UpgradeArgs {
     /// Include prereleases; only a constraint that names one exactly allows it
     #[arg(long, help_heading = "Selection")]
     pre: bool,
+    /// Allow a lower version although the constraints allow the locked one
+    #[arg(long, help_heading = "Selection", hide_short_help = true)]
+    allow_downgrade: bool,
     #[command(flatten)]
     age: AgeArgs,
     #[command(flatten)]
@@ -86,6 +89,7 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyh
     options.lock.dry_run = arguments.check || arguments.dry_run;
     options.compare_hashes = arguments.check;
     options.prereleases = arguments.pre;
+    options.allow_downgrade = arguments.allow_downgrade;
     options.rewrite_constraints = arguments.constraints;
     (options.modules, options.calls) = (arguments.with_modules, modules);
     let mut upgraded = Upgraded::new(&named, options.lock.dry_run, arguments.check, ui);

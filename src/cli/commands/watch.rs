@@ -107,7 +107,7 @@ impl<'a> Watch<'a> {
     fn decided(&self, Prepared { root, platforms, platforms_are_named, .. }: &Prepared) {
         let RootModule { path, settings, dialect, dialect_reason, .. } = root;
         let named_by = match &settings.platforms {
-            _ if !platforms_are_named => "this machine",
+            _ if !platforms_are_named => "this machine, unless the lock file covers others",
             Some(set) if set == platforms => "provlock.toml",
             _ => "the flag or PROVLOCK_PLATFORMS",
         };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use provlock::lockfile::{EntryChange, EntryDiff, LockedModule};
 use provlock::packages::{Fetched, Packages};
 use provlock::project::Locked;
-use provlock::project::plan::ProviderReport;
+use provlock::project::plan::{ProviderReport, UpgradePlan};
 use provlock::provider::{Authentication, Dialect, Platform, ProviderAddress};
 use provlock::settings::PlatformSelection;
 
@@ -29,11 +29,11 @@ struct Line {
 
 impl Report<'_> {
     /// The lines for stderr.
-    pub(crate) fn lines(&self, style: TextStyle) -> Vec<String> {
+    pub(crate) fn lines(&self, style: TextStyle, plan: Option<&UpgradePlan>) -> Vec<String> {
         let mut downloads = Downloads::default();
         downloads.add(self.0);
         let downloaded = if self.0.changed { downloads.text() } else { String::new() };
-        self.rows(style).into_iter().chain([self.summary() + &downloaded]).collect()
+        self.rows(style).into_iter().chain([self.summary(plan) + &downloaded]).collect()
     }
 
     fn rows(&self, style: TextStyle) -> Vec<String> {
@@ -52,9 +52,9 @@ impl Report<'_> {
     }
 
     /// [`Report::lines`] below the name of the root module, without what was downloaded for all of them.
-    pub(crate) fn lines_with_heading(&self, style: TextStyle) -> Vec<String> {
+    pub(crate) fn lines_with_heading(&self, style: TextStyle, plan: Option<&UpgradePlan>) -> Vec<String> {
         let heading = printable(&format!("{}:", self.0.prepared.root.path.display()));
-        [heading].into_iter().chain(self.rows(style)).chain([self.summary()]).collect()
+        [heading].into_iter().chain(self.rows(style)).chain([self.summary(plan)]).collect()
     }
 
     /// Whether an entry was written that can only be sure to fit one platform.
@@ -65,6 +65,26 @@ impl Report<'_> {
             report.difference.change != EntryChange::Unchanged && h1 == 1
         };
         self.0.changed && self.0.written && self.0.outcome.providers.iter().any(is_for_one)
+    }
+
+    /// The platforms of the packages that were looked at, without one that the entry does not cover.
+    fn covered<'b>(&self, report: &'b ProviderReport) -> impl Iterator<Item = &'b Platform> {
+        let not_covered = self.not_covered_by(report);
+        report.packages.keys().filter(move |platform| Some(*platform) != not_covered)
+    }
+
+    /// The platform of this machine where nobody has named it and an entry covers others only.
+    fn not_covered_by<'b>(&self, report: &'b ProviderReport) -> Option<&'b Platform> {
+        let entry = report.difference.new.as_deref().filter(|_| !self.0.prepared.platforms_are_named)?;
+        let is_missing = |package: &Fetched| !entry.hashes.contains(&package.h1);
+        let covers_others = HashCounts::of(&entry.hashes).h1 > 0;
+        let mut packages = report.packages.iter().filter(|(_, package)| covers_others && is_missing(package));
+        packages.next().map(|(platform, _)| platform)
+    }
+
+    /// [`Report::not_covered_by`] any entry.
+    pub(crate) fn not_covered(&self) -> Option<&Platform> {
+        self.0.outcome.providers.iter().find_map(|report| self.not_covered_by(report))
     }
 
     fn line(&self, report: &ProviderReport, in_full: bool) -> Line {
@@ -78,15 +98,19 @@ impl Report<'_> {
         Line { symbol: row.action.symbol(), cells }
     }
 
-    fn summary(&self) -> String {
+    fn summary(&self, plan: Option<&UpgradePlan>) -> String {
         let providers = &self.0.outcome.providers;
         let required = providers.iter().filter(|report| report.required).count();
-        let platforms: BTreeSet<&Platform> = providers.iter().flat_map(|report| report.packages.keys()).collect();
+        let platforms: BTreeSet<&Platform> = providers.iter().flat_map(|report| self.covered(report)).collect();
         let platforms: Vec<String> = platforms.into_iter().map(ToString::to_string).collect();
         let what = count(required, "provider");
         let what = if platforms.is_empty() { what } else { format!("{what} for {}", enumerate(&platforms)) };
         if !self.0.changed {
-            return format!("Up to date: {what}");
+            let held_back = plan.map_or(0, |plan| plan.providers.iter().filter(|one| one.is_held_back()).count());
+            return match held_back {
+                0 => format!("Up to date: {what}"),
+                _ => format!("No newer version within the constraints: {what}"),
+            };
         }
         let number = |change| providers.iter().filter(|report| report.difference.change == change).count();
         let changes = [
@@ -99,7 +123,11 @@ impl Report<'_> {
             changes.into_iter().map(|(change, word)| (number(change), word)).filter(|(number, _)| *number > 0);
         let changes: Vec<_> = changes.map(|(number, word)| format!("{number} {word}")).collect();
         let changes = if changes.is_empty() { String::new() } else { format!(" ({})", changes.join(", ")) };
-        let verb = if self.0.written { "Locked" } else { "Would lock" };
+        let verb = match (self.0.written, plan) {
+            (true, Some(_)) => "Upgraded",
+            (true, None) => "Locked",
+            (false, _) => "Would lock",
+        };
         let modules = changed_modules(self.0).map(|modules| format!(" and {modules}")).unwrap_or_default();
         format!("{verb} {what}{changes}{modules}")
     }

@@ -1,12 +1,14 @@
-//! The platforms that an entry covers whose hashes are to go. Where nobody names platforms, the new entry covers them,
-//! too: whoever upgrades on one machine must not lock the others out.
+//! The platforms that a lock file covers. Where nobody names platforms, what is locked covers them and no others, or the
+//! one that this program runs on if there are none: whoever locks on one machine must neither lock the others out nor
+//! make one entry differ from the rest.
 
 use std::collections::BTreeSet;
 
 use super::explained::{Known, Release, unexplained};
 use super::select::Candidate;
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy, UpgradeRemedy};
-use crate::lockfile::LockedProvider;
+use crate::lockfile::{LockedProvider, Locks};
+use crate::packages::Source;
 use crate::packages::archive::{HashCache, PackageDigest};
 use crate::provider::{Hash, Platform, Version};
 
@@ -23,7 +25,43 @@ pub(super) struct KeptPlatforms {
     old: Option<(Version, usize)>,
 }
 
+/// The platforms that entries of a lock file cover; empty if that is not known.
+pub(super) fn of_file(locks: &Locks, source: &Source, cache: Option<&HashCache>) -> BTreeSet<Platform> {
+    let mut covered = BTreeSet::new();
+    let mut unknown = Vec::new();
+    for (address, locked) in locks {
+        let recorded = of_files(locked);
+        let release = Release { address, version: &locked.version, source, progress: &|_, _| {} };
+        let mut known = cached(&release, cache);
+        let is_known = unexplained(&recorded, &known).is_empty();
+        known.retain(|_, hashes| !hashes.is_disjoint(&recorded));
+        covered.extend(known.into_keys());
+        if !is_known {
+            unknown.push((recorded, release));
+        }
+    }
+    // One entry with as many hashes as any is enough: most often all cover the same.
+    let most = unknown.into_iter().max_by_key(|(recorded, _)| recorded.len());
+    if let Some((recorded, release)) = most.filter(|(recorded, _)| recorded.len() > covered.len()) {
+        let mut known = Known::new();
+        ask(&recorded, &release, &mut known);
+        known.retain(|_, hashes| !hashes.is_disjoint(&recorded));
+        covered.extend(known.into_keys());
+    }
+    covered
+}
+
+/// The hashes that are each of one platform.
+fn of_files(locked: &LockedProvider) -> BTreeSet<Hash> {
+    locked.hashes.iter().filter(|hash| hash.is_of_files()).cloned().collect()
+}
+
 impl KeptPlatforms {
+    /// Whether there are hashes of which it is not known which platforms they are for.
+    pub(super) fn old_is_unknown(&self) -> bool {
+        self.unexplained > 0
+    }
+
     /// The platforms of an entry that the release `new` takes the place of. What the cache does not know is asked for:
     /// first what the source reports, then the packages of the locked version. `asked_for` are locked in any case.
     pub(super) fn find(
@@ -32,7 +70,7 @@ impl KeptPlatforms {
         asked_for: &[Platform],
         cache: Option<&HashCache>,
     ) -> Self {
-        let recorded: BTreeSet<Hash> = locked.hashes.iter().filter(|hash| hash.is_of_files()).cloned().collect();
+        let recorded = of_files(locked);
         let old = Release { version: &locked.version, ..*new };
         let mut known = cached(&old, cache);
         // A single hash makes room for a single one. Of a version that was published again the packages as they were

@@ -8,9 +8,9 @@ use std::sync::{Arc, OnceLock};
 use super::age::MinimumAge;
 use super::compared::Compared;
 use super::explained::Release;
-use super::kept_platforms::KeptPlatforms;
+use super::kept_platforms::{self, KeptPlatforms};
 use super::listing::{self, Listings};
-use super::record::{Recorded, record};
+use super::record::{Recorded, Rules, record};
 use super::select::{Candidate, Selected};
 use crate::configuration::Requirements;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Merged, Remedy, Result};
@@ -103,6 +103,8 @@ pub(super) struct Plan<'a> {
     pub(super) candidate: Candidate<'a>,
     pub(super) version: Version,
     pub(super) platforms: Cow<'a, [Platform]>,
+    /// Whether an entry that stays gets no other platform than it covers.
+    keeps_platforms: bool,
     /// What its source is called, if that holds only copies of what a registry publishes.
     mirror: Option<String>,
     kept: KeptPlatforms,
@@ -122,6 +124,7 @@ impl Plan<'_> {
     pub(super) fn records_the_same(&self, other: &Plan<'_>) -> bool {
         self.version == other.version
             && self.platforms == other.platforms
+            && self.keeps_platforms == other.keeps_platforms
             && self.candidate.requirement.constraints == other.candidate.requirement.constraints
             && self.candidate.chosen.is_some() == other.candidate.chosen.is_some()
     }
@@ -230,6 +233,7 @@ pub(super) fn plan<'a>(
     let listed = available.versions.get(&version).map(|release| &release.platforms).filter(|listed| !listed.is_empty());
     let goes = |locked: &&LockedProvider| locked.version != version || request.options.accept_changed_hashes;
     let replaced = prepared.replaced.get(address).into_iter().flatten().map(Arc::as_ref);
+    let covers_less = covers_less(&candidate, prepared);
     let kept = match &prepared.platforms {
         PlatformSelection::These(platforms) if !prepared.platforms_are_named => {
             let new = Release { address, version: &version, source, progress };
@@ -241,14 +245,18 @@ pub(super) fn plan<'a>(
     };
     let platforms = match &prepared.platforms {
         PlatformSelection::These(platforms) => {
-            let is_more = |platform: &&Platform| {
-                !platforms.contains(platform) && listed.is_none_or(|listed| listed.contains(platform))
-            };
-            let more: Vec<_> = kept.platforms.iter().filter(is_more).cloned().collect();
-            if more.is_empty() {
-                Cow::Borrowed(platforms.as_slice())
-            } else {
-                platforms.iter().cloned().chain(more).collect()
+            let is_listed = |platform: &&Platform| listed.is_none_or(|listed| listed.contains(platform));
+            let find = || kept_platforms::of_file(prepared.lock_file.locks(), source, request.cache);
+            let of_file = covers_less.then(|| prepared.covered.get_or_init(find));
+            let covered: BTreeSet<_> = of_file.into_iter().flatten().chain(&kept.platforms).collect();
+            let covered: Vec<_> = covered.into_iter().filter(is_listed).cloned().collect();
+            match (covered.is_empty(), kept.old_is_unknown()) {
+                (true, _) => Cow::Borrowed(platforms.as_slice()),
+                (false, false) => Cow::Owned(covered),
+                (false, true) => {
+                    let more = covered.into_iter().filter(|platform| !platforms.contains(platform));
+                    platforms.iter().cloned().chain(more).collect()
+                }
             }
         }
         PlatformSelection::All => source.platforms(address, &version)?.into_iter().collect(),
@@ -274,7 +282,15 @@ pub(super) fn plan<'a>(
         warnings.extend(listings.warnings(address));
     }
     warnings.extend(skipped);
-    Ok(Plan { candidate, version, platforms, mirror: source.mirror_of(address), kept, warnings })
+    let keeps_platforms = !prepared.platforms_are_named && !covers_less;
+    Ok(Plan { candidate, version, platforms, keeps_platforms, mirror: source.mirror_of(address), kept, warnings })
+}
+
+/// Whether a provider has fewer `h1:` than other entries of its lock file, where nobody names platforms.
+fn covers_less(candidate: &Candidate<'_>, prepared: &Prepared) -> bool {
+    let number = |locked: &LockedProvider| locked.hashes.iter().filter(|hash| hash.is_of_files()).count();
+    let own = candidate.locked.map_or(0, number);
+    !prepared.platforms_are_named && prepared.lock_file.locks().values().any(|locked| number(locked) > own)
 }
 
 /// What the registry says of a provider, if the policy depends on it or it was asked for the age of the version.
@@ -356,7 +372,8 @@ fn recorded(
     let compared = kept.map(|old| Compared::with(&old.hashes, &release, packages, request.cache)).unwrap_or_default();
     let accept_changed_hashes = request.options.accept_changed_hashes;
     let (version, mirror) = (version.clone(), mirror.as_deref());
-    let recorded = record(candidate, previous, version, packages, mirror, accept_changed_hashes, compared)?;
+    let rules = Rules { mirror, accept_changed_hashes, keeps_platforms: plan.keeps_platforms };
+    let recorded = record(candidate, previous, version, packages, rules, compared)?;
     if recorded.warning.is_none() && recorded.unpublished == 0 {
         return Ok(entry.get_or_init(|| recorded).clone());
     }

@@ -22,6 +22,17 @@ pub(crate) struct Recorded {
     pub(crate) uncompared: usize,
 }
 
+/// What decides which hashes are recorded.
+#[derive(Clone, Copy)]
+pub(super) struct Rules<'a> {
+    /// What the source of the packages is called, if it holds only copies of what a registry publishes.
+    pub(super) mirror: Option<&'a str>,
+    /// Whether hashes that are not those of the published release are replaced.
+    pub(super) accept_changed_hashes: bool,
+    /// Whether an entry that covers platforms gets no other one: nobody has named the platform of the package.
+    pub(super) keeps_platforms: bool,
+}
+
 /// Combines an entry with the packages that were fetched for it.
 ///
 /// Hashes of the same version are kept; those of schemes that are not known only where no version was chosen. An entry
@@ -35,8 +46,7 @@ pub(super) fn record(
     old: Option<&LockedProvider>,
     version: Version,
     packages: &Packages,
-    mirror: Option<&str>,
-    accept_changed_hashes: bool,
+    Rules { mirror, accept_changed_hashes, keeps_platforms }: Rules<'_>,
     mut compared: Compared,
 ) -> Result<Recorded> {
     let constraints = candidate.requirement.constraints.clone();
@@ -75,6 +85,12 @@ pub(super) fn record(
     }
     let warning =
         if is_unconfirmed { Some(unconfirmed(candidate, version, kept)) } else { compared.warning(candidate, version) };
+    let is_of_package = |hash: &Hash| packages.values().any(|package| package.h1 == *hash);
+    let covers_others = kept.iter().any(Hash::is_of_files)
+        && provider.hashes.iter().all(|hash| !hash.is_of_files() || is_of_package(hash));
+    if keeps_platforms && !accept_changed_hashes && covers_others {
+        provider.hashes.retain(|hash| !is_of_package(hash));
+    }
     provider.hashes.extend(remaining);
     let (unpublished, uncompared) = (compared.unpublished.len(), compared.unknown);
     Ok(Recorded { provider: Arc::new(provider), warning, unpublished, uncompared })

@@ -265,7 +265,7 @@ impl Candidate<'_> {
         Diagnostics::from(error).map(|error| error.help(help.clone()))
     }
 
-    fn at_locked_version(&self, error: Diagnostic) -> Diagnostic {
+    pub(super) fn at_locked_version(&self, error: Diagnostic) -> Diagnostic {
         error.at_each(self.lock_file.entry(self.address).map(Entry::version), "locked here")
     }
 

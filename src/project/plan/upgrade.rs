@@ -14,7 +14,7 @@ use super::select::Candidate;
 use crate::configuration::rewrite::{self, ConstraintEdit, Rewrite};
 use crate::configuration::{Declaration, PlannedModule, Requirement, Requirements};
 use crate::diagnostic::words::enumerate;
-use crate::diagnostic::{Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Help, Result, UpgradeRemedy};
 use crate::packages::archive::HashCache;
 use crate::packages::{AvailableVersions, Packages, Source};
 use crate::project::options::UpgradeOptions;
@@ -197,6 +197,7 @@ impl Search<'_> {
         let newest = newest.ok_or_else(|| candidate.no_match(available))?.clone();
         let chosen = candidate.chosen.map_or_else(|| self.newest_allowed(), |version| self.exactly(version))?;
         candidate.supported(&chosen.version, available)?;
+        self.refuse_downgrade(&chosen)?;
         let requirement = chosen.rewrite.as_ref().map_or(candidate.requirement, |rewrite| &rewrite.requirement);
         let is_named = candidate.chosen.is_some();
         let is_held_back = !is_named && chosen.version < newest;
@@ -212,6 +213,30 @@ impl Search<'_> {
             newest,
         };
         Ok(ProviderPlan { planned, rewrite: chosen.rewrite, warnings, compared })
+    }
+
+    /// Refuses a version below the locked one, unless that is what the constraints or the policy ask for: then
+    /// `init -upgrade` goes down as well.
+    fn refuse_downgrade(&self, chosen: &Chosen) -> Result<()> {
+        let Self { candidate, available, options, .. } = self;
+        let Some(locked) = candidate.lock_file.locks().get(candidate.address).map(|locked| &locked.version) else {
+            return Ok(());
+        };
+        let must_go = !candidate.requirement.constraints.allows(locked) || candidate.not_allowed(locked).is_some();
+        if options.allow_downgrade || chosen.version >= *locked || must_go {
+            return Ok(());
+        }
+        let name = candidate.name();
+        let message = format!("{name} would go down from {locked} to {}", chosen.version);
+        let error = candidate.at_locked_version(Diagnostic::error(Code::Downgrade, message));
+        let error = if available.versions.contains_key(locked) {
+            error
+        } else {
+            error.note(format!("its source no longer lists {locked}"))
+        };
+        let provider = candidate.chosen.map_or_else(|| name.clone(), |version| format!("{name}@{version}"));
+        let remedy = UpgradeRemedy { providers: vec![provider], allow_downgrade: true, ..UpgradeRemedy::default() };
+        Err(error.help(Help::text("if an older version is meant: ").and(remedy)).into())
     }
 
     /// What is known of the recorded hashes, if the entry stays and that is asked for.

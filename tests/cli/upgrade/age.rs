@@ -52,7 +52,7 @@ warning[too-young]: acme/gamma 1.3.0 is not chosen: published [TIME], and it mus
  = 1.2.0 is not chosen: published [TIME], and it must be 7 days old
   ~ acme/gamma       1.0.0 → 1.1.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
   ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Locked 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
+Upgraded 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
 1 provider held back from the newest version; see: provlock upgrade --dry-run
 "#]]);
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")]));
@@ -105,7 +105,7 @@ exit code: 0
 ----- stderr -----
 warning[too-young]: acme/gamma 1.1.0 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json was not found (404), and SHA256SUMS has no time stamp
   ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Locked 2 providers for linux_amd64 (1 changed, 1 unchanged); [SIZE] downloaded
+Upgraded 2 providers for linux_amd64 (1 changed, 1 unchanged); [SIZE] downloaded
 1 provider held back from the newest version; see: provlock upgrade --dry-run
 "#]]);
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[1], "~> 3.0")]));
@@ -139,7 +139,7 @@ exit code: 0
 ----- stderr -----
 warning[too-young]: registry.example.com/acme/gamma 1.2.0 is not chosen: published [TIME], and it must be 14 days old
   ~ registry.example.com/acme/gamma   1.0.0 → 1.1.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Locked 1 provider for linux_amd64 (1 changed); [SIZE] downloaded
+Upgraded 1 provider for linux_amd64 (1 changed); [SIZE] downloaded
 1 provider held back from the newest version; see: provlock upgrade --dry-run
 "#]]);
 

@@ -59,7 +59,7 @@ exit code: 0
 ----- stderr -----
   ~ acme/gamma       1.0.0 → 1.1.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
   ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Locked 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
+Upgraded 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
 1 provider held back from the newest version; see: provlock upgrade --dry-run
 "#]]);
     let expected = lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")]);
@@ -69,7 +69,7 @@ Locked 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
     environment.provlock(UPGRADE).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-Up to date: 2 providers for linux_amd64
+No newer version within the constraints: 2 providers for linux_amd64
 1 provider held back from the newest version; see: provlock upgrade --dry-run
 "#]]);
     before.assert_same(&environment.snapshot());
@@ -112,7 +112,19 @@ acme/gamma   1.0.0    1.1.0     minor    2.0.0
 "#]]);
     environment.provlock(upgrade(&["acme/gamma@1.1.0"])).assert_code(0).assert_lacks("held back");
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[0], "~> 3.0")]));
-    environment.provlock(upgrade(&["acme/gamma@1.0.0", "--dry-run"])).matches(str![[r#"
+    let refused = environment.provlock(upgrade(&["acme/gamma@1.0.0"]));
+    refused.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[downgrade]: acme/gamma would go down from 1.1.0 to 1.0.0
+ --> .terraform.lock.hcl:5:17
+  |
+5 |   version     = "1.1.0"
+  |                 ^^^^^^^ locked here
+  |
+help: if an older version is meant: provlock upgrade --allow-downgrade acme/gamma@1.0.0
+"#]]);
+    environment.provlock(upgrade(&["acme/gamma@1.0.0", "--dry-run", "--allow-downgrade"])).matches(str![[r#"
 exit code: 0
 ----- stdout -----
 provider     locked   allowed   change            newest   held back by
@@ -120,7 +132,8 @@ acme/gamma   1.1.0    1.0.0     minor downgrade   2.0.0
 ----- stderr -----
 1 provider can move within its constraints (1 downgrade)
 "#]]);
-    environment.provlock(upgrade(&["acme/gamma@1.0.0"])).assert_code(0).assert_stderr_has("minor downgrade");
+    let down = environment.provlock(upgrade(&["acme/gamma@1.0.0", "--allow-downgrade"]));
+    down.assert_code(0).assert_stderr_has("minor downgrade");
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[0], "~> 3.0")]));
 
     let before = environment.snapshot();
@@ -243,7 +256,7 @@ exit code: 0
 ----- stderr -----
   = acme/gamma       1.0.0                                             not required by the configuration; --prune removes it
   ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Locked 1 provider for linux_amd64 (1 changed, 1 unchanged); [SIZE] downloaded
+Upgraded 1 provider for linux_amd64 (1 changed, 1 unchanged); [SIZE] downloaded
 "#]]);
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[1], "~> 3.0")]));
     environment.provlock(["upgrade", "--check"]).assert_code(0);
@@ -277,10 +290,22 @@ error[version-withdrawn]: acme/gamma 1.1.0 is locked, but no longer listed by it
 help: provlock upgrade acme/gamma
 "#]]);
     environment.provlock(UPGRADE).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[downgrade]: acme/gamma would go down from 1.1.0 to 1.0.0
+ --> .terraform.lock.hcl:5:17
+  |
+5 |   version     = "1.1.0"
+  |                 ^^^^^^^ locked here
+  |
+  = its source no longer lists 1.1.0
+help: if an older version is meant: provlock upgrade --allow-downgrade acme/gamma
+"#]]);
+    environment.provlock(upgrade(&["--allow-downgrade"])).matches(str![[r#"
 exit code: 0
 ----- stderr -----
   ~ acme/gamma   1.1.0 → 1.0.0   signed, key ID 558D46FBE8647CB4   minor downgrade, 1 h1, 2 zh
-Locked 2 providers for linux_amd64 (1 changed, 1 unchanged); [SIZE] downloaded
+Upgraded 2 providers for linux_amd64 (1 changed, 1 unchanged); [SIZE] downloaded
 1 provider held back from the newest version; see: provlock upgrade --dry-run
 "#]]);
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[1], "~> 3.0")]));
@@ -354,7 +379,7 @@ warning[too-young]: acme/gamma 1.2.34 is not chosen: when it was published is no
  = 1.2.6 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
  = 1.2.5 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
 help: only the newest 30 versions were asked about
-Up to date: 2 providers for linux_amd64
+No newer version within the constraints: 2 providers for linux_amd64
 1 provider held back from the newest version; see: provlock upgrade --dry-run
 "#]]);
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[0], "~> 3.0")]));

@@ -97,7 +97,7 @@ exit code: 1
 exit code: 0
 ----- stderr -----
   ~ module.net   1.0.0 → 1.1.0
-Locked 0 providers and 1 module (1 changed)
+Upgraded 0 providers and 1 module (1 changed)
 1 module held back from the newest version; see: provlock upgrade --modules --dry-run
 "#]]);
     let locked = module_lock_file(&environment);

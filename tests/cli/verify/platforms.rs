@@ -37,7 +37,7 @@ fn where_nobody_says_which_platforms_count_one_is_few() {
     environment.provlock(["verify"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-warning[single-platform]: only one h1 is recorded, so on any other platform init changes the lock file, or fails
+note[single-platform]: only one h1 is recorded, so on any other platform init changes the lock file, or fails
   --> .terraform.lock.hcl:4:10
    |
  4 | provider "registry.opentofu.org/hashicorp/aws" {
@@ -49,7 +49,7 @@ warning[single-platform]: only one h1 is recorded, so on any other platform init
 help: provlock lock -p all, or set platforms in provlock.toml
 
 ----- stderr -----
-1 warning in .terraform.lock.hcl
+1 note in .terraform.lock.hcl
 "#]]);
     lock(&environment, &[entry(aws, "5.0.0", "", &[H1, OTHER_H1, ZH]), entry(NULL, "3.2.4", "~> 3.0", &[ZH])]);
     assert_eq!(found(&environment, &looked_at), NOTHING, "several, and none");

@@ -163,7 +163,7 @@ warning[unused-ignore]: this comment ignores no-hashes, which was not found for 
   |
 help: remove it
 
-warning[single-platform]: only one h1 is recorded, so on any other platform init changes the lock file, or fails
+note[single-platform]: only one h1 is recorded, so on any other platform init changes the lock file, or fails
   --> .terraform.lock.hcl:5:10
    |
  5 | provider "registry.opentofu.org/hashicorp/aws" {
@@ -183,7 +183,7 @@ warning[unsorted-hashes]: the hashes of hashicorp/null are unsorted or duplicate
 help: sort the list and remove duplicates
 
 ----- stderr -----
-3 warnings in .terraform.lock.hcl
+2 warnings and 1 note in .terraform.lock.hcl
 Suppressed: 1 finding by comments
 "#]]);
 }
