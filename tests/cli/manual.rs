@@ -105,9 +105,8 @@ Selection:
   -r, --recursive           Every root module below the paths [default: .]; what
                             `.gitignore` names is left out
   -p, --platform <OS_ARCH>  Platforms such as `linux_amd64`, or `all` [default:
-                            platforms of provlock.toml, else those that the lock
-                            file covers, else the current one] [env:
-                            PROVLOCK_PLATFORMS]
+                            provlock.toml's, else the lock file's, else this
+                            machine's] [env: PROVLOCK_PLATFORMS]
       --prune               Remove entries that the configuration does not
                             require
       --min-age <DURATION>  Choose no version younger than this, such as 7d

@@ -134,3 +134,122 @@ hashicorp/null (not locked), required as ~> 3.0
 └── .   ../modules/a/main.tf:5   ~> 3.0
 "#]]);
 }
+
+/// Three root modules that lock two versions of a provider, and one that has no lock file.
+fn many() -> TestEnvironment {
+    let environment = TestEnvironment::new();
+    for (root, version) in [("live/a", "3.2.4"), ("live/b", "3.2.4"), ("legacy", "2.1.0"), ("new", "")] {
+        environment.write(
+            format!("{root}/main.tf"),
+            "terraform {\n  backend \"local\" {}\n}\n".to_owned() + &requires("hashicorp/null", ""),
+        );
+        if !version.is_empty() {
+            environment.write(format!("{root}/.terraform.lock.hcl"), NULL.replace("3.2.4", version));
+        }
+    }
+    environment
+}
+
+#[test]
+fn many_root_modules_are_counted_by_version() {
+    many().provlock(["tree", "-r"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+provider         version   root modules
+hashicorp/null   3.2.4     2
+                 2.1.0     1
+----- stderr -----
+1 provider (1 in several versions) in 3 root modules; 1 root module has no lock file
+"#]]);
+    many().provlock(["tree", "-r", "live"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+provider         version   root modules
+hashicorp/null   3.2.4     2
+----- stderr -----
+1 provider in 2 root modules
+"#]]);
+}
+
+#[test]
+fn who_still_locks_an_old_version_is_named() {
+    let environment = many();
+    environment.provlock(["tree", "-r", "hashicorp/null@2"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+hashicorp/null 2.1.0 in 1 root module
+  legacy
+----- stderr -----
+1 of 3 root modules; 1 root module has no lock file
+"#]]);
+    environment.provlock(["tree", "-r", "hashicorp/null"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+hashicorp/null 3.2.4 in 2 root modules
+  live/a
+  live/b
+hashicorp/null 2.1.0 in 1 root module
+  legacy
+----- stderr -----
+3 of 3 root modules; 1 root module has no lock file
+"#]]);
+    environment.provlock(["tree", "-r", "hashicorp/null@3.2"]).assert_code(0).assert_lacks("legacy");
+    for none in ["hashicorp/null@3.2.40", "hashicorp/null@1", "hashicorp/null@3.", "hashicorp/null@"] {
+        let output = environment.provlock(["tree", "-r", none]);
+        assert_eq!((output.code, output.stdout.as_str()), (Some(0), ""), "{none}");
+    }
+    environment.provlock(["tree", "-r", "hashicorp/random"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: no root module here has locked hashicorp/random
+help: provlock tree -r
+"#]]);
+    environment.provlock(["tree", "-C", "legacy", "hashicorp/null@2"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: hashicorp/null@2 names a version, and without --recursive there is only one
+ |
+ = in legacy
+"#]]);
+}
+
+#[test]
+fn versions_of_many_are_json() {
+    let environment = many();
+    let output = environment.provlock(["tree", "-r", "hashicorp/null@2", "--json"]);
+    let expected = json!([{
+        "address": "registry.opentofu.org/hashicorp/null",
+        "versions": [{ "version": "2.1.0", "root_modules": ["legacy"] }],
+    }]);
+    assert_eq!(validated(&output.stdout)["providers"], expected);
+    environment.write("live/b/.terraform.lock.hcl", "provider {");
+    let output = environment.provlock(["tree", "-r", "--json"]);
+    output.assert_code(2);
+    let report = validated(&output.stdout);
+    assert_eq!(report["providers"][0]["versions"][0]["root_modules"], json!(["live/a"]), "the others are shown");
+    assert_eq!(report["errors"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn directories_name_the_root_modules() {
+    let environment = many();
+    environment.provlock(["tree", "legacy"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+hashicorp/null 2.1.0 (locked), required in any version
+└── .   legacy/main.tf:7   (no constraint)
+"#]]);
+    environment.provlock(["tree", "legacy/main.tf", "live/a"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+legacy/main.tf:
+hashicorp/null 2.1.0 (locked), required in any version
+└── .   legacy/main.tf:7   (no constraint)
+
+live/a:
+hashicorp/null 3.2.4 (locked), required in any version
+└── .   live/a/main.tf:7   (no constraint)
+"#]]);
+    let roots = validated(&environment.provlock(["tree", "legacy", "live/a", "--json"]).stdout);
+    assert_eq!(roots["roots"].as_array().unwrap().len(), 2);
+}

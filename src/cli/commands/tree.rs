@@ -1,22 +1,29 @@
-//! `tree`: which modules require which providers.
+//! `tree`: which modules require which providers, and which root modules lock which versions.
 
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueHint};
 use clap_complete::ArgValueCandidates;
-use provlock::diagnostic::{Code, Diagnostic};
-use provlock::provider::{ProviderAddress, ProviderSpec, ProviderSpecError};
+use provlock::diagnostic::{Code, Diagnostic, Diagnostics, Remedy, Result};
+use provlock::project::{LockedVersions, RootModule, Selection, Session};
+use provlock::provider::{ProviderAddress, ProviderSpec};
 
 use super::outcome::Outcome;
-use super::watch::{Watch, start};
-use crate::cli::args::{CacheArgs, FormatArgs, GlobalArgs, ModuleArgs, candidates};
-use crate::cli::render::json::{Output, Root, TreeRoot};
+use super::watch::{Watch, no_root_module, start};
+use crate::cli::args::{CacheArgs, FormatArgs, GlobalArgs, ModuleArgs, Targets, candidates};
+use crate::cli::render::foreign::printable;
+use crate::cli::render::json::{Output, ProviderUse, Root, TreeRoot};
 use crate::cli::render::tree::{ProviderTree, text};
+use crate::cli::render::versions::{self as usage, uses};
 use crate::cli::ui::Ui;
 
 const EXAMPLES: &str = "Examples:
   provlock tree hashicorp/aws   # who requires this provider, and in which versions?
   provlock tree                 # every provider that is required or locked
+  provlock tree infra/dns       # those of the root module in a directory
+  provlock tree -r              # which versions are locked below, and in how many root modules
+  provlock tree -r hashicorp/aws@4   # the root modules that still lock a 4.x
   provlock tree --online        # also read modules that are not installed";
 
 /// Show which modules require a provider, and where
@@ -25,14 +32,21 @@ const EXAMPLES: &str = "Examples:
 /// line and the version constraint. A module that is called again is marked with (*) where the modules that it calls
 /// are not repeated. Where modules are locked, the locked version or commit stands behind each call.
 ///
+/// With --recursive, the versions in the lock files of all root modules below, and how many root modules lock each;
+/// for a provider that is named, which ones. Only lock files are read for that.
+///
 /// Modules that are neither local nor installed nor in the cache are fetched with --online only.
 #[derive(Args)]
 #[command(before_help = "Example: provlock tree hashicorp/aws", before_long_help = EXAMPLES)]
 pub(crate) struct TreeArgs {
-    /// Only these providers [default: all]
-    #[arg(value_name = "PROVIDER", value_parser = provider)]
+    /// Only these providers [default: all], with --recursive also a version or its beginning; and root modules, by a
+    /// directory or a file in it [default: .]
+    #[arg(value_name = "PROVIDER[@VERSION]|PATH", value_hint = ValueHint::AnyPath)]
     #[arg(add = ArgValueCandidates::new(candidates::providers))]
-    providers: Vec<ProviderSpec>,
+    targets: Vec<OsString>,
+    /// Every root module below the paths: which versions are locked in how many
+    #[arg(short, long, help_heading = "Selection")]
+    recursive: bool,
     /// Ignore what only test files require
     #[arg(long, help_heading = "Selection")]
     no_tests: bool,
@@ -47,12 +61,51 @@ pub(crate) struct TreeArgs {
     format: FormatArgs,
 }
 
-fn provider(text: &str) -> std::result::Result<ProviderSpec, String> {
-    let provider: ProviderSpec = text.parse().map_err(|error: ProviderSpecError| error.to_string())?;
-    if provider.version().is_some() { Err("write it without a version".to_owned()) } else { Ok(provider) }
+/// A provider that is named, with a version or its beginning.
+struct Named {
+    provider: ProviderSpec,
+    version: Option<String>,
+}
+
+impl Named {
+    /// Reads what is named, and takes the version off: `4` is the beginning of one.
+    fn read(arguments: &[OsString]) -> Result<(Vec<Self>, Vec<PathBuf>)> {
+        let (mut named, mut paths, mut errors) = (Vec::new(), Vec::new(), Diagnostics::default());
+        for argument in arguments {
+            let text = argument.to_string_lossy();
+            let (name, version) = match text.split_once('@') {
+                Some((name, version)) if !PathBuf::from(argument).exists() => (OsString::from(name), Some(version)),
+                _ => (argument.clone(), None),
+            };
+            match Targets::read(&[name]) {
+                Ok(targets) => {
+                    let version = version.map(str::to_owned);
+                    named.extend(
+                        targets.providers.into_iter().map(|provider| Self { provider, version: version.clone() }),
+                    );
+                    paths.extend(targets.paths);
+                }
+                Err(more) => errors.extend(more),
+            }
+        }
+        errors.into_result((named, paths))
+    }
+
+    /// Whether a version is meant.
+    fn includes(&self, version: &str) -> bool {
+        let Some(beginning) = &self.version else { return true };
+        let rest = version.strip_prefix(beginning.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-', '+']))
+    }
 }
 
 pub(crate) fn run(arguments: &TreeArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
+    let (named, paths) = Named::read(&arguments.targets)?;
+    let version = named.iter().find_map(|named| Some((&named.provider, named.version.as_ref()?)));
+    if let Some((provider, version)) = version.filter(|_| !arguments.recursive) {
+        let message = format!("{provider}@{version} names a version, and without --recursive there is only one");
+        return Err(Diagnostic::error(Code::InvalidArgument, message).into());
+    }
     let mut watch = Watch::new(ui, None);
     let session = start(global, ui, |environment, options| {
         options.sources.cache_directory = arguments.cache.used(environment);
@@ -60,19 +113,58 @@ pub(crate) fn run(arguments: &TreeArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
         Ok(())
     })?;
     let session = session.observed_by(|event| watch.show(&event));
-    let root = session.open(Path::new("."))?;
-    let requirements = session.requirements(&root, arguments.no_tests);
+    if arguments.recursive {
+        let selection = Selection { paths, recursive: true, with_modules: false };
+        let roots = session.roots(&selection)?;
+        let versions = session.locked_versions(&roots);
+        drop(session);
+        drop(watch);
+        return Ok(show_versions(&versions, &named, &selection, ui)?);
+    }
+    let wanted: Vec<_> = named.into_iter().map(|named| named.provider).collect();
+    let paths = if paths.is_empty() { vec![PathBuf::from(".")] } else { paths };
+    let (mut shown, mut warnings) = (Vec::new(), Vec::new());
+    for path in &paths {
+        let directory = if path.is_file() { path.parent().filter(|path| !path.as_os_str().is_empty()) } else { None };
+        let root = session.open(directory.unwrap_or(if path.is_file() { Path::new(".") } else { path }))?;
+        shown.push(one(&session, &root, &wanted, arguments.no_tests, &mut warnings)?);
+    }
     drop(session);
     drop(watch);
-    let requirements = requirements?;
-    let (lock_file, mut warnings) = root.lock_file()?;
+    ui.warn(&warnings);
+    if ui.is_json() {
+        let roots = shown.into_iter().map(|(_, root)| Root::Tree(root)).collect();
+        ui.print_json(&Output { roots, ..ui.output(&warnings, &[]) });
+        return Ok(Outcome::Done);
+    }
+    for (index, (path, (text, _))) in paths.iter().zip(&shown).enumerate() {
+        if paths.len() > 1 {
+            let distance = if index == 0 { "" } else { "\n" };
+            ui.print(&format!("{distance}{}:\n", printable(&path.display().to_string())));
+        }
+        ui.print(text);
+    }
+    Ok(Outcome::Done)
+}
+
+/// The trees of one root module, as text and for JSON.
+fn one(
+    session: &Session<'_>,
+    root: &RootModule,
+    wanted: &[ProviderSpec],
+    no_tests: bool,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<(String, TreeRoot)> {
+    let requirements = session.requirements(root, no_tests)?;
+    let (lock_file, more) = root.lock_file()?;
+    warnings.extend(more);
     let (module_lock_file, more) = root.module_lock_file()?;
     warnings.extend(more);
     warnings.extend(requirements.warnings.iter().cloned());
     let locks = lock_file.locks();
     let is_known =
         |address: &ProviderAddress| requirements.providers.contains_key(address) || locks.contains_key(address);
-    let mut wanted: Vec<_> = arguments.providers.iter().map(|provider| provider.resolve(root.dialect)).collect();
+    let mut wanted: Vec<_> = wanted.iter().map(|provider| provider.resolve(root.dialect)).collect();
     if let Some(unknown) = wanted.iter().find(|address| !is_known(address)) {
         let name = unknown.short(root.dialect);
         let error = Diagnostic::error(Code::InvalidArgument, format!("{name} is neither required nor locked"));
@@ -85,12 +177,35 @@ pub(crate) fn run(arguments: &TreeArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
     wanted.dedup();
     let trees = wanted.iter().map(|address| ProviderTree::new(address, &requirements, locks, module_lock_file.locks()));
     let trees: Vec<_> = trees.collect();
-    ui.warn(&warnings);
-    if ui.is_json() {
-        let roots = vec![Root::Tree(TreeRoot::new(&root, &trees))];
-        ui.print_json(&Output { roots, ..ui.output(&warnings, &[]) });
-    } else {
-        ui.print(&text(&trees, root.dialect));
+    Ok((text(&trees, root.dialect), TreeRoot::new(root, &trees)))
+}
+
+/// Shows which versions are locked where: those that are named, or all.
+fn show_versions(versions: &LockedVersions, named: &[Named], selection: &Selection, ui: &Ui) -> Result<Outcome> {
+    let mut uses = uses(versions);
+    if !named.is_empty() {
+        let is_named =
+            |named: &Named, found: &ProviderUse| named.provider.resolve(versions.dialect).to_string() == found.address;
+        if let Some(unknown) = named.iter().find(|named| !uses.iter().any(|found| is_named(named, found))) {
+            let message = format!("no root module here has locked {}", unknown.provider);
+            let error = Diagnostic::error(Code::InvalidArgument, message);
+            return Err(error.help(Remedy::Run(["tree", "-r"].map(str::to_owned).into())).into());
+        }
+        for found in &mut uses {
+            let named: Vec<_> = named.iter().filter(|named| is_named(named, found)).collect();
+            found.versions.retain(|locked| named.iter().any(|named| named.includes(&locked.version)));
+        }
+        uses.retain(|found| !found.versions.is_empty());
     }
-    Ok(Outcome::Done)
+    if !ui.is_json() {
+        ui.print(&if named.is_empty() { usage::table(&uses) } else { usage::places(&uses) });
+    }
+    ui.error(&versions.errors);
+    if versions.locked + versions.not_locked.len() == 0 && versions.errors.is_empty() {
+        ui.status(&no_root_module(&selection.paths));
+    } else {
+        ui.status(&usage::summary(versions, &uses, !named.is_empty()));
+    }
+    ui.print_json(&Output { providers: uses, ..ui.output(&[], &versions.errors) });
+    Ok(if versions.errors.is_empty() { Outcome::Done } else { Outcome::Failed })
 }

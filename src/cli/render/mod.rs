@@ -22,3 +22,4 @@ pub(crate) mod style;
 pub(crate) mod tree;
 pub(crate) mod upgrade;
 pub(crate) mod verify;
+pub(crate) mod versions;

@@ -17,4 +17,4 @@ pub(crate) use reports::{
     Cache, Completions, Credentials, Explanation, GitSetup, GitVariable, PublishedFacts, SettingsFile, SigningKeyFile,
 };
 pub(crate) use root::{FailedRoot, InstalledRoot, LockedRoot, PinnedRoot, Root};
-pub(crate) use tree::TreeRoot;
+pub(crate) use tree::{ProviderUse, TreeRoot, VersionUse};

@@ -15,6 +15,7 @@ use super::reports::{
     Cache, Completions, Credentials, Explanation, GitSetup, PublishedFacts, SettingsFile, SigningKeyFile,
 };
 use super::root::{ComparedRoot, FailedRoot, Root, VerifiedRoot};
+use super::tree::ProviderUse;
 use crate::cli::render::causes::Distinct;
 use crate::cli::render::diff::FileDiff;
 use crate::cli::render::foreign::clean;
@@ -68,6 +69,10 @@ pub(crate) struct Output {
     #[cfg_attr(test, schemars(with = "Completions"))]
     pub(crate) completions: Option<Completions>,
     pub(crate) roots: Vec<Root>,
+    /// Of `tree --recursive`: which versions are locked, and where.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, schemars(with = "Vec<ProviderUse>"))]
+    pub(crate) providers: Vec<ProviderUse>,
     /// Of `verify`: what was looked at, and what was not.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Counts"))]

@@ -1,7 +1,10 @@
 //! Who requires which provider, as JSON.
 
+use std::path::PathBuf;
+
 use provlock::configuration::{Declaration, Requirer};
 use provlock::project::RootModule;
+use provlock::provider::Version;
 use serde::Serialize;
 
 use super::values::{Dialect, Place, shown};
@@ -48,6 +51,34 @@ struct RequiringModule {
     constraints: Option<String>,
     /// Whether modules that it calls require the provider and are listed at an earlier call of it.
     repeated: bool,
+}
+
+/// A provider with the versions that root modules lock.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "provider_use", deny_unknown_fields))]
+pub(crate) struct ProviderUse {
+    /// The address without what is the dialect's default.
+    #[serde(skip)]
+    pub(crate) name: String,
+    /// The full address, with the host.
+    pub(crate) address: String,
+    /// The newest first.
+    pub(crate) versions: Vec<VersionUse>,
+}
+
+/// A version with the root modules that lock it.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "version_use", deny_unknown_fields))]
+pub(crate) struct VersionUse {
+    pub(crate) version: String,
+    /// Their paths.
+    pub(crate) root_modules: Vec<String>,
+}
+
+impl VersionUse {
+    pub(crate) fn new(version: &Version, root_modules: &[PathBuf]) -> Self {
+        Self { version: version.to_string(), root_modules: root_modules.iter().map(|path| shown(path)).collect() }
+    }
 }
 
 impl TreeRoot {

@@ -1,0 +1,71 @@
+//! The output of `tree --recursive`: which versions of a provider are locked, and where. One line for each version, so
+//! that none is longer for having many.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use provlock::project::LockedVersions;
+use provlock::provider::{ProviderAddress, Version};
+
+use super::foreign::{capped, printable};
+use super::json::{ProviderUse, VersionUse};
+use super::style::{columns, count};
+
+/// The providers in the order of their addresses, each with its versions, the newest first.
+pub(crate) fn uses(versions: &LockedVersions) -> Vec<ProviderUse> {
+    let one = |(version, roots): (&Version, &Vec<PathBuf>)| VersionUse::new(version, roots);
+    let of_provider = |(address, of): (&ProviderAddress, &BTreeMap<_, _>)| {
+        let name = address.short(versions.dialect);
+        ProviderUse { name, address: address.to_string(), versions: of.iter().rev().map(one).collect() }
+    };
+    versions.providers.iter().map(of_provider).collect()
+}
+
+/// Every provider with its versions, and how many root modules lock each.
+pub(crate) fn table(uses: &[ProviderUse]) -> String {
+    if uses.is_empty() {
+        return String::new();
+    }
+    let mut rows = vec![["provider", "version", "root modules"].map(str::to_owned).to_vec()];
+    for provider in uses {
+        for (index, locked) in provider.versions.iter().enumerate() {
+            let name = if index == 0 { provider.name.clone() } else { String::new() };
+            rows.push([name, locked.version.clone(), locked.root_modules.len().to_string()].to_vec());
+        }
+    }
+    rows.iter_mut().flatten().for_each(|cell| *cell = printable(&capped(cell)));
+    columns(&rows).into_iter().map(|line| line + "\n").collect()
+}
+
+/// The versions of providers, each with the root modules that lock it.
+pub(crate) fn places(uses: &[ProviderUse]) -> String {
+    let mut lines = Vec::new();
+    for provider in uses {
+        for VersionUse { version, root_modules } in &provider.versions {
+            let number = count(root_modules.len(), "root module");
+            lines.push(format!("{} {version} in {number}", provider.name));
+            lines.extend(root_modules.iter().map(|path| format!("  {path}")));
+        }
+    }
+    lines.into_iter().map(|line| printable(&capped(&line)) + "\n").collect()
+}
+
+/// `3 providers (1 in several versions) in 300 root modules; 2 root modules have no lock file`
+pub(crate) fn summary(versions: &LockedVersions, uses: &[ProviderUse], is_named: bool) -> String {
+    let mut roots: Vec<_> = uses.iter().flat_map(|found| &found.versions).flat_map(|of| &of.root_modules).collect();
+    roots.sort();
+    roots.dedup();
+    let all = count(versions.locked, "root module");
+    let first = if is_named {
+        format!("{} of {all}", roots.len())
+    } else {
+        let several = uses.iter().filter(|found| found.versions.len() > 1).count();
+        let skew = if several > 0 { format!(" ({several} in several versions)") } else { String::new() };
+        format!("{}{skew} in {all}", count(uses.len(), "provider"))
+    };
+    match versions.not_locked.len() {
+        0 => first,
+        1 => format!("{first}; 1 root module has no lock file"),
+        number => format!("{first}; {number} root modules have no lock file"),
+    }
+}
