@@ -40,6 +40,11 @@ impl<T: Locked> LockFileOf<T> {
         lines
     }
 
+    /// The text of the entry that a place in it is in.
+    pub(crate) fn text_at(&self, offset: usize) -> Option<&str> {
+        self.entry_at(offset).map(|entry| &self.file.text[entry.layout.span.clone()])
+    }
+
     /// The entry that a place in the text is in.
     pub(crate) fn entry_at(&self, offset: usize) -> Option<&Entry<T>> {
         let index = self.entries.partition_point(|entry| entry.layout.span.start <= offset);

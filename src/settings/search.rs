@@ -105,10 +105,15 @@ impl Settings {
     /// symlinks.
     pub fn named(shown: &Path, bytes: Vec<u8>, base: &Path) -> Result<Self> {
         let text = text(bytes).map_err(|error| Diagnostic::io("read", shown, &error))?;
-        let mut settings = Self::parse(&SourceFile::new(shown, text), base.join(shown))?;
-        settings.roots.iter_mut().for_each(|filter| base.clone_into(&mut filter.base));
-        settings.verify.iter_mut().for_each(|levels| base.clone_into(&mut levels.base));
-        Ok(settings)
+        Self::parse(&SourceFile::new(shown, text), base.join(shown)).map(|settings| settings.relative_to(base))
+    }
+
+    /// The same settings with globs that are relative to `base`, which is absolute and without symlinks.
+    #[must_use]
+    pub fn relative_to(mut self, base: &Path) -> Self {
+        self.roots.iter_mut().for_each(|filter| base.clone_into(&mut filter.base));
+        self.verify.iter_mut().for_each(|levels| base.clone_into(&mut levels.base));
+        self
     }
 
     /// These settings, completed with those of a file further up.

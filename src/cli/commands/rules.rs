@@ -16,6 +16,8 @@ use crate::cli::ui::Ui;
 /// What `verify` judges by.
 pub(super) struct Rules {
     pub(super) change: Option<Change>,
+    /// The commit before the change.
+    pub(super) commit: Option<String>,
     pub(super) settings: Option<Settings>,
     pub(super) baseline: Option<Baseline>,
 }
@@ -45,7 +47,8 @@ impl Rules {
             Some(path) => Some(known(path, environment, base.as_mut())?),
             None => None,
         };
-        Ok(Self { change: base.map(|base| base.change), settings, baseline })
+        let (commit, change) = base.map(|base| (base.commit, base.change)).unzip();
+        Ok(Self { change, commit, settings, baseline })
     }
 }
 

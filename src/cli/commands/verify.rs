@@ -9,9 +9,11 @@ use clap::{Args, ValueEnum as _, ValueHint};
 use clap_complete::ArgValueCandidates;
 use provlock::diagnostic::{Code, Diagnostic, Result, Severity};
 use provlock::project::{
-    Baseline, OnlineOptions, Selection, SessionOptions, VerifiedRoot, VerifyOptions, VersionControl,
+    Baseline, OnlineOptions, Report as ProjectReport, Selection, Session, SessionOptions, VerifiedRoot, VerifyOptions,
+    VersionControl,
 };
-use provlock::settings::{Denied, Levels};
+use provlock::provider::Dialect;
+use provlock::settings::{Denied, Levels, Settings};
 use provlock::system::{Boundary, Environment, boundary, canonicalize, files};
 
 use super::outcome::Outcome;
@@ -91,6 +93,15 @@ pub(crate) struct VerifyArgs {
     write_baseline: bool,
 }
 
+/// The commit before the change that is judged.
+struct Commit<'a> {
+    repository: &'a Repository,
+    name: &'a str,
+    /// Those of `--config`.
+    settings: Option<Settings>,
+    dialect: Option<Dialect>,
+}
+
 /// A file that the result is written to besides stdout.
 #[derive(Clone)]
 struct ReportFile {
@@ -136,6 +147,9 @@ struct WhatArgs {
     /// Also check the changes since REV
     #[arg(long, value_name = "REV")]
     base: Option<String>,
+    /// With --base, leave out the findings that REV has, too
+    #[arg(long, requires = "base", conflicts_with = "write_baseline")]
+    new: bool,
     /// Ignore what only test files require
     #[arg(long, hide_short_help = true)]
     no_tests: bool,
@@ -147,10 +161,13 @@ struct WhatArgs {
 }
 
 /// Refuses a cache in the repository whose change is judged, which may have brought forged packages of modules along.
-fn refuse_cache_within(top: &Path, cache: &Path) -> Result<()> {
+fn refuse_cache_within(session: &SessionOptions) -> Result<()> {
+    let Some((change, cache)) = session.change.as_ref().zip(session.sources.cache_directory.as_deref()) else {
+        return Ok(());
+    };
     let absolute = std::path::absolute(cache).unwrap_or_else(|_| cache.to_owned());
     let existing = absolute.ancestors().find_map(|ancestor| canonicalize(ancestor).ok());
-    if !existing.is_some_and(|existing| existing.starts_with(top)) {
+    if !existing.is_some_and(|existing| existing.starts_with(&change.top)) {
         return Ok(());
     }
     let message = format!("the cache {} is in the repository, so the change may have forged it", cache.display());
@@ -176,14 +193,28 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
     let repository = Repository::around(&current_directory);
     let mut options = arguments.options(repository.as_ref());
     let mut watch = Watch::new(ui, None);
+    let mut before = None;
     let session = start(global, ui, |environment, session| {
-        options.baseline = arguments.complete(session, environment, global, repository.as_ref(), ui)?;
+        let rules = arguments.rules(environment, global, repository.as_ref(), ui)?;
+        arguments.complete(session, environment, ui);
+        before = rules.commit.map(|commit| (commit, rules.settings.clone()));
+        session.change = rules.change;
+        session.settings = rules.settings;
+        refuse_cache_within(session)?;
+        options.baseline = rules.baseline;
         Ok(())
     })?;
     let session = session.observed_by(|event| watch.show(&event));
     let selection = Selection { paths: paths.clone(), recursive: *recursive, with_modules: false };
     let roots = session.roots(&selection)?;
-    let verified = session.verify(&roots, &options);
+    let mut verified = session.verify(&roots, &options);
+    if let Some(((commit, settings), repository)) = before.zip(repository.as_ref()).filter(|_| arguments.what.new)
+        && let Ok(verified) = &mut verified
+        && verified.roots.iter().any(|(_, root)| root.as_ref().is_ok_and(|root| !root.findings.is_empty()))
+    {
+        let at = Commit { repository, name: &commit, settings, dialect: global.dialect };
+        arguments.leave_out(verified, &at, session.environment(), ui)?;
+    }
     let job_summary = session.environment().path_variable("GITHUB_STEP_SUMMARY");
     drop(session);
     drop(watch);
@@ -231,32 +262,66 @@ impl VerifyArgs {
         options
     }
 
-    /// Completes the options of the session with what is judged and by what, and returns the baseline.
-    fn complete(
+    /// What is judged, and by what.
+    fn rules(
         &self,
-        options: &mut SessionOptions,
         environment: &Environment,
         global: &GlobalArgs,
         repository: Option<&Repository>,
         ui: &Ui,
-    ) -> anyhow::Result<Option<Baseline>> {
-        let WhatArgs { base, online, modules, allow_outside, .. } = &self.what;
-        let baseline = self.baseline.as_deref();
-        let rules = Rules::read(base.as_deref(), baseline, self.write_baseline, global, environment, repository, ui)?;
+    ) -> anyhow::Result<Rules> {
+        let (base, baseline) = (self.what.base.as_deref(), self.baseline.as_deref());
+        Rules::read(base, baseline, self.write_baseline, global, environment, repository, ui)
+    }
+
+    /// Completes the options of a session.
+    fn complete(&self, options: &mut SessionOptions, environment: &Environment, ui: &Ui) {
+        let WhatArgs { online, modules, allow_outside, .. } = &self.what;
         self.source.sources(environment, &mut options.sources);
         options.sources.date_services = Some(self.dates.services());
-        if let Some((change, cache)) = rules.change.as_ref().zip(options.sources.cache_directory.as_deref()) {
-            refuse_cache_within(&change.top, cache)?;
-        }
         options.distrusts_cache = true;
         modules.add_to(options, environment, !online);
         options.boundary = if *allow_outside { Boundary::default() } else { ui.invocation.boundary().clone() };
-        options.change = rules.change;
-        options.settings = rules.settings;
         if *online {
             show_origin(&self.source.origin(), environment, ui);
         }
-        Ok(rules.baseline)
+    }
+
+    /// Leaves out of a report what is found in the commit before the change, too.
+    fn leave_out(
+        &self,
+        verified: &mut ProjectReport<VerifiedRoot>,
+        commit: &Commit<'_>,
+        environment: &Environment,
+        ui: &Ui,
+    ) -> anyhow::Result<()> {
+        let files = tempfile::tempdir()?;
+        let top = canonicalize(files.path())?;
+        commit.repository.write_commit(commit.name, &top)?;
+        let current = canonicalize(&environment.current_directory)?;
+        let directory = top.join(current.strip_prefix(commit.repository.top())?);
+        let at = |path: &PathBuf| {
+            let path = current.join(path);
+            path.strip_prefix(commit.repository.top()).ok().map(|path| top.join(path)).filter(|path| path.exists())
+        };
+        let mut paths: Vec<_> = self.what.paths.iter().filter_map(at).collect();
+        if self.what.paths.is_empty() && directory.exists() {
+            paths.push(directory.clone());
+        }
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let environment = Environment { current_directory: directory.clone(), ..environment.clone() };
+        let mut options = SessionOptions::default();
+        self.complete(&mut options, &environment, ui);
+        options.dialect = commit.dialect;
+        options.settings = commit.settings.clone().map(|settings| settings.relative_to(&directory));
+        options.boundary = Boundary::around([&top]);
+        let session = Session::new(environment, options)?;
+        let found = session.roots(&Selection { paths, recursive: self.what.recursive, with_modules: false })?;
+        let before = session.verify(&found, &self.options(None))?;
+        verified.leave_out(&before, &current, &directory);
+        Ok(())
     }
 
     /// Writes the findings that were put off to the file of `--baseline`. Where something could not be checked, they
@@ -329,6 +394,7 @@ impl Report<'_> {
     fn summary(&self) -> Vec<String> {
         let Self { found, failures, many, .. } = self;
         let is_well = failures.is_empty() && found.all().next().is_none();
+        let is_well = is_well && found.roots.iter().all(|root| root.suppressed.base == 0);
         let well = text::well(found.roots, self.online).filter(|_| is_well);
         let is_one = many.is_none() || (found.roots.len() == 1 && found.coverage.len() == 1);
         let lines = match text::summary(*found).filter(|_| is_one) {

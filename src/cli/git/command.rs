@@ -97,6 +97,16 @@ pub(crate) fn files_in(
     Ok(listed.split(|byte| *byte == 0).filter_map(blob).collect())
 }
 
+/// The symbolic links in a commit.
+pub(crate) fn links_in(directory: &Path, commit: &str) -> Result<BTreeSet<PathBuf>> {
+    let listed = successful(directory, "ls-tree", ["ls-tree", "-r", "-z", "--end-of-options", commit])?;
+    let link = |entry: &[u8]| {
+        let tab = entry.iter().position(|byte| *byte == b'\t')?;
+        entry.starts_with(b"120000 ").then(|| native_path(&entry[tab + 1..]))
+    };
+    Ok(listed.split(|byte| *byte == 0).filter_map(link).collect())
+}
+
 /// Starts git to list, for [`listed`], the files with the name `name` in a directory and below, tracked or new, but not
 /// ignored.
 pub(crate) fn files_in_working_tree(directory: &Path, name: &str) -> std::io::Result<Running> {

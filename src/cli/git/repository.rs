@@ -17,12 +17,15 @@ use provlock::settings;
 use provlock::system::{canonicalize, files, repository};
 
 use super::command::{
-    Blobs, IgnoreRule, Running, changed_files, contents, files_in, files_in_working_tree, ignore_rules, is_blob, listed,
+    Blobs, IgnoreRule, Running, changed_files, contents, files_in, files_in_working_tree, ignore_rules, is_blob,
+    links_in, listed,
 };
 use super::revision::{self, Commit};
 
 /// The directory in which the programs keep modules and packages.
 const DATA_DIRECTORY: &str = ".terraform";
+/// The endings of data that configurations read.
+const DATA_ENDINGS: [&str; 3] = [".toml", ".yaml", ".yml"];
 /// How much of an ignore file is read, in bytes.
 const IGNORE_FILE_LIMIT: u64 = 1 << 20;
 
@@ -139,6 +142,30 @@ impl Repository {
             before: contents,
             findings: Vec::new(),
         })
+    }
+
+    /// Puts into an empty directory what a commit has of lock files, settings, configurations and what these usually
+    /// read. Git writes nothing of it, so that neither filters nor hooks run.
+    pub(crate) fn write_commit(&self, commit: &str, to: &Path) -> Result<()> {
+        let has_data = |name: &str| DATA_ENDINGS.iter().any(|ending| name.ends_with(ending));
+        let is_read = |name: &OsStr| name.to_str().is_some_and(|name| Change::reads(name) || has_data(name));
+        let links = links_in(&self.top, commit)?;
+        let of_links = |name: &OsStr| is_read(name) || links.iter().any(|link| link.file_name() == Some(name));
+        let blobs = files_in(&self.top, commit, false, None, of_links)?;
+        let is_link = |path: &Path| path.strip_prefix(&self.top).is_ok_and(|path| links.contains(path));
+        let files = self.contents(blobs)?;
+        std::fs::create_dir(to.join(".git"))?;
+        for (path, content) in &files {
+            let copy = to.join(path.strip_prefix(&self.top)?);
+            std::fs::create_dir_all(copy.parent().unwrap_or(to))?;
+            match std::str::from_utf8(content) {
+                #[cfg(unix)]
+                Ok(target) if is_link(path) => std::os::unix::fs::symlink(target, copy)?,
+                _ if is_link(path) => {}
+                _ => std::fs::write(copy, content)?,
+            }
+        }
+        Ok(())
     }
 
     /// The content of a file in a commit, at its own path: if a directory in that is a link, the change may have created

@@ -124,6 +124,7 @@ pub(crate) fn suppressed(roots: &[VerifiedRoot]) -> Option<String> {
     let numbers = [
         (number(|suppressed| suppressed.ignored), "comments"),
         (number(|suppressed| suppressed.baseline.len()), "the baseline"),
+        (number(|suppressed| suppressed.base), "--new, as the base has them, too"),
     ];
     let parts: Vec<_> =
         numbers.iter().filter(|(n, _)| *n > 0).map(|(n, by)| format!("{} by {by}", count(*n, "finding"))).collect();

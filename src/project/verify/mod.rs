@@ -9,6 +9,7 @@ mod added;
 mod age;
 mod all;
 mod baseline;
+mod before;
 mod change;
 mod configuration;
 mod file;

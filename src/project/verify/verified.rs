@@ -71,6 +71,8 @@ pub struct Suppressed {
     pub allowed: usize,
     /// How many a comment in the lock file ignores.
     pub ignored: usize,
+    /// How many the commit before the change has, too ([`Report::leave_out`](crate::project::Report::leave_out)).
+    pub base: usize,
     /// Those that the baseline lists.
     pub baseline: Vec<KnownFinding>,
 }

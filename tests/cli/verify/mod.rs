@@ -2,6 +2,7 @@
 
 mod added;
 mod around;
+mod brought;
 mod change;
 mod configuration;
 mod coverage;

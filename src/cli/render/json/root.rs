@@ -115,6 +115,8 @@ struct Suppressed {
     ignored: usize,
     /// Those that the file of --baseline lists.
     baseline: usize,
+    /// Those that the commit of --base has, too, with --new.
+    base: usize,
 }
 
 /// One root module that could not be locked, upgraded or checked.
@@ -321,6 +323,7 @@ impl VerifiedRoot {
                 allowed: root.suppressed.allowed,
                 ignored: root.suppressed.ignored,
                 baseline: root.suppressed.baseline.len(),
+                base: root.suppressed.base,
             },
         }
     }

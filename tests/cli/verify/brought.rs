@@ -1,0 +1,123 @@
+//! `--base REV --new`: only what a change has brought.
+
+use provlock_test::survived;
+
+use super::gate::{Attempt, FORBIDDEN, Gate, OTHER_H1};
+use super::{H1, NULL, ZH, entry};
+use crate::json_output::validated;
+use crate::lock::{lock_file, requires};
+
+const ARGUMENTS: [&str; 7] = ["verify", "-r", "--base", "main", "--new", "--allow", "single-platform"];
+const EVIL: &str = "registry.opentofu.org/evil/null";
+
+/// Root modules with errors that the main branch has, too.
+fn debts(gate: &Gate) {
+    gate.write("old/main.tf", requires("hashicorp/null", "~> 2.0"));
+    gate.write("old/.terraform.lock.hcl", lock_file(&[entry(NULL, "3.2.4", "~> 2.0", &[H1, ZH])]));
+    gate.evil("evil");
+}
+
+#[test]
+fn what_the_base_has_too_is_counted_in_one_line() {
+    let gate = Gate::with(debts);
+    gate.write("README.md", "changed\n");
+    // Lines move, and a root module without findings changes.
+    gate.write("evil/main.tf", format!("# A comment.\n\n{}", requires("evil/null", "")));
+    gate.write("live/main.tf", format!("{}# A comment.\n", requires("hashicorp/null", "")));
+    gate.commit();
+    gate.run(&["-r"]).assert_code(1);
+    let output = gate.provlock(&ARGUMENTS);
+    output.assert_code(0);
+    assert_eq!(output.stdout, "");
+    assert!(!output.stderr.contains("OK:"), "{output}");
+    assert!(output.stderr.contains("Suppressed: 2 findings by --new, as the base has them, too\n"), "{output}");
+    // The same from a directory below, and for one root module.
+    for arguments in [&["-C", "evil", "verify"][..], &["verify", "evil"]] {
+        let output = gate.provlock(&[arguments, &ARGUMENTS[2..]].concat());
+        output.assert_code(0);
+        assert!(output.stderr.contains("by --new"), "{output}");
+    }
+    let output = gate.provlock(&[&ARGUMENTS[..], &["--json"]].concat());
+    let json = validated(&output.assert_code(0).stdout);
+    let known = json["roots"].as_array().unwrap().iter().map(|root| root["suppressed"]["base"].as_u64().unwrap());
+    assert_eq!(known.sum::<u64>(), 2);
+    assert!(json["roots"].as_array().unwrap().iter().all(|root| root["findings"].as_array().unwrap().is_empty()));
+}
+
+#[test]
+fn a_finding_that_the_change_brings_is_the_only_one() {
+    let gate = Gate::with(debts);
+    gate.write("live/main.tf", requires("hashicorp/null", "~> 2.0"));
+    gate.commit();
+    let output = gate.provlock(&ARGUMENTS);
+    output.assert_code(1);
+    assert_eq!(output.stdout.matches("error[").count(), 1, "{output}");
+    assert!(output.stdout.contains("live/.terraform.lock.hcl") && !output.stdout.contains("old"), "{output}");
+}
+
+#[test]
+fn a_link_in_the_base_is_a_link_in_its_copy() {
+    let gate = Gate::with(|gate| {
+        debts(gate);
+        gate.write("shared.tf", requires("evil/null", ""));
+        gate.remove("evil/main.tf");
+        #[cfg(unix)]
+        gate.link("../shared.tf", "evil/main.tf");
+    });
+    gate.commit();
+    gate.provlock(&ARGUMENTS).assert_code(0);
+}
+
+#[test]
+fn what_a_change_moves_copies_or_replaces_is_new() {
+    let attempts: [Attempt; 8] = [
+        ("other hashes of what was forbidden", |gate| gate.root("evil", EVIL, &[OTHER_H1, ZH]), FORBIDDEN),
+        ("one more hash", |gate| gate.root("evil", EVIL, &[H1, OTHER_H1, ZH]), FORBIDDEN),
+        (
+            "another version of what was forbidden",
+            |gate| gate.write("evil/.terraform.lock.hcl", lock_file(&[entry(EVIL, "9.9.9", "", &[H1, ZH])])),
+            FORBIDDEN,
+        ),
+        ("a copy in another root module", |gate| gate.evil("live"), FORBIDDEN),
+        ("a root module that moves", |gate| gate.rename("evil", "moved"), FORBIDDEN),
+        (
+            "another provider of the same namespace",
+            |gate| {
+                gate.write("evil/main.tf", requires("evil/other", ""));
+                let other = "registry.opentofu.org/evil/other";
+                gate.write("evil/.terraform.lock.hcl", lock_file(&[entry(other, "1.0.0", "", &[H1, ZH])]));
+            },
+            FORBIDDEN,
+        ),
+        (
+            "a lock file that cannot be read any more",
+            |gate| gate.write("evil/.terraform.lock.hcl", "provider \"\n"),
+            "lock-file-syntax",
+        ),
+        (
+            "settings that allow it",
+            |gate| {
+                gate.write("provlock.toml", "[verify]\nallow = [\"version-outside-constraints\"]\n");
+                gate.write("live/main.tf", requires("hashicorp/null", "~> 2.0"));
+            },
+            "version-outside-constraints",
+        ),
+    ];
+    let gate = Gate::with(debts);
+    for (name, attempt, code) in &attempts {
+        attempt(&gate);
+        gate.commit();
+        let output = gate.provlock(&ARGUMENTS);
+        assert_eq!(output.code, Some(1), "{name}: {output}");
+        assert!(output.stdout.contains(&format!("error[{code}]")), "{name}: {output}");
+        gate.reset();
+    }
+    survived("a pull request hides its errors behind those of the base (--new)", attempts.len());
+}
+
+#[test]
+fn it_is_about_a_change() {
+    let gate = Gate::with(debts);
+    gate.provlock(&["verify", "--new"]).assert_code(2);
+    gate.provlock(&["verify", "--base", "main", "--new", "--baseline", "b.json", "--write-baseline"]).assert_code(2);
+}
