@@ -390,13 +390,17 @@ impl Fetch<'_> {
         for setting in [no_hooks.as_str()].into_iter().chain(settings) {
             command.args(["-c", setting]);
         }
+        if self.address.url.scheme() == "https" {
+            // The settings of the user may put plain http in the place of https (`insteadOf`), but no server may.
+            command.args(["-c", "protocol.http.allow=user"]);
+        }
         command.arg("--git-dir=.").arg(name);
         for variable in FOREIGN_VARIABLES.split(' ') {
             command.env_remove(variable);
         }
         command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");
-        let is_file = self.address.url.scheme() == "file";
-        command.env("GIT_PROTOCOL_FROM_USER", if is_file { "1" } else { "0" });
+        let is_from_user = matches!(self.address.url.scheme(), "file" | "https");
+        command.env("GIT_PROTOCOL_FROM_USER", if is_from_user { "1" } else { "0" });
         if let Some(ssh_command) = &self.ssh_command {
             command.env("GIT_SSH_COMMAND", ssh_command);
         }

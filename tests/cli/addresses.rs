@@ -3,7 +3,7 @@
 
 use super::modules::publish;
 use provlock_test::archive::{self, Packing};
-use provlock_test::{Registry, TestEnvironment, survived};
+use provlock_test::{Authority, Registry, Request, Response, Server, TestEnvironment, survived};
 use serde_json::json;
 
 /// What CI has in its environment, and what is sensitive, must not be part of an address that a pull request chooses.
@@ -297,4 +297,52 @@ fn no_secret_in_the_source_of_a_module_is_shown() {
     }
     assert!(leaks.is_empty(), "{} of {runs}:\n{}", leaks.len(), leaks.join("\n"));
     survived("a secret in the source of a module", runs);
+}
+
+/// Git follows where the server of a repository leads it.
+#[test]
+fn a_git_server_does_not_lead_to_a_connection_that_anybody_can_read() {
+    let authority = Authority::new();
+    let plain = Server::http(|_| Response::not_found());
+    let encrypted = Server::https(&authority, |_| Response::not_found());
+    let redirect = |target: String| move |request: &Request| Response::redirect(target.clone() + &request.target);
+    let to_plain = Server::https(&authority, redirect(format!("http://{}", plain.host())));
+    let to_encrypted = Server::https(&authority, redirect(format!("https://{}", encrypted.host())));
+    let plain_to_plain = Server::http(redirect(format!("http://{}", plain.host())));
+    let over_both = Server::https(&authority, redirect(format!("https://{}", to_plain.host())));
+    let mut environment = TestEnvironment::new();
+    let certificate = environment.write("../authority.pem", authority.pem());
+    environment.set("GIT_SSL_CAINFO", certificate);
+    for variable in ["NO_PROXY", "no_proxy"] {
+        environment.set(variable, "127.0.0.1");
+    }
+    let asked = |server: &Server| server.requests().len();
+    let cases = [
+        ("https", &to_plain, &plain, false),
+        ("https", &over_both, &plain, false),
+        ("https", &to_encrypted, &encrypted, true),
+        ("http", &plain_to_plain, &plain, true),
+    ];
+    let commands = [&["lock"][..], &["upgrade"], &["tree", "--online"]];
+    for (scheme, from, to, follows) in cases {
+        for reference in ["", "?ref=v1", "?ref=x~0"] {
+            let source = format!("git::{scheme}://{}/m.git{reference}", from.host());
+            environment.write("main.tf", format!("module \"m\" {{\n  source = \"{source}\"\n}}\n"));
+            for command in commands {
+                let before = (asked(from), asked(to));
+                let output = environment.provlock(command);
+                output.assert_stderr_has("cannot get the module package");
+                assert!(asked(from) > before.0, "{source}: {output}");
+                assert_eq!(asked(to) > before.1, follows, "{source}: {output}");
+            }
+        }
+    }
+    // The user may choose what the server may not.
+    environment.set("GIT_CONFIG_COUNT", "1");
+    environment.set("GIT_CONFIG_KEY_0", format!("url.http://{}/.insteadOf", plain.host()));
+    environment.set("GIT_CONFIG_VALUE_0", "https://git.test/");
+    environment.write("main.tf", "module \"m\" {\n  source = \"git::https://git.test/mine.git\"\n}\n");
+    environment.provlock(["lock"]).assert_code(2);
+    assert!(plain.requests().iter().any(|request| request.target.starts_with("/mine.git")));
+    survived("a redirect of a git server to a connection that is not encrypted", 2 * 3 * commands.len());
 }
