@@ -11,9 +11,15 @@ use crate::provider::ProviderAddress;
 /// others are counted.
 const MOST: usize = 1000;
 
+/// How many diagnostics of one weight and code are kept of all root modules of a run, and of each of very many.
+const MOST_OF_ROOTS: usize = 5_000;
+const MOST_OF_SMALL_PART: usize = 10;
+
 /// Collects diagnostics, and counts those past a limit.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Merged {
+    /// How many of one weight and code are kept.
+    most: usize,
     kept: Vec<Kept>,
     /// Where a diagnostic is that others may be merged with, by itself without places and providers.
     known: HashMap<Diagnostic, usize>,
@@ -36,13 +42,25 @@ struct OfCode {
     last: usize,
 }
 
+impl Default for Merged {
+    fn default() -> Self {
+        Self::of_one_of(1)
+    }
+}
+
 impl Merged {
+    /// A list for one of so many root modules: the more there are, the fewer of each are kept.
+    pub(crate) fn of_one_of(roots: usize) -> Self {
+        let most = (MOST_OF_ROOTS / roots.max(1)).clamp(MOST_OF_SMALL_PART, MOST);
+        Self { most, kept: Vec::new(), known: HashMap::new(), codes: HashMap::new(), added: 0 }
+    }
+
     /// Adds a diagnostic.
     pub(crate) fn push(&mut self, mut diagnostic: Diagnostic) {
         self.added += 1;
         let of_code = self.codes.entry((diagnostic.code, diagnostic.severity)).or_default();
         of_code.left_out += std::mem::take(&mut diagnostic.left_out);
-        if of_code.kept == MOST {
+        if of_code.kept == self.most {
             of_code.left_out += 1;
             return;
         }
@@ -157,5 +175,12 @@ mod tests {
         again.extend(found.iter().chain(found.iter()).cloned());
         assert_eq!(again.added(), 4 * MOST);
         assert_eq!(left_out(&again.into_diagnostics()), [2 * 4001 + MOST, 2 * 4000 + MOST]);
+        for (roots, most) in [(1, MOST), (5, MOST), (100, 50), (100_000, 10)] {
+            let mut of_one = Merged::of_one_of(roots);
+            of_one.extend(found.iter().cloned());
+            let of_one = of_one.into_diagnostics();
+            assert_eq!(of_one.len(), 2 * most, "{roots}");
+            assert_eq!(left_out(&of_one), [4001 + MOST - most, 4000 + MOST - most], "{roots}");
+        }
     }
 }

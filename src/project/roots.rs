@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::coverage::{Coverage, Kind};
 use crate::configuration::terragrunt;
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostic, Diagnostics, Merged};
 
 /// What a user names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,6 +45,8 @@ pub(super) struct RootPath {
     pub(super) is_only_judged: bool,
     /// Whether the change touches its configuration, which no root module reads.
     pub(super) is_touched: bool,
+    /// How many root modules there are.
+    pub(super) one_of: usize,
 }
 
 impl Selection {
@@ -96,7 +98,8 @@ impl Roots {
 impl RootPath {
     pub(super) fn new(path: PathBuf, canonical: Option<PathBuf>) -> Self {
         let (lock_directory, sharing, stays, is_named) = (None, Vec::new(), None, false);
-        Self { path, canonical, lock_directory, sharing, stays, is_named, is_only_judged: false, is_touched: false }
+        let (is_only_judged, is_touched, one_of) = (false, false, 1);
+        Self { path, canonical, lock_directory, sharing, stays, is_named, is_only_judged, is_touched, one_of }
     }
 
     /// Adds a root module that has the same lock file, or is the same.
@@ -125,7 +128,15 @@ impl RootPath {
 
     /// Errors about the root module, with commands for it. They name it if it is one of many.
     pub(super) fn name(&self, is_one_of_many: bool, errors: Diagnostics) -> Diagnostics {
-        errors.map(|error| error.in_root(&self.path, is_one_of_many))
+        self.few(errors).map(|error| error.in_root(&self.path, is_one_of_many))
+    }
+
+    /// What there is to say about the root module, or the beginning of it: the more root modules there are, the less is
+    /// kept of each.
+    pub(super) fn few(&self, diagnostics: impl IntoIterator<Item = Diagnostic>) -> Diagnostics {
+        let mut few = Merged::of_one_of(self.one_of);
+        few.extend(diagnostics);
+        few.into_diagnostics()
     }
 }
 
@@ -142,6 +153,10 @@ pub(super) fn distinct(found: Vec<RootPath>) -> Vec<RootPath> {
         }
     }
     roots.sort_by(|one, other| one.path.cmp(&other.path));
+    let one_of = roots.len();
+    for root in &mut roots {
+        root.one_of = one_of;
+    }
     roots
 }
 

@@ -14,6 +14,7 @@ use super::*;
 
 /// More than any harmless archive here holds.
 const MOST: u64 = 1 << 20;
+const TWO_THINGS: &str = "an archive of a module that is read in another way than the programs unpack it";
 
 /// What an archive holds.
 #[cfg_attr(not(unix), expect(dead_code, reason = "the test of some is for Unix"))]
@@ -194,6 +195,7 @@ fn kinds_that_go_does_not_know_are_files() {
         let place = unpacked(&gzip(&builder.into_inner().unwrap()), Format::TarGzip).unwrap();
         assert_eq!(fs::read(place.path().join("package/main.tf")).unwrap(), b"one", "{}", char::from(kind));
     }
+    provlock_test::survived(TWO_THINGS, 9);
 }
 
 #[test]
@@ -237,6 +239,7 @@ fn a_tar_archive_that_go_reads_in_another_way_is_refused() {
         let place = unpacked(&gzip(&builder.into_inner().unwrap()), Format::TarGzip).unwrap();
         assert_eq!(fs::read(place.path().join("package/long.tf")).unwrap(), b"one");
     }
+    provlock_test::survived(TWO_THINGS, 8 + 2);
 }
 
 #[test]
@@ -263,6 +266,7 @@ fn headers_that_mean_two_things_are_refused() {
         header.as_mut_bytes()[508..].copy_from_slice(b"tar\0");
     };
     assert_eq!(archive(&star), "it cannot be read: it was made by star");
+    provlock_test::survived(TWO_THINGS, 4);
 }
 
 #[test]
@@ -281,6 +285,7 @@ fn a_zip_archive_is_read_as_go_reads_it() {
     archive[end + 12] += u8::try_from(field.len()).unwrap();
     let place = unpacked(&archive, Format::Zip).unwrap();
     assert_eq!(fs::read(place.path().join("package/main.tf")).unwrap(), b"one");
+    provlock_test::survived(TWO_THINGS, 2);
 }
 
 #[test]

@@ -72,8 +72,9 @@ impl Session<'_> {
                 verified
             });
             let in_root = |error: Diagnostic| if roots.are_many() { error.in_root(&root.path, true) } else { error };
-            let (mut verified, unshared, levelled) = verified.map_err(|errors| errors.map(in_root))?;
-            verified.errors = verified.errors.into_iter().map(in_root).collect();
+            let (mut verified, unshared, mut levelled) = verified.map_err(|errors| root.few(errors).map(in_root))?;
+            levelled.apply_all(&mut verified.findings, roots.len());
+            verified.errors = root.few(verified.errors).into_iter().map(in_root).collect();
             Ok((verified, unshared, levelled))
         };
         let (mut verified, mut all_levelled) = (Vec::new(), Vec::new());
@@ -93,7 +94,7 @@ impl Session<'_> {
             }
         }
         for (root, levelled) in verified.iter_mut().flatten().zip(all_levelled) {
-            levelled.finish(root);
+            levelled.finish(root, roots.len());
         }
         let findings = self.judge(roots, options)?;
         self.finish();

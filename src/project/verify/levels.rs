@@ -63,17 +63,22 @@ impl<'a> Levelled<'a> {
         Some(self.expected.remove(index))
     }
 
-    /// Applies the levels to all findings in the root module. Those that say the same of several providers become one.
-    pub(super) fn finish(mut self, root: &mut VerifiedRoot) {
-        let mut merged = Merged::default();
-        for finding in std::mem::take(&mut root.findings).into_iter().filter_map(|finding| self.apply(finding)) {
+    /// Applies the levels to all findings in the root module, which is one of so many. Those that say the same of
+    /// several providers become one. Done again, it changes nothing.
+    pub(super) fn apply_all(&mut self, findings: &mut Vec<Diagnostic>, one_of: usize) {
+        let mut merged = Merged::of_one_of(one_of);
+        for finding in std::mem::take(findings).into_iter().filter_map(|finding| self.apply(finding)) {
             if finding.providers.is_empty() { merged.push(finding) } else { merged.merge(finding) }
         }
-        let mut findings = merged.into_diagnostics();
+        findings.extend(merged.into_diagnostics());
+    }
+
+    /// Applies the levels to all findings in the root module, the one about the baseline included.
+    pub(super) fn finish(mut self, root: &mut VerifiedRoot, one_of: usize) {
+        self.apply_all(&mut root.findings, one_of);
         if let Some(stale) = self.stale() {
-            findings.extend(self.caller.applied(stale, &self.settings));
+            root.findings.extend(self.caller.applied(stale, &self.settings));
         }
-        root.findings = findings.into_iter().collect();
         root.suppressed = self.suppressed;
     }
 

@@ -153,3 +153,38 @@ fn errors_of_many_root_modules_have_an_end() {
     }
     survived(ATTACK, cases.len());
 }
+
+/// The more root modules there are, the fewer findings and errors of each are kept: of all of them 5,000 of a kind.
+#[test]
+fn what_is_said_of_many_root_modules_has_an_end() {
+    const ROOTS: usize = 50;
+    let backend = "terraform {\n  backend \"local\" {}\n}\n";
+    let errors = |root: usize| {
+        let block = |number| format!("resource \"a{root}\" \"b{number}\" {{}}\n").repeat(2);
+        backend.to_owned() + &(0..200).map(block).collect::<String>()
+    };
+    let hashes = (0..200).map(|number| format!("    \"h1:x{number}\",\n")).collect::<Vec<_>>().concat();
+    let entry =
+        format!("provider \"registry.opentofu.org/a/b\" {{\n  version = \"1.0.0\"\n  hashes = [\n{hashes}  ]\n}}\n");
+    let (broken, malformed) = (project(), project());
+    for root in 0..ROOTS {
+        broken.write(format!("root{root}/main.tf"), errors(root));
+        malformed.write(format!("root{root}/main.tf"), backend);
+        malformed.write(format!("root{root}/.terraform.lock.hcl"), &entry);
+    }
+    let [verify, lock] = [&["verify", "-r", "--json"][..], &["lock", "-r", "--check", "--offline", "--json"]];
+    let cases = [
+        // An error is shown where its root module is, and in the list of all.
+        (&broken, verify, 2, "is declared twice", 2),
+        (&broken, lock, 2, "is declared twice", 2),
+        (&malformed, verify, 1, "cannot match any package", 1),
+    ];
+    for (environment, command, code, message, places) in cases {
+        let output = run(environment, command);
+        output.assert_code(code);
+        let count = |text| output.stdout.matches(text).count();
+        assert_eq!(count(message), places * 5_000, "{command:?}");
+        assert_eq!(count("100 more of this kind are left out"), places * ROOTS, "{command:?}");
+    }
+    survived(ATTACK, cases.len());
+}
