@@ -3,7 +3,8 @@
 
     cargo build && benches/hostile.py           every case, with one provider and with 64
     benches/hostile.py --case platforms         one of them
-    benches/hostile.py --attack "many branches" one attack by a repository
+    benches/hostile.py --attacks                every attack by a repository
+    benches/hostile.py --attack "many branches" one of them
     benches/hostile.py --program target/release/provlock
 
 An attack by a repository is tried with a quarter of the number, too, and how often its processor time the whole takes is
@@ -28,6 +29,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import traceback
 import zlib
 
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
@@ -260,6 +262,9 @@ def unfiltered(origin, git, number):
     git("commit", "--quiet", "--message=m")
 
 
+KNOWN = '    "h1:%s=",\n' % ("A" * 43)
+
+
 def entry(address, hashes):
     return 'provider "%s" {\n  version = "1.0.0"\n  hashes = [\n%s  ]\n}\n' % (address, hashes)
 
@@ -271,12 +276,71 @@ def hashes(line):
 
 def forbidden(project, number):
     write(project / "provlock.toml", '[policy]\nallowed-hosts = ["registry.opentofu.org"]\n')
-    known = '    "h1:%s=",\n' % ("A" * 43)
-    write(project / ".terraform.lock.hcl", "".join(entry(f"evil.test/a/p{index}", known) for index in range(number)))
+    of(".terraform.lock.hcl", lambda index: entry(f"evil.test/a/p{index}", KNOWN))(project, number)
 
 
 def nested_glob(project, number):
     write(project / "provlock.toml", '[roots]\nexclude = ["%s%s"]\n' % ("{" * number, "}" * number))
+
+
+def json_of(name, first, element, last):
+    """A file of JSON with an element for each number."""
+    return lambda project, number: write(project / name, first + ",".join(element(index) for index in range(number)) + last)
+
+
+def doubled(name, first, last):
+    """Values of which each holds the one before twice."""
+
+    def make(project, number):
+        line = lambda index: f'  a{index + 1} = "${{local.a{index}}}${{local.a{index}}}"\n'
+        lines = "".join(line(index) for index in range(number))
+        write(project / name, f'locals {{\n  a0 = "x"\n{lines}}}\n{first}${{local.a{number}}}{last}')
+
+    return make
+
+
+def beside_variable(make):
+    """A file of values beside a module that needs one."""
+
+    def make_both(project, number):
+        write(project / "main.tf", 'variable "a0" {}\nmodule "m" {\n  source = "./${var.a0}"\n}\n')
+        make(project, number)
+
+    return make_both
+
+
+def locked_roots(project, lock_file):
+    """100 root modules with the same lock file."""
+    for root in range(100):
+        write(project / f"root{root}/main.tf", 'terraform {\n  backend "local" {}\n}\n')
+        write(project / f"root{root}/.terraform.lock.hcl", lock_file)
+
+
+def settings(line, first="", last=""):
+    """Settings with a line for each number, for many root modules."""
+
+    def make(project, number):
+        write(project / "provlock.toml", first + "".join(line(index) for index in range(number)) + last)
+        locked_roots(project, entry("registry.opentofu.org/a/b", KNOWN))
+
+    return make
+
+
+def cli_configuration(line):
+    def make(project, number):
+        of(".tofurc", line)(project.parent, number)
+        write(project / "main.tf", required(1))
+
+    return make
+
+
+def malformed_in_all(project, number):
+    locked_roots(project, entry("registry.opentofu.org/a/b", '    "h1:x",\n' * number))
+
+
+def locked_module(index):
+    package = f'  source = "a/b/c"\n  version = "1.0.0"\n  package = "https://h.test/{index}.zip"\n'
+    return f'module "m{index}" {{\n{package}  hashes = [\n{KNOWN}  ]\n}}\n'
 
 
 # What a repository does, how often, and the command that meets it.
@@ -300,6 +364,75 @@ ATTACKS = {
     "ignore patterns": (500_000, of(".gitignore", lambda index: f"a{index}*\n"), VERIFY),
     ".gitignore is /dev/zero": (1, link(".gitignore"), VERIFY),
     "d/.ignore is /dev/zero": (1, link("d/.ignore"), LOCK),
+    "equal resources in JSON": (49_000, json_of("main.tf.json", '{"resource": {"a": [', lambda _: '{"b": {}}', "]}}"), VERIFY),
+    "resources in JSON": (49_000, json_of("main.tf.json", '{"resource": {"a": {', lambda index: f'"b{index}": {{}}', "}}}"), VERIFY),
+    "providers in JSON": (
+        49_000,
+        json_of("main.tf.json", '{"terraform": {"required_providers": {', lambda index: f'"b{index}": "1"', "}}}"),
+        VERIFY,
+    ),
+    "nested lists in JSON": (1_000_000, of("main.tf.json", lambda index: "[" if index else '{"locals": ['), VERIFY),
+    "nested templates in JSON": (100_000, json_of("main.tf.json", '{"module": {"m": {"source": "', lambda _: "${", '"}}}'), VERIFY),
+    "doublings of a value": (40, doubled("main.tf", 'module "m" {\n  source = "./', '"\n}\n'), VERIFY),
+    "operators": (100_000, of("main.tf", lambda index: "!" if index else 'module "m" {\n  source = '), VERIFY),
+    "values in tfvars": (49_000, beside_variable(of("terraform.tfvars", lambda index: f"a{index} = 1\n")), VERIFY),
+    "equal values in tfvars": (300_000, beside_variable(of("terraform.tfvars", lambda _: "a = 1\n")), VERIFY),
+    "values in JSON": (
+        300_000,
+        beside_variable(json_of("terraform.tfvars.json", "{", lambda index: f'"a{index}": 1', "}")),
+        VERIFY,
+    ),
+    "locals of Terragrunt": (49_000, of("terragrunt.hcl", lambda index: f"locals {{\n  a{index} = 1\n}}\n"), VERIFY),
+    "dependencies of Terragrunt": (
+        10_000,
+        of("terragrunt.hcl", lambda index: f'dependency "a{index}" {{\n  config_path = "../a{index}"\n}}\n'),
+        VERIFY,
+    ),
+    "generated files of Terragrunt": (
+        10_000,
+        of("terragrunt.hcl", lambda index: f'generate "a{index}" {{\n  path = "a{index}.tf"\n  contents = "terraform {{}}"\n}}\n'),
+        VERIFY,
+    ),
+    "includes of Terragrunt": (
+        10_000,
+        of("terragrunt.hcl", lambda index: f'include "a{index}" {{\n  path = "terragrunt.hcl"\n}}\n'),
+        VERIFY,
+    ),
+    "doublings in Terragrunt": (40, doubled("terragrunt.hcl", 'terraform {\n  source = "./', '"\n}\n'), VERIFY),
+    "allowed hosts": (50_000, settings(lambda index: f'  "h{index}.test",\n', "[policy]\nallowed-hosts = [\n", "]\n"), VERIFY),
+    "denied versions": (
+        10_000,
+        settings(lambda index: f'[[policy.deny]]\nprovider = "a/b{index}"\nversions = "< 1.{index}"\n'),
+        VERIFY,
+    ),
+    "excluded roots": (
+        10_000,
+        settings(lambda index: f'  "a{index}/**/{{b,c}}*",\n', "[roots]\nexclude = [\n", "]\n"),
+        VERIFY,
+    ),
+    "tables of settings": (90_000, settings(lambda _: "[[verify]]\n"), VERIFY),
+    "hosts in the CLI configuration": (
+        15_000,
+        cli_configuration(lambda index: f'host "h{index}.test" {{\n  services = {{}}\n}}\n'),
+        LOCK,
+    ),
+    "installation methods": (
+        15_000,
+        cli_configuration(lambda _: 'provider_installation {\n  direct {\n    include = ["a/*"]\n  }\n}\n'),
+        LOCK,
+    ),
+    "entries of providers": (
+        28_000,
+        of(".terraform.lock.hcl", lambda index: entry(f"registry.opentofu.org/a/p{index}", KNOWN)),
+        VERIFY,
+    ),
+    "entries of one provider": (28_000, of(".terraform.lock.hcl", lambda _: entry("registry.opentofu.org/a/b", KNOWN)), VERIFY),
+    "hashes": (52_000, hashes(lambda index: '    "zh:%064x",\n' % index), VERIFY),
+    "locked modules": (20_000, of(".modules.lock.hcl", locked_module), VERIFY),
+    "root modules with errors, as JSON": (100, roots(True), [*VERIFY, "--json"]),
+    "root modules with errors, as SARIF": (100, roots(True), [*VERIFY, "--format", "sarif"]),
+    "root modules with errors, lock --json": (100, roots(True), [*LOCK, "--json"]),
+    "malformed hashes in each of 100 lock files": (10_000, malformed_in_all, [*VERIFY, "--json"]),
     "braces in a glob": (50_000, nested_glob, VERIFY),
     "parts of a name in a tar archive": (32_000, archive("m.tar.gz", long_name), FETCH),
     "empty xz streams": (5_000, archive("m.tar.xz", lambda number: EMPTY_XZ * number), FETCH),
@@ -311,15 +444,31 @@ ATTACKS = {
 }
 
 
+def apart(work):
+    """Does something in a process of its own: the memory that it takes would count as that of every process started later."""
+    sys.stdout.flush()
+    if (child := os.fork()) == 0:
+        try:
+            work()
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    if os.waitpid(child, 0)[1]:
+        sys.exit("an attack could not be made")
+
+
 def attack(options, make, number, arguments):
+    """The size of the attack in bytes, and what came of it."""
     with tempfile.TemporaryDirectory() as temporary:
         project = pathlib.Path(temporary) / "project"
         project.mkdir()
-        make(project, number)
+        apart(lambda: make(project, number))
         if not list(project.glob("root*")) and not (project / ".terraform.lock.hcl").exists():
             write(project / ".terraform.lock.hcl", "")
         environment = {"PATH": os.environ["PATH"], "HOME": temporary, "PROVLOCK_DIALECT": "tofu"}
-        return peak(options.program, arguments, project, environment)
+        files = [path for path in pathlib.Path(temporary).rglob("*") if path.is_file()]
+        return sum(path.stat().st_size for path in files), peak(options.program, arguments, project, environment)
 
 
 def show(name, result, ratio=""):
@@ -330,13 +479,15 @@ def show(name, result, ratio=""):
 
 def attacks(options):
     """Whether each attack keeps within the limits."""
-    print("| attack | peak memory | processor time, and how often that of a quarter | exit code | first line |\n| --- | --- | --- | --- | --- |")
+    head = "| attack | input | peak memory | processor time, and how often that of a quarter | exit code | first line |"
+    print(head + "\n| --- | --- | --- | --- | --- | --- |")
     fine = True
     for name in [options.attack] if options.attack else ATTACKS:
         number, make, arguments = ATTACKS[name]
-        quarter = attack(options, make, max(1, number // 4), arguments)
-        whole = attack(options, make, number, arguments)
-        memory = show(f"{number:,} {name}" if number > 1 else name, whole, f", {whole[3] / max(quarter[3], 0.01):.1f} times")
+        _, quarter = attack(options, make, max(1, number // 4), arguments)
+        size, whole = attack(options, make, number, arguments)
+        name = f"{number:,} {name}" if number > 1 else name
+        memory = show(f"{name} | {size / 1000:,.0f} KB", whole, f", {whole[3] / max(quarter[3], 0.01):.1f} times")
         fine &= memory <= 256 * MIB and whole[3] <= 10
     return fine
 
@@ -347,9 +498,10 @@ def main():
     parser.add_argument("--registry-program", metavar="PROGRAM", help="the compiled benches/registry.rs")
     parser.add_argument("--case", choices=CASES, help="this answer of a registry only")
     parser.add_argument("--attack", choices=ATTACKS, help="this attack by a repository only")
+    parser.add_argument("--attacks", action="store_true", help="only the attacks by a repository")
     options = parser.parse_args()
     options.program = options.program.resolve()
-    if options.attack:
+    if options.attack or options.attacks:
         sys.exit(0 if attacks(options) else 1)
     print("| answer | peak memory | processor time | exit code | first line |\n| --- | --- | --- | --- | --- |")
     plain = {providers: show(f"right, × {providers}", lock(options, None, None, providers)) for providers in (1, PROVIDERS)}
