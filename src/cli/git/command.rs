@@ -269,11 +269,11 @@ fn finished(running: std::io::Result<Running>, input: &[u8]) -> Result<Output> {
     output.with_context(|| Diagnostic::error(Code::Io, "cannot run git").help("install git"))
 }
 
-/// The paths that git lists, each ended by a NUL.
-pub(crate) fn listed(listing: std::io::Result<Running>) -> Result<BTreeSet<PathBuf>> {
+/// The paths that a command of git lists, each ended by a NUL.
+pub(crate) fn listed(command: &str, listing: std::io::Result<Running>) -> Result<BTreeSet<PathBuf>> {
     let output = finished(listing, b"")?;
     if !output.status.success() {
-        return Err(failed("ls-files", &output).into());
+        return Err(failed(command, &output).into());
     }
     Ok(output.stdout.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(native_path).collect())
 }

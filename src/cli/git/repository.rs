@@ -73,7 +73,8 @@ impl Repository {
             Some(tracked) if tracked.contains(&path) => Tracking::Tracked,
             Some(_) if !self.holds(root) => Tracking::Unknown,
             Some(_) => {
-                let list_others = || listed(list(&self.top, &["--others", "--exclude-standard"], &[LOCK_FILE_NAME]));
+                let list_others =
+                    || listed("ls-files", list(&self.top, &["--others", "--exclude-standard"], &[LOCK_FILE_NAME]));
                 match self.others.get_or_init(list_others) {
                     Err(_) => Tracking::Unknown,
                     Ok(others) if others.contains(&path) => Tracking::Untracked,
@@ -116,7 +117,7 @@ impl Repository {
         // Three processes side by side.
         let (now, changed) = (files_in_working_tree(&self.top, "*"), changed_files(&self.top, commit));
         let before = files_in(&self.top, commit, false, None, is_read)?;
-        let (now, changed) = (listed(now)?, listed(changed)?);
+        let (now, changed) = (listed("ls-files", now)?, listed("diff", changed)?);
         let now: BTreeSet<_> = now.into_iter().filter(|path| path.file_name().is_some_and(is_read)).collect();
         let is_new = |path: &&PathBuf| !before.contains_key(*path);
         let is_changed = |path: &&PathBuf| changed.contains(*path) || !now.contains(*path);
@@ -212,7 +213,7 @@ impl Repository {
     fn listed(&self) -> &Result<BTreeSet<PathBuf>> {
         self.tracked.get_or_init(|| {
             let listing = self.listing.lock().unwrap_or_else(PoisonError::into_inner).take();
-            listing.map_or_else(|| Ok(BTreeSet::new()), listed)
+            listing.map_or_else(|| Ok(BTreeSet::new()), |listing| listed("ls-files", listing))
         })
     }
 
