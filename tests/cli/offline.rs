@@ -67,7 +67,7 @@ exit code: 0
 warning[platform-not-known]: hashicorp/null 3.2.0 is not chosen: its package for darwin_arm64 is not in the cache
 help: run the command once without --offline and with the same cache
   ~ hashicorp/null   3.0.0 → 3.1.0   unauthenticated   2 h1, 2 zh
-Locked 1 provider for darwin_arm64 and linux_amd64 (1 changed)
+Upgraded 1 provider for darwin_arm64 and linux_amd64 (1 changed)
 1 provider held back from the newest version; see: provlock upgrade --dry-run
 "#]]);
     assert_eq!(validated(&output.stdout)["roots"][0]["versions"][0]["newest"], "3.2.0", "3.2.4 was never seen here");
