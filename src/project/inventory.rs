@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::event::Event;
 use super::roots::{RootPath, Roots};
 use super::session::Session;
-use crate::configuration::ModuleLocking;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Remedy, Result};
 use crate::lockfile::LockFile;
 use crate::packages::Source;
@@ -108,9 +107,7 @@ impl Session<'_> {
         if let Some(refused) = root.refused {
             return Err(refused.into());
         }
-        let modules = root.locks_modules(false).then(|| root.parsed_module_lock_file());
-        let locking = modules.as_ref().map(ModuleLocking::following);
-        let requirements = root.requirements_with(&self.modules, false, true, locking.as_ref())?;
+        let requirements = self.requirements_of(&root, false)?;
         Ok(Contents {
             dialect: root.dialect,
             are_modules_pinned: requirements.calls.iter().all(|call| call.request.floating().is_none()),

@@ -6,6 +6,7 @@
 //! not stop the others.
 
 mod batches;
+mod bill_of_materials;
 mod change;
 mod coverage;
 mod dialect;
@@ -37,6 +38,7 @@ mod well_known;
 
 use std::path::{Path, PathBuf};
 
+pub use bill_of_materials::{Material, Materials, Requiring};
 pub use change::{Change, policy_changed, what_changed};
 pub use coverage::{Coverage, Fate, Kind};
 pub use event::{Event, Locked, LockedRoot, Observer, Report};

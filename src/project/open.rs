@@ -100,11 +100,16 @@ impl Session<'_> {
     /// The configuration cannot be read.
     pub fn requirements(&self, root: &RootModule, ignore_tests: bool) -> Result<Requirements> {
         self.notify(Event::Reading);
-        let modules = root.locks_modules(false).then(|| root.parsed_module_lock_file());
-        let locking = modules.as_ref().map(ModuleLocking::following);
-        let requirements = root.requirements_with(&self.modules, ignore_tests, true, locking.as_ref());
+        let requirements = self.requirements_of(root, ignore_tests);
         self.finish();
         requirements
+    }
+
+    /// [`Session::requirements`] for one of several.
+    pub(super) fn requirements_of(&self, root: &RootModule, ignore_tests: bool) -> Result<Requirements> {
+        let modules = root.locks_modules(false).then(|| root.parsed_module_lock_file());
+        let locking = modules.as_ref().map(ModuleLocking::following);
+        root.requirements_with(&self.modules, ignore_tests, true, locking.as_ref())
     }
 
     /// The absolute path of a directory, without symbolic links.

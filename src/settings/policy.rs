@@ -1,6 +1,6 @@
 //! The project's policy: what `[policy]` and `[trust]` of provlock.toml allow.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
 use crate::diagnostic::{Code, Diagnostic, Location};
@@ -197,6 +197,16 @@ impl Policy {
                 errors.push(rule.not_met(release, found));
             }
         })
+    }
+
+    /// The fingerprints of the keys that every file which names keys for a provider accepts; none if no file does.
+    pub(crate) fn trusted_keys(&self, address: &ProviderAddress, dialect: Dialect) -> BTreeSet<String> {
+        let accepted = |rules: &Rules| {
+            let trust = rules.trust.iter().filter(|rule| rule.providers.resolve(dialect).matches(address));
+            trust.flat_map(|rule| &rule.fingerprints).cloned().collect::<BTreeSet<_>>()
+        };
+        let named = self.rules.iter().map(accepted).filter(|keys| !keys.is_empty());
+        named.reduce(|all, keys| &all & &keys).unwrap_or_default()
     }
 
     /// The errors from all files, without duplicates.

@@ -267,7 +267,7 @@ fn what_is_no_platform_is_asked_for_nowhere() {
 }
 
 /// Every command, with what its format is.
-const COMMANDS: [(&[&str], &str); 21] = [
+const COMMANDS: [(&[&str], &str); 23] = [
     (&["lock", "-r", "-p", "linux_amd64"], "text"),
     (&["lock", "-r", "-p", "linux_amd64", "-v"], "text"),
     (&["lock", "-r", "-p", "linux_amd64", "--check", "--json"], "json"),
@@ -284,6 +284,8 @@ const COMMANDS: [(&[&str], &str); 21] = [
     (&["verify", "-r", "--format", "junit"], "junit"),
     (&["tree"], "text"),
     (&["tree", "--json"], "json"),
+    (&["sbom", "-r"], "json"),
+    (&["sbom", "-r", "--format", "spdx"], "json"),
     (&["diff", "-r"], "text"),
     (&["diff", "-r", "--format", "markdown"], "text"),
     (&["diff", "-r", "--format", "unified"], "text"),

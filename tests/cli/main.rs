@@ -53,6 +53,7 @@ mod private;
 mod repository;
 mod resolve;
 mod runs;
+mod sbom;
 mod shared_facts;
 mod terminal;
 mod terragrunt;

@@ -2,7 +2,7 @@
 
 use provlock_test::{Output, TestEnvironment, str};
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "init",
     "lock",
     "get",
@@ -11,6 +11,7 @@ const COMMANDS: [&str; 16] = [
     "pin",
     "diff",
     "tree",
+    "sbom",
     "merge",
     "mirror",
     "explain",

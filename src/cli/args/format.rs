@@ -22,6 +22,12 @@ pub(crate) enum OutputFormat {
     Gitlab,
     /// XML of `JUnit`, for what shows tests
     Junit,
+    /// `CycloneDX` 1.6 JSON
+    Cyclonedx,
+    /// SPDX 2.3 JSON
+    Spdx,
+    /// A snapshot for GitHub's dependency submission
+    GithubSnapshot,
 }
 
 impl OutputFormat {

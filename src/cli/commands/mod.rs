@@ -14,6 +14,7 @@ mod mirror;
 mod outcome;
 mod pin;
 mod rules;
+mod sbom;
 mod setup;
 mod tree;
 mod upgrade;
@@ -68,6 +69,7 @@ pub(crate) enum Command {
     Pin(pin::PinArgs),
     Diff(diff::DiffArgs),
     Tree(tree::TreeArgs),
+    Sbom(sbom::SbomArgs),
     Merge(merge::MergeArgs),
     Mirror(mirror::MirrorArgs),
     Explain(explain::ExplainArgs),
@@ -90,6 +92,7 @@ impl Command {
             Self::Pin(arguments) => pin::run(&arguments, global, ui),
             Self::Diff(arguments) => diff::run(&arguments, global, ui),
             Self::Tree(arguments) => tree::run(&arguments, global, ui),
+            Self::Sbom(arguments) => sbom::run(&arguments, global, ui),
             Self::Merge(arguments) => merge::run(&arguments, global, ui),
             Self::Mirror(arguments) => mirror::run(&arguments, global, ui),
             Self::Explain(arguments) => Ok(explain::run(&arguments, ui)),

@@ -40,6 +40,11 @@ pub(crate) fn resolve(directory: &Path, revision: &str) -> Result<Option<String>
     found(directory, "rev-parse", ["rev-parse", "--verify", "--quiet", "--end-of-options", revision])
 }
 
+/// The full name of the branch that is checked out; none if a commit is.
+pub(crate) fn branch(directory: &Path) -> Result<Option<String>> {
+    found(directory, "symbolic-ref", ["symbolic-ref", "--quiet", "HEAD"])
+}
+
 /// Those of these full names that are references.
 pub(crate) fn references(directory: &Path, names: &[String]) -> Result<Vec<String>> {
     let arguments = ["for-each-ref", "--format=%(refname)", "--"].into_iter().chain(names.iter().map(String::as_str));

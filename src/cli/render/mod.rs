@@ -18,6 +18,7 @@ mod remedy;
 pub(crate) mod request;
 pub(crate) mod row;
 pub(crate) mod sarif;
+pub(crate) mod sbom;
 pub(crate) mod style;
 pub(crate) mod tree;
 pub(crate) mod upgrade;

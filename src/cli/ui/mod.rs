@@ -105,14 +105,16 @@ impl Ui {
         }
     }
 
-    /// A result without secrets, and without commands for whoever reads the log that it goes to. In JSON and SARIF the
+    /// A result without secrets, and without commands for whoever reads the log that it goes to. In JSON the
     /// values are without secrets already; a word of the format's own must not be taken for one.
     pub(crate) fn safe(&self, text: &str, format: OutputFormat) -> String {
         match format {
-            OutputFormat::Json | OutputFormat::Sarif | OutputFormat::Gitlab => harmless_json(text),
             // Its lines are commands that this program has made, with everything else in them escaped.
             OutputFormat::Github => self.invocation.secrets.redact(text),
-            _ => harmless(&self.invocation.secrets.redact(text), self.stdout_style.has_escapes()),
+            OutputFormat::Text | OutputFormat::Markdown | OutputFormat::Unified | OutputFormat::Junit => {
+                harmless(&self.invocation.secrets.redact(text), self.stdout_style.has_escapes())
+            }
+            _ => harmless_json(text),
         }
     }
 

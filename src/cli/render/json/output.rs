@@ -102,6 +102,7 @@ pub(crate) enum CommandName {
     Diff,
     Explain,
     Tree,
+    Sbom,
     Merge,
     Mirror,
     Setup,

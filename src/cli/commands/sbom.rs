@@ -1,0 +1,118 @@
+//! `sbom`: what is locked, as a bill of materials.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use clap::{Args, ValueHint};
+use jiff::Timestamp;
+use provlock::diagnostic::{Code, Diagnostic};
+use provlock::project::Selection;
+use provlock::system::{Environment, canonicalize, repository};
+
+use super::outcome::Outcome;
+use super::watch::{Watch, no_root_module, start_with_modules};
+use crate::cli::args::{ARGUMENTS, CacheArgs, GlobalArgs, ModuleArgs, OutputFormat};
+use crate::cli::git;
+use crate::cli::render::causes::by_cause;
+use crate::cli::render::sbom::snapshot::{Commit, snapshot};
+use crate::cli::render::sbom::{Bill, cyclonedx, spdx};
+use crate::cli::render::verify::RepositoryPaths;
+use crate::cli::ui::Ui;
+
+const FORMATS: &[OutputFormat] = &[OutputFormat::Cyclonedx, OutputFormat::Spdx, OutputFormat::GithubSnapshot];
+
+const EXAMPLES: &str = "Examples:
+  provlock sbom > bom.json                     # CycloneDX, of the root module in this directory
+  provlock sbom -r --format spdx > sbom.json   # SPDX, of all root modules below
+  provlock sbom -r --format github-snapshot    # for GitHub's dependency graph";
+
+/// Print a bill of materials of what is locked
+///
+/// Lists the providers and modules that lock files record, with their hashes and with what requires what. Packages that
+/// several root modules lock are listed once.
+///
+/// Makes no network requests, and writes nothing. The same lock files give the same document, with the time of
+/// `SOURCE_DATE_EPOCH`.
+#[derive(Args)]
+#[command(before_help = "Example: provlock sbom --recursive > bom.json", before_long_help = EXAMPLES)]
+#[command(after_help = "Exit codes: 0 done, 2 failed")]
+pub(crate) struct SbomArgs {
+    /// Root modules, or files in them [default: .]
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath, help_heading = ARGUMENTS)]
+    paths: Vec<PathBuf>,
+    /// Every root module below the paths [default: .]
+    #[arg(short, long, help_heading = "Selection")]
+    recursive: bool,
+    #[command(flatten)]
+    modules: ModuleArgs,
+    #[command(flatten)]
+    cache: CacheArgs,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "cyclonedx", help_heading = "Output", conflicts_with = "json")]
+    #[arg(value_parser = OutputFormat::one_of(FORMATS))]
+    format: OutputFormat,
+    /// What the project is called [default: the directory of the repository]
+    #[arg(long, value_name = "NAME", help_heading = "Output")]
+    name: Option<String>,
+}
+
+pub(crate) fn run(arguments: &SbomArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
+    let SbomArgs { paths, recursive, modules, cache, format, name } = arguments;
+    let mut watch = Watch::new(ui, None);
+    let session = start_with_modules((modules, cache, true), global, ui)?.observed_by(|event| watch.show(&event));
+    let selection = Selection { paths: paths.clone(), recursive: *recursive, with_modules: true };
+    let roots = session.roots(&selection)?;
+    let materials = session.bill_of_materials(&roots);
+    let environment = session.environment().clone();
+    drop(session);
+    drop(watch);
+    let materials = materials?;
+    if materials.is_empty() {
+        return Err(Diagnostic::error(Code::NoConfiguration, no_root_module(paths)).into());
+    }
+    let warnings = materials.iter().flat_map(|root| root.warnings.iter().map(|warning| (Some(&*root.path), warning)));
+    ui.warn(&by_cause(warnings, roots.are_many().then_some(&selection), ui.stderr_style.verbose));
+    let current_directory =
+        canonicalize(&environment.current_directory).context("cannot open the current directory")?;
+    let top = repository::top(&current_directory);
+    let directory = top.as_deref().unwrap_or(&current_directory);
+    let name = name.clone().or_else(|| Some(directory.file_name()?.to_string_lossy().into_owned()));
+    let repository_paths = RepositoryPaths { current_directory: &current_directory, top: top.as_deref() };
+    let name = name.as_deref().unwrap_or("project");
+    let bill = Bill::new(name, time(&environment)?, &materials, &repository_paths, &environment.secrets);
+    ui.print(&match format {
+        OutputFormat::Spdx => spdx::document(&bill),
+        OutputFormat::GithubSnapshot => snapshot(&bill, &commit(directory, &environment)?),
+        _ => cyclonedx::document(&bill),
+    });
+    Ok(Outcome::Done)
+}
+
+/// The time that the document is to have (<https://reproducible-builds.org/specs/source-date-epoch/>).
+fn time(environment: &Environment) -> Result<Option<Timestamp>> {
+    let Some(text) = environment.variable("SOURCE_DATE_EPOCH") else { return Ok(None) };
+    let time = text.parse().ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
+    let message = || format!("SOURCE_DATE_EPOCH is {text:?}, which is not a number of seconds since 1970");
+    Ok(Some(time.ok_or_else(|| Diagnostic::error(Code::InvalidArgument, message()))?))
+}
+
+/// The commit of the workflow that runs, or else the one that is checked out.
+fn commit(directory: &Path, environment: &Environment) -> Result<Commit> {
+    let variable = |name| environment.variable(name).map(str::to_owned);
+    let (sha, reference) = match variable("GITHUB_SHA").zip(variable("GITHUB_REF")) {
+        Some((sha, reference)) => (Some(sha), Some(reference)),
+        None => (git::resolve(directory, "HEAD^{commit}")?, git::branch(directory)?),
+    };
+    let Some((sha, reference)) = sha.zip(reference) else {
+        let error =
+            Diagnostic::error(Code::InvalidArgument, "a snapshot is of a commit on a branch, and none is checked out");
+        return Err(error.help("check out a branch, or set GITHUB_SHA and GITHUB_REF").into());
+    };
+    let workflow = variable("GITHUB_WORKFLOW").zip(variable("GITHUB_JOB"));
+    Ok(Commit {
+        sha,
+        reference,
+        job: variable("GITHUB_RUN_ID").unwrap_or_else(|| "local".to_owned()),
+        correlator: workflow.map_or_else(|| "provlock".to_owned(), |(workflow, job)| format!("{workflow} {job}")),
+    })
+}

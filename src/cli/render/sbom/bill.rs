@@ -1,0 +1,115 @@
+//! What all formats have in common: the packages of all root modules, each once, and who requires which.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use provlock::project::{Material, Materials};
+use provlock::system::Secrets;
+use serde_json::Value;
+use sha1::{Digest as _, Sha1};
+
+use super::package::{Package, safe};
+use crate::cli::render::verify::RepositoryPaths;
+
+/// The namespace for URLs (RFC 9562, section 6.6).
+const NAMESPACE: [u8; 16] =
+    [0x6b, 0xa7, 0xb8, 0x11, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0, 0xc0, 0x4f, 0xd4, 0x30, 0xc8];
+
+/// What is locked in a project. Everything in it may be shown.
+pub(crate) struct Bill {
+    /// What the project is called.
+    pub(super) name: String,
+    /// When the document is made, if that is to be written.
+    pub(super) time: Option<Timestamp>,
+    pub(super) roots: Vec<Root>,
+    /// By their purls.
+    pub(super) packages: BTreeMap<String, Package>,
+    /// The purls that the package with a purl requires.
+    requirements: BTreeMap<String, BTreeSet<String>>,
+}
+
+/// A root module.
+pub(super) struct Root {
+    /// Its directory and its lock file, from the top of the repository.
+    pub(super) path: String,
+    pub(super) lock_path: String,
+    /// The purls of what it requires itself, and of all that its lock files record.
+    pub(super) requirements: BTreeSet<String>,
+    pub(super) all: BTreeSet<String>,
+    pub(super) is_complete: bool,
+}
+
+impl Bill {
+    pub(crate) fn new(
+        name: &str,
+        time: Option<Timestamp>,
+        materials: &[Materials],
+        paths: &RepositoryPaths<'_>,
+        secrets: &Secrets,
+    ) -> Self {
+        let mut bill = Self {
+            name: safe(name, secrets),
+            time,
+            roots: Vec::new(),
+            packages: BTreeMap::new(),
+            requirements: BTreeMap::new(),
+        };
+        for root in materials {
+            bill.add(root, paths, secrets);
+        }
+        bill
+    }
+
+    fn add(&mut self, materials: &Materials, paths: &RepositoryPaths<'_>, secrets: &Secrets) {
+        let mut purls = BTreeMap::new();
+        for (address, locked) in &materials.providers {
+            let keys = materials.trusted_keys.get(address);
+            purls.insert(Material::Provider(address.clone()), self.insert(Package::provider(address, locked, keys)));
+        }
+        for (key, locked) in &materials.modules {
+            purls.insert(Material::Module(key.clone()), self.insert(Package::module(key, locked, secrets)));
+        }
+        let mut own = BTreeSet::new();
+        for (requiring, material) in &materials.requirements {
+            let purl = purls[material].clone();
+            match requiring {
+                None => _ = own.insert(purl),
+                Some(key) => {
+                    let by = &purls[&Material::Module(key.clone())];
+                    // Two calls may have the same package.
+                    if *by != purl {
+                        self.requirements.entry(by.clone()).or_default().insert(purl);
+                    }
+                }
+            }
+        }
+        let shown = |path| safe(&paths.shown(path), secrets);
+        let (path, lock_path) = (shown(&materials.path), shown(&materials.lock_path));
+        let path = if path.is_empty() { ".".to_owned() } else { path };
+        let all = purls.into_values().collect();
+        self.roots.push(Root { path, lock_path, requirements: own, all, is_complete: materials.is_complete });
+    }
+
+    /// Adds a package to what is known of it, and returns its purl.
+    fn insert(&mut self, package: Package) -> String {
+        let purl = package.purl.clone();
+        match self.packages.get_mut(&purl) {
+            Some(known) => known.merge(package),
+            None => _ = self.packages.insert(purl.clone(), package),
+        }
+        purl
+    }
+
+    pub(super) fn required_by(&self, purl: &str) -> impl Iterator<Item = &String> {
+        self.requirements.get(purl).into_iter().flatten()
+    }
+}
+
+/// A UUID of a document, made from its content (version 5 of RFC 9562).
+pub(super) fn uuid(content: &Value) -> String {
+    let digest = Sha1::new().chain_update(NAMESPACE).chain_update(content.to_string()).finalize();
+    let bytes: [u8; 16] = std::array::from_fn(|index| digest[index]);
+    let number = u128::from_be_bytes(bytes) & !(0xf << 76 | 0x3 << 62) | 0x5 << 76 | 0x2 << 62;
+    let digits = format!("{number:032x}");
+    [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-")
+}

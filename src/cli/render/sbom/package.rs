@@ -1,0 +1,174 @@
+//! A locked package as bills of materials describe it.
+
+use std::collections::BTreeSet;
+
+use provlock::lockfile::{LockedModule, LockedProvider};
+use provlock::modules::{ModuleSource, RegistryModule, RemoteSource};
+use provlock::provider::{Dialect, Hash, ProviderAddress};
+use provlock::system::Secrets;
+
+use super::purl::{Purl, repository};
+use crate::cli::render::foreign::capped;
+
+/// A package. Everything in it may be shown.
+pub(super) struct Package {
+    pub(super) purl: String,
+    /// Who publishes it, in a registry.
+    pub(super) group: Option<String>,
+    pub(super) name: String,
+    /// The version, or else the commit.
+    pub(super) version: Option<String>,
+    pub(super) origin: Origin,
+    /// The SHA-256 of archives, in hexadecimal digits: of a module the only one, of a provider one for each platform.
+    pub(super) archives: BTreeSet<String>,
+    /// What has no place of its own, with the names of the properties.
+    pub(super) properties: BTreeSet<(&'static str, String)>,
+}
+
+/// Where a package comes from.
+pub(super) enum Origin {
+    /// A registry, with its URL.
+    Registry(String),
+    /// A git repository, with its URL and the location in it, as SPDX writes that.
+    Git(String, String),
+    /// An archive, with its URL.
+    Archive(String),
+    /// Something that is not an address.
+    Unknown,
+}
+
+impl Package {
+    /// `keys` are those that are accepted as the signer's.
+    pub(super) fn provider(
+        address: &ProviderAddress,
+        locked: &LockedProvider,
+        keys: Option<&BTreeSet<String>>,
+    ) -> Self {
+        let version = locked.version.to_string();
+        let purl = Purl {
+            kind: "terraform",
+            path: vec![&address.namespace, &address.name],
+            version: Some(&version),
+            qualifiers: vec![repository(&address.hostname)],
+            subpath: "",
+        };
+        let keys = keys.into_iter().flatten().map(|key| ("provlock:trusted-key", key.clone()));
+        let properties = std::iter::once(("provlock:address", address.to_string())).chain(keys).collect();
+        Self {
+            purl: purl.to_string(),
+            group: Some(address.namespace.clone()),
+            name: address.name.clone(),
+            version: Some(version),
+            origin: Origin::Registry(format!("https://{}", address.hostname.as_ascii())),
+            archives: BTreeSet::new(),
+            properties,
+        }
+        .with_hashes(&locked.hashes)
+    }
+
+    pub(super) fn module(key: &str, locked: &LockedModule, secrets: &Secrets) -> Self {
+        let shown = |text: &str| safe(text, secrets);
+        // A lock file names the host of a registry, so the dialect does not matter.
+        let package = RemoteSource::detect(&locked.package, "").ok();
+        // Only the address of a host may have brackets in a URL.
+        let url = |package: &RemoteSource| shown(&package.package).replace("[redacted]", "redacted");
+        let package = package.map(|package| RemoteSource { package: url(&package), ..package });
+        let commit = locked.commit().map(shown);
+        let version = locked.version.as_ref().map(ToString::to_string);
+        let registry = match ModuleSource::parse(&locked.source, Dialect::default()) {
+            Ok(ModuleSource::Registry(source)) if version.is_some() => Some(source.module),
+            _ => None,
+        };
+        let origin = Origin::of(registry.as_ref(), package.as_ref(), commit.as_deref());
+        let (name, purl) = if let Some(module) = &registry {
+            let path = vec![&*module.namespace, &*module.name, &*module.system];
+            let qualifiers = vec![repository(&module.host), ("vcs_url", origin.vcs_url())];
+            let purl = Purl { kind: "terraform", path, version: version.as_deref(), qualifiers, subpath: "" };
+            (format!("{}/{}", module.name, module.system), purl.to_string())
+        } else {
+            let name = shown(name_of(package.as_ref().map_or(&locked.package, |package| &package.package)));
+            let zh = locked.hashes.iter().find(|hash| hash.is_of_archive() && hash.is_well_formed());
+            let checksum = zh.map(|hash| format!("sha256:{}", hash.value())).unwrap_or_default();
+            let (download, vcs) = (origin.download_url(), origin.vcs_url());
+            let qualifiers = vec![("checksum", checksum), ("download_url", download), ("vcs_url", vcs)];
+            let subpath = package.as_ref().map_or("", |package| &package.directory);
+            let purl = Purl { kind: "generic", path: vec![&name], version: commit.as_deref(), qualifiers, subpath };
+            let purl = purl.to_string();
+            (name, purl)
+        };
+        let source = shown(&locked.source);
+        Self {
+            purl,
+            group: registry.map(|module| module.namespace),
+            name,
+            version: version.or(commit),
+            origin,
+            archives: BTreeSet::new(),
+            properties: [("provlock:module", shown(key)), ("provlock:source", source)].into(),
+        }
+        .with_hashes(&locked.hashes)
+    }
+
+    /// Only what is over the bytes of an archive is a SHA-256 of something that can be fetched.
+    fn with_hashes(mut self, hashes: &BTreeSet<Hash>) -> Self {
+        for hash in hashes {
+            if hash.is_of_archive() && hash.is_well_formed() {
+                self.archives.insert(hash.value().to_owned());
+            } else {
+                self.properties.insert(("provlock:hash", capped(hash.as_str())));
+            }
+        }
+        self
+    }
+
+    /// Adds what another root module knows of the package.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.archives.extend(other.archives);
+        self.properties.extend(other.properties);
+    }
+
+    /// The name with who publishes it.
+    pub(super) fn full_name(&self) -> String {
+        self.group.iter().chain([&self.name]).map(String::as_str).collect::<Vec<_>>().join("/")
+    }
+}
+
+impl Origin {
+    fn of(registry: Option<&RegistryModule>, package: Option<&RemoteSource>, commit: Option<&str>) -> Self {
+        match (package, commit, registry) {
+            (Some(package), Some(commit), _) if package.getter().0 == "git" => {
+                let url = without_query(package.getter().1).to_owned();
+                let directory = if package.directory.is_empty() { "" } else { "#" }.to_owned() + &package.directory;
+                let location = format!("git+{url}@{commit}{directory}");
+                Self::Git(url, location)
+            }
+            (Some(package), ..) => Self::Archive(package.getter().1.to_owned()),
+            (None, _, Some(module)) => Self::Registry(format!("https://{}", module.host.as_ascii())),
+            (None, _, None) => Self::Unknown,
+        }
+    }
+
+    fn vcs_url(&self) -> String {
+        if let Self::Git(_, location) = self { location.clone() } else { String::new() }
+    }
+
+    fn download_url(&self) -> String {
+        if let Self::Archive(url) = self { url.clone() } else { String::new() }
+    }
+}
+
+fn without_query(url: &str) -> &str {
+    url.split('?').next().unwrap_or(url)
+}
+
+/// The name of a repository or an archive: the last part of its address.
+fn name_of(address: &str) -> &str {
+    let name = without_query(address).trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let name = name.strip_suffix(".git").unwrap_or(name);
+    if name.is_empty() { "module" } else { name }
+}
+
+/// A text that may be shown.
+pub(super) fn safe(text: &str, secrets: &Secrets) -> String {
+    capped(&secrets.redact(text))
+}

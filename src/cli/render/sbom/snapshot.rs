@@ -1,0 +1,58 @@
+//! Snapshots for GitHub's dependency submission
+//! (<https://docs.github.com/en/rest/dependency-graph/dependency-submission>).
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::bill::{Bill, Root};
+
+/// What a snapshot is about.
+pub(crate) struct Commit {
+    pub(crate) sha: String,
+    /// The full name of a branch or tag.
+    pub(crate) reference: String,
+    /// The run of the job that makes the snapshot.
+    pub(crate) job: String,
+    /// A later snapshot with the same text replaces this one.
+    pub(crate) correlator: String,
+}
+
+/// The snapshot, with a manifest for each root module that has a lock file. The format demands a time.
+pub(crate) fn snapshot(bill: &Bill, commit: &Commit) -> String {
+    let manifests = bill.roots.iter().filter(|root| !root.all.is_empty());
+    let manifests: Map<String, Value> = manifests.map(|root| (root.lock_path.clone(), manifest(root, bill))).collect();
+    let snapshot = json!({
+        "version": 0,
+        "sha": commit.sha,
+        "ref": commit.reference,
+        "job": { "id": commit.job, "correlator": commit.correlator },
+        "detector": {
+            "name": "provlock",
+            "version": env!("CARGO_PKG_VERSION"),
+            "url": env!("CARGO_PKG_REPOSITORY"),
+        },
+        "scanned": bill.time.unwrap_or_else(Timestamp::now).strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        "manifests": manifests,
+    });
+    format!("{snapshot:#}\n")
+}
+
+fn manifest(root: &Root, bill: &Bill) -> Value {
+    let resolved = root.all.iter().map(|purl| {
+        let is_direct = root.requirements.contains(purl);
+        // Another root module may require more of the same package.
+        let dependencies: Vec<_> = bill.required_by(purl).filter(|other| root.all.contains(*other)).collect();
+        let dependency = json!({
+            "package_url": purl,
+            "relationship": if is_direct { "direct" } else { "indirect" },
+            "scope": "runtime",
+            "dependencies": dependencies,
+        });
+        (purl.clone(), dependency)
+    });
+    json!({
+        "name": root.lock_path,
+        "file": { "source_location": root.lock_path },
+        "resolved": resolved.collect::<Map<_, _>>(),
+    })
+}

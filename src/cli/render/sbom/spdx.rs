@@ -1,0 +1,106 @@
+//! SPDX 2.3 (<https://spdx.github.io/spdx-spec/v2.3/>).
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::bill::{Bill, uuid};
+use super::package::{Origin, Package};
+
+/// The document. The format demands a time.
+pub(crate) fn document(bill: &Bill) -> String {
+    let time = bill.time.unwrap_or_else(Timestamp::now);
+    // To the second, as the format demands.
+    let created = time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let numbered = bill.packages.values().enumerate();
+    let ids: HashMap<&str, String> =
+        numbered.map(|(number, package)| (&*package.purl, id("Package", number, &package.full_name()))).collect();
+    let root_ids: Vec<_> =
+        bill.roots.iter().enumerate().map(|(number, root)| id("RootModule", number, &root.path)).collect();
+    let project = "SPDXRef-Project";
+    let mut packages = vec![application(project, &bill.name)];
+    packages.extend(bill.roots.iter().zip(&root_ids).map(|(root, id)| application(id, &root.path)));
+    packages.extend(bill.packages.values().map(|package| described(package, &ids[&*package.purl], &created)));
+    let relation = |from: &str, kind: &str, to: &str| json!({ "spdxElementId": from, "relationshipType": kind, "relatedSpdxElement": to });
+    let mut relations = vec![relation("SPDXRef-DOCUMENT", "DESCRIBES", project)];
+    for (root, id) in bill.roots.iter().zip(&root_ids) {
+        relations.push(relation(project, "DEPENDS_ON", id));
+        relations.extend(root.requirements.iter().map(|purl| relation(id, "DEPENDS_ON", &ids[&**purl])));
+        // What else there is has no name.
+        relations.extend((!root.is_complete).then(|| relation(id, "DEPENDS_ON", "NOASSERTION")));
+    }
+    for (purl, id) in &bill.packages.keys().map(|purl| (purl, &ids[&**purl])).collect::<Vec<_>>() {
+        relations.extend(bill.required_by(purl).map(|other| relation(id, "DEPENDS_ON", &ids[&**other])));
+    }
+    let mut document = json!({
+        "spdxVersion": "SPDX-2.3",
+        "dataLicense": "CC0-1.0",
+        "SPDXID": "SPDXRef-DOCUMENT",
+        "name": bill.name,
+        "creationInfo": {
+            "created": created,
+            "creators": [format!("Tool: provlock-{}", env!("CARGO_PKG_VERSION"))],
+        },
+        "packages": packages,
+        "relationships": relations,
+    });
+    document["documentNamespace"] = format!("https://spdx.org/spdxdocs/provlock-{}", uuid(&document)).into();
+    format!("{document:#}\n")
+}
+
+/// An identifier with nothing but letters, digits, dots and dashes. The number tells it from all others.
+fn id(kind: &str, number: usize, name: &str) -> String {
+    let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(100).collect();
+    format!("SPDXRef-{kind}-{number}-{name}")
+}
+
+fn application(id: &str, name: &str) -> Value {
+    json!({
+        "SPDXID": id,
+        "name": name,
+        "downloadLocation": "NOASSERTION",
+        "filesAnalyzed": false,
+        "primaryPackagePurpose": "APPLICATION",
+    })
+}
+
+fn described(package: &Package, id: &str, created: &str) -> Value {
+    let location = match &package.origin {
+        Origin::Registry(_) | Origin::Unknown => "NOASSERTION",
+        // The format has no locations on a machine.
+        Origin::Git(url, _) | Origin::Archive(url) if url.starts_with("file:") => "NOASSERTION",
+        Origin::Git(_, location) => location,
+        Origin::Archive(url) => url,
+    };
+    let checksums = package.archives.iter().map(|digits| json!({ "algorithm": "SHA256", "checksumValue": digits }));
+    let annotations = package.properties.iter().map(|(name, value)| {
+        json!({
+            "annotationDate": created,
+            "annotationType": "OTHER",
+            "annotator": format!("Tool: provlock-{}", env!("CARGO_PKG_VERSION")),
+            "comment": format!("{name}={value}"),
+        })
+    });
+    let mut described = json!({
+        "SPDXID": id,
+        "name": package.full_name(),
+        "downloadLocation": location,
+        "filesAnalyzed": false,
+        "primaryPackagePurpose": "LIBRARY",
+        "checksums": checksums.collect::<Vec<_>>(),
+        "annotations": annotations.collect::<Vec<_>>(),
+        "externalRefs": [{
+            "referenceCategory": "PACKAGE-MANAGER",
+            "referenceType": "purl",
+            "referenceLocator": package.purl,
+        }],
+    });
+    if let Some(version) = &package.version {
+        described["versionInfo"] = version.as_str().into();
+    }
+    if package.archives.len() > 1 {
+        described["comment"] = "Each checksum is that of the archive for one platform.".into();
+    }
+    described
+}

@@ -1,0 +1,140 @@
+//! What root modules are made of: the packages that their lock files record, and which of them requires which.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+
+use super::event::Event;
+use super::roots::{RootPath, Roots};
+use super::session::Session;
+use crate::configuration::Requirements;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Remedy, Result};
+use crate::lockfile::{Locks, ModuleLocks};
+use crate::provider::ProviderAddress;
+use crate::system::parallel;
+
+/// What a root module is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Materials {
+    /// The root module's directory, as the user knows it.
+    pub path: PathBuf,
+    /// The lock file's path, as the user knows it; that of modules if only modules are locked.
+    pub lock_path: PathBuf,
+    /// The locked providers.
+    pub providers: Locks,
+    /// The locked modules.
+    pub modules: ModuleLocks,
+    /// Who requires what. Local modules belong to the package that calls them.
+    pub requirements: BTreeSet<(Requiring, Material)>,
+    /// The fingerprints of the keys that `[trust]` accepts for a provider, if it names any.
+    pub trusted_keys: BTreeMap<ProviderAddress, BTreeSet<String>>,
+    /// Whether everything that the configuration requires is locked.
+    pub is_complete: bool,
+    /// Why it may not be complete, and other problems that do not stop a command.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Who requires something: the locked module of a call, or the root module.
+pub type Requiring = Option<String>;
+
+/// Something that a lock file records.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Material {
+    /// A provider.
+    Provider(ProviderAddress),
+    /// The module of a call.
+    Module(String),
+}
+
+impl Session<'_> {
+    /// What root modules are made of, as far as it is locked.
+    ///
+    /// # Errors
+    /// A root module or one of its lock files cannot be read, or one that a path names has no lock file.
+    pub fn bill_of_materials(&self, roots: &Roots) -> Result<Vec<Materials>> {
+        self.notify(Event::Reading);
+        let (mut bill, mut errors) = (Vec::new(), Diagnostics::default());
+        let read = |root| (root, self.materials(root));
+        for (root, materials) in parallel::map(roots.list.iter().collect(), self.modules.threads(), read) {
+            match materials {
+                Ok(materials) => bill.push(materials),
+                Err(more) => errors.extend(root.name(roots.are_many(), more)),
+            }
+        }
+        self.finish();
+        errors.into_result(bill)
+    }
+
+    fn materials(&self, path: &RootPath) -> Result<Materials> {
+        let root = self.open_root(path)?;
+        if let Some(refused) = root.refused {
+            return Err(refused.into());
+        }
+        if root.lock_bytes.is_none() && root.module_lock_bytes.is_none() && path.is_named {
+            let message = "there is no lock file, so it is not known what the root module is made of";
+            let missing = Diagnostic::error(Code::LockFileMissing, message).help(Remedy::lock());
+            return Err(self.roots_elsewhere(&root).unwrap_or(missing).into());
+        }
+        let (lock_file, mut warnings) = root.lock_file()?;
+        let (module_lock_file, more) = root.module_lock_file()?;
+        warnings.extend(more);
+        let read = if root.has_configuration(&self.modules) {
+            self.requirements_of(&root, false)?
+        } else {
+            root.without_configuration("taken as it is")
+        };
+        let (providers, modules) = (lock_file.locks().clone(), module_lock_file.locks().clone());
+        let unlocked = unlocked_modules(&read, &modules);
+        if !unlocked.is_empty() {
+            let message = "called modules are not locked, so the bill of materials does not list them";
+            warnings.push(Diagnostic::warning(Code::ModuleNotLocked, message).help(Remedy::LockModules));
+        }
+        let is_locked = |address| providers.contains_key(address);
+        let is_complete = !read.is_incomplete && unlocked.is_empty() && read.providers.keys().all(is_locked);
+        let requirements = requirements(&read, &providers, &modules);
+        warnings.extend(read.warnings);
+        let keys = |address| root.settings.policy.trusted_keys(address, root.dialect);
+        let trusted_keys = providers.keys().map(|address| (address.clone(), keys(address)));
+        Ok(Materials {
+            trusted_keys: trusted_keys.filter(|(_, keys)| !keys.is_empty()).collect(),
+            lock_path: if root.lock_bytes.is_some() { root.lock_path } else { root.module_lock_path },
+            path: root.path,
+            providers,
+            modules,
+            requirements,
+            is_complete,
+            warnings,
+        })
+    }
+}
+
+/// The calls of modules that are neither locked nor local, nor in a package that is locked.
+fn unlocked_modules<'a>(read: &'a Requirements, locks: &ModuleLocks) -> Vec<&'a str> {
+    let own = read.modules.iter().filter(|module| module.local).map(|module| module.canonical.as_path());
+    let own: HashSet<&Path> = own.collect();
+    let calls = read.tree.iter().filter(|call| !own.contains(call.directory.as_path()));
+    calls.map(|call| call.key.as_str()).filter(|key| locked_around(key, locks).is_none()).collect()
+}
+
+/// Who requires what is locked. What nobody is known to require belongs to the root module, whose lock file records it.
+fn requirements(read: &Requirements, providers: &Locks, modules: &ModuleLocks) -> BTreeSet<(Requiring, Material)> {
+    let mut all = BTreeSet::new();
+    for address in providers.keys() {
+        let requirers = read.requirers(address).into_iter().filter(|requirer| requirer.declaration.is_some());
+        let requiring = requirers.map(|requirer| requirer.call.and_then(|call| locked_around(&call.key, modules)));
+        let requiring: BTreeSet<Requiring> = requiring.collect();
+        let requiring = if requiring.is_empty() { BTreeSet::from([None]) } else { requiring };
+        all.extend(requiring.into_iter().map(|by| (by, Material::Provider(address.clone()))));
+    }
+    for key in modules.keys() {
+        let caller = key.rsplit_once('.').and_then(|(caller, _)| locked_around(caller, modules));
+        all.insert((caller, Material::Module(key.clone())));
+    }
+    all
+}
+
+/// The nearest locked call on the way to a call, or that itself.
+fn locked_around(key: &str, locks: &ModuleLocks) -> Requiring {
+    let outer = std::iter::successors(Some(key), |key| key.rsplit_once('.').map(|(caller, _)| caller));
+    outer.into_iter().find(|key| locks.contains_key(*key)).map(str::to_owned)
+}
