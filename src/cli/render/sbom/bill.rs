@@ -113,3 +113,14 @@ pub(super) fn uuid(content: &Value) -> String {
     let digits = format!("{number:032x}");
     [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Computed by Python: `uuid.uuid5(uuid.NAMESPACE_URL, '"a"')`.
+    #[test]
+    fn a_number_is_a_uuid_of_version_5() {
+        assert_eq!(uuid(&Value::from("a")), "300400aa-54bd-523a-b611-1c1069e8d0fc");
+    }
+}
