@@ -79,14 +79,15 @@ fn assert_harmless(name: &str, output: &Output, format: &str) {
             continue;
         }
         for line in text.lines().filter(|line| line.trim_start().starts_with("::")) {
-            let is_own = format == "github" && (line.starts_with("::error ") || line.starts_with("::warning "));
+            let is_own =
+                format == "github" && ["::error ", "::warning ", "::notice "].iter().any(|own| line.starts_with(own));
             assert!(is_own || line.trim_start().starts_with(":::"), "{name}: {line:?} in {output}");
         }
     }
 }
 
 /// The commands that show what is wrong, with their formats.
-const RUNS: [(&[&str], &str); 10] = [
+const RUNS: [(&[&str], &str); 11] = [
     (&["lock", "-p", "linux_amd64", "--no-cache"], "text"),
     (&["lock", "-p", "linux_amd64", "--no-cache", "--color", "always"], "color"),
     (&["lock", "-p", "linux_amd64", "--no-cache", "--json"], "json"),
@@ -97,6 +98,7 @@ const RUNS: [(&[&str], &str); 10] = [
     (&["verify", "--online", "--no-cache", "--format", "sarif"], "sarif"),
     (&["verify", "--online", "--no-cache", "--format", "gitlab"], "gitlab"),
     (&["verify", "--online", "--no-cache", "--format", "junit"], "junit"),
+    (&["verify", "--online", "--no-cache", "--format", "html"], "html"),
 ];
 
 /// What may be echoed, and a project with it.
@@ -267,7 +269,7 @@ fn what_is_no_platform_is_asked_for_nowhere() {
 }
 
 /// Every command, with what its format is.
-const COMMANDS: [(&[&str], &str); 23] = [
+const COMMANDS: [(&[&str], &str); 25] = [
     (&["lock", "-r", "-p", "linux_amd64"], "text"),
     (&["lock", "-r", "-p", "linux_amd64", "-v"], "text"),
     (&["lock", "-r", "-p", "linux_amd64", "--check", "--json"], "json"),
@@ -282,6 +284,8 @@ const COMMANDS: [(&[&str], &str); 23] = [
     (&["verify", "-r", "--format", "sarif"], "sarif"),
     (&["verify", "-r", "--format", "gitlab"], "gitlab"),
     (&["verify", "-r", "--format", "junit"], "junit"),
+    (&["verify", "-r", "--format", "html"], "html"),
+    (&["tree", "-r", "--format", "html"], "html"),
     (&["tree"], "text"),
     (&["tree", "--json"], "json"),
     (&["sbom", "-r"], "json"),

@@ -26,6 +26,7 @@ mod get;
 mod help;
 mod hints;
 mod hooks;
+mod html;
 #[cfg(unix)]
 mod identity;
 mod init;

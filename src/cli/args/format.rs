@@ -22,6 +22,8 @@ pub(crate) enum OutputFormat {
     Gitlab,
     /// XML of `JUnit`, for what shows tests
     Junit,
+    /// A page for people, which requests nothing
+    Html,
     /// `CycloneDX` 1.6 JSON
     Cyclonedx,
     /// SPDX 2.3 JSON

@@ -11,12 +11,15 @@ use provlock::provider::{ProviderAddress, ProviderSpec};
 
 use super::outcome::Outcome;
 use super::watch::{Watch, no_root_module, start};
-use crate::cli::args::{CacheArgs, FormatArgs, GlobalArgs, ModuleArgs, Targets, candidates};
+use crate::cli::args::{CacheArgs, FormatArgs, GlobalArgs, ModuleArgs, OutputFormat, Targets, candidates};
 use crate::cli::render::foreign::printable;
+use crate::cli::render::html;
 use crate::cli::render::json::{Output, ProviderUse, Root, TreeRoot};
 use crate::cli::render::tree::{ProviderTree, text};
 use crate::cli::render::versions::{self as usage, uses};
 use crate::cli::ui::Ui;
+
+const FORMATS: &[OutputFormat] = &[OutputFormat::Text, OutputFormat::Json, OutputFormat::Html];
 
 const EXAMPLES: &str = "Examples:
   provlock tree hashicorp/aws   # who requires this provider, and in which versions?
@@ -38,6 +41,7 @@ const EXAMPLES: &str = "Examples:
 /// Modules that are neither local nor installed nor in the cache are fetched with --online only.
 #[derive(Args)]
 #[command(before_help = "Example: provlock tree hashicorp/aws", before_long_help = EXAMPLES)]
+#[command(mut_arg("format", |format| format.value_parser(OutputFormat::one_of(FORMATS))))]
 pub(crate) struct TreeArgs {
     /// Only these providers [default: all], with --recursive also a version or its beginning; and root modules, by a
     /// directory or a file in it [default: .]
@@ -105,6 +109,10 @@ pub(crate) fn run(arguments: &TreeArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
     if let Some((provider, version)) = version.filter(|_| !arguments.recursive) {
         let message = format!("{provider}@{version} names a version, and without --recursive there is only one");
         return Err(Diagnostic::error(Code::InvalidArgument, message).into());
+    }
+    if ui.format == OutputFormat::Html && !arguments.recursive {
+        let error = Diagnostic::error(Code::InvalidArgument, "only the table of all root modules is a page of HTML");
+        return Err(error.help("add --recursive").into());
     }
     let mut watch = Watch::new(ui, None);
     let session = start(global, ui, |environment, options| {
@@ -197,8 +205,11 @@ fn show_versions(versions: &LockedVersions, named: &[Named], selection: &Selecti
         }
         uses.retain(|found| !found.versions.is_empty());
     }
-    if !ui.is_json() {
-        ui.print(&if named.is_empty() { usage::table(&uses) } else { usage::places(&uses) });
+    match ui.format {
+        OutputFormat::Json => {}
+        OutputFormat::Html => ui.print(&html::tree(&uses, &ui.invocation)),
+        _ if named.is_empty() => ui.print(&usage::table(&uses)),
+        _ => ui.print(&usage::places(&uses)),
     }
     ui.error(&versions.errors);
     if versions.locked + versions.not_locked.len() == 0 && versions.errors.is_empty() {

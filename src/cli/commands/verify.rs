@@ -25,9 +25,11 @@ use crate::cli::args::{
 use crate::cli::git::Repository;
 use crate::cli::render::causes::{by_cause, without_repetition};
 use crate::cli::render::coverage;
+use crate::cli::render::json::ProviderUse;
 use crate::cli::render::style::{TextStyle, count};
 use crate::cli::render::verify::{self as text, Found, RepositoryPaths};
-use crate::cli::render::{github, gitlab, json, junit, markdown, sarif};
+use crate::cli::render::versions::uses;
+use crate::cli::render::{github, gitlab, html, json, junit, markdown, sarif};
 use crate::cli::ui::Ui;
 
 const FORMATS: &[OutputFormat] = &[
@@ -37,6 +39,7 @@ const FORMATS: &[OutputFormat] = &[
     OutputFormat::Sarif,
     OutputFormat::Gitlab,
     OutputFormat::Junit,
+    OutputFormat::Html,
 ];
 
 const EXAMPLES: &str = "Examples:
@@ -111,7 +114,8 @@ struct ReportFile {
 
 impl ReportFile {
     fn parse(text: &str) -> std::result::Result<Self, String> {
-        let usage = || "write it as FORMAT=FILE, where FORMAT is text, json, github, sarif, gitlab or junit".to_owned();
+        let usage =
+            || "write it as FORMAT=FILE, where FORMAT is text, json, github, sarif, gitlab, junit or html".to_owned();
         let (format, path) = text.split_once('=').filter(|(_, path)| !path.is_empty()).ok_or_else(usage)?;
         let format = OutputFormat::from_str(format, false).ok().filter(|format| FORMATS.contains(format));
         Ok(Self { format: format.ok_or_else(usage)?, path: path.into() })
@@ -216,6 +220,8 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
         arguments.leave_out(verified, &at, session.environment(), ui)?;
     }
     let job_summary = session.environment().path_variable("GITHUB_STEP_SUMMARY");
+    let mut formats = arguments.report.iter().map(|file| file.format).chain([ui.format]);
+    let versions = formats.any(|format| format == OutputFormat::Html).then(|| session.locked_versions(&roots));
     drop(session);
     drop(watch);
     let verified = verified?;
@@ -232,6 +238,7 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
         many: roots.are_many().then_some(&selection),
         paths: RepositoryPaths { current_directory: &current_directory, top: repository.as_ref().map(Repository::top) },
         online: *online,
+        uses: versions.as_ref().map(uses).unwrap_or_default(),
         ui,
     };
     report.show();
@@ -370,6 +377,8 @@ struct Report<'a> {
     paths: RepositoryPaths<'a>,
     /// Whether what is published was asked for.
     online: bool,
+    /// The locked versions, if a format shows them. What could not be read is among the failures.
+    uses: Vec<ProviderUse>,
     ui: &'a Ui,
 }
 
@@ -412,14 +421,18 @@ impl Report<'_> {
     /// Adds the findings by cause to the summary of a job, if the runner has a file for it.
     fn append_summary(&self, path: Option<PathBuf>) -> anyhow::Result<()> {
         let Some(path) = path else { return Ok(()) };
-        let causes = text::causes(self.found, Severity::Note, self.many, false);
-        let failures = self.failures.iter().map(|failure| (failure.root(), failure));
-        let failures = by_cause(failures, self.many, false);
-        let summary = markdown::findings(failures.iter().chain(&causes), &self.paths, &self.ui.invocation);
+        let summary = markdown::findings(self.causes(false).iter(), &self.paths, &self.ui.invocation);
         let summary = self.ui.safe(&summary, OutputFormat::Markdown);
         let file = std::fs::OpenOptions::new().append(true).create(true).open(&path);
         let written = file.and_then(|mut file| file.write_all(summary.as_bytes()));
         written.with_context(|| format!("cannot write the job summary {}", path.display()))
+    }
+
+    /// The failures by cause, then the findings.
+    fn causes(&self, all: bool) -> Vec<Diagnostic> {
+        let failures = self.failures.iter().map(|failure| (failure.root(), failure));
+        let failures = by_cause(failures, self.many, all);
+        failures.into_iter().chain(text::causes(self.found, Severity::Note, self.many, all)).collect()
     }
 
     fn write(&self, files: &[ReportFile]) -> anyhow::Result<()> {
@@ -440,6 +453,7 @@ impl Report<'_> {
             OutputFormat::Github => github::annotations(*found, paths, &ui.invocation),
             OutputFormat::Sarif => sarif::log(*found, paths, &ui.invocation),
             OutputFormat::Gitlab => gitlab::report(*found, paths, &ui.invocation),
+            OutputFormat::Html => html::verify(&self.causes(true), found.coverage, &self.uses, &ui.invocation),
             OutputFormat::Junit => junit::report(*found, paths, &ui.invocation),
             _ => text::findings(*found, ui.least_severity(), *many, &ui.invocation, style),
         }

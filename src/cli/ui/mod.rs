@@ -111,6 +111,8 @@ impl Ui {
         match format {
             // Its lines are commands that this program has made, with everything else in them escaped.
             OutputFormat::Github => self.invocation.secrets.redact(text),
+            // Everything in it is without secrets; its own words and hashes must not be taken for one.
+            OutputFormat::Html => harmless(text, false),
             OutputFormat::Text | OutputFormat::Markdown | OutputFormat::Unified | OutputFormat::Junit => {
                 harmless(&self.invocation.secrets.redact(text), self.stdout_style.has_escapes())
             }

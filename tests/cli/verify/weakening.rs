@@ -278,7 +278,7 @@ No root module in . or below: none has a backend, a lock file, or providers that
 "#]]);
     let report = validated(&repository.environment.provlock(arguments.iter().chain(&["--json"])).stdout);
     assert_eq!(report["findings"][0]["code"], "root-removed");
-    for format in ["github", "sarif", "gitlab", "junit"] {
+    for format in ["github", "sarif", "gitlab", "junit", "html"] {
         let output = repository.environment.provlock(arguments.iter().chain(&["--format", format]));
         output.assert_code(1).assert_stdout_has("root-removed");
     }

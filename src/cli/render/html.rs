@@ -1,0 +1,133 @@
+//! Findings and locked versions as one page of HTML for people: it requests nothing, and can be read without its
+//! script.
+
+use std::fmt::{self, Write as _};
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use provlock::diagnostic::{Diagnostic, RootModules, Severity};
+use provlock::project::Coverage;
+use sha2::{Digest as _, Sha256};
+
+use super::coverage;
+use super::foreign::{printable, shown};
+use super::help::Invocation;
+use super::json::ProviderUse;
+use super::style::count;
+
+const STYLE: &str = include_str!("html/page.css");
+const SCRIPT: &str = include_str!("html/page.js");
+
+/// What `verify` has found. `causes` are the findings and failures, each with the names of all its root modules.
+pub(crate) fn verify(
+    causes: &[Diagnostic],
+    coverage: &Coverage,
+    uses: &[ProviderUse],
+    invocation: &Invocation,
+) -> String {
+    let numbers = [Severity::Error, Severity::Warning, Severity::Note].map(|severity| {
+        let number = causes.iter().filter(|cause| cause.severity == severity).count();
+        let class = if number == 0 { "none".to_owned() } else { severity.to_string() };
+        format!("<li class=\"{class}\">{}</li>\n", count(number, &severity.to_string()))
+    });
+    let lines = coverage::lines(coverage).into_iter().map(|line| format!("<p>{}</p>\n", text(&line, invocation)));
+    let findings = match causes {
+        [] => "<p>Nothing was found.</p>\n".to_owned(),
+        causes => causes.iter().map(|cause| finding(cause, invocation)).collect(),
+    };
+    let body = format!(
+        "<ul class=\"numbers\">\n{}</ul>\n{}<div id=\"filter\"></div>\n<h2>Findings</h2>\n{findings}\
+         <h2>Locked versions</h2>\n{}",
+        numbers.concat(),
+        lines.collect::<String>(),
+        versions(uses, invocation),
+    );
+    document("provlock verify", &body)
+}
+
+/// Which versions are locked where, as `tree --recursive` shows it.
+pub(crate) fn tree(uses: &[ProviderUse], invocation: &Invocation) -> String {
+    document("provlock tree", &format!("<div id=\"filter\"></div>\n{}", versions(uses, invocation)))
+}
+
+fn document(title: &str, body: &str) -> String {
+    // Only these two run, and nothing is requested (https://www.w3.org/TR/CSP3/).
+    let hash = |text: &str| format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text)));
+    let (style, script) = (hash(STYLE), hash(SCRIPT));
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src {style}; \
+         script-src {script}; base-uri 'none'; form-action 'none'\"/>\n\
+         <meta name=\"viewport\" content=\"width=device-width\"/>\n<title>{title}</title>\n\
+         <style>{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n{body}<script>{SCRIPT}</script>\n\
+         </body>\n</html>\n"
+    )
+}
+
+/// What was found, where, and what to do.
+fn finding(cause: &Diagnostic, invocation: &Invocation) -> String {
+    let mut cause = cause.clone();
+    let mut roots = String::new();
+    if let Some(RootModules::Selected { directories, .. }) = cause.root_modules.as_deref() {
+        // The last note names them in a sentence.
+        cause.notes.pop();
+        roots = names(directories.iter().map(|path| path.display()), invocation);
+    }
+    let cause = shown(&cause, invocation);
+    let paragraph = |html: String| format!("<p>{html}</p>\n");
+    let places = cause.labels.iter().map(|label| {
+        let (line, _) = label.location.line_column();
+        let place = format!("{}:{line}", label.location.path().display());
+        format!("<code>{}</code> {}", text(&place, invocation), text(&label.text, invocation))
+    });
+    let notes = cause.all_notes().map(|note| text(&note, invocation));
+    let help = invocation.help(&cause).map(|help| format!("<b>help:</b> {}", text(&help, invocation)));
+    let parts: String = places.chain(notes).chain(help).map(paragraph).collect();
+    let (severity, code, message) = (cause.severity, cause.code, text(&cause.message, invocation));
+    format!(
+        "<article class=\"{severity}\">\n<h3>{message}</h3>\n<p><span>{severity}</span> {code}</p>\n\
+         {parts}{roots}</article>\n"
+    )
+}
+
+/// Each provider with its versions, the newest first, and the root modules that lock them.
+fn versions(uses: &[ProviderUse], invocation: &Invocation) -> String {
+    let mut table = String::from("<table>\n<tr><th>Provider</th><th>Version</th><th>Root modules</th></tr>\n");
+    for provider in uses {
+        let most = provider.versions.iter().map(|of| of.root_modules.len()).max().unwrap_or_default();
+        for (index, of) in provider.versions.iter().enumerate() {
+            let class = if index == 0 { "first" } else { "other" };
+            let number = of.root_modules.len();
+            let meter = format!("<meter max=\"{most}\" value=\"{number}\"></meter>");
+            let roots = names(of.root_modules.iter(), invocation);
+            let (name, version) = (text(&provider.name, invocation), text(&of.version, invocation));
+            // Only a string is written to.
+            let _ =
+                writeln!(table, "<tr class=\"{class}\"><td>{name}</td><td>{version}</td><td>{meter}{roots}</td></tr>");
+        }
+    }
+    table + "</table>\n"
+}
+
+/// The number of root modules, which unfolds to their names.
+fn names(names: impl Iterator<Item = impl fmt::Display>, invocation: &Invocation) -> String {
+    let names: Vec<_> = names.map(|name| text(&name.to_string(), invocation)).collect();
+    let number = count(names.len(), "root module");
+    format!("<details><summary>{number}</summary>{}</details>\n", names.join("<br/>"))
+}
+
+/// Text without secrets that is neither markup nor the end of an attribute.
+fn text(text: &str, invocation: &Invocation) -> String {
+    let mut escaped = String::new();
+    for character in printable(&invocation.secrets.redact(text)).chars() {
+        match character {
+            '&' => escaped += "&amp;",
+            '<' => escaped += "&lt;",
+            '>' => escaped += "&gt;",
+            '"' => escaped += "&quot;",
+            '\'' => escaped += "&#39;",
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}

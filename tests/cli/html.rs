@@ -1,0 +1,182 @@
+//! Pages of HTML for people: `verify --format html` and `tree --recursive --format html`.
+
+use std::collections::BTreeSet;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use provlock_test::{TestEnvironment, survived};
+use quick_xml::Reader;
+use quick_xml::events::Event;
+use sha2::{Digest as _, Sha256};
+
+use super::lock::requires;
+
+/// A lock file that names these versions of providers.
+fn locks(providers: &[(&str, &str)]) -> String {
+    let hash = "h1:L5V05xwp/Gto1leRryuesxjMfgZwjb7oool4WS1UEFQ=";
+    let one = |(name, version): &(&str, &str)| {
+        format!(
+            "provider \"registry.opentofu.org/{name}\" {{\n  version = \"{version}\"\n  \
+         hashes = [\n    \"{hash}\",\n  ]\n}}\n"
+        )
+    };
+    providers.iter().map(one).collect()
+}
+
+fn root(environment: &TestEnvironment, path: &str, constraint: &str, version: &str) {
+    environment.write(format!("{path}/main.tf"), requires("hashicorp/null", constraint));
+    environment.write(format!("{path}/.terraform.lock.hcl"), locks(&[("hashicorp/null", version)]));
+}
+
+/// Fails unless a page is well-formed, closes every element that it opens, and can request nothing. Returns its
+/// elements and their attributes.
+#[track_caller]
+fn elements(page: &str) -> BTreeSet<String> {
+    let mut reader = Reader::from_str(page);
+    reader.config_mut().check_end_names = true;
+    let (mut found, mut depth) = (BTreeSet::new(), 0);
+    loop {
+        let event = reader.read_event().unwrap();
+        if let Event::Start(element) | Event::Empty(element) = &event {
+            let attributes = element.attributes().map(|attribute| attribute.unwrap().key.as_ref().to_owned());
+            let names = std::iter::once(element.name().as_ref().to_owned()).chain(attributes);
+            found.extend(names);
+        }
+        match event {
+            Event::Start(_) => depth += 1,
+            Event::End(_) => depth -= 1,
+            Event::Eof => break,
+            _ => {}
+        }
+    }
+    assert_eq!(depth, 0);
+    let known = "article b body br charset class code content details div h1 h2 h3 head html http-equiv id lang li max meta \
+        meter name p script span style summary table td th title tr ul value";
+    let known: BTreeSet<_> = known.split_whitespace().map(str::to_owned).collect();
+    assert!(found.is_subset(&known), "{:?}", found.difference(&known));
+    for of_network in ["url(", "@import", "fetch", "XMLHttp", "http://"] {
+        assert!(!page.contains(of_network), "{of_network}");
+    }
+    found
+}
+
+/// What stands between two texts.
+fn between<'a>(page: &'a str, start: &str, end: &str) -> &'a str {
+    page.split_once(start).and_then(|(_, rest)| rest.split_once(end)).unwrap().0
+}
+
+#[test]
+fn a_page_has_the_findings_by_cause_and_the_versions() {
+    let environment = TestEnvironment::new();
+    for path in ["live/a", "live/b", "live/c", "live/d", "live/e"] {
+        root(&environment, path, "~> 4.0", "3.2.4");
+    }
+    root(&environment, "live/f", "~> 4.0", "4.0.0");
+    let output = environment.provlock(["verify", "-r", "--report", "html=report.html"]);
+    output.assert_code(1);
+    let page = environment.read("report.html");
+    elements(&page);
+    assert_eq!(environment.provlock(["verify", "-r", "--format", "html"]).stdout, page);
+    for text in [
+        "<h3>hashicorp/null is locked at 3.2.4, but the configuration asks for ~&gt; 4.0, in 5 root modules</h3>",
+        "<p><span>error</span> version-outside-constraints</p>",
+        "<p><code>live/a/.terraform.lock.hcl:2</code> </p>",
+        "<p><b>help:</b> provlock upgrade -r hashicorp/null</p>",
+        "<summary>5 root modules</summary>live/a<br/>live/b<br/>live/c<br/>live/d<br/>live/e</details>",
+        "<p>6 root modules: 5 with errors, 1 with warnings</p>",
+        "<tr class=\"first\"><td>hashicorp/null</td><td>4.0.0</td><td><meter max=\"5\" value=\"1\"></meter>",
+        "<details><summary>1 root module</summary>live/f</details>",
+        "<tr class=\"other\"><td>hashicorp/null</td><td>3.2.4</td><td><meter max=\"5\" value=\"5\"></meter>",
+    ] {
+        assert!(page.contains(text), "{text}\n{page}");
+    }
+    assert!(!page.contains("lists them"), "{page}");
+}
+
+#[test]
+fn only_its_own_style_and_script_may_run() {
+    let environment = TestEnvironment::new();
+    root(&environment, ".", "", "3.2.4");
+    let page = environment.provlock(["verify", "--format", "html"]).stdout;
+    let policy = between(&page, "Content-Security-Policy\" content=\"", "\"");
+    let hash = |element: &str| {
+        let text = between(&page, &format!("<{element}>"), &format!("</{element}>"));
+        format!("{element}-src 'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text)))
+    };
+    let own = format!("default-src 'none'; {}; {}; base-uri 'none'; form-action 'none'", hash("style"), hash("script"));
+    assert_eq!(policy, own);
+}
+
+#[test]
+fn a_page_shows_failures_and_that_all_is_well() {
+    let environment = TestEnvironment::new();
+    environment.write("a/main.tf", "terraform {");
+    environment.write("a/.terraform.lock.hcl", "");
+    let failed = environment.provlock(["verify", "-r", "--format", "html"]);
+    failed.assert_code(2).assert_stdout_has("<h3>the &quot;{&quot; after terraform is never closed</h3>");
+    environment.write("a/main.tf", "");
+    let well = environment.provlock(["verify", "-r", "--format", "html"]);
+    well.assert_code(0).assert_stdout_has("<p>Nothing was found.</p>").assert_stdout_has("<p>1 root module: OK</p>");
+}
+
+/// Names that would be markup, in what a page shows of files and directories.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_name_is_markup() {
+    let names = [
+        "<img src=x onerror=alert(1)>",
+        "\" onmouseover=\"alert(1)",
+        "' autofocus onfocus='alert(1)",
+        "<script>alert(1)<\\script>",
+        "<!-- -->]]><style>",
+        "&lt;b&gt;&#x3c;script&#x3e;",
+        "\u{202e}<svg onload=alert(1)>\r\n",
+    ];
+    let environment = TestEnvironment::new();
+    for name in names {
+        root(&environment, &format!("{name}/root"), "~> 4.0", "3.2.4");
+    }
+    let verified = environment.provlock(["verify", "-r", "--format", "html"]);
+    let tree = environment.provlock(["tree", "-r", "--format", "html"]);
+    for page in [verified.stdout, tree.stdout] {
+        elements(&page);
+        assert!(!page.contains(['\u{202e}', '\r']));
+        assert!(page.contains("&lt;img src=x onerror=alert(1)&gt;/root"), "{page}");
+        assert!(page.contains("&amp;lt;b&amp;gt;&amp;#x3c;script"), "{page}");
+    }
+    survived("names of directories that are markup in a page of HTML", 2 * names.len());
+}
+
+#[test]
+fn a_page_of_a_thousand_root_modules_is_small() {
+    let environment = TestEnvironment::new();
+    let providers: Vec<_> = (0..10).map(|number| format!("hashicorp/provider{number}")).collect();
+    let versions = ["1.0.0", "1.1.0", "2.0.0"];
+    let lock_files =
+        versions.map(|version| locks(&providers.iter().map(|name| (&**name, version)).collect::<Vec<_>>()));
+    for number in 0..1000 {
+        let path = format!("infrastructure/production/region-{}/component-{number}", number % 20);
+        environment.write(format!("{path}/main.tf"), requires("hashicorp/provider0", "~> 3.0"));
+        environment.write(format!("{path}/.terraform.lock.hcl"), &lock_files[number % 3]);
+    }
+    let output = environment.provlock(["verify", "-r", "--report", "html=report.html", "--format", "json"]);
+    output.assert_code(1);
+    let page = environment.read("report.html");
+    elements(&page);
+    assert!(page.contains("component-999") && page.contains("in 334 root modules"));
+    assert!(page.len() < 2 << 20, "{}", page.len());
+}
+
+#[test]
+fn a_tree_of_many_root_modules_is_a_page_too() {
+    let environment = TestEnvironment::new();
+    root(&environment, "a", "", "3.2.4");
+    root(&environment, "b", "", "3.2.3");
+    let page = environment.provlock(["tree", "-r", "--format", "html"]).stdout;
+    elements(&page);
+    assert!(page.contains("<title>provlock tree</title>") && page.contains("<td>3.2.3</td>"), "{page}");
+    let named = environment.provlock(["tree", "-r", "hashicorp/null@3.2.4", "--format", "html"]).stdout;
+    assert!(named.contains("<td>3.2.4</td>") && !named.contains("<td>3.2.3</td>"), "{named}");
+    let one = environment.provlock(["tree", "a", "--format", "html"]);
+    one.assert_code(2).assert_stderr_has("add --recursive");
+}
