@@ -79,6 +79,11 @@ impl Roots {
         self.list.len()
     }
 
+    /// Their directories, as the user knows them.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.list.iter().map(|root| root.path.as_path())
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()

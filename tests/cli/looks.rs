@@ -26,7 +26,7 @@ provlock upgrade --fs-mirror mirror --dry-run --format markdown
 provlock upgrade --fs-mirror mirror
 provlock diff old.hcl .terraform.lock.hcl
 cp old.hcl merged.hcl
-provlock merge old.hcl merged.hcl .terraform.lock.hcl
+provlock merge old.hcl merged.hcl .terraform.lock.hcl --path merged.hcl
 provlock explain version-outside-constraints
 echo secret | provlock login registry.example.com
 provlock logout registry.example.com

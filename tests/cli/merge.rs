@@ -99,7 +99,9 @@ fn markers_of_every_size_are_recognised() {
     for size in ["2", "5", "6", "7", "8", "32"] {
         write("ours", "5.1.0");
         write("theirs", "5.2.0");
-        environment.provlock(["merge", "--marker-size", size, "base", "ours", "theirs"]).assert_code(1);
+        environment
+            .provlock(["merge", "--marker-size", size, "--path", "ours", "base", "ours", "theirs"])
+            .assert_code(1);
         let merged = environment.read("ours");
         let marker = format!("\n{} ours\n", "<".repeat(size.parse().unwrap()));
         assert!(merged.contains(&marker) && merged.starts_with(comment), "{merged}");
@@ -297,7 +299,7 @@ warning[lock-file-syntax]: the lock file cannot be parsed: invalid block body; e
     assert_eq!(environment.read("ours"), format!("# ours\n\n\n\n{broken}# theirs\n"));
     environment.write("theirs", "provider x {\n");
     environment.write("ours", "provider y {\n");
-    environment.provlock(["merge", "base", "ours", "theirs"]).assert_code(1);
+    environment.provlock(["merge", "base", "ours", "theirs", "--path", "ours"]).assert_code(1);
     assert_eq!(environment.read("ours"), "<<<<<<< ours\nprovider y {\n=======\nprovider x {\n>>>>>>> theirs\n");
 }
 
@@ -368,7 +370,7 @@ error[lock-file-missing]: there is no lock file missing
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: two files cannot be merged: their common ancestor is missing
-help: provlock merge BASE OURS THEIRS
+help: the three versions of one file: provlock merge --path PATH BASE OURS THEIRS; to repair files with conflict markers: provlock merge FILE
 "#]]);
 }
 
@@ -521,4 +523,80 @@ fn two_packages_of_a_module_are_a_conflict_around_its_entry() {
     let resolve = repository.provlock(["merge", "--resolve", ".modules.lock.hcl"]);
     resolve.assert_code(1).assert_stderr_has("--resolve locks providers again, not modules");
     assert_eq!(repository.environment.read(".modules.lock.hcl"), marked);
+}
+
+/// A lock file whose two sides each add a provider.
+fn in_conflict() -> String {
+    let side = |name: &str| entry(name, "1.0.0", &["h1:a"]);
+    lock_file(&[format!("<<<<<<< ours\n{}=======\n{}>>>>>>> theirs\n", side("hashicorp/aws"), side("hashicorp/null"))])
+}
+
+#[test]
+fn without_a_file_the_lock_files_here_are_repaired() {
+    let environment = TestEnvironment::new();
+    environment.provlock(["merge"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[lock-file-missing]: there is no lock file in .
+help: to repair the lock files of all root modules below: provlock merge -r
+"#]]);
+    environment.write_lock_file(in_conflict());
+    environment.provlock(["merge"]).assert_code(0).assert_stderr_has("Merged .terraform.lock.hcl");
+    assert!(!environment.lock_file().contains("<<<<<<<"));
+    environment.provlock(["merge", "."]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+No conflict in .terraform.lock.hcl
+"#]]);
+}
+
+#[test]
+fn all_lock_files_below_are_repaired() {
+    let environment = TestEnvironment::new();
+    let versions = ["1.0.0", "2.0.0"].map(|version| entry("hashicorp/null", version, &["h1:a"]));
+    let real = format!("<<<<<<< ours\n{}=======\n{}>>>>>>> theirs\n", versions[0], versions[1]);
+    let roots =
+        [("a", in_conflict()), ("b", lock_file(&[null()])), ("c", lock_file(&[real])), ("d", "provider {".into())];
+    for (root, text) in roots {
+        environment.write(format!("{root}/main.tf"), "terraform {\n  backend \"local\" {}\n}\n");
+        environment.write(format!("{root}/.terraform.lock.hcl"), text);
+    }
+    environment.provlock(["merge", "-r"]).matches(str![[r#"
+exit code: 1
+----- stderr -----
+warning[merge-conflict]: only ours has hashicorp/aws; it was kept
+ |
+ = the conflict does not show whether one side added it or the other removed it
+ = root module: a
+help: if the configuration no longer requires it: provlock -C a lock --prune
+
+warning[merge-conflict]: only theirs has hashicorp/null; it was kept
+ |
+ = the conflict does not show whether one side added it or the other removed it
+ = root module: a
+help: if the configuration no longer requires it: provlock -C a lock --prune
+error[merge-conflict]: conflict: ours has hashicorp/null 1.0.0, theirs 2.0.0
+help: choose a side of each conflict in c/.terraform.lock.hcl, or run: provlock merge --resolve c/.terraform.lock.hcl
+Merged a/.terraform.lock.hcl
+Merged 1 of 2 lock files with conflicts
+"#]]);
+    assert!(!environment.read("a/.terraform.lock.hcl").contains("<<<<<<<"));
+    assert!(environment.read("c/.terraform.lock.hcl").contains("<<<<<<<"));
+    validated(&environment.provlock(["merge", "-r", "a", "c", "--json"]).stdout);
+}
+
+#[test]
+fn three_files_without_the_driver_s_path_are_refused() {
+    let environment = TestEnvironment::new();
+    for name in ["one", "two", "three"] {
+        environment.write(name, lock_file(&[entry("hashicorp/null", "1.0.0", &[name])]));
+    }
+    let before = environment.snapshot();
+    environment.provlock(["merge", "one", "two", "three"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: it is not said that these are three versions of one file
+help: if they are, say of which: provlock merge --path PATH BASE OURS THEIRS; to repair files with conflict markers: provlock merge FILE
+"#]]);
+    before.assert_same(&environment.snapshot());
 }

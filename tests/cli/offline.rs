@@ -129,10 +129,7 @@ help: run the command once without --offline and with the same cache
     // An older version that is complete is no reason to go back.
     lock_elsewhere(&environment, "3.0.0", "linux_amd64,darwin_arm64");
     environment.write_lock_file(locked(&null[1]));
-    environment
-        .provlock(upgrade(&[]))
-        .assert_code(2)
-        .assert_stderr_has("null 3.1.0 for darwin_arm64: the package is not in the cache of hashes");
+    environment.provlock(upgrade(&[])).assert_code(2).assert_stderr_has("the package is not in the cache of hashes");
     assert_eq!(environment.lock_file(), locked(&null[1]));
     // Without an entry it is the newest.
     environment.write_lock_file("");
@@ -215,7 +212,18 @@ fn a_conflict_is_resolved_with_what_is_known() {
         environment.write(name, locked(published));
     }
     let merge = |platforms: &str| {
-        environment.provlock(["merge", "--resolve", "base", "ours", "theirs", "--offline", "-p", platforms])
+        environment.provlock([
+            "merge",
+            "--resolve",
+            "base",
+            "ours",
+            "theirs",
+            "--path",
+            "ours",
+            "--offline",
+            "-p",
+            platforms,
+        ])
     };
 
     // The newest version that a side has is not in the cache, and a conflict is no reason to go back.

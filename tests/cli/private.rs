@@ -123,7 +123,7 @@ fn login_tells_when_another_token_wins() {
     login.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-Stored the token for registry.example.com in [..]credentials.tfrc.json
+Stored the token for registry.example.com in [..]credentials.tfrc.json, where tofu looks for it
 warning[credentials-not-used]: TF_TOKEN_registry_example_com is set, and its token is used for registry.example.com instead of the stored one
 help: unset TF_TOKEN_registry_example_com
 "#]]).assert_lacks("s3cr3t");
@@ -315,4 +315,32 @@ help: add credentials: provlock login mirror.example.com, or set TF_TOKEN_mirror
     environment.provlock(&arguments).assert_code(0).assert_lacks("t0ken");
     assert_eq!(registry.requests_to("registry.example.com/*"), 0);
     assert_eq!(sent(&registry, "mirror.example.com/*.zip"), [false]);
+}
+
+#[test]
+fn a_token_is_stored_where_the_dialect_of_the_project_looks() {
+    let (_registry, environment) = private();
+    environment.write("provlock.toml", "dialect = \"terraform\"\n");
+    let configuration = environment.home().join("xdg");
+    let run =
+        |arguments: &[&str]| environment.command(arguments).env("XDG_CONFIG_HOME", &configuration).stdin(TOKEN).run();
+    run(&LOCK).assert_code(2).assert_stderr_has("help: add credentials: provlock login registry.example.com");
+    let login = run(&["login", HOST]);
+    login.assert_code(0).assert_stderr_has("credentials.tfrc.json, where terraform looks for it");
+    assert!(environment.home().join(".terraform.d").exists() && !configuration.exists());
+    run(&LOCK).assert_code(0);
+    run(&["login", "--check", HOST]).assert_code(0);
+    run(&["logout", HOST]).assert_code(0).assert_stderr_has("Removed the token");
+    // The other program looks elsewhere.
+    run(&["login", HOST, "--dialect", "tofu"]).assert_code(0).assert_stderr_has("where tofu looks for it");
+}
+
+#[test]
+fn what_refuses_the_stored_token_does_not_ask_for_another_login() {
+    let (_registry, environment) = private();
+    environment.command(["login", HOST]).stdin("0ther").run().assert_code(0);
+    let refused = environment.provlock(LOCK);
+    refused.assert_code(2).assert_stderr_has("(403) with the credentials that were sent");
+    refused.assert_stderr_has("help: check where the token comes from: provlock login --check registry.example.com\n");
+    refused.assert_lacks("provlock login registry.example.com");
 }

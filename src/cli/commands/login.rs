@@ -1,6 +1,7 @@
 //! `login` and `logout`: tokens of hosts, kept where OpenTofu and Terraform keep them.
 
 use std::io::{IsTerminal as _, Read as _};
+use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use clap::Args;
@@ -10,6 +11,7 @@ use provlock::provider::{Dialect, Hostname};
 use provlock::system::{Token, token_variable};
 
 use super::outcome::Outcome;
+use super::watch::start;
 use crate::cli::args::GlobalArgs;
 use crate::cli::environment::environment;
 use crate::cli::render::json::{self, Output};
@@ -42,21 +44,21 @@ pub(crate) struct LogoutArgs {
 
 pub(crate) fn login(arguments: &LoginArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
     let host = host(&arguments.host)?;
-    let credentials = credentials(global, ui)?;
+    let (credentials, dialect) = credentials(global, ui)?;
     if arguments.check {
         return check(&host, &credentials, ui);
     }
     let token = read_token(&host)?;
     let winner = variable_that_wins(&host, &credentials);
     let origin = credentials.store(&host, &token)?;
-    ui.status(&format!("Stored the token for {host} in {origin}"));
+    ui.status(&format!("Stored the token for {host} in {origin}, where {dialect} looks for it"));
     report(&host, Some(&origin), winner.as_slice(), ui);
     Ok(Outcome::Done)
 }
 
 pub(crate) fn logout(arguments: &LogoutArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
     let host = host(&arguments.host)?;
-    let credentials = credentials(global, ui)?;
+    let (credentials, _) = credentials(global, ui)?;
     let winner = variable_that_wins(&host, &credentials);
     let (origin, was_there) = credentials.forget(&host)?;
     ui.status(&if was_there {
@@ -95,14 +97,20 @@ fn host(text: &str) -> Result<Hostname> {
     Hostname::parse(text).map_err(|error| Diagnostic::error(Code::InvalidArgument, error.to_string()).into())
 }
 
-fn credentials(global: &GlobalArgs, ui: &Ui) -> Result<Credentials> {
-    let (environment, dialect) = (environment(&ui.invocation.secrets), global.dialect.unwrap_or(Dialect::Tofu));
+fn credentials(global: &GlobalArgs, ui: &Ui) -> Result<(Credentials, Dialect)> {
+    let (environment, dialect) = (environment(&ui.invocation.secrets), dialect(global, ui));
     let config = cli_config::load(&environment, dialect)?;
     ui.warn(&config.warnings);
     for line in &config.debug {
         ui.verbose(line);
     }
-    Ok(Credentials::new(&environment, &config, dialect))
+    Ok((Credentials::new(&environment, &config, dialect), dialect))
+}
+
+/// The dialect of the root module here, which is what will look for the token; the default one if there is none.
+fn dialect(global: &GlobalArgs, ui: &Ui) -> Dialect {
+    let here = || start(global, ui, |_, _| Ok(())).ok()?.open(Path::new(".")).ok();
+    global.dialect.or_else(|| Some(here()?.dialect)).unwrap_or_default()
 }
 
 /// A warning if a variable has a token, which is used in place of the stored one.

@@ -181,7 +181,10 @@ mod tests {
             let help = posix(directory).help(&many).unwrap();
             assert_eq!(help, "in each root module: provlock merge --resolve x --dialect terraform");
         }
-        assert_eq!(shown(error(login).in_root(Path::new("a"), false)), "provlock login h.test");
+        assert_eq!(
+            shown(error(login).in_root(Path::new("a"), false)),
+            "provlock -C a login h.test --dialect terraform"
+        );
     }
 
     #[test]

@@ -33,9 +33,6 @@ pub(super) fn flag(remedy: &Remedy) -> Option<String> {
 /// The arguments of a command that applies a remedy where a diagnostic needs it, and the directory to run it in.
 pub(super) fn command<'a>(remedy: &Remedy, diagnostic: &'a Diagnostic) -> (Option<&'a Path>, Vec<String>) {
     let mut arguments = arguments(remedy);
-    if matches!(remedy, Remedy::Login { .. } | Remedy::CheckLogin { .. }) {
-        return (None, arguments);
-    }
     let takes_root_modules =
         matches!(remedy, Remedy::Lock(_) | Remedy::LockModules | Remedy::Upgrade(_) | Remedy::Verify { .. });
     let directory = match diagnostic.root_modules.as_deref() {

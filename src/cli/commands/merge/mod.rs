@@ -9,36 +9,45 @@ use clap::{Args, ValueHint};
 use provlock::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, Remedy, Severity};
 use provlock::lockfile::merge::{self, MARKER_SIZE, MarkerStyle, Merged, Sides};
 use provlock::lockfile::{self, EntryDiff, LockFileOf, LockedModule, LockedProvider, LocksOf};
+use provlock::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
+use provlock::project::Selection;
 use provlock::provider::Dialect;
 use provlock::system::files;
 
 use self::resolve::{Resolution, Resolve, ResolveArgs};
 use super::outcome::{Outcome, diagnostics};
+use super::watch::{no_root_module, start};
 use crate::cli::args::{FormatArgs, GlobalArgs};
 use crate::cli::git;
+use crate::cli::render::style::count;
 use crate::cli::ui::Ui;
 
 /// Merge lock files, or repair one with conflict markers
 ///
-/// Merges entries instead of lines, so two branches that each add a provider do not conflict. Given one file, both
-/// sides are taken out of its conflict markers and merged. With --resolve the providers that remain in conflict are
+/// Merges entries instead of lines, so two branches that each add a provider do not conflict. Given one file, or none
+/// for the lock files here, both sides are taken out of its conflict markers and merged. With --resolve the providers that remain in conflict are
 /// locked again. Lock files of modules (.modules.lock.hcl) are merged in the same way.
 #[derive(Args)]
-#[command(before_help = "Example: provlock merge .terraform.lock.hcl")]
-#[command(override_usage = "provlock merge [OPTIONS] FILE\n       provlock merge [OPTIONS] BASE OURS THEIRS")]
+#[command(before_help = "Example: provlock merge --resolve")]
+#[command(
+    override_usage = "provlock merge [OPTIONS] [FILE]\n       provlock merge [OPTIONS] --path PATH BASE OURS THEIRS"
+)]
 #[command(after_help = "`provlock setup git` makes git run it.\n\n\
     Exit codes: 0 merged, 1 conflicts remain and are marked in the file, 2 failed")]
 pub(crate) struct MergeArgs {
-    /// A lock file with conflict markers, which is repaired; or the three versions of one, as git's %O %A %B, of which
-    /// the second is overwritten with the result
-    #[arg(value_name = "FILE", required = true, num_args = 1..=3, value_hint = ValueHint::FilePath)]
+    /// A lock file with conflict markers, which is repaired, or its directory [default: .]; or the three versions of
+    /// one, as git's %O %A %B, of which the second is overwritten with the result
+    #[arg(value_name = "FILE", num_args = 0..=3, value_hint = ValueHint::FilePath)]
     files: Vec<PathBuf>,
+    /// The lock files of every root module below the directories
+    #[arg(short, long, conflicts_with = "path")]
+    recursive: bool,
     /// The path that the file belongs at, git's %P: what messages call it, and in whose directory --resolve finds the
     /// configuration [default: FILE or OURS]
-    #[arg(long, value_name = "PATH", allow_hyphen_values = true)]
+    #[arg(long, value_name = "PATH", requires = "files", allow_hyphen_values = true)]
     path: Option<PathBuf>,
     /// How many characters a conflict marker has; git's %L
-    #[arg(long, value_name = "NUMBER", default_value_t = MARKER_SIZE, value_parser = marker_size)]
+    #[arg(long, value_name = "NUMBER", default_value_t = MARKER_SIZE, value_parser = marker_size, hide_short_help = true)]
     marker_size: usize,
     #[command(flatten)]
     resolve: ResolveArgs,
@@ -67,29 +76,128 @@ struct Merge<'a, T: Resolve> {
     warnings: Vec<Diagnostic>,
 }
 
+/// What became of a file.
+struct Report {
+    warnings: Vec<Diagnostic>,
+    errors: Diagnostics,
+    status: Option<String>,
+    /// Whether there was anything to merge.
+    had_conflict: bool,
+    outcome: Outcome,
+}
+
+impl From<anyhow::Error> for Report {
+    fn from(error: anyhow::Error) -> Self {
+        let errors = diagnostics(error);
+        Self { warnings: Vec::new(), errors, status: None, had_conflict: true, outcome: Outcome::Failed }
+    }
+}
+
 pub(crate) fn run(arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
-    match arguments.files.as_slice() {
-        [file] => {
-            let bytes = read(file)?;
-            let repair =
-                if is_of_modules(arguments, file, &bytes) { repair::<LockedModule> } else { repair::<LockedProvider> };
-            repair(file, bytes, arguments, global, ui)
-        }
-        [base, ours, theirs] => {
+    let report = match arguments.files.as_slice() {
+        directories if arguments.recursive => return merge_below(directories, arguments, global, ui),
+        [] => return merge_here(Path::new("."), arguments, global, ui),
+        [directory] if directory.is_dir() => return merge_here(directory, arguments, global, ui),
+        [file] => repair_file(file, arguments, global, ui)?,
+        [base, ours, theirs] if arguments.path.is_some() => {
             let merge = if is_of_modules(arguments, ours, &read(ours)?) {
                 merge_three::<LockedModule>
             } else {
                 merge_three::<LockedProvider>
             };
-            merge([base, ours, theirs], arguments, global, ui)
+            merge([base, ours, theirs], arguments, global, ui)?
         }
-        _ => Err(Diagnostic::error(
-            Code::InvalidArgument,
-            "two files cannot be merged: their common ancestor is missing",
-        )
-        .help(Remedy::Run(["merge", "BASE", "OURS", "THEIRS"].map(str::to_owned).into()))
-        .into()),
+        files => return Err(not_versions(files.len())),
+    };
+    Ok(show(vec![report], None, ui))
+}
+
+/// The error for several files that are not said to be the versions of one: whoever names the lock files of three
+/// directories must not lose the second.
+fn not_versions(files: usize) -> anyhow::Error {
+    let (message, words) = match files {
+        2 => ("two files cannot be merged: their common ancestor is missing", "the three versions of one file: "),
+        _ => ("it is not said that these are three versions of one file", "if they are, say of which: "),
+    };
+    let merge = ["merge", "--path", "PATH", "BASE", "OURS", "THEIRS"].map(str::to_owned);
+    let help = Help::text(words).and(Remedy::Run(merge.into()));
+    let help = help.and_text("; to repair files with conflict markers: ");
+    let repair = ["merge", "FILE"].map(str::to_owned);
+    Diagnostic::error(Code::InvalidArgument, message).help(help.and(Remedy::Run(repair.into()))).into()
+}
+
+/// Shows what became of files, and at last what is to be said of all together.
+fn show(reports: Vec<Report>, summary: Option<String>, ui: &Ui) -> Outcome {
+    let (mut warnings, mut errors, mut statuses) = (Vec::new(), Diagnostics::default(), Vec::new());
+    let has = |outcome| reports.iter().any(|report| report.outcome == outcome);
+    let worst = [Outcome::Failed, Outcome::Found].into_iter().find(|outcome| has(*outcome)).unwrap_or(Outcome::Done);
+    for report in reports {
+        warnings.extend(report.warnings);
+        errors.extend(report.errors);
+        statuses.extend(report.status);
     }
+    ui.warn(&warnings);
+    ui.error(&errors);
+    ui.print_json(&ui.output(&warnings, &errors));
+    statuses.extend(summary);
+    ui.status_lines(&statuses);
+    worst
+}
+
+/// Repairs the lock files in a directory.
+fn merge_here(directory: &Path, arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
+    let here = directory == Path::new(".");
+    let file = |name: &str| if here { PathBuf::from(name) } else { directory.join(name) };
+    let files = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].map(file).into_iter().filter(|file| file.exists());
+    let reports: Vec<_> = files.map(|file| repair_one(&file, arguments, global, ui)).collect();
+    if reports.is_empty() {
+        let message = format!("there is no lock file in {}", directory.display());
+        let help = Help::text("to repair the lock files of all root modules below: ");
+        let below = Remedy::Run(vec!["merge".to_owned(), "-r".to_owned()]);
+        return Err(Diagnostic::error(Code::LockFileMissing, message).help(help.and(below)).into());
+    }
+    Ok(show(reports, None, ui))
+}
+
+/// Repairs the lock files of all root modules below directories.
+fn merge_below(directories: &[PathBuf], arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
+    let session = start(global, ui, |_, _| Ok(()))?;
+    let roots = session.roots(&Selection { paths: directories.to_vec(), recursive: true, with_modules: true })?;
+    let (mut reports, mut files) = (Vec::new(), 0);
+    for path in roots.paths() {
+        let root = match session.open(path) {
+            Ok(root) => root,
+            Err(errors) => {
+                reports.push(Report::from(anyhow::Error::from(errors)));
+                continue;
+            }
+        };
+        for file in [root.lock_path, root.module_lock_path].into_iter().filter(|file| file.exists()) {
+            files += 1;
+            let report = repair_one(&file, arguments, global, ui);
+            let warnings = report.warnings.into_iter().map(|warning| warning.in_root(path, true)).collect();
+            reports.push(Report { warnings, ..report });
+        }
+    }
+    reports.retain(|report| report.had_conflict);
+    let merged = reports.iter().filter(|report| report.outcome == Outcome::Done).count();
+    let summary = match (roots.is_empty(), reports.len()) {
+        (true, _) => no_root_module(directories),
+        (false, 0) => format!("No conflict in {}", count(files, "lock file")),
+        (false, conflicts) => format!("Merged {merged} of {} with conflicts", count(conflicts, "lock file")),
+    };
+    Ok(show(reports, Some(summary), ui))
+}
+
+/// Repairs one of several files: that it fails does not stop the others.
+fn repair_one(file: &Path, arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Report {
+    repair_file(file, arguments, global, ui).unwrap_or_else(Report::from)
+}
+
+fn repair_file(file: &Path, arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Result<Report> {
+    let bytes = read(file)?;
+    let repair = if is_of_modules(arguments, file, &bytes) { repair::<LockedModule> } else { repair::<LockedProvider> };
+    repair(file, bytes, arguments, global, ui)
 }
 
 /// Whether the file is one of modules. Git's merge driver gives it another name, and says its own.
@@ -102,7 +210,7 @@ fn merge_three<T: Resolve>(
     arguments: &MergeArgs,
     global: &GlobalArgs,
     ui: &Ui,
-) -> Result<Outcome> {
+) -> Result<Report> {
     let [base, ours, theirs] = files;
     let [base_bytes, our_bytes, their_bytes] = [read(base)?, read(ours)?, read(theirs)?];
     let dialect = dialect(global, [&our_bytes, &their_bytes, &base_bytes]);
@@ -113,7 +221,7 @@ fn merge_three<T: Resolve>(
     let [Ok(base_document), Ok(our_document), Ok(their_document)] = parsed else {
         let errors: Vec<_> = parsed.into_iter().filter_map(diagnostic::Result::err).flatten().collect();
         let clean = git::merge_file(base, ours, theirs, &style)?;
-        return Ok(report_line_by_line(errors, clean, ui));
+        return Ok(report_line_by_line(errors, clean));
     };
     let merge = Merge {
         dialect,
@@ -146,15 +254,14 @@ fn mixed_releases<T: Resolve>(ours: &LocksOf<T>, theirs: &LocksOf<T>, dialect: D
 }
 
 /// Reports that a side cannot be read, so that git merged its lines as it does without a merge driver.
-fn report_line_by_line(errors: Vec<Diagnostic>, clean: bool, ui: &Ui) -> Outcome {
+fn report_line_by_line(errors: Vec<Diagnostic>, clean: bool) -> Report {
     let warning = |error: Diagnostic| {
         let note = "the file was merged line by line instead, as git does without provlock";
         Diagnostic { severity: Severity::Warning, ..error }.note(note)
     };
-    let warnings: Vec<_> = errors.into_iter().map(warning).collect();
-    ui.warn(&warnings);
-    ui.print_json(&ui.output(&warnings, &[]));
-    if clean { Outcome::Done } else { Outcome::Found }
+    let warnings = errors.into_iter().map(warning).collect();
+    let outcome = if clean { Outcome::Done } else { Outcome::Found };
+    Report { warnings, errors: Diagnostics::default(), status: None, had_conflict: true, outcome }
 }
 
 fn repair<T: Resolve>(
@@ -163,12 +270,17 @@ fn repair<T: Resolve>(
     arguments: &MergeArgs,
     global: &GlobalArgs,
     ui: &Ui,
-) -> Result<Outcome> {
+) -> Result<Report> {
     let shown = arguments.path.as_deref().unwrap_or(file);
     let Some(sides) = merge::split_conflicts(shown, &bytes)? else {
-        ui.status(&format!("No conflict in {}", shown.display()));
-        ui.print_json(&ui.output(&[], &[]));
-        return Ok(Outcome::Done);
+        let status = Some(format!("No conflict in {}", shown.display()));
+        return Ok(Report {
+            warnings: Vec::new(),
+            errors: Diagnostics::default(),
+            status,
+            had_conflict: false,
+            outcome: Outcome::Done,
+        });
     };
     let Sides { ours, base, base_is_complete, theirs, style } = sides;
     let dialect = dialect(global, [&ours, &theirs]);
@@ -211,7 +323,7 @@ fn one_sided<T: Resolve>(
 
 impl<T: Resolve> Merge<'_, T> {
     /// Merges, writes and reports the result.
-    fn finish(mut self, resolve: &ResolveArgs, ui: &Ui) -> Result<Outcome> {
+    fn finish(mut self, resolve: &ResolveArgs, ui: &Ui) -> Result<Report> {
         self.warnings.extend(mixed_releases::<T>(self.ours.locks(), self.theirs.locks(), self.dialect));
         let mut merged = merge::merge::<T>(&self.base, self.ours.locks(), self.theirs.locks());
         // When it fails the conflicts stay: a merge driver must not leave the file as if it had been merged.
@@ -234,16 +346,10 @@ impl<T: Resolve> Merge<'_, T> {
         if let Some(last) = conflicts.last_mut() {
             last.help = Some(help);
         }
-        let has_conflicts = !conflicts.is_empty();
+        let (status, outcome) =
+            if conflicts.is_empty() { (Some(format!("Merged {path}")), Outcome::Done) } else { (None, Outcome::Found) };
         errors.extend(conflicts);
-        ui.warn(&self.warnings);
-        ui.error(&errors);
-        ui.print_json(&ui.output(&self.warnings, &errors));
-        if has_conflicts {
-            return Ok(Outcome::Found);
-        }
-        ui.status(&format!("Merged {path}"));
-        Ok(Outcome::Done)
+        Ok(Report { warnings: self.warnings, errors, status, had_conflict: true, outcome })
     }
 
     /// Locks the entries in conflict again, if that was asked for.
