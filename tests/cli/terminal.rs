@@ -141,9 +141,9 @@ exit code: 0
 packages from the registries of the providers
 HTTPS_PROXY is http://127.0.0.1:[PORT]/
 .: dialect tofu (the program in PATH); linux_amd64 (the flag or PROVLOCK_PLATFORMS)
-  + acme/alpha   1.0.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-  + acme/beta    1.0.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-  + acme/gamma   1.0.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+  + acme/alpha   1.0.0   signed by 5BF65C5D80ADF90F6B9377AC558D46FBE8647CB4   1 h1, 2 zh
+  + acme/beta    1.0.0   signed by 5BF65C5D80ADF90F6B9377AC558D46FBE8647CB4   1 h1, 2 zh
+  + acme/gamma   1.0.0   signed by 5BF65C5D80ADF90F6B9377AC558D46FBE8647CB4   1 h1, 2 zh
 Locked 3 providers for linux_amd64 (3 added); [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);

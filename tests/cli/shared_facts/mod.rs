@@ -140,7 +140,7 @@ HTTPS_PROXY is http://127.0.0.1:[PORT]/
 .: dialect tofu (the program in PATH); darwin_arm64 and linux_amd64 (the flag or PROVLOCK_PLATFORMS)
 .: settings of [ROOT]/project/provlock.toml
 2 packages looked up in oci://oci.example.com/facts
-  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   2 h1, 3 zh
+  + hashicorp/null   3.2.4   signed by 5BF65C5D80ADF90F6B9377AC558D46FBE8647CB4   2 h1, 3 zh
 Locked 1 provider for darwin_arm64 and linux_amd64 (1 added)
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);

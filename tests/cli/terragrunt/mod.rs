@@ -401,7 +401,7 @@ warning[version-outside-constraints]: the constraint ~> 3.0 cannot be made to al
   |
 1 | generate "versions" {
   | ^^^^^^^^
-Up to date: 1 provider for linux_amd64
+No newer version within the constraints: 1 provider for linux_amd64
 1 provider held back from the newest version; see: provlock upgrade --dry-run
 "#]]);
     before.assert_same(&environment.snapshot());
