@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::planned_module::{ModulePlan, ModuleUpgrades};
-use crate::diagnostic::{Diagnostic, Location};
-use crate::lockfile::{LockedModule, ModuleLocks, Parsed};
+use crate::diagnostic::{Code, Diagnostic, Location, Result};
+use crate::lockfile::{self, LOCK_FILE_NAME, LockedModule, ModuleLocks, Parsed};
 use crate::modules::ModuleSource;
 use crate::provider::{ConstraintList, Version};
 
@@ -61,6 +61,46 @@ pub(crate) struct LockedCalls {
     pub(crate) packages: Vec<LockedPackage>,
     /// The calls that should be locked, where they are only followed.
     pub(crate) calls: Vec<CallToLock>,
+}
+
+impl LockedCalls {
+    /// Adds what another configuration calls for the same lock file.
+    ///
+    /// # Errors
+    /// It calls another module by a path that is taken.
+    pub(super) fn add(&mut self, other: Self) -> Result<()> {
+        for (key, locked) in other.locks {
+            let known = self.locks.entry(key.clone()).or_insert_with(|| Arc::clone(&locked));
+            if *known != locked {
+                return Err(differing(&key, known, &locked).into());
+            }
+        }
+        add_new(&mut self.records, other.records);
+        add_new(&mut self.plan.modules, other.plan.modules);
+        add_new(&mut self.plan.edits, other.plan.edits);
+        add_new(&mut self.packages, other.packages);
+        add_new(&mut self.calls, other.calls);
+        Ok(())
+    }
+}
+
+fn add_new<T: PartialEq>(known: &mut Vec<T>, others: Vec<T>) {
+    for other in others {
+        if !known.contains(&other) {
+            known.push(other);
+        }
+    }
+}
+
+/// The error for units that share a lock file, and call different modules by the same name.
+fn differing(key: &str, one: &LockedModule, other: &LockedModule) -> Diagnostic {
+    let called = |locked: &LockedModule| format!("{} {}", locked.source, locked.constraints).trim_end().to_owned();
+    let name = lockfile::module_name(key);
+    let message =
+        format!("{name} cannot be locked for all units that share the lock file: they call different modules");
+    let error = Diagnostic::error(Code::InvalidConfiguration, message);
+    let error = error.note(format!("one calls {}, another one {}", called(one), called(other)));
+    error.help(format!("give one of them a {LOCK_FILE_NAME} of its own"))
 }
 
 /// A call of a module that is not local.

@@ -6,18 +6,21 @@ use std::sync::Arc;
 
 use super::caller::Caller;
 use super::file::Call;
-use super::locked_calls::{CallToLock, InstalledAt, LockedPackage, LockingMode, ModuleRecord};
+use super::locked_calls::{
+    CallToLock, InstalledAt, LockedCalls, LockedPackage, LockingMode, ModuleLocking, ModuleRecord,
+};
 use super::missing::Reason;
+use super::module_cache::ModuleCache;
 use super::moving_call::{MovingCall, Wanted};
 use super::planned_module::ModuleUpgrades;
 use super::root::ModulePath;
 use super::tree::Walk;
-use crate::diagnostic::{Code, Diagnostic, Help, Remedy};
-use crate::lockfile::LockedModule;
+use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
+use crate::lockfile::{self, LockedModule};
 use crate::modules::ModuleSource;
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::modules::locked;
-use crate::provider::ConstraintList;
+use crate::provider::{ConstraintList, Dialect};
 use crate::system::files::join;
 use crate::system::{Secrets, canonicalize};
 
@@ -137,12 +140,7 @@ impl Walk<'_> {
         };
         match self.fetched(source, request)? {
             Ok(Some(module)) => {
-                let locked = allowed
-                    .filter(|known| module.identity().is_none_or(|(_, hashes)| !hashes.is_disjoint(&known.hashes)));
-                let locked = match locked {
-                    Some(known) => LockedModule { constraints: constraints.clone(), ..(*known).clone() },
-                    None => new_entry(source, constraints, &module)?,
-                };
+                let locked = entry(allowed.as_deref(), source, constraints, &module)?;
                 if Secrets::may_be_in(&locked.package) {
                     self.errors.push(would_hold_secret(caller, call, key));
                     return None;
@@ -216,18 +214,78 @@ impl Walk<'_> {
     }
 }
 
-/// The entry of a module that was not locked; none if its package is not whole.
-fn new_entry(source: &ModuleSource, constraints: &ConstraintList, module: &FetchedModule) -> Option<LockedModule> {
-    let (package, hashes) = module.identity()?;
-    let (source, constraints, version) = (source.recorded(), constraints.clone(), module.version().cloned());
+impl ModuleLocking {
+    /// Finds the module that the source of a unit names, as [`Walk`] does those of calls. None if it is not here, or may
+    /// not be fetched.
+    pub(crate) fn module_of_unit(
+        &self,
+        call: CallToLock,
+        dialect: Dialect,
+        cache: &ModuleCache,
+        found: &mut LockedCalls,
+    ) -> Result<Option<FetchedModule>> {
+        let CallToLock { key, source, constraints, .. } = &call;
+        let Some(request) = ModuleRequest::new(source.clone(), constraints.clone()) else { return Ok(None) };
+        let is_refused = request.remote().is_some_and(|remote| cache.refuses(remote, false));
+        let known = self.locks.get(key).filter(|known| locked::is_allowed(known, source, constraints) && !is_refused);
+        let may_change = self.mode == LockingMode::Lock { may_change: true };
+        let locked = known.map(|known| {
+            let (source, locked) = (source.clone(), Arc::clone(known));
+            ModuleRequest::Locked { source, locked, may_change }
+        });
+        if self.mode == LockingMode::Follow {
+            found.calls.push(call);
+            return match locked.map_or(Ok(None), |locked| cache.fetched(dialect, &locked)) {
+                Ok(None) => cache.fetched(dialect, &request),
+                // Whoever follows the lock file says why.
+                followed => Ok(followed.ok().flatten()),
+            };
+        }
+        let name = lockfile::module_name(key);
+        if Secrets::may_be_in(&source.recorded()) {
+            return Err(holds_secret(&name).into());
+        }
+        let module = cache.fetched(dialect, &locked.unwrap_or_else(|| request.into_request_to_lock()))?;
+        let entry = module.as_ref().and_then(|module| entry(known.map(AsRef::as_ref), source, constraints, module));
+        if let Some(entry) = entry {
+            if Secrets::may_be_in(&entry.package) {
+                return Err(holds_secret(&name).into());
+            }
+            found.locks.insert(key.clone(), Arc::new(entry));
+        }
+        Ok(module)
+    }
+}
+
+/// The entry of a module whose package was fetched: the known one if the package is what that records. None if the
+/// package is not whole.
+fn entry(
+    known: Option<&LockedModule>,
+    source: &ModuleSource,
+    constraints: &ConstraintList,
+    module: &FetchedModule,
+) -> Option<LockedModule> {
+    let identity = module.identity();
+    let is_kept =
+        |known: &&LockedModule| identity.as_ref().is_none_or(|(_, hashes)| !hashes.is_disjoint(&known.hashes));
+    let constraints = constraints.clone();
+    if let Some(known) = known.filter(is_kept) {
+        return Some(LockedModule { constraints, ..known.clone() });
+    }
+    let (package, hashes) = identity?;
+    let (source, version) = (source.recorded(), module.version().cloned());
     Some(LockedModule { source, version, constraints, package, hashes })
 }
 
-/// The error for a call whose entry would have a secret in an address. A login is left out of it, so that only
-/// parameters are.
 fn would_hold_secret(caller: &Caller<'_>, call: &Call, key: &str) -> Diagnostic {
-    let message = format!("module \"{key}\" cannot be locked: its address has a parameter that may be a secret");
-    let error = caller.error(Code::InvalidConfiguration, message, call);
+    caller.located(holds_secret(&lockfile::module_name(key)), call)
+}
+
+/// The error for a module whose entry would have a secret in an address. A login is left out of it, so that only
+/// parameters are.
+fn holds_secret(name: &str) -> Diagnostic {
+    let message = format!("{name} cannot be locked: its address has a parameter that may be a secret");
+    let error = Diagnostic::error(Code::InvalidConfiguration, message);
     let error = error.note("the lock file of modules holds the address, and is for everybody who reads the repository");
     error.help("take the parameter out, and put the login into ~/.netrc or a credential helper of git")
 }

@@ -114,9 +114,7 @@ impl ModuleCache {
     /// When it cannot be fetched.
     pub(crate) fn fetched(&self, dialect: Dialect, request: &ModuleRequest) -> Result<Option<FetchedModule>> {
         let Some(fetcher) = &self.fetcher else { return Ok(None) };
-        if let ModuleRequest::Remote(source) = request
-            && let Some(path) = self.outside(source)
-        {
+        if let Some(path) = request.remote().and_then(|source| self.outside(source)) {
             return Err(refused(&path).into());
         }
         fetcher.fetch_all(dialect, vec![request.clone()]);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::locked_calls::LockedCalls;
-use crate::diagnostic::{Diagnostic, Location};
+use crate::diagnostic::{Diagnostic, Location, Result};
 use crate::modules::fetched::ModuleRequest;
 use crate::provider::{ConstraintList, ProviderAddress};
 
@@ -111,8 +111,10 @@ pub struct Declaration {
 
 impl Requirements {
     /// What this configuration and another one require together, for a lock file that both use.
-    #[must_use]
-    pub(crate) fn and(mut self, other: Self) -> Self {
+    ///
+    /// # Errors
+    /// They would lock different modules for the same path of calls.
+    pub(crate) fn and(mut self, other: Self) -> Result<Self> {
         for (address, requirement) in other.providers {
             let known = self.providers.entry(address).or_default();
             known.constraints = ConstraintList::merge([&known.constraints, &requirement.constraints]);
@@ -129,7 +131,8 @@ impl Requirements {
         self.tree.extend(other.tree.into_iter().map(moved));
         self.calls.extend(other.calls);
         self.unknown.extend(other.unknown);
-        self
+        self.locked.add(other.locked)?;
+        Ok(self)
     }
 }
 

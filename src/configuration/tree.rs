@@ -67,18 +67,11 @@ pub struct Options {
 /// # Errors
 /// Everything that is wrong with the configuration, not only the first.
 pub fn read(root: &Path, options: &Options) -> Result<Requirements> {
-    read_with_cache(RootModule::Directory(root), options, &ModuleCache::default())
+    read_locked(RootModule::Directory(root), options, &ModuleCache::default(), None)
 }
 
-/// [`read`] for any root module, where modules that several root modules call are read once.
-///
-/// # Errors
-/// The errors of [`read`].
-pub(crate) fn read_with_cache(root: RootModule<'_>, options: &Options, cache: &ModuleCache) -> Result<Requirements> {
-    read_locked(root, options, cache, None)
-}
-
-/// [`read_with_cache`] where the modules are those of a lock file.
+/// [`read`] for any root module, where modules that several root modules call are read once. The modules are those of a
+/// lock file if one is followed.
 ///
 /// # Errors
 /// The errors of [`read`].

@@ -32,6 +32,7 @@ pub use diff::{Direction, EntryChange, EntryDiff, LockDiff, ProviderDiff, Step, 
 pub(crate) use edit::CanonicalBlocks;
 pub use lock_file::{Entry, LockFile, LockFileOf, Locks, ModuleLockFile, ModuleLocks, Parsed, SIZE_LIMIT, read};
 pub use locked::{AttributeRule, Locked, LocksOf};
+pub(crate) use module::module_name;
 pub use module::{LockedModule, MODULE_LOCK_FILE_NAME, UNIT_ADDRESS, is_of_modules};
 pub use opentofu::{OPENTOFU_LOCK_FILE_NAME, opentofu_text, read_opentofu};
 pub use parse::{parse, parse_as};

@@ -167,6 +167,11 @@ impl EntryDiff<LockedModule> {
     }
 }
 
+/// What a sentence calls the module that a path of calls leads to.
+pub(crate) fn module_name(path: &str) -> Cow<'_, str> {
+    if path == UNIT_ADDRESS { "the unit's module".into() } else { format!("module \"{path}\"").into() }
+}
+
 /// Whether a lock file is one of modules: by its name, or else by its content, which need not be readable.
 pub fn is_of_modules(name: &Path, bytes: &[u8]) -> bool {
     let name = name.file_name().unwrap_or_default().to_string_lossy();

@@ -31,6 +31,15 @@ impl ModuleRequest {
         Self::ToLock(Box::new(self))
     }
 
+    /// The source, unless that is a registry's.
+    pub(crate) fn remote(&self) -> Option<&RemoteSource> {
+        match self {
+            Self::Remote(source) | Self::Locked { source: ModuleSource::Remote(source), .. } => Some(source),
+            Self::ToLock(request) => request.remote(),
+            Self::Registry(..) | Self::Locked { .. } => None,
+        }
+    }
+
     /// None for a local source.
     pub(crate) fn new(source: ModuleSource, constraints: ConstraintList) -> Option<Self> {
         match source {

@@ -9,7 +9,7 @@ use super::fetched::ModuleRequest;
 use super::git::GitAddress;
 use super::source::{ModuleSource, RegistryModule, RemoteSource, with_directory};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::lockfile::LockedModule;
+use crate::lockfile::{self, LockedModule};
 use crate::modules::registry;
 use crate::provider::{ConstraintList, Dialect, Hash, Version};
 
@@ -154,26 +154,27 @@ pub(crate) fn refusal(
     source: &ModuleSource,
     constraints: &ConstraintList,
 ) -> Option<(Code, String)> {
+    let name = lockfile::module_name(key);
     let allows = |version| constraints.is_empty() || registry::allows(constraints, version);
     let Some(locked) = locked else {
-        return Some((Code::ModuleNotLocked, format!("module \"{key}\" is not locked")));
+        return Some((Code::ModuleNotLocked, format!("{name} is not locked")));
     };
     if locked.source != source.recorded() {
         let known = &locked.source;
-        let message = format!("module \"{key}\" is locked with the source {known}, and the configuration has {source}");
+        let message = format!("{name} is locked with the source {known}, and the configuration has {source}");
         return Some((Code::ModuleLockStale, message));
     }
     match (source, &locked.version) {
         (ModuleSource::Registry(_), Some(version)) if allows(version) => None,
         (ModuleSource::Registry(_), Some(version)) => {
-            let message = format!("module \"{key}\" is locked as {version}, which does not meet \"{constraints}\"");
+            let message = format!("{name} is locked as {version}, which does not meet \"{constraints}\"");
             Some((Code::ModuleVersionOutsideConstraints, message))
         }
         (ModuleSource::Registry(_), None) => {
-            Some((Code::ModulePackageForeign, format!("module \"{key}\" is locked without a version")))
+            Some((Code::ModulePackageForeign, format!("{name} is locked without a version")))
         }
         (_, Some(_)) => {
-            let message = format!("module \"{key}\" is locked with a version, which only modules of a registry have");
+            let message = format!("{name} is locked with a version, which only modules of a registry have");
             Some((Code::ModulePackageForeign, message))
         }
         (_, None) => None,

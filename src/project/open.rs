@@ -53,7 +53,7 @@ impl Session<'_> {
             None => (super::join(path, Path::new(LOCK_FILE_NAME)), canonical.clone()),
         };
         let outside = outside.or_else(|| limit.is_link_out(&lock_path).then_some(&*lock_path));
-        let module_lock_path = super::join(path, Path::new(MODULE_LOCK_FILE_NAME));
+        let module_lock_path = lock_path.with_file_name(MODULE_LOCK_FILE_NAME);
         let outside = outside.or_else(|| limit.is_link_out(&module_lock_path).then_some(&*module_lock_path));
         let refused = outside.map(boundary::refused);
         let (settings, lock_bytes, module_lock_bytes) = if refused.is_some() {

@@ -114,10 +114,9 @@ impl RootModule {
         }
     }
 
-    /// Whether its modules are locked, too. Terragrunt fetches those of its units on its own.
+    /// Whether its modules are locked, too.
     pub(super) fn locks_modules(&self, is_asked_for: bool) -> bool {
-        let is_wanted = is_asked_for || self.settings.lock_modules.unwrap_or(self.module_lock_bytes.is_some());
-        is_wanted && self.units.is_empty()
+        is_asked_for || self.settings.lock_modules.unwrap_or(self.module_lock_bytes.is_some())
     }
 
     pub(super) fn requirements(
@@ -147,13 +146,15 @@ impl RootModule {
             variables: modules.variables.clone(),
         };
         if let Some((first, others)) = self.units.split_first() {
-            let mut all = first.requirements(&options, modules)?;
+            // Files that Terragrunt generates, or copies, have no source that could be pinned.
+            let locking = locking.filter(|locking| !matches!(locking.mode, LockingMode::Pin { .. }));
+            let mut all = first.requirements(&options, modules, locking)?;
             for unit in others {
-                all = all.and(unit.requirements(&options, modules)?);
+                all = all.and(unit.requirements(&options, modules, locking)?)?;
             }
             for root in self.staying(modules) {
                 let root = configuration::RootModule::Directory(root);
-                all = all.and(configuration::read_locked(root, &options, modules, locking)?);
+                all = all.and(configuration::read_locked(root, &options, modules, locking)?)?;
             }
             return Ok(all);
         }
@@ -192,7 +193,7 @@ impl RootModule {
         Requirements { is_incomplete: true, warnings: vec![warning], ..Requirements::default() }
     }
 
-    /// Whether Terragrunt puts it together. Terragrunt copies modules itself, so they are not locked.
+    /// Whether Terragrunt puts it together. Terragrunt copies modules itself, so none are installed for it.
     pub fn is_unit(&self) -> bool {
         !self.units.is_empty()
     }

@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 
 use crate::configuration::terragrunt::{self, ModuleSource, Repository, Unknown, WorkingDirectory};
 use crate::configuration::{
-    self, Inputs, ModuleCache, ModuleCall, ModulePath, Requirements, RootFiles, RootModule, UnknownCall,
+    self, CallToLock, Inputs, LockedCalls, ModuleCache, ModuleCall, ModuleLocking, ModulePath, Requirements, RootFiles,
+    RootModule, UnknownCall,
 };
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Remedy, Result, Severity};
-use crate::lockfile::LOCK_FILE_NAME;
+use crate::lockfile::{LOCK_FILE_NAME, UNIT_ADDRESS};
+use crate::modules;
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
-use crate::provider::Dialect;
+use crate::provider::{ConstraintList, Dialect};
 use crate::system::files::join;
 use crate::system::{Environment, repository};
 
@@ -48,14 +50,20 @@ impl Unit {
     }
 
     /// What it requires, as far as it is known.
-    pub(super) fn requirements(&self, options: &configuration::Options, modules: &ModuleCache) -> Result<Requirements> {
+    pub(super) fn requirements(
+        &self,
+        options: &configuration::Options,
+        modules: &ModuleCache,
+        locking: Option<&ModuleLocking>,
+    ) -> Result<Requirements> {
         if let Some(error) = &self.read.malformed {
             return Err(error.clone().into());
         }
         if let Ok(ModuleSource::Remote(source)) = &self.read.source {
             modules.secrets.learn_address(source);
         }
-        let (fetched, not_fetched) = match self.fetch(options, modules) {
+        let mut locked = LockedCalls::default();
+        let (fetched, not_fetched) = match self.fetch(options, modules, locking, &mut locked) {
             Ok(fetched) => (fetched, Diagnostics::default()),
             Err(errors) => (None, errors.map(|error| self.at_source(error))),
         };
@@ -66,11 +74,15 @@ impl Unit {
         } else {
             not_fetched
         };
-        let read = configuration::read_with_cache(RootModule::Files(&files), options, modules);
-        if !options.allow_missing_modules && !missing.is_empty() {
+        let read = configuration::read_locked(RootModule::Files(&files), options, modules, locking);
+        // One that has other bytes than when it was locked is not missing.
+        let is_replaced = missing.iter().any(|error| error.code == Code::ModuleReplaced);
+        if is_replaced || (!options.allow_missing_modules && !missing.is_empty()) {
             return Err(missing.into_iter().chain(read.err().into_iter().flatten()).collect());
         }
         let mut requirements = read?;
+        requirements.locked.locks.append(&mut locked.locks);
+        requirements.locked.calls.append(&mut locked.calls);
         requirements.calls.extend(self.call(options.dialect));
         let configuration::Options { dialect, fetch_modules, .. } = options;
         let is_unknown = |request: ModuleRequest| modules.is_surely_unknown(&request, *dialect, *fetch_modules);
@@ -88,18 +100,45 @@ impl Unit {
         Ok(requirements)
     }
 
-    /// The module of a remote source, if it may be fetched or is here.
-    fn fetch(&self, options: &configuration::Options, modules: &ModuleCache) -> Result<Option<FetchedModule>> {
-        let request = self.requested(options.dialect).filter(|_| options.fetch_modules);
-        request.map_or(Ok(None), |request| modules.fetched(options.dialect, &request))
+    /// The module of a remote source, if it may be fetched or is here; and what is locked of it.
+    fn fetch(
+        &self,
+        options: &configuration::Options,
+        modules: &ModuleCache,
+        locking: Option<&ModuleLocking>,
+        locked: &mut LockedCalls,
+    ) -> Result<Option<FetchedModule>> {
+        let call = self.call_to_lock(options.dialect);
+        match (locking.zip(call), self.requested(options.dialect)) {
+            (Some((locking, call)), _) if options.fetch_modules => {
+                locking.module_of_unit(call, options.dialect, modules, locked)
+            }
+            (None, Some(request)) if options.fetch_modules => modules.fetched(options.dialect, &request),
+            (unfetched, _) => {
+                locked.calls.extend(unfetched.map(|(_, call)| call));
+                Ok(None)
+            }
+        }
     }
 
-    /// What its remote source asks for.
-    fn requested(&self, dialect: Dialect) -> Option<ModuleRequest> {
+    /// What its remote source names, and the versions that it allows.
+    fn remote(&self, dialect: Dialect) -> Option<(modules::ModuleSource, ConstraintList)> {
         match &self.read.source {
             Ok(ModuleSource::Remote(source)) => terragrunt::remote::requested(source, dialect),
             _ => None,
         }
+    }
+
+    /// What its remote source asks for.
+    fn requested(&self, dialect: Dialect) -> Option<ModuleRequest> {
+        self.remote(dialect).and_then(|(source, constraints)| ModuleRequest::new(source, constraints))
+    }
+
+    /// Its remote source as a call that can be locked.
+    fn call_to_lock(&self, dialect: Dialect) -> Option<CallToLock> {
+        let (source, constraints) = self.remote(dialect)?;
+        let location = self.read.source_location.clone()?;
+        Some(CallToLock { key: UNIT_ADDRESS.to_owned(), source, constraints, location, entry: None })
     }
 
     /// Its remote source as a call.

@@ -89,7 +89,6 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
         collected.add(&event);
         if let Event::Locked(locked, _) = event {
             hints.add(locked);
-            hints.has_units |= arguments.with_modules && locked.prepared.root.is_unit();
             exported = export.map(|_| locked.opentofu_lock_file());
             if arguments.dry_run && locked.changed && !ui.is_json() {
                 let root = &locked.prepared.root;
@@ -129,8 +128,6 @@ struct Hints {
     is_for_one_platform: bool,
     /// The platform of this machine, if a lock file covers others only.
     not_covered: Option<String>,
-    /// Whether modules were to be locked that Terragrunt copies itself.
-    has_units: bool,
     /// The platforms that were not looked at where none is named.
     looked_at_one: Option<String>,
     /// Which platforms of the settings were not looked at.
@@ -150,9 +147,6 @@ impl Hints {
     }
 
     fn show(&self, check: bool, ui: &Ui) {
-        if self.has_units {
-            ui.status("The modules of Terragrunt units are not locked: Terragrunt copies them itself");
-        }
         if self.is_for_one_platform {
             ui.status("Other platforms: in provlock.toml, platforms = [\"linux_amd64\", \"darwin_arm64\"]");
         }

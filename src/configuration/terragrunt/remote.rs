@@ -1,23 +1,21 @@
 //! The module that the remote source of a unit names.
 
-use crate::modules::fetched::ModuleRequest;
 use crate::modules::{ModuleSource, RemoteSource};
 use crate::provider::{ConstraintList, Dialect};
 
-/// The module that a remote source names; `None` if its form is unknown.
+/// The module that a remote source names, and the versions that it allows; `None` if its form is unknown.
 ///
 /// The addresses are go-getter's, and `tfr://HOST/NAMESPACE/NAME/SYSTEM//DIRECTORY?version=1.0.0` for modules of
 /// registries. Without a host that is the program's own registry, and without a version the newest is meant
 /// (<https://terragrunt.gruntwork.io/docs/reference/hcl/blocks/#terraform>).
-pub(crate) fn requested(source: &str, dialect: Dialect) -> Option<ModuleRequest> {
+pub(crate) fn requested(source: &str, dialect: Dialect) -> Option<(ModuleSource, ConstraintList)> {
     let Some(address) = source.strip_prefix("tfr://") else {
-        return RemoteSource::detect(source, "").ok().map(ModuleRequest::Remote);
+        let source = RemoteSource::detect(source, "").ok()?;
+        return Some((ModuleSource::Remote(source), ConstraintList::default()));
     };
     let (module, parameters) = address.split_once('?').unwrap_or((address, ""));
     let version = parameters.split('&').find_map(|parameter| parameter.strip_prefix("version="));
-    let constraints: ConstraintList = version.unwrap_or_default().parse().ok()?;
-    match ModuleSource::parse(module.trim_start_matches('/'), dialect).ok()? {
-        ModuleSource::Registry(module) => Some(ModuleRequest::Registry(module, constraints)),
-        ModuleSource::Local(_) | ModuleSource::Remote(_) => None,
-    }
+    let constraints = ConstraintList::parse_for_module(version.unwrap_or_default()).ok()?;
+    let source = ModuleSource::parse(module.trim_start_matches('/'), dialect).ok()?;
+    matches!(source, ModuleSource::Registry(_)).then_some((source, constraints))
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::{assert_providers, directory, options, read, short, texts};
-use crate::configuration::{ModuleCache, RootModule, read_with_cache};
+use crate::configuration::{ModuleCache, RootModule, read_locked};
 use crate::provider::Dialect;
 use crate::system::Boundary;
 
@@ -117,7 +117,7 @@ fn links_out_of_the_repository_are_not_followed() {
             }
             let cache = ModuleCache::default().within(Boundary::around([at("repository")]));
             let root = at("repository");
-            let found = read_with_cache(RootModule::Directory(&root), &options(Dialect::Tofu), &cache);
+            let found = read_locked(RootModule::Directory(&root), &options(Dialect::Tofu), &cache, None);
             assert_eq!(found.is_ok(), is_known, "{expression}: {:?}", found.map_err(|errors| texts(&errors)).err());
         }
     }

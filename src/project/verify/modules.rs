@@ -11,7 +11,7 @@ use super::subject::{Verified, VerifyRequest, finding};
 use crate::configuration::CallToLock;
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Severity};
-use crate::lockfile::{Entry, Locked, LockedModule, MODULE_LOCK_FILE_NAME, ModuleLockFile, Parsed};
+use crate::lockfile::{Entry, Locked, LockedModule, MODULE_LOCK_FILE_NAME, ModuleLockFile, Parsed, module_name};
 use crate::modules::locked;
 use crate::provider::Hash;
 
@@ -25,7 +25,9 @@ pub(super) fn check(request: &VerifyRequest<'_>, modules: &Parsed<LockedModule>)
     verified.findings.extend(offline(request, lock_file));
     verified.findings.extend(change::check(request, lock_file));
     let asked = request.online.map(|_| online::check(request, lock_file));
-    let compared = request.check_installed.then(|| installed::check(request, lock_file));
+    // Terragrunt installs those of its units in directories of its own, among the files that it generates.
+    let is_installed_here = request.check_installed && !request.root.is_unit();
+    let compared = is_installed_here.then(|| installed::check(request, lock_file));
     for more in asked.into_iter().chain(compared) {
         verified.findings.extend(more.findings);
         verified.errors.extend(more.errors);
@@ -70,7 +72,7 @@ fn faults(request: &VerifyRequest<'_>, entry: &Entry<LockedModule>) -> Vec<Diagn
 /// There is no file, and there should be one.
 fn missing(request: &VerifyRequest<'_>, calls: &[CallToLock]) -> Option<Diagnostic> {
     let first = calls.first()?;
-    let names = few(calls.iter().map(|call| format!("module \"{}\"", call.key)));
+    let names = few(calls.iter().map(|call| module_name(&call.key)));
     let error = Diagnostic::finding(Code::ModuleNotLocked, "")
         .naming(&request.root.module_lock_path, |path| {
             format!("{path} is missing, so that {names} {} not locked", if calls.len() == 1 { "is" } else { "are" })
@@ -97,7 +99,7 @@ fn compare(lock_file: &ModuleLockFile, call: &CallToLock) -> Option<Diagnostic> 
     let shown = |text: String| if text.is_empty() { "none".to_owned() } else { format!("{text:?}") };
     let (recorded, now) = (shown(recorded.to_string()), shown(constraints.to_string()));
     let message =
-        format!("the lock file records the constraints {recorded} for module \"{key}\", but its call has {now}");
+        format!("the lock file records the constraints {recorded} for {}, but its call has {now}", module_name(key));
     let location = entry.constraints().unwrap_or(&entry.block);
     let stale = Diagnostic { severity: Severity::Warning, ..finding(Code::ModuleLockStale, message, location, "") };
     let note = format!("the locked version {} meets the constraints of the call", entry.locked.release());

@@ -1,6 +1,7 @@
 //! Root modules that Terragrunt puts together, and lock files without a configuration beside them.
 
 mod lock_files;
+mod modules;
 mod remote;
 mod unknown;
 mod variables;

@@ -66,7 +66,7 @@ fn verify(environment: &TestEnvironment, arguments: &[&str]) -> Output {
 /// What is found, each as `severity code`. Also checks the exit code, that every finding says how to mend it, and that
 /// nothing was written.
 #[track_caller]
-fn found(environment: &TestEnvironment, arguments: &[&str]) -> Vec<String> {
+pub(crate) fn found(environment: &TestEnvironment, arguments: &[&str]) -> Vec<String> {
     let before = environment.snapshot();
     let output = verify(environment, arguments);
     before.assert_same(&environment.snapshot());

@@ -1,16 +1,16 @@
 //! What remote sources ask for.
 
 use crate::configuration::terragrunt::remote::requested;
-use crate::modules::fetched::ModuleRequest;
+use crate::modules::ModuleSource;
 use crate::provider::Dialect;
 
 fn shown(source: &str) -> Option<String> {
     Some(match requested(source, Dialect::Tofu)? {
-        ModuleRequest::Registry(source, constraints) => {
+        (ModuleSource::Registry(source), constraints) => {
             format!("{} {} {constraints}", source.module, source.directory)
         }
-        ModuleRequest::Remote(source) => format!("{} {}", source.package, source.directory),
-        locked => unreachable!("{locked:?}"),
+        (ModuleSource::Remote(source), _) => format!("{} {}", source.package, source.directory),
+        local => unreachable!("{local:?}"),
     })
 }
 

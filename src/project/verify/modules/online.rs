@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::configuration::CallToLock;
-use crate::lockfile::{Entry, LockedModule, ModuleLockFile};
+use crate::diagnostic::Code;
+use crate::lockfile::{Entry, LockedModule, ModuleLockFile, UNIT_ADDRESS, module_name};
 use crate::modules::{ModuleSource, locked};
 use crate::project::verify::subject::{Verified, VerifyRequest};
 use crate::system::parallel::{self, WAITING_REQUESTS};
@@ -34,8 +35,16 @@ pub(super) fn check(request: &VerifyRequest<'_>, lock_file: &ModuleLockFile) -> 
     for (calls, published) in groups.iter().zip(asked) {
         match published {
             Some(Ok(findings)) => verified.findings.extend(findings.into_iter().map(|finding| {
+                let is_copied =
+                    finding.code == Code::ModuleMoved && calls.iter().all(|(call, _)| call.key == UNIT_ADDRESS);
+                let finding = if is_copied {
+                    finding
+                        .help("find out why; to keep Terragrunt at the locked commit, make that the ref of the source")
+                } else {
+                    finding
+                };
                 let finding = calls.iter().fold(finding, |finding, (call, entry)| {
-                    finding.at(entry.package().clone(), format!("module \"{}\"", call.key))
+                    finding.at(entry.package().clone(), module_name(&call.key))
                 });
                 finding.at_each(calls.iter().map(|(call, _)| &call.location), "called here")
             })),
