@@ -38,6 +38,8 @@ pub enum Remedy {
     },
     /// Add the lock files of the root modules to git.
     AddToGit {
+        /// The name of the lock files.
+        name: &'static str,
         /// Whether it ignores them.
         force: bool,
     },

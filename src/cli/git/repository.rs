@@ -56,7 +56,8 @@ impl Repository {
     pub(crate) fn around(directory: &Path) -> Option<Self> {
         let directory = canonicalize(directory).ok()?;
         let top = repository::top(&directory)?;
-        let listing = list(&top, &["--cached"], &[LOCK_FILE_NAME, ".terraform", ".terraform/**"]);
+        let listing =
+            list(&top, &["--cached"], &[LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, ".terraform", ".terraform/**"]);
         let listing = Mutex::new(Some(listing));
         Some(Self { directory, top, listing, tracked: OnceLock::new(), others: OnceLock::new() })
     }
@@ -65,16 +66,16 @@ impl Repository {
         &self.top
     }
 
-    /// Whether git tracks the lock file of a root module.
-    fn tracking(&self, root: &Path) -> Tracking {
-        let Some(path) = self.path_of(root) else { return Tracking::Unknown };
+    /// Whether git tracks the lock file with this name of a root module.
+    fn tracking(&self, root: &Path, name: &str) -> Tracking {
+        let Some(path) = self.path_of(root).map(|path| path.with_file_name(name)) else { return Tracking::Unknown };
         match self.tracked() {
             None => Tracking::Unknown,
             Some(tracked) if tracked.contains(&path) => Tracking::Tracked,
             Some(_) if !self.holds(root) => Tracking::Unknown,
             Some(_) => {
-                let list_others =
-                    || listed("ls-files", list(&self.top, &["--others", "--exclude-standard"], &[LOCK_FILE_NAME]));
+                let names = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME];
+                let list_others = || listed("ls-files", list(&self.top, &["--others", "--exclude-standard"], &names));
                 match self.others.get_or_init(list_others) {
                     Err(_) => Tracking::Unknown,
                     Ok(others) if others.contains(&path) => Tracking::Untracked,
@@ -238,7 +239,11 @@ impl Repository {
 
 impl VersionControl for Repository {
     fn tracked(&self, root: &Path) -> Tracked {
-        Tracked { lock_file: self.tracking(root), data_files: self.data_files(root) }
+        Tracked {
+            lock_file: self.tracking(root, LOCK_FILE_NAME),
+            module_lock_file: self.tracking(root, MODULE_LOCK_FILE_NAME),
+            data_files: self.data_files(root),
+        }
     }
 
     fn ignore_rules(&self, roots: &[&Path]) -> Vec<Option<Location>> {

@@ -3,11 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use provlock::diagnostic::{Diagnostic, Help, HelpPart, LockRemedy, Remedy, RootModules, UpgradeRemedy};
-use provlock::lockfile::LOCK_FILE_NAME;
 use provlock::provider::Platform;
-
-/// What matches the lock files of all root modules below.
-const LOCK_FILES: &str = "*.terraform.lock.hcl";
 
 /// The flag that stands for a remedy, with a value if it needs one; `None` for commands.
 pub(super) fn flag(remedy: &Remedy) -> Option<String> {
@@ -58,10 +54,12 @@ pub(super) fn git_command(
     shown: impl Fn(&Path) -> PathBuf,
 ) -> Option<Vec<String>> {
     const MOST: usize = 20;
-    let (command, name, pattern): (&[&str], _, _) = match remedy {
-        Remedy::AddToGit { force: true } => (&["git", "add", "--force"], LOCK_FILE_NAME, LOCK_FILES),
-        Remedy::AddToGit { force: false } => (&["git", "add"], LOCK_FILE_NAME, LOCK_FILES),
-        Remedy::UntrackDataDirectory => (&["git", "rm", "-r", "--cached"], ".terraform", ":(glob)**/.terraform/**"),
+    let (command, name, pattern): (&[&str], _, _) = match *remedy {
+        Remedy::AddToGit { name, force: true } => (&["git", "add", "--force"], name, format!("*{name}")),
+        Remedy::AddToGit { name, force: false } => (&["git", "add"], name, format!("*{name}")),
+        Remedy::UntrackDataDirectory => {
+            (&["git", "rm", "-r", "--cached"], ".terraform", ":(glob)**/.terraform/**".to_owned())
+        }
         _ => return None,
     };
     let directories = directories(diagnostic);
@@ -71,7 +69,7 @@ pub(super) fn git_command(
     };
     let paths = match directories.len() {
         0..=MOST => directories.iter().map(path).collect(),
-        _ => vec![pattern.to_owned()],
+        _ => vec![pattern],
     };
     Some(command.iter().map(|word| (*word).to_owned()).chain(paths).collect())
 }

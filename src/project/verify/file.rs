@@ -1,11 +1,12 @@
 //! Findings about the lock file itself.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use super::subject::{Expected, VerifyRequest, finding};
 use super::verified::Tracking;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy};
-use crate::lockfile::{Entry, LOCK_FILE_NAME, Locked};
+use crate::lockfile::{Entry, LOCK_FILE_NAME, Locked, MODULE_LOCK_FILE_NAME};
 use crate::provider::Dialect;
 
 /// There is no lock file although the configuration requires providers; and what is not known of these.
@@ -29,19 +30,39 @@ pub(super) fn missing(request: &VerifyRequest<'_>) -> Vec<Diagnostic> {
 /// Git does not have the lock file, so nobody else gets it.
 pub(super) fn untracked(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
     let is_untracked = request.tracked.lock_file == Tracking::Untracked;
-    is_untracked.then(|| about_lock_file(request, "git does not track").help(Remedy::AddToGit { force: false }))
+    is_untracked.then(|| untracked_file(&request.root.lock_path, LOCK_FILE_NAME))
 }
 
 /// Git ignores the lock file, so nobody else gets it.
 pub(super) fn ignored(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
     let is_ignored = request.tracked.lock_file == Tracking::Ignored;
-    let help = Help::from(Remedy::AddToGit { force: true }).and_text(", and correct .gitignore");
-    is_ignored.then(|| about_lock_file(request, "git ignores").help(help))
+    is_ignored.then(|| ignored_file(&request.root.lock_path, LOCK_FILE_NAME))
 }
 
-fn about_lock_file(request: &VerifyRequest<'_>, what: &str) -> Diagnostic {
-    let finding = Diagnostic::finding(Code::UntrackedLockFile, "").at(Location::of_file(&request.root.lock_path), "");
-    finding.naming(&request.root.lock_path, |path| format!("{what} {path}"))
+/// Git does not have the lock file of modules, so nobody else gets it.
+pub(super) fn unshared_modules(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
+    let path = &request.root.module_lock_path;
+    request.root.module_lock_bytes.as_ref()?;
+    match request.tracked.module_lock_file {
+        Tracking::Untracked => Some(untracked_file(path, MODULE_LOCK_FILE_NAME)),
+        Tracking::Ignored => Some(ignored_file(path, MODULE_LOCK_FILE_NAME)),
+        Tracking::Tracked | Tracking::Unknown => None,
+    }
+}
+
+fn untracked_file(path: &Path, name: &'static str) -> Diagnostic {
+    about_file(path, name, "git does not track").help(Remedy::AddToGit { name, force: false })
+}
+
+fn ignored_file(path: &Path, name: &'static str) -> Diagnostic {
+    let help = Help::from(Remedy::AddToGit { name, force: true }).and_text(", and correct .gitignore");
+    about_file(path, name, "git ignores").help(help)
+}
+
+fn about_file(path: &Path, name: &str, what: &str) -> Diagnostic {
+    let message = format!("{what} {}", path.display());
+    let finding = Diagnostic::finding(Code::UntrackedLockFile, message).at(Location::of_file(path), "");
+    finding.shared(format!("{what} {name}"))
 }
 
 /// What can be said of hashes by looking at them.

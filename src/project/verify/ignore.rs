@@ -1,83 +1,143 @@
-//! Comments in the lock file that let findings about an entry go: `# provlock: ignore[CODE, …] REASON` directly above
-//! it.
+//! Comments in a lock file that let findings about an entry go: `# provlock: ignore[CODE, …] REASON` directly above it.
 
-use super::subject::{Subject, Verified, finding};
+use super::subject::{Verified, VerifyRequest, finding};
 use crate::diagnostic::{Code, Diagnostic, Location};
-use crate::lockfile::{self, CommentLine, LockFile};
-use crate::provider::ProviderAddress;
+use crate::lockfile::{self, CommentLine, LockFile, LockFileOf, Locked, ModuleLockFile};
+use crate::provider::Dialect;
 
 /// What a comment begins with that is for this program.
 const MARK: &str = "provlock:";
 const USAGE: &str = "write # provlock: ignore[CODE] REASON directly above an entry";
 
-/// A kind of finding about a provider that a comment lets go.
-struct Ignore {
+/// A kind of finding about an entry that a comment lets go.
+struct Ignore<T: Locked> {
     code: Code,
-    provider: ProviderAddress,
+    address: T::Address,
     location: Location,
 }
 
-impl Ignore {
-    fn is_for(&self, code: Code, providers: &[ProviderAddress]) -> bool {
-        self.code == code && *providers == [self.provider.clone()]
-    }
-}
-
-/// Takes the findings away that comments ignore, and adds those about comments. Of a change only the comments count
-/// that were there before, about the same provider.
-pub(super) fn apply(subject: &Subject<'_>, verified: &mut Verified) {
-    let (ignores, wrong) = read(subject.lock_file);
-    let before = subject.request.base.map(|bytes| before(subject, bytes));
-    let was_there = |ignore: &Ignore| {
-        let was_there = |before: &Ignore| before.code == ignore.code && before.provider == ignore.provider;
-        before.as_ref().is_none_or(|before| before.iter().any(was_there))
-    };
-    let (ignores, new): (Vec<_>, Vec<_>) = ignores.into_iter().partition(was_there);
-    let mut is_used = vec![false; ignores.len()];
-    let count = verified.findings.len();
-    verified.findings.retain(|finding| {
-        let ignore = ignores.iter().position(|ignore| ignore.is_for(finding.code, &finding.providers));
-        ignore.inspect(|index| is_used[*index] = true).is_none()
-    });
-    verified.ignored = count - verified.findings.len();
-    let is_unused = |(ignore, is_used): &(&Ignore, bool)| !is_used && verified.looked_for.contains(&ignore.code);
-    let unused: Vec<_> = ignores.iter().zip(is_used).filter(is_unused).collect();
-    verified.findings.extend(wrong);
-    verified.findings.extend(unused.into_iter().map(|(ignore, _)| unused_ignore(subject, ignore)));
-    verified.findings.extend(new.iter().map(|ignore| new_ignore(subject, ignore)));
-}
-
-/// What the comments before the change ignored.
-fn before(subject: &Subject<'_>, bytes: &[u8]) -> Vec<Ignore> {
-    let parsed = lockfile::parse(&subject.request.root.lock_path, bytes, subject.request.root.dialect);
-    parsed.lock_file.map_or_else(Vec::new, |lock_file| read(&lock_file).0)
-}
-
 /// What comments ignore, and findings about those that ignore nothing.
-fn read(lock_file: &LockFile) -> (Vec<Ignore>, Vec<Diagnostic>) {
-    let (mut ignores, mut findings) = (Vec::new(), Vec::new());
-    if !lock_file.file().text.contains(MARK) {
-        return (ignores, findings);
+struct Comments<T: Locked> {
+    ignores: Vec<Ignore<T>>,
+    wrong: Vec<Diagnostic>,
+}
+
+/// Takes the findings away that comments in the lock file of providers ignore, and adds those about comments.
+pub(super) fn apply(request: &VerifyRequest<'_>, lock_file: &LockFile, verified: &mut Verified) {
+    let dialect = request.root.dialect;
+    let before = |bytes| lockfile::parse(&request.root.lock_path, bytes, dialect).lock_file;
+    let before = request.base.map(|bytes| Comments::before(before(bytes).as_ref()));
+    let about = |finding: &Diagnostic| match &finding.providers[..] {
+        [provider] => Some(provider.clone()),
+        _ => None,
+    };
+    let added = Comments::read(lock_file).apply(before, dialect, verified, about);
+    let added = added.into_iter().map(|(finding, address)| match address {
+        Some(address) => finding.about(&address),
+        None => finding,
+    });
+    verified.findings.extend(added);
+}
+
+/// [`apply`] for the lock file of modules. A finding is about an entry if its first place is in that, and no other place
+/// in another one.
+pub(super) fn apply_to_modules(request: &VerifyRequest<'_>, lock_file: &ModuleLockFile, verified: &mut Verified) {
+    let before = |bytes| ModuleLockFile::parse(&request.root.module_lock_path, bytes).lock_file;
+    let before = request.module_base.map(|bytes| Comments::before(before(bytes).as_ref()));
+    let entry_at = |place: &Location| {
+        let is_here = place.path() == request.root.module_lock_path;
+        is_here.then(|| lock_file.entry_at(place.span.start)).flatten()
+    };
+    let about = |finding: &Diagnostic| {
+        let mut entries = finding.labels.iter().map(|label| entry_at(&label.location));
+        let first = entries.next()??;
+        let is_alone = entries.flatten().all(|entry| entry.address == first.address);
+        is_alone.then(|| first.address.clone())
+    };
+    let added = Comments::read(lock_file).apply(before, request.root.dialect, verified, about);
+    verified.findings.extend(added.into_iter().map(|(finding, _)| finding));
+}
+
+impl<T: Locked> Comments<T> {
+    /// Those before a change; none in a file that cannot be read.
+    fn before(lock_file: Option<&LockFileOf<T>>) -> Self {
+        let none = || Self { ignores: Vec::new(), wrong: Vec::new() };
+        lock_file.map_or_else(none, Self::read)
     }
-    for CommentLine { text, location, entry } in lock_file.comment_lines() {
-        let Some(text) = text.trim_start_matches(['#', '/']).trim_start().strip_prefix(MARK) else { continue };
-        match (codes(text.trim()), entry) {
-            (Ok(codes), Some(entry)) => ignores.extend(codes.into_iter().map(|code| Ignore {
-                code,
-                provider: entry.address.clone(),
-                location: location.clone(),
-            })),
-            (Ok(_), None) => {
-                let message = "this comment ignores nothing, since no entry begins in the next line".to_owned();
-                findings.push(finding(Code::UnusedIgnore, message, &location, "").help(USAGE));
-            }
-            (Err(message), _) => {
-                let warning = finding(Code::InvalidIgnore, message, &location, "");
-                findings.push(warning.help(USAGE));
+
+    fn read(lock_file: &LockFileOf<T>) -> Self {
+        let (mut ignores, mut wrong) = (Vec::new(), Vec::new());
+        if !lock_file.file().text.contains(MARK) {
+            return Self { ignores, wrong };
+        }
+        for CommentLine { text, location, entry } in lock_file.comment_lines() {
+            let Some(text) = text.trim_start_matches(['#', '/']).trim_start().strip_prefix(MARK) else { continue };
+            match (codes(text.trim()), entry) {
+                (Ok(codes), Some(entry)) => ignores.extend(codes.into_iter().map(|code| Ignore {
+                    code,
+                    address: entry.address.clone(),
+                    location: location.clone(),
+                })),
+                (Ok(_), None) => {
+                    let message = "this comment ignores nothing, since no entry begins in the next line".to_owned();
+                    wrong.push(finding(Code::UnusedIgnore, message, &location, "").help(USAGE));
+                }
+                (Err(message), _) => {
+                    let warning = finding(Code::InvalidIgnore, message, &location, "");
+                    wrong.push(warning.help(USAGE));
+                }
             }
         }
+        Self { ignores, wrong }
     }
-    (ignores, findings)
+
+    /// Takes the findings away that are ignored, where `about` names the entry that a finding is about. Of a change only
+    /// the comments count that were there before, about the same entry. Returns the findings about comments, with the
+    /// entries that these are for.
+    fn apply(
+        self,
+        before: Option<Self>,
+        dialect: Dialect,
+        verified: &mut Verified,
+        about: impl Fn(&Diagnostic) -> Option<T::Address>,
+    ) -> Vec<(Diagnostic, Option<T::Address>)> {
+        let before = before.map(|before| before.ignores);
+        let was_there = |ignore: &Ignore<T>| {
+            let was_there = |before: &Ignore<T>| before.code == ignore.code && before.address == ignore.address;
+            before.as_ref().is_none_or(|before| before.iter().any(was_there))
+        };
+        let (ignores, new): (Vec<_>, Vec<_>) = self.ignores.into_iter().partition(was_there);
+        let mut is_used = vec![false; ignores.len()];
+        let count = verified.findings.len();
+        verified.findings.retain(|finding| {
+            let is_for = |ignore: &Ignore<T>| {
+                ignore.code == finding.code && about(finding).is_some_and(|address| address == ignore.address)
+            };
+            let ignore = ignores.iter().position(is_for);
+            ignore.inspect(|index| is_used[*index] = true).is_none()
+        });
+        verified.ignored += count - verified.findings.len();
+        let is_unused = |(ignore, is_used): &(&Ignore<T>, bool)| !is_used && verified.looked_for.contains(&ignore.code);
+        let unused = ignores.iter().zip(is_used).filter(is_unused);
+        let unused = unused.map(|(ignore, _)| (ignore.unused(dialect), Some(ignore.address.clone())));
+        let new = new.iter().map(|ignore| (ignore.counts_later(dialect), Some(ignore.address.clone())));
+        self.wrong.into_iter().map(|finding| (finding, None)).chain(unused).chain(new).collect()
+    }
+}
+
+impl<T: Locked> Ignore<T> {
+    fn unused(&self, dialect: Dialect) -> Diagnostic {
+        let (code, name) = (self.code, T::name(&self.address, dialect));
+        let message = format!("this comment ignores {code}, which was not found for {name}");
+        finding(Code::UnusedIgnore, message, &self.location, "").help("remove it")
+    }
+
+    fn counts_later(&self, dialect: Dialect) -> Diagnostic {
+        let (code, name) = (self.code, T::name(&self.address, dialect));
+        let message = format!("the comment that ignores {code} for {name} is new; this change is checked without it");
+        let warning = finding(Code::PolicyChanged, message, &self.location, "");
+        warning.help("review its reason: it counts from the next change on")
+    }
 }
 
 /// The codes of `ignore[CODE, …] REASON`.
@@ -95,18 +155,4 @@ fn codes(text: &str) -> Result<Vec<Code>, String> {
     } else {
         Ok(codes)
     }
-}
-
-fn unused_ignore(subject: &Subject<'_>, Ignore { code, provider, location }: &Ignore) -> Diagnostic {
-    let message = format!("this comment ignores {code}, which was not found for {}", subject.name(provider));
-    finding(Code::UnusedIgnore, message, location, "").help("remove it").about(provider)
-}
-
-fn new_ignore(subject: &Subject<'_>, Ignore { code, provider, location }: &Ignore) -> Diagnostic {
-    let message = format!(
-        "the comment that ignores {code} for {} is new; this change is checked without it",
-        subject.name(provider)
-    );
-    let warning = finding(Code::PolicyChanged, message, location, "").about(provider);
-    warning.help("review its reason: it counts from the next change on")
 }

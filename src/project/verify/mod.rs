@@ -56,6 +56,7 @@ pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
     findings.extend(policy::tracked_data(request));
     findings.extend(policy::floating_modules(request));
     if let Some(modules) = request.modules {
+        findings.extend(file::unshared_modules(request));
         let checked = modules::check(request, modules);
         findings.extend(checked.findings);
         verified.errors.extend(checked.errors);
@@ -110,6 +111,9 @@ pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
     let is_complete = verified.errors.is_empty();
     let is_looked_for = |code: &Code| request.looks_for(*code, is_complete);
     verified.looked_for = Code::FINDINGS.iter().copied().filter(is_looked_for).collect();
-    ignore::apply(&subject, &mut verified);
+    ignore::apply(request, &lock_file, &mut verified);
+    if let Some(modules) = request.modules.and_then(|modules| modules.lock_file.as_ref()) {
+        ignore::apply_to_modules(request, modules, &mut verified);
+    }
     verified.sorted(&request.root.lock_path)
 }

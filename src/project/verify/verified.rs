@@ -91,6 +91,8 @@ pub trait VersionControl: Sync {
 pub struct Tracked {
     /// Whether the lock file is tracked.
     pub lock_file: Tracking,
+    /// Whether the lock file of modules is tracked.
+    pub module_lock_file: Tracking,
     /// The files below `.terraform` that are tracked, as the user knows them.
     pub data_files: Vec<PathBuf>,
 }

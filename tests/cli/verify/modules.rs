@@ -289,8 +289,117 @@ help: call another version or address, and run: provlock lock --modules
 3 errors in .modules.lock.hcl
 "#]]);
     survived("a moved tag, a replaced archive or a withdrawn version of a locked module", 3);
-    let sarif = project.environment.provlock(["verify", "--online", "--format", "sarif"]);
-    sarif.assert_stdout_has("\"module-replaced\"").assert_stdout_has("\"module-moved\"");
+    let mut codes = Vec::new();
+    for result in sarif_results(&project.environment, &["--online"]) {
+        codes.push(result["ruleId"].as_str().unwrap().to_owned());
+        let place = &result["locations"][0]["physicalLocation"];
+        assert_eq!(place["artifactLocation"]["uri"], LOCK, "{result}");
+        assert!(place["region"]["startLine"].as_u64() > Some(1), "{result}");
+    }
+    assert_eq!(codes, ["module-moved", "module-replaced", "module-withdrawn"]);
+    let json = project.environment.provlock(["verify", "--online", "--json"]);
+    let report = crate::json_output::validated(&json.stdout);
+    let findings = report["roots"][0]["findings"].as_array().unwrap().iter();
+    let findings = findings.filter(|finding| finding["code"] != "single-platform");
+    assert!(findings.map(|finding| finding["file"] == LOCK).eq([true; 3]), "{report}");
+}
+
+/// What a run reports as SARIF, but notes.
+fn sarif_results(environment: &TestEnvironment, arguments: &[&str]) -> Vec<serde_json::Value> {
+    let output = environment.provlock(["verify", "--format", "sarif"].iter().chain(arguments));
+    let sarif: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
+    let results = sarif["runs"][0]["results"].as_array().unwrap().iter().cloned();
+    results.filter(|result| result["level"] != "note").collect()
+}
+
+#[test]
+fn a_comment_ignores_findings_about_its_module() {
+    let project = Project::new();
+    let environment = &project.environment;
+    project.edit("main.tf", "~> 1.0", ">= 1.1");
+    let good = module_lock_file(environment);
+    let with = |line: &str, label: &str| {
+        let entry = format!("module \"{label}\"");
+        environment.write(LOCK, good.replace(&entry, &format!("{line}\n{entry}")));
+        project.found(&[])
+    };
+    let stale = "warning module-lock-stale";
+    assert_eq!(with("# provlock: ignore[module-lock-stale] known", "vpc"), NOTHING);
+    let json = environment.provlock(["verify", "--json"]);
+    assert_eq!(crate::json_output::validated(&json.stdout)["roots"][0]["suppressed"]["ignored"], 1);
+    assert_eq!(with("# provlock: ignore[module-lock-stale] known", "site"), ["warning unused-ignore", stale]);
+    assert!(messages(environment, &[]).contains("module-lock-stale, which was not found for module.site"));
+    assert_eq!(with("# provlock: ignore[module-lock-stale]", "vpc"), ["warning invalid-ignore", stale], "no reason");
+    assert_eq!(with("# provlock: ignore[module-replaced] why", "vpc"), ["warning invalid-ignore", stale]);
+    assert_eq!(with("# provlock: ignore[module-moved] why", "vpc"), [stale], "nobody has asked");
+
+    with("# provlock: ignore[module-lock-stale, module-withdrawn] known", "vpc");
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
+    assert!(module_lock_file(environment).contains("# provlock: ignore[module-lock-stale, module-withdrawn] known\n"));
+    let text = environment.lock_file();
+    environment.write_lock_file(text.replace("provider ", "# provlock: ignore[module-lock-stale] why\nprovider "));
+    project.edit("main.tf", ">= 1.1", ">= 1.0");
+    assert_eq!(project.found(&[]), ["warning unused-ignore"], "a comment is for the entries of its own file");
+}
+
+#[test]
+fn a_comment_above_one_entry_does_not_ignore_what_is_wrong_with_others() {
+    let project = Project::new();
+    project.edit("main.tf", "module \"vpc\"", "module \"again\" {\n  source = \"acme/vpc/aws\"\n}\n\nmodule \"vpc\"");
+    project.environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
+    project.registry.serve("/v1/modules/acme/vpc/aws/versions", r#"{"modules":[{"versions":[{"version":"1.3.0"}]}]}"#);
+    let withdrawn = "error module-withdrawn";
+    assert_eq!(project.found(&["--online"]), [withdrawn]);
+    for label in ["again", "vpc"] {
+        let entry = format!("module \"{label}\"");
+        project.edit(LOCK, &entry, &format!("# provlock: ignore[module-withdrawn] known\n{entry}"));
+        let found = project.found(&["--online"]);
+        assert!(found.contains(&withdrawn.to_owned()), "{label}: {found:?}");
+    }
+}
+
+#[test]
+fn a_comment_of_a_change_ignores_nothing_yet() {
+    let project = Project::new();
+    let environment = &project.environment;
+    project.edit("main.tf", "~> 1.0", ">= 1.1");
+    commit_all(environment);
+    project.edit(LOCK, "module \"vpc\"", "# provlock: ignore[module-lock-stale] known\nmodule \"vpc\"");
+    let base = || found(environment, &["--base", "HEAD", "--allow-outside", "--allow", "module-not-installed"]);
+    assert_eq!(base(), ["error policy-changed", "warning module-lock-stale"]);
+    commit_all(environment);
+    assert_eq!(base(), NOTHING);
+    survived("a change that ignores its own finding about a module", 1);
+}
+
+#[test]
+fn a_lock_file_of_modules_that_git_does_not_have_is_found() {
+    let project = Project::new();
+    let environment = &project.environment;
+    commit_all(environment);
+    assert_eq!(project.found(&["--allow-outside"]), NOTHING);
+    git(environment, &environment.project(), ["rm", "--quiet", "--cached", LOCK]);
+    assert_eq!(project.found(&["--allow-outside"]), ["warning untracked-lock-file"]);
+    let output = environment.provlock(["verify", "--allow-outside", "--allow", "single-platform"]);
+    output.matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[untracked-lock-file]: git does not track .modules.lock.hcl
+ --> .modules.lock.hcl:1:1
+  |
+1 |
+  | ^
+  |
+help: git add .modules.lock.hcl
+
+----- stderr -----
+1 warning in .modules.lock.hcl
+"#]]);
+    environment.write(".gitignore", "*.lock.hcl\n");
+    assert_eq!(project.found(&["--allow-outside"]), ["warning untracked-lock-file"]);
+    assert!(messages(environment, &["--allow-outside"]).contains("git ignores .modules.lock.hcl"));
+    git(environment, &environment.project(), ["add", "--force", LOCK]);
+    assert_eq!(project.found(&["--allow-outside"]), NOTHING);
 }
 
 #[test]

@@ -16,7 +16,9 @@ pub(super) fn check(request: &VerifyRequest<'_>, lock_file: &ModuleLockFile) -> 
     let Some(bytes) = request.module_base else { return Vec::new() };
     let path = &request.root.module_lock_path;
     let parsed = ModuleLockFile::parse(path, bytes);
-    let Some(base) = parsed.lock_file else { return vec![unreadable(path, parsed.diagnostics)] };
+    let Some(base) = parsed.lock_file else {
+        return vec![unreadable(path, parsed.diagnostics).at(Location::of_file(path), "")];
+    };
     let differences = lockfile::diff(base.locks(), lock_file.locks());
     let judge = |change: &EntryDiff<LockedModule>| {
         let entry = lock_file.entry(&change.address);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::configuration::{CallToLock, ModuleRecord};
 use crate::diagnostic::words::few;
-use crate::diagnostic::{Code, Diagnostic, Help, Remedy};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy};
 use crate::lockfile::{Entry, LockedModule, ModuleLockFile};
 use crate::modules::installed::Manifest;
 use crate::modules::package_hash::{self, Listing};
@@ -93,7 +93,8 @@ fn listed(request: &VerifyRequest<'_>, manifest: &Manifest, copies: &[Copy<'_>])
         let Some(listed) = listed else { continue };
         findings.entry(key).or_insert_with(|| {
             let message = format!("the list of installed modules has module \"{key}\" in {}", listed.dir.display());
-            Diagnostic::finding(Code::ModuleDiffers, message).help(help())
+            let error = Diagnostic::finding(Code::ModuleDiffers, message);
+            error.at(Location::of_file(&request.root.module_lock_path), "").help(help())
         });
     }
     findings.into_values().collect()
