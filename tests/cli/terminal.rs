@@ -110,7 +110,8 @@ acme/gamma 1.0.0 linux_amd64  ╸───────────────�
         let registry = Registry::start();
         registry.fault(url::PACKAGE, Times::Always, Fault::SlowBody { pause: Duration::from_secs(20) });
         let environment = project(&registry);
-        let kill = "(until [ -e all-began ]; do sleep 0.1; done; sleep 1; kill -TERM $$) &";
+        // As after Ctrl-C, which the terminal echoes.
+        let kill = "(until [ -e all-began ]; do sleep 0.1; done; sleep 1; printf ^C; kill -INT $$) &";
         let is_over = AtomicBool::new(false);
         let (output, _) = std::thread::scope(|scope| {
             scope.spawn(|| {

@@ -1,4 +1,4 @@
-//! How downloads look on a terminal: a row for each, as many as fit, and one for all of them.
+//! How downloads look on a terminal: a row for all of them, then one for each, as many as fit.
 
 use std::time::Duration;
 
@@ -29,7 +29,10 @@ const MOST_ROWS: usize = 8;
 /// The width of `1023.9/1023.9 MiB`.
 const BYTES_WIDTH: usize = 17;
 
-/// The bar is never narrower, and names are cut off for it.
+/// The greatest width of a name, which is cut in its middle.
+const MOST_NAME: usize = 40;
+
+/// The bar is never narrower, and names are cut for it.
 const LEAST_BAR: usize = 8;
 
 /// The greatest width of the bar: a longer one shows nothing more.
@@ -45,14 +48,14 @@ impl Transfers {
         let shown = &self.active[..self.active.len().min(rows)];
         let width = width.saturating_sub(1);
         let longest = shown.iter().map(|transfer| transfer.name.chars().count()).max().unwrap_or_default();
-        let name_width = longest.min(width.saturating_sub(LEAST_BAR + BYTES_WIDTH + 2 * GAP.len()));
+        let name_width = longest.min(MOST_NAME).min(width.saturating_sub(LEAST_BAR + BYTES_WIDTH + 2 * GAP.len()));
         let bar_width = width.saturating_sub(name_width + BYTES_WIDTH + 2 * GAP.len()).min(MOST_BAR);
-        let mut lines: Vec<_> = shown.iter().map(|transfer| transfer.line(name_width, bar_width)).collect();
+        let mut lines = vec![self.total()];
+        lines.extend(shown.iter().map(|transfer| transfer.line(name_width, bar_width)));
         let more = self.active.len() - shown.len();
         if more > 0 {
             lines.push(format!("and {more} more"));
         }
-        lines.push(self.total());
         lines.iter().map(|line| cut(line, width)).collect()
     }
 
@@ -70,7 +73,7 @@ impl Transfer {
     /// `acme/gamma 1.5.0 linux_amd64  ━━━━━━━╸────  71.2/118.4 MiB`; without a bar where nobody knows how much is to
     /// come.
     fn line(&self, name_width: usize, bar_width: usize) -> String {
-        let name = cut(&self.name, name_width);
+        let name = cut_middle(&self.name, name_width);
         let (bar, received) = match self.length {
             Some(length) => (bar(self.received, length, bar_width), of(self.received, length)),
             None => (" ".repeat(bar_width), bytes(self.received)),
@@ -97,6 +100,16 @@ fn of(received: u64, length: u64) -> String {
     let tenths = |number: u64| (u128::from(number) * 10 + (1 << shift >> 1)) >> shift;
     let shown = |number: u64| format!("{}.{}", tenths(number) / 10, tenths(number) % 10);
     format!("{}/{} {unit}", shown(received), shown(length))
+}
+
+/// A text that is too wide without its middle: it begins with the namespace and ends with the platform.
+fn cut_middle(text: &str, width: usize) -> String {
+    let length = text.chars().count();
+    if length <= width || width == 0 {
+        return text.chars().take(width).collect();
+    }
+    let (start, end) = (width / 2, (width - 1) / 2);
+    text.chars().take(start).chain(['…']).chain(text.chars().skip(length - end)).collect()
 }
 
 /// The beginning of a text that is too wide.
@@ -132,36 +145,36 @@ mod tests {
     #[test]
     fn a_narrow_terminal() {
         let expected = "\
-hashicorp/aws 5.82.0 darwin_a…  ━━━━╸───     71.2/118.4 MiB
-hashicorp/google-beta 5.82.1 …  ━━━━━╸──     80.7/118.4 MiB
-hashicorp/aws 5.82.2 darwin_a…                    90.27 MiB
-1 package downloaded, 3 on the way  250.00 MiB  25.00 MiB/s";
+1 package downloaded, 3 on the way  250.00 MiB  25.00 MiB/s
+hashicorp/aws 5…0 darwin_arm64  ━━━━╸───     71.2/118.4 MiB
+hashicorp/googl…1 darwin_arm64  ━━━━━╸──     80.7/118.4 MiB
+hashicorp/aws 5…2 darwin_arm64                    90.27 MiB";
         assert_eq!(shown(3, 60, 24), expected);
     }
 
     #[test]
     fn a_usual_terminal() {
         let expected = "\
-hashicorp/aws 5.82.0 darwin_arm64          ━━━━━━━━━━╸──────     71.2/118.4 MiB
-hashicorp/google-beta 5.82.1 darwin_arm64  ━━━━━━━━━━━╸─────     80.7/118.4 MiB
-1 package downloaded, 2 on the way  250.00 MiB  25.00 MiB/s";
+1 package downloaded, 2 on the way  250.00 MiB  25.00 MiB/s
+hashicorp/aws 5.82.0 darwin_arm64         ━━━━━━━━━━╸───────     71.2/118.4 MiB
+hashicorp/google-bet…5.82.1 darwin_arm64  ━━━━━━━━━━━━╸─────     80.7/118.4 MiB";
         assert_eq!(shown(2, 80, 24), expected);
     }
 
     #[test]
     fn a_wide_terminal() {
         let expected = "\
-hashicorp/aws 5.82.0 darwin_arm64  ━━━━━━━━━━━━━━━━━━━━━━━━╸───────────────     71.2/118.4 MiB
-1 package downloaded, 1 on the way  250.00 MiB  25.00 MiB/s";
+1 package downloaded, 1 on the way  250.00 MiB  25.00 MiB/s
+hashicorp/aws 5.82.0 darwin_arm64  ━━━━━━━━━━━━━━━━━━━━━━━━╸───────────────     71.2/118.4 MiB";
         assert_eq!(shown(1, 120, 24), expected);
     }
 
     #[test]
     fn of_many_downloads_as_many_as_fit_are_shown() {
         let lines = |height| shown(24, 80, height).lines().map(str::to_owned).collect::<Vec<_>>();
-        assert_eq!((lines(24).len(), lines(24)[8].as_str()), (10, "and 16 more"));
-        assert_eq!((lines(6).len(), lines(6)[3].as_str()), (5, "and 21 more"));
-        assert_eq!(lines(24)[9], "1 package downloaded, 24 on the way  250.00 MiB  25.00 MiB/s");
+        assert_eq!((lines(24).len(), lines(24)[9].as_str()), (10, "and 16 more"));
+        assert_eq!((lines(6).len(), lines(6)[4].as_str()), (5, "and 21 more"));
+        assert_eq!(lines(24)[0], "1 package downloaded, 24 on the way  250.00 MiB  25.00 MiB/s");
         for (width, height) in [(1, 1), (0, 0), (10, 3), (39, 4), (300, 100)] {
             transfers(24).lines(width, height);
         }

@@ -1,10 +1,12 @@
 //! Progress on a terminal: words about what the run waits for until the first download, then the downloads.
 
 use std::collections::HashMap;
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use console::Term;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle, TermLike};
 use provlock::packages::Progress;
 use provlock::packages::archive::PackageId;
 use terminal_size::{Height, Width};
@@ -42,7 +44,8 @@ pub(crate) struct Downloads(pub(super) Display);
 impl Display {
     /// A display that shows what the run waits for, or nothing at all if it is `hidden`.
     pub(super) fn new(waiting_for: Option<&str>, hidden: bool) -> Self {
-        let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let terminal = || ProgressDrawTarget::term_like_with_hz(Box::new(Terminal(Term::buffered_stderr())), 20);
+        let target = if hidden { ProgressDrawTarget::hidden() } else { terminal() };
         let state = Arc::new(Mutex::new(State { waiting_for: waiting_for.map(str::to_owned), ..State::default() }));
         let drawn = Arc::clone(&state);
         let draw = move |bar: &ProgressState, out: &mut dyn std::fmt::Write| {
@@ -71,6 +74,54 @@ impl Display {
     pub(super) fn clear(&self) -> usize {
         self.bar.finish_and_clear();
         lock(&self.state).transfers.active.len()
+    }
+}
+
+/// A terminal whose cursor stands at the start of the last line after drawing. At its end, the `^C` that a terminal
+/// echoes would begin another line, and clearing would miss the first.
+#[derive(Debug)]
+struct Terminal(Term);
+
+impl TermLike for Terminal {
+    fn width(&self) -> u16 {
+        self.0.size().1
+    }
+
+    fn height(&self) -> u16 {
+        self.0.size().0
+    }
+
+    fn move_cursor_up(&self, n: usize) -> io::Result<()> {
+        self.0.move_cursor_up(n)
+    }
+
+    fn move_cursor_down(&self, n: usize) -> io::Result<()> {
+        self.0.move_cursor_down(n)
+    }
+
+    fn move_cursor_right(&self, n: usize) -> io::Result<()> {
+        self.0.move_cursor_right(n)
+    }
+
+    fn move_cursor_left(&self, n: usize) -> io::Result<()> {
+        self.0.move_cursor_left(n)
+    }
+
+    fn write_line(&self, line: &str) -> io::Result<()> {
+        self.0.write_line(line)
+    }
+
+    fn write_str(&self, text: &str) -> io::Result<()> {
+        self.0.write_str(text)
+    }
+
+    fn clear_line(&self) -> io::Result<()> {
+        self.0.clear_line()
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.0.write_str("\r")?;
+        self.0.flush()
     }
 }
 
