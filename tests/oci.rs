@@ -443,3 +443,42 @@ fn pushes_at_the_same_time_lose_nothing() {
     first.provlock(["lock", "-p", &PLATFORMS.join(",")]).assert_code(0);
     assert_eq!(registry.requests_to(provlock_test::url::PACKAGE), 0);
 }
+
+/// What one machine mirrors, another one locks.
+#[test]
+fn packages_are_mirrored_and_locked() {
+    const PLATFORMS: &str = "darwin_arm64,linux_amd64";
+    for mode in [Mode::Anybody, Mode::Passwords] {
+        let Some(oci) = Registry::start(mode) else { return };
+        let providers = provlock_test::Registry::start();
+        // More than a connection takes at once.
+        let platforms = ["darwin_arm64", "linux_amd64"];
+        let null = providers.publish("hashicorp/null", "3.2.4").platforms(platforms).size(3 << 20).done();
+        let requirement = "terraform {\n  required_providers {\n    null = {}\n  }\n}\n";
+        let [publisher, reader] = [(); 2].map(|()| {
+            let mut machine = provlock_test::TestEnvironment::with_registry(&providers);
+            machine.write("main.tf", requirement);
+            machine.write("tofurc", if mode == Mode::Passwords { login(&oci, PASSWORD) } else { String::new() });
+            machine.set("NO_PROXY", "127.0.0.1");
+            machine.set("TF_CLI_CONFIG_FILE", machine.project().join("tofurc").to_str().unwrap());
+            machine
+        });
+        publisher.provlock(["lock", "-p", PLATFORMS]).assert_code(0);
+        let target = format!("oci://{}/mirror/${{namespace}}/${{type}}", oci.host);
+        for (platforms, said) in [
+            ("linux_amd64", "Mirrored 1 package of 1 provider"),
+            (PLATFORMS, "1 already there"),
+            (PLATFORMS, "Up to date: 2 packages"),
+        ] {
+            let mirrored = publisher.provlock(["mirror", &target, "-p", platforms, "-vv"]);
+            mirrored.assert_code(0).assert_stderr_has(said).assert_lacks(PASSWORD);
+        }
+        providers.reset_statistics();
+        let template = format!("{}/mirror/{{namespace}}/{{type}}", oci.host);
+        reader.provlock(["lock", "-p", PLATFORMS, "--oci-mirror", &template]).assert_code(0);
+        let locked = reader.lock_file();
+        let has = |platform: &str| locked.contains(null.h1(platform)) && locked.contains(null.zh(platform));
+        assert!(platforms.into_iter().all(has), "{locked}");
+        assert_eq!(providers.statistics().requests, 0);
+    }
+}

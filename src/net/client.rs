@@ -381,6 +381,11 @@ impl Client {
         Retries::new(retries, self.shared.settings.back_off)
     }
 
+    /// How long a package may be on its way.
+    pub(crate) fn download_timeout(&self) -> Duration {
+        self.shared.settings.download_timeout
+    }
+
     /// How long a request for a document may take.
     pub(crate) fn time_limit(&self) -> Duration {
         self.shared.settings.timeout

@@ -38,6 +38,7 @@ use method::{Method, SourceKind};
 pub(crate) use mirrors::FilesystemMirror;
 use mirrors::NetworkMirror;
 pub(crate) use mirrors::packed_name;
+pub use oci::RepositoryTemplate;
 use offline::Offline;
 pub use progress::{Progress, ProgressSink};
 pub use publication_dates::DateServices;

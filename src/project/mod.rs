@@ -46,7 +46,7 @@ pub use get::{GetOptions, InstalledModules};
 pub use inventory::{Inventory, Signer};
 pub use locked_versions::LockedVersions;
 pub use merge::Resolved;
-pub use mirror::MirrorOptions;
+pub use mirror::{MirrorOptions, MirrorTarget};
 pub use options::{LockOptions, UpgradeOptions};
 pub use pin::{PinOptions, PinnedModules};
 pub use prepared::Prepared;

@@ -12,7 +12,7 @@ use super::repository::Repository;
 use super::upgrade::modules::publish_module;
 
 /// What cannot run here.
-const EXCEPTIONS: [&str; 6] = [
+const EXCEPTIONS: [&str; 7] = [
     // The settings are there already; the tutorial begins without.
     "provlock init",
     // It asks for the token on a terminal.
@@ -23,6 +23,7 @@ const EXCEPTIONS: [&str; 6] = [
     // There is no such mirror.
     "--net-mirror https://mirror.example.com/providers/",
     "--oci-mirror 'ghcr.io/acme/providers/{namespace}/{type}'",
+    "'oci://ghcr.io/acme/providers/${namespace}/${type}'",
 ];
 
 /// README.md and the documents for users.

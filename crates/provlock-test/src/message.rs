@@ -18,7 +18,9 @@ pub struct Request {
     /// As it is written in the request line: path and query; host and port for `CONNECT`.
     pub target: String,
     pub headers: Vec<(String, String)>,
+    /// Without what is not UTF-8.
     pub body: String,
+    pub bytes: Vec<u8>,
     /// What was answered: 0 for a reset or silence, 502 for an unknown host.
     pub status: u16,
 }
@@ -57,7 +59,16 @@ pub(crate) enum Delivery {
 impl Request {
     pub(crate) fn new(method: &str, target: &str, headers: Vec<(String, String)>) -> Self {
         let (method, target) = (method.to_owned(), target.to_owned());
-        Self { number: 0, method, host: String::new(), target, headers, body: String::new(), status: 0 }
+        Self {
+            number: 0,
+            method,
+            host: String::new(),
+            target,
+            headers,
+            body: String::new(),
+            bytes: Vec::new(),
+            status: 0,
+        }
     }
 
     /// The target without its query.

@@ -1,5 +1,5 @@
-//! The part of the tests' registry that is an OCI registry, on hosts of its own: it takes blobs and manifests, and
-//! gives manifests (<https://github.com/opencontainers/distribution-spec/blob/v1.1.0/spec.md>).
+//! The part of the tests' registry that is an OCI registry, on hosts of its own: it takes and gives blobs
+//! and manifests (<https://github.com/opencontainers/distribution-spec/blob/v1.1.0/spec.md>).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,8 +12,9 @@ use crate::message::{Request, Response};
 #[derive(Default)]
 pub(crate) struct Oci {
     pub(crate) hosts: BTreeSet<String>,
-    blobs: BTreeSet<(String, String)>,
-    /// By repository and tag.
+    /// By repository and digest.
+    blobs: BTreeMap<(String, String), Vec<u8>>,
+    /// By repository and tag or digest.
     pub(crate) manifests: BTreeMap<(String, String), String>,
     /// The user and the password, with a colon between them, that the token server wants.
     pub(crate) login: Option<String>,
@@ -25,43 +26,64 @@ pub(crate) fn answer(oci: &mut Oci, request: &Request) -> Response {
     if path == "token" {
         return token(oci, request);
     }
-    let parts = ["/manifests/", "/blobs/"].into_iter().find_map(|part| path.split_once(part).map(|rest| (part, rest)));
+    let parts = ["/manifests/", "/blobs/", "/tags/"]
+        .into_iter()
+        .find_map(|part| path.split_once(part).map(|rest| (part, rest)));
     let Some((part, (name, rest))) = parts else { return Response::ok("{}") };
     if let Some(challenge) = challenge(oci, request, name) {
         return challenge;
     }
     let repository = format!("{}/{name}", request.host);
     match (request.method.as_str(), part) {
+        ("GET" | "HEAD", "/blobs/") => match oci.blobs.get(&(repository, rest.to_owned())) {
+            Some(blob) => Response::ok(blob.clone()),
+            None => error(404, "BLOB_UNKNOWN"),
+        },
         ("GET", "/manifests/") => match oci.manifests.get(&(repository, rest.to_owned())) {
             Some(manifest) => Response::ok(manifest.clone()).header("Content-Type", media_type(manifest)),
             None => error(404, "MANIFEST_UNKNOWN"),
         },
+        ("GET", "/tags/") => {
+            let names = oci.manifests.keys().filter(|(of, name)| *of == repository && !name.contains(':'));
+            let tags: Vec<_> = names.map(|(_, tag)| tag).collect();
+            if tags.is_empty() { error(404, "NAME_UNKNOWN") } else { Response::json(200, &json!({ "tags": tags })) }
+        }
         ("POST", "/blobs/") => Response::new(202, "").header("Location", format!("/v2/{name}/blobs/uploads/1?state=x")),
         ("PUT", "/blobs/") => {
-            let digest = format!("sha256:{}", sha256(request.body.as_bytes()));
+            let digest = format!("sha256:{}", sha256(&request.bytes));
             if !request.target.ends_with(&format!("&digest={}", digest.replace(':', "%3A"))) {
                 return error(400, "DIGEST_INVALID");
             }
-            oci.blobs.insert((repository, digest));
+            oci.blobs.insert((repository, digest), request.bytes.clone());
             Response::new(201, "")
         }
         ("PUT", "/manifests/") => {
             if !is_complete(oci, &repository, &request.body) {
                 return error(400, "MANIFEST_BLOB_UNKNOWN");
             }
-            oci.manifests.insert((repository, rest.to_owned()), request.body.clone());
+            let digest = format!("sha256:{}", sha256(&request.bytes));
+            if rest.starts_with("sha256:") && rest != digest {
+                return error(400, "DIGEST_INVALID");
+            }
+            for name in [rest, &digest] {
+                oci.manifests.insert((repository.clone(), name.to_owned()), request.body.clone());
+            }
             Response::new(201, "")
         }
         _ => error(405, "UNSUPPORTED"),
     }
 }
 
-/// Whether all blobs that a manifest names are there.
+/// Whether all blobs and manifests that a manifest or an index names are there.
 fn is_complete(oci: &Oci, repository: &str, manifest: &str) -> bool {
     let manifest: Value = serde_json::from_str(manifest).unwrap_or_default();
+    let key =
+        |descriptor: &Value| (repository.to_owned(), descriptor["digest"].as_str().unwrap_or_default().to_owned());
+    if let Some(manifests) = manifest["manifests"].as_array() {
+        return manifests.iter().all(|descriptor| oci.manifests.contains_key(&key(descriptor)));
+    }
     let layers = manifest["layers"].as_array().into_iter().flatten();
-    let mut digests = layers.chain([&manifest["config"]]).map(|descriptor| descriptor["digest"].as_str());
-    digests.all(|digest| digest.is_some_and(|digest| oci.blobs.contains(&(repository.to_owned(), digest.to_owned()))))
+    layers.chain([&manifest["config"]]).all(|descriptor| oci.blobs.contains_key(&key(descriptor)))
 }
 
 fn media_type(manifest: &str) -> String {
@@ -73,7 +95,8 @@ fn media_type(manifest: &str) -> String {
 fn challenge(oci: &Oci, request: &Request, name: &str) -> Option<Response> {
     oci.login.as_ref()?;
     let scope = |actions: &str| format!("repository:{name}:{actions}");
-    let allowed: &[&str] = if request.method == "GET" { &["pull", "pull,push"] } else { &["pull,push"] };
+    let allowed: &[&str] =
+        if matches!(request.method.as_str(), "GET" | "HEAD") { &["pull", "pull,push"] } else { &["pull,push"] };
     let is_allowed = |actions: &&str| request.authorization() == Some(&format!("Bearer given-for-{}", scope(actions)));
     if allowed.iter().any(is_allowed) {
         return None;

@@ -189,8 +189,8 @@ fn read_request(stream: &mut impl Read, buffer: &mut Vec<u8>) -> io::Result<Opti
                     return Ok(None);
                 }
             }
-            request.body = String::from_utf8_lossy(&buffer[head..head + length]).into_owned();
-            buffer.drain(..head + length);
+            request.bytes = buffer.drain(..head + length).skip(head).collect();
+            request.body = String::from_utf8_lossy(&request.bytes).into_owned();
             return Ok(Some(request));
         }
         if buffer.len() > HEAD_LIMIT {

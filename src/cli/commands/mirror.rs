@@ -1,10 +1,11 @@
-//! `mirror`: puts the packages that lock files name into a directory, for machines without a network.
+//! `mirror`: puts the packages that lock files name into a directory, for machines without a network, or into an OCI
+//! registry.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use provlock::diagnostic::Diagnostic;
-use provlock::project::{MirrorOptions, ModuleFetching, Selection};
+use provlock::project::{MirrorOptions, MirrorTarget, ModuleFetching, Selection};
 
 use super::outcome::Outcome;
 use super::watch::{Watch, no_root_module, show_origin, start};
@@ -17,7 +18,8 @@ use crate::cli::ui::Ui;
 const EXAMPLES: &str = "Examples:
   provlock mirror ./mirror                                     # what the lock file here names
   provlock mirror ./mirror -r -p linux_amd64,darwin_arm64      # all root modules below, for two platforms
-  provlock mirror /srv/mirror -r live --prune                  # and remove what none of them names any more";
+  provlock mirror /srv/mirror -r live --prune                  # and remove what none of them names any more
+  provlock mirror 'oci://ghcr.io/acme/providers/${namespace}/${type}'   # in an OCI registry";
 
 /// Fill a mirror with the packages that lock files name
 ///
@@ -27,14 +29,18 @@ const EXAMPLES: &str = "Examples:
 ///
 /// A package that is there already is hashed and stays if a lock file records it, so the command can be run again at
 /// any time. Copy DIR to machines without a network, or serve it.
+///
+/// With `oci://HOST/PATH/${namespace}/${type}`, packages are pushed to the repositories of an OCI registry, as
+/// `oci_mirror` and --oci-mirror read them: one for each provider, with a tag for each version. `${hostname}` tells
+/// providers of several registries apart. The login is that of `docker login` or of an `oci_credentials` block.
 #[derive(Args)]
 #[command(before_help = "Example: provlock mirror ./mirror -r -p linux_amd64", before_long_help = EXAMPLES)]
 #[command(after_help = "Exit codes: 0 done or up to date, 2 failed")]
-#[command(mut_arg("trust_registry", |flag| flag.hide(true).conflicts_with("directory")))]
+#[command(mut_arg("trust_registry", |flag| flag.hide(true).conflicts_with("target")))]
 pub(crate) struct MirrorArgs {
-    /// Directory of the mirror; it is created if it does not exist
-    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
-    directory: PathBuf,
+    /// Directory of the mirror, created if it does not exist; or repositories of an OCI registry
+    #[arg(value_name = "DIR|oci://TEMPLATE", value_hint = ValueHint::DirPath)]
+    target: PathBuf,
     /// Root modules, or files in them [default: .]
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     paths: Vec<PathBuf>,
@@ -43,21 +49,22 @@ pub(crate) struct MirrorArgs {
     recursive: bool,
     #[command(flatten, next_help_heading = "Selection")]
     platforms: PlatformArgs,
-    /// Remove packages that no lock file names; other files stay
+    /// Remove packages that no lock file names; other files stay. Only of a directory
     #[arg(long, help_heading = "Selection")]
     prune: bool,
     #[command(flatten)]
     source: OnlineArgs,
     #[command(flatten)]
     format: FormatArgs,
-    /// Write nothing; show what would be downloaded and removed
+    /// Write and push nothing; show what would be downloaded and removed
     #[arg(long, help_heading = "Output")]
     dry_run: bool,
 }
 
 pub(crate) fn run(arguments: &MirrorArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
-    let MirrorArgs { directory, paths, recursive, platforms, prune, source, dry_run, .. } = arguments;
+    let MirrorArgs { target, paths, recursive, platforms, prune, source, dry_run, .. } = arguments;
     let selection = Selection { paths: paths.clone(), recursive: *recursive, with_modules: false };
+    let target = MirrorTarget::parse(target)?;
     let mut watch = Watch::new(ui, None);
     let session = start(global, ui, |environment, options| {
         source.sources(environment, &mut options.sources);
@@ -67,8 +74,7 @@ pub(crate) fn run(arguments: &MirrorArgs, global: &GlobalArgs, ui: &Ui) -> anyho
     })?;
     let session = session.observed_by(|event| watch.show(&event));
     let roots = session.roots(&selection)?;
-    let mut options = MirrorOptions::default();
-    options.directory.clone_from(directory);
+    let mut options = MirrorOptions::new(target.clone());
     options.platforms = platforms.named();
     options.prune = *prune;
     options.dry_run = *dry_run;
@@ -86,12 +92,12 @@ pub(crate) fn run(arguments: &MirrorArgs, global: &GlobalArgs, ui: &Ui) -> anyho
     if roots.is_empty() {
         ui.status(&no_root_module(paths));
     }
-    let summary = text::summary(&mirrored, directory, *dry_run).filter(|_| !roots.is_empty());
+    let summary = text::summary(&mirrored, &target, *dry_run).filter(|_| !roots.is_empty());
     ui.status_lines(summary.as_slice());
     if ui.is_json() {
         let warnings = without_repetition(mirrored.warnings.iter());
         let errors = without_repetition(mirrored.errors.iter());
-        let mirror = Some(Mirror::new(directory, &mirrored, *dry_run));
+        let mirror = Some(Mirror::new(&target, &mirrored, *dry_run));
         ui.print_json(&Output { mirror, ..ui.output(&warnings, &errors) });
     }
     Ok(if mirrored.errors.is_empty() { Outcome::Done } else { Outcome::Failed })

@@ -1,9 +1,8 @@
 //! The output of `mirror`: one line per release and per removed file, then a summary.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
-use provlock::project::mirror::{MirrorAction, Mirrored, MirroredPackage, RemovedFile};
+use provlock::project::mirror::{MirrorAction, MirrorTarget, Mirrored, MirroredPackage, RemovedFile};
 use provlock::provider::{ProviderAddress, Version};
 
 use super::foreign::{capped, printable};
@@ -69,7 +68,7 @@ fn platforms(packages: &[&MirroredPackage]) -> String {
 
 /// `Mirrored 4 packages of 2 providers in DIR: 1 downloaded (118.40 MiB), 3 already there (96.00 MiB)`; nothing if
 /// there is none because of errors.
-pub(crate) fn summary(mirrored: &Mirrored, directory: &Path, is_dry_run: bool) -> Option<String> {
+pub(crate) fn summary(mirrored: &Mirrored, target: &MirrorTarget, is_dry_run: bool) -> Option<String> {
     let Mirrored { packages, removed, errors, .. } = mirrored;
     let (kept, fetched): (Vec<_>, Vec<_>) = packages.iter().partition(|package| package.action == MirrorAction::Kept);
     let is_unchanged = fetched.is_empty() && removed.is_empty();
@@ -78,7 +77,7 @@ pub(crate) fn summary(mirrored: &Mirrored, directory: &Path, is_dry_run: bool) -
     }
     let providers: BTreeSet<_> = packages.iter().map(|package| &package.package.address).collect();
     let what = format!("{} of {}", count(packages.len(), "package"), count(providers.len(), "provider"));
-    let what = format!("{what} in {}", printable(&directory.display().to_string()));
+    let what = format!("{what} in {}", printable(&target.to_string()));
     let number = |number: usize, what: &str, size: Option<u64>| {
         let size = size.map(|size| format!(" ({})", bytes(size))).unwrap_or_default();
         (number > 0).then(|| format!("{number} {what}{size}"))

@@ -7,8 +7,8 @@ use base64::prelude::BASE64_STANDARD;
 
 use super::authorization::Access;
 use super::client::{LONGEST_TAG, ManifestName, OciRegistries, RepositoryClient};
-use super::login::login_help;
-use super::manifest::{Digest, Document, MANIFEST};
+use super::manifest::{Digest, Document, EMPTY, EMPTY_CONTENT, MANIFEST};
+use super::push::Content;
 use super::tag_of_version;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::net::{RequestError, RequestErrorKind};
@@ -18,9 +18,6 @@ use crate::provider::{OciRepository, ProviderAddress, Version};
 
 const ARTIFACT: &str = "application/vnd.provlock.release-facts.v1";
 const ENVELOPE: &str = "application/vnd.dsse.envelope.v1+json";
-/// A configuration that says nothing (OCI image specification 1.1, "Guidance for an empty descriptor").
-const EMPTY: &str = "application/vnd.oci.empty.v1+json";
-const EMPTY_CONTENT: &[u8] = b"{}";
 
 /// A release with packages for 50 platforms has about 25 KB.
 const MAXIMUM_MANIFEST_BYTES: u64 = 128 << 10;
@@ -72,7 +69,7 @@ impl OciRegistries {
             // Whatever is not an envelope is of no use to anybody, and is replaced.
             Ok(manifest) => read(&manifest).ok(),
             Err(error) if error.kind == RequestErrorKind::NotFound => None,
-            Err(error) => return Err(not_pushed(&client, error, release)),
+            Err(error) => return Err(client.not_pushed(error, release)),
         };
         let Some(envelope) = make(published)? else { return Ok(false) };
         let content = envelope.to_json();
@@ -80,9 +77,11 @@ impl OciRegistries {
         if manifest.len() as u64 > MAXIMUM_MANIFEST_BYTES {
             return Err(release.impossible("there are too many platforms for one document"));
         }
-        let pushed = [EMPTY_CONTENT, &content].iter().try_for_each(|blob| client.push_blob(blob));
+        let pushed = [EMPTY_CONTENT, &content]
+            .iter()
+            .try_for_each(|blob| client.push_blob(&Digest::of(blob), Content::Bytes(blob)));
         let pushed = pushed.and_then(|()| client.push_manifest(&tag, MANIFEST, &manifest));
-        pushed.map(|()| true).map_err(|error| not_pushed(&client, error, release))
+        pushed.map(|()| true).map_err(|error| client.not_pushed(error, release))
     }
 }
 
@@ -117,17 +116,6 @@ fn failed(client: &RepositoryClient<'_>, error: RequestError, release: &ReleaseT
         _ => true,
     };
     FactsError { errors: client.source_error(error, release).into(), is_unavailable }
-}
-
-/// The error of an upload. A registry may answer "not found" when the repository does not exist.
-fn not_pushed(client: &RepositoryClient<'_>, error: RequestError, release: &ReleaseTag<'_>) -> Diagnostics {
-    if error.kind == RequestErrorKind::NotFound {
-        let message = format!("cannot publish {release}: {} does not take it (status 404)", client.repository());
-        let error = Diagnostic::error(Code::RequestFailed, message);
-        return error.help(login_help(client.repository())).into();
-    }
-    let note = format!("needed to publish them in {}", client.repository());
-    Diagnostics::from(client.source_error(error, release)).map(|error| error.note(note.clone()))
 }
 
 fn manifest(envelope: &[u8]) -> Vec<u8> {

@@ -17,10 +17,14 @@ pub(super) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 pub(super) const ACCEPT_INDEX: &str =
     "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json";
 
-const PROVIDER: &str = "application/vnd.opentofu.provider";
+pub(super) const PROVIDER: &str = "application/vnd.opentofu.provider";
 pub(super) const PROVIDER_TARGET: &str = "application/vnd.opentofu.provider-target";
 pub(super) const MODULE_PACKAGE: &str = "application/vnd.opentofu.modulepkg";
-const ZIP: &str = "archive/zip";
+pub(super) const ZIP: &str = "archive/zip";
+
+/// A configuration that says nothing (OCI image specification 1.1, "Guidance for an empty descriptor").
+pub(super) const EMPTY: &str = "application/vnd.oci.empty.v1+json";
+pub(super) const EMPTY_CONTENT: &[u8] = b"{}";
 
 /// Of an index, which has one for each platform, or of a manifest, which has one.
 const MOST_DESCRIPTORS: usize = 1_000;
@@ -163,6 +167,11 @@ impl Digest {
     /// The digest of these bytes.
     pub(super) fn of(bytes: &[u8]) -> Self {
         Self(Hash::zh_of(bytes))
+    }
+
+    /// The digest of an archive with this hash.
+    pub(super) fn of_archive(zh: &Hash) -> Self {
+        Self(zh.clone())
     }
 
     /// The digest as the hash of a zip archive, which is what the digest of a layer is.

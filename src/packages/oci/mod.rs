@@ -14,6 +14,7 @@ pub(super) mod facts;
 mod login;
 mod manifest;
 mod module_package;
+mod provider_tag;
 mod push;
 mod refusal;
 mod template;
@@ -26,7 +27,9 @@ use std::sync::Arc;
 pub(crate) use client::OciRegistries;
 pub(crate) use credentials::OciLogins;
 pub(crate) use module_package::ModulePackage;
-pub(crate) use template::RepositoryTemplate;
+pub(crate) use provider_tag::{ProviderTag, PushedPackage};
+pub(crate) use push::Content;
+pub use template::RepositoryTemplate;
 
 use self::client::{ManifestName, RepositoryClient};
 use self::manifest::{PROVIDER_TARGET, Reference, Targets};
@@ -160,11 +163,7 @@ impl OciMirror {
         let repository = self.template.resolve(address)?;
         let owner = self.owners.get_or_compute(&repository, || address.clone());
         if owner != *address {
-            let message =
-                format!("the OCI mirror's template gives {owner} and {address} the same repository {repository}");
-            let error = Diagnostic::error(Code::InvalidArgument, message);
-            let help = format!("use hostname, namespace and type in the template {} where they differ", self.template);
-            return Err(error.help(help).into());
+            return Err(self.template.given_twice(&owner, address, &repository).into());
         }
         Ok(self.registries.client(repository)?)
     }

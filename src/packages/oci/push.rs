@@ -1,46 +1,107 @@
 //! Writing to a repository: blobs and manifests
 //! (<https://github.com/opencontainers/distribution-spec/blob/v1.1.0/spec.md#push>).
 
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Seek as _};
+
 use reqwest::Method;
-use reqwest::blocking::Response;
+use reqwest::blocking::{Body, RequestBuilder, Response};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, LOCATION};
 use url::Url;
 
 use super::client::{ManifestName, RepositoryClient};
+use super::login::login_help;
 use super::manifest::Digest;
-use crate::net::{Attempt, Failure, RequestErrorKind, Requested};
+use super::refusal::Refusal;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::net::{Attempt, Failure, RequestError, RequestErrorKind, Requested};
+
+/// What is uploaded.
+#[derive(Clone, Copy)]
+pub(crate) enum Content<'a> {
+    Bytes(&'a [u8]),
+    /// All of a file that has so many bytes, which is read while it is sent.
+    File(&'a File, u64),
+}
 
 impl RepositoryClient<'_> {
-    /// Uploads a blob.
-    pub(super) fn push_blob(&self, bytes: &[u8]) -> Requested<()> {
-        const MEDIA_TYPE: &str = "application/octet-stream";
-        let start = self.url("blobs/uploads/")?;
-        self.repeat(&start, || {
-            let response = self.upload(&Method::POST, &start, MEDIA_TYPE, b"")?;
-            let mut place = upload_place(&response)?;
-            place.query_pairs_mut().append_pair("digest", &Digest::of(bytes).to_string());
-            self.upload(&Method::PUT, &place, MEDIA_TYPE, bytes).map(drop)
+    /// Whether a blob is there.
+    pub(super) fn has_blob(&self, digest: &Digest) -> Requested<bool> {
+        let url = self.url(&format!("blobs/{digest}"))?;
+        self.repeat(&url, || match self.request(&Method::HEAD, &url, Ok)? {
+            Ok(_) => Ok(true),
+            // To where it is.
+            Err(refusal) if refusal.is_redirect() => Ok(true),
+            Err(refusal) if refusal.says_no_repository() => Ok(false),
+            Err(refusal) => Err(refusal.into()),
         })
     }
 
-    /// Uploads a manifest under a tag.
-    pub(super) fn push_manifest(&self, tag: &ManifestName, media_type: &str, bytes: &[u8]) -> Requested<()> {
-        let url = self.manifest_url(tag)?;
-        self.repeat(&url, || self.upload(&Method::PUT, &url, media_type, bytes).map(drop))
+    /// Uploads a blob.
+    pub(super) fn push_blob(&self, digest: &Digest, content: Content<'_>) -> Requested<()> {
+        const MEDIA_TYPE: &str = "application/octet-stream";
+        let start = self.url("blobs/uploads/")?;
+        self.repeat(&start, || {
+            let response = self.upload(&Method::POST, &start, MEDIA_TYPE, Content::Bytes(b""))?;
+            let mut place = upload_place(&response)?;
+            place.query_pairs_mut().append_pair("digest", &digest.to_string());
+            self.upload(&Method::PUT, &place, MEDIA_TYPE, content).map(drop)
+        })
     }
 
-    /// One attempt. No redirect is followed.
-    fn upload(&self, method: &Method, url: &Url, media_type: &str, body: &[u8]) -> Attempt<Response> {
-        let send = |authorization: Option<&HeaderValue>| {
-            let mut request = self.http().request(method.clone(), url.clone());
-            request = request.header(CONTENT_TYPE, media_type).body(body.to_vec());
+    /// Uploads a manifest under a name.
+    pub(super) fn push_manifest(&self, name: &ManifestName, media_type: &str, bytes: &[u8]) -> Requested<()> {
+        let url = self.manifest_url(name)?;
+        self.repeat(&url, || self.upload(&Method::PUT, &url, media_type, Content::Bytes(bytes)).map(drop))
+    }
+
+    /// The error of an upload. A registry may answer "not found" when the repository does not exist.
+    pub(super) fn not_pushed(&self, error: RequestError, what: &impl fmt::Display) -> Diagnostics {
+        if error.kind == RequestErrorKind::NotFound {
+            let message = format!("cannot publish {what}: {} does not take it (status 404)", self.repository());
+            let error = Diagnostic::error(Code::RequestFailed, message);
+            return error.help(login_help(self.repository())).into();
+        }
+        let note = format!("needed to publish in {}", self.repository());
+        Diagnostics::from(self.source_error(error, what)).map(|error| error.note(note.clone()))
+    }
+
+    fn upload(&self, method: &Method, url: &Url, media_type: &str, content: Content<'_>) -> Attempt<Response> {
+        let response = self.request(method, url, |request| {
+            let request = request.header(CONTENT_TYPE, media_type);
+            Ok(match content {
+                Content::Bytes(bytes) => request.body(bytes.to_vec()),
+                Content::File(file, size) => {
+                    let time_limit = self.http().download_timeout();
+                    request.timeout(time_limit).body(Body::sized(from_start(file)?, size))
+                }
+            })
+        });
+        Ok(response??)
+    }
+
+    /// One attempt, of which `add` makes a whole request. No redirect is followed.
+    fn request(
+        &self,
+        method: &Method,
+        url: &Url,
+        add: impl Fn(RequestBuilder) -> io::Result<RequestBuilder>,
+    ) -> Attempt<Result<Response, Refusal>> {
+        self.authorized(url, |authorization: Option<&HeaderValue>| {
+            let unreadable = |error: io::Error| Failure::lasting(RequestErrorKind::Connection(error.to_string()));
+            let mut request = add(self.http().request(method.clone(), url.clone())).map_err(unreadable)?;
             if let Some(authorization) = authorization {
                 request = request.header(AUTHORIZATION, authorization);
             }
             self.http().send_once(request)
-        };
-        Ok(self.authorized(url, send)??)
+        })
     }
+}
+
+fn from_start(mut file: &File) -> io::Result<File> {
+    file.rewind()?;
+    file.try_clone()
 }
 
 /// Where a blob is to be put: at the registry itself, which alone gets the authorization.

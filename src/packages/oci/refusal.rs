@@ -41,6 +41,11 @@ impl Refusal {
         Self { status, retry, codes: codes.filter(is_code).take(4).collect(), credentials_sent }
     }
 
+    /// Whether what was asked for is at another place.
+    pub(super) fn is_redirect(&self) -> bool {
+        self.status.is_redirection()
+    }
+
     /// Whether the registry knows no repository of that name.
     pub(super) fn says_no_repository(&self) -> bool {
         let is_about_name = |code: &String| code == "NAME_UNKNOWN" || code == "NAME_INVALID";

@@ -13,7 +13,7 @@ use crate::provider::{OciRepository, OciRepositoryError, ProviderAddress, Provid
 /// A rule that gives each provider its repository.
 #[derive(Clone, Debug, derive_more::Display)]
 #[display("{text}")]
-pub(crate) struct RepositoryTemplate {
+pub struct RepositoryTemplate {
     /// As the user wrote it.
     text: String,
     parsed: Template,
@@ -23,14 +23,22 @@ pub(crate) struct RepositoryTemplate {
 const VARIABLES: [&str; 3] = ["hostname", "namespace", "type"];
 
 impl RepositoryTemplate {
-    /// Reads a template that the user names: `{hostname}`, `{namespace}` and `{type}` stand for the parts of a
-    /// provider's address.
+    /// Reads a template that the user names: `{hostname}`, `{namespace}` and `{type}`, with or without `$` before them,
+    /// stand for the parts of a provider's address.
     pub(crate) fn parse_flag(text: &str) -> Result<Self> {
+        let example = "registry.example.com/mirror/{namespace}/{type}".to_owned();
+        Self::parse_named(text, &Help::text("write it as in ").and(Remedy::OciMirror(example)))
+    }
+
+    /// [`RepositoryTemplate::parse_flag`] of what follows `oci://`.
+    pub(crate) fn parse_url_path(text: &str) -> Result<Self> {
+        Self::parse_named(text, &Help::text("write it as in oci://registry.example.com/mirror/${namespace}/${type}"))
+    }
+
+    fn parse_named(text: &str, help: &Help) -> Result<Self> {
         let invalid = |problem: String| {
             let message = format!("{text:?} is not the template of an OCI mirror: {problem}");
-            let example = "registry.example.com/mirror/{namespace}/{type}".to_owned();
-            let help = Help::text("write it as in ").and(Remedy::OciMirror(example));
-            Diagnostic::error(Code::InvalidArgument, message).help(help)
+            Diagnostic::error(Code::InvalidArgument, message).help(help.clone())
         };
         let parsed = parse_uri_template(text).map_err(invalid)?;
         let template = Self { text: text.to_owned(), parsed };
@@ -77,6 +85,18 @@ impl RepositoryTemplate {
                     format!("{address} has no repository by the OCI mirror's template {:?}: {problem}", self.text);
                 Diagnostic::error(Code::InvalidArgument, message).help("use another source for this provider").into()
             })
+    }
+
+    /// The error about two providers with the same repository.
+    pub(crate) fn given_twice(
+        &self,
+        owner: &ProviderAddress,
+        address: &ProviderAddress,
+        repository: &OciRepository,
+    ) -> Diagnostic {
+        let message = format!("the OCI mirror's template gives {owner} and {address} the same repository {repository}");
+        let help = format!("use hostname, namespace and type in the template {} where they differ", self.text);
+        Diagnostic::error(Code::InvalidArgument, message).help(help)
     }
 
     /// Checks the template for problems that do not depend on the provider.
@@ -128,10 +148,7 @@ fn parse_uri_template(text: &str) -> std::result::Result<Template, String> {
         if !VARIABLES.contains(&name) {
             return Err(format!("{{{name}}} is not known; there are {{hostname}}, {{namespace}} and {{type}}"));
         }
-        if literal.ends_with('$') {
-            return Err(format!("on the command line {{{name}}} is written without \"$\""));
-        }
-        template.extend([literal, "${", name, "}"]);
+        template.extend([literal.strip_suffix('$').unwrap_or(literal), "${", name, "}"]);
         rest = after;
     }
     parse(&(template + rest))
@@ -166,6 +183,8 @@ mod tests {
         assert_eq!(repository.registry, "localhost:5000");
         assert_eq!(repository.name, "m/registry.opentofu.org/acme-gamma");
         assert_eq!(template.to_string(), "localhost:5000/m/{hostname}/{namespace}-{type}");
+        let as_configured = RepositoryTemplate::parse_flag("h.test/${namespace}/${type}").unwrap();
+        assert_eq!(as_configured.resolve(&address("acme/gamma")).unwrap().to_string(), "h.test/acme/gamma");
         let fixed = RepositoryTemplate::parse_flag("[::1]:5000/only").unwrap();
         assert_eq!(fixed.resolve(&address("a/b")).unwrap().to_string(), "[::1]:5000/only");
     }
@@ -177,7 +196,7 @@ mod tests {
             ("h.test/{+type}", "{+type} is not known"),
             ("h.test/{type", "brace"),
             ("h.test/type}", "brace"),
-            ("h.test/${namespace}/${type}", "without \"$\""),
+            ("h.test/$${type}", "lower-case"),
             ("{type}", "REGISTRY/NAME"),
             ("https://h.test/{type}", "before the first slash"),
             ("user@h.test/{type}", "before the first slash"),

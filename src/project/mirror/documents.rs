@@ -157,7 +157,7 @@ impl Documents {
             let release = releases.get(&package.address, &package.version);
             let is_recorded = || release.is_some_and(|release| release.records_any(&digest)) && !self.has(&digest);
             let dialect = releases.dialect_of(&package.address);
-            if known::is_package(package, &digest, dialect, session)?.unwrap_or_else(is_recorded) {
+            if known::is_package(package, &digest.zh, dialect, session)?.unwrap_or_else(is_recorded) {
                 return Ok(Some(digest));
             }
         }

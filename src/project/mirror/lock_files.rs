@@ -1,13 +1,14 @@
 //! Mirroring: the packages that the lock files of root modules name, in a directory.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::directory::MirrorDirectory;
 use super::documents::Documents;
 use super::mirrored::Mirrored;
 use super::releases::{Record, Releases};
+use super::target::MirrorTarget;
 use super::{prune, wanted};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Remedy, Result, Severity};
 use crate::lockfile::{Entry, LockFile};
@@ -22,17 +23,24 @@ use crate::system::parallel;
 const READ_TOGETHER: usize = 256;
 
 /// How a mirror is filled.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct MirrorOptions {
-    /// Its directory, which need not exist yet.
-    pub directory: PathBuf,
+    /// Where it is.
+    pub target: MirrorTarget,
     /// The platforms whose packages it is to hold; else those of the settings, else the one that this program runs on.
     pub platforms: Option<PlatformSelection>,
     /// Whether what no lock file names is removed. Nothing is if a lock file is missing or has an error.
     pub prune: bool,
     /// Whether nothing is to be written, and no package to be fetched.
     pub dry_run: bool,
+}
+
+impl MirrorOptions {
+    /// A mirror that nothing is removed from, for the platforms of the settings.
+    pub fn new(target: MirrorTarget) -> Self {
+        Self { target, platforms: None, prune: false, dry_run: false }
+    }
 }
 
 /// What the lock files of root modules say.
@@ -49,11 +57,19 @@ impl Session<'_> {
     /// # Errors
     /// The directory cannot be used. Any other error is in the result.
     pub fn mirror(&self, roots: &Roots, options: &MirrorOptions) -> Result<Mirrored> {
+        if options.prune && matches!(options.target, MirrorTarget::Repositories(_)) {
+            let message = "nothing can be removed from OCI registries, only from a directory";
+            let help = "remove tags by the means of the registry, such as its rules on how long they are kept";
+            return Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into());
+        }
         if roots.is_empty() {
             return Ok(Mirrored::default());
         }
         let LockFiles { releases, mut warnings, errors } = LockFiles::read(roots, self, options);
-        let mut mirrored = self.fill(&releases, options, options.prune && errors.is_empty())?;
+        let mut mirrored = match &options.target {
+            MirrorTarget::Directory(path) => self.fill(path, &releases, options, options.prune && errors.is_empty())?,
+            MirrorTarget::Repositories(template) => self.fill_repositories(template, &releases, options.dry_run)?,
+        };
         if options.prune && !(errors.is_empty() && mirrored.errors.is_empty()) {
             let message = "nothing is removed from the mirror, because of the errors";
             warnings.push(Diagnostic::warning(Code::Io, message));
@@ -64,13 +80,13 @@ impl Session<'_> {
         Ok(mirrored)
     }
 
-    /// Puts the packages that lock files name into a mirror, each once. What else is there stays, unless it is to be
+    /// Puts the packages that lock files name into a directory, each once. What else is there stays, unless it is to be
     /// removed.
     ///
     /// # Errors
     /// The directory cannot be used. What is wrong with single packages and documents is in the result.
-    fn fill(&self, releases: &Releases, options: &MirrorOptions, prune: bool) -> Result<Mirrored> {
-        let directory = MirrorDirectory::open(&options.directory, options.dry_run)?;
+    fn fill(&self, path: &Path, releases: &Releases, options: &MirrorOptions, prune: bool) -> Result<Mirrored> {
+        let directory = MirrorDirectory::open(path, options.dry_run)?;
         let mut mirrored = Mirrored::default();
         let mut documents = BTreeMap::new();
         for (address, versions) in releases.by_provider() {

@@ -26,7 +26,7 @@ pub struct MirroredPackage {
     pub package: PackageId,
     /// The dialect of the first lock file that names it.
     pub dialect: Dialect,
-    /// Its archive.
+    /// Its archive; in an OCI registry the address of its tag.
     pub path: PathBuf,
     /// What happened to it, or would happen.
     pub action: MirrorAction,

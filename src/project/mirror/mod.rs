@@ -5,6 +5,9 @@
 //! A package gets its name in the mirror only when it was authenticated and has a hash that a lock file records. One
 //! that is there already is hashed, and stays if a lock file records it and it is the package of its platform, so that a
 //! run which was killed goes on where it was. The documents name what was verified in this way, and nothing else.
+//!
+//! Repositories of OCI registries are filled by the same rules; there an index in the place of the documents makes a
+//! package known, and comes last.
 
 mod directory;
 mod documents;
@@ -13,7 +16,10 @@ mod lock_files;
 mod mirrored;
 mod prune;
 mod releases;
+mod repositories;
+mod target;
 mod wanted;
 
 pub use lock_files::MirrorOptions;
 pub use mirrored::{MirrorAction, Mirrored, MirroredPackage, RemovedFile};
+pub use target::MirrorTarget;

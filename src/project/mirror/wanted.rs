@@ -1,7 +1,8 @@
 //! The packages that are to be in a mirror: which they are, whether they are there, and how they get there.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 
 use super::directory::MirrorDirectory;
 use super::known;
@@ -11,7 +12,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Result};
 use crate::packages::archive::{PackageDigest, PackageId};
 use crate::packages::{ArchiveFile, Fetch, Fetched, SourceError};
 use crate::project::session::Session;
-use crate::provider::{Platform, ProviderAddress, Version};
+use crate::provider::{Hash, Platform, ProviderAddress, Version};
 use crate::settings::PlatformSelection;
 use crate::system::files;
 use crate::system::parallel::{self, WAITING_REQUESTS};
@@ -20,7 +21,7 @@ use crate::system::parallel::{self, WAITING_REQUESTS};
 pub(super) struct Wanted<'a> {
     pub(super) package: PackageId,
     release: &'a Release,
-    path: PathBuf,
+    pub(super) path: PathBuf,
 }
 
 /// What has the name of a package.
@@ -147,7 +148,7 @@ impl Wanted<'_> {
     fn put(self, there: There, session: &Session<'_>, dry_run: bool) -> Result<Put> {
         let action = match there {
             There::Recorded(digest, is_repeated) => {
-                let is_package = known::is_package(&self.package, &digest, self.release.dialect, session);
+                let is_package = known::is_package(&self.package, &digest.zh, self.release.dialect, session);
                 if is_package.map_err(|errors| self.located(errors))?.unwrap_or(!is_repeated) {
                     let errors = self.release.check(&self.package, &digest, None)?;
                     return Ok(self.in_place(MirrorAction::Kept, Some(digest), errors));
@@ -169,22 +170,51 @@ impl Wanted<'_> {
 
     /// Downloads the package beside its place, and puts it there when it was authenticated and a lock file records it.
     fn fetch(&self, session: &Session<'_>) -> Result<(Fetched, Vec<Diagnostic>)> {
-        let source = session.source(self.release.dialect, None)?;
         let failed = |error: std::io::Error| Diagnostic::io("write", &self.path, &error);
         let file = files::incoming(&self.path).map_err(failed)?;
-        let into = ArchiveFile::new(file.as_file(), &self.path);
-        let progress = |package: &_, progress| session.note_progress(package, progress);
-        let fetch = Fetch { package: &self.package, into: Some(&into), progress: &progress };
-        let fetched = source.archive(&fetch).map_err(|error| self.located(error.into()))?;
-        let not_hashed = || SourceError::invalid_response(&self.package, "its archive was not hashed");
-        let digest = fetched.digest.as_ref().ok_or_else(not_hashed)?;
-        let errors = self.release.check(&self.package, digest, Some(&fetched.authentication))?;
+        let (fetched, _, errors) = self.fetch_into(file.as_file(), &self.path, session)?;
         files::put_in_place(file, &self.path).map_err(failed)?;
         Ok((fetched, errors))
     }
 
+    /// Downloads the package into a file.
+    ///
+    /// # Errors
+    /// It is not authentic, or no lock file records it.
+    pub(super) fn fetch_into(
+        &self,
+        file: &File,
+        path: &Path,
+        session: &Session<'_>,
+    ) -> Result<(Fetched, PackageDigest, Vec<Diagnostic>)> {
+        let source = session.source(self.release.dialect, None)?;
+        let into = ArchiveFile::new(file, path);
+        let progress = |package: &_, progress| session.note_progress(package, progress);
+        let fetch = Fetch { package: &self.package, into: Some(&into), progress: &progress };
+        let fetched = source.archive(&fetch).map_err(|error| self.located(error.into()))?;
+        let not_hashed = || SourceError::invalid_response(&self.package, "its archive was not hashed");
+        let digest = fetched.digest.clone().ok_or_else(not_hashed)?;
+        let errors = self.release.check(&self.package, &digest, Some(&fetched.authentication))?;
+        Ok((fetched, digest, errors))
+    }
+
+    /// Why some lock files do not accept the package, if an archive with this hash is known to be the package, and
+    /// another lock file accepts it.
+    pub(super) fn accepts(&self, zh: &Hash, session: &Session<'_>) -> Result<Option<Vec<Diagnostic>>> {
+        let known = session.hash_cache.as_ref().and_then(|cache| cache.lookup(&self.package));
+        if let Some(known) = known {
+            return Ok((known.zh == *zh).then(|| self.release.check(&self.package, &known, None).ok()).flatten());
+        }
+        // Without its other hashes, a lock file that has only those cannot be compared.
+        if !self.release.records_for(&self.package.platform).all(|record| record.hashes.contains(zh)) {
+            return Ok(None);
+        }
+        let is_package = known::is_package(&self.package, zh, self.release.dialect, session);
+        Ok((is_package.map_err(|errors| self.located(errors))? == Some(true)).then(Vec::new))
+    }
+
     /// Errors about the package, at the place that asks for it.
-    fn located(&self, errors: Diagnostics) -> Diagnostics {
+    pub(super) fn located(&self, errors: Diagnostics) -> Diagnostics {
         let record = self.release.records_for(&self.package.platform).next();
         errors.map(|error| match record {
             Some(record) => record.error(error, "locked here"),
@@ -192,7 +222,7 @@ impl Wanted<'_> {
         })
     }
 
-    fn in_place(self, action: MirrorAction, digest: Option<PackageDigest>, errors: Vec<Diagnostic>) -> Put {
+    pub(super) fn in_place(self, action: MirrorAction, digest: Option<PackageDigest>, errors: Vec<Diagnostic>) -> Put {
         let Self { package, release, path } = self;
         let (dialect, size) = (release.dialect, digest.as_ref().map(|digest| digest.size));
         let package = MirroredPackage { package, dialect, path, action, size, authentication: None };

@@ -4,6 +4,7 @@ mod common;
 mod hostile;
 mod many;
 mod prune;
+mod repositories;
 
 use std::path::{Path, PathBuf};
 

@@ -179,7 +179,7 @@ exit code: 2
 ----- stderr -----
 error[request-failed]: cannot get the facts of registry.opentofu.org/hashicorp/null 3.2.4: https://oci.example.com/v2/facts/registry.opentofu.org_hashicorp_null/manifests/3.2.4 answered with status 500
  |
- = needed to publish them in oci.example.com/facts/registry.opentofu.org_hashicorp_null
+ = needed to publish in oci.example.com/facts/registry.opentofu.org_hashicorp_null
 Published 0 releases in oci://oci.example.com/facts; 1 release not published
 "#]]);
 }

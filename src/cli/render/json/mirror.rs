@@ -1,8 +1,6 @@
 //! What `mirror` did, as JSON.
 
-use std::path::Path;
-
-use provlock::project::mirror::{MirrorAction, Mirrored, MirroredPackage};
+use provlock::project::mirror::{MirrorAction, MirrorTarget, Mirrored, MirroredPackage};
 use serde::Serialize;
 
 use super::values::shown;
@@ -11,6 +9,7 @@ use super::values::shown;
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "mirror", deny_unknown_fields))]
 pub(crate) struct Mirror {
+    /// The directory, or `oci://` and the template of repositories.
     directory: String,
     /// Whether anything was written; false with --dry-run, and when nothing was to be done.
     written: bool,
@@ -32,6 +31,7 @@ struct Package {
     version: String,
     #[cfg_attr(test, schemars(regex(pattern = "^[a-z0-9]+_[a-z0-9]+$")))]
     platform: String,
+    /// In an OCI registry the address of the tag.
     file: String,
     action: Action,
     /// Null for a package that --dry-run did not download.
@@ -60,13 +60,13 @@ struct Removed {
 }
 
 impl Mirror {
-    pub(crate) fn new(directory: &Path, mirrored: &Mirrored, is_dry_run: bool) -> Self {
+    pub(crate) fn new(target: &MirrorTarget, mirrored: &Mirrored, is_dry_run: bool) -> Self {
         let Mirrored { packages, removed, .. } = mirrored;
         let is_kept = |package: &&MirroredPackage| package.action == MirrorAction::Kept;
         let bytes = |package: &MirroredPackage| package.size.unwrap_or_default();
         let has_changed = !removed.is_empty() || !packages.iter().all(|package| is_kept(&package));
         Self {
-            directory: shown(directory),
+            directory: target.to_string(),
             written: has_changed && !is_dry_run,
             packages: packages.iter().map(Package::from).collect(),
             removed: removed.iter().map(|file| Removed { file: shown(&file.path), bytes: file.size }).collect(),
