@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
 pub enum Authentication {
     /// SHA256SUMS is signed by a key that the registry reports.
-    #[display("signed, key ID {key_id}")]
+    #[display("signed")]
     Signed {
         /// The primary key's ID, 16 upper-case hexadecimal digits, as OpenTofu prints it.
         key_id: String,

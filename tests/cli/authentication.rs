@@ -74,7 +74,7 @@ error[hashes-changed]: the hashes of acme/gamma 1.5.0 in the lock file are not t
  --> .terraform.lock.hcl:9:5
   |
 9 |     "zh:1111111111111111111111111111111111111111111111111111111111111111",
-  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ none of the 5 recorded zh: hashes is among the published ones (signed, key ID 558D46FBE8647CB4)
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ none of the 5 recorded zh: hashes is among the published ones (signed)
   |
   = the release was replaced after it was locked, or the lock file was changed by hand or by an attacker
 help: compare with the provider's release page; if the new release is right: provlock lock --accept-changed-hashes acme/gamma
@@ -109,7 +109,7 @@ warning[hashes-changed]: none of the 1 recorded hashes of acme/gamma 1.5.0 could
   |
   = they may belong to platforms that were not requested, or to another package
 help: lock all platforms that your team uses, then review: provlock verify --online
-  ~ acme/gamma   1.5.0   signed, key ID 558D46FBE8647CB4   h1 for linux_amd64 added, 3 hashes added
+  ~ acme/gamma   1.5.0   signed   h1 for linux_amd64 added, 3 hashes added
 Locked 1 provider for linux_amd64 (1 changed); [SIZE] downloaded
 "#]]);
     let hashes = [gamma.hashes(&["linux_amd64"]), vec![other]].concat();
@@ -222,7 +222,7 @@ exit code: 0
 ----- stderr -----
 warning[key-expired]: registry.opentofu.org/acme/gamma 1.5.0: signing key 20BC8E7BB4A0346D expired on 2021-01-01
 help: ask the provider's author for a release with a valid signature
-  + acme/gamma   1.5.0   signed, key ID 20BC8E7BB4A0346D   1 h1, 2 zh
+  + acme/gamma   1.5.0   signed   1 h1, 2 zh
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);

@@ -69,7 +69,7 @@ help: correct its name, or require it in a configuration first
     environment.provlock(command("lock", &["hashicorp/random"])).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/random   3.7.2   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in live/129
+  + hashicorp/random   3.7.2   signed   1 h1, 2 zh   in live/129
 Locked 1 root module: 1 changed, 0 up to date; [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);

@@ -216,7 +216,7 @@ error[hashes-changed]: the hashes of hashicorp/null 3.2.4 in the lock file are n
  --> .terraform.lock.hcl:7:5
   |
 7 |     "h1:DtNFvSSFRQfRiy/2IIgxol70KAERtZXn1/Npr/JrVvg=",
-  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ none of the 5 recorded hashes is among the published ones (signed, key ID 558D46FBE8647CB4)
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ none of the 5 recorded hashes is among the published ones (signed)
   |
   = the release was replaced after it was locked, or the lock file was changed by hand or by an attacker
 help: compare with the provider's release page; if the new release is right: provlock lock --accept-changed-hashes hashicorp/null
@@ -379,7 +379,7 @@ exit code: 0
 ----- stdout -----
 (JSON)
 ----- stderr -----
-  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   2 packages as the registry reports them, not downloaded, 2 h1, 3 zh
+  + hashicorp/null   3.2.4   signed   2 packages as the registry reports them, not downloaded, 2 h1, 3 zh
 Locked 1 provider for darwin_arm64 and linux_amd64 (1 added)
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
@@ -392,7 +392,7 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
     one.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 package as the registry reports it, not downloaded, 2 h1, 3 zh
+  + hashicorp/null   3.2.4   signed   1 package as the registry reports it, not downloaded, 2 h1, 3 zh
 Locked 1 provider for linux_amd64 (1 added)
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);

@@ -159,7 +159,7 @@ error[hashes-changed]: the hashes of hashicorp/null 1.0.0 in the lock file are n
  --> .terraform.lock.hcl:8:5
   |
 8 |     "h1:DaCHaDKtcWf1tDZ4d6xQzbR8SvZplB5aNhIDJze92Ws=",
-  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ none of the 4 recorded hashes is among the published ones (signed, key ID 558D46FBE8647CB4)
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ none of the 4 recorded hashes is among the published ones (signed)
   |
   = the release was replaced after it was locked, or the lock file was changed by hand or by an attacker
 help: compare with the provider's release page; if the new release is right: provlock lock --accept-changed-hashes hashicorp/null

@@ -98,20 +98,21 @@ Options:
       --config <FILE>      Settings file, instead of searching for provlock.toml
   -h, --help               Print help (see more with '--help')
 
-Modules:
-      --modules  Lock the modules, too, in .modules.lock.hcl; the default where
-                 that file exists
-
 Selection:
-  -r, --recursive           Every root module below the paths [default: .]; what
-                            `.gitignore` names is left out
-  -p, --platform <OS_ARCH>  Platforms such as `linux_amd64`, or `all` [default:
-                            provlock.toml's, else the lock file's, else this
-                            machine's] [env: PROVLOCK_PLATFORMS]
-      --prune               Remove entries that the configuration does not
-                            require
-      --min-age <DURATION>  Choose no version younger than this, such as 7d
-                            [default: min-age of provlock.toml]
+  -r, --recursive              Every root module below the paths, without what
+                               `.gitignore` names
+  -p, --platform <OS_ARCH>     Platforms such as `linux_amd64`, or `all`
+                               [default: provlock.toml's, else the lock file's,
+                               else this machine's] [env: PROVLOCK_PLATFORMS]
+      --prune                  Remove entries that nothing requires
+      --accept-changed-hashes  Replace hashes that are not the release's
+      --modules                Lock the modules, too; the default with
+                               .modules.lock.hcl
+      --min-age <DURATION>     Choose no version younger than this, such as 7d
+                               [default: min-age of provlock.toml]
+
+Sources:
+      --fs-mirror <DIR>  Take packages from DIR instead of the registries
 
 Network:
       --offline  Make no network requests; use the lock file and the cache, and

@@ -32,8 +32,8 @@ fn all_roots_share_every_request() {
     output.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/null     3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in a, b and deep/c
-  + hashicorp/random   3.7.2   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in b
+  + hashicorp/null     3.2.4   signed   1 h1, 2 zh   in a, b and deep/c
+  + hashicorp/random   3.7.2   signed   1 h1, 2 zh   in b
 Locked 3 root modules: 3 changed, 0 up to date; [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
@@ -68,8 +68,8 @@ exit code: 2
 ----- stdout -----
 (JSON)
 ----- stderr -----
-  + hashicorp/null     3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in b and deep/c
-  + hashicorp/random   3.7.2   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in b
+  + hashicorp/null     3.2.4   signed   1 h1, 2 zh   in b and deep/c
+  + hashicorp/random   3.7.2   signed   1 h1, 2 zh   in b
 error[no-matching-version]: no version of hashicorp/null meets all constraints: > 9.0.0
  --> a/main.tf:7:17
   |
@@ -108,7 +108,7 @@ fn a_package_that_fails_stops_the_roots_that_need_it_only() {
     output.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in a and deep/c
+  + hashicorp/null   3.2.4   signed   1 h1, 2 zh   in a and deep/c
 error[request-failed]: cannot get registry.opentofu.org/hashicorp/random 3.7.2 for linux_amd64: https://registry.opentofu.org/files/registry.opentofu.org/hashicorp/random/3.7.2/terraform-provider-random_3.7.2_linux_amd64.zip was not found (404)
  |
  = root module: b
@@ -152,8 +152,8 @@ fn check_finds_the_roots_that_would_change() {
     output.matches(str![[r#"
 exit code: 1
 ----- stderr -----
-  + hashicorp/null     3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in b and deep/c
-  + hashicorp/random   3.7.2   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in b
+  + hashicorp/null     3.2.4   signed   1 h1, 2 zh   in b and deep/c
+  + hashicorp/random   3.7.2   signed   1 h1, 2 zh   in b
 Would lock 3 root modules: 2 changed, 1 up to date; [SIZE] downloaded
 "#]]);
     before.assert_same(&environment.snapshot());
@@ -199,8 +199,8 @@ exit code: 0
 ----- stdout -----
 (JSON)
 ----- stderr -----
-  + hashicorp/null   3.1.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in terra
-  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in open
+  + hashicorp/null   3.1.0   signed   1 h1, 2 zh   in terra
+  + hashicorp/null   3.2.4   signed   1 h1, 2 zh   in open
 Locked 2 root modules: 2 changed, 0 up to date; [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
@@ -223,7 +223,7 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
     named.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-Upgraded 2 root modules: 0 changed, 2 up to date
+Upgraded 2 root modules: 0 changed, 1 up to date, 1 held back
 1 provider held back from the newest version; see: provlock upgrade --recursive --dry-run
 "#]]);
 }
@@ -312,7 +312,7 @@ fn a_directory_that_is_named_is_a_root_module_whatever_is_in_it() {
     environment.provlock(["lock", "-p", "linux_amd64", "modules/m"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/random   3.7.2   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+  + hashicorp/random   3.7.2   signed   1 h1, 2 zh
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
@@ -386,7 +386,7 @@ fn lock_says_once(environment: &TestEnvironment) {
     environment.provlock(LOCK_ALL).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in 298 root modules
+  + hashicorp/null   3.2.4   signed   1 h1, 2 zh   in 298 root modules
 error[no-matching-version]: no version of hashicorp/null meets all constraints: > 9.0.0, in 2 root modules
  --> live/298/main.tf:7:17
   |
@@ -498,7 +498,7 @@ fn what_several_root_modules_share_counts_as_downloaded_once() {
     many.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in a and deep/c
+  + hashicorp/null   3.2.4   signed   1 h1, 2 zh   in a and deep/c
 Locked 2 root modules: 2 changed, 0 up to date; [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);

@@ -35,7 +35,7 @@ fn a_first_version_is_old_enough_and_a_locked_one_is_kept() {
 exit code: 0
 ----- stderr -----
 warning[too-young]: acme/gamma 1.1.0 is not chosen: published [TIME], and it must be 7 days old
-  + acme/gamma   1.0.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+  + acme/gamma   1.0.0   signed   1 h1, 2 zh
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
@@ -127,8 +127,8 @@ fn a_version_that_is_taken_over_is_not_chosen_anew() {
     environment.provlock(LOCK).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/null                         3.0.0   signed, key ID 558D46FBE8647CB4   version taken over from registry.terraform.io/hashicorp/null, without its hashes, 1 h1, 2 zh
-  = registry.terraform.io/hashicorp/null   3.0.0                                     not required by the configuration; --prune removes it
+  + hashicorp/null                         3.0.0   signed   version taken over from registry.terraform.io/hashicorp/null, without its hashes, 1 h1, 2 zh
+  = registry.terraform.io/hashicorp/null   3.0.0            not required by the configuration; --prune removes it
 Locked 1 provider for linux_amd64 (1 added, 1 unchanged); [SIZE] downloaded
 "#]]);
     assert_eq!(environment.lock_file().matches(" = \"3.0.0\"").count(), 2);

@@ -61,7 +61,7 @@ fn all_roots_share_every_request() {
     output.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in a and b
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed   1 h1, 2 zh   in a and b
 Upgraded 2 root modules: 2 changed, 0 up to date; [SIZE] downloaded
 "#]]);
     for root in ["a", "b"] {
@@ -101,7 +101,7 @@ exit code: 2
 ----- stdout -----
 (JSON)
 ----- stderr -----
-  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in a and b
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed   1 h1, 2 zh   in a and b
 error[invalid-configuration]: the "{" after locals is never closed
  --> broken/other.tf:1:8
   |
@@ -143,7 +143,7 @@ fn a_package_that_fails_stops_the_roots_that_need_it_only() {
     output.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in a
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed   1 h1, 2 zh   in a
 error[request-failed]: cannot get registry.opentofu.org/hashicorp/random 3.7.2 for linux_amd64: https://registry.opentofu.org/files/registry.opentofu.org/hashicorp/random/3.7.2/terraform-provider-random_3.7.2_linux_amd64.zip was not found (404)
  |
  = root module: b
@@ -212,7 +212,7 @@ fn paths_and_providers_narrow_what_moves() {
     named.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in b
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed   1 h1, 2 zh   in b
 Upgraded 1 root module: 1 changed, 0 up to date; [SIZE] downloaded
 "#]]);
     assert_eq!(lock_file_of(&environment, "a"), locked(&null[0], "~> 3.0"));
@@ -276,7 +276,7 @@ exit code: 2
 ----- stdout -----
 (JSON)
 ----- stderr -----
-  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in c
+  + hashicorp/null   3.2.4   signed   1 h1, 2 zh   in c
   ~ c/main.tf:7   ~> 3.1.0 → ~> 3.2.4
 error[version-outside-constraints]: the constraint ~> 1.0 cannot be rewritten for all root modules that share it
  --> modules/m/main.tf:5:18
@@ -324,7 +324,7 @@ fn a_shared_module_is_rewritten_although_a_root_cannot_be_written() {
     output.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-  ~ acme/gamma   1.0.0 → 2.0.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in a
+  ~ acme/gamma   1.0.0 → 2.0.0   signed   1 h1, 2 zh   in a
   ~ modules/m/main.tf:5   ~> 1.0 → ~> 2.0
 error[io]: cannot write b/.terraform.lock.hcl: No such file or directory (os error 2)
  |
@@ -402,7 +402,7 @@ hashicorp/null   3.1.0    3.2.4     minor    3.2.4    c
 warning[too-young]: hashicorp/null 3.2.4 is not chosen: published [TIME], and it must be 7 days old, in 2 root modules
  |
  = in a and b
-3 root modules: 1 can move, 2 up to date
+3 root modules: 1 can move, 0 up to date, 2 held back
 "#]]);
     assert_eq!(table.stderr.matches("hashicorp/null 3.2.4 is not chosen: published ").count(), 1, "{table}");
     assert_eq!(registry.requests_to("api.opentofu.org/registry/docs/*"), 1);
@@ -413,8 +413,8 @@ warning[too-young]: hashicorp/null 3.2.4 is not chosen: published [TIME], and it
 exit code: 0
 ----- stderr -----
 warning[too-young]: hashicorp/null 3.2.4 is not chosen: published [TIME], and it must be 7 days old
-  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in b and c
-Upgraded 3 root modules: 2 changed, 1 up to date; [SIZE] downloaded
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed   1 h1, 2 zh   in b and c
+Upgraded 3 root modules: 2 changed, 0 up to date, 1 held back; [SIZE] downloaded
 1 provider held back from the newest version; see: provlock upgrade --recursive --dry-run
 "#]]);
     for (root, version) in [("a", 0), ("b", 1), ("c", 1)] {
@@ -424,7 +424,7 @@ Upgraded 3 root modules: 2 changed, 1 up to date; [SIZE] downloaded
     named.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in a
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed   1 h1, 2 zh   in a
 Upgraded 3 root modules: 1 changed, 2 up to date
 "#]]);
 }

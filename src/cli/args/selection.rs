@@ -22,16 +22,16 @@ use super::candidates;
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(next_help_heading = "Selection")]
 pub(crate) struct SelectionArgs {
-    /// Every root module below the paths [default: .]; what `.gitignore` names is left out
+    /// Every root module below the paths, without what `.gitignore` names
     #[arg(short, long)]
     pub(crate) recursive: bool,
     #[command(flatten)]
     platforms: PlatformArgs,
-    /// Remove entries that the configuration does not require
+    /// Remove entries that nothing requires
     #[arg(long)]
     prune: bool,
-    /// Replace hashes that do not match the published release
-    #[arg(long, hide_short_help = true)]
+    /// Replace hashes that are not the release's
+    #[arg(long)]
     accept_changed_hashes: bool,
     /// Skip modules that are not installed
     #[arg(long, hide_short_help = true)]

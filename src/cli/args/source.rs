@@ -27,8 +27,8 @@ pub(crate) struct SourceArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Sources")]
 pub(crate) struct OnlineArgs {
-    /// Take packages from a directory instead of the registries
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, group = "instead", hide_short_help = true)]
+    /// Take packages from DIR instead of the registries
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, group = "instead")]
     fs_mirror: Option<PathBuf>,
     /// Take packages from a network mirror instead of the registries
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url, group = "instead", hide_short_help = true)]

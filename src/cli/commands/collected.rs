@@ -14,6 +14,7 @@ use crate::cli::render::causes::Causes;
 use crate::cli::render::coverage;
 use crate::cli::render::json::{FailedRoot, LockedRoot, Output, Root, Roots as JsonRoots};
 use crate::cli::render::lock::{LinesOfMany, Report, Tally};
+use crate::cli::render::upgrade;
 use crate::cli::ui::Ui;
 
 pub(super) struct Collected<'a> {
@@ -109,7 +110,7 @@ impl<'a> Collected<'a> {
             Some(_) => self.lines_of_many.add(locked, style),
             None => self.lines.extend(Report(locked).lines(style, plan)),
         }
-        self.tally.add(locked);
+        self.tally.add(locked, plan.is_some_and(|plan| upgrade::held_back(plan).next().is_some()));
         if locked.changed && locked.written {
             self.stale_caches.extend(prepared.root.stale_cache().map(|cache| cache.display().to_string()));
         }

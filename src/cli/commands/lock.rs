@@ -42,14 +42,14 @@ pub(crate) struct LockArgs {
     #[arg(value_name = "PROVIDER|PATH", value_hint = ValueHint::AnyPath)]
     #[arg(add = ArgValueCandidates::new(candidates::providers))]
     targets: Vec<OsString>,
-    /// Lock the modules, too, in .modules.lock.hcl; the default where that file exists
-    #[arg(long = "modules", help_heading = "Modules")]
+    #[command(flatten)]
+    selection: SelectionArgs,
+    /// Lock the modules, too; the default with .modules.lock.hcl
+    #[arg(long = "modules", help_heading = "Selection")]
     with_modules: bool,
     /// Also write the entries to FILE in the form of OpenTofu's draft of a lock file with modules; experimental
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Modules", hide_short_help = true)]
     export_opentofu: Option<PathBuf>,
-    #[command(flatten)]
-    selection: SelectionArgs,
     #[command(flatten)]
     age: AgeArgs,
     #[command(flatten)]

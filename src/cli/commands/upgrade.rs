@@ -54,11 +54,11 @@ pub(crate) struct UpgradeArgs {
     /// Move the modules, too, and lock them
     #[arg(long = "modules", help_heading = "Selection")]
     with_modules: bool,
-    /// Rewrite constraints and refs for the newest version
+    /// Rewrite constraints and refs, too
     #[arg(long, help_heading = "Selection")]
     constraints: bool,
     /// Include prereleases; only a constraint that names one exactly allows it
-    #[arg(long, help_heading = "Selection")]
+    #[arg(long, help_heading = "Selection", hide_short_help = true)]
     pre: bool,
     /// Allow a lower version although the constraints allow the locked one
     #[arg(long, help_heading = "Selection", hide_short_help = true)]
@@ -75,7 +75,7 @@ pub(crate) struct UpgradeArgs {
     /// compares them. How many could not be compared is said; verify --online compares all.
     #[arg(long, help_heading = "Output")]
     check: bool,
-    /// Write nothing; show what can move, and what holds the rest back
+    /// Write nothing; show what can move, and what cannot
     #[arg(long, help_heading = "Output")]
     dry_run: bool,
 }

@@ -74,7 +74,7 @@ pub(crate) struct VerifyArgs {
     format: FormatArgs,
     /// Also write the result to a file, such as sarif=provlock.sarif
     #[arg(long, value_name = "FORMAT=FILE", value_parser = ReportFile::parse)]
-    #[arg(help_heading = "Output", hide_short_help = true)]
+    #[arg(help_heading = "Output")]
     report: Vec<ReportFile>,
     /// Treat as errors; `warnings` means all
     #[arg(long, value_name = "CODE", value_parser = finding::<Denied>, value_delimiter = ',', help_heading = "Output")]
@@ -158,7 +158,7 @@ struct WhatArgs {
     #[arg(long, hide_short_help = true)]
     no_tests: bool,
     /// Also read what a link, or a path in the configuration, leads to outside of the repository
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     allow_outside: bool,
     #[command(flatten)]
     modules: ModuleArgs,

@@ -291,6 +291,8 @@ pub(crate) fn not_looked_at(locked: &Locked<'_>) -> Option<String> {
 pub(crate) struct Tally {
     changed: usize,
     unchanged: usize,
+    /// Those that did not change although there are newer versions.
+    held_back: usize,
     pub(crate) failed: usize,
     /// Whether nothing is written.
     is_dry: bool,
@@ -329,8 +331,12 @@ impl Downloads {
 }
 
 impl Tally {
-    pub(crate) fn add(&mut self, locked: &Locked<'_>) {
-        *(if locked.changed { &mut self.changed } else { &mut self.unchanged }) += 1;
+    pub(crate) fn add(&mut self, locked: &Locked<'_>, is_held_back: bool) {
+        *match is_held_back {
+            _ if locked.changed => &mut self.changed,
+            true => &mut self.held_back,
+            false => &mut self.unchanged,
+        } += 1;
         self.is_dry |= !locked.written;
         self.downloads.add(locked);
     }
@@ -338,21 +344,23 @@ impl Tally {
     /// `Locked 998 of 1000 root modules: 3 changed, 995 up to date; 2 failed; 118.40 MiB downloaded`. The verbs are for
     /// what was written and what would be.
     pub(crate) fn summary(&self, verbs: [&str; 2]) -> String {
-        let modules = root_modules([(self.changed, "changed"), (self.unchanged, "up to date")], self.failed);
+        let parts = [(self.changed, "changed"), (self.unchanged, "up to date")];
+        let modules = root_modules(parts, self.held_back, self.failed);
         format!("{} {modules}{}", verbs[usize::from(self.is_dry)], self.downloads.text())
     }
 }
 
 /// `998 of 1000 root modules: 3 changed, 995 up to date; 2 failed`
-pub(crate) fn root_modules(parts: [(usize, &str); 2], failed: usize) -> String {
+pub(crate) fn root_modules(parts: [(usize, &str); 2], held_back: usize, failed: usize) -> String {
     let [(first, is_first), (second, is_second)] = parts;
-    let done = first + second;
+    let done = first + second + held_back;
     let all = count(done + failed, "root module");
     let (number, failed) = match failed {
         0 => (String::new(), String::new()),
         failed => (format!("{done} of "), format!("; {failed} failed")),
     };
-    format!("{number}{all}: {first} {is_first}, {second} {is_second}{failed}")
+    let held_back = if held_back == 0 { String::new() } else { format!(", {held_back} held back") };
+    format!("{number}{all}: {first} {is_first}, {second} {is_second}{held_back}{failed}")
 }
 
 /// The last column: where the entry came from, and what is new in it.

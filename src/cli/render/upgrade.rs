@@ -285,26 +285,31 @@ pub(crate) fn summary(plan: &UpgradePlan) -> Vec<String> {
 /// How many root modules can move.
 #[derive(Default)]
 pub(crate) struct Moving {
-    moving: usize,
-    unmoved: usize,
+    can_move: usize,
+    up_to_date: usize,
+    held_back: usize,
 }
 
 impl Moving {
     pub(crate) fn add(&mut self, plan: &UpgradePlan) {
-        *(if plan.moves() { &mut self.moving } else { &mut self.unmoved }) += 1;
+        *match held_back(plan).next() {
+            _ if plan.moves() => &mut self.can_move,
+            Some(_) => &mut self.held_back,
+            None => &mut self.up_to_date,
+        } += 1;
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.moving + self.unmoved == 0
+        self.can_move + self.up_to_date + self.held_back == 0
     }
 
     pub(crate) fn any(&self) -> bool {
-        self.moving > 0
+        self.can_move > 0
     }
 
     /// `3 root modules: 2 can move, 1 up to date`
     pub(crate) fn summary(&self, failed: usize) -> String {
-        root_modules([(self.moving, "can move"), (self.unmoved, "up to date")], failed)
+        root_modules([(self.can_move, "can move"), (self.up_to_date, "up to date")], self.held_back, failed)
     }
 }
 

@@ -118,7 +118,7 @@ fn says_who_signed_and_what_has_expired() {
         authenticate_sums(case.sums.as_bytes(), &signature, &keys, policy(case), case.default_host)
     };
     let (authentication, warnings) = verdict("tofu/reg-subkey").unwrap();
-    assert_eq!(authentication.to_string(), "signed, key ID 8EF7CBDAEA5AFBCC", "the primary key's ID");
+    assert_eq!(authentication.to_string(), "signed", "the primary key's ID");
     let Authentication::Signed { fingerprint, .. } = authentication else { panic!("{authentication}") };
     assert!(fingerprint.len() == 40 && fingerprint.ends_with("8EF7CBDAEA5AFBCC"), "{fingerprint}");
     assert_eq!(warnings, None);

@@ -54,7 +54,7 @@ fn packages_come_with_the_documents_of_a_network_mirror_and_only_once() {
     environment.provlock(MIRROR_BOTH).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/null   3.2.4   darwin_arm64 and linux_amd64   signed, key ID 558D46FBE8647CB4   [SIZE]
+  + hashicorp/null   3.2.4   darwin_arm64 and linux_amd64   signed   [SIZE]
 Mirrored 2 packages of 1 provider in mirror: 2 downloaded ([SIZE])
 "#]]);
     assert_eq!(
@@ -150,7 +150,7 @@ fn a_file_that_is_not_what_is_locked_is_replaced() {
     environment.provlock(MIRROR_BOTH).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  ~ hashicorp/null   3.2.4   linux_amd64   signed, key ID 558D46FBE8647CB4   [SIZE]   linux_amd64 was there with hashes that are not locked
+  ~ hashicorp/null   3.2.4   linux_amd64   signed   [SIZE]   linux_amd64 was there with hashes that are not locked
 Mirrored 2 packages of 1 provider in mirror: 1 downloaded ([SIZE]), 1 of them in place of another file, 1 already there ([SIZE])
 "#]]);
 
@@ -180,7 +180,7 @@ fn a_package_that_the_lock_file_does_not_record_is_refused() {
     environment.provlock(MIRROR_BOTH).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-  + hashicorp/null   3.2.4   linux_amd64   signed, key ID 558D46FBE8647CB4   [SIZE]
+  + hashicorp/null   3.2.4   linux_amd64   signed   [SIZE]
 error[platform-missing]: the lock file has no hash of the package of hashicorp/null 3.2.4 for darwin_arm64
  --> .terraform.lock.hcl:5:13
   |

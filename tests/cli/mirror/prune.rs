@@ -61,7 +61,7 @@ Would mirror 2 packages of 1 provider in mirror: 2 to download, 6 files to remov
     prune(&[]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/null   3.2.5   darwin_arm64 and linux_amd64   signed, key ID 558D46FBE8647CB4   [SIZE]
+  + hashicorp/null   3.2.5   darwin_arm64 and linux_amd64   signed   [SIZE]
   - mirror/registry.example.com/acme/gamma/index.json   [SIZE]
   - mirror/registry.example.com/acme/gamma/terraform-provider-gamma_1.0.0_linux_amd64.zip   [SIZE]
   - mirror/registry.example.com/acme/gamma/1.0.0.json   [SIZE]
@@ -255,7 +255,7 @@ fn what_terraform_has_mirrored_is_removed() {
     environment.provlock(MIRROR_BOTH.iter().chain(&["--prune"])).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/null   3.2.4   darwin_arm64 and linux_amd64   signed, key ID 558D46FBE8647CB4   [SIZE]
+  + hashicorp/null   3.2.4   darwin_arm64 and linux_amd64   signed   [SIZE]
   - mirror/registry.terraform.io/hashicorp/null/index.json   [SIZE]
   - mirror/registry.terraform.io/hashicorp/null/terraform-provider-null_3.2.4_darwin_arm64.zip   [SIZE]
   - mirror/registry.terraform.io/hashicorp/null/terraform-provider-null_3.2.4_linux_amd64.zip   [SIZE]

@@ -135,9 +135,9 @@ fn units_with_local_sources_are_locked_as_terragrunt_would_run_them() {
     environment.provlock(LOCK_ALL).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/null     3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in live/prod/app and live/prod/dns
-  + hashicorp/random   3.7.2   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in live/prod/app and live/prod/dns
-  + hashicorp/tls      4.1.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in live/prod/dns
+  + hashicorp/null     3.2.4   signed   1 h1, 2 zh   in live/prod/app and live/prod/dns
+  + hashicorp/random   3.7.2   signed   1 h1, 2 zh   in live/prod/app and live/prod/dns
+  + hashicorp/tls      4.1.0   signed   1 h1, 2 zh   in live/prod/dns
 Locked 2 root modules: 2 changed, 0 up to date; [SIZE] downloaded
 "#]]);
 
@@ -280,7 +280,7 @@ warning[requirements-not-known]: what the unit in live/prod/app requires is not 
 help: terragrunt init -lockfile=readonly checks the whole
 
 warning[provider-not-required]: no entry is removed, because not everything that the configuration requires is known
-  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in live/prod/app
+  + hashicorp/null   3.2.4   signed   1 h1, 2 zh   in live/prod/app
 Locked 1 root module: 1 changed, 0 up to date; [SIZE] downloaded
 Not looked at: 1 Terragrunt unit without a lock file
 "#]]);
@@ -419,7 +419,7 @@ fn a_cache_that_hides_the_new_lock_file_is_named() {
     environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+  + hashicorp/null   3.2.4   signed   1 h1, 2 zh
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
 Terragrunt would keep using the older lock file in .terragrunt-cache: delete that directory, or run Terragrunt with --source-update
 "#]]);

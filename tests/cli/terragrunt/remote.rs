@@ -34,9 +34,9 @@ fn a_remote_module_is_fetched_and_what_it_calls_is_read() {
     environment.provlock(LOCK_ALL).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/null     3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in live/app
-  + hashicorp/random   3.7.2   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in live/app
-  + hashicorp/tls      4.1.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in live/app
+  + hashicorp/null     3.2.4   signed   1 h1, 2 zh   in live/app
+  + hashicorp/random   3.7.2   signed   1 h1, 2 zh   in live/app
+  + hashicorp/tls      4.1.0   signed   1 h1, 2 zh   in live/app
 Locked 1 root module: 1 changed, 0 up to date; [SIZE] downloaded
 "#]]);
 

@@ -51,8 +51,8 @@ hashicorp/null   3.1.0    3.2.4     minor    3.2.4
     output.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  ~ acme/gamma       1.0.0 → 2.0.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+  ~ acme/gamma       1.0.0 → 2.0.0   signed   1 h1, 2 zh
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed   1 h1, 2 zh
 Upgraded 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
   ~ a/main.tf:5   < 1.5 → < 2.1
   ~ main.tf:5   ~> 1.0 → ~> 2.0
@@ -106,8 +106,8 @@ warning[version-outside-constraints]: the constraint ~> 1.0 cannot be made to al
   |
 5 |       version = <<EOT
   |                 ^^^^^
-  ~ acme/gamma       1.0.0 → 1.1.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+  ~ acme/gamma       1.0.0 → 1.1.0   signed   1 h1, 2 zh
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed   1 h1, 2 zh
 Upgraded 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
 1 provider held back from the newest version; see: provlock upgrade --dry-run
 "#]]);

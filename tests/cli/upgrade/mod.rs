@@ -57,8 +57,8 @@ fn every_provider_moves_to_the_newest_version_that_its_constraints_allow() {
     output.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  ~ acme/gamma       1.0.0 → 1.1.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+  ~ acme/gamma       1.0.0 → 1.1.0   signed   1 h1, 2 zh
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed   1 h1, 2 zh
 Upgraded 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
 1 provider held back from the newest version; see: provlock upgrade --dry-run
 "#]]);
@@ -255,7 +255,7 @@ fn entries_that_are_not_required_go_only_when_pruned() {
 exit code: 0
 ----- stderr -----
   = acme/gamma       1.0.0                                             not required by the configuration; --prune removes it
-  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed   1 h1, 2 zh
 Upgraded 1 provider for linux_amd64 (1 changed, 1 unchanged); [SIZE] downloaded
 "#]]);
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[1], "~> 3.0")]));
@@ -304,7 +304,7 @@ help: if an older version is meant: provlock upgrade --allow-downgrade acme/gamm
     environment.provlock(upgrade(&["--allow-downgrade"])).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  ~ acme/gamma   1.1.0 → 1.0.0   signed, key ID 558D46FBE8647CB4   minor downgrade, 1 h1, 2 zh
+  ~ acme/gamma   1.1.0 → 1.0.0   signed   minor downgrade, 1 h1, 2 zh
 Upgraded 2 providers for linux_amd64 (1 changed, 1 unchanged); [SIZE] downloaded
 1 provider held back from the newest version; see: provlock upgrade --dry-run
 "#]]);
@@ -400,7 +400,7 @@ error[hashes-changed]: the hashes of acme/gamma 1.1.0 in the lock file are not t
  --> .terraform.lock.hcl:8:5
   |
 8 |     "zh:0000000000000000000000000000000000000000000000000000000000000000",
-  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ none of the 1 recorded zh: hashes is among the published ones (signed, key ID 558D46FBE8647CB4)
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ none of the 1 recorded zh: hashes is among the published ones (signed)
   |
   = the release was replaced after it was locked, or the lock file was changed by hand or by an attacker
 help: compare with the provider's release page; if the new release is right: provlock lock --accept-changed-hashes acme/gamma

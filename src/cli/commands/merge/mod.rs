@@ -44,7 +44,7 @@ pub(crate) struct MergeArgs {
     recursive: bool,
     /// The path that the file belongs at, git's %P: what messages call it, and in whose directory --resolve finds the
     /// configuration [default: FILE or OURS]
-    #[arg(long, value_name = "PATH", requires = "files", allow_hyphen_values = true)]
+    #[arg(long, value_name = "PATH", requires = "files", allow_hyphen_values = true, hide_short_help = true)]
     path: Option<PathBuf>,
     /// How many characters a conflict marker has; git's %L
     #[arg(long, value_name = "NUMBER", default_value_t = MARKER_SIZE, value_parser = marker_size, hide_short_help = true)]
