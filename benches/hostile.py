@@ -180,9 +180,9 @@ def link(name):
     return make
 
 
-def roots(own):
+def roots(own, count=8_000):
     def make(project, number):
-        errors = lambda root: "".join('resource "a%d" "b%d" {}\n' % (root, index) * 2 for index in range(8_000))
+        errors = lambda root: "".join('resource "a%d" "b%d" {}\n' % (root, index) * 2 for index in range(count))
         write(project / "shared/main.tf", errors(0))
         for root in range(number):
             content = errors(root) if own else 'module "m" {\n  source = "../shared"\n}\n'
@@ -432,6 +432,8 @@ ATTACKS = {
     "root modules with errors, as JSON": (100, roots(True), [*VERIFY, "--json"]),
     "root modules with errors, as SARIF": (100, roots(True), [*VERIFY, "--format", "sarif"]),
     "root modules with errors, lock --json": (100, roots(True), [*LOCK, "--json"]),
+    "small root modules with errors, as SARIF": (1_000, roots(True, 800), [*VERIFY, "--format", "sarif"]),
+    "small root modules with errors, lock --json": (1_000, roots(True, 800), [*LOCK, "--json"]),
     "malformed hashes in each of 100 lock files": (10_000, malformed_in_all, [*VERIFY, "--json"]),
     "braces in a glob": (50_000, nested_glob, VERIFY),
     "parts of a name in a tar archive": (32_000, archive("m.tar.gz", long_name), FETCH),

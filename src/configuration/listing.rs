@@ -120,6 +120,7 @@ fn is_sign(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::sync::Arc;
 
     use super::*;
     use crate::configuration::ModuleCache;
@@ -175,5 +176,29 @@ mod tests {
         let module = ModuleCache::default().listed_module(&directory, &directory, listing, Dialect::Tofu);
         let [error] = &module.diagnostics[..] else { panic!("{:?}", module.diagnostics) };
         assert!(error.message.contains("gone.tf"), "{error}");
+    }
+
+    /// What is wrong with a module takes memory, too, which its files do not tell.
+    #[test]
+    fn few_modules_with_many_errors_are_kept() {
+        let name = |number: usize| format!("{number}/main.tf");
+        let names: Vec<_> = (0..24).map(name).collect();
+        let errors: String = (0..1_000).map(|number| format!("data \"a\" \"b{number}\" {{}}\n").repeat(2)).collect();
+        let tree = tree(&names.iter().map(|name| (name.as_str(), errors.as_str())).collect::<Vec<_>>());
+        let top = crate::system::canonicalize(tree.path()).unwrap();
+        let cache = ModuleCache::default();
+        let modules: Vec<_> = listings(&top)
+            .unwrap()
+            .into_iter()
+            .map(|(directory, listing)| {
+                (cache.listed_module(&directory, &directory, listing, Dialect::Tofu), directory)
+            })
+            .collect();
+        let kept = || modules.iter().filter(|(module, _)| Arc::strong_count(module) > 1).count();
+        assert!((8..20).contains(&kept()), "{} are kept", kept());
+        for (_, directory) in &modules {
+            cache.forget(directory);
+        }
+        assert_eq!(kept(), 0);
     }
 }

@@ -234,9 +234,10 @@ impl Module {
     }
 
     /// Roughly how many bytes of memory it takes: those of its files, and some hundred for each provider that they
-    /// require.
+    /// require, each call and each thing that is wrong.
     pub(super) fn size(&self) -> usize {
-        self.files.iter().map(|file| file.text.len()).sum::<usize>() + 512 * self.found.len()
+        let texts = self.files.iter().map(|file| file.text.len()).sum::<usize>();
+        texts + 512 * (self.found.len() + self.calls.len()) + 1024 * self.diagnostics.len()
     }
 
     /// The variables and locals that the module declares.

@@ -11,6 +11,7 @@ use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::modules::{ModuleFetcher, ModuleSource, RemoteSource};
 use crate::provider::Dialect;
 use crate::system::boundary::refused;
+use crate::system::parallel::Gate;
 use crate::system::{Boundary, OnceMap, Secrets, canonicalize};
 
 use crate::packages::connections::Connections;
@@ -37,6 +38,8 @@ pub struct ModuleCache {
     listed: AtomicUsize,
     /// Reads the files, and limits how much of them is in memory.
     pub(super) texts: Texts,
+    /// What a module is made of takes many times the memory of its files while it is read.
+    reading: Gate,
     /// Fetches missing modules; `None` if nothing may be fetched.
     pub(super) fetcher: Option<ModuleFetcher>,
     /// The values that the user gives to the root modules' variables.
@@ -77,7 +80,8 @@ impl ModuleCache {
     /// network.
     pub(crate) fn threads(&self) -> usize {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        if self.fetcher.is_some() { cores.max(ROOTS_FETCHING) } else { cores }
+        let waits = self.fetcher.as_ref().is_some_and(|fetcher| !fetcher.is_offline());
+        if waits { cores.max(ROOTS_FETCHING) } else { cores }
     }
 
     /// The module in a directory that was listed, given by its path without symbolic links. The module is kept for the
@@ -236,6 +240,6 @@ impl ModuleCache {
         dialect: Dialect,
         boundary: &Boundary,
     ) -> Arc<Module> {
-        Arc::new(Module::read(names, directory, shown, dialect, &self.texts, boundary))
+        Arc::new(self.reading.pass(|| Module::read(names, directory, shown, dialect, &self.texts, boundary)))
     }
 }

@@ -202,10 +202,13 @@ impl<'a, 'b> Batches<'a, 'b> {
 
 fn read(session: &Session<'_>, options: &LockOptions, root: RootPath, are_many: bool) -> (RootPath, Result<Prepared>) {
     let prepared = session.open_root(&root).and_then(|opened| {
-        match if root.is_named { session.roots_elsewhere(&opened) } else { None } {
+        let canonical = opened.canonical.clone();
+        let prepared = match if root.is_named { session.roots_elsewhere(&opened) } else { None } {
             Some(elsewhere) => Err(elsewhere.into()),
             None => session.prepare(opened, root.is_named, options),
-        }
+        };
+        // Nothing more is read of a root module that cannot be locked.
+        prepared.inspect_err(|_| session.modules.forget(&canonical))
     });
     let prepared = prepared.map_err(|errors| root.name(are_many, errors));
     (root, prepared)

@@ -103,6 +103,38 @@ impl Drop for Turn<'_> {
     }
 }
 
+/// Lets one thread for each core through at a time, for work that takes much memory and waits for nothing.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    free: Mutex<usize>,
+    changed: Condvar,
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Self { free: Mutex::new(cores), changed: Condvar::new() }
+    }
+}
+
+impl Gate {
+    /// Works when the gate is free.
+    pub(crate) fn pass<R>(&self, work: impl FnOnce() -> R) -> R {
+        /// Frees the gate, even when the work panics.
+        struct Passage<'a>(&'a Gate);
+        impl Drop for Passage<'_> {
+            fn drop(&mut self) {
+                *lock(&self.0.free) += 1;
+                self.0.changed.notify_one();
+            }
+        }
+        let is_taken = |free: &mut usize| *free == 0;
+        *self.changed.wait_while(lock(&self.free), is_taken).unwrap_or_else(PoisonError::into_inner) -= 1;
+        let _passage = Passage(self);
+        work()
+    }
+}
+
 /// Runs all `jobs`, and the jobs that they return, on up to `threads` threads.
 ///
 /// A job that sends a request to a host is in that host's group. The next job comes from the group with the fewest
@@ -224,6 +256,26 @@ mod tests {
         });
         assert_eq!(squares, (0..1000).map(|n| n * n).collect::<Vec<_>>());
         assert_eq!(in_order(0..0u64, (0, 8), work, |results| results.count()), 0);
+    }
+
+    #[test]
+    fn a_gate_lets_as_many_through_as_there_are_cores() {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let (gate, inside) = (Gate::default(), AtomicUsize::new(0));
+        let most = map(vec![(); 1000], 4 * cores + 8, |()| {
+            gate.pass(|| {
+                let most = inside.fetch_add(1, Ordering::SeqCst) + 1;
+                std::thread::yield_now();
+                inside.fetch_sub(1, Ordering::SeqCst);
+                most
+            })
+        });
+        assert!(most.into_iter().max() <= Some(cores));
+        let panics = || gate.pass(|| panic!("as it may"));
+        for _ in 0..=cores {
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).unwrap_err();
+        }
+        gate.pass(|| ());
     }
 
     #[test]
