@@ -65,9 +65,9 @@ smoke!(
 fn every_target_has_a_test_and_a_program_for_libfuzzer() {
     assert_eq!(TARGETS.map(|target| target.name), TESTED);
     let workflow = fs::read_to_string(repository().join(".github/workflows/fuzz.yml")).unwrap();
-    for Target { name, seeds, .. } in TARGETS {
-        let entry = format!("- {{ target: {name}, seeds: {} }}", seeds.join(" "));
-        assert!(workflow.contains(&entry), "fuzz.yml lacks {entry}");
+    for Target { name, .. } in TARGETS {
+        let entry = format!("          - {name}\n");
+        assert!(workflow.contains(&entry), "fuzz.yml lacks {name}");
         let program = repository().join("fuzz/fuzz_targets").join(name).with_extension("rs");
         assert!(fs::read_to_string(program).unwrap().contains(&format!("provlock_fuzz::{name}(data)")), "{name}");
     }
