@@ -36,4 +36,5 @@ pub(crate) use module::module_name;
 pub use module::{LockedModule, MODULE_LOCK_FILE_NAME, UNIT_ADDRESS, is_of_modules};
 pub use opentofu::{OPENTOFU_LOCK_FILE_NAME, opentofu_text, read_opentofu};
 pub use parse::{parse, parse_as};
+pub(crate) use provider::named_providers;
 pub use provider::{LOCK_FILE_NAME, LockedProvider, detect_dialect};

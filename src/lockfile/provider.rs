@@ -149,10 +149,23 @@ pub fn detect_dialect(bytes: &[u8]) -> Option<Dialect> {
     }
 }
 
+/// The providers that blocks of a lock file name. Reads as [`detect_dialect`] does, so that a file names them also while
+/// it has conflict markers or an entry twice.
+pub(crate) fn named_providers(bytes: &[u8]) -> Vec<ProviderAddress> {
+    let text = String::from_utf8_lossy(bytes);
+    let labels = text.lines().filter_map(|line| provider_label(line.trim_start())?.split('"').next());
+    // Terraform allows underscores in namespaces, too.
+    labels.filter_map(|label| ProviderAddress::parse(label, Dialect::Terraform).ok()).collect()
+}
+
 /// The host in the label of a `provider` block that starts on this line.
 fn provider_host(line: &str) -> Option<&str> {
-    let label = line.strip_prefix("provider")?.trim_start().strip_prefix('"')?;
-    label.split_once('/').map(|(host, _)| host)
+    provider_label(line)?.split_once('/').map(|(host, _)| host)
+}
+
+/// What follows the first quote of a `provider` block that starts on this line.
+fn provider_label(line: &str) -> Option<&str> {
+    line.strip_prefix("provider")?.trim_start().strip_prefix('"')
 }
 
 /// The program that a line of the header names.

@@ -12,12 +12,14 @@ use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, ModuleLockFil
 use crate::modules::locked::{publisher, publishers};
 use crate::provider::{Dialect, Hostname, ProviderAddress};
 use crate::settings::{self, SettingsFiles, on_disk};
-use crate::system::{Environment, canonicalize, files, parallel, walk};
+use crate::system::{Environment, canonicalize, files, walk};
 
 /// What a commit holds, and which files git has now. All paths are absolute and without symlinks.
 pub struct Change {
     /// The top of the repository.
     pub top: PathBuf,
+    /// The object name of the commit.
+    pub commit: String,
     /// The settings files of the commit.
     pub settings: BTreeMap<PathBuf, Vec<u8>>,
     /// The lock files of the commit.
@@ -70,15 +72,9 @@ pub(crate) struct KnownPublishers {
 }
 
 impl Change {
-    /// The providers that the lock files of the commit name, as far as those can be read.
+    /// The providers that the lock files of the commit name.
     pub(super) fn known_providers(&self) -> KnownProviders {
-        let addresses = |(path, bytes): (&PathBuf, &Vec<u8>)| {
-            let parsed = lockfile::parse(path, bytes, Dialect::default()).lock_file;
-            parsed.map(|file| file.locks().keys().cloned().collect::<Vec<_>>()).unwrap_or_default()
-        };
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let found = parallel::map(self.lock_files.iter().collect(), cores, addresses);
-        KnownProviders(found.into_iter().flatten().collect())
+        KnownProviders(self.lock_files.values().flat_map(|bytes| lockfile::named_providers(bytes)).collect())
     }
 
     /// Whether a file of this name is a lock file, settings, part of a configuration, or an ignore file of git's.

@@ -22,7 +22,13 @@ impl Session<'_> {
         if let Some(dialect) = repository.nearest_lock_files(canonical) {
             return (dialect, DialectReason::OtherLockFiles);
         }
-        match (repository.mentions_tofu(), only_program(&self.environment)) {
+        self.guessed(repository.mentions_tofu())
+    }
+
+    /// The dialect where no lock file and no file for OpenTofu alone tells; `mentions_tofu` says whether a file that git
+    /// tracks mentions OpenTofu.
+    fn guessed(&self, mentions_tofu: Option<bool>) -> (Dialect, DialectReason) {
+        match (mentions_tofu, only_program(&self.environment)) {
             (Some(true), _) => (Dialect::Tofu, DialectReason::Mentioned),
             (Some(false), _) => (Dialect::Terraform, DialectReason::NotMentioned),
             (None, Some(program)) => (program, DialectReason::Program),
@@ -31,7 +37,7 @@ impl Session<'_> {
     }
 
     /// The dialect of the root module in a directory, given without symlinks, before the change that is judged. None if
-    /// no change is, or the files of the base do not tell.
+    /// no change is, or if the directory is new and the lock files of the base do not tell.
     ///
     /// A change does not choose its dialect by its lock file, since each of the programs reads other files.
     pub(super) fn dialect_before(&self, canonical: &Path) -> Option<(Dialect, DialectReason)> {
@@ -49,7 +55,12 @@ impl Session<'_> {
         }
         let lock_files = change.lock_files.keys().map(PathBuf::as_path);
         let nearest = nearest_dialect(&change.top, canonical, lock_files, dialect);
-        nearest.map(|dialect| (dialect, DialectReason::OtherLockFiles))
+        if let Some(dialect) = nearest {
+            return Some((dialect, DialectReason::OtherLockFiles));
+        }
+        let is_new = change.names_before(canonical).is_some_and(|mut names| names.next().is_none());
+        let repository = || self.repositories.around(&change.top, &self.environment);
+        (!is_new).then(|| self.guessed(repository().mentions_tofu_in(&change.commit)))
     }
 }
 

@@ -14,9 +14,9 @@ use crate::settings::SettingsAbove;
 use crate::system::process::{self, Limits};
 use crate::system::{Environment, OnceMap, files, repository};
 
-/// How long git may take to list the files that it tracks.
-const LISTING_TIME: Duration = Duration::from_secs(20);
-/// How long that list may be, in bytes; one of half a million files is not longer.
+/// How long git may take to list or to search the files that it tracks.
+const GIT_TIME: Duration = Duration::from_secs(20);
+/// How long such a list may be, in bytes; one of half a million files is not longer.
 const LISTING_SIZE: u64 = 64 << 20;
 /// How many lock files at the same distance are read.
 const LOCK_FILES_READ: usize = 100;
@@ -45,6 +45,7 @@ pub(super) struct Repository {
     /// The dialects of lock files.
     lock_files: OnceMap<PathBuf, Option<Dialect>>,
     mentions_tofu: OnceLock<bool>,
+    mentioned_before: OnceLock<Option<bool>>,
 }
 
 impl Repositories {
@@ -58,6 +59,7 @@ impl Repositories {
                 tracked: OnceLock::new(),
                 lock_files: OnceMap::default(),
                 mentions_tofu: OnceLock::new(),
+                mentioned_before: OnceLock::new(),
             })
         })
     }
@@ -71,7 +73,9 @@ impl Repository {
 
     /// The files that git tracks, ignored ones too; none outside of a repository, and where git does not answer.
     fn tracked(&self) -> &[PathBuf] {
-        self.tracked.get_or_init(|| if repository::is_top(&self.top) { tracked(&self.top) } else { Vec::new() })
+        self.tracked.get_or_init(|| {
+            if repository::is_top(&self.top) { listed(&self.top, &["ls-files", "-z", "--cached"]) } else { Vec::new() }
+        })
     }
 
     /// The dialect of the lock files that are nearest to a root module's directory ([`nearest_dialect`]).
@@ -93,6 +97,18 @@ impl Repository {
             in_path || self.is_tofu_in_a_file()
         };
         (!tracked.is_empty()).then(|| *self.mentions_tofu.get_or_init(is_mentioned))
+    }
+
+    /// [`Repository::mentions_tofu`] of a commit, given by its object name.
+    pub(super) fn mentions_tofu_in(&self, commit: &str) -> Option<bool> {
+        let mentions = || {
+            let tracked = listed(&self.top, &["ls-tree", "-r", "-z", "--name-only", "--full-tree", commit]);
+            let search =
+                ["grep", "-q", "-a", "-w", "-F", "--no-recurse-submodules", "-e", "tofu", "-e", "opentofu", commit];
+            let in_path = || tracked.iter().any(|path| mentions_tofu(path.as_os_str().as_encoded_bytes()));
+            (!tracked.is_empty()).then(|| in_path() || git(&self.top, &search).is_some())
+        };
+        *self.mentioned_before.get_or_init(mentions)
     }
 
     fn is_tofu_in_a_file(&self) -> bool {
@@ -133,17 +149,22 @@ pub(super) fn nearest_dialect<'a>(
     dialects.filter(|dialects| dialects.len() == 1).and_then(|dialects| dialects.into_iter().next())
 }
 
-/// The paths that git tracks below the top of a repository, which is not trusted: git runs no monitor that its
-/// configuration names.
-fn tracked(top: &Path) -> Vec<PathBuf> {
-    let mut command = Command::new("git");
-    command.args(["-c", "core.fsmonitor=false", "-C"]).arg(top).args(["ls-files", "-z", "--cached"]);
-    command.env("GIT_OPTIONAL_LOCKS", "0");
-    let limits = Limits { time: LISTING_TIME, stdout: LISTING_SIZE, exceeded: &|| None };
-    let listed = process::run_within(command, None, &limits).ok().filter(|finished| finished.status.success());
-    let listed = listed.map(|finished| finished.stdout).unwrap_or_default();
+/// The paths that a command of git lists, each ended by a NUL.
+fn listed(top: &Path, arguments: &[&str]) -> Vec<PathBuf> {
+    let listed = git(top, arguments).unwrap_or_default();
     let paths = listed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
     paths.filter_map(|path| std::str::from_utf8(path).ok()).map(PathBuf::from).collect()
+}
+
+/// What git prints at the top of a repository, if it succeeds. The repository is not trusted: git runs no monitor that
+/// its configuration names, and fetches nothing.
+fn git(top: &Path, arguments: &[&str]) -> Option<Vec<u8>> {
+    let mut command = Command::new("git");
+    command.args(["-c", "core.fsmonitor=false", "-C"]).arg(top).args(arguments);
+    command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_NO_REPLACE_OBJECTS", "1").env("GIT_NO_LAZY_FETCH", "1");
+    let limits = Limits { time: GIT_TIME, stdout: LISTING_SIZE, exceeded: &|| None };
+    let finished = process::run_within(command, None, &limits).ok().filter(|finished| finished.status.success());
+    finished.map(|finished| finished.stdout)
 }
 
 /// Whether a text has the word `tofu` or `opentofu`.

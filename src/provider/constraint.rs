@@ -211,6 +211,17 @@ impl ConstraintList {
         lists.into_iter().flat_map(|list| list.0.iter().cloned()).collect()
     }
 
+    /// Releases of which at least one lies between each two that the terms tell apart, and on either side of all.
+    pub(crate) fn samples(&self) -> impl Iterator<Item = Version> {
+        let around = |term: &Constraint| {
+            let boundary = term.boundary.clone();
+            let Version { major, minor, patch, .. } = boundary;
+            let next = Version::new(major, minor, patch.saturating_add(1));
+            [boundary, Version::new(major, minor, patch), next, term.upper_bound()]
+        };
+        std::iter::once(Version::new(0, 0, 0)).chain(self.0.iter().flat_map(around))
+    }
+
     /// Whether a single term already excludes `limit` and every version above it.
     pub fn is_below(&self, limit: &Version) -> bool {
         self.0.iter().any(|term| match term.operator {

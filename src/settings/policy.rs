@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
-use crate::diagnostic::{Code, Diagnostic, Location};
+use crate::diagnostic::{Code, Diagnostic, Location, Severity};
 use crate::provider::{
     Authentication, ConstraintList, Dialect, Hostname, ProviderAddress, ProviderPatternSpec, ProviderSpec, Version,
 };
@@ -171,6 +171,32 @@ impl Policy {
                 error(rule, message).help("use another version")
             }));
         })
+    }
+
+    /// Why the policy allows no version of a provider that these constraints do; a warning if it allows some of them.
+    pub(crate) fn against_constraints(
+        &self,
+        address: &ProviderAddress,
+        dialect: Dialect,
+        constraints: &ConstraintList,
+    ) -> Option<Diagnostic> {
+        let of_file =
+            |rules: &'_ Rules| [rules.allow.as_deref().unwrap_or_default(), &rules.deny, &rules.require].concat();
+        let lists = self.rules.iter().flat_map(of_file).map(|rule| rule.versions).chain([constraints.clone()]);
+        let terms = ConstraintList::merge(&lists.collect::<Vec<_>>());
+        let allowed: BTreeSet<_> = terms.samples().filter(|version| constraints.allows(version)).collect();
+        let against = |version| self.against_version(address, dialect, version).into_iter().next();
+        let mut refused: Vec<_> = allowed.iter().filter_map(against).collect();
+        let (severity, which) = if refused.len() == allowed.len() {
+            (Severity::Error, "does not allow any version")
+        } else {
+            (Severity::Warning, "does not allow every version")
+        };
+        let example = refused.pop()?;
+        let asked = if constraints.is_empty() { String::new() } else { format!(" ({constraints})") };
+        let message = format!("the policy {which} of {} that is asked for{asked}", address.short(dialect));
+        let example = Diagnostic { severity, message, ..example.clone() }.note(example.message);
+        Some(example.help("ask for versions that the rule allows"))
     }
 
     /// Why the policy does not allow a release with the authentication `found`. `release` is its name and version.

@@ -22,6 +22,7 @@ fn registry() -> Registry {
         publish(&registry, provider, "1.0.0", &RSA);
     }
     publish(&registry, "hashicorp/null", "1.0.0", &OTHER);
+    publish(&registry, "acme/gamma", "0.9.0", &RSA);
     publish(&registry, "acme/gamma", "1.0.1", &RSA);
     publish(&registry, "acme/gamma", "1.1.0", &SUBKEY);
     publish(&registry, "evil/gamma", "1.0.0", &RSA);
@@ -124,8 +125,9 @@ type Attack = (&'static str, fn(&Repository), &'static str);
 
 const EVIL_HOST: &str = "terraform {\n  required_providers {\n    aws = {\n      source = \"hashicorp-terraform.io/hashicorp/aws\"\n    }\n  }\n}\n";
 
-/// By the points of what attackers did, from the registry to the files that `verify` writes.
-const ATTACKS: [Attack; 17] = [
+/// By the points of what attackers did, from the registry to the settings. What `cache push` publishes is not among them:
+/// no finding is about that (`shared_facts::push`).
+const ATTACKS: [Attack; 20] = [
     ("a host with the name of a brand", |at| write(at, "live/0/main.tf", EVIL_HOST), "look-alike"),
     ("a new host", |at| lock(&at.environment, "live/0", "modules.example.com/acme/gamma", "1.0.0"), "host-not-allowed"),
     ("a new namespace", |at| lock(&at.environment, "live/0", "evil/gamma", "1.0.0"), "namespace-not-allowed"),
@@ -202,9 +204,52 @@ const ATTACKS: [Attack; 17] = [
         "hash-not-published",
     ),
     (
+        "an older version, which has known holes",
+        |at| lock(&at.environment, "live/0", "acme/gamma", "0.9.0"),
+        "downgrade",
+    ),
+    (
+        "a renamed root module, and looser settings that move with it",
+        |at| {
+            at.git(["mv", "live/0", "live/renamed"]);
+            write(at, "live/renamed/provlock.toml", "[policy]\nallowed-namespaces = [\"evil\"]\n");
+            lock(&at.environment, "live/renamed", "evil/gamma", "1.0.0");
+        },
+        "namespace-not-allowed",
+    ),
+    (
+        "a ref of 64 digits, which is a branch wherever git fetches from",
+        |at| {
+            write(at, "live/0/m.tf", &call(&format!("git::https://modules.example.com/m.git?ref={}", "a".repeat(64))));
+        },
+        "module-ref-floating",
+    ),
+    (
         "a module that floats",
         |at| write(at, "live/0/m.tf", &call("git::https://example.com/m.git?ref=main")),
         "module-ref-floating",
+    ),
+];
+
+/// What is refused as a whole: where the attack is, the flags that meet it, and what is said.
+type Refused = (&'static str, fn(&Repository), &'static [&'static str], &'static str);
+
+const BASE: &[&str] = &["--base", "refs/heads/main"];
+
+const REFUSED: &[Refused] = &[
+    ("a tag with the name of the base", |at| drop(at.git(["tag", "main"])), &["--base", "main"], "--base main"),
+    (
+        "a cache in the repository",
+        |at| write(at, ".cache/provlock-modules-v1", ""),
+        &["--base", "refs/heads/main", "--cache-dir", ".cache"],
+        "so the change may have forged it",
+    ),
+    #[cfg(unix)]
+    (
+        "a link where a report is written",
+        |at| std::os::unix::fs::symlink(".git/config", at.environment.project().join("report.sarif")).unwrap(),
+        &["--base", "refs/heads/main", "--report", "sarif=report.sarif"],
+        "is a link of the repository",
     ),
 ];
 
@@ -237,19 +282,22 @@ fn after_init_every_attack_on_ten_root_modules_is_an_error() {
     repository.git(["add", "--all"]);
     repository.git(["commit", "--quiet", "--message=base"]);
     repository.git(["checkout", "--quiet", "-b", "change"]);
-    let verify = || environment.provlock(["verify", "-r", "--online", "--base", "refs/heads/main"]);
-    verify().assert_code(0).assert_lacks("warning[").assert_lacks("note[");
-    for (name, attack, code) in ATTACKS {
+    let verify = |flags: &[&str]| environment.provlock(["verify", "-r", "--online"].iter().chain(flags));
+    verify(BASE).assert_code(0).assert_lacks("warning[").assert_lacks("note[");
+    let found = ATTACKS.map(|(name, attack, code)| (name, attack, BASE, 1, format!("error[{code}]")));
+    let refused = REFUSED.iter().map(|(name, attack, flags, text)| (*name, *attack, *flags, 2, (*text).to_owned()));
+    for (name, attack, flags, code, text) in found.into_iter().chain(refused) {
         attack(&repository);
         repository.git(["add", "--all", "--force"]);
-        repository.git(["commit", "--quiet", "--message=change"]);
-        let output = verify();
-        assert_eq!(output.code, Some(1), "{name}: {output}");
-        assert!(output.stdout.contains(&format!("error[{code}]")), "{name}: {output}");
-        repository.git(["reset", "--quiet", "--hard", "main"]);
+        repository.git(["commit", "--quiet", "--allow-empty", "--message=change"]);
+        let output = verify(flags);
+        assert_eq!(output.code, Some(code), "{name}: {output}");
+        assert!(output.stdout.contains(&text) || output.stderr.contains(&text), "{name}: {output}");
+        repository.try_git(["tag", "-d", "main"]);
+        repository.git(["reset", "--quiet", "--hard", "refs/heads/main"]);
         repository.git(["clean", "--quiet", "-ffdx"]);
     }
-    survived("a pull request attacks one of ten root modules after `provlock init`", ATTACKS.len());
+    survived("a pull request attacks one of ten root modules after `provlock init`", ATTACKS.len() + REFUSED.len());
 }
 
 #[test]

@@ -136,6 +136,7 @@ impl Repository {
         let at = |paths: BTreeSet<PathBuf>| paths.into_iter().map(|path| self.top.join(path)).collect();
         Ok(Change {
             top: self.top.clone(),
+            commit: commit.to_owned(),
             settings: with_name(settings::FILE_NAME),
             lock_files: with_name(LOCK_FILE_NAME),
             module_lock_files: with_name(MODULE_LOCK_FILE_NAME),

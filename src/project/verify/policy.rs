@@ -86,7 +86,11 @@ fn check_address(subject: &Subject<'_>, named: Named<'_>) -> Vec<Diagnostic> {
     let errors = settings.policy.against_address(named.address, *dialect).into_iter();
     let locked = named.entry.map(|entry| &entry.locked.version);
     let against = |version| settings.policy.against_version(named.address, *dialect, version);
+    let required = named.requirement.map(|requirement| &requirement.constraints);
+    let required =
+        required.and_then(|constraints| settings.policy.against_constraints(named.address, *dialect, constraints));
     errors
+        .chain(required)
         .chain(locked.into_iter().flat_map(against))
         .chain(looks_like_another(subject.request, named.address))
         .map(|error| named.place(error))

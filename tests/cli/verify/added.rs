@@ -77,6 +77,22 @@ fn what_another_root_module_has_is_not_new() {
 }
 
 #[test]
+fn what_a_lock_file_names_that_cannot_be_read_is_not_new() {
+    let locked = entry(GAMMA, "3.2.4", "", &[H1, ZH]);
+    let conflict = format!("<<<<<<< ours\n{locked}=======\n{locked}>>>>>>> theirs\n");
+    for text in [conflict, format!("{locked}\n{locked}"), locked.replace("h1:", "h1")] {
+        let gate = Gate::with(|gate| {
+            gate.write("provlock.toml", "");
+            gate.remove("examples/a/.terraform.lock.hcl");
+            gate.write("other/.terraform.lock.hcl", &text);
+        });
+        root(&gate, "live", GAMMA);
+        let found = gate.judge(&FLAGS);
+        assert!(!found.iter().any(|code| code.ends_with("-added")), "{found:?}\n{text}");
+    }
+}
+
+#[test]
 fn settings_deny_what_a_change_brings() {
     for (settings, code) in [
         ("[policy]\nnew-hosts = \"deny\"\n", "host-added"),

@@ -203,6 +203,59 @@ fn a_change_does_not_choose_its_dialect() {
     );
 }
 
+/// A base that has no lock file at all, and nothing that only OpenTofu reads.
+fn without_lock_files(gate: &Gate) {
+    for directory in ["live", "other", "examples/a"] {
+        gate.remove(&format!("{directory}/.terraform.lock.hcl"));
+    }
+    gate.write("live/main.tf", format!("{BACKEND}{}", requires("hashicorp/null", "")));
+    gate.write("provlock.toml", "[policy]\nallowed-namespaces = [\"hashicorp\"]\n");
+}
+
+#[test]
+fn a_first_lock_file_does_not_choose_the_dialect() {
+    let attempts: [Attempt; 3] = [
+        ("by its header", |gate| header(gate, "live", "tofu"), FORBIDDEN),
+        (
+            "by its header, and a file that mentions the program",
+            |gate| {
+                header(gate, "live", "tofu");
+                gate.write("README.md", "We use tofu.\n");
+            },
+            FORBIDDEN,
+        ),
+        (
+            "by that of another root module",
+            |gate| {
+                header(gate, "live", "tofu");
+                header(gate, "other", "tofu");
+            },
+            "dialect-changed",
+        ),
+    ];
+    let gate = Gate::with(without_lock_files);
+    for (name, attempt, code) in attempts {
+        hidden_by_tofu(&gate, "live");
+        attempt(&gate);
+        let found = gate.judge(&["-r"]);
+        assert!(found.iter().any(|found| found == code), "{name}: {found:?}");
+        gate.reset();
+    }
+    survived("a pull request brings the first lock file, for the other program", attempts.len());
+
+    gate.write("new/main.tofu", requires("hashicorp/null", ""));
+    header(&gate, "new", "tofu");
+    assert!(!gate.judge(&["-r"]).contains(&"dialect-changed".to_owned()), "a new root module has a dialect of its own");
+    for (path, text) in [("README.md", "Run tofu init.\n"), ("docs/tofu/README.md", "")] {
+        let gate = Gate::with(|gate| {
+            without_lock_files(gate);
+            gate.write(path, text);
+        });
+        header(&gate, "live", "tofu");
+        assert!(!gate.judge(&["-r"]).contains(&"dialect-changed".to_owned()), "the base has {path}");
+    }
+}
+
 #[test]
 fn an_owner_chooses_the_dialect() {
     let gate = Gate::with(|gate| gate.write("tofu/main.tofu", requires("hashicorp/null", "")));

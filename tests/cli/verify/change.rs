@@ -104,6 +104,7 @@ fn a_root_that_is_new_has_no_change_to_judge() {
 fn a_lock_file_that_could_not_be_read_before_is_not_taken_for_none() {
     let environment = good();
     let right = environment.lock_file();
+    environment.write("provlock.toml", "dialect = \"tofu\"\n");
     environment.write_lock_file("provider {");
     commit(&environment);
     environment.write_lock_file(right);

@@ -324,6 +324,43 @@ fn a_change_cannot_change_the_policy_that_it_is_judged_by() {
     );
 }
 
+/// The rules of a directory do not follow a root module that leaves it, so that nobody leaves them behind unseen.
+#[test]
+fn a_root_module_that_leaves_its_settings_is_seen() {
+    let rules = "[policy]\nallowed-namespaces = [\"hashicorp\"]\n";
+    let gate = Gate::with(|gate| {
+        gate.write("provlock.toml", "");
+        gate.write("live/provlock.toml", rules);
+    });
+    let attempts: [Attempt; 3] = [
+        ("the settings move along", |gate| gate.rename("live", "renamed"), "policy-changed"),
+        (
+            "they move along and allow more",
+            |gate| {
+                gate.rename("live", "renamed");
+                gate.write("renamed/provlock.toml", "");
+                gate.evil("renamed");
+            },
+            "policy-changed",
+        ),
+        (
+            "they stay",
+            |gate| {
+                gate.rename("live/main.tf", "renamed/main.tf");
+                gate.rename("live/.terraform.lock.hcl", "renamed/.terraform.lock.hcl");
+                gate.evil("renamed");
+            },
+            "root-removed",
+        ),
+    ];
+    for (name, attempt, code) in attempts {
+        attempt(&gate);
+        assert!(gate.errors(&["-r"]).iter().any(|found| found == code), "{name}");
+        gate.reset();
+    }
+    survived("a pull request moves a root module away from its settings", attempts.len());
+}
+
 #[test]
 #[cfg(unix)]
 fn symbolic_links_hide_nothing() {

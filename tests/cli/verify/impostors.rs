@@ -3,7 +3,9 @@
 use super::gate::Gate;
 use super::{H1, NOTHING, ZH, entry, found, good, lock};
 use crate::lock::requires;
-use provlock_test::{TestEnvironment, survived};
+use crate::repository::Repository;
+use provlock_test::archive::{self, Packing};
+use provlock_test::{Registry, TestEnvironment, str, survived};
 
 /// The first two stood in poisoned lock files, the third was malware in Terraform's registry. So was
 /// `gocommunity-io/dockerd`, which looks like no other provider.
@@ -93,4 +95,85 @@ fn a_host_that_the_base_has_is_meant() {
     assert!(!is_found());
     gate.root("new", "registry.example.net/acme/delta", &[H1, ZH]);
     assert!(is_found(), "the change brings the host");
+}
+
+/// Asserts that docs/gate.md has a block of the first lines of these findings.
+fn assert_documented(findings: &str) {
+    let is_first = |line: &&str| ["error[", "warning[", "note["].iter().any(|severity| line.starts_with(severity));
+    let lines: Vec<_> = findings.lines().filter(is_first).collect();
+    let block = format!("```text\n{}\n```\n", lines.join("\n"));
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/gate.md")).unwrap();
+    assert!(page.replace('\r', "").contains(&block), "docs/gate.md does not have\n{block}");
+}
+
+#[test]
+fn the_page_of_the_gate_shows_what_it_prints() {
+    let gate = Gate::with(|gate| {
+        gate.write("provlock.toml", "dialect = \"terraform\"\n");
+        gate.remove("examples/a/.terraform.lock.hcl");
+        for directory in ["live", "other"] {
+            gate.root(directory, "registry.terraform.io/hashicorp/aws", &[H1, ZH]);
+        }
+    });
+    for address in INCIDENTS.into_iter().chain(["registry.terraform.io/gocommunity-io/dockerd"]) {
+        gate.root("live", address, &[H1, ZH]);
+        gate.write("live/main.tf", requires(address, ""));
+        gate.commit();
+        assert_documented(&gate.run(&["-r", "--allow", "hash-not-checked"]).stdout);
+        gate.reset();
+    }
+}
+
+/// On 31 August 2026 this registry served other modules under unchanged versions, for 14 hours (GHSA-vx42-ghc9-gw65).
+#[test]
+fn a_module_that_the_registry_of_coder_replaced_is_found() {
+    const PATH: &str = "/v1/modules/coder/code-server/coder";
+    let registry = Registry::start();
+    registry.add_host("registry.coder.com");
+    let serve = |text: &str| {
+        let files = [("main.tf".to_owned(), text.as_bytes().to_vec())];
+        registry.serve("/code-server.zip", archive::pack(&files, Packing::Deflated));
+    };
+    registry.serve(&format!("{PATH}/versions"), r#"{"modules":[{"versions":[{"version":"1.3.1"}]}]}"#);
+    let location = r#"{"location":"https://registry.coder.com/code-server.zip"}"#;
+    registry.serve(&format!("{PATH}/1.3.1/download"), location);
+    serve("# code-server\n");
+    let repository = Repository::around(TestEnvironment::with_registry(&registry));
+    let environment = &repository.environment;
+    let call = "module \"code-server\" {\n  source  = \"registry.coder.com/coder/code-server/coder\"\n  \
+        version = \"1.3.1\"\n}\n";
+    environment.write("main.tf", call);
+    environment.provlock(["lock", "--modules"]).assert_code(0);
+    repository.git(["add", "--all"]);
+    repository.git(["commit", "--quiet", "--message=base"]);
+    environment.provlock(["verify", "-r", "--online", "--base", "main"]).assert_code(0);
+
+    serve("# evil\n");
+    let output = environment.provlock(["verify", "-r", "--online", "--base", "main"]);
+    output.matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[module-replaced]: the package of registry.coder.com/coder/code-server/coder 1.3.1 has other bytes than when it was locked
+ --> .modules.lock.hcl:8:17
+  |
+8 |   package     = "registry::registry.coder.com/coder/code-server/coder@1.3.1"
+  |                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ module "code-server"
+  |
+ ::: main.tf:2:13
+  |
+2 |   source  = "registry.coder.com/coder/code-server/coder"
+  |             -------------------------------------------- called here
+  |
+  = locked hash: h1:IM3t6qVOKK/gGlYEQ+aCeo3WY1lyXoDRTp4Wf9+zY6s=
+  = fetched hash: h1:rzUPuVMGDnpoQ329qxhba4DAk4D3KitIjYDYpv4v9nE=
+help: find out why before you accept it: the same version or address never has other bytes by intention
+
+----- stderr -----
+1 error in .modules.lock.hcl
+"#]]);
+    assert_documented(&output.stdout);
+    for arguments in [&["get", "--no-cache"][..], &["lock", "--no-cache"]] {
+        environment.provlock(arguments).assert_code(2).assert_stderr_has("error[module-replaced]");
+    }
+    survived("the modules that Coder's registry replaced", 3);
 }

@@ -301,6 +301,67 @@ fn providers_are_allowed_denied_and_required_at_versions() {
 }
 
 #[test]
+fn what_is_required_and_not_locked_is_judged_by_the_versions_that_may_be_chosen() {
+    let rule = |list: &str, versions: &str| {
+        format!("[[policy.{list}]]\nprovider = \"acme/gamma\"\nversions = \"{versions}\"\n")
+    };
+    let (no, some) = (Some("error version-not-allowed"), Some("warning version-not-allowed"));
+    let cases = [
+        (rule("deny", "< 2.1"), "1.5.0", no),
+        (rule("deny", "< 2.1"), "~> 1.0", no),
+        (rule("deny", "< 2.1"), "2.0.0, != 2.1.0", no),
+        (rule("deny", "< 2.1"), "2.0.0-beta", no),
+        (rule("deny", "< 2.1"), "< 2.1", no),
+        (rule("deny", "< 2.1"), "<= 2.1", some),
+        (rule("deny", "< 2.1"), "~> 2.0", some),
+        (rule("deny", "< 2.1"), "", some),
+        (rule("deny", "< 2.1"), "~> 2.1", None),
+        (rule("deny", "< 2.1"), ">= 2.1, < 2.1", None),
+        (rule("deny", "2.0.0"), "> 1.9, < 2.0.1", some),
+        (rule("deny", "< 2.0") + &rule("deny", ">= 2.0"), "", no),
+        (rule("deny", "< 2.0") + &rule("deny", "> 2.0"), "!= 2.0.0", no),
+        (rule("deny", "< 2.0") + &rule("deny", "> 2.0"), "", some),
+        (rule("require", "~> 2.0"), "~> 1.0", no),
+        (rule("require", "~> 2.0"), ">= 1.0", some),
+        (rule("require", "~> 2.0"), "~> 2.1", None),
+        (rule("allow", "~> 2.0") + &rule("allow", "~> 3.0"), "~> 1.0", no),
+        (rule("allow", "~> 2.0") + &rule("allow", "~> 3.0"), ">= 2.0, < 4.0", None),
+    ];
+    let environment = TestEnvironment::new();
+    let refused = cases.iter().filter(|(.., code)| *code == no).count();
+    for (settings, versions, code) in cases {
+        environment.write("provlock.toml", &settings);
+        environment.write("main.tf", requires("acme/gamma", versions));
+        let found = found(&environment, &["--allow", "lock-file-missing"]);
+        assert_eq!(found, code.into_iter().collect::<Vec<_>>(), "{settings}\n{versions}");
+    }
+    survived("only versions that the policy does not allow are required, and none is locked", refused);
+
+    environment.write("provlock.toml", rule("deny", "< 2.1") + "reason = \"it writes the password to the state\"\n");
+    environment.write("main.tf", requires("acme/gamma", "~> 1.2"));
+    environment.provlock(["verify", "--allow", "lock-file-missing"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[version-not-allowed]: the policy does not allow any version of acme/gamma that is asked for (~> 1.2)
+ --> main.tf:5:17
+  |
+5 |       version = "~> 1.2"
+  |                 ^^^^^^^^ required here
+  |
+ ::: provlock.toml:2:12
+  |
+2 | provider = "acme/gamma"
+  |            ------------ this rule is for it
+  |
+  = the policy denies acme/gamma 1.2.1 (< 2.1.0): it writes the password to the state
+help: ask for versions that the rule allows
+
+----- stderr -----
+1 error in main.tf
+"#]]);
+}
+
+#[test]
 fn a_nearer_file_does_not_loosen_the_rules_above() {
     let environment = TestEnvironment::new();
     environment.write(".git/HEAD", "");
