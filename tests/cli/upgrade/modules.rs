@@ -317,7 +317,7 @@ exit code: 0
 module              locked   allowed   change   newest   root modules   held back by
 module.shared.net   1.0.0                       2.0.0    2              modules/shared/main.tf:3  ~> 1.0
 ----- stderr -----
-2 root modules: 0 can move, 2 up to date
+2 root modules: 0 can move, 0 up to date, 2 held back
 "#]]);
     environment.provlock(["upgrade", "-r", "module.shared.module.net", "--constraints"]).assert_code(0);
     assert_eq!(environment.read("modules/shared/main.tf"), CALL.replace("~> 1.0", "~> 2.0"));
