@@ -60,7 +60,7 @@ Would mirror 2 packages of 1 provider in oci://oci.example.com/mirror/${namespac
     environment.provlock(mirror(BOTH_PLATFORMS, &[])).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/null   3.2.4   darwin_arm64 and linux_amd64   signed, key ID 558D46FBE8647CB4   [SIZE]
+  + hashicorp/null   3.2.4   darwin_arm64 and linux_amd64   signed   [SIZE]
 Mirrored 2 packages of 1 provider in oci://oci.example.com/mirror/${namespace}/${type}: 2 downloaded ([SIZE])
 "#]]);
     assert_eq!((registry.requests_to(url::PACKAGE), registry.requests_to(url::SIGNATURE)), (2, 1));
