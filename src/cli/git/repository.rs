@@ -66,6 +66,12 @@ impl Repository {
         &self.top
     }
 
+    /// Whether git tracks the lock file of modules of a root module. Most root modules have none.
+    fn module_tracking(&self, root: &Path) -> Tracking {
+        let is_there = self.directory.join(root).join(MODULE_LOCK_FILE_NAME).exists();
+        if is_there { self.tracking(root, MODULE_LOCK_FILE_NAME) } else { Tracking::Unknown }
+    }
+
     /// Whether git tracks the lock file with this name of a root module.
     fn tracking(&self, root: &Path, name: &str) -> Tracking {
         let Some(path) = self.path_of(root).map(|path| path.with_file_name(name)) else { return Tracking::Unknown };
@@ -242,7 +248,7 @@ impl VersionControl for Repository {
     fn tracked(&self, root: &Path) -> Tracked {
         Tracked {
             lock_file: self.tracking(root, LOCK_FILE_NAME),
-            module_lock_file: self.tracking(root, MODULE_LOCK_FILE_NAME),
+            module_lock_file: self.module_tracking(root),
             data_files: self.data_files(root),
         }
     }
