@@ -5,7 +5,7 @@ use provlock::provider::Platform;
 use super::lock::requires;
 use provlock_test::publish::{PackagesMap, Published};
 use provlock_test::registry::Registry;
-use provlock_test::{TestEnvironment, str};
+use provlock_test::{TestEnvironment, str, url};
 
 const ALL: [&str; 4] = ["darwin_arm64", "linux_amd64", "linux_arm64", "windows_amd64"];
 const TERRAFORM: [&str; 2] = ["--dialect", "terraform"];
@@ -236,4 +236,27 @@ fn a_first_lock_file_is_verified_without_a_warning() {
     environment.write("main.tf", requires("hashicorp/null", "1.0.0"));
     environment.provlock([&["lock"][..], &TERRAFORM].concat()).assert_code(0).assert_stderr_has("Other platforms: ");
     environment.provlock([&["verify"][..], &TERRAFORM].concat()).assert_code(0).assert_lacks("warning");
+}
+
+#[test]
+fn an_entry_that_has_all_its_release_has_downloads_no_package_of_others() {
+    let registry = Registry::start();
+    publish(&registry, "1.0.0");
+    let current = Platform::current().to_string();
+    let gamma = registry.publish("acme/gamma", "1.0.0").on_host("registry.terraform.io");
+    gamma.platforms([current.as_str()]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    let gamma_too = "required_providers {\n    gamma = {\n      source = \"acme/gamma\"\n    }\n";
+    let both = requires("hashicorp/null", "1.0.0").replace("required_providers {\n", gamma_too);
+    environment.write("main.tf", requires("hashicorp/null", "1.0.0"));
+    environment.provlock([&["lock", "-p", &ALL.join(",")][..], &TERRAFORM].concat()).assert_code(0);
+    environment.write("main.tf", both);
+    environment.provlock([&["lock"][..], &TERRAFORM].concat()).assert_code(0);
+    for arguments in [&["lock", "--check"][..], &["lock"]] {
+        environment.provlock(["cache", "clean"]).assert_code(0);
+        registry.reset_statistics();
+        environment.provlock([arguments, &TERRAFORM].concat()).assert_code(0).assert_stderr_has("Up to date");
+        let packages = registry.requests_to(url::PACKAGE);
+        assert_eq!((packages, registry.requests_to(&format!("*_{current}.zip"))), (2, 2), "{arguments:?}");
+    }
 }

@@ -16,7 +16,7 @@ use crate::configuration::Requirements;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Merged, Remedy, Result};
 use crate::lockfile::{self, LockedProvider, Locks, ProviderDiff};
 use crate::packages::archive::{HashCache, PackageId};
-use crate::packages::{Packages, ProgressSink, Source, SourceError};
+use crate::packages::{Packages, Platforms, ProgressSink, Source, SourceError};
 use crate::project::options::LockOptions;
 use crate::project::prepared::Prepared;
 use crate::project::root_module::RootModule;
@@ -233,7 +233,7 @@ pub(super) fn plan<'a>(
     let listed = available.versions.get(&version).map(|release| &release.platforms).filter(|listed| !listed.is_empty());
     let goes = |locked: &&LockedProvider| locked.version != version || request.options.accept_changed_hashes;
     let replaced = prepared.replaced.get(address).into_iter().flatten().map(Arc::as_ref);
-    let covers_less = covers_less(&candidate, prepared);
+    let covers_less = covers_less(&candidate, prepared, listed);
     let kept = match &prepared.platforms {
         PlatformSelection::These(platforms) if !prepared.platforms_are_named => {
             let new = Release { address, version: &version, source, progress };
@@ -286,11 +286,16 @@ pub(super) fn plan<'a>(
     Ok(Plan { candidate, version, platforms, keeps_platforms, mirror: source.mirror_of(address), kept, warnings })
 }
 
-/// Whether a provider has fewer `h1:` than other entries of its lock file, where nobody names platforms.
-fn covers_less(candidate: &Candidate<'_>, prepared: &Prepared) -> bool {
+/// Whether a provider has fewer `h1:` than other entries of its lock file, where nobody names platforms. One that has
+/// as many as its release has packages covers all that it can.
+fn covers_less(candidate: &Candidate<'_>, prepared: &Prepared, listed: Option<&Platforms>) -> bool {
+    let PlatformSelection::These(platforms) = &prepared.platforms else { return false };
     let number = |locked: &LockedProvider| locked.hashes.iter().filter(|hash| hash.is_of_files()).count();
     let own = candidate.locked.map_or(0, number);
-    !prepared.platforms_are_named && prepared.lock_file.locks().values().any(|locked| number(locked) > own)
+    let is_complete =
+        listed.is_some_and(|listed| own >= listed.iter().count() && platforms.iter().all(|one| listed.contains(one)));
+    let covers_less = || prepared.lock_file.locks().values().any(|locked| number(locked) > own);
+    !prepared.platforms_are_named && !is_complete && covers_less()
 }
 
 /// What the registry says of a provider, if the policy depends on it or it was asked for the age of the version.
