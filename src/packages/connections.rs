@@ -82,6 +82,12 @@ struct Shared {
     facts: OnceMap<(Dialect, OciRepository), Arc<SharedFacts>>,
 }
 
+impl Shared {
+    fn registry_cache(&self) -> Option<RegistryCache> {
+        self.options.cache_directory.as_deref().map(RegistryCache::open)
+    }
+}
+
 struct Connection {
     dialect: Dialect,
     config: CliConfig,
@@ -217,8 +223,13 @@ impl Connections {
         for (address, version) in versions {
             known.entry(address.clone()).or_default().insert(version.clone());
         }
-        let registries = self.shared.options.cache_directory.as_deref().map(RegistryCache::open);
-        Source::new(SourceKind::Offline(Offline::new(self.cache(), registries, known)))
+        Source::new(SourceKind::Offline(Offline::new(self.cache(), self.shared.registry_cache(), known)))
+    }
+
+    /// The fingerprint of the key that has signed a release, if the cache knows it. It is to be shown and not to be
+    /// judged by: others may have written to the cache.
+    pub fn remembered_signer(&self, address: &ProviderAddress, version: &Version) -> Option<String> {
+        self.shared.registry_cache()?.signer(address, version)
     }
 
     fn trusted_facts(&self, dialect: Dialect, settings: &SharedCache) -> Result<TrustedFacts> {
@@ -243,7 +254,7 @@ impl Connections {
         let credentials = Credentials::new(environment, &config, dialect);
         let client = Client::new(config.net_settings(environment), move |host| credentials.token(host))?;
         let client = client.with_observer(options.observer.clone());
-        let cache = options.cache_directory.as_deref().map(RegistryCache::open);
+        let cache = self.shared.registry_cache();
         let discovery = Arc::new(Discovery::new(client.clone(), config.hosts.clone(), cache));
         let (blocks, defaults) = (config.oci_credentials.clone(), config.oci_default_credentials.clone());
         let logins = OciLogins::new(blocks, defaults, environment.clone(), environment.helper_time_limit());

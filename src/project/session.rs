@@ -212,6 +212,12 @@ impl<'a> Session<'a> {
         errors.into_result(releases)
     }
 
+    /// The fingerprint of the key that has signed a release, if an earlier run has kept it in the cache. It is to be
+    /// shown and not to be judged by: others may have written to the cache.
+    pub fn remembered_signer(&self, address: &ProviderAddress, version: &Version) -> Option<String> {
+        self.connections.remembered_signer(address, version)
+    }
+
     /// The dates at which versions were published; none if no host is asked.
     pub(super) fn publication_dates(&self, dialect: Dialect) -> Result<Option<&PublicationDates>> {
         if self.options.offline {

@@ -38,6 +38,8 @@ const EXAMPLES: &str = "Examples:
 /// With --recursive, the versions in the lock files of all root modules below, and how many root modules lock each;
 /// for a provider that is named, which ones. Only lock files are read for that.
 ///
+/// With -v, also the key that has signed the locked version, if an earlier run has verified it.
+///
 /// Modules that are neither local nor installed nor in the cache are fetched with --online only.
 #[derive(Args)]
 #[command(before_help = "Example: provlock tree hashicorp/aws", before_long_help = EXAMPLES)]
@@ -131,11 +133,12 @@ pub(crate) fn run(arguments: &TreeArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
     }
     let wanted: Vec<_> = named.into_iter().map(|named| named.provider).collect();
     let paths = if paths.is_empty() { vec![PathBuf::from(".")] } else { paths };
+    let with_signers = ui.stdout_style.verbose || ui.is_json();
     let (mut shown, mut warnings) = (Vec::new(), Vec::new());
     for path in &paths {
         let directory = if path.is_file() { path.parent().filter(|path| !path.as_os_str().is_empty()) } else { None };
         let root = session.open(directory.unwrap_or(if path.is_file() { Path::new(".") } else { path }))?;
-        shown.push(one(&session, &root, &wanted, arguments.no_tests, &mut warnings)?);
+        shown.push(one(&session, &root, &wanted, arguments.no_tests, with_signers, &mut warnings)?);
     }
     drop(session);
     drop(watch);
@@ -161,6 +164,7 @@ fn one(
     root: &RootModule,
     wanted: &[ProviderSpec],
     no_tests: bool,
+    with_signers: bool,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<(String, TreeRoot)> {
     let requirements = session.requirements(root, no_tests)?;
@@ -183,8 +187,13 @@ fn one(
     }
     wanted.sort();
     wanted.dedup();
-    let trees = wanted.iter().map(|address| ProviderTree::new(address, &requirements, locks, module_lock_file.locks()));
-    let trees: Vec<_> = trees.collect();
+    let tree = |address| {
+        let tree = ProviderTree::new(address, &requirements, locks, module_lock_file.locks());
+        let signer =
+            tree.locked.filter(|_| with_signers).and_then(|version| session.remembered_signer(address, version));
+        ProviderTree { signer, ..tree }
+    };
+    let trees: Vec<_> = wanted.iter().map(tree).collect();
     Ok((text(&trees, root.dialect), TreeRoot::new(root, &trees)))
 }
 

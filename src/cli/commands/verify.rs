@@ -386,7 +386,7 @@ impl Report<'_> {
     fn show(&self) {
         let Self { found, failures, many, ui, .. } = self;
         for root in found.roots {
-            ui.verbose(&text::checked(root));
+            text::checked(root).iter().for_each(|line| ui.verbose(line));
         }
         let failures = failures.iter().map(|failure| (failure.root(), failure));
         let failures = by_cause(failures, *many, ui.stderr_style.verbose);

@@ -98,6 +98,8 @@ fn property(text: &str) -> String {
 mod tests {
     use std::path::PathBuf;
 
+    use std::collections::BTreeMap;
+
     use provlock::diagnostic::{Location, SourceFile};
     use provlock::project::{Coverage, VerifiedRoot};
     use provlock::provider::Dialect;
@@ -119,6 +121,7 @@ mod tests {
             dialect: Dialect::Tofu,
             dialect_reason: provlock::project::DialectReason::Default,
             platforms: None,
+            authentications: BTreeMap::new(),
             entries: 1,
             modules: 0,
             registry: None,
@@ -155,6 +158,7 @@ mod tests {
             dialect: Dialect::Tofu,
             dialect_reason: provlock::project::DialectReason::Default,
             platforms: None,
+            authentications: BTreeMap::new(),
             entries: 1,
             modules: 0,
             registry: None,

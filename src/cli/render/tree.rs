@@ -10,6 +10,8 @@ use super::style::columns;
 pub(crate) struct ProviderTree<'a> {
     pub(crate) address: &'a ProviderAddress,
     pub(crate) locked: Option<&'a Version>,
+    /// The fingerprint of the key that has signed the locked version, if it is known and to be shown.
+    pub(crate) signer: Option<String>,
     /// All constraints together; `None` if nothing requires the provider.
     pub(crate) constraints: Option<&'a ConstraintList>,
     pub(crate) requirers: Vec<Requirer<'a>>,
@@ -27,6 +29,7 @@ impl<'a> ProviderTree<'a> {
         Self {
             address,
             locked: locks.get(address).map(|locked| &locked.version),
+            signer: None,
             constraints: requirements.providers.get(address).map(|requirement| &requirement.constraints),
             requirers: requirements.requirers(address),
             modules,
@@ -52,7 +55,8 @@ fn one(tree: &ProviderTree<'_>, dialect: Dialect) -> String {
     let rows = branches(&depths).into_iter().zip(&tree.requirers);
     let rows: Vec<Vec<String>> = rows.map(|(branch, requirer)| row(tree, &branch, requirer).into()).collect();
     let header = printable(&capped(&header(tree, dialect)));
-    [header].into_iter().chain(columns(&rows)).map(|line| line + "\n").collect()
+    let signer = tree.signer.iter().map(|key| format!("signed by {key}"));
+    [header].into_iter().chain(signer).chain(columns(&rows)).map(|line| line + "\n").collect()
 }
 
 fn header(tree: &ProviderTree<'_>, dialect: Dialect) -> String {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use provlock::diagnostic::{Diagnostic, Severity};
 use provlock::project::{Coverage, DialectReason, Selection, Suppressed, VerifiedRoot};
+use provlock::provider::{Authentication, ProviderAddress};
 use provlock::settings::PlatformSelection;
 use provlock::system::files;
 
@@ -59,13 +60,19 @@ pub(crate) fn causes(found: Found<'_>, least: Severity, many: Option<&Selection>
     }
 }
 
-/// `live/a: dialect tofu (the lock file); checked 2 providers for linux_amd64`
-pub(crate) fn checked(root: &VerifiedRoot) -> String {
-    let VerifiedRoot { path, dialect, dialect_reason, entries, modules, platforms, .. } = root;
+/// `live/a: dialect tofu (the lock file); checked 2 providers for linux_amd64`, and a line for each provider whose
+/// registry was asked how it authenticates the locked version: `live/a: hashicorp/aws: signed by 34365D95...`
+pub(crate) fn checked(root: &VerifiedRoot) -> Vec<String> {
+    let VerifiedRoot { path, dialect, dialect_reason, authentications, entries, modules, platforms, .. } = root;
     let platforms = platforms.as_ref().map_or_else(|| "no platform, as none is named".to_owned(), names);
     let modules = if *modules > 0 { format!(" and {}", count(*modules, "module")) } else { String::new() };
     let checked = format!("{}{modules}", count(*entries, "provider"));
-    format!("{}: dialect {dialect} ({}); checked {checked} for {platforms}", path.display(), reason(*dialect_reason))
+    let path = path.display();
+    let first = format!("{path}: dialect {dialect} ({}); checked {checked} for {platforms}", reason(*dialect_reason));
+    let authenticated = |(address, found): (&ProviderAddress, &Authentication)| {
+        format!("{path}: {}: {}", address.short(*dialect), found.in_full())
+    };
+    std::iter::once(first).chain(authentications.iter().map(authenticated)).collect()
 }
 
 /// `linux_amd64 and darwin_arm64`, or `all platforms`
@@ -198,6 +205,8 @@ impl RepositoryPaths<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use provlock::project::Kind;
     use provlock::provider::Dialect;
 
@@ -214,6 +223,7 @@ mod tests {
             dialect: Dialect::Tofu,
             dialect_reason: DialectReason::Default,
             platforms,
+            authentications: BTreeMap::new(),
             entries,
             modules: 0,
             registry: None,

@@ -9,7 +9,8 @@
 //! the URLs again. The documents are used only if it names the same URLs. They are kept for the service that named
 //! them: a `host` block of the CLI configuration may give a host another service.
 //!
-//! What SHA256SUMS says is kept once it is verified, for work without a network.
+//! What SHA256SUMS says is kept once it is verified, for work without a network, and with it which key has signed it.
+//! That key is only ever shown: whoever can write to the cache can name another one.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,13 +21,15 @@ use url::{Origin, Url};
 
 use super::service::Service;
 use crate::packages::authentication::Sha256Sums;
-use crate::provider::{Hostname, ProviderAddress, Version};
+use crate::provider::{Authentication, Hostname, ProviderAddress, Version};
 use crate::system::storage;
 
 /// Services move rarely.
 const LIFETIME: std::time::Duration = std::time::Duration::from_hours(1);
 /// The longest entry, in bytes.
 const LONGEST_ENTRY: u64 = 16 * 1024;
+/// Precedes the fingerprint of the key that has signed what is kept of a SHA256SUMS. No such line names a file.
+const SIGNED_BY: &str = "signed by ";
 /// The longest SHA256SUMS, in bytes.
 const LONGEST_SUMS: u64 = 256 * 1024;
 
@@ -99,12 +102,29 @@ impl RegistryCache {
         Some(Sha256Sums::parse(text.as_bytes()))
     }
 
+    /// The fingerprint of the key that has signed a release, to be shown and not to be judged by.
+    pub(in crate::packages) fn signer(&self, address: &ProviderAddress, version: &Version) -> Option<String> {
+        let text = storage::read(&self.sums_path(address, version), LONGEST_SUMS)?;
+        let key = text.lines().find_map(|line| line.strip_prefix(SIGNED_BY))?;
+        let is_fingerprint = [40, 64].contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_fingerprint.then(|| key.to_owned())
+    }
+
     /// Keeps what a verified SHA256SUMS says, with what was kept of other files: a release may have such a document for
-    /// each platform.
-    pub(super) fn put_sums(&self, address: &ProviderAddress, version: &Version, sums: &Sha256Sums) {
+    /// each platform. The key is the one of the last.
+    pub(super) fn put_sums(
+        &self,
+        address: &ProviderAddress,
+        version: &Version,
+        sums: &Sha256Sums,
+        authentication: &Authentication,
+    ) {
         let known = self.sums(address, version);
         let lines: BTreeMap<_, _> = known.iter().flat_map(Sha256Sums::lines).chain(sums.lines()).collect();
-        let lines: Vec<_> = lines.into_iter().map(|(name, sum)| format!("{}  {name}\n", sum.value())).collect();
+        let mut lines: Vec<_> = lines.into_iter().map(|(name, sum)| format!("{}  {name}\n", sum.value())).collect();
+        if let Authentication::Signed { fingerprint, .. } = authentication {
+            lines.push(format!("{SIGNED_BY}{fingerprint}\n"));
+        }
         storage::keep(&self.sums_path(address, version), &lines.concat());
     }
 
@@ -214,11 +234,35 @@ mod tests {
         for (document, kept) in
             [(&linux, linux.clone()), (&darwin, format!("{darwin}{linux}")), (&replaced, format!("{darwin}{replaced}"))]
         {
-            cache.put_sums(&address, &version, &Sha256Sums::parse(document.as_bytes()));
+            let sums = Sha256Sums::parse(document.as_bytes());
+            cache.put_sums(&address, &version, &sums, &Authentication::SigningSkipped);
             assert_eq!(cache.sums(&address, &version), Some(Sha256Sums::parse(kept.as_bytes())));
+            assert_eq!(cache.signer(&address, &version), None);
         }
         assert_eq!(cache.sums(&address, &"1.0.1".parse().unwrap()), None);
         assert!(storage::clean(directory.path()).unwrap() > 0);
         assert_eq!(cache.sums(&address, &version), None);
+    }
+
+    /// A name of a file cannot pretend to be the line with the key, and that line is not a file.
+    #[test]
+    fn the_key_of_a_release_is_the_one_that_signed_last() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = RegistryCache::open(directory.path());
+        let address = ProviderAddress::parse("acme/gamma", Dialect::Tofu).unwrap();
+        let version: Version = "1.0.0".parse().unwrap();
+        let (sum, key) = ("1".repeat(64), "A".repeat(40));
+        let signed = Authentication::Signed { key_id: key[24..].to_owned(), fingerprint: key.clone() };
+        let document = format!("{sum}  a.zip\nsigned by {}\n{sum} signed\u{85}by\u{2028}\n", "B".repeat(40));
+        let sums = Sha256Sums::parse(document.as_bytes());
+        for (authentication, signer) in [(&signed, Some(key)), (&Authentication::SigningSkipped, None)] {
+            cache.put_sums(&address, &version, &sums, authentication);
+            assert_eq!(cache.signer(&address, &version), signer);
+            assert_eq!(cache.sums(&address, &version).unwrap().lines().count(), 2);
+        }
+        for forged in ["signed by ", "signed by \u{1b}[31m", "signed by ABC"] {
+            storage::replace(&cache.sums_path(&address, &version), forged.as_bytes()).unwrap();
+            assert_eq!(cache.signer(&address, &version), None, "{forged}");
+        }
     }
 }

@@ -99,7 +99,7 @@ impl SignedReleases {
         }
         let last_modified = sums.last_modified;
         let sums = Sha256Sums::parse(&sums.bytes);
-        self.cache.iter().for_each(|cache| cache.put_sums(address, version, &sums));
+        self.cache.iter().for_each(|cache| cache.put_sums(address, version, &sums, &authentication));
         self.client.keep(&key.sums, sums.weight()).map_err(|error| failed(&error))?;
         Ok(SignedSums { sums, authentication, last_modified, expired })
     }

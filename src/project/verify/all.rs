@@ -213,7 +213,7 @@ impl VerifiedRoot {
         RootModule { path, lock_path, lock_bytes, dialect, dialect_reason, .. }: RootModule,
         kind: Kind,
         platforms: Option<PlatformSelection>,
-        Verified { findings, errors, entries, modules, registry, needs_lock_file, .. }: Verified,
+        Verified { findings, errors, authentications, entries, modules, registry, needs_lock_file, .. }: Verified,
     ) -> Self {
         Self {
             path,
@@ -225,6 +225,7 @@ impl VerifiedRoot {
             dialect,
             dialect_reason,
             platforms,
+            authentications,
             entries,
             modules,
             registry,

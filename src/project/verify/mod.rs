@@ -102,6 +102,7 @@ pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
             findings.extend(listing::check(&subject, online));
             let asked = online::check(&subject, online);
             findings.extend(asked.findings);
+            verified.authentications = asked.authentications;
             verified.errors.extend(asked.errors);
         } else if !request.is_only_judged {
             findings.extend(platforms::check(&subject));

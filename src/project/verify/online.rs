@@ -28,6 +28,7 @@ pub(super) fn check(subject: &Subject<'_>, online: Online<'_>) -> Verified {
     for verified in parallel::map(entries, WAITING_REQUESTS, check) {
         all.findings.extend(verified.findings);
         all.errors.extend(verified.errors);
+        all.authentications.extend(verified.authentications);
     }
     all.errors.dedup();
     all
@@ -88,6 +89,7 @@ impl<'a> Question<'a> {
             let signature = policy::check_signature(self.subject, self.entry, &published.authentication);
             self.verified.findings.extend(signature);
             self.verified.findings.extend(self.key_changed(&published.authentication));
+            self.verified.authentications.insert(self.entry.address.clone(), published.authentication.clone());
             self.check_zh(&published.zh, platforms);
             known.clone_from(&published.h1);
         }

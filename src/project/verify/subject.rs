@@ -1,5 +1,6 @@
 //! What is verified, and what comes of it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::verified::{Tracked, Tracking};
@@ -11,7 +12,7 @@ use crate::packages::{DemandedAge, ProgressSink, Source};
 use crate::project::change::{KnownProviders, KnownPublishers};
 use crate::project::plan::Listings;
 use crate::project::root_module::RootModule;
-use crate::provider::{Dialect, Platform, ProviderAddress};
+use crate::provider::{Authentication, Dialect, Platform, ProviderAddress};
 use crate::settings::PlatformSelection;
 
 pub(crate) struct VerifyRequest<'a> {
@@ -87,6 +88,8 @@ pub(crate) struct Verified {
     pub needs_lock_file: bool,
     /// Why something could not be checked.
     pub errors: Vec<Diagnostic>,
+    /// How the release of each entry was authenticated, if that was asked.
+    pub authentications: BTreeMap<ProviderAddress, Authentication>,
     /// How many entries of the lock file were looked at.
     pub entries: usize,
     /// How many entries of the lock file of modules were looked at.

@@ -1,12 +1,13 @@
 //! What came of verifying a root module, and what version control knows of it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::baseline::KnownFinding;
 use crate::diagnostic::{Diagnostic, Location, Severity};
 use crate::project::coverage::{Coverage, Fate, Kind};
 use crate::project::root_module::DialectReason;
-use crate::provider::Dialect;
+use crate::provider::{Authentication, Dialect, ProviderAddress};
 use crate::settings::PlatformSelection;
 
 /// A root module that was verified.
@@ -29,6 +30,8 @@ pub struct VerifiedRoot {
     pub dialect_reason: DialectReason,
     /// The platforms that must be covered; none if nobody named any.
     pub platforms: Option<PlatformSelection>,
+    /// How the registries authenticate the locked release of each provider, if they were asked.
+    pub authentications: BTreeMap<ProviderAddress, Authentication>,
     /// How many entries of the lock file were looked at.
     pub entries: usize,
     /// How many entries of the lock file of modules were looked at.

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{H1, NOTHING, ZH, found, messages, verify};
+use crate::json_output::validated;
 use crate::lock::requires;
 use provlock_test::publish::{Package, Published};
 use provlock_test::registry::Registry;
@@ -227,4 +228,40 @@ fn a_mirror_can_only_say_what_it_holds() {
     environment.write(format!("{folder}/{}", package.filename), &*package.archive);
     add(&environment, H1);
     assert_eq!(found(&environment, &["--online", "--fs-mirror", "mirror", "-p", "linux_amd64"]), NOTHING);
+}
+
+/// `verify` shows the keys that the registry names now, `tree` the remembered ones. What is remembered is not believed.
+#[test]
+fn keys_are_shown_in_full_and_a_forged_memory_of_them_is_not_believed() {
+    let registry = Registry::start();
+    let (environment, _) = locked(&registry);
+    let (key, other) = (keys::ED25519.fingerprint(), keys::OTHER.fingerprint());
+    let tree = |arguments: &[&str]| environment.provlock([&["tree"], arguments].concat()).stdout;
+    assert!(
+        tree(&["-v"]).starts_with(&format!("acme/null 3.2.4 (locked), required as ~> 3.0\nsigned by {key}\n└── ."))
+    );
+    assert!(!tree(&[]).contains("signed by"));
+    assert!(tree(&["--json"]).contains(&format!("\"signed_by\":\"{key}\"")));
+
+    let verify = || environment.provlock(["verify", "--online", "-v", "-p", "linux_amd64,darwin_arm64"]);
+    verify().assert_stderr_has(&format!("\n.: acme/null: signed by {key}\n"));
+    assert_eq!(environment.provlock(["verify", "-v"]).assert_code(0).stderr.matches("signed by").count(), 0);
+    let report = validated(&environment.provlock(["verify", "--online", "--json"]).stdout);
+    let authentication = &report["roots"][0]["authentications"]["registry.opentofu.org/acme/null"];
+    assert_eq!(authentication["fingerprints"], json!([key]));
+
+    let sums = environment.home().join(".cache/provlock/provlock-sums-v1/registry.opentofu.org/acme/null/3.2.4");
+    let kept = std::fs::read_to_string(&sums).unwrap();
+    let old = kept.lines().filter(|line| !line.starts_with("signed by")).map(|line| format!("{line}\n"));
+    std::fs::write(&sums, old.collect::<String>()).unwrap();
+    assert!(!tree(&["-v"]).contains("signed by"), "earlier versions have not kept the key");
+    environment.write("provlock.toml", format!("[trust]\n\"acme/*\" = [\"{other}\"]\n"));
+    std::fs::write(&sums, kept.replace(&key, &other)).unwrap();
+    assert!(tree(&["-v"]).contains(&other), "it is shown");
+    assert_eq!(found(&environment, &ONLINE), ["error key-not-trusted"]);
+    std::fs::write(&sums, kept.replace(&key, &other)).unwrap();
+    for flag in ["--offline", "--check"] {
+        environment.provlock(["lock", flag]).assert_stderr_has("[key-not-trusted]");
+    }
+    assert!(tree(&["-v"]).contains(&key), "--check has verified the release again");
 }

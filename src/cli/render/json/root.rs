@@ -1,13 +1,11 @@
 //! What became of a root module or a lock file, as JSON.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::Arc;
 
 use provlock::configuration::{Declaration, PlannedModule, rewrite};
 use provlock::diagnostic::{Diagnostic, Location};
 use provlock::lockfile::VersionMove;
-use provlock::packages::Fetched;
 use provlock::project::plan::{PlannedUpgrade, ProviderReport, Reason, UpgradePlan};
 use provlock::project::{self, InstalledModules, Locked, PinnedModules, Prepared, RootModule};
 use provlock::provider;
@@ -100,6 +98,10 @@ pub(crate) struct VerifiedRoot {
     /// null where there is none.
     lock_file: Option<String>,
     dialect: Dialect,
+    /// How the registries authenticate the locked release of each provider, by its full address; left out where they
+    /// were not asked.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    authentications: BTreeMap<String, Authentication>,
     /// In the order of the lock file, then of the other files.
     findings: Vec<Finding>,
     suppressed: Suppressed,
@@ -318,6 +320,11 @@ impl VerifiedRoot {
             path: shown(&root.path),
             lock_file: root.has_lock_file.then(|| shown(&root.lock_path)),
             dialect: root.dialect.into(),
+            authentications: root
+                .authentications
+                .iter()
+                .filter_map(|(address, found)| Some((address.to_string(), Authentication::of([found])?)))
+                .collect(),
             findings: root.findings.iter().map(|finding| Finding::new(finding, invocation)).collect(),
             suppressed: Suppressed {
                 allowed: root.suppressed.allowed,
@@ -378,25 +385,27 @@ impl LockedProvider {
             row: Row::new(&report.difference, dialect),
             required: report.required,
             platforms: report.packages.keys().map(ToString::to_string).collect(),
-            authentication: Authentication::of(report),
+            authentication: Authentication::of(report.packages.values().map(|package| &package.authentication)),
             trusted_registry: report.packages.values().any(|package| package.is_reported()),
         }
     }
 }
 
 impl Authentication {
-    fn of(report: &ProviderReport) -> Option<Self> {
-        let result = match report.packages.values().next()?.authentication {
+    /// None if no package was looked at.
+    fn of<'a>(packages: impl IntoIterator<Item = &'a provider::Authentication>) -> Option<Self> {
+        let mut packages = packages.into_iter().peekable();
+        let result = match packages.peek()? {
             provider::Authentication::Signed { .. } => AuthenticationResult::Signed,
             provider::Authentication::SigningSkipped => AuthenticationResult::SigningSkipped,
             provider::Authentication::HashesChecked => AuthenticationResult::HashesChecked,
             provider::Authentication::Unauthenticated => AuthenticationResult::Unauthenticated,
         };
-        let key = |package: &Arc<Fetched>| match &package.authentication {
+        let key = |package: &provider::Authentication| match package {
             provider::Authentication::Signed { key_id, fingerprint } => Some((key_id.clone(), fingerprint.clone())),
             _ => None,
         };
-        let (key_ids, fingerprints) = report.packages.values().filter_map(key).unzip();
+        let (key_ids, fingerprints) = packages.filter_map(key).unzip();
         Some(Self { result, key_ids, fingerprints })
     }
 }

@@ -29,6 +29,11 @@ struct RequiredProvider {
     address: String,
     /// The version that is locked; null when there is no entry.
     locked: Option<String>,
+    /// The fingerprint of the key that has signed that version, as an earlier run has seen it; left out if the cache does
+    /// not know it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "String"))]
+    signed_by: Option<String>,
     /// All constraints together; null if nothing requires the provider.
     constraints: Option<String>,
     /// The root module first, each other module after the one that calls it.
@@ -97,6 +102,7 @@ impl From<&ProviderTree<'_>> for RequiredProvider {
         Self {
             address: tree.address.to_string(),
             locked: tree.locked.map(ToString::to_string),
+            signed_by: tree.signer.clone(),
             constraints: tree.constraints.map(ToString::to_string),
             required_by: tree.requirers.iter().map(|requirer| RequiringModule::new(tree, requirer)).collect(),
         }
