@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::locked_calls::LockedCalls;
 use crate::diagnostic::{Diagnostic, Location, Result};
 use crate::modules::fetched::ModuleRequest;
-use crate::provider::{ConstraintList, ProviderAddress};
+use crate::provider::{AddressParts, ConstraintList, Dialect, Hostname, ProviderAddress};
 
 /// What a configuration requires.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -133,6 +133,24 @@ impl Requirements {
         self.unknown.extend(other.unknown);
         self.locked.add(other.locked)?;
         Ok(self)
+    }
+
+    /// These with what only the other dialect's program reads of the same files, to be judged and not to be locked.
+    /// What it takes from its default registry is taken from the one of `dialect`.
+    pub(crate) fn with_reading_of_other(mut self, other: Self, dialect: Dialect) -> Self {
+        let is_new = |(address, _): &(ProviderAddress, _)| !self.providers.contains_key(address);
+        for (address, requirement) in other.providers.into_iter().filter(is_new).collect::<Vec<_>>() {
+            let AddressParts { hostname, namespace, name } = (*address).clone();
+            let is_default = hostname.is_default_of(dialect.other());
+            let hostname = if is_default { Hostname::default_of(dialect) } else { hostname };
+            self.providers.entry(AddressParts { hostname, namespace, name }.into()).or_insert(requirement);
+        }
+        self.is_incomplete |= other.is_incomplete;
+        let calls = other.calls.into_iter().filter(|call| !self.calls.contains(call));
+        self.calls.extend(calls.collect::<Vec<_>>());
+        let unknown = other.unknown.into_iter().filter(|unknown| !self.unknown.contains(unknown));
+        self.unknown.extend(unknown.collect::<Vec<_>>());
+        self
     }
 }
 

@@ -61,12 +61,11 @@ impl Session<'_> {
         } else {
             (self.settings_at(path, &canonical)?, lockfile::read(&lock_path)?, lockfile::read(&module_lock_path)?)
         };
-        let (dialect, dialect_reason) = if let Some(dialect) = self.options.dialect {
-            (dialect, DialectReason::Named)
-        } else if let Some(dialect) = settings.dialect {
-            (dialect, DialectReason::Settings)
-        } else if let Some((dialect, reason)) = self.dialect_before(&lock_directory) {
-            (dialect, reason)
+        let named = self.options.dialect.map(|dialect| (dialect, DialectReason::Named));
+        let named = named.or_else(|| Some((settings.dialect?, DialectReason::Settings)));
+        let before = named.is_none().then(|| self.dialect_before(&lock_directory)).flatten();
+        let (dialect, dialect_reason) = if let Some(known) = named.or(before) {
+            known
         } else if let Some(dialect) = lock_bytes.as_deref().and_then(lockfile::detect_dialect) {
             (dialect, DialectReason::LockFile)
         } else if refused.is_some() {
@@ -74,6 +73,8 @@ impl Session<'_> {
         } else {
             self.detect_dialect(&canonical)
         };
+        let is_told = |(_, reason): (_, DialectReason)| !reason.is_guess() || reason == DialectReason::OtherLockFiles;
+        let may_be_of_other = self.options.change.is_some() && !named.or(before).is_some_and(is_told);
         let makes_unit = |change: &Change| unit.is_some() && change.makes_unit(&canonical);
         let is_new_unit = self.options.change.as_ref().is_some_and(makes_unit);
         Ok(RootModule {
@@ -82,6 +83,7 @@ impl Session<'_> {
             settings,
             dialect,
             dialect_reason,
+            may_be_of_other,
             lock_path,
             lock_bytes,
             module_lock_path,

@@ -51,6 +51,9 @@ pub struct RootModule {
     pub dialect: Dialect,
     /// What the dialect was decided by.
     pub dialect_reason: DialectReason,
+    /// Whether nothing tells the dialect that the change which is judged cannot have written, so that it is judged in
+    /// both.
+    pub(super) may_be_of_other: bool,
     /// The lock file's path, as the user knows it.
     pub lock_path: PathBuf,
     /// The lock file's content; `None` when there is none.
@@ -136,9 +139,21 @@ impl RootModule {
         allow_missing_modules: bool,
         locking: Option<&ModuleLocking>,
     ) -> Result<Requirements> {
+        self.requirements_as(self.dialect, modules, ignore_tests, allow_missing_modules, locking)
+    }
+
+    /// [`RootModule::requirements_with`] as the program of another dialect would read it.
+    pub(super) fn requirements_as(
+        &self,
+        dialect: Dialect,
+        modules: &ModuleCache,
+        ignore_tests: bool,
+        allow_missing_modules: bool,
+        locking: Option<&ModuleLocking>,
+    ) -> Result<Requirements> {
         let must_fetch = locking.is_some_and(|locking| locking.mode != LockingMode::Follow);
         let options = configuration::Options {
-            dialect: self.dialect,
+            dialect,
             tests: !ignore_tests,
             allow_missing_modules,
             data_directory: self.data_directory.clone(),

@@ -25,7 +25,7 @@ pub struct Hostname {
 pub struct ProviderAddress(Arc<AddressParts>);
 
 /// What a provider's address consists of.
-#[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AddressParts {
     /// The registry that the provider comes from.
     pub hostname: Hostname,

@@ -27,6 +27,15 @@ impl Dialect {
         }
     }
 
+    /// The one that it is not.
+    #[must_use]
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Self::Tofu => Self::Terraform,
+            Self::Terraform => Self::Tofu,
+        }
+    }
+
     /// `tofu` or `terraform`: the setting's value and the program's name.
     pub fn name(self) -> &'static str {
         match self {

@@ -127,7 +127,7 @@ const EVIL_HOST: &str = "terraform {\n  required_providers {\n    aws = {\n     
 
 /// By the points of what attackers did, from the registry to the settings. What `cache push` publishes is not among them:
 /// no finding is about that (`shared_facts::push`).
-const ATTACKS: [Attack; 20] = [
+const ATTACKS: [Attack; 21] = [
     ("a host with the name of a brand", |at| write(at, "live/0/main.tf", EVIL_HOST), "look-alike"),
     ("a new host", |at| lock(&at.environment, "live/0", "modules.example.com/acme/gamma", "1.0.0"), "host-not-allowed"),
     ("a new namespace", |at| lock(&at.environment, "live/0", "evil/gamma", "1.0.0"), "namespace-not-allowed"),
@@ -218,6 +218,15 @@ const ATTACKS: [Attack; 20] = [
         "namespace-not-allowed",
     ),
     (
+        "a ref of 40 digits, which is a branch and not a commit",
+        |at| {
+            let name = "a".repeat(40);
+            branch(at, &name);
+            write(at, "live/0/m.tf", &call(&format!("git::https://{GIT_HOST}/m.git?ref={name}")));
+        },
+        "made-unknown",
+    ),
+    (
         "a ref of 64 digits, which is a branch wherever git fetches from",
         |at| {
             write(at, "live/0/m.tf", &call(&format!("git::https://modules.example.com/m.git?ref={}", "a".repeat(64))));
@@ -257,6 +266,23 @@ fn write(repository: &Repository, path: &str, text: &str) {
     repository.environment.write(path, text);
 }
 
+/// A host whose repositories git finds in the test's own directory.
+const GIT_HOST: &str = "git.example.com";
+
+/// Publishes a branch of this name that holds a harmless module, and a tag of it.
+fn branch(repository: &Repository, name: &str) {
+    let environment = &repository.environment;
+    let at = environment.root().join("m.git");
+    environment.write(at.join("main.tf"), "");
+    let path = at.to_str().unwrap();
+    let branch = format!("--initial-branch={name}");
+    let commands =
+        [&["init", "--quiet", &branch][..], &["add", "."], &["commit", "--quiet", "--message=m"], &["tag", "v1.0.0"]];
+    for arguments in commands {
+        environment.program("git", ["-C", path].iter().chain(arguments)).run().assert_code(0);
+    }
+}
+
 fn remove(repository: &Repository, path: &str) {
     std::fs::remove_file(repository.environment.project().join(path)).unwrap();
 }
@@ -273,7 +299,11 @@ fn call(source: &str) -> String {
 #[test]
 fn after_init_every_attack_on_ten_root_modules_is_an_error() {
     let registry = registry();
-    let repository = Repository::around(TestEnvironment::with_registry(&registry));
+    let mut environment = TestEnvironment::with_registry(&registry);
+    environment.set("GIT_CONFIG_COUNT", "1");
+    environment.set("GIT_CONFIG_KEY_0", format!("url.file://{}/.insteadOf", environment.root().display()));
+    environment.set("GIT_CONFIG_VALUE_0", format!("https://{GIT_HOST}/"));
+    let repository = Repository::around(environment);
     let environment = &repository.environment;
     for (number, provider) in (0..10).zip(HONEST.into_iter().chain(["hashicorp/null"]).cycle()) {
         lock(environment, &format!("live/{number}"), provider, "1.0.0");
@@ -297,6 +327,9 @@ fn after_init_every_attack_on_ten_root_modules_is_an_error() {
         repository.git(["reset", "--quiet", "--hard", "refs/heads/main"]);
         repository.git(["clean", "--quiet", "-ffdx"]);
     }
+    write(&repository, "live/0/m.tf", &call(&format!("git::https://{GIT_HOST}/m.git?ref=v1.0.0")));
+    repository.git(["add", "--all"]);
+    verify(BASE).assert_code(0);
     survived("a pull request attacks one of ten root modules after `provlock init`", ATTACKS.len() + REFUSED.len());
 }
 

@@ -386,7 +386,9 @@ impl Report<'_> {
     fn show(&self) {
         let Self { found, failures, many, ui, .. } = self;
         for root in found.roots {
-            text::checked(root).iter().for_each(|line| ui.verbose(line));
+            for line in text::checked(root) {
+                ui.verbose(&line);
+            }
         }
         let failures = failures.iter().map(|failure| (failure.root(), failure));
         let failures = by_cause(failures, *many, ui.stderr_style.verbose);

@@ -140,6 +140,28 @@ impl Session<'_> {
             let verified = Verified { findings: vec![refused], ..Verified::default() };
             return Ok((VerifiedRoot::new(opened, root.kind(), None, verified), Vec::new(), levelled));
         }
+        let platforms = options.platforms.clone().or_else(|| opened.settings.platforms.clone());
+        let platforms = platforms.filter(|_| !root.is_only_judged);
+        let mut verified = self.checked(&opened, root, options, platforms.as_ref(), known)?;
+        let in_root = |one: Diagnostic| opened.in_dialect(one.in_root(&opened.path, false));
+        verified.findings = verified.findings.into_iter().map(in_root).collect();
+        verified.errors = verified.errors.into_iter().map(in_root).collect();
+        let looked_for = std::mem::take(&mut verified.looked_for);
+        let mut levelled = Levelled::new(&opened.canonical, levels, baseline, looked_for, verified.ignored);
+        let unshared = std::mem::take(&mut verified.unshared).into_iter().map(in_root);
+        let unshared = unshared.filter_map(|finding| levelled.apply(finding)).collect();
+        Ok((VerifiedRoot::new(opened, root.kind(), platforms, verified), unshared, levelled))
+    }
+
+    /// What is wrong with a root module, at whatever level.
+    fn checked(
+        &self,
+        opened: &RootModule,
+        root: &RootPath,
+        options: &VerifyOptions<'_>,
+        platforms: Option<&PlatformSelection>,
+        known: Option<&(KnownProviders, KnownPublishers)>,
+    ) -> Result<Verified> {
         let source = |OnlineOptions { trust_shared }| {
             let shared = opened.settings.shared_cache().filter(|_| trust_shared);
             self.source(opened.dialect, shared)
@@ -148,33 +170,26 @@ impl Session<'_> {
         let listings = options.online.map(|_| self.listings(opened.dialect)).transpose()?.flatten();
         let age = opened.settings.policy.min_age().map(|age| DemandedAge { age, now: self.started });
         let progress = |package: &_, progress| self.note_progress(package, progress);
-        let platforms = options.platforms.clone().or_else(|| opened.settings.platforms.clone());
-        let platforms = platforms.filter(|_| !root.is_only_judged);
         let tracked = |control: &dyn VersionControl| control.tracked(opened.directory_of_lock_file());
         let tracked = options.version_control.map(tracked).unwrap_or_default();
-        let base = self.options.change.as_ref().map(|change| change.lock_file_before(&opened.lock_directory));
+        let change = self.options.change.as_ref();
+        let base = change.map(|change| change.lock_file_before(&opened.lock_directory));
         let had_lock_file = base.is_some_and(|bytes| !bytes.is_empty());
-        let module_base = self.options.change.as_ref();
-        let module_base = module_base.map(|change| change.module_lock_file_before(&opened.lock_directory));
+        let module_base = change.map(|change| change.module_lock_file_before(&opened.lock_directory));
         let had_module_lock_file = module_base.is_some_and(|bytes| !bytes.is_empty());
         let modules = opened.locks_modules(had_module_lock_file).then(|| opened.parsed_module_lock_file());
         let locking = modules.as_ref().map(ModuleLocking::following);
-        let unknown = Requirements { is_incomplete: true, ..Requirements::default() };
-        let is_read = !root.is_only_judged || root.is_touched;
-        let read = is_read
-            .then(|| opened.known_requirements(&self.modules, options.ignore_tests, locking.as_ref()))
-            .transpose()?;
-        let judged = read.as_ref().unwrap_or(&unknown);
-        let change = self.options.change.as_ref();
+        let (judged, to_fit) = self.readings(opened, root, options.ignore_tests, locking.as_ref())?;
+        let requirements = to_fit.as_ref().unwrap_or(&judged);
         let is_new = |place: &Location| change.is_some_and(|change| change.is_new_line(place, &self.environment));
         let mut verified = super::verify(&VerifyRequest {
-            root: &opened,
+            root: opened,
             is_only_judged: root.is_only_judged,
-            requirements: if root.is_only_judged { &unknown } else { judged },
-            judged,
+            requirements,
+            judged: &judged,
             packages: &self.modules,
             modules: modules.as_ref(),
-            platforms: platforms.as_ref(),
+            platforms,
             cache: self.hash_cache.as_ref(),
             check_installed: options.check_installed,
             tracked: &tracked,
@@ -191,20 +206,38 @@ impl Session<'_> {
             // A change must not get rid of a lock file by ignoring it.
             verified.findings.splice(0..0, verified.unshared.drain(..));
         }
-        verified.findings.extend(super::change::unit(&opened, &self.modules));
-        if let Some(change) = &self.options.change {
+        verified.findings.extend(super::change::unit(opened, &self.modules));
+        if let Some(change) = change {
             let is_new = |unknown: &&UnknownCall| change.makes_unknown(unknown, &self.environment);
             let new = judged.unknown.iter().filter(is_new).map(|unknown| &unknown.location);
             verified.findings.extend(super::change::unknown(&new.collect::<Vec<_>>()));
         }
-        let in_root = |one: Diagnostic| opened.in_dialect(one.in_root(&opened.path, false));
-        verified.findings = verified.findings.into_iter().map(in_root).collect();
-        verified.errors = verified.errors.into_iter().map(in_root).collect();
-        let looked_for = std::mem::take(&mut verified.looked_for);
-        let mut levelled = Levelled::new(&opened.canonical, levels, baseline, looked_for, verified.ignored);
-        let unshared = std::mem::take(&mut verified.unshared).into_iter().map(in_root);
-        let unshared = unshared.filter_map(|finding| levelled.apply(finding)).collect();
-        Ok((VerifiedRoot::new(opened, root.kind(), platforms, verified), unshared, levelled))
+        Ok(verified)
+    }
+
+    /// What the policy has to allow, and what the lock file has to fit if that is something else: nothing outside of
+    /// root modules, and no reading of the other program's.
+    fn readings(
+        &self,
+        opened: &RootModule,
+        root: &RootPath,
+        ignore_tests: bool,
+        locking: Option<&ModuleLocking>,
+    ) -> Result<(Requirements, Option<Requirements>)> {
+        let unknown = || Requirements { is_incomplete: true, ..Requirements::default() };
+        if root.is_only_judged && !root.is_touched {
+            return Ok((unknown(), None));
+        }
+        let own = opened.known_requirements(&self.modules, ignore_tests, locking)?;
+        let judged = if opened.may_be_of_other {
+            let other = opened.requirements_as(opened.dialect.other(), &self.modules, ignore_tests, true, locking)?;
+            own.clone().with_reading_of_other(other, opened.dialect)
+        } else if root.is_only_judged {
+            return Ok((own, Some(unknown())));
+        } else {
+            return Ok((own, None));
+        };
+        Ok((judged, Some(if root.is_only_judged { unknown() } else { own })))
     }
 }
 

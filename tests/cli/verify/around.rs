@@ -542,3 +542,79 @@ fn nothing_is_written_through_links() {
     gate.provlock(&["verify", "-r", "--report", "sarif=/dev/stdout"]).assert_code(0);
     survived("a pull request puts a link where a report is written", attempts);
 }
+
+/// Where the base does not tell which program reads a directory, it is judged as each of them reads it.
+#[test]
+fn what_either_program_reads_is_judged_where_the_base_tells_no_dialect() {
+    fn mixed(gate: &Gate) {
+        without_lock_files(gate);
+        let terraform = format!(
+            "{TERRAFORM_HEADER}{}",
+            entry(&NULL.replace("opentofu.org", "terraform.io"), "3.2.4", "", &[H1, ZH])
+        );
+        gate.write("live/.terraform.lock.hcl", terraform);
+        gate.root("other", NULL, &[H1, ZH]);
+    }
+    let attempts: [Attempt; 6] = [
+        (
+            "by the header of OpenTofu",
+            |gate| {
+                hidden_by_tofu(gate, "new");
+                header(gate, "new", "tofu");
+            },
+            FORBIDDEN,
+        ),
+        (
+            "by the header of Terraform",
+            |gate| {
+                gate.write("new/main.tf", requires("hashicorp/null", ""));
+                gate.write("new/main.tofu", requires("evil/null", ""));
+                header(gate, "new", "terraform");
+            },
+            FORBIDDEN,
+        ),
+        (
+            "with all it has in files for OpenTofu",
+            |gate| {
+                gate.write("new/evil.tofu", requires("evil/null", ""));
+                header(gate, "new", "terraform");
+            },
+            FORBIDDEN,
+        ),
+        ("without a lock file", |gate| hidden_by_tofu(gate, "new"), FORBIDDEN),
+        (
+            "in a module that it calls",
+            |gate| {
+                gate.write("new/main.tf", "module \"m\" {\n  source = \"../called\"\n}\n");
+                hidden_by_tofu(gate, "called");
+                header(gate, "new", "tofu");
+            },
+            FORBIDDEN,
+        ),
+        (
+            "with a call that nobody can read",
+            |gate| {
+                gate.write("new/main.tf", "module \"m\" {\n  source = \"s3::https://s3.amazonaws.com/b/m.zip\"\n}\n");
+                gate.write("new/main.tofu", requires("hashicorp/null", ""));
+                header(gate, "new", "tofu");
+            },
+            "made-unknown",
+        ),
+    ];
+    let bases: [fn(&Gate); 2] = [without_lock_files, mixed];
+    for base in bases {
+        let gate = Gate::with(base);
+        let before = gate.errors(&["-r"]);
+        for (name, attempt, code) in attempts {
+            attempt(&gate);
+            let found = gate.errors(&["-r"]);
+            assert!(found.iter().any(|found| found == code), "{name}: {found:?}");
+            gate.reset();
+        }
+        gate.write("new/main.tf", requires("hashicorp/null", "~> 3.0"));
+        gate.write("new/main.tofu", requires("hashicorp/null", ""));
+        gate.write("new/.terraform.lock.hcl", lock_file(&[entry(NULL, "3.2.4", "", &[H1, ZH])]));
+        assert_eq!(gate.errors(&["-r"]), before, "files for both programs may differ");
+    }
+    survived("a pull request brings a root module for the other program", bases.len() * attempts.len());
+}
