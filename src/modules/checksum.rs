@@ -41,6 +41,11 @@ impl Checksum {
 }
 
 impl ExpectedDigest {
+    /// Whether nobody can make two archives that have it.
+    pub(super) fn is_unique(&self) -> bool {
+        matches!(self.algorithm, "sha256" | "sha512")
+    }
+
     fn parse(text: &str) -> Option<Self> {
         let (name, digits) = text.split_once(':').map_or((None, text), |(name, digits)| (Some(name), digits));
         let algorithm = match digits.len() {

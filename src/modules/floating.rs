@@ -17,7 +17,7 @@ pub(crate) enum Floating {
     DefaultBranch,
     /// A git repository with a `ref` that may be a branch.
     Reference(String),
-    /// An archive without a checksum, or with one that its server names.
+    /// An archive without a checksum, or with one that its server names, or that others could be made for.
     NoChecksum,
     /// A package of an OCI registry that is named by a tag.
     Tag,
@@ -64,7 +64,8 @@ impl GitAddress {
 fn has_checksum(url: &str) -> bool {
     let Ok(url) = Url::parse(url) else { return false };
     let checksum = url.query_pairs().find(|(name, _)| name == "checksum");
-    checksum.is_some_and(|(_, text)| matches!(Checksum::parse(&text), Ok(Checksum::Digest(_))))
+    checksum
+        .is_some_and(|(_, text)| matches!(Checksum::parse(&text), Ok(Checksum::Digest(digest)) if digest.is_unique()))
 }
 
 #[cfg(test)]
@@ -106,6 +107,8 @@ mod tests {
             (format!("sha256:{digest}"), true),
             (digest, true),
             ("file:https://h.test/SHA256SUMS".to_owned(), false),
+            ("d41d8cd98f00b204e9800998ecf8427e".to_owned(), false),
+            ("sha1:da39a3ee5e6b4b0d3255bfef95601890afd80709".to_owned(), false),
             (String::new(), false),
             ("none".to_owned(), false),
         ] {

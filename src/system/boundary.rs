@@ -39,9 +39,10 @@ impl Boundary {
         self.inside.is_some() && canonicalize(path).is_ok_and(|canonical| self.excludes(&canonical))
     }
 
-    /// Whether a path without symlinks is outside.
+    /// Whether a path without symlinks is outside. What git keeps in a repository, such as a password, is not part of it.
     pub(crate) fn excludes(&self, canonical: &Path) -> bool {
-        self.inside.as_ref().is_some_and(|inside| !inside.iter().any(|top| canonical.starts_with(top)))
+        let is_in = |top: &PathBuf| canonical.strip_prefix(top).is_ok_and(|below| !below.starts_with(".git"));
+        self.inside.as_ref().is_some_and(|inside| !inside.iter().any(is_in))
     }
 
     /// Whether a file of a directory that is inside leads out.
@@ -96,12 +97,18 @@ mod tests {
             ("../elsewhere", "repository/root"),
             ("repository/live", "mine"),
             ("nowhere", "repository/nowhere"),
+            (".git", "repository/git"),
         ] {
             symlink(target, at(link)).unwrap();
         }
         let boundary = Boundary::around([at("repository/live/a")]);
-        for outside in ["repository/secret.tf", "repository/root/deep", "repository/live/../../elsewhere", "elsewhere"]
-        {
+        for outside in [
+            "repository/secret.tf",
+            "repository/root/deep",
+            "repository/live/../../elsewhere",
+            "elsewhere",
+            "repository/git",
+        ] {
             assert!(boundary.is_outside(&at(outside)), "{outside}");
         }
         for inside in ["repository/live", "repository/same", "repository/nowhere", "mine/a"] {

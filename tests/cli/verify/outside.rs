@@ -54,9 +54,17 @@ fn installed(environment: &TestEnvironment, directory: &str) {
 /// A way out of the repository, and what is named.
 type Way = (&'static str, fn(&TestEnvironment), &'static str);
 
-const WAYS: [Way; 15] = [
+const WAYS: [Way; 16] = [
     ("a configuration", |environment| link(environment, "main.tf", "link.tf"), "link.tf"),
     ("a configuration that cannot be read", |environment| link(environment, "broken", "link.tf"), "link.tf"),
+    (
+        "a configuration that git keeps, which may hold a password",
+        |environment| {
+            let path = environment.write(".git/broken", format!("{SECRET} = {{\n"));
+            link(environment, path.to_str().unwrap(), "link.tf");
+        },
+        "link.tf",
+    ),
     ("a test", |environment| link(environment, "broken", "tests/a.tftest.hcl"), "tests/a.tftest.hcl"),
     ("the lock file", |environment| link(environment, "lock.hcl", ".terraform.lock.hcl"), ".terraform.lock.hcl"),
     (
