@@ -423,7 +423,7 @@ impl Report<'_> {
     /// Adds the findings by cause to the summary of a job, if the runner has a file for it.
     fn append_summary(&self, path: Option<PathBuf>) -> anyhow::Result<()> {
         let Some(path) = path else { return Ok(()) };
-        let summary = markdown::findings(self.causes(false).iter(), &self.paths, &self.ui.invocation);
+        let summary = markdown::findings(&self.causes(false), self.found.coverage, &self.paths, &self.ui.invocation);
         let summary = self.ui.safe(&summary, OutputFormat::Markdown);
         let file = std::fs::OpenOptions::new().append(true).create(true).open(&path);
         let written = file.and_then(|mut file| file.write_all(summary.as_bytes()));

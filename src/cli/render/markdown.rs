@@ -6,14 +6,16 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use provlock::diagnostic::{Diagnostic, Severity};
+use provlock::project::Coverage;
 
+use super::coverage;
 use super::diff::{FileDiff, nothing_differs};
 use super::foreign::{capped, printable, shown};
 use super::help::Invocation;
 use super::row::{Action, Change, Direction, Row};
 use super::style::count;
 use super::upgrade;
-use super::verify::RepositoryPaths;
+use super::verify::{RepositoryPaths, numbers};
 
 /// GitHub takes 65,536 characters in a comment; the folded hashes are left out of anything near that.
 const LENGTH_LIMIT: usize = 60_000;
@@ -38,8 +40,9 @@ pub(crate) fn render(files: &[FileDiff]) -> String {
 }
 
 /// What was found, for the summary of a job.
-pub(crate) fn findings<'a>(
-    findings: impl Iterator<Item = &'a Diagnostic> + Clone,
+pub(crate) fn findings(
+    causes: &[Diagnostic],
+    coverage: &Coverage,
     paths: &RepositoryPaths<'_>,
     invocation: &Invocation,
 ) -> String {
@@ -55,18 +58,22 @@ pub(crate) fn findings<'a>(
             cell(&format!("{}:{line}", paths.shown(label.location.path())))
         });
         let notes = finding.all_notes().map(|note| cell(&note));
-        let text = std::iter::once(cell(&finding.message)).chain(notes).collect::<Vec<_>>().join("<br>");
+        let help = invocation.help(&finding).map(|help| format!("**help:** {}", cell(&help)));
+        let text = std::iter::once(cell(&finding.message)).chain(notes).chain(help).collect::<Vec<_>>().join("<br>");
         vec![format!("{level} {}", cell(finding.code.as_str())), text, place.unwrap_or_default()]
     };
-    let number = findings.clone().count();
-    if number == 0 {
-        return "#### provlock verify: nothing was found\n\n".to_owned();
+    let numbers = numbers(&causes.iter().collect::<Vec<_>>());
+    let title = if causes.is_empty() { "nothing was found" } else { numbers.as_str() };
+    let lines = coverage::lines(coverage).into_iter().map(|line| code(&invocation.secrets.redact(&line)) + "\n\n");
+    let mut text = format!("#### provlock verify: {title}\n\n{}", lines.collect::<String>());
+    if causes.is_empty() {
+        return text;
     }
-    let mut text = "#### provlock verify\n\n| | Finding | First place |\n|---|---|---|\n".to_owned();
-    for (index, cells) in findings.map(row).enumerate() {
+    text += "| | Finding | First place |\n|---|---|---|\n";
+    for (index, cells) in causes.iter().map(row).enumerate() {
         let line = format!("| {} |\n", cells.join(" | "));
         if text.len() + line.len() > LENGTH_LIMIT {
-            let _ = writeln!(text, "\n{} more causes are not listed here.", number - index);
+            let _ = writeln!(text, "\n{} more causes are not listed here.", causes.len() - index);
             break;
         }
         text += &line;

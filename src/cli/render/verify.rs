@@ -111,7 +111,7 @@ pub(crate) fn summary(found: Found<'_>) -> Option<String> {
 }
 
 /// `2 errors and 1 warning`
-fn numbers(findings: &[&Diagnostic]) -> String {
+pub(super) fn numbers(findings: &[&Diagnostic]) -> String {
     let number = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
     let numbers = [Severity::Error, Severity::Warning, Severity::Note].map(|severity| (number(severity), severity));
     let parts = numbers.iter().filter(|(number, _)| *number > 0);

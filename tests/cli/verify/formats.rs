@@ -100,16 +100,18 @@ fn a_job_gets_a_summary_by_cause() {
     environment.provlock(["verify", "--format", "github"]).assert_code(1);
     let summary = environment.read(environment.root().join("summary.md"));
     let expected = "\
-#### provlock verify
+#### provlock verify: 2 errors and 1 warning
+
+`1 root module: with errors`
 
 | | Finding | First place |
 |---|---|---|
 ";
     assert!(summary.starts_with(expected), "{summary}");
     let line = "| **error** `version-outside-constraints` | `hashicorp/null is locked at 3.2.4, but the configuration asks \
-                for ~> 2.0` | `.terraform.lock.hcl:5` |\n";
+                for ~> 2.0`<br>**help:** `provlock upgrade hashicorp/null` | `.terraform.lock.hcl:5` |\n";
     assert!(summary.contains(line), "{summary}");
-    assert_eq!(summary.lines().count(), 4 + 3 + 1, "{summary}");
+    assert_eq!(summary.lines().count(), 6 + 3 + 1, "{summary}");
     environment.provlock(["verify"]).assert_code(1);
     assert_eq!(environment.read(environment.root().join("summary.md")), summary, "only the annotations need it");
     environment.provlock(["verify", "--format", "github"]).assert_code(1);
@@ -226,4 +228,34 @@ error[invalid-configuration]: the "{" after terraform is never closed
   = root module: broken
 3 root modules: 1 with errors, 1 OK; 1 could not be checked
 "#]]);
+}
+
+/// The problem matcher of the documentation finds each finding that has a place.
+#[test]
+fn an_editor_finds_the_places_in_the_text() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/integrations.md")).unwrap();
+    let mut blocks = page.split("```json\n").skip(1).map(|block| block.split("```").next().unwrap());
+    let tasks: Value = serde_json::from_str(blocks.find(|block| block.contains("problemMatcher")).unwrap()).unwrap();
+    let matcher = &tasks["tasks"][0]["problemMatcher"]["pattern"];
+    let pattern = |index: usize| regex_automata::meta::Regex::new(matcher[index]["regexp"].as_str().unwrap()).unwrap();
+    let (first, second) = (pattern(0), pattern(1));
+    let output = with_findings().provlock(["verify", "-r", "--allow", "single-platform", "--color", "never"]);
+    let lines: Vec<_> = output.stdout.lines().collect();
+    let groups = |regex: &regex_automata::meta::Regex, line: &str| {
+        let mut captures = regex.create_captures();
+        regex.captures(line, &mut captures);
+        let groups: Option<Vec<_>> =
+            (1..=3).map(|group| Some(line[captures.get_group(group)?.range()].to_owned())).collect();
+        groups
+    };
+    let problems: Vec<_> = lines
+        .windows(2)
+        .filter_map(|pair| Some([groups(&first, pair[0])?, groups(&second, pair[1])?].concat()))
+        .map(|groups| [&groups[0], &groups[1], &groups[3], &groups[4], &groups[5]].map(String::as_str).join(" "))
+        .collect();
+    let expected = [
+        "error version-outside-constraints .terraform.lock.hcl 5 13",
+        "warning unsorted-hashes .terraform.lock.hcl 9 5",
+    ];
+    assert_eq!(problems, expected, "{output}");
 }
