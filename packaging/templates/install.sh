@@ -1,12 +1,12 @@
 #!/bin/sh
 # Installs provlock from a release, after its checksum and, where `gh` is there, its attestation was verified.
 #
-#   curl --proto '=https' --tlsv1.2 -LsSf https://github.com/OWNER/provlock/releases/latest/download/install.sh | sh
+#   curl --proto '=https' --tlsv1.2 -LsSf {{repository}}/releases/latest/download/install.sh | sh
 #
 # PROVLOCK_VERSION=0.1.0 installs that release, PROVLOCK_INSTALL_DIR=DIR into that directory [default: ~/.local/bin].
 set -eu
 
-repository=${PROVLOCK_REPOSITORY:-https://github.com/OWNER/provlock}
+repository=${PROVLOCK_REPOSITORY:-'{{repository}}'}
 
 fail() {
   echo "install.sh: $1" >&2
