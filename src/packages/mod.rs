@@ -22,6 +22,7 @@ mod offline;
 mod progress;
 mod publication_dates;
 mod registry;
+mod release_info;
 pub mod shared_facts;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,6 +48,7 @@ use registry::Registry;
 pub(crate) use registry::{Discovery, RegistryCache, Service};
 #[doc(hidden)]
 pub use registry::{read_reported_hashes, read_versions};
+pub use release_info::{GithubRepository, ReleaseInfo};
 pub use shared_facts::{PublishedRelease, SharedFacts};
 
 use jiff::Timestamp;

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use url::Url;
 
 use super::Source;
+use super::release_info::{GithubRepository, ReleaseInfo};
 use crate::net::Client;
 use crate::provider::{Dialect, ProviderAddress, Version};
 use crate::system::OnceMap;
@@ -96,6 +97,8 @@ pub(crate) struct Listing {
     pub(crate) unlisted: Option<bool>,
     /// What the registry warns of.
     pub(crate) warning: Option<String>,
+    /// The address of the repository that it is released from.
+    source: Option<String>,
 }
 
 /// The index of OpenTofu's documentation of a provider, or a provider in version 2 of the API of Terraform's registry
@@ -128,7 +131,7 @@ struct DatedVersion {
 impl Listing {
     fn capped(self) -> Self {
         let cap = |text: Option<String>| text.map(|text| text.chars().take(LONGEST_TEXT).collect());
-        Self { tier: cap(self.tier), warning: cap(self.warning), ..self }
+        Self { tier: cap(self.tier), warning: cap(self.warning), source: cap(self.source), ..self }
     }
 }
 
@@ -183,6 +186,15 @@ impl PublicationDates {
     /// Why that is not known.
     pub(crate) fn listing(&self, address: &ProviderAddress) -> Result<Listing, String> {
         self.document_of(address).map(|published| published.listing.clone())
+    }
+
+    /// What the registry of a provider documents of the version that is chosen and of the newest one.
+    pub(crate) fn releases(&self, address: &ProviderAddress, chosen: &Version, newest: &Version) -> ReleaseInfo {
+        let published = self.document_of(address).ok();
+        let date = |version| published.as_ref().and_then(|published| published.dates.get(version).copied());
+        let source = published.as_ref().and_then(|published| published.listing.source.as_deref());
+        let repository = source.and_then(GithubRepository::parse).or_else(|| GithubRepository::of(address));
+        ReleaseInfo { published: date(chosen), newest_published: date(newest), repository }
     }
 
     /// When a version of a module of registry.opentofu.org was published, which is given as `NAMESPACE/NAME/SYSTEM`.

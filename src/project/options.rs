@@ -51,6 +51,8 @@ pub struct UpgradeOptions {
     pub rewrite_constraints: bool,
     /// Whether the recorded hashes of providers that stay are compared with what is published, if nothing is written.
     pub compare_hashes: bool,
+    /// Whether it is asked when the versions that providers move to were published, and where they are released.
+    pub release_info: bool,
     /// Whether all modules move, too. Those that move are locked.
     pub modules: bool,
     /// The calls of modules that move, by their paths, such as `network.endpoints`; some with the version or tag that

@@ -69,8 +69,10 @@ impl Session<'_> {
             let requests = self.lock_requests_of(roots, &options.lock, choosing, &mut refused);
             let (indices, requests): (Vec<_>, Vec<_>) =
                 requests.into_iter().map(|(index, _, request)| (index, request)).unzip();
+            let dialect = roots.first().map(|(_, prepared)| prepared.root.dialect).filter(|_| options.release_info);
+            let dates = dialect.and_then(|dialect| self.publication_dates(dialect).ok().flatten());
             let plans = if options.moves_providers() {
-                plan::plan_upgrades(&requests, options, source, self.options.offline)
+                plan::plan_upgrades(&requests, options, source, self.options.offline, dates)
             } else {
                 requests.iter().map(|request| Ok(UpgradePlan::new(request, Vec::new()))).collect()
             };

@@ -446,8 +446,11 @@ fn upgrade_says_once(environment: &TestEnvironment) {
     environment.provlock(["upgrade", "-r", "--dry-run"]).matches(str![[r#"
 exit code: 2
 ----- stdout -----
-provider         locked   allowed   change   newest   root modules   held back by
-hashicorp/null   3.2.4    3.3.0     minor    4.0.0    298            live/000/main.tf:7  ~> 3.0, and in 297 other places
+provider         locked   allowed   change   newest   root modules
+hashicorp/null   3.2.4    3.3.0     minor    4.0.0    298
+  held back by live/000/main.tf:7  ~> 3.0, and in 297 other places
+  https://github.com/hashicorp/terraform-provider-null/releases/tag/v3.3.0
+  https://github.com/hashicorp/terraform-provider-null/compare/v3.2.4...v3.3.0
 ----- stderr -----
 error[no-matching-version]: no version of hashicorp/null meets all constraints: > 9.0.0, in 2 root modules
  --> live/298/main.tf:7:17
@@ -465,7 +468,7 @@ exit code: 2
 ----- stdout -----
 | Provider | From | To | Change | Root modules |
 |---|---|---|---|---|
-| `hashicorp/null` | `3.2.4` | `3.3.0` | minor | 298 |
+| `hashicorp/null` | `3.2.4` | [`3.3.0`](https://github.com/hashicorp/terraform-provider-null/releases/tag/v3.3.0) | [minor](https://github.com/hashicorp/terraform-provider-null/compare/v3.2.4...v3.3.0) | 298 |
 
 | Held back | At | Newest | By | Root modules |
 |---|---|---|---|---|

@@ -49,8 +49,9 @@ fn the_newest_version_whose_packages_are_all_known_is_chosen() {
     table.matches(str![[r#"
 exit code: 0
 ----- stdout -----
-provider         locked   allowed   change   newest   held back by
-hashicorp/null   3.0.0    3.1.0     minor    3.2.0    packages that are not in the cache
+provider         locked   allowed   change   newest
+hashicorp/null   3.0.0    3.1.0     minor    3.2.0
+  held back by packages that are not in the cache
 ----- stderr -----
 warning[platform-not-known]: hashicorp/null 3.2.0 is not chosen: its package for darwin_arm64 is not in the cache
 help: run the command once without --offline and with the same cache

@@ -165,19 +165,23 @@ fn check_and_dry_run_print_a_table_for_each_root_and_write_nothing() {
     dry_run.matches(str![[r#"
 exit code: 0
 ----- stdout -----
-provider         locked   allowed   change   newest   root modules   held back by
+provider         locked   allowed   change   newest   root modules
 hashicorp/null   3.1.0    3.2.4     minor    3.2.4    a
+  https://github.com/hashicorp/terraform-provider-null/releases/tag/v3.2.4
+  https://github.com/hashicorp/terraform-provider-null/compare/v3.1.0...v3.2.4
 ----- stderr -----
 2 root modules: 1 can move, 1 up to date
 "#]]);
     let each = environment.provlock(["upgrade", "--dry-run", "-r", "-v"]);
     let expected = "\
 a:
-provider         locked   allowed   change   newest   held back by
+provider         locked   allowed   change   newest
 hashicorp/null   3.1.0    3.2.4     minor    3.2.4
+  https://github.com/hashicorp/terraform-provider-null/releases/tag/v3.2.4
+  https://github.com/hashicorp/terraform-provider-null/compare/v3.1.0...v3.2.4
 
 b:
-provider         locked   allowed   change   newest   held back by
+provider         locked   allowed   change   newest
 hashicorp/null   3.2.4                       3.2.4
 ";
     assert_eq!(each.stdout, expected);
@@ -185,8 +189,10 @@ hashicorp/null   3.2.4                       3.2.4
     environment.provlock(["upgrade", "--check", "-r"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
-provider         locked   allowed   change   newest   root modules   held back by
+provider         locked   allowed   change   newest   root modules
 hashicorp/null   3.1.0    3.2.4     minor    3.2.4    a
+  https://github.com/hashicorp/terraform-provider-null/releases/tag/v3.2.4
+  https://github.com/hashicorp/terraform-provider-null/compare/v3.1.0...v3.2.4
 ----- stderr -----
 2 root modules: 1 can move, 1 up to date
 1 recorded hash was not compared with what is published; to compare all: provlock verify --online
@@ -395,9 +401,12 @@ fn roots_share_the_dates_and_each_has_the_age_of_its_settings() {
     table.matches(str![[r#"
 exit code: 0
 ----- stdout -----
-provider         locked   allowed   change   newest   root modules   held back by
-hashicorp/null   3.1.0                       3.2.4    2              its age
-hashicorp/null   3.1.0    3.2.4     minor    3.2.4    c
+provider         locked   allowed   change   released     newest   root modules
+hashicorp/null   3.1.0                                    3.2.4    2
+  held back by its age
+hashicorp/null   3.1.0    3.2.4     minor    [DATE]   3.2.4    c
+  https://github.com/hashicorp/terraform-provider-null/releases/tag/v3.2.4
+  https://github.com/hashicorp/terraform-provider-null/compare/v3.1.0...v3.2.4
 ----- stderr -----
 warning[too-young]: hashicorp/null 3.2.4 is not chosen: published [TIME], and it must be 7 days old, in 2 root modules
  |

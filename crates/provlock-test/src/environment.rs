@@ -282,7 +282,7 @@ impl Invocation {
 
 impl Output {
     /// Fails unless the exit code and all that was written are as in the snapshot. What differs from run to run is
-    /// written as `[ROOT]`, `[PORT]`, `[SIZE]`, `[TIME]` and `[HASH]`; the pattern `[..]` matches any text within a
+    /// written as `[ROOT]`, `[PORT]`, `[SIZE]`, `[TIME]`, `[DATE]` and `[HASH]`; the pattern `[..]` matches any text within a
     /// line. Of JSON there is only that it is there: look at its values instead.
     ///
     /// `SNAPSHOTS=overwrite cargo test` writes the snapshots again, in the source of the tests; look at the difference.
@@ -373,6 +373,7 @@ fn redactions(root: &Path) -> Redactions {
     redactions.insert("[ROOT]", root.to_owned()).unwrap();
     redactions.insert("[PORT]", pattern(r"127\.0\.0\.1:(?<redacted>[0-9]+)")).unwrap();
     redactions.insert("[TIME]", pattern(r"(?<redacted>20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z)")).unwrap();
+    redactions.insert("[DATE]", pattern(r" (?<redacted>20[0-9]{2}-[0-9]{2}-[0-9]{2}) ")).unwrap();
     // How far packages can be compressed depends on the processor.
     redactions.insert("[SIZE]", pattern(r"(?<redacted>[0-9.]+ ([KM]i)?B)\b")).unwrap();
     redactions.insert("[HASH]", pattern(r"zh:(?<redacted>[0-9]*[a-f][0-9a-f]{20,})")).unwrap();

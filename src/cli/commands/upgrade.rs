@@ -17,7 +17,7 @@ use crate::cli::args::{AgeArgs, FormatArgs, GlobalArgs, OutputFormat, SelectionA
 use crate::cli::render::foreign::printable;
 use crate::cli::render::markdown;
 use crate::cli::render::upgrade::{self as table, Moving, Outlooks};
-use crate::cli::ui::Ui;
+use crate::cli::ui::{Ui, table_columns};
 
 const FORMATS: &[OutputFormat] = &[OutputFormat::Text, OutputFormat::Json, OutputFormat::Markdown];
 
@@ -89,6 +89,7 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyh
     options.lock.dry_run = arguments.check || arguments.dry_run;
     options.compare_hashes = arguments.check;
     options.prereleases = arguments.pre;
+    options.release_info = options.lock.dry_run || ui.format != OutputFormat::Text;
     options.allow_downgrade = arguments.allow_downgrade;
     options.rewrite_constraints = arguments.constraints;
     (options.modules, options.calls) = (arguments.with_modules, modules);
@@ -180,7 +181,7 @@ impl<'a> Upgraded<'a> {
             let distance = if self.moving.is_empty() { "" } else { "\n" };
             self.ui.print(&format!("{distance}{}:\n", printable(&root.path.display().to_string())));
         }
-        self.ui.print(&table::table(root, plan));
+        self.ui.print(&table::table(root, plan, table_columns()));
     }
 
     fn show(mut self) -> Result<()> {
@@ -215,7 +216,7 @@ impl<'a> Upgraded<'a> {
             }
             OutputFormat::Text if self.is_dry => {
                 if !self.shows_each() {
-                    self.ui.print(&self.outlooks.table());
+                    self.ui.print(&self.outlooks.table(table_columns()));
                 }
                 for FileRewrite { path, old, new } in rewrite::files(&self.edits) {
                     self.ui.print_change(&path, Some(old.as_bytes()), new.as_bytes());

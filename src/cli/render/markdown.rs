@@ -89,15 +89,17 @@ pub(crate) fn upgrade(outlooks: &upgrade::Outlooks, edits: &BTreeSet<[String; 3]
         |row: &upgrade::Row| many.then(|| if row.roots == 1 { cell(&row.first_root) } else { row.roots.to_string() });
     let mut tables = Vec::new();
     for (subject, of_modules) in [("Provider", false), ("Module", true)] {
-        let moving = outlooks.rows_of(of_modules).filter(|row| !row.allowed.is_empty());
+        let moving: Vec<_> = outlooks.rows_of(of_modules).filter(|row| !row.allowed.is_empty()).collect();
+        let has_dates = moving.iter().any(|row| !row.released().is_empty());
         let row = |row: &upgrade::Row| {
-            let change = row.change().map(|change| change.to_string()).unwrap_or_default();
-            let cells = [cell(&row.name), cell(&row.locked()), cell(&row.allowed), change];
-            cells.into_iter().chain(where_(row)).collect()
+            let change = row.change().map(|change| linked(change.to_string(), row.comparison())).unwrap_or_default();
+            let allowed = linked(cell(&row.allowed), row.release_notes());
+            let cells = [cell(&row.name), cell(&row.locked()), allowed, change];
+            cells.into_iter().chain(has_dates.then(|| row.released())).chain(where_(row)).collect()
         };
-        let rows: Vec<_> = moving.map(row).collect();
-        if !rows.is_empty() {
-            tables.push(rows_below(&[subject, "From", "To", "Change"], many, rows.into_iter()));
+        if !moving.is_empty() {
+            let header = [subject, "From", "To", "Change"].into_iter().chain(has_dates.then_some("Released"));
+            tables.push(rows_below(&header.collect::<Vec<_>>(), many, moving.into_iter().map(row)));
         }
     }
     if tables.is_empty() {
@@ -117,6 +119,14 @@ pub(crate) fn upgrade(outlooks: &upgrade::Outlooks, edits: &BTreeSet<[String; 3]
         tables.push(rows_below(&["Held back", "At", "Newest", "By"], many, held_back.iter().map(row)));
     }
     tables.join("\n")
+}
+
+/// A text that links to a page, if there is one.
+fn linked(text: String, page: Option<String>) -> String {
+    match page {
+        Some(page) => format!("[{text}]({page})"),
+        None => text,
+    }
 }
 
 /// A table, if `many` with a last column for root modules.

@@ -8,9 +8,12 @@ use provlock::configuration::rewrite::ConstraintEdit;
 use provlock::configuration::{Declaration, PlannedModule};
 use provlock::diagnostic::Location;
 use provlock::lockfile::{Locked as _, LockedModule, VersionMove};
+use provlock::packages::ReleaseInfo;
 use provlock::project::RootModule;
 use provlock::project::plan::{PlannedUpgrade, Reason, UpgradePlan};
 use provlock::provider::Version;
+
+use textwrap::{Options, WordSplitter};
 
 use super::foreign::{capped, printable};
 use super::lock::root_modules;
@@ -31,6 +34,7 @@ pub(crate) struct Row {
     constraints: Vec<(String, String, Places)>,
     /// What holds it back other than a constraint.
     otherwise: Option<&'static str>,
+    releases: ReleaseInfo,
 }
 
 /// A version, or what stands for one in git, where only a text that is one can be compared.
@@ -50,27 +54,38 @@ pub(crate) struct Outlooks(BTreeMap<Outlook, Row>);
 
 type Outlook = (bool, String, String, String, Vec<String>, Option<&'static str>);
 type Places = BTreeSet<(PathBuf, usize)>;
-/// The cells of a row, and its reasons.
-type Cells = (Vec<String>, Vec<String>);
+
+/// What a row of a table shows.
+struct Cells {
+    /// The lines of each cell.
+    cells: Vec<Vec<String>>,
+    /// Where to read more.
+    pages: Vec<String>,
+}
+
+const RELEASED: &str = "released";
+const ROOT_MODULES: &str = "root modules";
+const HELD_BACK_BY: &str = "held back by";
+
+/// The columns that are there only if they have any text, and that go below their rows where lines would be too long,
+/// the first of them first.
+const BELOW: [&str; 3] = [HELD_BACK_BY, ROOT_MODULES, RELEASED];
 
 /// Every provider and every module with its versions. A cell that would repeat the locked version is empty.
-pub(crate) fn table(root: &RootModule, plan: &UpgradePlan) -> String {
-    let cells = |row: Row| (row.cells().to_vec(), row.reasons());
+pub(crate) fn table(root: &RootModule, plan: &UpgradePlan, width: usize) -> String {
+    let cells = |row: Row| row.shown(None);
     let providers: Vec<_> = plan.providers.iter().map(|planned| cells(Row::new(planned, root))).collect();
     let modules: Vec<_> = plan.modules.iter().map(|planned| cells(Row::of_module(planned, root))).collect();
-    let header = |subject| [subject, "locked", "allowed", "change", "newest", "held back by"];
-    tables(
-        [("provider", providers), ("module", modules)].map(|(subject, rows)| (header(subject).to_vec(), rows)),
-        plan.modules.is_empty(),
-    )
+    let header = |subject| vec![subject, "locked", "allowed", "change", RELEASED, "newest", HELD_BACK_BY];
+    tables([(header("provider"), providers), (header("module"), modules)], plan.modules.is_empty(), width)
 }
 
 /// The tables of providers and modules, one below the other. A table without rows is left out, unless it is all there
 /// is.
-fn tables(tables: [(Vec<&str>, Vec<Cells>); 2], shows_empty: bool) -> String {
+fn tables(tables: [(Vec<&str>, Vec<Cells>); 2], shows_empty: bool, width: usize) -> String {
     let tables = tables.into_iter().enumerate();
     let tables = tables.filter(|(index, (_, rows))| !rows.is_empty() || (shows_empty && *index == 0));
-    tables.map(|(_, (header, rows))| aligned(&header, rows.into_iter())).collect::<Vec<_>>().join("\n")
+    tables.map(|(_, (header, rows))| aligned(&header, &rows, width)).collect::<Vec<_>>().join("\n")
 }
 
 impl Outlooks {
@@ -102,18 +117,19 @@ impl Outlooks {
     fn cells(&self, of_modules: bool) -> Vec<Cells> {
         let cells = |row: &Row| {
             let place = if row.roots == 1 { row.first_root.clone() } else { row.roots.to_string() };
-            (row.cells().into_iter().chain([place]).collect(), row.reasons())
+            row.shown(Some(place))
         };
         self.rows_of(of_modules).map(cells).collect()
     }
 
     /// All rows as a table. Nothing where nothing moves and nothing is held back.
-    pub(crate) fn table(&self) -> String {
+    pub(crate) fn table(&self, width: usize) -> String {
         if self.0.is_empty() {
             return String::new();
         }
-        let header = |subject| vec![subject, "locked", "allowed", "change", "newest", "root modules", "held back by"];
-        tables([(header("provider"), self.cells(false)), (header("module"), self.cells(true))], false)
+        let header =
+            |subject| vec![subject, "locked", "allowed", "change", RELEASED, "newest", ROOT_MODULES, HELD_BACK_BY];
+        tables([(header("provider"), self.cells(false)), (header("module"), self.cells(true))], false, width)
     }
 }
 
@@ -123,7 +139,8 @@ impl Row {
         let release = |version: &Version| Release { version: Some(version.clone()), text: version.to_string() };
         let versions = (planned.locked.as_ref().map(release), release(&planned.allowed), planned.newest.to_string());
         let constraints = planned.held_back_by.iter().map(constraint);
-        Self::with(planned.address.short(root.dialect), versions, constraints, otherwise(planned), root)
+        let row = Self::with(planned.address.short(root.dialect), versions, constraints, otherwise(planned), root);
+        Self { releases: planned.releases.clone(), ..row }
     }
 
     fn of_module(planned: &PlannedModule, root: &RootModule) -> Self {
@@ -154,6 +171,7 @@ impl Row {
             locked: locked.into_iter().collect(),
             constraints: constraints.map(constraint).collect(),
             otherwise,
+            releases: ReleaseInfo::default(),
         }
     }
 
@@ -174,10 +192,30 @@ impl Row {
         }
     }
 
-    /// Its name, and its versions with the way between them.
-    fn cells(&self) -> [String; 5] {
+    /// Its name, its versions with the way between them, and the root modules if there may be several.
+    fn shown(&self, place: Option<String>) -> Cells {
         let change = self.change().map(|change| change.to_string()).unwrap_or_default();
-        [self.name.clone(), self.locked(), self.allowed.clone(), change, self.newest.clone()]
+        let cells = [self.name.clone(), self.locked(), self.allowed.clone(), change, self.released()];
+        let cells = cells.into_iter().chain([self.newest.clone()]).chain(place);
+        let cells = cells.map(|text| Some(text).filter(|text| !text.is_empty()).into_iter().collect());
+        let pages = self.release_notes().into_iter().chain(self.comparison()).collect();
+        Cells { cells: cells.chain([self.reasons()]).collect(), pages }
+    }
+
+    /// The day on which the chosen version was published, if that is known.
+    pub(crate) fn released(&self) -> String {
+        self.releases.published.map(|time| time.strftime("%Y-%m-%d").to_string()).unwrap_or_default()
+    }
+
+    /// The page of the chosen version.
+    pub(crate) fn release_notes(&self) -> Option<String> {
+        Some(self.releases.repository.as_ref()?.release_notes(self.chosen.version.as_ref()?))
+    }
+
+    /// The page with what has changed since the oldest version that is locked.
+    pub(crate) fn comparison(&self) -> Option<String> {
+        let locked = self.locked.first()?.version.as_ref()?;
+        Some(self.releases.repository.as_ref()?.comparison(locked, self.chosen.version.as_ref()?))
     }
 
     /// The farthest way from a locked version to the chosen one, if there is one to go.
@@ -223,20 +261,45 @@ fn otherwise(planned: &PlannedUpgrade) -> Option<&'static str> {
     }
 }
 
-/// Rows in columns below a header. The last column holds the reasons, each in a row of its own.
-fn aligned(header: &[&str], rows: impl Iterator<Item = (Vec<String>, Vec<String>)>) -> String {
-    let mut lines = vec![header.iter().map(ToString::to_string).collect::<Vec<_>>()];
-    for (mut cells, reasons) in rows {
-        let blank = vec![String::new(); cells.len()];
-        let mut reasons = reasons.into_iter();
-        cells.push(reasons.next().unwrap_or_default());
-        lines.push(cells);
-        lines.extend(reasons.map(|reason| blank.iter().cloned().chain([reason]).collect()));
+/// Rows in columns below a header. As many columns as need be go below their rows, so that the lines are as long as
+/// `width` at most.
+fn aligned(header: &[&str], rows: &[Cells], width: usize) -> String {
+    let layout = |below| layout(header, rows, &BELOW[..below], width);
+    let fits = |(_, longest): &(String, usize)| *longest <= width;
+    (0..BELOW.len()).map(layout).find(fits).unwrap_or_else(|| layout(BELOW.len())).0
+}
+
+/// Rows in columns without those that go below them, and how long the longest of their lines is.
+fn layout(header: &[&str], rows: &[Cells], below: &[&str], width: usize) -> (String, usize) {
+    let wrap = Options::new(width).initial_indent("  ").subsequent_indent("    ");
+    let wrap = wrap.word_splitter(WordSplitter::NoHyphenation).break_words(false);
+    let has_text = |column: usize| rows.iter().any(|row| row.cells[column].iter().any(|text| !text.is_empty()));
+    let is_beside = |column: &usize| match header[*column] {
+        name if below.contains(&name) => false,
+        name => !BELOW.contains(&name) || has_text(*column),
+    };
+    let beside: Vec<_> = (0..header.len()).filter(is_beside).collect();
+    let mut lines = vec![beside.iter().map(|column| header[*column].to_owned()).collect::<Vec<_>>()];
+    // What goes below each of the lines.
+    let mut after = vec![Vec::new()];
+    for Cells { cells, pages } in rows {
+        let height = beside.iter().map(|column| cells[*column].len()).max().unwrap_or_default().max(1);
+        let text = |column: &usize, line: usize| cells[*column].get(line).map(|text| clean(text)).unwrap_or_default();
+        lines.extend((0..height).map(|line| beside.iter().map(|column| text(column, line)).collect()));
+        let named = header.iter().zip(cells).filter(|(name, _)| below.contains(name));
+        let named = named.flat_map(|(name, texts)| texts.iter().map(move |text| format!("{name} {text}")));
+        after.resize(lines.len() - 1, Vec::new());
+        let named = named.chain(pages.iter().cloned()).map(|text| textwrap::fill(&clean(&text), &wrap));
+        after.push(named.collect());
     }
-    for cell in lines.iter_mut().flatten() {
-        *cell = printable(&capped(cell));
-    }
-    columns(&lines).into_iter().map(|line| line + "\n").collect()
+    let lines = columns(&lines);
+    let longest = lines.iter().map(|line| line.chars().count()).max().unwrap_or_default();
+    let lines = lines.into_iter().zip(after).flat_map(|(line, after)| [line].into_iter().chain(after));
+    (lines.map(|line| line + "\n").collect(), longest)
+}
+
+fn clean(text: &str) -> String {
+    printable(&capped(text))
 }
 
 /// `versions.tf:6`

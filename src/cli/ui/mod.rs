@@ -28,6 +28,9 @@ use super::render::{diagnostics, diff, request};
 /// The width of prose where no terminal is narrower, as in help.
 const MOST_COLUMNS: usize = 100;
 
+/// The width of a table where there is no terminal.
+const TABLE_COLUMNS: usize = 80;
+
 pub(crate) struct Ui {
     command: CommandName,
     pub(crate) format: OutputFormat,
@@ -255,9 +258,17 @@ impl Stderr {
 
 /// How wide prose on stdout may be: as the terminal, but not wider than a line that is easy to read.
 pub(crate) fn columns() -> usize {
-    let size = terminal_size::terminal_size_of(std::io::stdout());
-    let columns = size.map(|(Width(columns), _)| columns.into()).filter(|columns| *columns > 0);
-    columns.map_or(MOST_COLUMNS, |columns: usize| columns.min(MOST_COLUMNS))
+    terminal_columns().map_or(MOST_COLUMNS, |columns| columns.min(MOST_COLUMNS))
+}
+
+/// How wide a table on stdout may be: as the terminal, or as terminals most often are.
+pub(crate) fn table_columns() -> usize {
+    terminal_columns().unwrap_or(TABLE_COLUMNS)
+}
+
+fn terminal_columns() -> Option<usize> {
+    let (Width(columns), _) = terminal_size::terminal_size_of(std::io::stdout())?;
+    (columns > 0).then_some(columns.into())
 }
 
 fn variable(name: &str) -> Option<String> {

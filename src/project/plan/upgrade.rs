@@ -16,7 +16,7 @@ use crate::configuration::{Declaration, PlannedModule, Requirement, Requirements
 use crate::diagnostic::words::enumerate;
 use crate::diagnostic::{Code, Diagnostic, Help, Result, UpgradeRemedy};
 use crate::packages::archive::HashCache;
-use crate::packages::{AvailableVersions, Packages, Source};
+use crate::packages::{AvailableVersions, Packages, PublicationDates, ReleaseInfo, Source};
 use crate::project::options::UpgradeOptions;
 use crate::provider::{Dialect, Platform, ProviderAddress, Version};
 use crate::settings::PlatformSelection;
@@ -62,6 +62,8 @@ pub struct PlannedUpgrade {
     pub held_back_by: Vec<Declaration>,
     /// Why newer versions that the constraints allow were skipped, if any were.
     pub skipped: Option<Reason>,
+    /// What is known of its releases, if it moves and that was asked for.
+    pub releases: ReleaseInfo,
 }
 
 /// A provider's planned upgrade and what follows from it.
@@ -129,12 +131,14 @@ impl UpgradePlan {
 /// of a root are collected, and do not stop the others.
 ///
 /// If `only_complete`, a version is chosen only if the source has its packages for all platforms that are locked: a
-/// source that asks no host has only some.
+/// source that asks no host has only some. `dates` say more of the releases of providers that move; where they do not,
+/// that is no error.
 pub(crate) fn plan_upgrades(
     requests: &[LockRequest<'_>],
     options: &UpgradeOptions,
     source: &Source,
     only_complete: bool,
+    dates: Option<&PublicationDates>,
 ) -> Vec<Result<UpgradePlan>> {
     let old: Vec<_> = requests.iter().map(lock::carry_over).collect();
     let (to_upgrade, overridden) = lock::candidates_of(requests.iter().zip(&old), source);
@@ -145,7 +149,7 @@ pub(crate) fn plan_upgrades(
         let available = candidate.available(source)?;
         let LockRequest { prepared, cache, .. } = requests[index];
         let platforms = &prepared.platforms;
-        Search { candidate, available: &available, platforms, options, source, cache, only_complete }.plan()
+        Search { candidate, available: &available, platforms, options, source, cache, only_complete, dates }.plan()
     });
     let plan = |((plans, request), warnings): ((Result<Vec<_>>, &LockRequest<'_>), _)| {
         let mut plan = UpgradePlan::new(request, warnings);
@@ -187,6 +191,7 @@ struct Search<'a> {
     source: &'a Source,
     cache: Option<&'a HashCache>,
     only_complete: bool,
+    dates: Option<&'a PublicationDates>,
 }
 
 impl Search<'_> {
@@ -203,7 +208,7 @@ impl Search<'_> {
         let is_held_back = !is_named && chosen.version < newest;
         let compared = self.compared(&chosen.version);
         let warnings = chosen.warnings.into_iter().chain(compared.warning(candidate, &chosen.version)).collect();
-        let planned = PlannedUpgrade {
+        let mut planned = PlannedUpgrade {
             address: candidate.address.clone(),
             locked: candidate.lock_file.locks().get(candidate.address).map(|locked| locked.version.clone()),
             held_back_by: if is_held_back { holding_back(requirement, &newest) } else { Vec::new() },
@@ -211,7 +216,13 @@ impl Search<'_> {
             skipped: chosen.skipped,
             allowed: chosen.version,
             newest,
+            releases: ReleaseInfo::default(),
         };
+        // A mirror is there so that no registry need be asked.
+        let dates = self.dates.filter(|_| planned.moves() && self.source.mirror_of(&planned.address).is_none());
+        if let Some(dates) = dates {
+            planned.releases = dates.releases(&planned.address, &planned.allowed, &planned.newest);
+        }
         Ok(ProviderPlan { planned, rewrite: chosen.rewrite, warnings, compared })
     }
 

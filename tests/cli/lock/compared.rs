@@ -63,7 +63,7 @@ fn an_added_h1_is_pointed_at_and_can_be_removed() {
     environment.provlock(UPGRADE).matches(str![[r#"
 exit code: 1
 ----- stdout -----
-provider         locked   allowed   change   newest   held back by
+provider         locked   allowed   change   newest
 hashicorp/null   3.2.4                       3.2.4
 ----- stderr -----
 warning[hash-not-published]: a recorded h1: hash belongs to no published package of hashicorp/null 3.2.4
@@ -180,7 +180,7 @@ fn where_nobody_knows_what_is_published_that_is_said() {
     environment.provlock(UPGRADE.into_iter().chain(["--offline"])).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-provider         locked   allowed   change   newest   held back by
+provider         locked   allowed   change   newest
 hashicorp/null   3.2.4                       3.2.4
 ----- stderr -----
 Up to date: 1 provider

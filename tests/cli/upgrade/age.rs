@@ -33,8 +33,10 @@ fn versions_that_are_too_young_are_skipped() {
     table.matches(str![[r#"
 exit code: 0
 ----- stdout -----
-provider     locked   allowed   change   newest   held back by
-acme/gamma   1.0.0    1.1.0     minor    2.0.0    main.tf:5  ~> 1.0
+provider     locked   allowed   change   released     newest   held back by
+acme/gamma   1.0.0    1.1.0     minor    [DATE]   2.0.0    main.tf:5  ~> 1.0
+  https://github.com/acme/terraform-provider-gamma/releases/tag/v1.1.0
+  https://github.com/acme/terraform-provider-gamma/compare/v1.0.0...v1.1.0
 ----- stderr -----
 warning[too-young]: acme/gamma 1.3.0 is not chosen: published [TIME], and it must be 7 days old
  |
@@ -186,8 +188,8 @@ fn dates_come_over_the_connection_that_the_versions_came_over() {
     environment.provlock(arguments).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-provider         locked   allowed   change   newest   held back by
-hashicorp/null            3.2.4              3.2.4
+provider         locked   allowed   change   released     newest
+hashicorp/null            3.2.4              [DATE]   3.2.4
 ----- stderr -----
 1 provider can move within its constraints
 "#]]);

@@ -17,9 +17,13 @@ fn constraints_are_rewritten_in_every_module_of_the_project() {
     dry_run.matches(str![[r#"
 exit code: 0
 ----- stdout -----
-provider         locked   allowed   change   newest   held back by
+provider         locked   allowed   change   newest
 acme/gamma       1.0.0    2.0.0     major    2.0.0
+  https://github.com/acme/terraform-provider-gamma/releases/tag/v2.0.0
+  https://github.com/acme/terraform-provider-gamma/compare/v1.0.0...v2.0.0
 hashicorp/null   3.1.0    3.2.4     minor    3.2.4
+  https://github.com/hashicorp/terraform-provider-null/releases/tag/v3.2.4
+  https://github.com/hashicorp/terraform-provider-null/compare/v3.1.0...v3.2.4
 --- a/a/main.tf
 +++ b/a/main.tf
 @@ -2,7 +2,7 @@

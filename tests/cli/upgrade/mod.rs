@@ -3,6 +3,7 @@
 pub(super) mod age;
 mod constraints;
 pub(super) mod modules;
+mod releases;
 
 use serde_json::{Value, json};
 
@@ -105,8 +106,10 @@ fn a_version_that_is_named_is_chosen_up_and_down() {
     dry_run.matches(str![[r#"
 exit code: 0
 ----- stdout -----
-provider     locked   allowed   change   newest   held back by
+provider     locked   allowed   change   newest
 acme/gamma   1.0.0    1.1.0     minor    2.0.0
+  https://github.com/acme/terraform-provider-gamma/releases/tag/v1.1.0
+  https://github.com/acme/terraform-provider-gamma/compare/v1.0.0...v1.1.0
 ----- stderr -----
 1 provider can move within its constraints
 "#]]);
@@ -127,8 +130,10 @@ help: if an older version is meant: provlock upgrade --allow-downgrade acme/gamm
     environment.provlock(upgrade(&["acme/gamma@1.0.0", "--dry-run", "--allow-downgrade"])).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-provider     locked   allowed   change            newest   held back by
+provider     locked   allowed   change            newest
 acme/gamma   1.1.0    1.0.0     minor downgrade   2.0.0
+  https://github.com/acme/terraform-provider-gamma/releases/tag/v1.0.0
+  https://github.com/acme/terraform-provider-gamma/compare/v1.0.0...v1.1.0
 ----- stderr -----
 1 provider can move within its constraints (1 downgrade)
 "#]]);
@@ -209,8 +214,13 @@ exit code: 0
 provider           locked   allowed   change   newest   held back by
 acme/gamma         1.0.0    1.1.0     minor    2.0.0    main.tf:5  ~> 1.0
                                                         a/main.tf:5  < 1.5.0
+  https://github.com/acme/terraform-provider-gamma/releases/tag/v1.1.0
+  https://github.com/acme/terraform-provider-gamma/compare/v1.0.0...v1.1.0
 hashicorp/null     3.1.0    3.2.4     minor    3.2.4
+  https://github.com/hashicorp/terraform-provider-null/releases/tag/v3.2.4
+  https://github.com/hashicorp/terraform-provider-null/compare/v3.1.0...v3.2.4
 hashicorp/random            3.6.3              3.6.3
+  https://github.com/hashicorp/terraform-provider-random/releases/tag/v3.6.3
 ----- stderr -----
 3 providers can move within their constraints; 1 held back
 "#]]);
@@ -228,7 +238,11 @@ exit code: 1
 ----- stdout -----
 provider         locked   allowed   change   newest   held back by
 acme/gamma       1.0.0    1.1.0     minor    2.0.0    main.tf:5  ~> 1.0
+  https://github.com/acme/terraform-provider-gamma/releases/tag/v1.1.0
+  https://github.com/acme/terraform-provider-gamma/compare/v1.0.0...v1.1.0
 hashicorp/null   3.1.0    3.2.4     minor    3.2.4
+  https://github.com/hashicorp/terraform-provider-null/releases/tag/v3.2.4
+  https://github.com/hashicorp/terraform-provider-null/compare/v3.1.0...v3.2.4
 ----- stderr -----
 2 providers can move within their constraints; 1 held back
 "#]]);
@@ -263,7 +277,7 @@ Upgraded 1 provider for linux_amd64 (1 changed, 1 unchanged); [SIZE] downloaded
     environment.provlock(["upgrade", "--check", "--prune"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
-provider         locked   allowed   change   newest   held back by
+provider         locked   allowed   change   newest
 hashicorp/null   3.2.4                       3.2.4
 ----- stderr -----
 1 entry is not required and would be removed
@@ -322,8 +336,10 @@ fn a_prerelease_alone_is_held_back_by_what_it_is() {
     output.matches(str![[r#"
 exit code: 0
 ----- stdout -----
-provider     locked   allowed   change   newest       held back by
-acme/gamma            1.0.0              2.0.0-rc.1   a prerelease must be named exactly
+provider     locked   allowed   change   newest
+acme/gamma            1.0.0              2.0.0-rc.1
+  held back by a prerelease must be named exactly
+  https://github.com/acme/terraform-provider-gamma/releases/tag/v1.0.0
 ----- stderr -----
 1 provider can move within its constraints; 1 held back
 "#]]);
@@ -423,6 +439,8 @@ exit code: 0
 ----- stdout -----
 provider     locked   allowed   change   newest         held back by
 acme/gamma   1.0.0    1.1.0     minor    3.0.0-beta.1   main.tf:5  ~> 1.0
+  https://github.com/acme/terraform-provider-gamma/releases/tag/v1.1.0
+  https://github.com/acme/terraform-provider-gamma/compare/v1.0.0...v1.1.0
 ----- stderr -----
 1 provider can move within its constraints; 1 held back
 "#]]);
@@ -448,6 +466,10 @@ fn json_holds_the_versions_too() {
         "allowed": "1.1.0",
         "change": { "direction": "upgrade", "step": "minor" },
         "newest": "2.0.0",
+        "published": null,
+        "newest_published": null,
+        "release_notes": "https://github.com/acme/terraform-provider-gamma/releases/tag/v1.1.0",
+        "comparison": "https://github.com/acme/terraform-provider-gamma/compare/v1.0.0...v1.1.0",
         "held_back_by": [{ "constraints": "~> 1.0", "file": "main.tf", "line": 5 }],
         "too_young": false,
     });

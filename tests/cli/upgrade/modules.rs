@@ -149,7 +149,7 @@ fn the_constraint_of_a_module_is_rewritten_and_every_other_byte_stays() {
     environment.provlock(["upgrade", "--modules", "--constraints", "--dry-run"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-module       locked   allowed   change   newest   held back by
+module       locked   allowed   change   newest
 module.net   1.0.0    2.0.0     major    2.0.0
 --- a/main.tf
 +++ b/main.tf
@@ -314,8 +314,9 @@ fn root_modules_that_share_a_call_write_it_once() {
     table.matches(str![[r#"
 exit code: 0
 ----- stdout -----
-module              locked   allowed   change   newest   root modules   held back by
-module.shared.net   1.0.0                       2.0.0    2              modules/shared/main.tf:3  ~> 1.0
+module              locked   allowed   change   newest   root modules
+module.shared.net   1.0.0                       2.0.0    2
+  held back by modules/shared/main.tf:3  ~> 1.0
 ----- stderr -----
 2 root modules: 0 can move, 0 up to date, 2 held back
 "#]]);

@@ -233,6 +233,15 @@ struct Versions {
     change: Option<VersionChange>,
     /// The newest version there is.
     newest: String,
+    /// When the chosen version was published; null where nothing moves, and where that is not known. So are the next
+    /// three.
+    published: Option<String>,
+    /// When the newest version was published.
+    newest_published: Option<String>,
+    /// The page with the release notes of the chosen version.
+    release_notes: Option<String>,
+    /// The page with the changes since the locked version.
+    comparison: Option<String>,
     /// The constraints that do not allow the newest version.
     held_back_by: Vec<HoldingBack>,
     /// Whether newer versions were skipped because of min-age.
@@ -427,7 +436,14 @@ impl From<Row> for ComparedModule {
 }
 
 fn versions(plan: &UpgradePlan) -> Vec<Versions> {
+    let repository = |planned: &PlannedUpgrade| planned.releases.repository.clone();
     let versions = |planned: &PlannedUpgrade| Versions {
+        published: planned.releases.published.as_ref().map(ToString::to_string),
+        newest_published: planned.releases.newest_published.as_ref().map(ToString::to_string),
+        release_notes: repository(planned).map(|repository| repository.release_notes(&planned.allowed)),
+        comparison: repository(planned)
+            .zip(planned.locked.as_ref())
+            .map(|(repository, locked)| repository.comparison(locked, &planned.allowed)),
         address: planned.address.to_string(),
         locked: planned.locked.as_ref().map(ToString::to_string),
         allowed: planned.allowed.to_string(),
