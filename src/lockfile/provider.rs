@@ -4,6 +4,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use memchr::memmem;
+
 use crate::diagnostic::{Code, Remedy};
 use crate::provider::{AddressError, ConstraintList, Dialect, Hash, ProviderAddress, Version};
 
@@ -17,6 +19,8 @@ pub const LOCK_FILE_NAME: &str = ".terraform.lock.hcl";
 
 /// The second line of the header, the same in both dialects.
 const HEADER_SECOND_LINE: &str = "# Manual edits may be lost in future updates.";
+
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// The entry of one provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,41 +135,40 @@ fn header_first_line(dialect: Dialect) -> &'static str {
 ///
 /// Reads line by line, so that even a file that cannot be parsed has a dialect.
 pub fn detect_dialect(bytes: &[u8]) -> Option<Dialect> {
-    // To check UTF-8 is much faster than to repair it.
-    let text = std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed);
-    let (mut tofu, mut terraform, mut header) = (false, false, None);
-    for line in text.lines().map(str::trim_start) {
-        if let Some(host) = provider_host(line) {
-            tofu |= host == Dialect::Tofu.default_host_name();
-            terraform |= host == Dialect::Terraform.default_host_name();
-        } else if header.is_none() {
-            header = header_dialect(line.trim_start_matches('\u{feff}'));
-        }
-    }
-    match (tofu, terraform) {
+    let names = |dialect: Dialect| provider_labels(bytes).any(|label| host(&label) == dialect.default_host_name());
+    match (names(Dialect::Tofu), names(Dialect::Terraform)) {
         (true, false) => Some(Dialect::Tofu),
         (false, true) => Some(Dialect::Terraform),
-        _ => header,
+        _ => lines_with(bytes, "# This file is maintained").find_map(|line| header_dialect(&line)),
     }
 }
 
 /// The providers that blocks of a lock file name. Reads as [`detect_dialect`] does, so that a file names them also while
 /// it has conflict markers or an entry twice.
 pub(crate) fn named_providers(bytes: &[u8]) -> Vec<ProviderAddress> {
-    let text = String::from_utf8_lossy(bytes);
-    let labels = text.lines().filter_map(|line| provider_label(line.trim_start())?.split('"').next());
     // Terraform allows underscores in namespaces, too.
-    labels.filter_map(|label| ProviderAddress::parse(label, Dialect::Terraform).ok()).collect()
+    provider_labels(bytes).filter_map(|label| ProviderAddress::parse(&label, Dialect::Terraform).ok()).collect()
 }
 
-/// The host in the label of a `provider` block that starts on this line.
-fn provider_host(line: &str) -> Option<&str> {
-    provider_label(line)?.split_once('/').map(|(host, _)| host)
+/// The labels of `provider` blocks.
+fn provider_labels(bytes: &[u8]) -> impl Iterator<Item = String> {
+    let lines = lines_with(bytes, "provider");
+    lines.filter_map(|line| {
+        Some(line.strip_prefix("provider")?.trim_start().strip_prefix('"')?.split('"').next()?.into())
+    })
 }
 
-/// What follows the first quote of a `provider` block that starts on this line.
-fn provider_label(line: &str) -> Option<&str> {
-    line.strip_prefix("provider")?.trim_start().strip_prefix('"')
+fn host(label: &str) -> &str {
+    label.split_once('/').map_or("", |(host, _)| host)
+}
+
+/// The lines that begin with a word, which few do, without the white space before it.
+fn lines_with<'a>(bytes: &'a [u8], word: &'a str) -> impl Iterator<Item = Cow<'a, str>> {
+    memmem::find_iter(bytes, word).filter_map(|at| {
+        let before = bytes[..at].trim_ascii_end();
+        let is_first = matches!(before, b"" | BYTE_ORDER_MARK) || bytes[before.len()..at].contains(&b'\n');
+        is_first.then(|| String::from_utf8_lossy(bytes[at..].split(|byte| *byte == b'\n').next().unwrap_or_default()))
+    })
 }
 
 /// The program that a line of the header names.

@@ -120,10 +120,11 @@ impl Change {
         start: &'a Path,
         filter: &'a Filter,
     ) -> impl Iterator<Item = &'a Path> {
-        let is_meant = move |path: &Path, directory: &Path| match lockfile::read(path) {
-            Ok(None) => false,
-            Ok(Some(bytes)) => filter.takes(directory) || self.lock_files.get(path) != Some(&bytes),
-            Err(_) => true,
+        let is_other = |path: &Path| {
+            lockfile::read(path).map_or(true, |now| now.is_some_and(|now| self.lock_files.get(path) != Some(&now)))
+        };
+        let is_meant = move |path: &Path, directory: &Path| {
+            if filter.takes(directory) { path.exists() } else { is_other(path) }
         };
         let below = self.now_named(LOCK_FILE_NAME).filter(move |path| path.starts_with(start));
         below.filter_map(move |path| path.parent().filter(|directory| is_meant(path, directory)))
@@ -156,12 +157,13 @@ impl Change {
         self.files_now.iter().filter(move |path| path.file_name() == Some(OsStr::new(name)))
     }
 
-    /// The directories below `start` that hold files of configurations or lock files, without symlinks. What the change
-    /// puts into ignore files hides none of them.
-    pub(super) fn directories(&self, start: &Path) -> BTreeSet<&Path> {
-        let below = self.files_now.iter().filter_map(|path| path.parent()).filter(|path| path.starts_with(start));
-        let below: BTreeSet<_> =
-            below.filter(|path| path.strip_prefix(&self.top).is_ok_and(|path| !walk::is_skipped(path))).collect();
+    /// The wanted directories below `start` that hold files of configurations or lock files, without symlinks. What the
+    /// change puts into ignore files hides none of them.
+    pub(super) fn directories(&self, start: &Path, is_wanted: impl Fn(&Path) -> bool) -> Vec<&Path> {
+        let mut below: Vec<_> = self.files_now.iter().filter_map(|path| path.parent()).collect();
+        below.dedup();
+        below.retain(|path| path.starts_with(start) && is_wanted(path));
+        below.retain(|path| path.strip_prefix(&self.top).is_ok_and(|path| !walk::is_skipped(path)));
         below.into_iter().filter(|path| canonicalize(path).is_ok_and(|canonical| canonical == **path)).collect()
     }
 

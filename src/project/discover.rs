@@ -50,7 +50,8 @@ pub(super) fn find_roots(
         let below = directory.strip_prefix(canonical).unwrap_or(&directory);
         let shown = joined(start, below);
         let dialect = dialect.or_else(|| Some(session.dialect_before(&directory)?.0));
-        let unit = if listing.is_unit { survey(&directory, &session.environment) } else { None };
+        let has_unit = listing.is_unit;
+        let unit = if has_unit { survey(&directory, &session.environment) } else { None };
         let (module, has_lock_file) = read_module(&directory, &shown, listing, dialect, &session.modules);
         let is_included = filter.includes(&directory);
         let judge = |module: &Module, has_lock_file: bool| sign(module, has_lock_file, with_modules, below);
@@ -75,17 +76,15 @@ pub(super) fn find_roots(
             let is_source_new = source.is_some_and(|source| change.is_new_line(&source, &session.environment));
             Before::of(change, &directory, dialect, is_source_new, judge)
         });
-        let root = RootPath { lock_directory, ..RootPath::new(shown, Some(directory.clone())) };
+        let root = RootPath { lock_directory, ..RootPath::listed(shown, Some(directory.clone()), has_unit) };
         Candidate { directory, root, calls, sign, is_unit, runs, before }
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut listings = listings(canonical)?;
-    for directory in change.iter().flat_map(|change| change.directories(canonical)) {
-        if !listings.contains_key(directory)
-            && let Some(listing) = Listing::of(directory)
-        {
-            listings.insert(directory.to_owned(), listing);
-        }
+    if let Some(change) = change {
+        let hidden = change.directories(canonical, |directory| !listings.contains_key(directory));
+        let hidden = hidden.into_iter().filter_map(|directory| Some((directory.to_owned(), Listing::of(directory)?)));
+        listings.extend(hidden.collect::<Vec<_>>());
     }
     let read = parallel::map(listings.into_iter().collect(), threads, read);
     let calls: HashSet<_> = read.iter().flat_map(|candidate| &candidate.calls).collect();

@@ -21,7 +21,7 @@ impl Session<'_> {
     /// # Errors
     /// The directory cannot be opened, or the settings or the lock file cannot be read.
     pub fn open(&self, path: &Path) -> Result<RootModule> {
-        self.open_at(path, self.canonical(path)?)
+        self.open_at(path, self.canonical(path)?, true)
     }
 
     /// [`Session::open`] in a dialect that the caller knows, so that none is detected.
@@ -35,7 +35,7 @@ impl Session<'_> {
     /// [`Session::open`] for one of several.
     pub(super) fn open_root(&self, root: &RootPath) -> Result<RootModule> {
         let mut opened = match &root.canonical {
-            Some(canonical) => self.open_at(&root.path, canonical.clone())?,
+            Some(canonical) => self.open_at(&root.path, canonical.clone(), root.is_unit)?,
             None => self.open(&root.path)?,
         };
         let sharing = root.sharing.iter();
@@ -44,10 +44,11 @@ impl Session<'_> {
         Ok(opened)
     }
 
-    fn open_at(&self, path: &Path, canonical: PathBuf) -> Result<RootModule> {
+    fn open_at(&self, path: &Path, canonical: PathBuf, may_be_unit: bool) -> Result<RootModule> {
         let limit = &self.modules.boundary;
         let outside = limit.excludes(&canonical).then_some(path);
-        let unit = if outside.is_none() { Unit::open(path, &canonical, &self.environment) } else { None };
+        let unit =
+            if may_be_unit && outside.is_none() { Unit::open(path, &canonical, &self.environment) } else { None };
         let (lock_path, lock_directory) = match unit.as_ref().and_then(Unit::lock_directory) {
             Some((shown, directory)) => (super::join(&shown, Path::new(LOCK_FILE_NAME)), directory),
             None => (super::join(path, Path::new(LOCK_FILE_NAME)), canonical.clone()),

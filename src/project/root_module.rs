@@ -85,11 +85,6 @@ impl RootModule {
         if is_kept { diagnostic } else { diagnostic.in_dialect(self.dialect) }
     }
 
-    /// The directory of the lock file, as the user knows it.
-    pub(super) fn directory_of_lock_file(&self) -> &Path {
-        self.lock_path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(&self.path)
-    }
-
     /// Parses the lock file. Its warnings come along; any error is a failure.
     ///
     /// # Errors

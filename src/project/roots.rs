@@ -28,6 +28,7 @@ pub struct Roots {
 }
 
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is independent of the others")]
 pub(super) struct RootPath {
     pub(super) path: PathBuf,
     /// Absolute, without symbolic links; none if it cannot be opened.
@@ -38,6 +39,8 @@ pub(super) struct RootPath {
     pub(super) sharing: Vec<(PathBuf, PathBuf)>,
     /// The directory that was a root module of its own before the change that is judged, whatever runs it now.
     pub(super) stays: Option<PathBuf>,
+    /// Whether Terragrunt's files make it a unit, or what units include.
+    pub(super) is_unit: bool,
     /// Whether a path is just this directory, and not one above it or a file.
     pub(super) is_named: bool,
     /// Whether it is not a root module, but a directory that a change is judged by: it has a lock file, or the change
@@ -102,9 +105,15 @@ impl Roots {
 
 impl RootPath {
     pub(super) fn new(path: PathBuf, canonical: Option<PathBuf>) -> Self {
+        let is_unit = terragrunt::is_unit(canonical.as_ref().unwrap_or(&path));
+        Self::listed(path, canonical, is_unit)
+    }
+
+    /// [`RootPath::new`] of a directory that has been looked at.
+    pub(super) fn listed(path: PathBuf, canonical: Option<PathBuf>, is_unit: bool) -> Self {
         let (lock_directory, sharing, stays, is_named) = (None, Vec::new(), None, false);
         let (is_only_judged, is_touched, one_of) = (false, false, 1);
-        Self { path, canonical, lock_directory, sharing, stays, is_named, is_only_judged, is_touched, one_of }
+        Self { path, canonical, lock_directory, sharing, stays, is_unit, is_named, is_only_judged, is_touched, one_of }
     }
 
     /// Adds a root module that has the same lock file, or is the same.
@@ -124,7 +133,7 @@ impl RootPath {
             Kind::ChangedModule
         } else if self.is_only_judged {
             Kind::OtherLockFile
-        } else if terragrunt::is_unit(self.canonical.as_ref().unwrap_or(&self.path)) {
+        } else if self.is_unit {
             Kind::Unit
         } else {
             Kind::RootModule

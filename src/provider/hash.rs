@@ -71,9 +71,9 @@ impl Hash {
 
     /// The scheme, as far as it is known.
     pub fn scheme(&self) -> HashScheme {
-        match self.scheme_name() {
-            "h1" => HashScheme::H1,
-            "zh" => HashScheme::Zh,
+        match self.0.as_bytes() {
+            [b'h', b'1', b':', ..] => HashScheme::H1,
+            [b'z', b'h', b':', ..] => HashScheme::Zh,
             _ => HashScheme::Unknown,
         }
     }
@@ -91,13 +91,14 @@ impl Hash {
     /// Whether the value has the form its scheme demands: 64 lower-case hexadecimal digits for `zh`, the base64 of
     /// 32 bytes for `h1`. Hashes of unknown schemes are never malformed.
     pub fn is_well_formed(&self) -> bool {
-        let value = self.value();
-        match self.scheme() {
-            HashScheme::H1 => BASE64.decode(value).is_ok_and(|digest| digest.len() == 32),
-            HashScheme::Zh => {
-                value.len() == 64 && value.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+        match self.0.as_bytes() {
+            [b'h', b'1', b':', value @ ..] => BASE64.decode(value).is_ok_and(|digest| digest.len() == 32),
+            // Without an early end, so that many bytes are looked at together.
+            [b'z', b'h', b':', digits @ ..] => {
+                let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+                digits.len() == 64 && digits.iter().fold(true, |are_digits, byte| are_digits & is_digit(byte))
             }
-            HashScheme::Unknown => true,
+            _ => true,
         }
     }
 

@@ -10,7 +10,7 @@ use crate::system::lock;
 pub(crate) const WAITING_REQUESTS: usize = 64;
 
 /// Applies `work` to every item on up to `threads` threads, and returns the results in the order of the items.
-pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, threads: usize, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+pub fn map<T: Send, R: Send>(items: Vec<T>, threads: usize, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     let threads = threads.min(items.len());
     if threads <= 1 {
         return items.into_iter().map(work).collect();

@@ -14,7 +14,7 @@ use provlock::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use provlock::project::verify::Tracking;
 use provlock::project::{Change, Tracked, VersionControl};
 use provlock::settings;
-use provlock::system::{canonicalize, files, repository};
+use provlock::system::{canonicalize, files, parallel, repository};
 
 use super::command::{
     Blobs, IgnoreRule, Running, changed_files, contents, files_in, files_in_working_tree, ignore_rules, is_blob,
@@ -68,13 +68,16 @@ impl Repository {
 
     /// Whether git tracks the lock file of modules of a root module. Most root modules have none.
     fn module_tracking(&self, root: &Path) -> Tracking {
-        let is_there = self.directory.join(root).join(MODULE_LOCK_FILE_NAME).exists();
-        if is_there { self.tracking(root, MODULE_LOCK_FILE_NAME) } else { Tracking::Unknown }
+        if root.join(MODULE_LOCK_FILE_NAME).exists() {
+            self.tracking(root, MODULE_LOCK_FILE_NAME)
+        } else {
+            Tracking::Unknown
+        }
     }
 
     /// Whether git tracks the lock file with this name of a root module.
     fn tracking(&self, root: &Path, name: &str) -> Tracking {
-        let Some(path) = self.path_of(root).map(|path| path.with_file_name(name)) else { return Tracking::Unknown };
+        let Some(path) = self.path_in(root, name) else { return Tracking::Unknown };
         match self.tracked() {
             None => Tracking::Unknown,
             Some(tracked) if tracked.contains(&path) => Tracking::Tracked,
@@ -109,13 +112,12 @@ impl Repository {
         revision::commit(&self.top, revision)
     }
 
-    /// The files below `.terraform` of a root module that git tracks, as the user knows them.
+    /// The files below `.terraform` of a root module that git tracks, relative to the root module.
     fn data_files(&self, root: &Path) -> Vec<PathBuf> {
-        let directory = self.path_of(root).map(|path| path.with_file_name(DATA_DIRECTORY));
+        let directory = self.path_in(root, DATA_DIRECTORY);
         let Some((directory, tracked)) = directory.zip(self.tracked()) else { return Vec::new() };
         let below = tracked.range(directory.clone()..).map_while(|path| path.strip_prefix(&directory).ok());
-        let root = root.strip_prefix(".").unwrap_or(root);
-        below.map(|path| files::join(&root.join(DATA_DIRECTORY), path)).collect()
+        below.map(|path| Path::new(DATA_DIRECTORY).join(path)).collect()
     }
 
     /// The lock files, settings and configurations in a commit and now.
@@ -203,7 +205,8 @@ impl Repository {
             let bytes = lockfile::read(&path).ok().flatten().filter(|bytes| is_blob(bytes, &object));
             (path, object, bytes)
         };
-        let files: Vec<_> = blobs.into_iter().map(on_disk).collect();
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let files = parallel::map(blobs.into_iter().collect(), threads, on_disk);
         let others = files.iter().filter(|(.., bytes)| bytes.is_none());
         let contents =
             contents(&self.top, &others.map(|(path, object, _)| (object.as_str(), path.as_path())).collect())?;
@@ -232,15 +235,14 @@ impl Repository {
         Some(warning.note("could not check whether git tracks the lock files"))
     }
 
-    /// The path of a root module's lock file in the repository.
-    fn path_of(&self, root: &Path) -> Option<PathBuf> {
-        let root = canonicalize(root).ok()?;
-        Some(root.strip_prefix(&self.top).ok()?.join(LOCK_FILE_NAME))
+    /// The path in the repository of what is in a directory without symlinks.
+    fn path_in(&self, directory: &Path, name: &str) -> Option<PathBuf> {
+        Some(directory.strip_prefix(&self.top).ok()?.join(name))
     }
 
-    /// Whether no other repository, such as a submodule, is between the top and the root module.
-    fn holds(&self, root: &Path) -> bool {
-        canonicalize(root).is_ok_and(|root| repository::top(&root).as_ref() == Some(&self.top))
+    /// Whether no other repository, such as a submodule, is between the top and a directory without symlinks.
+    fn holds(&self, directory: &Path) -> bool {
+        repository::top(directory).as_ref() == Some(&self.top)
     }
 }
 
@@ -254,7 +256,11 @@ impl VersionControl for Repository {
     }
 
     fn ignore_rules(&self, roots: &[&Path]) -> Vec<Option<Location>> {
-        let paths: Vec<_> = roots.iter().map(|root| self.path_of(root).filter(|_| self.holds(root))).collect();
+        let path_of = |root: &&Path| {
+            let root = canonicalize(root).ok().filter(|root| self.holds(root))?;
+            self.path_in(&root, LOCK_FILE_NAME)
+        };
+        let paths: Vec<_> = roots.iter().map(path_of).collect();
         let known: Vec<&PathBuf> = paths.iter().flatten().collect();
         let mut rules = ignore_rules(&self.top, &known).into_iter().map(|rule| rule.map(|rule| self.place(&rule)));
         paths.iter().map(|path| path.as_ref().and_then(|_| rules.next().flatten())).collect()

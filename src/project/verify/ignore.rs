@@ -1,5 +1,7 @@
 //! Comments in a lock file that let findings about an entry go: `# provlock: ignore[CODE, …] REASON` directly above it.
 
+use memchr::memmem;
+
 use super::subject::{Verified, VerifyRequest, finding};
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::lockfile::{self, CommentLine, LockFile, LockFileOf, Locked, ModuleLockFile};
@@ -25,8 +27,8 @@ struct Comments<T: Locked> {
 /// Takes the findings away that comments in the lock file of providers ignore, and adds those about comments.
 pub(super) fn apply(request: &VerifyRequest<'_>, lock_file: &LockFile, verified: &mut Verified) {
     let dialect = request.root.dialect;
-    let before = |bytes| lockfile::parse(&request.root.lock_path, bytes, dialect).lock_file;
-    let before = request.base.map(|bytes| Comments::before(before(bytes).as_ref()));
+    let before = |bytes: &[u8]| lockfile::parse(&request.root.lock_path, bytes, dialect).lock_file;
+    let before = request.base.map(|bytes| Comments::before(bytes, before));
     let about = |finding: &Diagnostic| match &finding.providers[..] {
         [provider] => Some(provider.clone()),
         _ => None,
@@ -42,8 +44,8 @@ pub(super) fn apply(request: &VerifyRequest<'_>, lock_file: &LockFile, verified:
 /// [`apply`] for the lock file of modules. A finding is about an entry if its first place is in that, and no other place
 /// in another one.
 pub(super) fn apply_to_modules(request: &VerifyRequest<'_>, lock_file: &ModuleLockFile, verified: &mut Verified) {
-    let before = |bytes| ModuleLockFile::parse(&request.root.module_lock_path, bytes).lock_file;
-    let before = request.module_base.map(|bytes| Comments::before(before(bytes).as_ref()));
+    let before = |bytes: &[u8]| ModuleLockFile::parse(&request.root.module_lock_path, bytes).lock_file;
+    let before = request.module_base.map(|bytes| Comments::before(bytes, before));
     let entry_at = |place: &Location| {
         let is_here = place.path() == request.root.module_lock_path;
         is_here.then(|| lock_file.entry_at(place.span.start)).flatten()
@@ -60,14 +62,14 @@ pub(super) fn apply_to_modules(request: &VerifyRequest<'_>, lock_file: &ModuleLo
 
 impl<T: Locked> Comments<T> {
     /// Those before a change; none in a file that cannot be read.
-    fn before(lock_file: Option<&LockFileOf<T>>) -> Self {
-        let none = || Self { ignores: Vec::new(), wrong: Vec::new() };
-        lock_file.map_or_else(none, Self::read)
+    fn before(bytes: &[u8], parse: impl FnOnce(&[u8]) -> Option<LockFileOf<T>>) -> Self {
+        let lock_file = memmem::find(bytes, MARK.as_bytes()).and_then(|_| parse(bytes));
+        lock_file.map_or_else(|| Self { ignores: Vec::new(), wrong: Vec::new() }, |lock_file| Self::read(&lock_file))
     }
 
     fn read(lock_file: &LockFileOf<T>) -> Self {
         let (mut ignores, mut wrong) = (Vec::new(), Vec::new());
-        if !lock_file.file().text.contains(MARK) {
+        if memmem::find(lock_file.file().text.as_bytes(), MARK.as_bytes()).is_none() {
             return Self { ignores, wrong };
         }
         for CommentLine { text, location, entry } in lock_file.comment_lines() {

@@ -35,7 +35,7 @@ pub(super) fn bundled_plugins(request: &VerifyRequest<'_>) -> Option<Diagnostic>
 
 /// Files in git below the data directory, which the programs take for what they have installed themselves.
 pub(super) fn tracked_data(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
-    let first = request.tracked.data_files.first()?;
+    let first = &request.root.lock_path.with_file_name(request.tracked.data_files.first()?);
     let files = match request.tracked.data_files.len() {
         1 => String::new(),
         count => format!("{count} files such as "),

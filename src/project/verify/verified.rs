@@ -82,7 +82,7 @@ pub struct Suppressed {
 
 /// Version control, such as git.
 pub trait VersionControl: Sync {
-    /// What it knows of the files of a root module.
+    /// What it knows of the files of a root module. The directory is absolute and without symlinks.
     fn tracked(&self, root: &Path) -> Tracked;
 
     /// The line of an ignore file by which it ignores the lock file of each root module, if it does.
@@ -96,7 +96,7 @@ pub struct Tracked {
     pub lock_file: Tracking,
     /// Whether the lock file of modules is tracked.
     pub module_lock_file: Tracking,
-    /// The files below `.terraform` that are tracked, as the user knows them.
+    /// The files below `.terraform` that are tracked, relative to the directory.
     pub data_files: Vec<PathBuf>,
 }
 
