@@ -13,10 +13,11 @@ use crate::provider::ConstraintList;
 use crate::system::boundary::refused;
 use crate::system::files::join;
 
-use super::caller::Caller;
-use super::file::{Call, CallSource};
+use super::caller::Calling;
+use super::file::CallSource;
 use super::locked_calls::{InstalledAt, LockingMode};
 use super::missing::Reason;
+use super::moving_call::Wanted;
 use super::requirement::{ModuleCall, UnknownCall};
 use super::root::ModulePath;
 use super::scope::Scope;
@@ -26,12 +27,8 @@ use super::tree::Walk;
 impl Walk<'_> {
     /// The source of a call, and why the module that it chooses may request nothing, if it may not. If the source is
     /// unknown, an error is reported.
-    pub(super) fn source(
-        &mut self,
-        caller: &Caller<'_>,
-        call: &Call,
-        key: &str,
-    ) -> Option<(ModuleSource, Option<Unknown>)> {
+    pub(super) fn source(&mut self, calling: &Calling<'_>) -> Option<(ModuleSource, Option<Unknown>)> {
+        let Calling { caller, call, key } = calling;
         let (written, withheld) = match &call.source {
             CallSource::Missing => return None,
             CallSource::Constant(source) => (Ok(Some(source.clone())), None),
@@ -52,12 +49,12 @@ impl Walk<'_> {
             Ok(Some(source)) => source,
             Ok(None) => {
                 let message = format!("module \"{key}\" has no source: it is null");
-                self.errors.push(caller.error(Code::InvalidConfiguration, message, call));
+                self.errors.push(calling.error(Code::InvalidConfiguration, message));
                 return None;
             }
             Err(unknown) => {
-                let Some(installed) = self.installed(caller, key) else {
-                    self.not_known(caller, call, "source", key, &unknown);
+                let Some(installed) = self.installed(calling) else {
+                    self.not_known(calling, "source", &unknown);
                     return None;
                 };
                 installed.source.clone()
@@ -68,7 +65,7 @@ impl Walk<'_> {
             Ok(source) => Some((source, withheld)),
             Err(error) => {
                 let message = format!("the source {text:?} of module \"{key}\" cannot be used: {error}");
-                let error = caller.error(Code::InvalidConfiguration, message, call);
+                let error = calling.error(Code::InvalidConfiguration, message);
                 let is_path = !text.is_empty() && !text.contains(':') && !text.starts_with(['.', '/', '~']);
                 self.errors.push(if is_path {
                     error.help(format!("write a directory as \"./{text}\""))
@@ -81,13 +78,8 @@ impl Walk<'_> {
     }
 
     /// The constraints of a call. If they are unknown, an error is reported.
-    pub(super) fn constraints(
-        &mut self,
-        caller: &Caller<'_>,
-        call: &Call,
-        source: &ModuleSource,
-        key: &str,
-    ) -> Option<ConstraintList> {
+    pub(super) fn constraints(&mut self, calling: &Calling<'_>, source: &ModuleSource) -> Option<ConstraintList> {
+        let Calling { caller, call, key } = calling;
         let Some(written) = &call.version else { return Some(ConstraintList::default()) };
         let (text, withheld) = text(caller.scope, written);
         // A registry could list a version for each value.
@@ -95,7 +87,7 @@ impl Walk<'_> {
             Ok(Some(text)) => text,
             Ok(None) => return Some(ConstraintList::default()),
             Err(unknown) => {
-                self.not_known(caller, call, "version", key, &unknown);
+                self.not_known(calling, "version", &unknown);
                 return None;
             }
         };
@@ -108,33 +100,27 @@ impl Walk<'_> {
             Err(error) => format!("{text:?} is not a version constraint for module \"{key}\": {error}"),
         };
         let error = Diagnostic::error(Code::InvalidConfiguration, problem).at(written.location.clone(), "");
-        self.errors.push(caller.entered(error));
+        self.errors.push(calling.caller.entered(error));
         None
     }
 
     /// The path of a module that is not in its caller's package. If it is missing, that is reported.
-    pub(super) fn elsewhere(
-        &mut self,
-        caller: &Caller<'_>,
-        call: &Call,
-        source: &ModuleSource,
-        constraints: &ConstraintList,
-        key: &str,
-    ) -> Option<(ModulePath, InstalledAt)> {
+    pub(super) fn elsewhere(&mut self, calling: &Calling<'_>, wanted: &Wanted) -> Option<(ModulePath, InstalledAt)> {
+        let (Calling { call, key, .. }, Wanted { source, constraints, .. }) = (calling, wanted);
         let dialect = self.options.dialect;
         let request = ModuleRequest::new(source.clone(), constraints.clone())?;
-        self.note(caller, call, &request, key);
+        self.note(calling, &request);
         match self.locking.map(|locking| locking.mode) {
             Some(LockingMode::Follow) => {
-                if let ControlFlow::Break(followed) = self.followed(caller, call, source, constraints, key) {
+                if let ControlFlow::Break(followed) = self.followed(calling, wanted) {
                     return followed;
                 }
             }
-            Some(_) if self.is_refused(caller, call, source, key) => return None,
-            Some(_) => return self.locked(caller, call, source, constraints, key),
+            Some(_) if self.is_refused(calling, source) => return None,
+            Some(_) => return self.locked(calling, wanted),
             None => {}
         }
-        let installed = self.installed(caller, key).cloned();
+        let installed = self.installed(calling).cloned();
         let mut reason = Reason::NotInstalled(call.constant_source().map_or_else(|| source.to_string(), str::to_owned));
         if let Some(installed) = installed {
             let directory = join(self.root, &installed.dir);
@@ -144,13 +130,13 @@ impl Walk<'_> {
                 return Some((ModulePath::Directory(directory), InstalledAt::root()));
             }
         }
-        if self.is_refused(caller, call, source, key) {
+        if self.is_refused(calling, source) {
             return None;
         }
         let is_unknown = self.cache.is_surely_unknown(&request, self.options.dialect, self.options.fetch_modules);
         let fetched = self.fetched(source, request)?;
         if is_unknown && !matches!(fetched, Ok(Some(_))) {
-            self.note_unknown(caller, call);
+            self.note_unknown(calling);
         }
         match fetched {
             Ok(Some(module)) => {
@@ -160,28 +146,29 @@ impl Walk<'_> {
                     let message = format!("module \"{key}\" comes from {remote} without encryption");
                     let warning = Diagnostic::warning(Code::InvalidConfiguration, message);
                     let warning = warning.note("anybody between here and there can change what it requires");
-                    self.warnings.push(caller.located(warning, call).help("use an https URL"));
+                    self.warnings.push(calling.located(warning).help("use an https URL"));
                 }
                 return Some((ModulePath::Package(module), InstalledAt::root()));
             }
-            Ok(None) => self.missing.add(call, key, reason),
-            Err(errors) => self.not_fetched(caller, call, key, errors),
+            Ok(None) => self.missing.add(calling, reason),
+            Err(errors) => self.not_fetched(calling, errors),
         }
         None
     }
 
     /// Reports a source on this machine that is out of the repository, or that a fetched module names.
-    fn is_refused(&mut self, caller: &Caller<'_>, call: &Call, source: &ModuleSource, key: &str) -> bool {
+    fn is_refused(&mut self, calling: &Calling<'_>, source: &ModuleSource) -> bool {
         let ModuleSource::Remote(remote) = source else { return false };
         if let Some(path) = self.cache.outside(remote) {
-            let outside = caller.outside(call, key, &path);
+            let outside = calling.outside(&path);
             self.leave_out([outside]);
             return true;
         }
-        let is_refused = remote.is_on_this_machine() && caller.entry.is_some();
+        let is_refused = remote.is_on_this_machine() && calling.caller.entry.is_some();
         if is_refused {
+            let key = calling.key;
             let message = format!("module \"{key}\" is fetched, and may not call {remote} on this machine");
-            self.errors.push(caller.error(Code::InvalidConfiguration, message, call));
+            self.errors.push(calling.error(Code::InvalidConfiguration, message));
         }
         is_refused
     }
@@ -208,7 +195,8 @@ impl Walk<'_> {
     }
 
     /// Keeps a call of the user's own modules. Another call may have led to the caller before.
-    pub(super) fn note(&mut self, caller: &Caller<'_>, call: &Call, request: &ModuleRequest, key: &str) {
+    pub(super) fn note(&mut self, calling: &Calling<'_>, request: &ModuleRequest) {
+        let Calling { caller, call, key } = calling;
         if caller.entry.is_none() && self.noted.insert((call.location.clone(), request.clone())) {
             let (request, location) = (request.clone(), call.location.clone());
             self.elsewhere.push(ModuleCall { name: format!("module \"{key}\""), request, location });
@@ -216,8 +204,8 @@ impl Walk<'_> {
     }
 
     /// The record of a module that a program has installed. Modules that a fetched package calls have no such record.
-    fn installed(&mut self, caller: &Caller<'_>, key: &str) -> Option<&Installed> {
-        if matches!(caller.place, ModulePath::Package(_)) {
+    fn installed(&mut self, calling: &Calling<'_>) -> Option<&Installed> {
+        if matches!(calling.caller.place, ModulePath::Package(_)) {
             return None;
         }
         if self.manifest.is_none() {
@@ -233,29 +221,30 @@ impl Walk<'_> {
             };
             self.manifest = Some(manifest);
         }
-        self.manifest.as_ref()?.modules.get(key)
+        self.manifest.as_ref()?.modules.get(calling.key)
     }
 
-    fn not_known(&mut self, caller: &Caller<'_>, call: &Call, what: &str, key: &str, unknown: &Unknown) {
+    fn not_known(&mut self, calling: &Calling<'_>, what: &str, unknown: &Unknown) {
+        let Calling { call, key, .. } = calling;
         let message = format!("the {what} of module \"{key}\" is not known: {unknown}");
         let shared = format!("the {what} of a called module is not known: {unknown}");
-        self.note_unknown(caller, call);
-        let error = caller.error(Code::ModuleNotInstalled, message, call).shared(shared);
+        self.note_unknown(calling);
+        let error = calling.error(Code::ModuleNotInstalled, message).shared(shared);
         let cause = unknown.location.as_ref().filter(|location| **location != call.location);
         let error = error.at_each(cause, "because of this");
         let help = Help::text("give variables values with ").and(Remedy::SetVariable);
         self.unread(error.help(help.and_text(format!(" or terraform.tfvars, or write the {what} as plain text"))));
     }
 
-    fn note_unknown(&mut self, caller: &Caller<'_>, call: &Call) {
-        let location = caller.entry.unwrap_or(&call.location).clone();
+    fn note_unknown(&mut self, calling: &Calling<'_>) {
+        let location = calling.caller.entry.unwrap_or(&calling.call.location).clone();
         self.unknown.push(UnknownCall { location, directory: None });
     }
 
-    pub(super) fn not_fetched(&mut self, caller: &Caller<'_>, call: &Call, key: &str, errors: Diagnostics) {
+    pub(super) fn not_fetched(&mut self, calling: &Calling<'_>, errors: Diagnostics) {
         for error in errors {
-            let error = error.at(call.location.clone(), format!("module \"{key}\""));
-            self.unread(caller.entered(error));
+            let error = error.at(calling.call.location.clone(), format!("module \"{}\"", calling.key));
+            self.unread(calling.caller.entered(error));
         }
     }
 

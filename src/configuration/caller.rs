@@ -26,6 +26,15 @@ pub(super) struct Caller<'a> {
     pub at: &'a InstalledAt,
 }
 
+/// A call that is followed.
+#[derive(Clone, Copy)]
+pub(super) struct Calling<'a> {
+    pub caller: &'a Caller<'a>,
+    pub call: &'a Call,
+    /// The names of the calls that lead to the module.
+    pub key: &'a str,
+}
+
 impl Caller<'_> {
     pub(super) fn key_of(&self, call: &Call) -> String {
         if self.key.is_empty() { call.name.clone() } else { format!("{}.{}", self.key, call.name) }
@@ -37,24 +46,26 @@ impl Caller<'_> {
         format!("{own}{separator}module.{}", call.name)
     }
 
-    /// An error about a call, with the place from which the user's own modules lead to it.
-    pub(super) fn error(&self, code: Code, message: String, call: &Call) -> Diagnostic {
-        self.located(Diagnostic::error(code, message), call)
-    }
-
-    /// The error for a called module outside of the repository.
-    pub(super) fn outside(&self, call: &Call, key: &str, place: &Path) -> Diagnostic {
-        let place = place.display();
-        let message = format!("module \"{key}\" is in {place}, out of the repository, so it was not read");
-        self.error(Code::OutsideRepository, message, call).help(boundary::help())
-    }
-
     /// The call from which the user's own modules lead to it.
     pub(super) fn entered(&self, diagnostic: Diagnostic) -> Diagnostic {
         diagnostic.at_each(self.entry, "called from here")
     }
+}
 
-    pub(super) fn located(&self, diagnostic: Diagnostic, call: &Call) -> Diagnostic {
-        diagnostic.at(call.location.clone(), "called here").at_each(self.entry, "from here")
+impl Calling<'_> {
+    /// An error about the call, with the place from which the user's own modules lead to it.
+    pub(super) fn error(&self, code: Code, message: String) -> Diagnostic {
+        self.located(Diagnostic::error(code, message))
+    }
+
+    /// The error for a called module outside of the repository.
+    pub(super) fn outside(&self, place: &Path) -> Diagnostic {
+        let message =
+            format!("module \"{}\" is in {}, out of the repository, so it was not read", self.key, place.display());
+        self.error(Code::OutsideRepository, message).help(boundary::help())
+    }
+
+    pub(super) fn located(&self, diagnostic: Diagnostic) -> Diagnostic {
+        diagnostic.at(self.call.location.clone(), "called here").at_each(self.caller.entry, "from here")
     }
 }

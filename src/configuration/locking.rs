@@ -4,8 +4,7 @@ use std::ops::ControlFlow;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use super::caller::Caller;
-use super::file::Call;
+use super::caller::Calling;
 use super::locked_calls::{
     CallToLock, InstalledAt, LockedCalls, LockedPackage, LockingMode, ModuleLocking, ModuleRecord,
 };
@@ -29,21 +28,19 @@ impl Walk<'_> {
     /// be fetched first, or is not what is locked. Continues where it is not locked, or its package is not here.
     pub(super) fn followed(
         &mut self,
-        caller: &Caller<'_>,
-        call: &Call,
-        source: &ModuleSource,
-        constraints: &ConstraintList,
-        key: &str,
+        calling: &Calling<'_>,
+        wanted: &Wanted,
     ) -> ControlFlow<Option<(ModulePath, InstalledAt)>> {
         let Some(locking) = self.locking else { return ControlFlow::Continue(()) };
+        let (Calling { caller, call, key }, Wanted { source, constraints, .. }) = (calling, wanted);
         self.locked.calls.push(CallToLock {
-            key: key.to_owned(),
+            key: (*key).to_owned(),
             source: source.clone(),
             constraints: constraints.clone(),
             location: call.location.clone(),
             entry: caller.entry.cloned(),
         });
-        let known = locking.locks.get(key).filter(|known| locked::is_allowed(known, source, constraints));
+        let known = locking.locks.get(*key).filter(|known| locked::is_allowed(known, source, constraints));
         let is_named_by_others = caller.entry.is_some();
         let is_refused =
             matches!(source, ModuleSource::Remote(source) if self.cache.refuses(source, is_named_by_others));
@@ -58,46 +55,43 @@ impl Walk<'_> {
             }
             // Whoever follows the lock file says why.
             Err(_) => {
-                self.missing.add(call, key, Reason::NotInstalled(source.to_string()));
+                self.missing.add(calling, Reason::NotInstalled(source.to_string()));
                 ControlFlow::Break(None)
             }
         }
     }
 
     /// The path of a module of another package that is locked, or is to be.
-    pub(super) fn locked(
-        &mut self,
-        caller: &Caller<'_>,
-        call: &Call,
-        source: &ModuleSource,
-        constraints: &ConstraintList,
-        key: &str,
-    ) -> Option<(ModulePath, InstalledAt)> {
-        let locking = self.locking?;
+    pub(super) fn locked(&mut self, calling: &Calling<'_>, wanted: &Wanted) -> Option<(ModulePath, InstalledAt)> {
+        let (locking, key, wanted) = (self.locking?, calling.key, wanted.clone());
         // The path becomes the name of a directory.
         if key.contains(['/', '\\', '\0']) || key.starts_with('.') {
             let message = format!("module \"{key}\" has a name that cannot be that of a directory");
-            self.errors.push(caller.error(Code::InvalidConfiguration, message, call));
+            self.errors.push(calling.error(Code::InvalidConfiguration, message));
             return None;
         }
         let known = locking.locks.get(key);
-        let (wanted, dialect) = (Wanted::new(source, constraints), self.options.dialect);
+        let dialect = self.options.dialect;
         if let LockingMode::Pin { with_registry } = locking.mode {
             let rules = &ModuleUpgrades::default();
-            self.pin(&MovingCall { caller, call, key, wanted, known, rules, dialect }, with_registry);
+            self.pin(&MovingCall { calling: *calling, wanted, known, rules, dialect }, with_registry);
             return None;
         }
         let wanted = match locking.upgrades.as_ref().filter(|upgrades| upgrades.selects(key)) {
-            Some(rules) => self.moved(&MovingCall { caller, call, key, wanted, known, rules, dialect })?,
+            Some(rules) => self.moved(&MovingCall { calling: *calling, wanted, known, rules, dialect })?,
             None => wanted,
         };
         let (source, constraints) = (&wanted.source, &wanted.constraints);
         if matches!(locking.mode, LockingMode::Lock { .. }) && Secrets::may_be_in(&source.recorded()) {
-            self.errors.push(would_hold_secret(caller, call, key));
+            self.errors.push(would_hold_secret(calling));
             return None;
         }
         let allowed = known.filter(|known| wanted.is_locked(known)).cloned();
         let at = self.options.data_directory.join("modules").join(key);
+        let package = |locked: &Arc<LockedModule>, top, is_installed| {
+            let (locked, source) = (Arc::clone(locked), source.clone());
+            LockedPackage { key: key.to_owned(), top, is_installed, locked, source }
+        };
         let request = match (locking.mode, &allowed) {
             (LockingMode::Lock { may_change }, Some(known)) => {
                 ModuleRequest::Locked { source: source.clone(), locked: Arc::clone(known), may_change }
@@ -108,58 +102,35 @@ impl Walk<'_> {
                 ModuleRequest::new(source.clone(), constraints)?.into_request_to_lock()
             }
             (_, None) => {
-                let error = not_locked(caller, call, key, (source, constraints), known.map(AsRef::as_ref));
+                let error = not_locked(calling, (source, constraints), known.map(AsRef::as_ref));
                 self.errors.push(error);
                 return None;
             }
             (mode, Some(known)) => {
-                let installed = join(self.root, &at);
                 let fetcher = self.cache.fetcher.as_ref();
-                let module = fetcher.and_then(|fetcher| fetcher.installed(&installed, source, known));
-                let package = LockedPackage {
-                    key: key.to_owned(),
-                    top: module.as_ref().map(FetchedModule::top),
-                    is_installed: module.is_some(),
-                    locked: Arc::clone(known),
-                    source: source.clone(),
-                };
-                match module {
-                    Some(module) => {
-                        self.locked.packages.push(package);
-                        return Some(self.found(source, key, at, module));
-                    }
-                    None if mode == LockingMode::Compare => {
-                        self.locked.packages.push(package);
-                        return None;
-                    }
-                    None => {
-                        ModuleRequest::Locked { source: source.clone(), locked: Arc::clone(known), may_change: false }
-                    }
+                let module = fetcher.and_then(|fetcher| fetcher.installed(&join(self.root, &at), source, known));
+                if module.is_some() || mode == LockingMode::Compare {
+                    let top = module.as_ref().map(FetchedModule::top);
+                    self.locked.packages.push(package(known, top, module.is_some()));
+                    return module.map(|module| self.found(source, key, at, module));
                 }
+                ModuleRequest::Locked { source: source.clone(), locked: Arc::clone(known), may_change: false }
             }
         };
         match self.fetched(source, request)? {
             Ok(Some(module)) => {
                 let locked = entry(allowed.as_deref(), source, constraints, &module)?;
                 if Secrets::may_be_in(&locked.package) {
-                    self.errors.push(would_hold_secret(caller, call, key));
+                    self.errors.push(would_hold_secret(calling));
                     return None;
                 }
                 let locked = Arc::new(locked);
                 self.locked.locks.insert(key.to_owned(), Arc::clone(&locked));
-                let (key, top) = (key.to_owned(), Some(module.top()));
-                let source_of_call = source.clone();
-                self.locked.packages.push(LockedPackage {
-                    key: key.clone(),
-                    top,
-                    is_installed: false,
-                    locked,
-                    source: source_of_call,
-                });
-                return Some(self.found(source, &key, at, module));
+                self.locked.packages.push(package(&locked, Some(module.top()), false));
+                return Some(self.found(source, key, at, module));
             }
-            Ok(None) => self.missing.add(call, key, Reason::NotInstalled(source.to_string())),
-            Err(errors) => self.not_fetched(caller, call, key, errors),
+            Ok(None) => self.missing.add(calling, Reason::NotInstalled(source.to_string())),
+            Err(errors) => self.not_fetched(calling, errors),
         }
         None
     }
@@ -182,16 +153,11 @@ impl Walk<'_> {
     }
 
     /// Records a call of a local module, and returns where it is.
-    pub(super) fn record_local(
-        &mut self,
-        caller: &Caller<'_>,
-        place: &ModulePath,
-        source: &str,
-        key: &str,
-    ) -> InstalledAt {
+    pub(super) fn record_local(&mut self, calling: &Calling<'_>, place: &ModulePath, source: &str) -> InstalledAt {
         if self.locking.is_none() {
             return InstalledAt::root();
         }
+        let Calling { caller, key, .. } = calling;
         let package = caller.at.package.clone();
         let directory = match (place, &package) {
             (ModulePath::Package(module), Some(package)) => {
@@ -205,7 +171,7 @@ impl Walk<'_> {
         };
         let source = ModuleSource::Local(source.to_owned()).installed();
         self.locked.records.push(ModuleRecord {
-            key: key.to_owned(),
+            key: (*key).to_owned(),
             source,
             version: None,
             directory: directory.clone(),
@@ -277,8 +243,8 @@ fn entry(
     Some(LockedModule { source, version, constraints, package, hashes })
 }
 
-fn would_hold_secret(caller: &Caller<'_>, call: &Call, key: &str) -> Diagnostic {
-    caller.located(holds_secret(&lockfile::module_name(key)), call)
+fn would_hold_secret(calling: &Calling<'_>) -> Diagnostic {
+    calling.located(holds_secret(&lockfile::module_name(calling.key)))
 }
 
 /// The error for a module whose entry would have a secret in an address. A login is left out of it, so that only
@@ -292,15 +258,14 @@ fn holds_secret(name: &str) -> Diagnostic {
 
 /// The error for a call whose module is not locked as it should be.
 fn not_locked(
-    caller: &Caller<'_>,
-    call: &Call,
-    key: &str,
+    calling: &Calling<'_>,
     (source, constraints): (&ModuleSource, &ConstraintList),
     known: Option<&LockedModule>,
 ) -> Diagnostic {
-    let why = locked::refusal(key, known, source, constraints);
-    let (code, message) = why.unwrap_or_else(|| (Code::ModuleNotLocked, format!("module \"{key}\" is not locked")));
-    caller.error(code, message, call).help(Help::text("lock it with ").and(Remedy::LockModules))
+    let why = locked::refusal(calling.key, known, source, constraints);
+    let (code, message) =
+        why.unwrap_or_else(|| (Code::ModuleNotLocked, format!("module \"{}\" is not locked", calling.key)));
+    calling.error(code, message).help(Help::text("lock it with ").and(Remedy::LockModules))
 }
 
 /// A relative path with what its symbolic links lead to, as Go's `filepath.EvalSymlinks` gives it.

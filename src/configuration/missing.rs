@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy};
 use crate::provider::Dialect;
 
-use super::file::Call;
+use super::caller::Calling;
 
 /// How many places are shown; a root module may call hundreds of modules.
 const PLACES: usize = 3;
@@ -37,8 +37,8 @@ impl MissingModules {
         self.0.is_empty()
     }
 
-    pub(super) fn add(&mut self, call: &Call, key: &str, reason: Reason) {
-        self.0.push(Missing { key: key.to_owned(), reason, location: call.location.clone() });
+    pub(super) fn add(&mut self, Calling { call, key, .. }: &Calling<'_>, reason: Reason) {
+        self.0.push(Missing { key: (*key).to_owned(), reason, location: call.location.clone() });
     }
 
     /// One diagnostic for the modules that a program installs, one for those in submodules, and one for those that git

@@ -16,7 +16,7 @@ impl Walk<'_> {
     /// Plans the edit that pins the module of a call, and what its entry in the lock file records then. The locked commit
     /// counts; of a call that is not locked it is the one that the repository has now.
     pub(super) fn pin(&mut self, moving: &MovingCall<'_>, with_registry: bool) {
-        if moving.caller.entry.is_some() {
+        if moving.calling.caller.entry.is_some() {
             return;
         }
         let known = moving.known.filter(|known| moving.wanted.is_locked(known));
@@ -31,14 +31,14 @@ impl Walk<'_> {
             Some(Err(why)) => {
                 let message = format!("{} is not pinned: {why}", moving.name());
                 let warning = Diagnostic::warning(Code::ModuleRefFloating, message);
-                return self.warnings.push(moving.caller.located(warning, moving.call));
+                return self.warnings.push(moving.calling.located(warning));
             }
         };
         let Rewritten { edit, wanted } = rewritten;
         if let Some(known) = known {
             let (source, constraints) = (wanted.source.recorded(), wanted.constraints);
             let entry = LockedModule { source, constraints, ..LockedModule::clone(known) };
-            self.locked.locks.insert(moving.key.to_owned(), Arc::new(entry));
+            self.locked.locks.insert(moving.calling.key.to_owned(), Arc::new(entry));
         }
         if !self.locked.plan.edits.contains(&edit) {
             self.locked.plan.edits.push(edit);
@@ -54,7 +54,7 @@ impl Walk<'_> {
             let message = format!("{} is not pinned, because it is not locked", moving.name());
             let warning = Diagnostic::warning(Code::ModuleRefFloating, message);
             let help = Help::text("lock it with ").and(Remedy::LockModules);
-            self.warnings.push(moving.caller.located(warning, moving.call).help(help));
+            self.warnings.push(moving.calling.located(warning).help(help));
             return None;
         };
         let is_pinned = registry::pinned(&moving.wanted.constraints) == Some(version);

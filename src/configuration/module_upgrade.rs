@@ -54,7 +54,7 @@ impl Walk<'_> {
         if let ModuleSource::Remote(remote) = source
             && let Some(path) = self.cache.outside(remote)
         {
-            let outside = moving.caller.outside(moving.call, moving.key, &path);
+            let outside = moving.calling.outside(&path);
             self.leave_out([outside]);
             return None;
         }
@@ -70,7 +70,7 @@ impl Walk<'_> {
             }
             Some(Ok(releases)) => Some(releases),
             Some(Err(errors)) => {
-                self.not_fetched(moving.caller, moving.call, moving.key, errors);
+                self.not_fetched(&moving.calling, errors);
                 None
             }
         }
@@ -100,15 +100,15 @@ impl Walk<'_> {
             |version| moving.way_to_version(version),
             |version| self.date(|fetcher| fetcher.published(moving.dialect, &source.module, version)),
         )?;
-        let place = moving.call.version.as_ref().map_or(&moving.call.location, |version| &version.location);
+        let place =
+            moving.calling.call.version.as_ref().map_or(&moving.calling.call.location, |version| &version.location);
         let asked = (place.clone(), constraints.to_string());
         let labels = Labels { current: current.map(ToString::to_string), newest, asked };
         if let Some((version, wanted)) = self.chosen(moving, found, labels)? {
             return Ok(Wanted { version: Some(version), ..wanted });
         }
         let errors = registry::select(&source.module, versions, constraints).err();
-        let error =
-            errors.into_iter().flatten().next().map(|error| Box::new(moving.caller.located(error, moving.call)));
+        let error = errors.into_iter().flatten().next().map(|error| Box::new(moving.calling.located(error)));
         Err(error.unwrap_or_else(|| moving.error(Code::NoMatchingVersion, "has no version that may be chosen")))
     }
 
@@ -228,7 +228,7 @@ impl Walk<'_> {
             None => moving.wanted.clone(),
         };
         self.locked.plan.modules.push(PlannedModule {
-            key: moving.key.to_owned(),
+            key: moving.calling.key.to_owned(),
             source: moving.wanted.source.recorded(),
             locked: current.filter(|_| moving.known.is_some()),
             allowed: chosen.label,
@@ -275,6 +275,6 @@ impl GitCall<'_> {
         let name = self.written.as_ref().ok().and_then(WrittenSource::name).filter(|_| self.pinned.is_some());
         let reference = query.split('&').find(|parameter| parameter.starts_with("ref="));
         let text = name.map_or_else(|| reference.unwrap_or_default().to_owned(), |name| format!("# {name}"));
-        (moving.call.location.clone(), text)
+        (moving.calling.call.location.clone(), text)
     }
 }

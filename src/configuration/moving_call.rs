@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use super::caller::Caller;
+use super::caller::Calling;
 use super::edits::{ConstraintEdit, plain};
-use super::file::Call;
 use super::planned_module::ModuleUpgrades;
 use super::rewrite;
 use super::written_source::WrittenSource;
@@ -45,9 +44,7 @@ impl Wanted {
 
 /// A call whose module is to move.
 pub(super) struct MovingCall<'a> {
-    pub(super) caller: &'a Caller<'a>,
-    pub(super) call: &'a Call,
-    pub(super) key: &'a str,
+    pub(super) calling: Calling<'a>,
     pub(super) wanted: Wanted,
     pub(super) known: Option<&'a Arc<LockedModule>>,
     pub(super) rules: &'a ModuleUpgrades,
@@ -90,25 +87,25 @@ pub(super) struct Found<T> {
 impl MovingCall<'_> {
     /// What messages call it.
     pub(super) fn name(&self) -> String {
-        LockedModule::label_name(self.key).into_owned()
+        LockedModule::label_name(self.calling.key).into_owned()
     }
 
     /// The version or tag that the user named.
     pub(super) fn named(&self) -> Option<&str> {
-        self.rules.named(self.key)
+        self.rules.named(self.calling.key)
     }
 
     pub(super) fn error(&self, code: Code, why: &str) -> Box<Diagnostic> {
-        Box::new(self.caller.error(code, format!("{} {why}", self.name()), self.call))
+        Box::new(self.calling.error(code, format!("{} {why}", self.name())))
     }
 
     /// The source as it is written, if it may be edited.
     pub(super) fn written(&self) -> std::result::Result<WrittenSource, &'static str> {
-        self.is_own().and_then(|()| WrittenSource::read(&self.call.location))
+        self.is_own().and_then(|()| WrittenSource::read(&self.calling.call.location))
     }
 
     fn is_own(&self) -> std::result::Result<(), &'static str> {
-        if self.caller.entry.is_none() { Ok(()) } else { Err("its module is not part of this project") }
+        if self.calling.caller.entry.is_none() { Ok(()) } else { Err("its module is not part of this project") }
     }
 
     /// Whether a version of a registry's module may be chosen.
@@ -133,7 +130,7 @@ impl MovingCall<'_> {
         version: &Version,
     ) -> std::result::Result<Rewritten, &'static str> {
         self.is_own()?;
-        let written = self.call.version.as_ref().ok_or("the call has none")?;
+        let written = self.calling.call.version.as_ref().ok_or("the call has none")?;
         let location = plain(&written.location)?;
         let new = new(&location.file.text[location.span.clone()]).ok_or("only its version may change, not its form")?;
         let constraints = ConstraintList::parse_for_module(&new).map_err(|_| "it cannot be read")?;

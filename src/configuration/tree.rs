@@ -17,7 +17,7 @@ use crate::system::files::canonical_or_given;
 use crate::system::files::join;
 use crate::system::{canonicalize, walk};
 
-use super::caller::Caller;
+use super::caller::{Caller, Calling};
 use super::decode;
 use super::file::Call;
 use super::files;
@@ -25,6 +25,7 @@ use super::locked_calls::{InstalledAt, LockedCalls, ModuleLocking};
 use super::missing::{MissingModules, Reason};
 use super::module::Module;
 use super::module_cache::ModuleCache;
+use super::moving_call::Wanted;
 use super::requirement::{
     CalledModule, Declaration, DeclarationKind, ModuleCall, ModuleDirectory, Requirement, Requirements, UnknownCall,
 };
@@ -345,16 +346,16 @@ impl Walk<'_> {
     }
 
     fn call(&mut self, caller: &Caller<'_>, call: &Call) -> Reach {
-        let key = caller.key_of(call);
+        let calling = Calling { caller, call, key: &caller.key_of(call) };
         let is_constant = call.constant_source().is_some();
         let is_same = is_constant && caller.scope.chosen_by.is_none();
         let reach_of_source = if is_same { Reach::Same } else { Reach::ByCaller };
-        let Some((source, withheld)) = self.source(caller, call, &key) else { return reach_of_source };
-        let Some(constraints) = self.constraints(caller, call, &source, &key) else { return reach_of_source };
+        let Some((source, withheld)) = self.source(&calling) else { return reach_of_source };
+        let Some(constraints) = self.constraints(&calling, &source) else { return reach_of_source };
         let ModuleSource::Local(path) = source else {
-            if let Some((place, at)) = self.elsewhere(caller, call, &source, &constraints, &key) {
+            if let Some((place, at)) = self.elsewhere(&calling, &Wanted::new(&source, &constraints)) {
                 let entry = Some(caller.entry.unwrap_or(&call.location));
-                self.visit(&Visit { place, key, call, caller, entry, path: None, withheld, at });
+                self.visit(&Visit { place, calling, entry, path: None, withheld, at });
             }
             return Reach::ByCaller;
         };
@@ -364,12 +365,12 @@ impl Walk<'_> {
                 caller.key,
                 caller.place.shown().display()
             );
-            self.errors.push(caller.error(Code::InvalidConfiguration, message, call));
+            self.errors.push(calling.error(Code::InvalidConfiguration, message));
             return reach_of_source;
         };
-        let at = self.record_local(caller, &place, &path, &key);
+        let at = self.record_local(&calling, &place, &path);
         let entry = caller.entry;
-        let reach = self.visit(&Visit { place, key, call, caller, entry, path: Some(&path), withheld, at });
+        let reach = self.visit(&Visit { place, calling, entry, path: Some(&path), withheld, at });
         if is_same { reach } else { Reach::ByCaller }
     }
 
@@ -378,7 +379,7 @@ impl Walk<'_> {
         let directory = match visit.place.path() {
             Ok(directory) => directory,
             Err(errors) => {
-                self.errors.extend(errors.map(|error| visit.caller.located(error, visit.call)));
+                self.errors.extend(errors.map(|error| visit.calling.located(error)));
                 return Reach::Same;
             }
         };
@@ -397,7 +398,7 @@ impl Walk<'_> {
         }
         if matches!(visit.place, ModulePath::Directory(_)) && self.cache.boundary.excludes(&canonical) {
             self.finished.insert(canonical);
-            let outside = visit.caller.outside(visit.call, &visit.key, &visit.place.shown());
+            let outside = visit.calling.outside(&visit.place.shown());
             self.leave_out([outside]);
             return Reach::Same;
         }
@@ -423,10 +424,10 @@ impl Walk<'_> {
         }
         self.take(&canonical, &module, visit.entry);
         self.chain.push(canonical.clone());
-        let values = Values::Call(visit.call, visit.caller.scope, visit.path);
+        let values = Values::Call(visit.calling.call, visit.calling.caller.scope, visit.path);
         let scope = Scope::new(&module, values, dialect, self.allowance).chosen_by(visit.withheld.clone());
-        let Visit { place, key, entry, at, .. } = visit;
-        let caller = Caller { place, key, entry: *entry, node, scope: &scope, at };
+        let Visit { place, calling, entry, at, .. } = visit;
+        let caller = Caller { place, key: calling.key, entry: *entry, node, scope: &scope, at };
         let reach = self.follow(&caller, &module.calls);
         self.chain.pop();
         if reach == Reach::Same {
@@ -441,12 +442,13 @@ impl Walk<'_> {
         if node >= MAX_CALLS {
             return None;
         }
+        let Calling { caller, call, key } = &visit.calling;
         self.tree.push(CalledModule {
-            address: visit.caller.address_of(visit.call, &self.tree),
-            key: visit.key.clone(),
-            parent: visit.caller.node,
+            address: caller.address_of(call, &self.tree),
+            key: (*key).to_owned(),
+            parent: caller.node,
             directory: canonical.to_owned(),
-            location: visit.call.location.clone(),
+            location: call.location.clone(),
             is_repeated,
         });
         Some(node)
@@ -459,7 +461,7 @@ impl Walk<'_> {
         match &visit.place {
             ModulePath::Directory(directory) if self.is_in_data_directory(directory) => {
                 let source =
-                    visit.call.constant_source().map_or_else(|| directory.display().to_string(), str::to_owned);
+                    visit.calling.call.constant_source().map_or_else(|| directory.display().to_string(), str::to_owned);
                 self.lose(visit, Reason::NotInstalled(source));
             }
             _ if self.reports_submodule(visit) => {}
@@ -479,8 +481,8 @@ impl Walk<'_> {
 
     /// Notes a module of the repository that is not there.
     fn lose(&mut self, visit: &Visit<'_>, reason: Reason) {
-        self.missing.add(visit.call, &visit.key, reason);
-        let location = visit.entry.unwrap_or(&visit.call.location).clone();
+        self.missing.add(&visit.calling, reason);
+        let location = visit.entry.unwrap_or(&visit.calling.call.location).clone();
         self.unknown.push(UnknownCall { location, directory: Some(visit.place.shown()) });
     }
 
@@ -498,7 +500,7 @@ impl Walk<'_> {
                 visit.place.shown().display()
             ),
         };
-        self.errors.push(visit.caller.error(Code::ModuleCycle, message, visit.call));
+        self.errors.push(visit.calling.error(Code::ModuleCycle, message));
     }
 
     /// Reports once that the tree of calls is too large to be meant.
@@ -506,7 +508,7 @@ impl Walk<'_> {
         let message = format!("more than {MAX_CALLS} module calls, or calls more than {MAX_DEPTH} deep");
         if !self.errors.iter().any(|error| error.message == message) {
             let error = Diagnostic::error(Code::ModuleCycle, message);
-            self.errors.push(error.at(visit.call.location.clone(), "called here"));
+            self.errors.push(error.at(visit.calling.call.location.clone(), "called here"));
         }
     }
 

@@ -3,18 +3,14 @@
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::hcl::evaluate::value::Unknown;
 
-use super::caller::Caller;
-use super::file::Call;
+use super::caller::Calling;
 use super::locked_calls::InstalledAt;
 use super::root::ModulePath;
 
 /// A call of a module that is to be read.
 pub(super) struct Visit<'a> {
     pub(super) place: ModulePath,
-    /// The names of the calls that lead to it.
-    pub(super) key: String,
-    pub(super) call: &'a Call,
-    pub(super) caller: &'a Caller<'a>,
+    pub(super) calling: Calling<'a>,
     /// The call with which the way to it leaves the user's own modules.
     pub(super) entry: Option<&'a Location>,
     /// The source, if it is a local one.
@@ -27,8 +23,8 @@ pub(super) struct Visit<'a> {
 
 impl Visit<'_> {
     pub(super) fn error(&self, what: &str) -> Diagnostic {
-        let message = format!("module \"{}\" is in {}, {what}", self.key, self.place.shown().display());
-        self.caller.error(Code::InvalidConfiguration, message, self.call)
+        let message = format!("module \"{}\" is in {}, {what}", self.calling.key, self.place.shown().display());
+        self.calling.error(Code::InvalidConfiguration, message)
     }
 }
 
