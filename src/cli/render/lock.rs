@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use provlock::lockfile::{EntryChange, EntryDiff, LockedModule};
-use provlock::packages::{Fetched, Packages};
+use provlock::lockfile::{Direction, EntryChange, EntryDiff, LockedModule};
+use provlock::packages::Fetched;
 use provlock::project::Locked;
 use provlock::project::plan::{ProviderReport, UpgradePlan};
-use provlock::provider::{Authentication, Dialect, Platform, ProviderAddress};
+use provlock::provider::{Authentication, Platform};
 use provlock::settings::PlatformSelection;
 
 use super::foreign::{capped, printable};
-use super::row::{Action, Direction, HashCounts, Row};
+use super::row::{HashCounts, Row, symbol};
 use super::style::{Color, TextStyle, bytes, columns, count, enumerate, paint};
 use super::verify::names;
 
@@ -95,7 +95,7 @@ impl Report<'_> {
         let authentication = authentication.into_iter().collect::<Vec<_>>().join("; ");
         let (versions, changes) = (row.versions(), what_changed(report, &row));
         let cells = [row.name, versions, authentication, changes].map(|cell| printable(&capped(&cell)));
-        Line { symbol: row.action.symbol(), cells }
+        Line { symbol: symbol(row.action), cells }
     }
 
     fn summary(&self, plan: Option<&UpgradePlan>) -> String {
@@ -155,11 +155,11 @@ fn module_line(change: &EntryDiff<LockedModule>) -> Line {
     };
     let source = row.source.as_ref().filter(|source| source.old != source.new).and_then(|source| source.new.clone());
     let constraints = row.constraints.new.as_ref().filter(|new| row.constraints.old.as_ref() != Some(new));
-    let constraints = constraints.filter(|_| row.action == Action::Changed && source.is_none());
+    let constraints = constraints.filter(|_| row.action == EntryChange::Changed && source.is_none());
     let constraints = constraints.map(|new| format!("constraints {new}"));
     let changes = row.replaced.clone().or(source).or(constraints).unwrap_or_default();
     let cells = [row.name, versions, String::new(), changes].map(|cell| printable(&capped(&cell)));
-    Line { symbol: row.action.symbol(), cells }
+    Line { symbol: symbol(row.action), cells }
 }
 
 /// `2 modules (1 added, 1 changed)`, if any changed.
@@ -177,19 +177,8 @@ fn changed_modules(locked: &Locked<'_>) -> Option<String> {
 /// What is said of many root modules: what happened to a provider in several of those that changed is one line.
 #[derive(Default)]
 pub(crate) struct LinesOfMany {
-    /// The lines, each with the index of its places.
-    lines: BTreeMap<Line, usize>,
-    places: Vec<Places>,
-    /// Of each provider what happened to it in some root modules, with the places of the line that says so. Most often
-    /// the same happens in all.
-    known: BTreeMap<Dialect, HashMap<ProviderAddress, Vec<(ProviderReport, usize)>>>,
+    lines: BTreeMap<Line, Places>,
 }
-
-/// How many different things are known that happened to a provider.
-const KNOWN: usize = 8;
-
-/// So many providers' packages need not be looked into again.
-const SEEN: usize = 1_000;
 
 #[derive(Default)]
 struct Places {
@@ -197,55 +186,20 @@ struct Places {
     number: usize,
 }
 
-impl Places {
-    fn add(&mut self, locked: &Locked<'_>) {
-        self.number += 1;
-        if self.first.len() < FEW {
-            self.first.push(printable(&locked.prepared.root.path.display().to_string()));
-        }
-    }
-}
-
 impl LinesOfMany {
     pub(crate) fn add(&mut self, locked: &Locked<'_>, style: TextStyle) {
-        for report in Report(locked).shown(style).filter(|_| locked.changed) {
-            let index = self.index(report, &Report(locked));
-            self.places[index].add(locked);
+        if !locked.changed {
+            return;
         }
-        for line in module_lines(locked, style).filter(|_| locked.changed) {
-            let index = self.index_of(line);
-            self.places[index].add(locked);
-        }
-    }
-
-    /// The index of the places of a line.
-    fn index_of(&mut self, line: Line) -> usize {
-        let next = self.places.len();
-        let index = *self.lines.entry(line).or_insert(next);
-        if index == next {
-            self.places.push(Places::default());
-        }
-        index
-    }
-
-    /// The index of the places in which the same happened to a provider.
-    fn index(&mut self, report: &ProviderReport, of: &Report<'_>) -> usize {
-        let known = self.known.entry(of.0.prepared.root.dialect).or_default();
-        let same = known.get_mut(&report.difference.address).into_iter().flatten();
-        if let Some((other, index)) = same.into_iter().find(|(other, _)| other.is_same(report)) {
-            if !Arc::ptr_eq(&other.packages, &report.packages) {
-                // The next is most likely to share its parts with this one, so that they need not be looked into.
-                *other = report.clone();
+        let report = Report(locked);
+        let providers = report.shown(style).map(|provider| report.line(provider, false));
+        for line in providers.chain(module_lines(locked, style)) {
+            let places = self.lines.entry(line).or_default();
+            places.number += 1;
+            if places.first.len() < FEW {
+                places.first.push(printable(&locked.prepared.root.path.display().to_string()));
             }
-            return *index;
         }
-        let index = self.index_of(of.line(report, false));
-        let known = self.known.entry(of.0.prepared.root.dialect).or_default();
-        let known = known.entry(report.difference.address.clone()).or_default();
-        if known.len() < KNOWN {
-            known.push((report.clone(), index));
-        }
-        index
     }
 
     /// The lines for stderr.
@@ -253,7 +207,7 @@ impl LinesOfMany {
         let place = |Places { first, number }: &Places| {
             if *number > FEW { format!("in {number} root modules") } else { format!("in {}", enumerate(first)) }
         };
-        let lines = self.lines.into_iter().map(|(line, index)| (line, place(&self.places[index])));
+        let lines = self.lines.into_iter().map(|(line, places)| (line, place(&places)));
         aligned(&lines.collect::<Vec<_>>(), style)
     }
 }
@@ -304,21 +258,13 @@ pub(crate) struct Tally {
 struct Downloads {
     /// By their place in memory; kept, so that no other package gets it.
     packages: HashMap<usize, Arc<Fetched>>,
-    /// Packages of providers that were looked into, likewise: most often the next root module has the same.
-    seen: HashMap<usize, Arc<Packages>>,
 }
 
 impl Downloads {
     fn add(&mut self, locked: &Locked<'_>) {
-        if self.seen.len() > SEEN {
-            self.seen.clear();
-        }
-        for ProviderReport { packages, .. } in &locked.outcome.providers {
-            if self.seen.insert(Arc::as_ptr(packages).addr(), Arc::clone(packages)).is_none() {
-                let downloaded = packages.values().filter(|package| package.downloaded > 0);
-                self.packages.extend(downloaded.map(|package| (Arc::as_ptr(package).addr(), Arc::clone(package))));
-            }
-        }
+        let packages = locked.outcome.providers.iter().flat_map(|report| report.packages.values());
+        let downloaded = packages.filter(|package| package.downloaded > 0);
+        self.packages.extend(downloaded.map(|package| (Arc::as_ptr(package).addr(), Arc::clone(package))));
     }
 
     /// `; 118.40 MiB downloaded`, if anything was.
@@ -375,7 +321,7 @@ fn what_changed(report: &ProviderReport, row: &Row) -> String {
     if let Some(origin) = &report.carried_over_from {
         parts.push(format!("version taken over from {origin}, without its hashes"));
     }
-    if row.action != Action::Added && row.keeps_version() {
+    if row.action != EntryChange::Added && row.keeps_version() {
         parts.extend(hash_changes(report, row));
         if let Some(constraints) = row.constraints.new.as_ref().filter(|new| row.constraints.old.as_ref() != Some(new))
         {
@@ -384,7 +330,7 @@ fn what_changed(report: &ProviderReport, row: &Row) -> String {
     } else {
         parts.extend(row.hash_counts.new.map(|counts| counts.to_string()));
     }
-    if !report.required && row.action != Action::Removed {
+    if !report.required && row.action != EntryChange::Removed {
         parts.push("not required by the configuration; --prune removes it".to_owned());
     }
     parts.join(", ")

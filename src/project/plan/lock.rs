@@ -84,17 +84,6 @@ pub struct ProviderReport {
     pub packages: Arc<Packages>,
 }
 
-impl ProviderReport {
-    /// Whether the same happened to the provider, with the same packages, which were fetched once.
-    pub fn is_same(&self, other: &Self) -> bool {
-        let packages = |report: &Self| report.packages.values().map(Arc::as_ptr).collect::<Vec<_>>();
-        self.required == other.required
-            && self.difference == other.difference
-            && self.carried_over_from == other.carried_over_from
-            && (Arc::ptr_eq(&self.packages, &other.packages) || packages(self) == packages(other))
-    }
-}
-
 /// Entries, and from which entry the version of some of them was carried over.
 pub(super) type CarriedOver = (Locks, BTreeMap<ProviderAddress, ProviderAddress>);
 
