@@ -3,7 +3,8 @@
 use std::str::FromStr;
 
 /// How much a diagnostic weighs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, derive_more::Display)]
+#[serde(rename_all = "lowercase")]
 #[display(rename_all = "lowercase")]
 pub enum Severity {
     /// Nothing is wrong, but a reviewer should see it.

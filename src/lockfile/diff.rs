@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use crate::provider::{Hash, Version};
 
 use super::locked::{Locked, LocksOf};
@@ -33,7 +35,8 @@ pub struct EntryDiff<T: Locked> {
 }
 
 /// How an entry changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum EntryChange {
     /// The address was not locked before.
     Added,
@@ -45,8 +48,9 @@ pub enum EntryChange {
     Unchanged,
 }
 
-/// A change of version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// A change of version. As text `minor`, or `major downgrade`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, derive_more::Display)]
+#[display("{step}{}", if *direction == Direction::Downgrade { " downgrade" } else { "" })]
 pub struct VersionMove {
     /// Whether the version became newer or older.
     pub direction: Direction,
@@ -67,7 +71,8 @@ impl VersionMove {
 }
 
 /// Which way a version went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// To a newer version.
     Upgrade,
@@ -76,7 +81,9 @@ pub enum Direction {
 }
 
 /// How far a version went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, derive_more::Display)]
+#[serde(rename_all = "lowercase")]
+#[display(rename_all = "lowercase")]
 pub enum Step {
     /// The first number differs.
     Major,

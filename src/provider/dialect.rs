@@ -2,8 +2,11 @@
 
 use std::str::FromStr;
 
+use serde::Serialize;
+
 /// Which program's rules apply.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, derive_more::Display)]
+#[serde(rename_all = "lowercase")]
 #[display("{}", self.name())]
 pub enum Dialect {
     /// OpenTofu.

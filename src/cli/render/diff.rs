@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use provlock::lockfile::{Locked, LocksOf};
+use provlock::lockfile::{EntryChange, Locked, LocksOf};
 use provlock::provider::{Dialect, Hash};
 use sha2::{Digest as _, Sha256};
 
 use super::foreign::{capped, printable, printable_lines};
-use super::row::{Action, Change, HashCounts, Row};
+use super::row::{Change, HashCounts, Row, symbol};
 use super::style::{Color, TextStyle, count, paint};
 
 pub(crate) struct FileDiff {
@@ -21,14 +21,14 @@ pub(crate) struct FileDiff {
 
 impl FileDiff {
     pub(crate) fn is_empty(&self) -> bool {
-        self.rows.iter().all(|row| row.action == Action::Unchanged)
+        self.rows.iter().all(|row| row.action == EntryChange::Unchanged)
     }
 }
 
 pub(crate) fn render(files: &[FileDiff], style: TextStyle) -> String {
     let mut text = String::new();
     for file in files {
-        let rows = file.rows.iter().filter(|row| style.verbose || row.action != Action::Unchanged);
+        let rows = file.rows.iter().filter(|row| style.verbose || row.action != EntryChange::Unchanged);
         let lines: Vec<_> = rows.map(Line::new).collect();
         if lines.is_empty() {
             continue;
@@ -65,7 +65,7 @@ struct Line {
 
 impl Line {
     fn new(row: &Row) -> Self {
-        let symbol = if row.replaced.is_some() { ("!", Color::Red) } else { row.action.symbol() };
+        let symbol = if row.replaced.is_some() { ("!", Color::Red) } else { symbol(row.action) };
         let step = row.version_change.map(|change| change.to_string()).unwrap_or_default();
         // A warning first, then what else changed.
         let details =

@@ -6,13 +6,14 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use provlock::diagnostic::{Diagnostic, Severity};
+use provlock::lockfile::{Direction, EntryChange};
 use provlock::project::Coverage;
 
 use super::coverage;
 use super::diff::{FileDiff, nothing_differs};
 use super::foreign::{capped, printable, shown};
 use super::help::Invocation;
-use super::row::{Action, Change, Direction, Row};
+use super::row::{Change, Row};
 use super::style::count;
 use super::upgrade;
 use super::verify::{RepositoryPaths, numbers};
@@ -155,16 +156,16 @@ fn table(file: &FileDiff) -> String {
 }
 
 fn changes(file: &FileDiff) -> impl Iterator<Item = &Row> {
-    file.rows.iter().filter(|row| row.action != Action::Unchanged)
+    file.rows.iter().filter(|row| row.action != EntryChange::Unchanged)
 }
 
 fn symbol(row: &Row) -> &'static str {
     match row.action {
         _ if row.replaced.is_some() => "**!**",
-        Action::Added => "**+**",
-        Action::Changed => "**~**",
-        Action::Removed => "**−**",
-        Action::Unchanged => "",
+        EntryChange::Added => "**+**",
+        EntryChange::Changed => "**~**",
+        EntryChange::Removed => "**−**",
+        EntryChange::Unchanged => "",
     }
 }
 
@@ -172,9 +173,9 @@ fn change(row: &Row) -> String {
     match (row.version_change, row.action) {
         (Some(change), _) if change.direction == Direction::Upgrade => format!("{change} upgrade"),
         (Some(change), _) => format!("**{change}**"),
-        (None, Action::Added) => "added".to_owned(),
-        (None, Action::Removed) => "removed".to_owned(),
-        (None, Action::Changed | Action::Unchanged) => String::new(),
+        (None, EntryChange::Added) => "added".to_owned(),
+        (None, EntryChange::Removed) => "removed".to_owned(),
+        (None, EntryChange::Changed | EntryChange::Unchanged) => String::new(),
     }
 }
 
@@ -182,8 +183,8 @@ fn old_and_new(row: &Row, change: &Change<String>) -> String {
     let text = |text: &Option<String>| text.as_deref().map(cell).unwrap_or_default();
     let (old, new) = (text(&change.old), text(&change.new));
     match (row.action, old.as_str(), new.as_str()) {
-        (Action::Removed, _, _) => old,
-        (Action::Added, _, _) => new,
+        (EntryChange::Removed, _, _) => old,
+        (EntryChange::Added, _, _) => new,
         _ if old == new => new,
         (_, _, "") => format!("{old} removed"),
         (_, "", _) => new,

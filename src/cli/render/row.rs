@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use provlock::lockfile::{self, EntryDiff, Locked, LockedModule, ProviderDiff};
+use provlock::lockfile::{EntryChange, EntryDiff, Locked, LockedModule, ProviderDiff, VersionMove};
 use provlock::provider::{Dialect, Hash, HashScheme};
 use serde::Serialize;
 
@@ -17,10 +17,11 @@ pub(crate) struct Row {
     pub(crate) name: String,
     /// The full address of a provider, with the host; or the path of a module's calls.
     pub(crate) address: String,
-    pub(crate) action: Action,
+    #[cfg_attr(test, schemars(with = "crate::cli::render::json::Action"))]
+    pub(crate) action: EntryChange,
     pub(crate) version: Change<String>,
     #[serde(skip)]
-    pub(crate) version_change: Option<VersionChange>,
+    pub(crate) version_change: Option<VersionMove>,
     pub(crate) constraints: Change<String>,
     /// Where a module comes from, as the configuration says it.
     #[serde(skip)]
@@ -40,51 +41,12 @@ pub(crate) struct Row {
     pub(crate) replaced: Option<String>,
 }
 
-/// What happened to an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "action"))]
-pub(crate) enum Action {
-    Added,
-    Changed,
-    Removed,
-    Unchanged,
-}
-
 /// A value before and after; null where there is no entry.
 #[derive(Clone, Copy, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "change_of_{T}", deny_unknown_fields))]
 pub(crate) struct Change<T> {
     pub(crate) old: Option<T>,
     pub(crate) new: Option<T>,
-}
-
-/// Which way and how far a version moved.
-#[derive(Clone, Copy, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "version_change", deny_unknown_fields))]
-pub(crate) struct VersionChange {
-    pub(crate) direction: Direction,
-    /// The first number that differs; patch also for a prerelease or build metadata.
-    pub(crate) step: Step,
-}
-
-/// Which way a version moved.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "direction"))]
-pub(crate) enum Direction {
-    Upgrade,
-    Downgrade,
-}
-
-/// How far a version moved.
-#[derive(Clone, Copy, Serialize)]
-#[serde(rename_all = "lowercase")]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "step"))]
-pub(crate) enum Step {
-    Major,
-    Minor,
-    Patch,
 }
 
 /// The hashes that came and went.
@@ -135,9 +97,9 @@ impl Row {
         Self {
             name: T::name(&entry.address, dialect),
             address: entry.address.to_string(),
-            action: Action::of(entry),
+            action: entry.change,
             version: Change::of(entry, |entry| entry.version().map(ToString::to_string)),
-            version_change: entry.version_move().map(VersionChange::from),
+            version_change: entry.version_move(),
             constraints: Change::default(),
             source: None,
             package: None,
@@ -181,24 +143,13 @@ impl Row {
     }
 }
 
-impl Action {
-    fn of<E: Locked>(entry: &EntryDiff<E>) -> Self {
-        match entry.change {
-            lockfile::EntryChange::Added => Self::Added,
-            lockfile::EntryChange::Changed => Self::Changed,
-            lockfile::EntryChange::Removed => Self::Removed,
-            lockfile::EntryChange::Unchanged => Self::Unchanged,
-        }
-    }
-
-    /// The sign in front of a row of text, with its colour.
-    pub(crate) fn symbol(self) -> (&'static str, Color) {
-        match self {
-            Self::Added => ("+", Color::Green),
-            Self::Changed => ("~", Color::Yellow),
-            Self::Removed => ("-", Color::Red),
-            Self::Unchanged => ("=", Color::Dim),
-        }
+/// The sign in front of a row of text, with its colour.
+pub(crate) fn symbol(action: EntryChange) -> (&'static str, Color) {
+    match action {
+        EntryChange::Added => ("+", Color::Green),
+        EntryChange::Changed => ("~", Color::Yellow),
+        EntryChange::Removed => ("-", Color::Red),
+        EntryChange::Unchanged => ("=", Color::Dim),
     }
 }
 
@@ -245,39 +196,6 @@ impl std::fmt::Display for HashCounts {
         let counts = self.by_scheme().into_iter().filter(|(number, _)| *number > 0);
         let counts: Vec<_> = counts.map(|(number, name)| format!("{number} {name}")).collect();
         f.write_str(&if counts.is_empty() { "no hashes".to_owned() } else { counts.join(", ") })
-    }
-}
-
-impl From<lockfile::VersionMove> for VersionChange {
-    fn from(moved: lockfile::VersionMove) -> Self {
-        let direction = match moved.direction {
-            lockfile::Direction::Upgrade => Direction::Upgrade,
-            lockfile::Direction::Downgrade => Direction::Downgrade,
-        };
-        let step = match moved.step {
-            lockfile::Step::Major => Step::Major,
-            lockfile::Step::Minor => Step::Minor,
-            lockfile::Step::Patch => Step::Patch,
-        };
-        Self { direction, step }
-    }
-}
-
-/// `minor`, `major downgrade`
-impl std::fmt::Display for VersionChange {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.step.name())?;
-        f.write_str(if self.direction == Direction::Downgrade { " downgrade" } else { "" })
-    }
-}
-
-impl Step {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Major => "major",
-            Self::Minor => "minor",
-            Self::Patch => "patch",
-        }
     }
 }
 

@@ -17,7 +17,6 @@ use textwrap::{Options, WordSplitter};
 
 use super::foreign::{capped, printable};
 use super::lock::root_modules;
-use super::row::VersionChange;
 use super::style::{columns, count};
 
 /// Root modules in which a provider or a module can move in the same way, or is held back in the same way.
@@ -219,10 +218,10 @@ impl Row {
     }
 
     /// The farthest way from a locked version to the chosen one, if there is one to go.
-    pub(crate) fn change(&self) -> Option<VersionChange> {
+    pub(crate) fn change(&self) -> Option<VersionMove> {
         let chosen = self.chosen.version.as_ref()?;
         let changes = self.locked.iter().filter_map(|locked| VersionMove::between(locked.version.as_ref()?, chosen));
-        changes.min_by_key(|change| change.step).map(VersionChange::from)
+        changes.min_by_key(|change| change.step)
     }
 
     /// What holds the provider back: the constraints where the first root module has them, and how many other places
@@ -243,8 +242,8 @@ fn version(text: &str) -> Option<Version> {
 }
 
 /// The way between two versions of a module.
-pub(crate) fn change_of_module(old: &str, new: &str) -> Option<VersionChange> {
-    VersionMove::between(&version(old)?, &version(new)?).map(VersionChange::from)
+pub(crate) fn change_of_module(old: &str, new: &str) -> Option<VersionMove> {
+    VersionMove::between(&version(old)?, &version(new)?)
 }
 
 /// What holds a provider back other than a constraint.

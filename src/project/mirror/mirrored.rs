@@ -37,7 +37,8 @@ pub struct MirroredPackage {
 }
 
 /// What happens to a package in a mirror.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum MirrorAction {
     /// It was there, and a lock file records it.
     Kept,

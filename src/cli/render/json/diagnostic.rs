@@ -1,8 +1,10 @@
 //! Errors, warnings and findings as JSON.
 
-use provlock::diagnostic::{self, Diagnostic, Location};
+use provlock::diagnostic::{self, Diagnostic, Location, Severity};
 use serde::Serialize;
 
+#[cfg(test)]
+use super::schema;
 use super::values::{self, Place};
 use crate::cli::render::foreign::shown;
 use crate::cli::render::help::Invocation;
@@ -41,21 +43,12 @@ struct Label {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "finding", extend("additionalProperties" = false)))]
 pub(crate) struct Finding {
+    #[cfg_attr(test, schemars(with = "schema::Severity"))]
     severity: Severity,
     /// The addresses of the providers that it is about; empty when it is about none in particular.
     providers: Vec<String>,
     #[serde(flatten)]
     notice: Notice,
-}
-
-/// How much a finding weighs.
-#[derive(Serialize)]
-#[serde(rename_all = "lowercase")]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "severity"))]
-enum Severity {
-    Error,
-    Warning,
-    Note,
 }
 
 impl Notice {
@@ -88,12 +81,7 @@ impl From<&diagnostic::Label> for Label {
 
 impl Finding {
     pub(crate) fn new(finding: &Diagnostic, invocation: &Invocation) -> Self {
-        let severity = match finding.severity {
-            diagnostic::Severity::Error => Severity::Error,
-            diagnostic::Severity::Warning => Severity::Warning,
-            diagnostic::Severity::Note => Severity::Note,
-        };
         let providers = finding.providers.iter().map(ToString::to_string).collect();
-        Self { severity, providers, notice: Notice::new(finding, invocation) }
+        Self { severity: finding.severity, providers, notice: Notice::new(finding, invocation) }
     }
 }

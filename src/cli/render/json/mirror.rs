@@ -3,6 +3,8 @@
 use provlock::project::mirror::{MirrorAction, MirrorTarget, Mirrored, MirroredPackage};
 use serde::Serialize;
 
+#[cfg(test)]
+use super::schema;
 use super::values::shown;
 
 /// A mirror that was filled.
@@ -33,22 +35,10 @@ struct Package {
     platform: String,
     /// In an OCI registry the address of the tag.
     file: String,
-    action: Action,
+    #[cfg_attr(test, schemars(with = "schema::MirrorAction"))]
+    action: MirrorAction,
     /// Null for a package that --dry-run did not download.
     bytes: Option<u64>,
-}
-
-/// What happened to a package, or would happen.
-#[derive(Serialize)]
-#[serde(rename_all = "lowercase")]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "mirror_action"))]
-enum Action {
-    /// It was there, and a lock file records it.
-    Kept,
-    /// It was not there.
-    Added,
-    /// Something that no lock file records was in its place.
-    Replaced,
 }
 
 /// A file that was removed, or would be.
@@ -84,11 +74,7 @@ impl From<&MirroredPackage> for Package {
             version: package.version.to_string(),
             platform: package.platform.to_string(),
             file: shown(path),
-            action: match action {
-                MirrorAction::Kept => Action::Kept,
-                MirrorAction::Added => Action::Added,
-                MirrorAction::Replaced => Action::Replaced,
-            },
+            action: *action,
             bytes: *size,
         }
     }

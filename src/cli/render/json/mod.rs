@@ -6,15 +6,17 @@ mod mirror;
 mod output;
 mod reports;
 mod root;
+#[cfg(test)]
+mod schema;
 mod tree;
 mod values;
 
 pub(crate) use mirror::Mirror;
-#[cfg(test)]
-pub(crate) use output::schema;
 pub(crate) use output::{CommandName, Output, Roots, diff, verify};
 pub(crate) use reports::{
     Cache, Completions, Credentials, Explanation, GitSetup, GitVariable, PublishedFacts, SettingsFile, SigningKeyFile,
 };
 pub(crate) use root::{FailedRoot, InstalledRoot, LockedRoot, PinnedRoot, Root};
+#[cfg(test)]
+pub(crate) use schema::{Action, schema};
 pub(crate) use tree::{ProviderUse, TreeRoot, VersionUse};

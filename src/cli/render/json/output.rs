@@ -172,17 +172,3 @@ impl Output {
         format!("{object}\n")
     }
 }
-
-/// The schema of what every command prints.
-#[cfg(test)]
-pub(crate) fn schema() -> schemars::Schema {
-    /// Puts the lines of a comment after one another.
-    fn join_lines(schema: &mut schemars::Schema) {
-        if let Some(serde_json::Value::String(description)) = schema.get_mut("description") {
-            *description = description.replace('\n', " ");
-        }
-    }
-    let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
-    let settings = settings.with_transform(schemars::transform::RecursiveTransform(join_lines));
-    settings.into_generator().into_root_schema_for::<Output>()
-}

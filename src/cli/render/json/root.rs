@@ -8,15 +8,17 @@ use provlock::diagnostic::{Diagnostic, Location};
 use provlock::lockfile::VersionMove;
 use provlock::project::plan::{PlannedUpgrade, ProviderReport, Reason, UpgradePlan};
 use provlock::project::{self, InstalledModules, Locked, PinnedModules, Prepared, RootModule};
-use provlock::provider;
+use provlock::provider::{self, Dialect};
 use serde::Serialize;
 
 use super::diagnostic::{Finding, Notice};
+#[cfg(test)]
+use super::schema;
 use super::tree::TreeRoot;
-use super::values::{Dialect, shown};
+use super::values::shown;
 use crate::cli::render::diff::FileDiff;
 use crate::cli::render::help::Invocation;
-use crate::cli::render::row::{Change, HashCounts, Row, VersionChange};
+use crate::cli::render::row::{Change, HashCounts, Row};
 use crate::cli::render::upgrade::change_of_module;
 
 /// A root module or a lock file.
@@ -67,6 +69,7 @@ pub(crate) struct InstalledRoot {
 pub(crate) struct LockedRoot {
     path: String,
     lock_file: String,
+    #[cfg_attr(test, schemars(with = "schema::Dialect"))]
     dialect: Dialect,
     /// Whether the lock file differs from what it was, or would.
     changed: bool,
@@ -97,6 +100,7 @@ pub(crate) struct VerifiedRoot {
     path: String,
     /// null where there is none.
     lock_file: Option<String>,
+    #[cfg_attr(test, schemars(with = "schema::Dialect"))]
     dialect: Dialect,
     /// How the registries authenticate the locked release of each provider, by its full address; left out where they
     /// were not asked.
@@ -137,6 +141,7 @@ pub(crate) struct ComparedRoot {
     /// The directory.
     path: String,
     lock_file: String,
+    #[cfg_attr(test, schemars(with = "schema::Dialect"))]
     dialect: Dialect,
     /// Whether an entry differs.
     changed: bool,
@@ -196,7 +201,8 @@ struct ComparedProvider {
     #[serde(flatten)]
     row: Row,
     /// Which way and how far the version went; null unless there are two that differ.
-    version_change: Option<VersionChange>,
+    #[cfg_attr(test, schemars(with = "Option<schema::VersionChange>"))]
+    version_change: Option<VersionMove>,
     /// How many hashes of each scheme there are before and after; null where there is no entry.
     hash_counts: Change<HashCounts>,
     /// Whether hashes made room for others while the version stayed.
@@ -230,7 +236,8 @@ struct Versions {
     /// The version that is chosen.
     allowed: String,
     /// The way from the locked version to the chosen one; null where nothing moves, and where one is not a version.
-    change: Option<VersionChange>,
+    #[cfg_attr(test, schemars(with = "Option<schema::VersionChange>"))]
+    change: Option<VersionMove>,
     /// The newest version there is.
     newest: String,
     /// When the chosen version was published; null where nothing moves, and where that is not known. So are the next
@@ -261,7 +268,8 @@ struct ModuleVersions {
     /// The version that is chosen.
     allowed: String,
     /// The way from the locked version to the chosen one; null where nothing moves, and where one is not a version.
-    change: Option<VersionChange>,
+    #[cfg_attr(test, schemars(with = "Option<schema::VersionChange>"))]
+    change: Option<VersionMove>,
     /// The newest version there is.
     newest: String,
     /// The constraints that do not allow the newest version, or the part of a source that names another.
@@ -311,7 +319,7 @@ impl LockedRoot {
         Self {
             path: shown(&root.path),
             lock_file: shown(&root.lock_path),
-            dialect: root.dialect.into(),
+            dialect: root.dialect,
             changed: false,
             written: false,
             providers: Vec::new(),
@@ -328,7 +336,7 @@ impl VerifiedRoot {
         Self {
             path: shown(&root.path),
             lock_file: root.has_lock_file.then(|| shown(&root.lock_path)),
-            dialect: root.dialect.into(),
+            dialect: root.dialect,
             authentications: root
                 .authentications
                 .iter()
@@ -380,7 +388,7 @@ impl ComparedRoot {
         Self {
             path: shown(directory.unwrap_or(Path::new("."))),
             lock_file: shown(&file.path),
-            dialect: file.dialect.into(),
+            dialect: file.dialect,
             changed: !file.is_empty(),
             providers: providers.into_iter().map(ComparedProvider::from).collect(),
             modules: modules.into_iter().map(ComparedModule::from).collect(),
@@ -389,7 +397,7 @@ impl ComparedRoot {
 }
 
 impl LockedProvider {
-    fn new(report: &ProviderReport, dialect: provider::Dialect) -> Self {
+    fn new(report: &ProviderReport, dialect: Dialect) -> Self {
         Self {
             row: Row::new(&report.difference, dialect),
             required: report.required,
@@ -447,11 +455,7 @@ fn versions(plan: &UpgradePlan) -> Vec<Versions> {
         address: planned.address.to_string(),
         locked: planned.locked.as_ref().map(ToString::to_string),
         allowed: planned.allowed.to_string(),
-        change: planned
-            .locked
-            .as_ref()
-            .and_then(|locked| VersionMove::between(locked, &planned.allowed))
-            .map(VersionChange::from),
+        change: planned.locked.as_ref().and_then(|locked| VersionMove::between(locked, &planned.allowed)),
         newest: planned.newest.to_string(),
         held_back_by: planned.held_back_by.iter().map(HoldingBack::from).collect(),
         too_young: matches!(planned.skipped, Some(Reason::TooYoung | Reason::AgeNotKnown)),

@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use provlock::configuration::{Declaration, Requirer};
 use provlock::project::RootModule;
-use provlock::provider::Version;
+use provlock::provider::{Dialect, Version};
 use serde::Serialize;
 
-use super::values::{Dialect, Place, shown};
+#[cfg(test)]
+use super::schema;
+use super::values::{Place, shown};
 use crate::cli::render::tree::ProviderTree;
 
 /// One root module, with all that it requires.
@@ -16,6 +18,7 @@ use crate::cli::render::tree::ProviderTree;
 pub(crate) struct TreeRoot {
     path: String,
     lock_file: String,
+    #[cfg_attr(test, schemars(with = "schema::Dialect"))]
     dialect: Dialect,
     /// The providers that are required or locked.
     requirements: Vec<RequiredProvider>,
@@ -91,7 +94,7 @@ impl TreeRoot {
         Self {
             path: shown(&root.path),
             lock_file: shown(&root.lock_path),
-            dialect: root.dialect.into(),
+            dialect: root.dialect,
             requirements: trees.iter().map(RequiredProvider::from).collect(),
         }
     }

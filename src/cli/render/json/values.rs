@@ -1,9 +1,8 @@
-//! Paths, places and the target tool, as JSON.
+//! Paths and places, as JSON.
 
 use std::path::Path;
 
 use provlock::diagnostic::Location;
-use provlock::provider;
 use serde::Serialize;
 
 /// A path as text; what JSON cannot hold of it is replaced.
@@ -20,24 +19,6 @@ pub(crate) struct Place {
     line: usize,
     /// From 1, in characters.
     column: usize,
-}
-
-/// The tool that a lock file is for.
-#[derive(Serialize)]
-#[serde(rename_all = "lowercase")]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "dialect"))]
-pub(crate) enum Dialect {
-    Tofu,
-    Terraform,
-}
-
-impl From<provider::Dialect> for Dialect {
-    fn from(dialect: provider::Dialect) -> Self {
-        match dialect {
-            provider::Dialect::Tofu => Self::Tofu,
-            provider::Dialect::Terraform => Self::Terraform,
-        }
-    }
 }
 
 impl From<&Location> for Place {
