@@ -49,11 +49,13 @@ MANY = [(1_000, None), (1_000, 10), (10_000, 10)]
 class Registry:
     """The tests' registry as a process of its own."""
 
-    def __init__(self, scenario, program, http2):
+    def __init__(self, scenario, program, http2, bodies=()):
         command = [program] if program else ["cargo", "bench", "--quiet", "--bench", "registry", "--"]
         command += ["--host", HOST]
         for name in ("providers", "platforms", "size"):
             command += [f"--{name}", str(scenario[name])]
+        for body in bodies:
+            command += ["--body", body]
         if scenario["latency"]:
             command += ["--latency-ms", str(scenario["latency"])]
         if http2:
