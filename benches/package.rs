@@ -1,8 +1,9 @@
 //! How fast packages are hashed, and the parts it is made of: `cargo bench --bench package`.
 //!
 //! All throughputs are in bytes of the extracted file, so times add up. `alone` is what cannot be avoided: the archive
-//! inflated, then SHA-256 over the archive and over its file, each by itself. The goal for `pipeline` is 85 % of it. A table
-//! of the best of alternating runs, in time on the processor, comes first, because it stands noise; then criterion's.
+//! inflated, then SHA-256 over the archive and over its file, each by itself. The goal for `pipeline` is 85 % of it. A
+//! table of the best of alternating runs, in time on the processor, comes first, because it stands noise; then
+//! criterion's.
 //!
 //! The file is this benchmark's own executable, repeated to 32 MiB, or the one that `PROVLOCK_BENCH_FILE` names.
 

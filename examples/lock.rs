@@ -1,4 +1,5 @@
-//! Locks every root module below a directory, from the registries of their providers: `cargo run --example lock -- infra`.
+//! Locks every root module below a directory, from the registries of their providers: `cargo run --example lock --
+//! infra`.
 
 use std::error::Error;
 

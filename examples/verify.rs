@@ -1,4 +1,5 @@
-//! Verifies the lock files of every root module below a directory, without a network: `cargo run --example verify -- infra`.
+//! Verifies the lock files of every root module below a directory, without a network: `cargo run --example verify --
+//! infra`.
 
 use std::error::Error;
 

@@ -181,8 +181,8 @@ impl Walk<'_> {
 }
 
 impl ModuleLocking {
-    /// Finds the module that the source of a unit names, as [`Walk`] does those of calls. None if it is not here, or may
-    /// not be fetched.
+    /// Finds the module that the source of a unit names, as [`Walk`] does those of calls. None if it is not here, or
+    /// may not be fetched.
     pub(crate) fn module_of_unit(
         &self,
         call: CallToLock,

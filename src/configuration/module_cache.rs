@@ -162,8 +162,8 @@ impl ModuleCache {
         fetcher.map_or_else(|| Ok(Vec::new()), |fetcher| fetcher.compare_published(dialect, &call.source, locked))
     }
 
-    /// The directory of the whole package that is locked for a call, if it is in the cache or can be made of the objects
-    /// in the `.git` of a copy.
+    /// The directory of the whole package that is locked for a call, if it is in the cache or can be made of the
+    /// objects in the `.git` of a copy.
     pub(crate) fn whole_package(
         &self,
         dialect: Dialect,

@@ -13,8 +13,8 @@ use crate::modules::{locked, registry};
 pub(super) const HEAD: &str = "HEAD";
 
 impl Walk<'_> {
-    /// Plans the edit that pins the module of a call, and what its entry in the lock file records then. The locked commit
-    /// counts; of a call that is not locked it is the one that the repository has now.
+    /// Plans the edit that pins the module of a call, and what its entry in the lock file records then. The locked
+    /// commit counts; of a call that is not locked it is the one that the repository has now.
     pub(super) fn pin(&mut self, moving: &MovingCall<'_>, with_registry: bool) {
         if moving.calling.caller.entry.is_some() {
             return;

@@ -23,8 +23,8 @@ impl Diagnostics {
         self.0.push(diagnostic);
     }
 
-    /// Adds a diagnostic. One that differs from another only in its places and providers adds these to it. Each is compared
-    /// with all others, so there must not be many.
+    /// Adds a diagnostic. One that differs from another only in its places and providers adds these to it. Each is
+    /// compared with all others, so there must not be many.
     pub fn merge(&mut self, diagnostic: Diagnostic) {
         match self.0.iter_mut().find(|known| known.says_the_same(&diagnostic)) {
             Some(known) => {

@@ -143,8 +143,8 @@ pub fn detect_dialect(bytes: &[u8]) -> Option<Dialect> {
     }
 }
 
-/// The providers that blocks of a lock file name. Reads as [`detect_dialect`] does, so that a file names them also while
-/// it has conflict markers or an entry twice.
+/// The providers that blocks of a lock file name. Reads as [`detect_dialect`] does, so that a file names them also
+/// while it has conflict markers or an entry twice.
 pub(crate) fn named_providers(bytes: &[u8]) -> Vec<ProviderAddress> {
     // Terraform allows underscores in namespaces, too.
     provider_labels(bytes).filter_map(|label| ProviderAddress::parse(&label, Dialect::Terraform).ok()).collect()

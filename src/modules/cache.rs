@@ -2,8 +2,8 @@
 //! that the cache may hold.
 //!
 //! Each package lies in a directory named after its content, which never changes once it has its name. A small file for
-//! each address holds the name of that directory, the hash of its files and the time. So concurrent runs can share both.
-//! What is found there is checked again: it has that hash, and nobody else can write to it.
+//! each address holds the name of that directory, the hash of its files and the time. So concurrent runs can share
+//! both. What is found there is checked again: it has that hash, and nobody else can write to it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -233,7 +233,8 @@ impl PackageCache {
     }
 }
 
-/// Whether a directory of the cache, which is not a link and which nobody else can write to, holds files with this hash.
+/// Whether a directory of the cache, which is not a link and which nobody else can write to, holds files with this
+/// hash.
 fn is_kept(content: &Path, h1: &Hash) -> bool {
     content.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
         && !storage::is_writable_by_others(content)

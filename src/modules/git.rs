@@ -320,8 +320,8 @@ impl Fetch<'_> {
         }
     }
 
-    /// A name for what was fetched. A full ID is its own, never a branch or tag that is called so: git takes it for that
-    /// of an object, which Terraform and OpenTofu leave to it.
+    /// A name for what was fetched. A full ID is its own, never a branch or tag that is called so: git takes it for
+    /// that of an object, which Terraform and OpenTofu leave to it.
     fn fetched(&self) -> &str {
         if let Revision::Commit(wanted) = &self.address.revision { wanted } else { MODULE }
     }

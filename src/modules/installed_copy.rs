@@ -1,7 +1,7 @@
 //! Copies of packages as OpenTofu and Terraform install them.
 //!
-//! Every call has a copy of its own. Names that begin with a dot are in one copy of a package only (`copyDir` of OpenTofu's
-//! `internal/copy`). Git may have written the files with other line endings, or expanded `$Id$`.
+//! Every call has a copy of its own. Names that begin with a dot are in one copy of a package only (`copyDir` of
+//! OpenTofu's `internal/copy`). Git may have written the files with other line endings, or expanded `$Id$`.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -189,8 +189,8 @@ pub(crate) fn may_move(locked: &LockedModule, dialect: Dialect) -> bool {
     request.is_some_and(|request| request.floating().is_some())
 }
 
-/// Who a locked module is from: of its source and of its package the host, with the namespace in a registry or the owner
-/// of a repository.
+/// Who a locked module is from: of its source and of its package the host, with the namespace in a registry or the
+/// owner of a repository.
 pub(crate) fn publishers(locked: &LockedModule) -> BTreeSet<String> {
     // The host of a registry is recorded, so that the dialect does not matter.
     let source = ModuleSource::parse(&locked.source, Dialect::default()).ok();

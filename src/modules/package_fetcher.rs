@@ -353,8 +353,8 @@ impl PackageFetcher {
         }
     }
 
-    /// Makes the git repository of a locked package as a new directory, from the cache or from where it is. The files of
-    /// the package are in the directory above it. Does nothing if the package does not come from git.
+    /// Makes the git repository of a locked package as a new directory, from the cache or from where it is. The files
+    /// of the package are in the directory above it. Does nothing if the package does not come from git.
     ///
     /// # Errors
     /// It cannot be fetched.

@@ -174,8 +174,8 @@ impl Source {
         self.methods_for(&package.address).any(|method| method.knows_package(package))
     }
 
-    /// What is published about a version, as the metadata of one platform shows it, or as an earlier run has verified it
-    /// where no host is asked; none where a mirror supplies it, which holds copies.
+    /// What is published about a version, as the metadata of one platform shows it, or as an earlier run has verified
+    /// it where no host is asked; none where a mirror supplies it, which holds copies.
     pub fn published(&self, package: &PackageId) -> Result<Option<Published>> {
         let methods = self.methods_with(&package.address, &package.version)?;
         methods.first().map_or(Ok(None), |method| method.published(package))

@@ -25,8 +25,8 @@ impl Session<'_> {
         self.guessed(repository.mentions_tofu())
     }
 
-    /// The dialect where no lock file and no file for OpenTofu alone tells; `mentions_tofu` says whether a file that git
-    /// tracks mentions OpenTofu.
+    /// The dialect where no lock file and no file for OpenTofu alone tells; `mentions_tofu` says whether a file that
+    /// git tracks mentions OpenTofu.
     fn guessed(&self, mentions_tofu: Option<bool>) -> (Dialect, DialectReason) {
         match (mentions_tofu, only_program(&self.environment)) {
             (Some(true), _) => (Dialect::Tofu, DialectReason::Mentioned),

@@ -2,8 +2,8 @@
 //! library.
 //!
 //! A [`Session`] holds what a run has once. It finds root modules ([`Session::roots`]), and locks, verifies, upgrades
-//! and mirrors them, and installs or pins their modules: what several of them need is asked for once, and one that fails does
-//! not stop the others.
+//! and mirrors them, and installs or pins their modules: what several of them need is asked for once, and one that
+//! fails does not stop the others.
 
 mod batches;
 mod bill_of_materials;

@@ -14,8 +14,8 @@ use crate::settings::PlatformSelection;
 pub struct LockOptions {
     /// Only these providers; all that are required when empty.
     pub providers: Vec<ProviderSpec>,
-    /// The platforms whose packages are recorded; else those of the settings, else those that the lock file covers, else
-    /// the one that this program runs on.
+    /// The platforms whose packages are recorded; else those of the settings, else those that the lock file covers,
+    /// else the one that this program runs on.
     pub platforms: Option<PlatformSelection>,
     /// Whether the test files of root modules are left out.
     pub ignore_tests: bool,

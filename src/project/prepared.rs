@@ -24,8 +24,8 @@ pub struct Prepared {
     pub requirements: Requirements,
     /// The platforms to lock.
     pub platforms: PlatformSelection,
-    /// Whether somebody named the platforms; else it is the one that this program runs on, which is locked where the lock
-    /// file covers no other.
+    /// Whether somebody named the platforms; else it is the one that this program runs on, which is locked where the
+    /// lock file covers no other.
     pub platforms_are_named: bool,
     /// What the user should know of the lock file.
     pub warnings: Vec<Diagnostic>,

@@ -172,7 +172,8 @@ impl RootModule {
         configuration::read_locked(root, &options, modules, locking)
     }
 
-    /// The root modules that units take the place of in the change that is judged. Others may still run them as they are.
+    /// The root modules that units take the place of in the change that is judged. Others may still run them as they
+    /// are.
     pub(super) fn staying(&self, modules: &ModuleCache) -> Vec<&Path> {
         let is_there = |directory: &&PathBuf| !modules.module(directory, self.dialect).is_empty();
         let stays = self.stays.iter().filter(|_| !self.units.is_empty());

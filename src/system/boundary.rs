@@ -39,7 +39,8 @@ impl Boundary {
         self.inside.is_some() && canonicalize(path).is_ok_and(|canonical| self.excludes(&canonical))
     }
 
-    /// Whether a path without symlinks is outside. What git keeps in a repository, such as a password, is not part of it.
+    /// Whether a path without symlinks is outside. What git keeps in a repository, such as a password, is not part of
+    /// it.
     pub(crate) fn excludes(&self, canonical: &Path) -> bool {
         let is_in = |top: &PathBuf| canonical.strip_prefix(top).is_ok_and(|below| !below.starts_with(".git"));
         self.inside.as_ref().is_some_and(|inside| !inside.iter().any(is_in))

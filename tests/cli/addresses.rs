@@ -1,5 +1,5 @@
-//! Addresses of modules that a pull request chooses: they carry nothing away, lead nowhere on this machine, and are shown
-//! without the secrets in them.
+//! Addresses of modules that a pull request chooses: they carry nothing away, lead nowhere on this machine, and are
+//! shown without the secrets in them.
 
 use super::modules::publish;
 use provlock_test::archive::{self, Packing};

@@ -196,8 +196,8 @@ fn the_front_page_is_short() {
     assert!(text.lines().count() <= 150);
 }
 
-/// Until Cargo.toml names a repository, provlock has no address: only that of a copy of the reader's own, on a host that
-/// nobody can have.
+/// Until Cargo.toml names a repository, provlock has no address: only that of a copy of the reader's own, on a host
+/// that nobody can have.
 #[test]
 fn no_page_names_a_place_of_provlock_that_is_not_there() {
     let is_known = !env!("CARGO_PKG_REPOSITORY").is_empty();

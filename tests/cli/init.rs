@@ -125,8 +125,8 @@ type Attack = (&'static str, fn(&Repository), &'static str);
 
 const EVIL_HOST: &str = "terraform {\n  required_providers {\n    aws = {\n      source = \"hashicorp-terraform.io/hashicorp/aws\"\n    }\n  }\n}\n";
 
-/// By the points of what attackers did, from the registry to the settings. What `cache push` publishes is not among them:
-/// no finding is about that (`shared_facts::push`).
+/// By the points of what attackers did, from the registry to the settings. What `cache push` publishes is not among
+/// them: no finding is about that (`shared_facts::push`).
 const ATTACKS: [Attack; 21] = [
     ("a host with the name of a brand", |at| write(at, "live/0/main.tf", EVIL_HOST), "look-alike"),
     ("a new host", |at| lock(&at.environment, "live/0", "modules.example.com/acme/gamma", "1.0.0"), "host-not-allowed"),

@@ -4,9 +4,9 @@
 //! cargo run --release --manifest-path benches/candidates/Cargo.toml -- [FILE]
 //! ```
 //!
-//! FILE is this program repeated to 64 MiB unless it is named. Prints the best and the median of alternating runs, in MB/s of
-//! processor time on one core, all of the inflated bytes. `OPENSSL_ia32cap=:~0x20000000` shows aws-lc without SHA
-//! instructions; ring and sha2 cannot be told.
+//! FILE is this program repeated to 64 MiB unless it is named. Prints the best and the median of alternating runs, in
+//! MB/s of processor time on one core, all of the inflated bytes. `OPENSSL_ia32cap=:~0x20000000` shows aws-lc without
+//! SHA instructions; ring and sha2 cannot be told.
 
 use std::hint::black_box;
 use std::io::Write as _;

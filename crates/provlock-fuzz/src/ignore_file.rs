@@ -2,8 +2,8 @@
 
 use crate::project::Project;
 
-/// Finds root modules where `.gitignore` has these patterns. It hides root modules and makes none, and a comment at its end
-/// changes nothing.
+/// Finds root modules where `.gitignore` has these patterns. It hides root modules and makes none, and a comment at its
+/// end changes nothing.
 pub fn ignore_file(data: &[u8]) -> bool {
     let module: &[u8] = b"terraform {\n  backend \"local\" {}\n}\n";
     let names = ["a/main.tf", "a/b/main.tf", "a/b/c/x.tf", "c/main.tf", "#x/main.tf", "d /main.tf", "main.tf"];

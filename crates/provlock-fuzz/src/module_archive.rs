@@ -8,8 +8,8 @@ use provlock::project::ModuleFetching;
 
 use crate::project::Project;
 
-/// Reads a module in an archive; what has the signature of none is taken for a tar archive. What it requires is the same
-/// when it comes from the cache, and nothing is written or read outside of the package.
+/// Reads a module in an archive; what has the signature of none is taken for a tar archive. What it requires is the
+/// same when it comes from the cache, and nothing is written or read outside of the package.
 pub fn module_archive(data: &[u8]) -> bool {
     let (name, archive) = named(data);
     let project = Project::new(&[(name, &archive)]);

@@ -10,8 +10,8 @@ use crate::project::Project;
 /// What stands for the name of the directory with the package.
 const CONTENT: &str = "CONTENT";
 
-/// Puts something in the place of each entry of the cache; nothing stands for what is there. Nothing is read then but the
-/// package.
+/// Puts something in the place of each entry of the cache; nothing stands for what is there. Nothing is read then but
+/// the package.
 pub fn module_cache(data: &[u8]) -> bool {
     let (name, archive) = named(include_bytes!("../../../fuzz/seeds/module_archive/stored.zip"));
     let project = Project::new(&[(name, &archive)]);

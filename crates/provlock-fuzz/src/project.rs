@@ -44,8 +44,8 @@ impl Project {
         fs::write(path, content).expect("a file");
     }
 
-    /// What the root module in a directory requires; none if it cannot be read. Nothing outside of the cache changes, and
-    /// nothing is read that the project does not call.
+    /// What the root module in a directory requires; none if it cannot be read. Nothing outside of the cache changes,
+    /// and nothing is read that the project does not call.
     pub(crate) fn required(&self, root: &str, modules: ModuleFetching) -> Option<Vec<String>> {
         let mut required = None;
         let session = self.session(modules).observed_by(|event| {

@@ -282,8 +282,8 @@ impl Invocation {
 
 impl Output {
     /// Fails unless the exit code and all that was written are as in the snapshot. What differs from run to run is
-    /// written as `[ROOT]`, `[PORT]`, `[SIZE]`, `[TIME]`, `[DATE]` and `[HASH]`; the pattern `[..]` matches any text within a
-    /// line. Of JSON there is only that it is there: look at its values instead.
+    /// written as `[ROOT]`, `[PORT]`, `[SIZE]`, `[TIME]`, `[DATE]` and `[HASH]`; the pattern `[..]` matches any text
+    /// within a line. Of JSON there is only that it is there: look at its values instead.
     ///
     /// `SNAPSHOTS=overwrite cargo test` writes the snapshots again, in the source of the tests; look at the difference.
     #[track_caller]

@@ -58,9 +58,9 @@ pub(crate) struct LockArgs {
     format: FormatArgs,
     /// Write nothing; exit with 1 if the lock file would change or has a hash that is known to be unpublished
     ///
-    /// The packages that lock needs are downloaded, unless the cache knows them, and no others: a `zh:` is compared with
-    /// SHA256SUMS, an `h1:` with the packages that are known, if these are all there are; with --offline both with what
-    /// the cache knows. How many hashes could not be compared is said; verify --online compares all.
+    /// The packages that lock needs are downloaded, unless the cache knows them, and no others: a `zh:` is compared
+    /// with SHA256SUMS, an `h1:` with the packages that are known, if these are all there are; with --offline both with
+    /// what the cache knows. How many hashes could not be compared is said; verify --online compares all.
     #[arg(long, help_heading = "Output")]
     check: bool,
     /// Write nothing; print the change as a diff

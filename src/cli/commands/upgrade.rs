@@ -71,8 +71,8 @@ pub(crate) struct UpgradeArgs {
     format: FormatArgs,
     /// Write nothing; exit with 1 if something can move
     ///
-    /// So it does if an entry that stays has a hash that is known to be unpublished; hashes are compared as lock --check
-    /// compares them. How many could not be compared is said; verify --online compares all.
+    /// So it does if an entry that stays has a hash that is known to be unpublished; hashes are compared as lock
+    /// --check compares them. How many could not be compared is said; verify --online compares all.
     #[arg(long, help_heading = "Output")]
     check: bool,
     /// Write nothing; show what can move, and what cannot

@@ -120,8 +120,8 @@ pub(crate) fn files_in_working_tree(directory: &Path, name: &str) -> std::io::Re
     Running::start(directory, true, arguments)
 }
 
-/// Starts git to list, for [`listed`], the tracked files below a directory that differ from those in a commit, or are in
-/// only one of the two.
+/// Starts git to list, for [`listed`], the tracked files below a directory that differ from those in a commit, or are
+/// in only one of the two.
 pub(crate) fn changed_files(directory: &Path, commit: &str) -> std::io::Result<Running> {
     let options = ["--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=all"];
     let arguments = ["diff"].into_iter().chain(options).chain([commit, "--"]);

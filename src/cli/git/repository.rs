@@ -179,8 +179,8 @@ impl Repository {
         Ok(())
     }
 
-    /// The content of a file in a commit, at its own path: if a directory in that is a link, the change may have created
-    /// the link, and where it leads does not matter.
+    /// The content of a file in a commit, at its own path: if a directory in that is a link, the change may have
+    /// created the link, and where it leads does not matter.
     pub(crate) fn before(&self, commit: &str, path: &Path) -> Result<Before> {
         let path = files::join(&self.directory, path);
         let directory = path.parent().and_then(|directory| canonicalize(directory).ok());

@@ -1,5 +1,6 @@
 //! Which commit a user means. Git takes a tag for the branch that it is named after, and anyone who may push can make
-//! a tag; so a name with two meanings is refused here, and so is a tag that has the name of another repository's branch.
+//! a tag; so a name with two meanings is refused here, and so is a tag that has the name of another repository's
+//! branch.
 
 use std::ops::RangeInclusive;
 use std::path::Path;

@@ -82,8 +82,8 @@ pub(crate) fn findings(
     text + "\n"
 }
 
-/// Which providers and modules move, and which are held back, and the constraints that are rewritten, each with its place, as the
-/// description of a pull request. `many`: the root modules are shown.
+/// Which providers and modules move, and which are held back, and the constraints that are rewritten, each with its
+/// place, as the description of a pull request. `many`: the root modules are shown.
 pub(crate) fn upgrade(outlooks: &upgrade::Outlooks, edits: &BTreeSet<[String; 3]>, many: bool) -> String {
     let held_back: Vec<_> = outlooks.rows().filter(|row| !row.reasons().is_empty()).collect();
     let where_ =

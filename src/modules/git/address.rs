@@ -78,8 +78,8 @@ impl GitAddress {
         }
     }
 
-    /// Whether a text is a full commit ID. Those of 64 digits are in repositories that are not fetched; elsewhere such a
-    /// name is that of a branch.
+    /// Whether a text is a full commit ID. Those of 64 digits are in repositories that are not fetched; elsewhere such
+    /// a name is that of a branch.
     pub(in crate::modules) fn is_commit(text: &str) -> bool {
         text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
     }

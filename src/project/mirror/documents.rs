@@ -96,8 +96,8 @@ impl Documents {
         packages.insert(package.platform.clone(), digest.clone());
     }
 
-    /// Verifies what else the documents name. What is not there is left out, and so is what is to be removed. Returns why
-    /// a package is not what its name says; packages that this run was to put there and could not have their errors
+    /// Verifies what else the documents name. What is not there is left out, and so is what is to be removed. Returns
+    /// why a package is not what its name says; packages that this run was to put there and could not have their errors
     /// already.
     pub(super) fn check_others(
         &mut self,

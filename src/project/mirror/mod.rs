@@ -3,8 +3,8 @@
 //! `internal/command/providers_mirror.go` writes both.
 //!
 //! A package gets its name in the mirror only when it was authenticated and has a hash that a lock file records. One
-//! that is there already is hashed, and stays if a lock file records it and it is the package of its platform, so that a
-//! run which was killed goes on where it was. The documents name what was verified in this way, and nothing else.
+//! that is there already is hashed, and stays if a lock file records it and it is the package of its platform, so that
+//! a run which was killed goes on where it was. The documents name what was verified in this way, and nothing else.
 //!
 //! Repositories of OCI registries are filled by the same rules; there an index in the place of the documents makes a
 //! package known, and comes last.

@@ -54,7 +54,8 @@ pub(super) fn may_ask_more(skipped: &[RejectedVersion]) -> bool {
     skipped.iter().filter(|rejected| is_asked_about(rejected.reason)).count() < MOST_ASKED_ABOUT
 }
 
-/// Adds a version that is skipped. The newest of those that the policy does not allow stands for all, which may be many.
+/// Adds a version that is skipped. The newest of those that the policy does not allow stands for all, which may be
+/// many.
 pub(super) fn skip(skipped: &mut Vec<RejectedVersion>, rejected: RejectedVersion) {
     let is_said = |other: &RejectedVersion| other.reason == Reason::NotAllowed && rejected.reason == Reason::NotAllowed;
     if !skipped.iter().any(is_said) {

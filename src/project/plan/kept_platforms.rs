@@ -1,6 +1,6 @@
-//! The platforms that a lock file covers. Where nobody names platforms, what is locked covers them and no others, or the
-//! one that this program runs on if there are none: whoever locks on one machine must neither lock the others out nor
-//! make one entry differ from the rest.
+//! The platforms that a lock file covers. Where nobody names platforms, what is locked covers them and no others, or
+//! the one that this program runs on if there are none: whoever locks on one machine must neither lock the others out
+//! nor make one entry differ from the rest.
 
 use std::collections::BTreeSet;
 

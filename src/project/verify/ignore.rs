@@ -41,8 +41,8 @@ pub(super) fn apply(request: &VerifyRequest<'_>, lock_file: &LockFile, verified:
     verified.findings.extend(added);
 }
 
-/// [`apply`] for the lock file of modules. A finding is about an entry if its first place is in that, and no other place
-/// in another one.
+/// [`apply`] for the lock file of modules. A finding is about an entry if its first place is in that, and no other
+/// place in another one.
 pub(super) fn apply_to_modules(request: &VerifyRequest<'_>, lock_file: &ModuleLockFile, verified: &mut Verified) {
     let before = |bytes: &[u8]| ModuleLockFile::parse(&request.root.module_lock_path, bytes).lock_file;
     let before = request.module_base.map(|bytes| Comments::before(bytes, before));
@@ -93,9 +93,9 @@ impl<T: Locked> Comments<T> {
         Self { ignores, wrong }
     }
 
-    /// Takes the findings away that are ignored, where `about` names the entry that a finding is about. Of a change only
-    /// the comments count that were there before, about the same entry. Returns the findings about comments, with the
-    /// entries that these are for.
+    /// Takes the findings away that are ignored, where `about` names the entry that a finding is about. Of a change
+    /// only the comments count that were there before, about the same entry. Returns the findings about comments, with
+    /// the entries that these are for.
     fn apply(
         self,
         before: Option<Self>,

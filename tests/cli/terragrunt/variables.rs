@@ -85,7 +85,8 @@ fn inputs_choose_modules_and_what_is_not_known_of_them_does_not() {
         let existing = "if_exists = \"overwrite\"\n  if_disabled = \"skip\"";
         format!("generate \"v\" {{\n  path = \"{path}\"\n  {existing}\n  contents = \"kind = 1\"\n  {more}\n}}\n")
     };
-    // What the unit says, the variable of the environment, and the provider of the module that is called, if it is known.
+    // What the unit says, the variable of the environment, and the provider of the module that is called, if it is
+    // known.
     let cases = [
         (String::new(), None, Some("null")),
         ("inputs = { other = 1 }\n".to_owned(), None, Some("null")),

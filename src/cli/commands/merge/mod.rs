@@ -25,8 +25,8 @@ use crate::cli::ui::Ui;
 /// Merge lock files, or repair one with conflict markers
 ///
 /// Merges entries instead of lines, so two branches that each add a provider do not conflict. Given one file, or none
-/// for the lock files here, both sides are taken out of its conflict markers and merged. With --resolve the providers that remain in conflict are
-/// locked again. Lock files of modules (.modules.lock.hcl) are merged in the same way.
+/// for the lock files here, both sides are taken out of its conflict markers and merged. With --resolve the providers
+/// that remain in conflict are locked again. Lock files of modules (.modules.lock.hcl) are merged in the same way.
 #[derive(Args)]
 #[command(before_help = "Example: provlock merge --resolve")]
 #[command(

@@ -32,8 +32,8 @@ struct RequiredProvider {
     address: String,
     /// The version that is locked; null when there is no entry.
     locked: Option<String>,
-    /// The fingerprint of the key that has signed that version, as an earlier run has seen it; left out if the cache does
-    /// not know it.
+    /// The fingerprint of the key that has signed that version, as an earlier run has seen it; left out if the cache
+    /// does not know it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "String"))]
     signed_by: Option<String>,
