@@ -49,8 +49,9 @@ pub struct UpgradeOptions {
     pub allow_downgrade: bool,
     /// Whether constraints are rewritten so that the newest version is allowed.
     pub rewrite_constraints: bool,
-    /// Whether the recorded hashes of providers that stay are compared with what is published, if nothing is written.
-    pub compare_hashes: bool,
+    /// Whether it is only found out where providers and modules can move: no package is fetched, and nothing written. The
+    /// recorded hashes of providers that stay are compared with what is published.
+    pub plan_only: bool,
     /// Whether it is asked when the versions that providers move to were published, and where they are released.
     pub release_info: bool,
     /// Whether all modules move, too. Those that move are locked.

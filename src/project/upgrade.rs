@@ -20,8 +20,7 @@ use crate::system::files::Replacement;
 use crate::system::lock;
 
 impl Session<'_> {
-    /// Moves the providers of root modules, or their modules, to newer versions; with `dry_run` it is only found out
-    /// where they can move.
+    /// Moves the providers of root modules, or their modules, to newer versions.
     ///
     /// Root modules that share a constraint get the same rewrite of it; where that is not possible, they fail.
     ///
@@ -47,7 +46,7 @@ impl Session<'_> {
             if let Some(error) = no_such_call(&unknown).filter(|_| !roots.are_many()) {
                 plans.iter_mut().filter(|plan| plan.is_ok()).for_each(|plan| *plan = Err(error.clone().into()));
             }
-            if !options.lock.dry_run {
+            if !options.plan_only {
                 return self.carry_out(batch, options, plans);
             }
             let planned = plans.into_iter().zip(&batch.roots);
@@ -115,7 +114,10 @@ impl Session<'_> {
                 };
                 Some((*index, *prepared, plan.lock_request(request)))
             });
-            let write = |index, lock_files: &[Replacement<'_>]| rewrites.write(edits(index), lock_files);
+            let is_dry = options.lock.dry_run;
+            let write = |index, lock_files: &[Replacement<'_>]| {
+                if is_dry { Ok(()) } else { rewrites.write(edits(index), lock_files) }
+            };
             results.extend(self.lock_requests(requests.collect(), source, &write));
         }
         let results = batch.results(results, Vec::new()).into_iter().zip(plans);

@@ -86,8 +86,8 @@ fn upgrades_are_planned_for_all_and_shared_constraints_agreed_among_all() {
         environment.write(format!("{}/main.tf", root(number)), call);
     }
 
-    environment.provlock(command("upgrade", &["--dry-run"])).matches(str![[r#"
-exit code: 0
+    environment.provlock(command("upgrade", &["--check"])).matches(str![[r#"
+exit code: 1
 ----- stdout -----
 provider           locked   allowed   change   newest   root modules
 hashicorp/null              3.2.3              3.2.4    130

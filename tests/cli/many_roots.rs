@@ -224,7 +224,7 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
 exit code: 0
 ----- stderr -----
 Upgraded 2 root modules: 0 changed, 1 up to date, 1 held back
-1 provider held back from the newest version; see: provlock upgrade --recursive --dry-run
+1 provider held back from the newest version; see: provlock upgrade --recursive --check
 "#]]);
 }
 
@@ -443,7 +443,7 @@ error[invalid-configuration]: the "{" after locals is never closed
 }
 
 fn upgrade_says_once(environment: &TestEnvironment) {
-    environment.provlock(["upgrade", "-r", "--dry-run"]).matches(str![[r#"
+    environment.provlock(["upgrade", "-r", "--check"]).matches(str![[r#"
 exit code: 2
 ----- stdout -----
 provider         locked   allowed   change   newest   root modules
@@ -463,7 +463,7 @@ error[no-matching-version]: no version of hashicorp/null meets all constraints: 
 help: relax one of the constraints
 298 of 300 root modules: 298 can move, 0 up to date; 2 failed
 "#]]);
-    environment.provlock(["upgrade", "-r", "--dry-run", "--format", "markdown"]).matches(str![[r#"
+    environment.provlock(["upgrade", "-r", "--check", "--format", "markdown"]).matches(str![[r#"
 exit code: 2
 ----- stdout -----
 | Provider | From | To | Change | Root modules |
@@ -594,7 +594,7 @@ warning[no-configuration]: there is no configuration beside stale/.terraform.loc
 help: remove the lock file, unless a configuration is put beside it later
 Locked 2 root modules: 0 changed, 2 up to date
 "#]]);
-    environment.provlock(["upgrade", "-r", "-p", "linux_amd64", "--dry-run"]).matches(str![[r#"
+    environment.provlock(["upgrade", "-r", "-p", "linux_amd64", "--check"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
 warning[no-configuration]: there is no configuration beside stale/.terraform.lock.hcl, so it was left as it is

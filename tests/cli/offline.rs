@@ -45,9 +45,9 @@ fn the_newest_version_whose_packages_are_all_known_is_chosen() {
     lock_elsewhere(&environment, "3.2.0", "linux_amd64");
     registry.reset_statistics();
 
-    let table = environment.provlock(upgrade(&["--dry-run"]));
+    let table = environment.provlock(upgrade(&["--check"]));
     table.matches(str![[r#"
-exit code: 0
+exit code: 1
 ----- stdout -----
 provider         locked   allowed   change   newest
 hashicorp/null   3.0.0    3.1.0     minor    3.2.0
@@ -69,7 +69,7 @@ warning[platform-not-known]: hashicorp/null 3.2.0 is not chosen: its package for
 help: run the command once without --offline and with the same cache
   ~ hashicorp/null   3.0.0 → 3.1.0   unauthenticated   2 h1, 2 zh
 Upgraded 1 provider for darwin_arm64 and linux_amd64 (1 changed)
-1 provider held back from the newest version; see: provlock upgrade --dry-run
+1 provider held back from the newest version; see: provlock upgrade --check
 "#]]);
     assert_eq!(validated(&output.stdout)["roots"][0]["versions"][0]["newest"], "3.2.0", "3.2.4 was never seen here");
     assert_eq!(environment.lock_file(), locked(&null[1]));
@@ -93,7 +93,7 @@ warning[platform-not-known]: hashicorp/null 3.2.0 is not chosen: its package for
 help: run the command once without --offline and with the same cache
   ~ hashicorp/null   3.0.0 → 3.1.0   unauthenticated   2 h1, 2 zh
 Upgraded 1 provider for darwin_arm64 and linux_amd64 (1 changed)
-1 provider held back from the newest version; see: provlock upgrade --dry-run
+1 provider held back from the newest version; see: provlock upgrade --check
 "#]]);
     assert_eq!(environment.lock_file(), locked(&null[1]));
 }
@@ -141,7 +141,7 @@ warning[platform-not-known]: hashicorp/null 3.2.0 is not chosen: its package for
 help: run the command once without --offline and with the same cache
   + hashicorp/null   3.0.0   unauthenticated   2 h1, 2 zh
 Upgraded 1 provider for darwin_arm64 and linux_amd64 (1 added)
-1 provider held back from the newest version; see: provlock upgrade --dry-run
+1 provider held back from the newest version; see: provlock upgrade --check
 "#]]);
     environment.write("main.tf", requires("hashicorp/null", "~> 3.2"));
     let none = environment.provlock(upgrade(&[]));

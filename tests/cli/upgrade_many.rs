@@ -154,16 +154,16 @@ Upgraded 1 of 2 root modules: 1 changed, 0 up to date; 1 failed; [SIZE] download
 }
 
 #[test]
-fn check_and_dry_run_print_a_table_for_each_root_and_write_nothing() {
+fn check_prints_a_table_for_all_roots_or_for_each_and_writes_nothing() {
     let registry = Registry::start();
     let (environment, null) = two_roots(&registry);
     environment.write("b/.terraform.lock.hcl", locked(&null[1], "~> 3.0"));
     let before = environment.snapshot();
 
-    let dry_run = environment.provlock(["upgrade", "--dry-run", "-r"]);
+    let check = environment.provlock(["upgrade", "--check", "-r"]);
 
-    dry_run.matches(str![[r#"
-exit code: 0
+    check.matches(str![[r#"
+exit code: 1
 ----- stdout -----
 provider         locked   allowed   change   newest   root modules
 hashicorp/null   3.1.0    3.2.4     minor    3.2.4    a
@@ -171,8 +171,9 @@ hashicorp/null   3.1.0    3.2.4     minor    3.2.4    a
   https://github.com/hashicorp/terraform-provider-null/compare/v3.1.0...v3.2.4
 ----- stderr -----
 2 root modules: 1 can move, 1 up to date
+1 recorded hash was not compared with what is published; to compare all: provlock verify --online
 "#]]);
-    let each = environment.provlock(["upgrade", "--dry-run", "-r", "-v"]);
+    let each = environment.provlock(["upgrade", "--check", "-r", "-v"]);
     let expected = "\
 a:
 provider         locked   allowed   change   newest
@@ -185,7 +186,7 @@ provider         locked   allowed   change   newest
 hashicorp/null   3.2.4                       3.2.4
 ";
     assert_eq!(each.stdout, expected);
-    assert_eq!((registry.requests_to(url::VERSIONS), registry.requests_to(url::DOWNLOAD)), (2, 0));
+    assert_eq!((registry.requests_to(url::VERSIONS), registry.requests_to(url::PACKAGE)), (2, 0));
     environment.provlock(["upgrade", "--check", "-r"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
@@ -250,7 +251,7 @@ fn a_shared_module_is_rewritten_once_for_all_roots() {
 
     let dry_run = environment.provlock(["upgrade", "--dry-run", "--constraints", "-r"]);
     dry_run.assert_code(0);
-    assert_eq!(dry_run.stdout.matches("+++ b/").count(), 1, "{}", dry_run.stdout);
+    assert_eq!(dry_run.stdout.matches("+++ b/modules/").count(), 1, "{}", dry_run.stdout);
     let output = environment.provlock(upgrade_all(&["--constraints", "--json"]));
 
     output.assert_code(0);
@@ -397,9 +398,9 @@ fn roots_share_the_dates_and_each_has_the_age_of_its_settings() {
     environment.write("c/.terraform.lock.hcl", locked(&null[0], "~> 3.0"));
     environment.write("c/provlock.toml", "[policy]\nmin-age = \"7d\"\nmin-age-exempt = [\"hashicorp/null\"]\n");
 
-    let table = environment.provlock(["upgrade", "--min-age", "7d", "--dry-run", "-r"]);
+    let table = environment.provlock(["upgrade", "--min-age", "7d", "--check", "-r"]);
     table.matches(str![[r#"
-exit code: 0
+exit code: 1
 ----- stdout -----
 provider         locked   allowed   change   released     newest   root modules
 hashicorp/null   3.1.0                                    3.2.4    2
@@ -412,6 +413,7 @@ warning[too-young]: hashicorp/null 3.2.4 is not chosen: published [TIME], and it
  |
  = in a and b
 3 root modules: 1 can move, 0 up to date, 2 held back
+2 recorded hashes were not compared with what is published; to compare all: provlock verify --online
 "#]]);
     assert_eq!(table.stderr.matches("hashicorp/null 3.2.4 is not chosen: published ").count(), 1, "{table}");
     assert_eq!(registry.requests_to("api.opentofu.org/registry/docs/*"), 1);
@@ -424,7 +426,7 @@ exit code: 0
 warning[too-young]: hashicorp/null 3.2.4 is not chosen: published [TIME], and it must be 7 days old
   ~ hashicorp/null   3.1.0 → 3.2.4   signed   1 h1, 2 zh   in b and c
 Upgraded 3 root modules: 2 changed, 0 up to date, 1 held back; [SIZE] downloaded
-1 provider held back from the newest version; see: provlock upgrade --recursive --dry-run
+1 provider held back from the newest version; see: provlock upgrade --recursive --check
 "#]]);
     for (root, version) in [("a", 0), ("b", 1), ("c", 1)] {
         assert_eq!(lock_file_of(&environment, root), locked(&null[version], "~> 3.0"), "{root}");

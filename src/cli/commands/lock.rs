@@ -90,12 +90,8 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
         if let Event::Locked(locked, _) = event {
             hints.add(locked);
             exported = export.map(|_| locked.opentofu_lock_file());
-            if arguments.dry_run && locked.changed && !ui.is_json() {
-                let root = &locked.prepared.root;
-                ui.print_change(&root.lock_path, root.lock_bytes.as_deref(), &locked.bytes);
-                if let Some(modules) = &locked.modules {
-                    ui.print_change(&root.module_lock_path, root.module_lock_bytes.as_deref(), modules);
-                }
+            if arguments.dry_run && !ui.is_json() {
+                ui.print_changes(locked);
             }
         }
     });

@@ -22,7 +22,8 @@ use crate::cli::ui::{Ui, table_columns};
 const FORMATS: &[OutputFormat] = &[OutputFormat::Text, OutputFormat::Json, OutputFormat::Markdown];
 
 const EXAMPLES: &str = "Examples:
-  provlock upgrade --dry-run              # a table: locked, allowed, newest, and what holds it back
+  provlock upgrade --check                # a table: locked, allowed, newest, and what holds it back
+  provlock upgrade --dry-run              # the same, and the change as a diff
   provlock upgrade                        # every provider, to the newest allowed version
   provlock upgrade hashicorp/aws@5.80.0   # this provider, to this version
   provlock upgrade --constraints          # also rewrite version constraints in the configuration
@@ -71,11 +72,14 @@ pub(crate) struct UpgradeArgs {
     format: FormatArgs,
     /// Write nothing; exit with 1 if something can move
     ///
-    /// So it does if an entry that stays has a hash that is known to be unpublished; hashes are compared as lock
-    /// --check compares them. How many could not be compared is said; verify --online compares all.
+    /// Prints a table of what can move and what cannot; no package is downloaded. It also exits with 1 if an entry that
+    /// stays has a hash that is known to be unpublished; hashes are compared as lock --check compares them. How many
+    /// could not be compared is said; verify --online compares all.
     #[arg(long, help_heading = "Output")]
     check: bool,
-    /// Write nothing; show what can move, and what cannot
+    /// Write nothing; print the change as a diff
+    ///
+    /// Then the table of --check. Packages are downloaded, and looked at, as without it.
     #[arg(long, help_heading = "Output")]
     dry_run: bool,
 }
@@ -87,13 +91,13 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyh
     let mut options = UpgradeOptions::default();
     options.lock = selection.lock_options(providers, age.min_age);
     options.lock.dry_run = arguments.check || arguments.dry_run;
-    options.compare_hashes = arguments.check;
+    options.plan_only = arguments.check && !arguments.dry_run;
     options.prereleases = arguments.pre;
     options.release_info = options.lock.dry_run || ui.format != OutputFormat::Text;
     options.allow_downgrade = arguments.allow_downgrade;
     options.rewrite_constraints = arguments.constraints;
     (options.modules, options.calls) = (arguments.with_modules, modules);
-    let mut upgraded = Upgraded::new(&named, options.lock.dry_run, arguments.check, ui);
+    let mut upgraded = Upgraded::new(&named, &options, arguments.check, ui);
     let mut watch = Watch::new(ui, Some(source));
     let session = start_locking((&selection.modules, age, source), global, ui)?;
     let roots = session.roots(&named)?;
@@ -121,6 +125,8 @@ struct Upgraded<'a> {
     /// Whether nothing is written.
     is_dry: bool,
     is_check: bool,
+    /// Whether no package was looked at either.
+    is_planned: bool,
     collected: Collected<'a>,
     moving: Moving,
     outlooks: Outlooks,
@@ -128,22 +134,26 @@ struct Upgraded<'a> {
     /// The constraints that are rewritten; one that root modules share is rewritten once.
     edited: BTreeSet<[String; 3]>,
     edits: Vec<ConstraintEdit>,
-    /// What is said of the only root module.
+    /// What would move in the only root module.
+    table: String,
+    /// What is said of it.
     summary: Vec<String>,
 }
 
 impl<'a> Upgraded<'a> {
-    fn new(selection: &'a Selection, is_dry: bool, is_check: bool, ui: &'a Ui) -> Self {
+    fn new(selection: &'a Selection, options: &UpgradeOptions, is_check: bool, ui: &'a Ui) -> Self {
         Self {
             ui,
-            is_dry,
+            is_dry: options.lock.dry_run,
             is_check,
+            is_planned: options.plan_only,
             collected: Collected::new(selection, ui),
             moving: Moving::default(),
             outlooks: Outlooks::default(),
             held_back: BTreeSet::new(),
             edited: BTreeSet::new(),
             edits: Vec::new(),
+            table: String::new(),
             summary: Vec::new(),
         }
     }
@@ -153,35 +163,40 @@ impl<'a> Upgraded<'a> {
     fn add(&mut self, event: &Event<'_>) {
         self.collected.add(event);
         match event {
-            Event::Locked(locked, Some(plan)) => self.add_plan(&locked.prepared.root, plan),
+            Event::Locked(locked, Some(plan)) => {
+                if self.is_dry && self.ui.format == OutputFormat::Text {
+                    self.ui.print_changes(locked);
+                }
+                self.add_plan(&locked.prepared.root, plan);
+            }
             Event::Planned(prepared, plan) => {
-                if self.ui.format == OutputFormat::Text && self.shows_each() {
-                    self.print_table(&prepared.root, plan);
-                }
                 self.add_plan(&prepared.root, plan);
-                self.edits.extend(plan.edits.iter().cloned());
-                if self.collected.many.is_none() {
-                    self.summary = table::summary(plan);
-                }
+                self.summary = table::summary(plan);
             }
             _ => {}
         }
     }
 
     fn add_plan(&mut self, root: &RootModule, plan: &UpgradePlan) {
+        if self.is_dry && self.ui.format == OutputFormat::Text {
+            self.add_table(root, plan);
+            self.edits.extend(plan.edits.iter().cloned());
+        }
         self.moving.add(plan);
         self.outlooks.add(root, plan);
         self.held_back.extend(table::held_back(plan));
         self.edited.extend(table::edited(&plan.edits));
     }
 
-    /// Prints what would move in a root module.
-    fn print_table(&self, root: &RootModule, plan: &UpgradePlan) {
-        if self.collected.many.is_some() {
+    /// Shows what would move in a root module, if each has a table of its own.
+    fn add_table(&mut self, root: &RootModule, plan: &UpgradePlan) {
+        if self.collected.many.is_none() {
+            self.table = table::table(root, plan, table_columns());
+        } else if self.ui.stdout_style.verbose {
             let distance = if self.moving.is_empty() { "" } else { "\n" };
             self.ui.print(&format!("{distance}{}:\n", printable(&root.path.display().to_string())));
+            self.ui.print(&table::table(root, plan, table_columns()));
         }
-        self.ui.print(&table::table(root, plan, table_columns()));
     }
 
     fn show(mut self) -> Result<()> {
@@ -193,7 +208,7 @@ impl<'a> Upgraded<'a> {
         let edits: Vec<_> = if self.is_dry { Vec::new() } else { self.edited.iter().map(table::edit).collect() };
         let (moving, one, many) = (&self.moving, &self.summary, self.collected.many);
         self.collected.show(&edits, |tally| match many {
-            Some(_) if self.is_dry => vec![moving.summary(tally.failed)],
+            Some(_) if self.is_planned => vec![moving.summary(tally.failed)],
             Some(_) => vec![tally.summary(["Upgraded", "Would upgrade"])],
             None => one.clone(),
         });
@@ -215,19 +230,19 @@ impl<'a> Upgraded<'a> {
                 self.ui.print(&markdown::upgrade(&self.outlooks, &self.edited, self.collected.many.is_some()));
             }
             OutputFormat::Text if self.is_dry => {
-                if !self.shows_each() {
-                    self.ui.print(&self.outlooks.table(table_columns()));
-                }
                 for FileRewrite { path, old, new } in rewrite::files(&self.edits) {
                     self.ui.print_change(&path, Some(old.as_bytes()), new.as_bytes());
+                }
+                if self.moving.any() && !self.is_planned {
+                    self.ui.print("\n");
+                }
+                match self.collected.many {
+                    None => self.ui.print(&self.table),
+                    Some(_) if self.ui.stdout_style.verbose => {}
+                    Some(_) => self.ui.print(&self.outlooks.table(table_columns())),
                 }
             }
             _ => {}
         }
-    }
-
-    /// Whether each root module has a table of its own.
-    fn shows_each(&self) -> bool {
-        self.collected.many.is_none() || self.ui.stdout_style.verbose
     }
 }

@@ -126,7 +126,8 @@ impl Report<'_> {
         let verb = match (self.0.written, plan) {
             (true, Some(_)) => "Upgraded",
             (true, None) => "Locked",
-            (false, _) => "Would lock",
+            (false, Some(_)) => "Would upgrade",
+            (false, None) => "Would lock",
         };
         let modules = changed_modules(self.0).map(|modules| format!(" and {modules}")).unwrap_or_default();
         format!("{verb} {what}{changes}{modules}")

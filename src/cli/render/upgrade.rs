@@ -407,5 +407,5 @@ pub(crate) fn more_is_possible(held_back: &BTreeSet<String>, recursive: bool) ->
         (0, modules) => count(modules, "module"),
         (providers, modules) => format!("{} and {}", count(providers, "provider"), count(modules, "module")),
     };
-    Some(format!("{what} held back from the newest version; see: provlock upgrade{flag}{with_modules} --dry-run"))
+    Some(format!("{what} held back from the newest version; see: provlock upgrade{flag}{with_modules} --check"))
 }

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use provlock::diagnostic::{Diagnostic, Severity};
 use provlock::packages::connections::RequestObserver;
+use provlock::project::Locked;
 use provlock::system::{Secrets, files};
 use terminal_size::Width;
 
@@ -105,6 +106,17 @@ impl Ui {
             self.status(&format!("{} leads out of the repository, so its change is not shown", path.display()));
         } else {
             self.print(&diff::unified(path, old, Some(new), self.stdout_style.color));
+        }
+    }
+
+    /// Prints the changes of the lock files of a root module as diffs.
+    pub(crate) fn print_changes(&self, locked: &Locked<'_>) {
+        let root = &locked.prepared.root;
+        if locked.changed {
+            self.print_change(&root.lock_path, root.lock_bytes.as_deref(), &locked.bytes);
+        }
+        if let Some(modules) = &locked.modules {
+            self.print_change(&root.module_lock_path, root.module_lock_bytes.as_deref(), modules);
         }
     }
 

@@ -253,7 +253,7 @@ impl Search<'_> {
     /// What is known of the recorded hashes, if the entry stays and that is asked for.
     fn compared(&self, version: &Version) -> Compared {
         let Self { candidate, source, cache, .. } = *self;
-        let kept = candidate.locked.filter(|old| self.options.compare_hashes && old.version == *version);
+        let kept = candidate.locked.filter(|old| self.options.plan_only && old.version == *version);
         let release = Release { address: candidate.address, version, source, progress: &|_, _| {} };
         kept.map(|old| Compared::with(&old.hashes, &release, &Packages::new(), cache)).unwrap_or_default()
     }

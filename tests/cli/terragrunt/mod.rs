@@ -386,13 +386,14 @@ fn a_generated_constraint_is_shown_and_not_rewritten() {
     environment.write("terragrunt.hcl", generate("versions", &requires("hashicorp/random", "~> 3.0")));
     environment.write_lock_file(Providers::lock_file(&[(&providers.random, "~> 3.0")]));
     let before = environment.snapshot();
-    environment.provlock(["upgrade", "--dry-run"]).matches(str![[r#"
+    environment.provlock(["upgrade", "--check"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
 provider           locked   allowed   change   newest   held back by
 hashicorp/random   3.7.2                       4.0.0    terragrunt.hcl:1  ~> 3.0
 ----- stderr -----
 0 providers can move within their constraints; 1 held back
+1 recorded hash was not compared with what is published; to compare all: provlock verify --online
 "#]]);
     environment.provlock(["upgrade", "--constraints", "-p", "linux_amd64"]).matches(str![[r#"
 exit code: 0
@@ -403,7 +404,7 @@ warning[version-outside-constraints]: the constraint ~> 3.0 cannot be made to al
 1 | generate "versions" {
   | ^^^^^^^^
 No newer version within the constraints: 1 provider for linux_amd64
-1 provider held back from the newest version; see: provlock upgrade --dry-run
+1 provider held back from the newest version; see: provlock upgrade --check
 "#]]);
     before.assert_same(&environment.snapshot());
 }

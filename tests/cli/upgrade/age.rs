@@ -29,9 +29,9 @@ fn versions_that_are_too_young_are_skipped() {
     document(&registry, "acme/gamma", &[("1.3.0", 1), ("1.2.0", 6), ("1.1.0", 8), ("1.0.0", 100)]);
     document(&registry, "hashicorp/null", &[("3.2.4", 400)]);
 
-    let table = environment.provlock(["upgrade", "--dry-run", "--min-age", "7d", "acme/gamma"]);
+    let table = environment.provlock(["upgrade", "--check", "--min-age", "7d", "acme/gamma"]);
     table.matches(str![[r#"
-exit code: 0
+exit code: 1
 ----- stdout -----
 provider     locked   allowed   change   released     newest   held back by
 acme/gamma   1.0.0    1.1.0     minor    [DATE]   2.0.0    main.tf:5  ~> 1.0
@@ -55,7 +55,7 @@ warning[too-young]: acme/gamma 1.3.0 is not chosen: published [TIME], and it mus
   ~ acme/gamma       1.0.0 → 1.1.0   signed   1 h1, 2 zh
   ~ hashicorp/null   3.1.0 → 3.2.4   signed   1 h1, 2 zh
 Upgraded 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
-1 provider held back from the newest version; see: provlock upgrade --dry-run
+1 provider held back from the newest version; see: provlock upgrade --check
 "#]]);
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")]));
     assert_eq!(registry.requests_to("api.opentofu.org/registry/docs/*"), 2);
@@ -108,7 +108,7 @@ exit code: 0
 warning[too-young]: acme/gamma 1.1.0 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json was not found (404), and SHA256SUMS has no time stamp
   ~ hashicorp/null   3.1.0 → 3.2.4   signed   1 h1, 2 zh
 Upgraded 2 providers for linux_amd64 (1 changed, 1 unchanged); [SIZE] downloaded
-1 provider held back from the newest version; see: provlock upgrade --dry-run
+1 provider held back from the newest version; see: provlock upgrade --check
 "#]]);
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[1], "~> 3.0")]));
 
@@ -142,7 +142,7 @@ exit code: 0
 warning[too-young]: registry.example.com/acme/gamma 1.2.0 is not chosen: published [TIME], and it must be 14 days old
   ~ registry.example.com/acme/gamma   1.0.0 → 1.1.0   signed   1 h1, 2 zh
 Upgraded 1 provider for linux_amd64 (1 changed); [SIZE] downloaded
-1 provider held back from the newest version; see: provlock upgrade --dry-run
+1 provider held back from the newest version; see: provlock upgrade --check
 "#]]);
 
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[1], "~> 1.0")]));
@@ -184,9 +184,9 @@ fn dates_come_over_the_connection_that_the_versions_came_over() {
     registry.serve("/v2/providers/hashicorp/null", json!({ "included": [version] }).to_string());
     let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("hashicorp/null", ""));
-    let arguments = ["--dialect", "terraform", "upgrade", "--dry-run", "--min-age", "1d"];
+    let arguments = ["--dialect", "terraform", "upgrade", "--check", "--min-age", "1d"];
     environment.provlock(arguments).matches(str![[r#"
-exit code: 0
+exit code: 1
 ----- stdout -----
 provider         locked   allowed   change   released     newest
 hashicorp/null            3.2.4              [DATE]   3.2.4

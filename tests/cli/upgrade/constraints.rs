@@ -17,13 +17,38 @@ fn constraints_are_rewritten_in_every_module_of_the_project() {
     dry_run.matches(str![[r#"
 exit code: 0
 ----- stdout -----
-provider         locked   allowed   change   newest
-acme/gamma       1.0.0    2.0.0     major    2.0.0
-  https://github.com/acme/terraform-provider-gamma/releases/tag/v2.0.0
-  https://github.com/acme/terraform-provider-gamma/compare/v1.0.0...v2.0.0
-hashicorp/null   3.1.0    3.2.4     minor    3.2.4
-  https://github.com/hashicorp/terraform-provider-null/releases/tag/v3.2.4
-  https://github.com/hashicorp/terraform-provider-null/compare/v3.1.0...v3.2.4
+--- a/.terraform.lock.hcl
++++ b/.terraform.lock.hcl
+@@ -2,21 +2,21 @@
+ # Manual edits may be lost in future updates.
+ 
+ provider "registry.opentofu.org/acme/gamma" {
+-  version     = "1.0.0"
+-  constraints = "~> 1.0"
++  version     = "2.0.0"
++  constraints = "~> 2.0, < 2.1.0"
+   hashes = [
+-    "h1:+By8lX3W0NzsR9yGnVJPphljsUJqD+kylP0F4VjGWLg=",
++    "h1:pRfEVIEYvkPUiZPwz14xHW5Sv+DieHOdQz36O6aB2p0=",
+     "zh:[HASH]",
+-    "zh:[HASH]",
++    "zh:[HASH]",
+   ]
+ }
+ 
+ provider "registry.opentofu.org/hashicorp/null" {
+-  version     = "3.1.0"
+-  constraints = "~> 3.0"
++  version     = "3.2.4"
++  constraints = ">= 3.0.0, < 4.0.0"
+   hashes = [
+-    "h1:J0HwSOlcoKRrSd/zDQgNuMCOnVC96nJO9G9C7IiPNOE=",
+-    "zh:[HASH]",
++    "h1:DtNFvSSFRQfRiy/2IIgxol70KAERtZXn1/Npr/JrVvg=",
++    "zh:[HASH]",
+     "zh:[HASH]",
+   ]
+ }
 --- a/a/main.tf
 +++ b/a/main.tf
 @@ -2,7 +2,7 @@
@@ -46,8 +71,18 @@ hashicorp/null   3.1.0    3.2.4     minor    3.2.4
      }
      null = {
        source  = "hashicorp/null"
+
+provider         locked   allowed   change   newest
+acme/gamma       1.0.0    2.0.0     major    2.0.0
+  https://github.com/acme/terraform-provider-gamma/releases/tag/v2.0.0
+  https://github.com/acme/terraform-provider-gamma/compare/v1.0.0...v2.0.0
+hashicorp/null   3.1.0    3.2.4     minor    3.2.4
+  https://github.com/hashicorp/terraform-provider-null/releases/tag/v3.2.4
+  https://github.com/hashicorp/terraform-provider-null/compare/v3.1.0...v3.2.4
 ----- stderr -----
-2 providers can move with new constraints
+  ~ acme/gamma       1.0.0 → 2.0.0   signed   1 h1, 2 zh
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed   1 h1, 2 zh
+Would upgrade 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
 "#]]);
     before.assert_same(&environment.snapshot());
 
@@ -57,7 +92,7 @@ exit code: 0
 ----- stderr -----
   ~ acme/gamma       1.0.0 → 2.0.0   signed   1 h1, 2 zh
   ~ hashicorp/null   3.1.0 → 3.2.4   signed   1 h1, 2 zh
-Upgraded 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
+Upgraded 2 providers for linux_amd64 (2 changed)
   ~ a/main.tf:5   < 1.5 → < 2.1
   ~ main.tf:5   ~> 1.0 → ~> 2.0
 "#]]);
@@ -113,7 +148,7 @@ warning[version-outside-constraints]: the constraint ~> 1.0 cannot be made to al
   ~ acme/gamma       1.0.0 → 1.1.0   signed   1 h1, 2 zh
   ~ hashicorp/null   3.1.0 → 3.2.4   signed   1 h1, 2 zh
 Upgraded 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
-1 provider held back from the newest version; see: provlock upgrade --dry-run
+1 provider held back from the newest version; see: provlock upgrade --check
 "#]]);
     assert_eq!(environment.read("main.tf"), main);
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")]));

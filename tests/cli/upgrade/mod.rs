@@ -61,7 +61,7 @@ exit code: 0
   ~ acme/gamma       1.0.0 → 1.1.0   signed   1 h1, 2 zh
   ~ hashicorp/null   3.1.0 → 3.2.4   signed   1 h1, 2 zh
 Upgraded 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
-1 provider held back from the newest version; see: provlock upgrade --dry-run
+1 provider held back from the newest version; see: provlock upgrade --check
 "#]]);
     let expected = lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")]);
     assert_eq!(environment.lock_file(), expected.replace("  version", "  # ours\n  version"));
@@ -71,7 +71,7 @@ Upgraded 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
 exit code: 0
 ----- stderr -----
 No newer version within the constraints: 2 providers for linux_amd64
-1 provider held back from the newest version; see: provlock upgrade --dry-run
+1 provider held back from the newest version; see: provlock upgrade --check
 "#]]);
     before.assert_same(&environment.snapshot());
 }
@@ -102,9 +102,9 @@ fn a_version_that_is_named_is_chosen_up_and_down() {
     let (environment, gamma, null) = two_providers(&registry);
     publish(&registry, "acme/gamma", "1.2.0");
 
-    let dry_run = environment.provlock(upgrade(&["acme/gamma@1.1.0", "--dry-run"]));
+    let dry_run = environment.provlock(upgrade(&["acme/gamma@1.1.0", "--check"]));
     dry_run.matches(str![[r#"
-exit code: 0
+exit code: 1
 ----- stdout -----
 provider     locked   allowed   change   newest
 acme/gamma   1.0.0    1.1.0     minor    2.0.0
@@ -127,8 +127,8 @@ error[downgrade]: acme/gamma would go down from 1.1.0 to 1.0.0
   |
 help: if an older version is meant: provlock upgrade --allow-downgrade acme/gamma@1.0.0
 "#]]);
-    environment.provlock(upgrade(&["acme/gamma@1.0.0", "--dry-run", "--allow-downgrade"])).matches(str![[r#"
-exit code: 0
+    environment.provlock(upgrade(&["acme/gamma@1.0.0", "--check", "--allow-downgrade"])).matches(str![[r#"
+exit code: 1
 ----- stdout -----
 provider     locked   allowed   change            newest
 acme/gamma   1.1.0    1.0.0     minor downgrade   2.0.0
@@ -195,7 +195,7 @@ help: change the constraints: provlock upgrade --constraints acme/gamma@2.0.0
 }
 
 #[test]
-fn a_dry_run_shows_a_table_and_fetches_no_package() {
+fn a_check_shows_a_table_and_fetches_no_package() {
     let registry = Registry::start();
     let (environment, ..) = two_providers(&registry);
     environment.write(
@@ -206,10 +206,10 @@ fn a_dry_run_shows_a_table_and_fetches_no_package() {
     publish(&registry, "hashicorp/random", "3.6.3");
     let before = environment.snapshot();
 
-    let output = environment.provlock(["upgrade", "--dry-run"]);
+    let output = environment.provlock(["upgrade", "--check"]);
 
     output.matches(str![[r#"
-exit code: 0
+exit code: 1
 ----- stdout -----
 provider           locked   allowed   change   newest   held back by
 acme/gamma         1.0.0    1.1.0     minor    2.0.0    main.tf:5  ~> 1.0
@@ -225,6 +225,78 @@ hashicorp/random            3.6.3              3.6.3
 3 providers can move within their constraints; 1 held back
 "#]]);
     assert_eq!((registry.requests_to(url::VERSIONS), registry.requests_to(url::DOWNLOAD)), (3, 0));
+    before.assert_same(&environment.snapshot());
+}
+
+/// It does what `upgrade` does, and writes nothing.
+#[test]
+fn a_dry_run_shows_the_change_as_a_diff_and_the_table() {
+    let registry = Registry::start();
+    let (environment, ..) = two_providers(&registry);
+    let (before, locked) = (environment.snapshot(), environment.lock_file());
+    let dry_run = environment.provlock(upgrade(&["--dry-run", "acme/gamma"]));
+    dry_run.matches(str![[r#"
+exit code: 0
+----- stdout -----
+--- a/.terraform.lock.hcl
++++ b/.terraform.lock.hcl
+@@ -2,12 +2,12 @@
+ # Manual edits may be lost in future updates.
+ 
+ provider "registry.opentofu.org/acme/gamma" {
+-  version     = "1.0.0"
++  version     = "1.1.0"
+   constraints = "~> 1.0"
+   hashes = [
+-    "h1:+By8lX3W0NzsR9yGnVJPphljsUJqD+kylP0F4VjGWLg=",
++    "h1:CS94v4eKKCnn4Cr4B7S7zROZCJHsXhnHnsNulrw8XRs=",
+     "zh:[HASH]",
+-    "zh:[HASH]",
++    "zh:[HASH]",
+   ]
+ }
+ 
+
+provider     locked   allowed   change   newest   held back by
+acme/gamma   1.0.0    1.1.0     minor    2.0.0    main.tf:5  ~> 1.0
+  https://github.com/acme/terraform-provider-gamma/releases/tag/v1.1.0
+  https://github.com/acme/terraform-provider-gamma/compare/v1.0.0...v1.1.0
+----- stderr -----
+  ~ acme/gamma   1.0.0 → 1.1.0   signed   1 h1, 2 zh
+Would upgrade 2 providers for linux_amd64 (1 changed, 1 unchanged); [SIZE] downloaded
+"#]]);
+    let both = environment.provlock(upgrade(&["--dry-run", "--check", "acme/gamma"]));
+    both.assert_code(1).assert_stdout_has(&dry_run.stdout);
+    let json = validated(&environment.provlock(upgrade(&["--dry-run", "--json", "acme/gamma"])).stdout);
+    assert_eq!(json["roots"][0]["providers"][0]["version"], json!({ "old": "1.0.0", "new": "1.1.0" }));
+    assert_eq!((&json["roots"][0]["changed"], &json["roots"][0]["written"]), (&json!(true), &json!(false)));
+    before.assert_same(&environment.snapshot());
+
+    // What is printed can be applied.
+    environment.write("change.patch", &dry_run.stdout);
+    environment.program("git", ["apply", "change.patch"]).run();
+    let patched = environment.lock_file();
+    environment.write_lock_file(locked);
+    environment.provlock(upgrade(&["acme/gamma"])).assert_code(0);
+    assert_eq!(environment.lock_file(), patched);
+}
+
+/// Of many root modules as of one; a root module that would fail fails.
+#[test]
+fn a_dry_run_of_many_root_modules_shows_each_change() {
+    let registry = Registry::start();
+    let (environment, ..) = two_providers(&registry);
+    for root in ["a", "b"] {
+        environment.write(format!("{root}/main.tf"), environment.read("main.tf"));
+        environment.write(format!("{root}/.terraform.lock.hcl"), environment.lock_file());
+    }
+    let before = environment.snapshot();
+    let dry_run = environment.provlock(upgrade(&["-r", "--dry-run"]));
+    dry_run.assert_code(0).assert_stdout_has("+++ b/a/.terraform.lock.hcl").assert_stderr_has("Would upgrade 3 root");
+    dry_run.assert_stdout_has("hashicorp/null   3.1.0    3.2.4     minor    3.2.4    3\n");
+    registry.fault("*/null/3.2.4/*", Times::Always, Fault::Status(404));
+    registry.fault("*_3.2.4_*", Times::Always, Fault::Status(404));
+    environment.provlock(upgrade(&["--dry-run", "--no-cache"])).assert_code(2).assert_stderr_has("3.2.4");
     before.assert_same(&environment.snapshot());
 }
 
@@ -320,7 +392,7 @@ exit code: 0
 ----- stderr -----
   ~ acme/gamma   1.1.0 → 1.0.0   signed   minor downgrade, 1 h1, 2 zh
 Upgraded 2 providers for linux_amd64 (1 changed, 1 unchanged); [SIZE] downloaded
-1 provider held back from the newest version; see: provlock upgrade --dry-run
+1 provider held back from the newest version; see: provlock upgrade --check
 "#]]);
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[1], "~> 3.0")]));
 }
@@ -332,9 +404,9 @@ fn a_prerelease_alone_is_held_back_by_what_it_is() {
     publish(&registry, "acme/gamma", "2.0.0-rc.1");
     let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("acme/gamma", ""));
-    let output = environment.provlock(["upgrade", "--dry-run", "--pre"]);
+    let output = environment.provlock(["upgrade", "--check", "--pre"]);
     output.matches(str![[r#"
-exit code: 0
+exit code: 1
 ----- stdout -----
 provider     locked   allowed   change   newest
 acme/gamma            1.0.0              2.0.0-rc.1
@@ -396,7 +468,7 @@ warning[too-young]: acme/gamma 1.2.34 is not chosen: when it was published is no
  = 1.2.5 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
 help: only the newest 30 versions were asked about
 No newer version within the constraints: 2 providers for linux_amd64
-1 provider held back from the newest version; see: provlock upgrade --dry-run
+1 provider held back from the newest version; see: provlock upgrade --check
 "#]]);
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[0], "~> 3.0")]));
     assert_eq!(registry.requests_to("*1.2.4_SHA256SUMS"), 0);
@@ -431,11 +503,11 @@ fn a_prerelease_is_shown_on_demand_and_chosen_where_it_is_named() {
     let registry = Registry::start();
     let (environment, _, null) = two_providers(&registry);
     let beta = publish(&registry, "acme/gamma", "3.0.0-beta.1");
-    let dry_run = environment.provlock(["upgrade", "--dry-run", "acme/gamma"]);
+    let dry_run = environment.provlock(["upgrade", "--check", "acme/gamma"]);
     assert!(!dry_run.stdout.contains("beta"), "{dry_run}");
-    let dry_run = environment.provlock(["upgrade", "--dry-run", "--pre", "acme/gamma"]);
+    let dry_run = environment.provlock(["upgrade", "--check", "--pre", "acme/gamma"]);
     dry_run.matches(str![[r#"
-exit code: 0
+exit code: 1
 ----- stdout -----
 provider     locked   allowed   change   newest         held back by
 acme/gamma   1.0.0    1.1.0     minor    3.0.0-beta.1   main.tf:5  ~> 1.0

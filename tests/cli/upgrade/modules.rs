@@ -98,7 +98,7 @@ exit code: 0
 ----- stderr -----
   ~ module.net   1.0.0 → 1.1.0
 Upgraded 0 providers and 1 module (1 changed)
-1 module held back from the newest version; see: provlock upgrade --modules --dry-run
+1 module held back from the newest version; see: provlock upgrade --modules --check
 "#]]);
     let locked = module_lock_file(&environment);
     assert!(locked.contains("version     = \"1.1.0\"") && locked.contains("aws@1.1.0\""), "{locked}");
@@ -149,8 +149,25 @@ fn the_constraint_of_a_module_is_rewritten_and_every_other_byte_stays() {
     environment.provlock(["upgrade", "--modules", "--constraints", "--dry-run"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-module       locked   allowed   change   newest
-module.net   1.0.0    2.0.0     major    2.0.0
+--- a/.modules.lock.hcl
++++ b/.modules.lock.hcl
+@@ -3,11 +3,11 @@
+ 
+ module "net" {
+   source      = "registry.opentofu.org/acme/net/aws"
+-  version     = "1.0.0"
+-  constraints = "~> 1.0"
+-  package     = "registry::registry.opentofu.org/acme/net/aws@1.0.0"
++  version     = "2.0.0"
++  constraints = "~> 2.0"
++  package     = "registry::registry.opentofu.org/acme/net/aws@2.0.0"
+   hashes = [
+-    "h1:IgcXS8MkUAggSqxftsK6zYhIJ6rgHyCeUlq0i9BJFvM=",
+-    "zh:[HASH]",
++    "h1:/6MIs+uFiKlBmxsENUao/6LqOAYSvbWgRhcFaj9qulQ=",
++    "zh:[HASH]",
+   ]
+ }
 --- a/main.tf
 +++ b/main.tf
 @@ -1,4 +1,4 @@
@@ -159,8 +176,12 @@ module.net   1.0.0    2.0.0     major    2.0.0
 -  version = "~> 1.0" # ours
 +  version = "~> 2.0" # ours
  }
+
+module       locked   allowed   change   newest
+module.net   1.0.0    2.0.0     major    2.0.0
 ----- stderr -----
-1 module can move with new constraints
+  ~ module.net   1.0.0 → 2.0.0   constraints ~> 2.0
+Would upgrade 0 providers and 1 module (1 changed)
 "#]]);
     let output = environment.provlock(["upgrade", "module.net", "--constraints", "--json"]);
     output.assert_code(0);
@@ -220,9 +241,9 @@ fn a_tag_makes_room_for_the_newest_of_the_same_form() {
 exit code: 0
 ----- stderr -----
 Up to date: 0 providers
-1 module held back from the newest version; see: provlock upgrade --modules --dry-run
+1 module held back from the newest version; see: provlock upgrade --modules --check
 "#]]);
-    environment.provlock(["upgrade", "--modules", "--dry-run"]).matches(str![[r#"
+    environment.provlock(["upgrade", "--modules", "--check"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
 module           locked   allowed   change   newest    held back by
@@ -264,7 +285,7 @@ fn a_commit_moves_with_the_tag_in_the_comment_beside_it() {
     environment.write("main.tf", &text);
     environment.provlock(["lock", "--modules"]).assert_code(0);
     publish_more(&environment);
-    environment.provlock(["upgrade", "--modules", "--dry-run"]).assert_code(0).assert_stdout_has("main.tf:2  # v1.0.0");
+    environment.provlock(["upgrade", "--modules", "--check"]).assert_code(0).assert_stdout_has("main.tf:2  # v1.0.0");
     environment.provlock(["upgrade", "module.network", "--constraints"]).assert_code(0);
     let new = commit(&environment, "v1.10.0");
     assert_eq!(environment.read("main.tf"), text.replace(&old, &new).replace("v1.0.0", "v1.10.0"));
@@ -310,7 +331,7 @@ fn root_modules_that_share_a_call_write_it_once() {
         environment.write(format!("{root}/main.tf"), call);
     }
     environment.provlock(["upgrade", "-r", "--modules"]).assert_code(0);
-    let table = environment.provlock(["upgrade", "-r", "--modules", "--dry-run"]);
+    let table = environment.provlock(["upgrade", "-r", "--modules", "--check"]);
     table.matches(str![[r#"
 exit code: 0
 ----- stdout -----

@@ -150,9 +150,9 @@ fn no_line_of_the_table_is_longer_than_80_columns() {
             environment.write(format!("{root}/{index}/.terraform.lock.hcl"), "");
         }
     }
-    for arguments in [&["upgrade", "--dry-run", "-r"][..], &["upgrade", "--dry-run", "-r", "-v"]] {
+    for arguments in [&["upgrade", "--check", "-r"][..], &["upgrade", "--check", "-r", "-v"]] {
         let output = environment.provlock(arguments);
-        output.assert_code(0);
+        output.assert_code(1);
         for line in output.stdout.lines().filter(|line| !line.contains("https://")) {
             assert!(line.chars().count() <= 80, "{output}");
         }

@@ -75,7 +75,7 @@ pub(crate) struct LockedRoot {
     changed: bool,
     /// Whether the difference was written.
     written: bool,
-    /// What happened to each provider; empty for upgrade with --dry-run or --check, which look at no package.
+    /// What happened to each provider; empty for upgrade --check, which looks at no package.
     providers: Vec<LockedProvider>,
     /// upgrade only: the versions of each provider that was looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
