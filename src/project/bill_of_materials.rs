@@ -28,6 +28,9 @@ pub struct Materials {
     pub requirements: BTreeSet<(Requiring, Material)>,
     /// The fingerprints of the keys that `[trust]` accepts for a provider, if it names any.
     pub trusted_keys: BTreeMap<ProviderAddress, BTreeSet<String>>,
+    /// The fingerprints of the keys that have signed the locked versions, where the cache knows them. They are to be
+    /// shown and not to be judged by.
+    pub signers: BTreeMap<ProviderAddress, String>,
     /// Whether everything that the configuration requires is locked.
     pub is_complete: bool,
     /// Why it may not be complete, and other problems that do not stop a command.
@@ -95,7 +98,11 @@ impl Session<'_> {
         warnings.extend(read.warnings);
         let keys = |address| root.settings.policy.trusted_keys(address, root.dialect);
         let trusted_keys = providers.keys().map(|address| (address.clone(), keys(address)));
+        let signers = providers
+            .iter()
+            .filter_map(|(address, locked)| Some((address.clone(), self.remembered_signer(address, &locked.version)?)));
         Ok(Materials {
+            signers: signers.collect(),
             trusted_keys: trusted_keys.filter(|(_, keys)| !keys.is_empty()).collect(),
             lock_path: if root.lock_bytes.is_some() { root.lock_path } else { root.module_lock_path },
             path: root.path,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use provlock_test::{Output, TestEnvironment};
+use provlock_test::{Output, Registry, TestEnvironment, keys};
 use serde_json::{Value, json};
 
 use super::lock::requires;
@@ -410,4 +410,26 @@ fn what_lock_records_of_modules_is_listed() {
 
 fn mirror() -> String {
     format!("{}/testdata/mirror", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The registry of the tests signs; nothing but the cache remembers that.
+#[test]
+fn the_key_that_has_signed_is_a_property_where_the_cache_knows_it() {
+    let registry = Registry::start();
+    registry.publish("hashicorp/null", "3.2.4").done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
+    let property = json!({ "name": "provlock:signed-by", "value": keys::ED25519.fingerprint() });
+    let signers = |arguments: &[&str]| {
+        let document = sbom(&environment, "cyclonedx", arguments);
+        let properties = component(&document, NULL)["properties"].as_array().unwrap().clone();
+        properties.into_iter().filter(|property| property["name"] == "provlock:signed-by").collect::<Vec<_>>()
+    };
+    assert_eq!(signers(&[]), [property]);
+    assert_eq!(signers(&["--no-cache"]), [json!(null); 0]);
+    let annotation = format!("provlock:signed-by={}", keys::ED25519.fingerprint());
+    assert!(sbom(&environment, "spdx", &[]).to_string().contains(&annotation));
+    environment.provlock(["cache", "clean"]).assert_code(0);
+    assert_eq!(signers(&[]), [json!(null); 0]);
 }

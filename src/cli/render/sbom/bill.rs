@@ -63,8 +63,11 @@ impl Bill {
     fn add(&mut self, materials: &Materials, paths: &RepositoryPaths<'_>, secrets: &Secrets) {
         let mut purls = BTreeMap::new();
         for (address, locked) in &materials.providers {
-            let keys = materials.trusted_keys.get(address);
-            purls.insert(Material::Provider(address.clone()), self.insert(Package::provider(address, locked, keys)));
+            let keys = materials.trusted_keys.get(address).into_iter().flatten();
+            let keys = keys.map(|key| ("provlock:trusted-key", key.clone()));
+            let signer = materials.signers.get(address).map(|key| ("provlock:signed-by", key.clone()));
+            let package = Package::provider(address, locked, keys.chain(signer));
+            purls.insert(Material::Provider(address.clone()), self.insert(package));
         }
         for (key, locked) in &materials.modules {
             purls.insert(Material::Module(key.clone()), self.insert(Package::module(key, locked, secrets)));
@@ -98,6 +101,11 @@ impl Bill {
             None => _ = self.packages.insert(purl.clone(), package),
         }
         purl
+    }
+
+    /// The time to the second, of a format that demands one.
+    pub(super) fn time_to_the_second(&self) -> String {
+        self.time.unwrap_or_else(Timestamp::now).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
     }
 
     pub(super) fn required_by(&self, purl: &str) -> impl Iterator<Item = &String> {

@@ -19,11 +19,7 @@ pub(crate) fn document(bill: &Bill) -> String {
     let project = json!({ "type": "application", "bom-ref": "project", "name": bill.name });
     let mut metadata = json!({
         "component": project,
-        "tools": { "components": [{
-            "type": "application",
-            "name": "provlock",
-            "version": env!("CARGO_PKG_VERSION"),
-        }] },
+        "tools": { "components": [{ "type": "application", "name": "provlock", "version": env!("CARGO_PKG_VERSION") }] },
     });
     if let Some(time) = bill.time {
         metadata["timestamp"] = time.to_string().into();
@@ -66,11 +62,10 @@ fn component(package: &Package) -> Value {
         "externalReferences": references(package),
         "properties": properties.collect::<Vec<_>>(),
     });
-    if let Some(group) = group {
-        component["group"] = group.as_str().into();
-    }
-    if let Some(version) = version {
-        component["version"] = version.as_str().into();
+    for (field, value) in [("group", group), ("version", version)] {
+        if let Some(value) = value {
+            component[field] = value.as_str().into();
+        }
     }
     component
 }

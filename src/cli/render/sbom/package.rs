@@ -38,11 +38,11 @@ pub(super) enum Origin {
 }
 
 impl Package {
-    /// `keys` are those that are accepted as the signer's.
+    /// `keys` are properties, too.
     pub(super) fn provider(
         address: &ProviderAddress,
         locked: &LockedProvider,
-        keys: Option<&BTreeSet<String>>,
+        keys: impl Iterator<Item = (&'static str, String)>,
     ) -> Self {
         let version = locked.version.to_string();
         let purl = Purl {
@@ -52,7 +52,6 @@ impl Package {
             qualifiers: vec![repository(&address.hostname)],
             subpath: "",
         };
-        let keys = keys.into_iter().flatten().map(|key| ("provlock:trusted-key", key.clone()));
         let properties = std::iter::once(("provlock:address", address.to_string())).chain(keys).collect();
         Self {
             purl: purl.to_string(),

@@ -1,7 +1,6 @@
 //! Snapshots for GitHub's dependency submission
 //! (<https://docs.github.com/en/rest/dependency-graph/dependency-submission>).
 
-use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::bill::{Bill, Root};
@@ -17,7 +16,7 @@ pub(crate) struct Commit {
     pub(crate) correlator: String,
 }
 
-/// The snapshot, with a manifest for each root module that has a lock file. The format demands a time.
+/// The snapshot, with a manifest for each root module that has a lock file.
 pub(crate) fn snapshot(bill: &Bill, commit: &Commit) -> String {
     let manifests = bill.roots.iter().filter(|root| !root.all.is_empty());
     let manifests: Map<String, Value> = manifests.map(|root| (root.lock_path.clone(), manifest(root, bill))).collect();
@@ -26,12 +25,8 @@ pub(crate) fn snapshot(bill: &Bill, commit: &Commit) -> String {
         "sha": commit.sha,
         "ref": commit.reference,
         "job": { "id": commit.job, "correlator": commit.correlator },
-        "detector": {
-            "name": "provlock",
-            "version": env!("CARGO_PKG_VERSION"),
-            "url": env!("CARGO_PKG_REPOSITORY"),
-        },
-        "scanned": bill.time.unwrap_or_else(Timestamp::now).strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        "detector": { "name": "provlock", "version": env!("CARGO_PKG_VERSION"), "url": env!("CARGO_PKG_REPOSITORY") },
+        "scanned": bill.time_to_the_second(),
         "manifests": manifests,
     });
     format!("{snapshot:#}\n")

@@ -2,17 +2,16 @@
 
 use std::collections::HashMap;
 
-use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::bill::{Bill, uuid};
 use super::package::{Origin, Package};
 
-/// The document. The format demands a time.
+const TOOL: &str = concat!("Tool: provlock-", env!("CARGO_PKG_VERSION"));
+
+/// The document.
 pub(crate) fn document(bill: &Bill) -> String {
-    let time = bill.time.unwrap_or_else(Timestamp::now);
-    // To the second, as the format demands.
-    let created = time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let created = bill.time_to_the_second();
     let numbered = bill.packages.values().enumerate();
     let ids: HashMap<&str, String> =
         numbered.map(|(number, package)| (&*package.purl, id("Package", number, &package.full_name()))).collect();
@@ -38,10 +37,7 @@ pub(crate) fn document(bill: &Bill) -> String {
         "dataLicense": "CC0-1.0",
         "SPDXID": "SPDXRef-DOCUMENT",
         "name": bill.name,
-        "creationInfo": {
-            "created": created,
-            "creators": [format!("Tool: provlock-{}", env!("CARGO_PKG_VERSION"))],
-        },
+        "creationInfo": { "created": created, "creators": [TOOL] },
         "packages": packages,
         "relationships": relations,
     });
@@ -78,7 +74,7 @@ fn described(package: &Package, id: &str, created: &str) -> Value {
         json!({
             "annotationDate": created,
             "annotationType": "OTHER",
-            "annotator": format!("Tool: provlock-{}", env!("CARGO_PKG_VERSION")),
+            "annotator": TOOL,
             "comment": format!("{name}={value}"),
         })
     });
