@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::SystemTime;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use regex::Regex;
 use snapbox::{Assert, IntoData, Redactions};
 use tempfile::TempDir;
@@ -150,6 +152,14 @@ impl TestEnvironment {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, content).unwrap();
         path
+    }
+
+    /// Stores a login as `docker login` does, and returns how it is encoded.
+    pub fn docker_login(&self, host: &str, user: &str, password: &str) -> String {
+        let encoded = BASE64.encode(format!("{user}:{password}"));
+        let content = format!(r#"{{"auths": {{"{host}": {{"auth": "{encoded}"}}}}}}"#);
+        self.write(self.home().join(".docker/config.json"), content);
+        encoded
     }
 
     /// The text of a file below the project directory.

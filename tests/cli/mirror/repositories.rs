@@ -243,10 +243,7 @@ fn the_login_is_that_of_docker_and_is_never_shown() {
     registry.require_oci_login("robot", "s3cr3t-password");
     let push = || environment.provlock(mirror(BOTH_PLATFORMS, &["-vv"]));
     push().assert_code(2).assert_stderr_has("docker login oci.example.com");
-    let login = r#"{"auths": {"oci.example.com": {"auth": "cm9ib3Q6czNjcjN0LXBhc3N3b3Jk"}}}"#;
-    environment.write(environment.home().join(".docker/config.json"), login);
-    let output = push();
-    output.assert_code(0).assert_lacks("s3cr3t-password").assert_lacks("cm9ib3Q6czNjcjN0LXBhc3N3b3Jk");
-    output.assert_lacks("given-for");
+    let encoded = environment.docker_login("oci.example.com", "robot", "s3cr3t-password");
+    push().assert_code(0).assert_lacks("s3cr3t-password").assert_lacks(&encoded).assert_lacks("given-for");
     assert_eq!(uploads(&registry).last(), Some(&"tag"));
 }

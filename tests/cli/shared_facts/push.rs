@@ -194,11 +194,9 @@ fn logins_are_those_of_docker_and_pushing_asks_for_the_right_to_push() {
     let push = || environment.command(["cache", "push", "-vv", "--to", PLACE, "--signing-key", "key"]).run();
     push().assert_code(2).assert_stderr_has("docker login oci.example.com");
 
-    let login = r#"{"auths": {"oci.example.com": {"auth": "cm9ib3Q6czNjcjN0LXBhc3N3b3Jk"}}}"#;
-    environment.write(environment.home().join(".docker/config.json"), login);
-    let output = push();
-    output.assert_code(0).assert_lacks("s3cr3t-password").assert_lacks("cm9ib3Q6czNjcjN0LXBhc3N3b3Jk");
-    output.assert_lacks("given-for");
+    let log_in = |on: &TestEnvironment| on.docker_login("oci.example.com", "robot", "s3cr3t-password");
+    let encoded = log_in(&environment);
+    push().assert_code(0).assert_lacks("s3cr3t-password").assert_lacks(&encoded).assert_lacks("given-for");
     let tokens = registry.requests_matching("oci.example.com/v2/token*");
     let asked = tokens.last().unwrap();
     assert!(asked.target.ends_with("scope=repository%3Afacts%2Fregistry.opentofu.org_hashicorp_null%3Apull%2Cpush"));
@@ -208,7 +206,7 @@ fn logins_are_those_of_docker_and_pushing_asks_for_the_right_to_push() {
     reader.write("provlock.toml", settings(&key));
     reader.provlock(LOCK_BOTH).assert_code(0).assert_stderr_has("shared-facts-not-used");
     reader.provlock(["cache", "clean"]).assert_code(0);
-    reader.write(reader.home().join(".docker/config.json"), login);
+    log_in(&reader);
     registry.reset_statistics();
     reader.provlock(LOCK_BOTH).assert_code(0).assert_lacks("warning");
     assert_eq!(registry.requests_to(provlock_test::url::PACKAGE), 0);
