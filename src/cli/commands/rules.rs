@@ -65,9 +65,8 @@ impl<'a> Base<'a> {
                 .help("run it in a clone, or name the directory of one with -C")
         };
         let repository = repository.ok_or_else(no_repository)?;
-        let Commit { name: commit, revision } = repository.commit(revision)?.ok_or_else(unknown)?;
+        let (Commit { name: commit, revision }, change) = repository.change_since(revision)?.ok_or_else(unknown)?;
         ui.verbose(&format!("The base is {revision}, commit {commit}"));
-        let change = repository.change_since(&commit)?;
         Ok(Self { repository, commit, change })
     }
 

@@ -120,11 +120,15 @@ impl Repository {
         below.map(|path| Path::new(DATA_DIRECTORY).join(path)).collect()
     }
 
-    /// The lock files, settings and configurations in a commit and now.
-    pub(crate) fn change_since(&self, commit: &str) -> Result<Change> {
+    /// The lock files, settings and configurations in the commit that a revision names, and now. None if git does not
+    /// know the commit.
+    pub(crate) fn change_since(&self, revision: &str) -> Result<Option<(Commit, Change)>> {
         let is_read = |name: &OsStr| name.to_str().is_some_and(Change::reads);
-        // Three processes side by side.
-        let (now, changed) = (files_in_working_tree(&self.top, "*"), changed_files(&self.top, commit));
+        // Processes side by side.
+        let now = files_in_working_tree(&self.top, "*");
+        let Some(found) = self.commit(revision)? else { return Ok(None) };
+        let commit = &found.name;
+        let changed = changed_files(&self.top, commit);
         let before = files_in(&self.top, commit, false, None, is_read)?;
         let (now, changed) = (listed("ls-files", now)?, listed("diff", changed)?);
         let now: BTreeSet<_> = now.into_iter().filter(|path| path.file_name().is_some_and(is_read)).collect();
@@ -142,9 +146,9 @@ impl Repository {
             files.map(|(path, content)| (path.clone(), content.clone())).collect()
         };
         let at = |paths: BTreeSet<PathBuf>| paths.into_iter().map(|path| self.top.join(path)).collect();
-        Ok(Change {
+        let change = Change {
             top: self.top.clone(),
-            commit: commit.to_owned(),
+            commit: commit.clone(),
             settings: with_name(settings::FILE_NAME),
             lock_files: with_name(LOCK_FILE_NAME),
             module_lock_files: with_name(MODULE_LOCK_FILE_NAME),
@@ -152,7 +156,8 @@ impl Repository {
             touched: at(touched),
             before: contents,
             findings: Vec::new(),
-        })
+        };
+        Ok(Some((found, change)))
     }
 
     /// Puts into an empty directory what a commit has of lock files, settings, configurations and what these usually
