@@ -81,18 +81,29 @@ impl Walk<'_> {
             Some(rules) => self.moved(&MovingCall { calling: *calling, wanted, known, rules, dialect })?,
             None => wanted,
         };
-        let (source, constraints) = (&wanted.source, &wanted.constraints);
-        if matches!(locking.mode, LockingMode::Lock { .. }) && Secrets::may_be_in(&source.recorded()) {
+        if matches!(locking.mode, LockingMode::Lock { .. }) && Secrets::may_be_in(&wanted.source.recorded()) {
             self.errors.push(would_hold_secret(calling));
             return None;
         }
+        self.obtained(calling, &wanted, locking.mode, known)
+    }
+
+    /// [`Walk::locked`] once it is decided what is wanted.
+    fn obtained(
+        &mut self,
+        calling: &Calling<'_>,
+        wanted: &Wanted,
+        mode: LockingMode,
+        known: Option<&Arc<LockedModule>>,
+    ) -> Option<(ModulePath, InstalledAt)> {
+        let (Wanted { source, constraints, .. }, key) = (wanted, calling.key);
         let allowed = known.filter(|known| wanted.is_locked(known)).cloned();
         let at = self.options.data_directory.join("modules").join(key);
         let package = |locked: &Arc<LockedModule>, top, is_installed| {
             let (locked, source) = (Arc::clone(locked), source.clone());
             LockedPackage { key: key.to_owned(), top, is_installed, locked, source }
         };
-        let request = match (locking.mode, &allowed) {
+        let request = match (mode, &allowed) {
             (LockingMode::Lock { may_change }, Some(known)) => {
                 ModuleRequest::Locked { source: source.clone(), locked: Arc::clone(known), may_change }
             }
@@ -106,7 +117,7 @@ impl Walk<'_> {
                 self.errors.push(error);
                 return None;
             }
-            (mode, Some(known)) => {
+            (_, Some(known)) => {
                 let fetcher = self.cache.fetcher.as_ref();
                 let module = fetcher.and_then(|fetcher| fetcher.installed(&join(self.root, &at), source, known));
                 if module.is_some() || mode == LockingMode::Compare {

@@ -92,11 +92,7 @@ pub(crate) fn run(arguments: &GetArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::
     if ui.is_json() {
         ui.print_json(&Output { roots: done, ..ui.output(&[], &errors) });
     }
-    Ok(match (errors.is_empty(), check & differed) {
-        (false, _) => Outcome::Failed,
-        (true, true) => Outcome::Found,
-        (true, false) => Outcome::Done,
-    })
+    Ok(Outcome::of(!errors.is_empty(), check & differed))
 }
 
 /// `Installed 2 modules: network, site; 3 were up to date`.

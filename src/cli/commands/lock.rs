@@ -108,11 +108,7 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
     collected.show(&[], |tally| are_many.then(|| tally.summary(["Locked", "Would lock"])).into_iter().collect());
     hints.show(arguments.check, ui);
     collected.finish(arguments.check);
-    Ok(match has_failures {
-        true => Outcome::Failed,
-        false if arguments.check && (hints.would_change || has_unpublished) => Outcome::Found,
-        false => Outcome::Done,
-    })
+    Ok(Outcome::of(has_failures, arguments.check && (hints.would_change || has_unpublished)))
 }
 
 /// What is said once of all root modules.

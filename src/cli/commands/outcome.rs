@@ -4,14 +4,26 @@ use std::process::ExitCode;
 
 use provlock::diagnostic::{Code, Diagnostic, Diagnostics};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// From the best to the worst.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Outcome {
     /// Done, and nothing to report.
+    #[default]
     Done,
     /// There are differences or findings.
     Found,
     /// It could not be done.
     Failed,
+}
+
+impl Outcome {
+    pub(crate) fn of(has_failed: bool, has_found: bool) -> Self {
+        match (has_failed, has_found) {
+            (true, _) => Self::Failed,
+            (false, true) => Self::Found,
+            (false, false) => Self::Done,
+        }
+    }
 }
 
 impl From<Outcome> for ExitCode {

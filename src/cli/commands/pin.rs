@@ -98,11 +98,7 @@ pub(crate) fn run(arguments: &PinArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::
     if ui.is_json() {
         ui.print_json(&Output { roots: json, ..ui.output(&warnings, &errors) });
     }
-    Ok(match (errors.is_empty(), *check && number > 0) {
-        (false, _) => Outcome::Failed,
-        (true, true) => Outcome::Found,
-        (true, false) => Outcome::Done,
-    })
+    Ok(Outcome::of(!errors.is_empty(), *check && number > 0))
 }
 
 /// Shows what was pinned, or would be, and returns how many calls that are.

@@ -112,11 +112,7 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyh
     let has_failures = upgraded.collected.failed() > 0;
     let has_found = upgraded.moving.any() || upgraded.collected.unpublished > 0;
     upgraded.show()?;
-    Ok(match has_failures {
-        true => Outcome::Failed,
-        false if arguments.check && has_found => Outcome::Found,
-        false => Outcome::Done,
-    })
+    Ok(Outcome::of(has_failures, arguments.check && has_found))
 }
 
 /// What became of root modules, or what would.

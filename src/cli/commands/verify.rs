@@ -248,11 +248,7 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
     }
     arguments.write_baseline(&checked, &failures, ui)?;
     let found = report.found.all().any(|(_, finding)| finding.severity == Severity::Error);
-    Ok(match (failures.is_empty(), found) {
-        (false, _) => Outcome::Failed,
-        (true, true) => Outcome::Found,
-        (true, false) => Outcome::Done,
-    })
+    Ok(Outcome::of(!failures.is_empty(), found))
 }
 
 impl VerifyArgs {

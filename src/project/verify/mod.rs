@@ -48,6 +48,29 @@ fn name_providers(subject: &Subject<'_>, findings: &mut [Diagnostic]) {
     }
 }
 
+/// Adds what is wrong with the entries of a lock file.
+fn check_entries(subject: &Subject<'_>, verified: &mut Verified) {
+    let (request, findings) = (subject.request, &mut verified.findings);
+    findings.extend(file::hashes(subject.entries(), request.root.dialect));
+    findings.extend(configuration::check(subject));
+    findings.extend(change::check(subject));
+    findings.extend(age::check(subject));
+    if request.check_installed {
+        let (differences, errors) = platforms::installed(subject);
+        findings.extend(differences);
+        verified.errors.extend(errors);
+    }
+    if let Some(online) = request.online {
+        findings.extend(listing::check(subject, online));
+        let asked = online::check(subject, online);
+        findings.extend(asked.findings);
+        verified.authentications = asked.authentications;
+        verified.errors.extend(asked.errors);
+    } else if !request.is_only_judged {
+        findings.extend(platforms::check(subject));
+    }
+}
+
 /// Verifies the lock file of one root module. Nothing is written, and nothing is asked but `request.online`.
 pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
     let mut verified = Verified::default();
@@ -89,24 +112,7 @@ pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
     findings.extend(policy::check(&subject));
     findings.extend(added::check(&subject));
     if request.root.lock_bytes.is_some() {
-        findings.extend(file::hashes(lock_file.entries(), request.root.dialect));
-        findings.extend(configuration::check(&subject));
-        findings.extend(change::check(&subject));
-        findings.extend(age::check(&subject));
-        if request.check_installed {
-            let (differences, errors) = platforms::installed(&subject);
-            findings.extend(differences);
-            verified.errors.extend(errors);
-        }
-        if let Some(online) = request.online {
-            findings.extend(listing::check(&subject, online));
-            let asked = online::check(&subject, online);
-            findings.extend(asked.findings);
-            verified.authentications = asked.authentications;
-            verified.errors.extend(asked.errors);
-        } else if !request.is_only_judged {
-            findings.extend(platforms::check(&subject));
-        }
+        check_entries(&subject, &mut verified);
     }
     name_providers(&subject, &mut verified.findings);
     let is_complete = verified.errors.is_empty();

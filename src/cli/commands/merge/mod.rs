@@ -77,6 +77,7 @@ struct Merge<'a, T: Resolve> {
 }
 
 /// What became of a file.
+#[derive(Default)]
 struct Report {
     warnings: Vec<Diagnostic>,
     errors: Diagnostics,
@@ -89,7 +90,7 @@ struct Report {
 impl From<anyhow::Error> for Report {
     fn from(error: anyhow::Error) -> Self {
         let errors = diagnostics(error);
-        Self { warnings: Vec::new(), errors, status: None, had_conflict: true, outcome: Outcome::Failed }
+        Self { errors, had_conflict: true, outcome: Outcome::Failed, ..Self::default() }
     }
 }
 
@@ -129,8 +130,7 @@ fn not_versions(files: usize) -> anyhow::Error {
 /// Shows what became of files, and at last what is to be said of all together.
 fn show(reports: Vec<Report>, summary: Option<String>, ui: &Ui) -> Outcome {
     let (mut warnings, mut errors, mut statuses) = (Vec::new(), Diagnostics::default(), Vec::new());
-    let has = |outcome| reports.iter().any(|report| report.outcome == outcome);
-    let worst = [Outcome::Failed, Outcome::Found].into_iter().find(|outcome| has(*outcome)).unwrap_or(Outcome::Done);
+    let worst = reports.iter().map(|report| report.outcome).max().unwrap_or_default();
     for report in reports {
         warnings.extend(report.warnings);
         errors.extend(report.errors);
@@ -261,7 +261,7 @@ fn report_line_by_line(errors: Vec<Diagnostic>, clean: bool) -> Report {
     };
     let warnings = errors.into_iter().map(warning).collect();
     let outcome = if clean { Outcome::Done } else { Outcome::Found };
-    Report { warnings, errors: Diagnostics::default(), status: None, had_conflict: true, outcome }
+    Report { warnings, had_conflict: true, outcome, ..Report::default() }
 }
 
 fn repair<T: Resolve>(
@@ -274,13 +274,7 @@ fn repair<T: Resolve>(
     let shown = arguments.path.as_deref().unwrap_or(file);
     let Some(sides) = merge::split_conflicts(shown, &bytes)? else {
         let status = Some(format!("No conflict in {}", shown.display()));
-        return Ok(Report {
-            warnings: Vec::new(),
-            errors: Diagnostics::default(),
-            status,
-            had_conflict: false,
-            outcome: Outcome::Done,
-        });
+        return Ok(Report { status, ..Report::default() });
     };
     let Sides { ours, base, base_is_complete, theirs, style } = sides;
     let dialect = dialect(global, [&ours, &theirs]);
