@@ -32,6 +32,12 @@ impl Token {
     }
 }
 
+#[cfg(test)]
+thread_local! {
+    /// How many tokens this thread has read: what must grow no faster than the text.
+    pub(crate) static TOKENS_READ: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// Splits `text[range]` into tokens. The text must not hold strings, in which `#` does not start a comment.
 pub(crate) fn tokens(text: &str, range: Range<usize>) -> impl Iterator<Item = Token> {
     let mut position = range.start;
@@ -60,6 +66,8 @@ pub(crate) fn tokens(text: &str, range: Range<usize>) -> impl Iterator<Item = To
         };
         let span = position..position + length;
         position = span.end;
+        #[cfg(test)]
+        TOKENS_READ.set(TOKENS_READ.get() + 1);
         Some(Token { kind, span })
     })
 }

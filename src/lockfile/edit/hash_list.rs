@@ -64,6 +64,29 @@ struct Item {
     after_comma: String,
 }
 
+/// What stays of hashes that follow each other and are removed.
+struct Removed {
+    /// The white space before the first of them, or before the last with a line or a comment of its own.
+    space: String,
+    comments: Vec<String>,
+}
+
+impl Removed {
+    /// One more hash after those that were removed, if any were. Reads each piece of text once, however many there are.
+    fn with(before: Option<Self>, item: &Item) -> Self {
+        let text = item.lead.trim_end();
+        let own_space = &item.lead[text.len()..];
+        let mut removed = match before {
+            Some(before) if text.is_empty() && !has_line_break(own_space) => before,
+            Some(before) => Self { space: own_space.to_owned(), ..before },
+            None => Self { space: own_space.to_owned(), comments: Vec::new() },
+        };
+        let parts = [&item.lead, &item.before_comma, &item.after_comma];
+        removed.comments.extend(parts.into_iter().flat_map(|part| comments_of(part)).map(ToOwned::to_owned));
+        removed
+    }
+}
+
 impl HashList {
     fn read(around: &Surroundings, hashes: &[(Hash, Location)]) -> Self {
         let (text, start, end) = (around.text, around.span.start + 1, around.span.end - 1);
@@ -142,33 +165,30 @@ impl HashList {
 
     /// Removes the hashes that are not in `new` or there twice; comments above and beside one go to what follows.
     fn retain(&mut self, new: &BTreeSet<Hash>) {
-        let mut removed: Option<Item> = None;
+        let mut removed: Option<Removed> = None;
         for mut item in std::mem::take(&mut self.items) {
-            if let Some(removed) = removed.take() {
-                if !has_line_break(&item.lead) {
-                    let space = &removed.lead[removed.lead.trim_end().len()..];
-                    item.lead = format!("{space}{}", item.lead.trim_start());
-                }
-                self.take_comments(&removed, &mut item.lead);
-            }
             let is_first = self.items.last().is_none_or(|last| last.hash != item.hash);
-            if new.contains(&item.hash) && is_first {
-                self.items.push(item);
-            } else {
-                removed = Some(item);
+            if !new.contains(&item.hash) || !is_first {
+                removed = Some(Removed::with(removed, &item));
+                continue;
             }
+            if let Some(Removed { space, comments }) = removed.take() {
+                if !has_line_break(&item.lead) {
+                    item.lead = space + item.lead.trim_start();
+                }
+                self.put_before(&comments, &mut item.lead);
+            }
+            self.items.push(item);
         }
-        if let Some(removed) = removed {
+        if let Some(Removed { comments, .. }) = removed {
             let mut closing = std::mem::take(&mut self.closing);
-            self.take_comments(&removed, &mut closing);
+            self.put_before(&comments, &mut closing);
             self.closing = closing;
         }
     }
 
-    /// Puts the comments of a removed hash in front of what follows it.
-    fn take_comments(&self, removed: &Item, following: &mut String) {
-        let parts = [&removed.lead, &removed.before_comma, &removed.after_comma];
-        let comments: Vec<_> = parts.into_iter().flat_map(|part| comments_of(part)).collect();
+    /// Puts the comments of removed hashes in front of what follows these.
+    fn put_before(&self, comments: &[String], following: &mut String) {
         if comments.is_empty() {
             return;
         }

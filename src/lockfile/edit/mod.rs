@@ -183,30 +183,34 @@ impl<T: Locked> FileLayout<T> {
         self.sections.push(section);
     }
 
-    /// Edits the entries that changed, and removes the entries that `new` lacks.
+    /// Edits the entries that changed, and removes the entries that `new` lacks, with the comments directly above them.
     fn change(&mut self, lock_file: &LockFileOf<T>, new: &LocksOf<T>) {
-        for index in (0..self.sections.len()).rev() {
-            let section = &mut self.sections[index];
-            let Some(entry) = section.entry.map(|entry| &lock_file.entries[entry]) else { continue };
-            match new.get(&entry.address) {
-                None => self.remove(index),
-                Some(locked) if *locked == entry.locked => {}
-                Some(locked) => section.block = block::edited(&lock_file.file.text, entry, &**locked, self.line_break),
-            }
-        }
-    }
-
-    /// Removes a block with the comments directly above it. What follows takes its place.
-    fn remove(&mut self, index: usize) {
-        let removed = self.sections.remove(index);
-        match self.sections.get_mut(index) {
-            Some(next) => {
-                if next.loose.is_empty() {
-                    next.blank = removed.blank;
+        // What follows removed entries takes their place, below the comments that stand alone above them.
+        let mut removed: Option<Section<T>> = None;
+        for mut section in std::mem::take(&mut self.sections) {
+            if let Some(Section { mut loose, blank, .. }) = removed.take() {
+                if section.loose.is_empty() {
+                    section.blank = blank;
                 }
-                next.loose.insert_str(0, &removed.loose);
+                loose.push_str(&section.loose);
+                section.loose = loose;
             }
-            None => self.rest.insert_str(0, &removed.loose),
+            if let Some(entry) = section.entry.map(|entry| &lock_file.entries[entry]) {
+                match new.get(&entry.address) {
+                    None => {
+                        removed = Some(section);
+                        continue;
+                    }
+                    Some(locked) if *locked == entry.locked => {}
+                    Some(locked) => {
+                        section.block = block::edited(&lock_file.file.text, entry, &**locked, self.line_break);
+                    }
+                }
+            }
+            self.sections.push(section);
+        }
+        if let Some(removed) = removed {
+            self.rest.insert_str(0, &removed.loose);
         }
     }
 

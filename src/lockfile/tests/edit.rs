@@ -2,6 +2,7 @@ use std::path::Path;
 
 use super::super::{LockFile, Locks, canonical_text};
 use super::{HEADER, address, lock_file, locked};
+use crate::hcl::trivia::TOKENS_READ;
 use crate::provider::Dialect;
 
 /// Edits the one entry of `text`, which is `a.b/c/d` at version 1.0.0.
@@ -224,4 +225,24 @@ fn a_result_that_could_not_be_read_again_is_refused() {
     )]);
     let error = old.edit(&new).unwrap_err();
     assert!(error[0].message.ends_with("would become larger than 4 MiB, so it stays as it is"), "{error:?}");
+}
+
+#[test]
+fn no_token_is_read_again_for_each_hash_that_is_removed() {
+    let tokens_read = |lead: &str, hashes: usize, kept: &[&str]| {
+        let list = format!("{lead}\"h1:b\", // beside\n    /* above */ ").repeat(hashes);
+        let text = entry(&format!("  version = \"1.0.0\"\n  hashes = [{list}\"h1:c\"]\n"));
+        let file = lock_file(&text);
+        TOKENS_READ.set(0);
+        let new = Locks::from([(address("a.b/c/d"), locked("1.0.0", "", kept))]);
+        let edited = file.edit(&new).unwrap();
+        assert_eq!(String::from_utf8(edited).unwrap().matches("// beside").count(), hashes);
+        TOKENS_READ.get()
+    };
+    for lead in ["", "\n    ", "# about\n"] {
+        for kept in [&["h1:a", "h1:b"][..], &["h1:c"], &["h1:a"]] {
+            let [once, four_times] = [100, 400].map(|hashes| tokens_read(lead, hashes, kept));
+            assert!(four_times < 5 * once, "{lead:?} {kept:?}: {once}, then {four_times}");
+        }
+    }
 }
