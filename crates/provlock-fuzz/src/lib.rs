@@ -1,7 +1,7 @@
 //! What holds for every input, however hostile: functions that take bytes, and panic where a law is broken.
 //!
-//! `tests/smoke.rs` runs them on seeds and on seeds that were changed by chance, on any toolchain. The programs in
-//! `fuzz/` at the top of the repository run them under libFuzzer; its README says how.
+//! `tests/smoke.rs` runs them on seeds and on seeds that were changed by chance, on any toolchain. `fuzz/run` at the top
+//! of the repository runs them under libFuzzer.
 
 mod cli_configuration;
 mod configuration;
@@ -48,7 +48,7 @@ pub use terragrunt::terragrunt;
 /// What is fuzzed.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// Its name, also that of its program in `fuzz/`.
+    /// Its name.
     pub name: &'static str,
     /// Says whether the input is accepted; panics where a law is broken.
     pub run: fn(&[u8]) -> bool,

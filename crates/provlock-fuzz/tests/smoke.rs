@@ -62,13 +62,11 @@ smoke!(
 );
 
 #[test]
-fn every_target_has_a_test_and_a_program_for_libfuzzer() {
+fn every_target_has_a_test_and_is_fuzzed_every_week() {
     assert_eq!(TARGETS.map(|target| target.name), TESTED);
     let workflow = fs::read_to_string(repository().join(".github/workflows/fuzz.yml")).unwrap();
     for Target { name, .. } in TARGETS {
         let entry = format!("          - {name}\n");
         assert!(workflow.contains(&entry), "fuzz.yml lacks {name}");
-        let program = repository().join("fuzz/fuzz_targets").join(name).with_extension("rs");
-        assert!(fs::read_to_string(program).unwrap().contains(&format!("provlock_fuzz::{name}(data)")), "{name}");
     }
 }
