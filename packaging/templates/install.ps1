@@ -7,6 +7,8 @@ $ErrorActionPreference = 'Stop'
 
 # Everything is in a function, so that a download of this file that breaks off runs nothing.
 function Install-Provlock {
+    # The progress bar of Windows PowerShell 5.1 takes longer than the download.
+    $ProgressPreference = 'SilentlyContinue'
     $repository = if ($env:PROVLOCK_REPOSITORY) { $env:PROVLOCK_REPOSITORY } else { '{{repository}}' }
     $machine = if ($env:PROCESSOR_ARCHITEW6432) { $env:PROCESSOR_ARCHITEW6432 } else { $env:PROCESSOR_ARCHITECTURE }
     $target, $expected = switch ($machine) {
@@ -25,7 +27,8 @@ function Install-Provlock {
             throw "install.ps1: the checksum of provlock-$target.zip is wrong; nothing was installed"
         }
         if (Get-Command gh -ErrorAction SilentlyContinue) {
-            gh auth status *> $null
+            # Windows PowerShell 5.1 makes an error of what a program writes to a stderr that is redirected.
+            & { $ErrorActionPreference = 'Continue'; gh auth status *> $null }
             if ($LASTEXITCODE -eq 0) {
                 gh attestation verify $archive --repo '{{owner}}/{{name}}' | Out-Null
                 if ($LASTEXITCODE -ne 0) {
