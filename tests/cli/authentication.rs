@@ -314,7 +314,7 @@ warning[hash-not-published]: a recorded zh: hash belongs to no published package
  --> .terraform.lock.hcl:8:5
   |
 8 |     "zh:0000000000000000000000000000000000000000000000000000000000000000",
-  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ not published
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
   = compared with SHA256SUMS
 help: find out who added it; to remove it: provlock lock --accept-changed-hashes hashicorp/null

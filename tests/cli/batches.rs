@@ -89,11 +89,11 @@ fn upgrades_are_planned_for_all_and_shared_constraints_agreed_among_all() {
     environment.provlock(command("upgrade", &["--check"])).matches(str![[r#"
 exit code: 1
 ----- stdout -----
-provider           locked   allowed   change   newest   root modules
-hashicorp/null              3.2.3              3.2.4    130
+provider           locked   allowed   newest   root modules
+hashicorp/null              3.2.3     3.2.4    130
   held back by modules/m/main.tf:5  3.2.3, and in 128 other places
   https://github.com/hashicorp/terraform-provider-null/releases/tag/v3.2.3
-hashicorp/random            3.7.2              3.7.2    live/129
+hashicorp/random            3.7.2     3.7.2    live/129
   https://github.com/hashicorp/terraform-provider-random/releases/tag/v3.7.2
 ----- stderr -----
 130 root modules: 130 can move, 0 up to date

@@ -1,15 +1,21 @@
-//! What each command looks like in a terminal of 60, 80 and 120 columns, with and without colour: `testdata/looks`.
+//! What people see: sessions of four of them, in terminals of 40, 80 and 120 columns: `testdata/looks`. A line that the
+//! terminal had to tear ends with an arrow.
 
 use std::fs;
 use std::path::Path;
 
 use provlock_test::TestEnvironment;
+use provlock_test::registry::Registry;
+use provlock_test::screen::Screen;
 use provlock_test::snapbox::{Assert, Data};
 
-/// Commands of a project's life, one after another.
-const COMMANDS: &str = r"
+use super::repository::Repository;
+
+/// Somebody with one root module, who tries each command.
+const NEWCOMER: &str = r"
 provlock -h
 provlock lock -h
+provlock verify
 provlock tree
 provlock lock --fs-mirror mirror
 provlock lock --fs-mirror mirror -p linux_amd64,darwin_arm64
@@ -28,30 +34,192 @@ provlock diff old.hcl .terraform.lock.hcl
 cp old.hcl merged.hcl
 provlock merge old.hcl merged.hcl .terraform.lock.hcl --path merged.hcl
 provlock explain version-outside-constraints
-echo secret | provlock login registry.example.com
-provlock logout registry.example.com
-provlock cache dir
-provlock cache clean
 provlock setup git
 provlock upgrade hashicrop/random
+provlock verfy
+provlock lock -p linux
+provlock explain hash-not-publishd
+";
+
+/// Somebody who looks after 300 root modules of nine teams.
+const PLATFORM_ENGINEER: &str = r"
+provlock tree -r
+provlock lock -r --fs-mirror mirror -p linux_amd64,darwin_arm64
+provlock tree -r
+git add . && git commit --quiet -m 'lock all'
+sed -i 's/>= 3.2.0, < 3.2.4/~> 3.2/' live/eu-central-1/*/team-00*/main.tf
+provlock upgrade -r --dry-run --fs-mirror mirror
+provlock upgrade -r --fs-mirror mirror hashicorp/null
+provlock tree -r hashicorp/null@3.2.3 | tail -3
+provlock diff main | head -3
+git commit --quiet -a -m 'upgrade' && sed -i 's/~> 3.6.0/~> 3.7/' live/*/*/team-01*/main.tf
+provlock verify -r
+provlock verify -r --base HEAD --new
+provlock verify -r --report html=report.html --allow version-outside-constraints
+provlock mirror -r --fs-mirror mirror packages
+provlock upgrade -r hashicorp/aws
+";
+
+/// Somebody who judges what others change.
+const SECURITY_ENGINEER: &str = r#"
+provlock init
+provlock lock -p linux_amd64,darwin_arm64
+provlock lock -v
+provlock verify -v --online
+git add . && git commit --quiet -m 'lock'
+sed -i '0,/zh:./s//zh:0/' .terraform.lock.hcl
+provlock verify
+provlock verify --online
+provlock verify --base main
+provlock diff main
+provlock lock
+provlock explain hash-not-published
+git checkout --quiet . && sed -i 's,acme/,acmee/,' main.tf
+provlock verify --base main
+provlock lock
+provlock sbom --help | head -20
+"#;
+
+/// Somebody who knows cargo.
+const RUST_DEVELOPER: &str = r"
+provlock update
+provlock lock --locked
+provlock lock --check --fs-mirror mirror
+provlock lock --fs-mirror mirror --dry-run -p linux_amd64
+provlock lock --fs-mirror mirror -p linux_amd64,darwin_arm64 -q
+provlock tree --invert
+provlock tree serde
+provlock upgrade random@latest
+provlock upgrade hashicorp/random@3.7.2 --fs-mirror mirror
+provlock -C nowhere verify
+provlock explain
+provlock verify -q
 ";
 
 #[test]
-fn each_command_at_each_width() {
-    for width in [60, 80, 120] {
-        for color in ["never", "always"] {
-            let environment = project();
-            let looks = looks(&environment, width, color).replace('\u{1b}', "\\e").replace("\r\n", "\n");
-            let looks = looks.replace(environment.root().to_str().unwrap(), "[ROOT]");
-            let file = format!("testdata/looks/{width}-{}.txt", if color == "always" { "color" } else { "plain" });
-            let expected = Data::read_from(&Path::new(env!("CARGO_MANIFEST_DIR")).join(file), None).raw();
-            Assert::new().action_env("SNAPSHOTS").eq(looks, expected);
+fn a_newcomer_tries_each_command() {
+    looks("newcomer", NEWCOMER, || Repository::around(demo()));
+}
+
+#[test]
+fn a_platform_engineer_looks_after_300_root_modules() {
+    looks("platform_engineer", PLATFORM_ENGINEER, || {
+        let environment = demo();
+        fs::remove_file(environment.project().join("main.tf")).unwrap();
+        let regions = ["eu-central-1", "us-east-1", "ap-southeast-2"];
+        for (index, region) in regions.iter().cycle().take(300).enumerate() {
+            let stage = ["production", "staging", "development"][index / 100];
+            let null = if index % 10 == 0 { ">= 3.2.0, < 3.2.4" } else { "~> 3.2" };
+            let text = root_module(&[("hashicorp/null", null), ("hashicorp/random", "~> 3.6.0")]);
+            environment.write(format!("live/{region}/{stage}/team-{:02}-{index:03}/main.tf", index % 9), text);
         }
+        Repository::around(environment)
+    });
+}
+
+#[test]
+fn a_security_engineer_judges_what_others_change() {
+    let registry = Registry::start();
+    for name in ["acme/alpha", "acme/a-provider-with-a-long-name", "acmee/alpha"] {
+        registry.publish(name, "1.0.0").platforms(["darwin_arm64", "linux_amd64"]).done();
     }
+    looks("security_engineer", SECURITY_ENGINEER, || {
+        let environment = TestEnvironment::with_registry(&registry);
+        let text = root_module(&[("acme/alpha", "~> 1.0"), ("acme/a-provider-with-a-long-name", ">= 0.9.0")]);
+        environment.write("main.tf", text);
+        Repository::around(environment)
+    });
+}
+
+#[test]
+fn a_rust_developer_types_what_cargo_understands() {
+    looks("rust_developer", RUST_DEVELOPER, || Repository::around(demo()));
+}
+
+/// A terminal that cannot redraw gets lines as they are, whatever its width.
+#[test]
+fn colours_only_add() {
+    let more = "\
+        echo secret | provlock login registry.example.com\nprovlock logout registry.example.com\nprovlock cache dir\n\
+        provlock cache clean\n";
+    let commands = format!("{}\n{more}", NEWCOMER.trim());
+    let shown = |color: &str| {
+        let repository = Repository::around(demo());
+        let root = repository.environment.root().to_str().unwrap().to_owned();
+        let command = |command: &str| {
+            let typed = command.replace("provlock ", &format!("provlock --color {color} "));
+            let (output, code) = typed_in(&repository, 80, "dumb", &typed);
+            format!("$ {command}\n{}{code}\n", output.replace("\r\n", "\n").replace(&root, "[ROOT]"))
+        };
+        commands.lines().map(command).collect::<String>()
+    };
+    let colored = shown("always");
+    same("color", &colored.replace('\u{1b}', "\\e"));
+    assert_eq!(console::strip_ansi_codes(&colored), shown("never"));
+}
+
+/// A configuration with a state of its own that requires providers.
+fn root_module(providers: &[(&str, &str)]) -> String {
+    let one = |(source, version): &(&str, &str)| {
+        let name = source.rsplit('/').next().unwrap();
+        format!("    {name} = {{\n      source  = \"{source}\"\n      version = \"{version}\"\n    }}\n")
+    };
+    let providers: String = providers.iter().map(one).collect();
+    format!("terraform {{\n  backend \"s3\" {{}}\n  required_providers {{\n{providers}  }}\n}}\n")
+}
+
+/// Compares the screens of a session, at each width in a project of its own.
+fn looks(name: &str, commands: &str, project: impl Fn() -> Repository + Sync) {
+    let of_width = |width: usize| {
+        let repository = project();
+        let screen = |command: &str| {
+            let (output, code) = typed_in(&repository, width, "xterm", command);
+            let shown = Screen::new(width).shown(&output).pop().unwrap_or_default();
+            let distance = if shown.is_empty() { "" } else { "\n" };
+            format!("$ {command}\n{}{distance}{code}\n", without_sizes(&shown))
+        };
+        let screens: String = commands.trim().lines().map(screen).collect();
+        format!("{:=^width$}\n\n{screens}", format!(" {width} columns "))
+    };
+    let screens = std::thread::scope(|scope| {
+        let threads = [40, 80, 120].map(|width| scope.spawn(move || of_width(width)));
+        threads.map(|thread| thread.join().unwrap()).concat()
+    });
+    same(name, &screens);
+}
+
+fn same(name: &str, screens: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("testdata/looks/{name}.txt"));
+    Assert::new().action_env("SNAPSHOTS").eq(screens, Data::read_from(&file, None).raw());
+}
+
+/// What a terminal is given by a command, and its exit code in a line if it is not zero.
+fn typed_in(repository: &Repository, width: usize, term: &str, command: &str) -> (String, String) {
+    let command = format!("stty cols {width} rows 50; {command}");
+    let arguments = ["--quiet", "--return", "--flush", "--command", &command, "/dev/null"];
+    let script = repository.environment.program("script", arguments).env("TERM", term).env("SHELL", "/bin/sh");
+    let output = script.env("PROVLOCK_PAGER", "cat").run();
+    let code = output.code.filter(|code| *code != 0).map_or(String::new(), |code| format!("[exit code {code}]\n"));
+    (output.stdout, code)
+}
+
+/// How far packages can be compressed depends on the processor, and the port of a registry on the run.
+fn without_sizes(text: &str) -> String {
+    let word = |(word, next): (&str, &str)| match word.rsplit_once(':').filter(|_| word.contains("http://127.0.0.1:")) {
+        Some((start, _)) => format!("{start}:[PORT]/"),
+        None if next.starts_with("KiB") && word.parse::<f64>().is_ok() => "[SIZE]".to_owned(),
+        None => word.to_owned(),
+    };
+    let line = |line: &str| {
+        let words: Vec<_> = line.split(' ').collect();
+        let next = words.iter().copied().skip(1).chain([""]);
+        words.iter().copied().zip(next).map(word).collect::<Vec<_>>().join(" ")
+    };
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// The demo with its mirror.
-fn project() -> TestEnvironment {
+fn demo() -> TestEnvironment {
     let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
     let environment = TestEnvironment::new();
     for name in ["main.tf", "provlock.toml"] {
@@ -59,26 +227,4 @@ fn project() -> TestEnvironment {
     }
     std::os::unix::fs::symlink(testdata.join("mirror"), environment.project().join("mirror")).unwrap();
     environment
-}
-
-/// Each command that a terminal is given, with what it then shows. The terminal cannot redraw, so that nothing depends
-/// on time.
-fn looks(environment: &TestEnvironment, width: usize, color: &str) -> String {
-    let program = std::env::var_os("CARGO_BIN_EXE_provlock").unwrap();
-    let run = |command: &str| {
-        let typed = command.replace("provlock ", &format!("\"$PROVLOCK\" --color {color} "));
-        let arguments = [
-            "--quiet",
-            "--return",
-            "--flush",
-            "--command",
-            &format!("stty cols {width} rows 50; {typed}"),
-            "/dev/null",
-        ];
-        let script = environment.program("script", arguments).env("PROVLOCK", &program);
-        let output = script.env("TERM", "dumb").env("SHELL", "/bin/sh").env("PROVLOCK_PAGER", "cat").run();
-        let code = output.code.filter(|code| *code != 0).map_or(String::new(), |code| format!("[exit code {code}]\n"));
-        format!("$ {command}\n{}{code}\n", output.stdout)
-    };
-    COMMANDS.trim().lines().map(run).collect()
 }

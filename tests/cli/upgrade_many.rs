@@ -182,8 +182,8 @@ hashicorp/null   3.1.0    3.2.4     minor    3.2.4
   https://github.com/hashicorp/terraform-provider-null/compare/v3.1.0...v3.2.4
 
 b:
-provider         locked   allowed   change   newest
-hashicorp/null   3.2.4                       3.2.4
+provider         locked   allowed   newest
+hashicorp/null   3.2.4              3.2.4
 ";
     assert_eq!(each.stdout, expected);
     assert_eq!((registry.requests_to(url::VERSIONS), registry.requests_to(url::PACKAGE)), (2, 0));

@@ -1,11 +1,15 @@
 //! What a terminal shows, drawn from what a program wrote to it.
 
+use std::collections::BTreeSet;
+
 /// A terminal of a fixed width that never scrolls. It knows what progress bars use: lines that wrap, carriage returns,
 /// moves of the cursor, and clearing. Colours and other sequences change nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Screen {
     width: usize,
     lines: Vec<Vec<char>>,
+    /// The rows whose line goes on in the next row, because it is wider than the terminal.
+    torn: BTreeSet<usize>,
     row: usize,
     column: usize,
 }
@@ -65,6 +69,7 @@ impl Screen {
             Some('B') => self.row += number,
             Some('K') => {
                 let row = self.row;
+                self.torn.remove(&row);
                 if let Some(line) = self.lines.get_mut(row) {
                     line.truncate(if parameters == "2" { 0 } else { self.column });
                 }
@@ -76,6 +81,10 @@ impl Screen {
     fn put(&mut self, c: char) {
         // A terminal wraps when there is something to put beyond its last column.
         if self.column == self.width {
+            // Progress fills its lines with spaces.
+            if self.lines[self.row].last() != Some(&' ') {
+                self.torn.insert(self.row);
+            }
             (self.row, self.column) = (self.row + 1, 0);
         }
         if self.lines.len() <= self.row {
@@ -89,9 +98,13 @@ impl Screen {
         self.column += 1;
     }
 
+    /// The rows. One that goes on in the next ends with an arrow beyond the last column.
     fn text(&self) -> String {
-        let lines: Vec<String> =
-            self.lines.iter().map(|line| line.iter().collect::<String>().trim_end().to_owned()).collect();
+        let text = |(row, line): (usize, &Vec<char>)| {
+            let arrow = if self.torn.contains(&row) { "↩" } else { "" };
+            line.iter().collect::<String>().trim_end().to_owned() + arrow
+        };
+        let lines: Vec<String> = self.lines.iter().enumerate().map(text).collect();
         lines.join("\n").trim_end().to_owned()
     }
 }
@@ -104,6 +117,7 @@ mod tests {
     fn lines_are_drawn_over() {
         let shown = Screen::new(4)
             .shown("one\r\nab  cd  \u{1b}[1A\r\u{1b}[36mAB\u{1b}[0m\r\u{1b}[2K\u{1b}[1B\r\u{1b}[2K\u{1b}[1Aend\r\n");
+        assert_eq!(Screen::new(4).shown("longer ab cd\r\ne"), ["long↩\ner a↩\nb cd\ne"]);
         assert_eq!(shown, ["one\nab\ncd", "one\nAB\ncd", "one\nend"]);
     }
 }

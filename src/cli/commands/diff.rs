@@ -102,7 +102,7 @@ pub(crate) fn run(arguments: &DiffArgs, global: &GlobalArgs, ui: &Ui) -> Result<
     if let Some(path) = &arguments.what.textconv {
         return textconv(path, global, ui);
     }
-    let print = if arguments.no_pager { Ui::print } else { Ui::page };
+    let print = if arguments.no_pager { Ui::print_fitted } else { Ui::page };
     let differ = show(&pairs(&arguments.what, ui)?, global, print, ui)?;
     Ok(if arguments.exit_code && differ { Outcome::Found } else { Outcome::Done })
 }

@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &ExplainArgs, ui: &Ui) -> Outcome {
         let explanations = codes.iter().map(|code| Explanation::new(*code)).collect();
         ui.print_json(&Output { explanations, ..ui.output(&[], &[]) });
     } else {
-        ui.print(&arguments.code.map_or_else(list, |code| page(code, columns())));
+        ui.print_fitted(&arguments.code.map_or_else(list, |code| page(code, columns())));
     }
     Outcome::Done
 }

@@ -110,7 +110,7 @@ pub(crate) fn run() -> Outcome {
     completions::answer(Cli::command);
     match args::parse() {
         Ok((cli, matches)) => carry_out(cli, &matches),
-        Err(error) => usage::show(&error, &Cli::command()),
+        Err(error) => usage::show(error, &Cli::command()),
     }
 }
 

@@ -153,7 +153,7 @@ pub(crate) fn run(arguments: &TreeArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
             let distance = if index == 0 { "" } else { "\n" };
             ui.print(&format!("{distance}{}:\n", printable(&path.display().to_string())));
         }
-        ui.print(text);
+        ui.print_fitted(text);
     }
     Ok(Outcome::Done)
 }
@@ -217,8 +217,8 @@ fn show_versions(versions: &LockedVersions, named: &[Named], selection: &Selecti
     match ui.format {
         OutputFormat::Json => {}
         OutputFormat::Html => ui.print(&html::tree(&uses, &ui.invocation)),
-        _ if named.is_empty() => ui.print(&usage::table(&uses)),
-        _ => ui.print(&usage::places(&uses)),
+        _ if named.is_empty() => ui.print_fitted(&usage::table(&uses)),
+        _ => ui.print_fitted(&usage::places(&uses)),
     }
     ui.error(&versions.errors);
     if versions.locked + versions.not_locked.len() == 0 && versions.errors.is_empty() {

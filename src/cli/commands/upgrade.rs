@@ -191,7 +191,7 @@ impl<'a> Upgraded<'a> {
         } else if self.ui.stdout_style.verbose {
             let distance = if self.moving.is_empty() { "" } else { "\n" };
             self.ui.print(&format!("{distance}{}:\n", printable(&root.path.display().to_string())));
-            self.ui.print(&table::table(root, plan, table_columns()));
+            self.ui.print_fitted(&table::table(root, plan, table_columns()));
         }
     }
 
@@ -233,9 +233,9 @@ impl<'a> Upgraded<'a> {
                     self.ui.print("\n");
                 }
                 match self.collected.many {
-                    None => self.ui.print(&self.table),
+                    None => self.ui.print_fitted(&self.table),
                     Some(_) if self.ui.stdout_style.verbose => {}
-                    Some(_) => self.ui.print(&self.outlooks.table(table_columns())),
+                    Some(_) => self.ui.print_fitted(&self.outlooks.table(table_columns())),
                 }
             }
             _ => {}

@@ -2,17 +2,24 @@
 
 use std::io::Write as _;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{Command, ValueEnum as _};
 use provlock::diagnostic::{Code, Diagnostic};
 
 use super::outcome::Outcome;
+use crate::cli::args::{ColorChoice, Verbosity};
+use crate::cli::render::fit::fitted;
 use crate::cli::render::foreign::{harmless, harmless_json, is_harmless};
 use crate::cli::render::help::Invocation;
 use crate::cli::render::json::{CommandName, Output};
+use crate::cli::ui::stderr_style;
+
+/// The greatest number of possible values that anybody reads.
+const MOST_VALUES: usize = 20;
 
 /// Prints what is wrong with the command line, or the help that it asks for. That nobody is there to read it is no
 /// error.
-pub(super) fn show(error: &clap::Error, program: &Command) -> Outcome {
+pub(super) fn show(mut error: clap::Error, program: &Command) -> Outcome {
     if !error.use_stderr() {
         let _ = error.print();
         return Outcome::Done;
@@ -20,16 +27,24 @@ pub(super) fn show(error: &clap::Error, program: &Command) -> Outcome {
     let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let variables = std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PROVLOCK_"));
     let variables = variables.map(|(_, value)| value.to_string_lossy().into_owned());
-    if words.iter().cloned().chain(variables).all(|word| is_harmless(&word)) {
-        let _ = error.print();
-    } else {
-        // The styles of the message cannot be told from what was typed.
-        let text = harmless(&error.render().to_string().replace('\r', "\\r"), false);
-        let _ = std::io::stderr().write_all(text.as_bytes());
+    if let Some(ContextValue::Strings(values)) = error.get(ContextKind::ValidValue)
+        && values.len() > MOST_VALUES
+    {
+        error.remove(ContextKind::ValidValue);
     }
+    let (text, style) = (error.render(), stderr_style(ColorChoice::Auto, Verbosity::Normal));
+    let text = if !words.iter().cloned().chain(variables).all(|word| is_harmless(&word)) {
+        // The styles of the message cannot be told from what was typed.
+        harmless(&text.to_string().replace('\r', "\\r"), false)
+    } else if style.color {
+        text.ansi().to_string()
+    } else {
+        text.to_string()
+    };
+    let _ = std::io::stderr().write_all(fitted(&text, style.columns).as_bytes());
     if asks_for_json(&words) {
         let invocation = Invocation::new(None);
-        let output = Output::new(command(&words, program), &[], &[diagnostic(error)], &invocation);
+        let output = Output::new(command(&words, program), &[], &[diagnostic(&error)], &invocation);
         let _ = std::io::stdout().write_all(harmless_json(&output.text(&invocation)).as_bytes());
     }
     Outcome::Failed

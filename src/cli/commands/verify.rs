@@ -393,7 +393,7 @@ impl Report<'_> {
         if ui.format == OutputFormat::Text && !failures.is_empty() && has_findings {
             ui.status("");
         }
-        ui.print(&self.rendered(ui.format, ui.stdout_style));
+        ui.print_fitted(&self.rendered(ui.format, ui.stdout_style));
         self.summary().iter().for_each(|line| ui.status(line));
     }
 
@@ -435,7 +435,7 @@ impl Report<'_> {
 
     fn write(&self, files: &[ReportFile]) -> anyhow::Result<()> {
         for ReportFile { format, path } in files {
-            let style = TextStyle { color: false, hyperlinks: false, ..self.ui.stdout_style };
+            let style = TextStyle { color: false, hyperlinks: false, columns: None, ..self.ui.stdout_style };
             let attempt = || format!("cannot write the report {}", path.display());
             let text = self.ui.safe(&self.rendered(*format, style), *format);
             refuse_links(path)?;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use annotate_snippets::renderer::DEFAULT_TERM_WIDTH;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use provlock::diagnostic::{Diagnostic, Label, Severity};
 
@@ -91,6 +92,7 @@ fn render(diagnostic: &Diagnostic, invocation: &Invocation, style: TextStyle) ->
         group = group.element(Level::NOTE.no_name().message(note.as_str()));
     }
     let renderer = if style.color { Renderer::styled() } else { Renderer::plain() };
+    let renderer = renderer.term_width(style.columns.unwrap_or(DEFAULT_TERM_WIDTH));
     let Some(help) = &help else { return renderer.render(&[group]) };
     let help = Group::with_title(Level::HELP.secondary_title(help.as_str()));
     // Rendered together, the two are connected by a line, which belongs to an excerpt.
@@ -143,7 +145,7 @@ mod tests {
 
     use super::*;
 
-    const PLAIN: TextStyle = TextStyle { color: false, hyperlinks: false, verbose: false };
+    const PLAIN: TextStyle = TextStyle { color: false, hyperlinks: false, columns: None, verbose: false };
 
     fn render(diagnostic: &Diagnostic) -> String {
         super::render(diagnostic, &Invocation::new(None), PLAIN)

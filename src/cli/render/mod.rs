@@ -4,6 +4,7 @@ pub(crate) mod causes;
 pub(crate) mod coverage;
 pub(crate) mod diagnostics;
 pub(crate) mod diff;
+pub(crate) mod fit;
 pub(crate) mod foreign;
 pub(crate) mod github;
 pub(crate) mod gitlab;

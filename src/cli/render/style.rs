@@ -10,6 +10,8 @@ pub(crate) struct TextStyle {
     pub(crate) color: bool,
     /// Whether codes link to their pages.
     pub(crate) hyperlinks: bool,
+    /// The width of a terminal that shows it.
+    pub(crate) columns: Option<usize>,
     /// Whether unchanged entries are shown, too.
     pub(crate) verbose: bool,
 }

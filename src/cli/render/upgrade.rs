@@ -65,17 +65,19 @@ struct Cells {
 const RELEASED: &str = "released";
 const ROOT_MODULES: &str = "root modules";
 const HELD_BACK_BY: &str = "held back by";
+const NEWEST: &str = "newest";
+const CHANGE: &str = "change";
 
 /// The columns that are there only if they have any text, and that go below their rows where lines would be too long,
 /// the first of them first.
-const BELOW: [&str; 3] = [HELD_BACK_BY, ROOT_MODULES, RELEASED];
+const BELOW: [&str; 5] = [HELD_BACK_BY, ROOT_MODULES, RELEASED, NEWEST, CHANGE];
 
 /// Every provider and every module with its versions. A cell that would repeat the locked version is empty.
 pub(crate) fn table(root: &RootModule, plan: &UpgradePlan, width: usize) -> String {
     let cells = |row: Row| row.shown(None);
     let providers: Vec<_> = plan.providers.iter().map(|planned| cells(Row::new(planned, root))).collect();
     let modules: Vec<_> = plan.modules.iter().map(|planned| cells(Row::of_module(planned, root))).collect();
-    let header = |subject| vec![subject, "locked", "allowed", "change", RELEASED, "newest", HELD_BACK_BY];
+    let header = |subject| vec![subject, "locked", "allowed", CHANGE, RELEASED, NEWEST, HELD_BACK_BY];
     tables([(header("provider"), providers), (header("module"), modules)], plan.modules.is_empty(), width)
 }
 
@@ -126,8 +128,7 @@ impl Outlooks {
         if self.0.is_empty() {
             return String::new();
         }
-        let header =
-            |subject| vec![subject, "locked", "allowed", "change", RELEASED, "newest", ROOT_MODULES, HELD_BACK_BY];
+        let header = |subject| vec![subject, "locked", "allowed", CHANGE, RELEASED, NEWEST, ROOT_MODULES, HELD_BACK_BY];
         tables([(header("provider"), self.cells(false)), (header("module"), self.cells(true))], false, width)
     }
 }
@@ -286,7 +287,10 @@ fn layout(header: &[&str], rows: &[Cells], below: &[&str], width: usize) -> (Str
         let text = |column: &usize, line: usize| cells[*column].get(line).map(|text| clean(text)).unwrap_or_default();
         lines.extend((0..height).map(|line| beside.iter().map(|column| text(column, line)).collect()));
         let named = header.iter().zip(cells).filter(|(name, _)| below.contains(name));
-        let named = named.flat_map(|(name, texts)| texts.iter().map(move |text| format!("{name} {text}")));
+        let named = named.flat_map(|(name, texts)| {
+            let texts = texts.iter().filter(|text| !text.is_empty());
+            texts.map(move |text| format!("{name} {text}"))
+        });
         after.resize(lines.len() - 1, Vec::new());
         let named = named.chain(pages.iter().cloned()).map(|text| textwrap::fill(&clean(&text), &wrap));
         after.push(named.collect());

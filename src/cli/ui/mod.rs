@@ -5,7 +5,7 @@ mod pager;
 mod progress;
 mod terminal;
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -14,12 +14,13 @@ use provlock::diagnostic::{Diagnostic, Severity};
 use provlock::packages::connections::RequestObserver;
 use provlock::project::Locked;
 use provlock::system::{Secrets, files};
-use terminal_size::Width;
+use terminal_size::{Height, Width, terminal_size_of};
 
 use self::progress::Display;
 pub(crate) use self::progress::Downloads;
 
-use super::args::{OutputArgs, OutputFormat, Verbosity};
+use super::args::{ColorChoice, OutputArgs, OutputFormat, Verbosity};
+use super::render::fit::fitted;
 use super::render::foreign::{harmless, harmless_json, printable};
 use super::render::help::Invocation;
 use super::render::json::{CommandName, Output};
@@ -46,25 +47,20 @@ pub(crate) struct Ui {
 }
 
 /// The lines of stderr, which go above what is drawn there, if anything is. Clones share that.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Stderr {
     drawn: Arc<Mutex<Option<Display>>>,
     secrets: Secrets,
-    has_styles: bool,
+    style: TextStyle,
 }
 
 impl Ui {
     pub(crate) fn new(command: CommandName, format: OutputFormat, output: &OutputArgs, invocation: Invocation) -> Self {
         let verbosity = output.verbosity();
-        let style = |is_terminal: bool| TextStyle {
-            color: terminal::has_color(output.color, is_terminal, &variable),
-            hyperlinks: terminal::has_hyperlinks(is_terminal, &variable),
-            verbose: verbosity >= Verbosity::Verbose,
-        };
-        let (stdout_style, stderr_style) =
-            (style(std::io::stdout().is_terminal()), style(std::io::stderr().is_terminal()));
-        let (secrets, has_styles) = (invocation.secrets.clone(), stderr_style.has_escapes());
-        let stderr = Stderr { secrets, has_styles, ..Stderr::default() };
+        let stdout = std::io::stdout();
+        let stdout_style = style(output.color, verbosity, stdout.is_terminal(), terminal_size_of(&stdout));
+        let stderr_style = stderr_style(output.color, verbosity);
+        let stderr = Stderr { drawn: Arc::default(), secrets: invocation.secrets.clone(), style: stderr_style };
         Self {
             command,
             format,
@@ -86,6 +82,15 @@ impl Ui {
     /// end.
     pub(crate) fn print(&self, text: &str) {
         self.print_bytes(self.safe(text, self.format).as_bytes());
+    }
+
+    /// [`Ui::print`] for what people read: if it is text, its lines fit the terminal.
+    pub(crate) fn print_fitted(&self, text: &str) {
+        self.print(&self.fitted(text));
+    }
+
+    fn fitted<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        fitted(text, self.stdout_style.columns.filter(|_| self.format == OutputFormat::Text))
     }
 
     /// The result of this command as JSON, with warnings and errors.
@@ -135,8 +140,9 @@ impl Ui {
         }
     }
 
-    /// [`Ui::print`] for what people read: on a terminal by their pager.
+    /// [`Ui::print_fitted`], on a terminal by the pager of people.
     pub(crate) fn page(&self, text: &str) {
+        let text = &self.fitted(text);
         let is_paged = !text.is_empty() && std::io::stdout().is_terminal();
         if !is_paged || !pager::show(&self.safe(text, self.format)) {
             self.print(text);
@@ -243,7 +249,8 @@ impl Stderr {
         if lines.is_empty() {
             return;
         }
-        let text = harmless(&self.secrets.redact(&(lines.join("\n") + "\n")), self.has_styles);
+        let text = harmless(&self.secrets.redact(&(lines.join("\n") + "\n")), self.style.has_escapes());
+        let text = fitted(&text, self.style.columns);
         self.above(|| drop(std::io::stderr().write_all(text.as_bytes())));
     }
 
@@ -268,19 +275,35 @@ impl Stderr {
     }
 }
 
+/// How text on stderr looks.
+pub(crate) fn stderr_style(color: ColorChoice, verbosity: Verbosity) -> TextStyle {
+    let stderr = std::io::stderr();
+    style(color, verbosity, stderr.is_terminal(), terminal_size_of(&stderr))
+}
+
+fn style(color: ColorChoice, verbosity: Verbosity, is_terminal: bool, size: Option<(Width, Height)>) -> TextStyle {
+    TextStyle {
+        color: terminal::has_color(color, is_terminal, &variable),
+        hyperlinks: terminal::has_hyperlinks(is_terminal, &variable),
+        // Programs that read the lines of a terminal say that it is dumb.
+        columns: width(size).filter(|_| terminal::can_redraw(is_terminal, &variable)),
+        verbose: verbosity >= Verbosity::Verbose,
+    }
+}
+
 /// How wide prose on stdout may be: as the terminal, but not wider than a line that is easy to read.
 pub(crate) fn columns() -> usize {
-    terminal_columns().map_or(MOST_COLUMNS, |columns| columns.min(MOST_COLUMNS))
+    width(terminal_size_of(std::io::stdout())).map_or(MOST_COLUMNS, |columns| columns.min(MOST_COLUMNS))
 }
 
 /// How wide a table on stdout may be: as the terminal, or as terminals most often are.
 pub(crate) fn table_columns() -> usize {
-    terminal_columns().unwrap_or(TABLE_COLUMNS)
+    width(terminal_size_of(std::io::stdout())).unwrap_or(TABLE_COLUMNS)
 }
 
-fn terminal_columns() -> Option<usize> {
-    let (Width(columns), _) = terminal_size::terminal_size_of(std::io::stdout())?;
-    (columns > 0).then_some(columns.into())
+/// Terminals that do not know their width say that it is zero.
+fn width(size: Option<(Width, Height)>) -> Option<usize> {
+    size.map(|(Width(columns), _)| columns.into()).filter(|columns| *columns > 0)
 }
 
 fn variable(name: &str) -> Option<String> {

@@ -78,7 +78,7 @@ impl Compared {
         let warning = Diagnostic::warning(Code::HashNotPublished, message).note(format!("compared with {compared}"));
         let entry = candidate.lock_file.entry(candidate.address);
         let place = entry.and_then(|entry| entry.hashes.iter().find(|(hash, _)| hash == first));
-        let warning = warning.at_each(place.map(|(_, location)| location), "not published");
+        let warning = warning.at_each(place.map(|(_, location)| location), "");
         let accept = LockRemedy { providers: vec![name], accept_changed_hashes: true, ..LockRemedy::default() };
         Some(warning.help(Help::text("find out who added it; to remove it: ").and(accept)))
     }

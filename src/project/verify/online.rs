@@ -189,7 +189,7 @@ impl<'a> Question<'a> {
             let location = place.map_or(&self.entry.block, |(_, location)| location);
             let (scheme, value) = (hash.scheme_name(), hash.value());
             let message = format!("the {scheme} {value} belongs to no published package of {release}");
-            let error = finding(Code::HashNotPublished, message, location, "not published");
+            let error = finding(Code::HashNotPublished, message, location, "");
             let error = error.note(format!("compared with {compared}"));
             self.verified.findings.push(error.help("find out who added the hash, and remove it"));
         }

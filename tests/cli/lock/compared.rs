@@ -63,14 +63,14 @@ fn an_added_h1_is_pointed_at_and_can_be_removed() {
     environment.provlock(UPGRADE).matches(str![[r#"
 exit code: 1
 ----- stdout -----
-provider         locked   allowed   change   newest
-hashicorp/null   3.2.4                       3.2.4
+provider         locked   allowed   newest
+hashicorp/null   3.2.4              3.2.4
 ----- stderr -----
 warning[hash-not-published]: a recorded h1: hash belongs to no published package of hashicorp/null 3.2.4
  --> .terraform.lock.hcl:7:5
   |
 7 |     "h1:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=",
-  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ not published
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
   = compared with the packages of all its platforms
 help: find out who added it; to remove it: provlock lock --accept-changed-hashes hashicorp/null
@@ -84,7 +84,7 @@ warning[hash-not-published]: a recorded h1: hash belongs to no published package
  --> .terraform.lock.hcl:7:5
   |
 7 |     "h1:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=",
-  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ not published
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
   = compared with the packages of all its platforms
 help: find out who added it; to remove it: provlock lock --accept-changed-hashes hashicorp/null
@@ -180,8 +180,8 @@ fn where_nobody_knows_what_is_published_that_is_said() {
     environment.provlock(UPGRADE.into_iter().chain(["--offline"])).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-provider         locked   allowed   change   newest
-hashicorp/null   3.2.4                       3.2.4
+provider         locked   allowed   newest
+hashicorp/null   3.2.4              3.2.4
 ----- stderr -----
 Up to date: 1 provider
 6 recorded hashes were not compared with what is published; to compare all: provlock verify --online

@@ -188,8 +188,8 @@ fn dates_come_over_the_connection_that_the_versions_came_over() {
     environment.provlock(arguments).matches(str![[r#"
 exit code: 1
 ----- stdout -----
-provider         locked   allowed   change   released     newest
-hashicorp/null            3.2.4              [DATE]   3.2.4
+provider         locked   allowed   released     newest
+hashicorp/null            3.2.4     [DATE]   3.2.4
 ----- stderr -----
 1 provider can move within its constraints
 "#]]);

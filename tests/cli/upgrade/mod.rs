@@ -324,9 +324,9 @@ hashicorp/null   3.1.0    3.2.4     minor    3.2.4
     environment.provlock(["upgrade", "--check"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-provider         locked   allowed   change   newest   held back by
-acme/gamma       1.1.0                       2.0.0    main.tf:5  ~> 1.0
-hashicorp/null   3.2.4                       3.2.4
+provider         locked   allowed   newest   held back by
+acme/gamma       1.1.0              2.0.0    main.tf:5  ~> 1.0
+hashicorp/null   3.2.4              3.2.4
 ----- stderr -----
 0 providers can move within their constraints; 1 held back
 "#]]);
@@ -349,8 +349,8 @@ Upgraded 1 provider for linux_amd64 (1 changed, 1 unchanged); [SIZE] downloaded
     environment.provlock(["upgrade", "--check", "--prune"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
-provider         locked   allowed   change   newest
-hashicorp/null   3.2.4                       3.2.4
+provider         locked   allowed   newest
+hashicorp/null   3.2.4              3.2.4
 ----- stderr -----
 1 entry is not required and would be removed
 "#]]);
@@ -408,9 +408,8 @@ fn a_prerelease_alone_is_held_back_by_what_it_is() {
     output.matches(str![[r#"
 exit code: 1
 ----- stdout -----
-provider     locked   allowed   change   newest
-acme/gamma            1.0.0              2.0.0-rc.1
-  held back by a prerelease must be named exactly
+provider     locked   allowed   newest       held back by
+acme/gamma            1.0.0     2.0.0-rc.1   a prerelease must be named exactly
   https://github.com/acme/terraform-provider-gamma/releases/tag/v1.0.0
 ----- stderr -----
 1 provider can move within its constraints; 1 held back

@@ -218,8 +218,8 @@ fn a_module_that_is_too_young_is_not_chosen() {
     environment.provlock(["upgrade", "--modules", "--min-age", "7d", "--check"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-module       locked   allowed   change   newest   held back by
-module.net   1.0.0                       2.0.0    its age
+module       locked   allowed   newest   held back by
+module.net   1.0.0              2.0.0    its age
 ----- stderr -----
 warning[too-young]: module.net 1.1.0 is not chosen: published [TIME], and it must be 7 days old
 0 modules can move within their constraints; 1 held back
@@ -246,8 +246,8 @@ Up to date: 0 providers
     environment.provlock(["upgrade", "--modules", "--check"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-module           locked   allowed   change   newest    held back by
-module.network   v1.0.0                      v1.10.0   main.tf:2  ref=v1.0.0
+module           locked   allowed   newest    held back by
+module.network   v1.0.0             v1.10.0   main.tf:2  ref=v1.0.0
 ----- stderr -----
 0 modules can move within their constraints; 1 held back
 "#]]);
@@ -335,8 +335,8 @@ fn root_modules_that_share_a_call_write_it_once() {
     table.matches(str![[r#"
 exit code: 0
 ----- stdout -----
-module              locked   allowed   change   newest   root modules
-module.shared.net   1.0.0                       2.0.0    2
+module              locked   allowed   newest   root modules
+module.shared.net   1.0.0              2.0.0    2
   held back by modules/shared/main.tf:3  ~> 1.0
 ----- stderr -----
 2 root modules: 0 can move, 0 up to date, 2 held back

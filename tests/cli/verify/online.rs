@@ -70,7 +70,7 @@ error[hash-not-published]: the h1 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= b
  --> .terraform.lock.hcl:8:5
   |
 8 |     "h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
-  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ not published
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
   = compared with the packages of all its platforms
 help: find out who added the hash, and remove it
@@ -79,7 +79,7 @@ error[hash-not-published]: the zh 0123456789abcdef0123456789abcdef0123456789abcd
   --> .terraform.lock.hcl:11:5
    |
 11 |     "zh:[HASH]",
-   |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ not published
+   |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
    |
    = compared with SHA256SUMS
 help: find out who added the hash, and remove it
