@@ -199,6 +199,15 @@ impl Change {
         self.is_new_line(&unknown.location, environment) || unknown.directory.as_ref().is_some_and(is_emptied)
     }
 
+    /// The new lines by which stacks of Terragrunt make units of what is not in the repository, or not known.
+    pub(super) fn unknown_stacks(&self, environment: &Environment) -> Vec<Location> {
+        let stacks = self
+            .now_named(terragrunt::STACK)
+            .filter(|path| path.parent().is_some_and(|directory| self.touched.contains(directory)));
+        let places = stacks.flat_map(|path| terragrunt::remote_units(path, &environment.shown(path), &self.top));
+        places.filter(|place| self.is_new_line(place, environment)).collect()
+    }
+
     /// Whether the line at a location is in its file more often than before the change. Without a line, whether the
     /// change touches the directory of the file.
     pub(super) fn is_new_line(&self, location: &Location, environment: &Environment) -> bool {

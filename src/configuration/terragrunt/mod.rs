@@ -19,6 +19,7 @@ mod merge;
 mod parsing_context;
 pub(crate) mod remote;
 mod session;
+mod stack;
 #[cfg(test)]
 mod tests;
 mod unit;
@@ -27,5 +28,6 @@ mod working_directory;
 pub(crate) use crate::hcl::evaluate::value::Unknown;
 pub(crate) use parsing_context::FILE_NAMES;
 pub(crate) use session::Repository;
+pub(crate) use stack::{STACK, remote_units};
 pub(crate) use unit::{ModuleSource, Unit, is_unit, read_or_unknown};
 pub(crate) use working_directory::{WorkingDirectory, working_directory};

@@ -120,7 +120,9 @@ impl Session<'_> {
             canonical.starts_with(directory) || directory.starts_with(&canonical) || roots.list.iter().any(is_below)
         });
         let findings = removed.into_iter().chain(change.findings.iter().cloned());
-        let findings = findings.chain(changed.map(|(_, finding)| finding));
+        let stacks = change.unknown_stacks(&self.environment);
+        let unknown = super::change::unknown(&stacks.iter().collect::<Vec<_>>());
+        let findings = findings.chain(changed.map(|(_, finding)| finding)).chain(unknown);
         let levels = (&options.levels, &settings.verify[..]);
         let mut levelled = Levelled::new(&canonical, levels, None, Vec::new(), 0);
         Ok(findings.filter_map(|finding| levelled.apply(finding)).collect())

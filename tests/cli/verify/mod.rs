@@ -6,6 +6,7 @@ mod brought;
 mod change;
 mod configuration;
 mod coverage;
+mod dialects;
 mod file;
 mod formats;
 mod gate;
@@ -23,6 +24,7 @@ mod revisions;
 mod roots;
 mod snapshot;
 mod tuning;
+mod unknown;
 mod weakening;
 
 use super::json_output::validated;

@@ -1,0 +1,172 @@
+//! What a change makes unknown is a finding of the change.
+
+use std::fs;
+
+use super::around::{BACKEND, all_are_errors};
+use super::gate::Gate;
+use super::{H1, NULL, ZH};
+use crate::lock::lock_file;
+
+/// A call of a module.
+fn call(source: &str) -> String {
+    format!("module \"m\" {{\n  source = {source}\n}}\n")
+}
+
+const UNIT: &str = "remote_state {\n  backend = \"local\"\n  config = {}\n}\n";
+
+/// A stack with one unit, and what a unit from the repository would be.
+fn stack(source: &str) -> String {
+    format!(
+        "unit \"local\" {{\n  source = \"../unit\"\n  path   = \"l\"\n}}\nunit \"a\" {{\n  source = \"{source}\"\n  path   = \"a\"\n}}\n"
+    )
+}
+
+#[test]
+fn a_stack_of_units_of_the_repository_makes_nothing_unknown() {
+    let gate = Gate::with(|gate| {
+        gate.write("unit/terragrunt.hcl", UNIT);
+        gate.write("old/terragrunt.stack.hcl", stack("git::https://example.com/units.git//u?ref=v1.0.0"));
+    });
+    let before = gate.judge(&["-r"]);
+    gate.write("stack/terragrunt.stack.hcl", stack("../unit"));
+    gate.write("old/terragrunt.stack.hcl", gate.read("old/terragrunt.stack.hcl") + "# more\n");
+    assert_eq!(gate.judge(&["-r"]), before);
+}
+
+#[test]
+fn a_stack_of_units_from_elsewhere_is_an_error() {
+    all_are_errors(
+        "a pull request brings a stack of what nobody reads",
+        |_| {},
+        &[
+            (
+                "a stack makes units of a remote source",
+                |gate| {
+                    gate.write("stack/terragrunt.stack.hcl", stack("git::https://example.com/units.git//u?ref=v1.0.0"));
+                },
+                "made-unknown",
+            ),
+            (
+                "a stack makes units of what is out of the repository",
+                |gate| gate.write("stack/terragrunt.stack.hcl", stack("../../units")),
+                "made-unknown",
+            ),
+            (
+                "a stack makes units of what is not known",
+                |gate| gate.write("stack/terragrunt.stack.hcl", stack("../${run_cmd(\"echo\", \"x\")}")),
+                "made-unknown",
+            ),
+            #[cfg(unix)]
+            ("a stack is a link", |gate| gate.link("../live/main.tf", "other/terragrunt.stack.hcl"), "made-unknown"),
+            ("a stack cannot be parsed", |gate| gate.write("stack/terragrunt.stack.hcl", "unit {"), "made-unknown"),
+        ],
+    );
+}
+
+#[test]
+fn what_a_change_makes_unknown_is_an_error() {
+    all_are_errors(
+        "a pull request puts something where nobody can read what it requires",
+        |gate| {
+            gate.write("known/main.tf", format!("{BACKEND}{}", call("\"s3::https://s3.amazonaws.com/b/known.zip\"")));
+            gate.write("known/.terraform.lock.hcl", lock_file(&[]));
+            gate.write("modules/m/main.tf", "");
+            gate.write("caller/main.tf", format!("{BACKEND}{}", call("\"../modules/m\"")));
+            gate.write("caller/.terraform.lock.hcl", lock_file(&[]));
+            gate.root("unit", NULL, &[H1, ZH]);
+            gate.write("unit/terragrunt.hcl", UNIT);
+        },
+        &[
+            ("s3", |gate| gate.write("live/m.tf", call("\"s3::https://s3.amazonaws.com/b/m.zip\"")), "made-unknown"),
+            (
+                "gcs",
+                |gate| gate.write("live/m.tf", call("\"gcs::https://www.googleapis.com/storage/v1/b/m.zip\"")),
+                "made-unknown",
+            ),
+            ("hg", |gate| gate.write("live/m.tf", call("\"hg::http://example.com/m.hg\"")), "made-unknown"),
+            ("ftp", |gate| gate.write("live/m.tf", call("\"ftp::ftp://example.com/m.zip\"")), "made-unknown"),
+            (
+                "a variable",
+                |gate| gate.write("live/m.tf", format!("variable \"x\" {{}}\n{}", call("\"${var.x}\""))),
+                "made-unknown",
+            ),
+            (
+                "one more call of what was unknown",
+                |gate| {
+                    let more = call("\"s3::https://s3.amazonaws.com/b/known.zip\"").replace("\"m\"", "\"n\"");
+                    gate.write("known/main.tf", gate.read("known/main.tf") + &more);
+                },
+                "made-unknown",
+            ),
+            (
+                "behind three calls that were unknown",
+                |gate| {
+                    let sources = ["a", "b", "c", "d"].map(|name| {
+                        call(&format!("\"s3::https://s3.amazonaws.com/b/{name}.zip\""))
+                            .replace("\"m\"", &format!("\"{name}\""))
+                    });
+                    gate.write("known/z.tf", sources.concat());
+                },
+                "made-unknown",
+            ),
+            (
+                "a module becomes a submodule that is not checked out",
+                |gate| {
+                    gate.remove("modules/m/main.tf");
+                    gate.write(
+                        ".gitmodules",
+                        "[submodule \"m\"]\n\tpath = modules/m\n\turl = https://example.com/m.git\n",
+                    );
+                },
+                "made-unknown",
+            ),
+            (
+                "a module is removed, and ignored",
+                |gate| {
+                    fs::remove_dir_all(gate.project().join("modules")).unwrap();
+                    gate.write(".gitignore", "/modules/\n");
+                },
+                "made-unknown",
+            ),
+            (
+                "a unit runs a command",
+                |gate| {
+                    let generate = "generate \"a\" {\n  path = \"a.tf\"\n  if_exists = \"overwrite\"\n  contents = run_cmd(\"cat\", \"x\")\n}\n";
+                    gate.write("unit/terragrunt.hcl", format!("{UNIT}{generate}"));
+                },
+                "made-unknown",
+            ),
+            (
+                "a unit runs a module from a source that is not read",
+                |gate| {
+                    let source = "terraform {\n  source = \"s3::https://s3.amazonaws.com/b/m.zip\"\n}\n";
+                    gate.write("unit/terragrunt.hcl", format!("{UNIT}{source}"));
+                },
+                "made-unknown",
+            ),
+            ("an entry has hashes that nobody compares", |gate| gate.root("live", NULL, &["h2:abc"]), "no-hashes"),
+            #[cfg(unix)]
+            (
+                "init takes a tracked directory for its own",
+                |gate| {
+                    gate.write("data/modules/modules.json", "{\"Modules\":[]}");
+                    gate.link("../data", "live/.terraform");
+                },
+                "tracked-data-directory",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn what_was_unknown_before_stays_a_warning() {
+    let gate = Gate::with(|gate| {
+        gate.write("known/main.tf", format!("{BACKEND}{}", call("\"s3::https://s3.amazonaws.com/b/known.zip\"")));
+        gate.write("known/.terraform.lock.hcl", lock_file(&[]));
+    });
+    gate.write("known/main.tf", format!("\n{}  # other\n", gate.read("known/main.tf")));
+    gate.write("live/m.tf", call("\"example.com/acme/m/null\"").replace('}', "  version = \"1.0.0\"\n}"));
+    let found = gate.judge(&["-r"]);
+    // What could be fetched is not asked for. That the change calls it is news, whether it can be read or not.
+    assert_eq!(found, ["module-not-installed", "module-source-added", "module-not-installed"]);
+}
