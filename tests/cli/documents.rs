@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 
 use provlock::provider::PublicKey;
 use provlock_test::{Registry, TestEnvironment};
-use regex::Regex;
-use serde_json::Value;
 
 use super::lock::requires;
 use super::repository::Repository;
@@ -265,27 +263,4 @@ fn the_tutorial_can_be_followed() {
     }
     assert!(ran > 15);
     assert!(environment.read("main.tf").contains("3.7"));
-}
-
-/// The patterns that docs/integrations.md gives to Visual Studio Code find each finding with its place.
-#[test]
-fn the_problem_matcher_reads_findings() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/integrations.md");
-    let text = fs::read_to_string(page).unwrap();
-    let tasks = blocks(&text).into_iter().find(|(_, block)| block.contains("problemMatcher")).unwrap().1;
-    let tasks: Value = serde_json::from_str(tasks).unwrap();
-    let patterns = tasks["tasks"][0]["problemMatcher"]["pattern"].as_array().unwrap();
-    let patterns: Vec<_> = patterns.iter().map(|one| Regex::new(one["regexp"].as_str().unwrap()).unwrap()).collect();
-    let environment = TestEnvironment::new();
-    environment
-        .write("live/main.tf", format!("terraform {{\n  backend \"s3\" {{}}\n}}\n{}", requires("a/b", "~> 1.0")));
-    let command = tasks["tasks"][0]["command"].as_str().unwrap();
-    let output = environment.provlock(command.split_whitespace().skip(1));
-    output.assert_code(1);
-    let lines: Vec<_> = (output.stdout + &output.stderr).lines().map(str::to_owned).collect();
-    let found =
-        lines.windows(2).filter_map(|pair| Some((patterns[0].captures(&pair[0])?, patterns[1].captures(&pair[1])?)));
-    let found: Vec<_> =
-        found.map(|(problem, place)| [&problem[1], &problem[2], &place[1], &place[2]].join(" ")).collect();
-    assert_eq!(found, ["error lock-file-missing live/main.tf 8"], "{}", lines.join("\n"));
 }
