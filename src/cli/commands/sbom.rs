@@ -31,8 +31,8 @@ const EXAMPLES: &str = "Examples:
 /// Lists the providers and modules that lock files record, with their hashes and with what requires what. Packages that
 /// several root modules lock are listed once.
 ///
-/// Makes no network requests, and writes nothing. The same lock files give the same document, with the time of
-/// `SOURCE_DATE_EPOCH`.
+/// Makes no network requests, and writes nothing. With --no-cache and the time of `SOURCE_DATE_EPOCH`, the same lock
+/// files give the same document; the cache may know which keys have signed.
 #[derive(Args)]
 #[command(before_help = "Example: provlock sbom --recursive > bom.json", before_long_help = EXAMPLES)]
 #[command(after_help = "Exit codes: 0 done, 2 failed")]

@@ -1,7 +1,7 @@
 //! Bills of materials, in three formats.
 //!
-//! A document depends on what is locked and on nothing else, so the same lock files always give the same document: its
-//! number is made from its content, and its time is that of `SOURCE_DATE_EPOCH`.
+//! A document depends on what is locked and on the keys that the cache knows, so the same lock files give the same
+//! document on a machine: its number is made from its content, and its time is that of `SOURCE_DATE_EPOCH`.
 
 mod bill;
 pub(crate) mod cyclonedx;
