@@ -1,10 +1,10 @@
 //! What the caller chooses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::configuration::ModuleUpgrades;
-use crate::provider::ProviderSpec;
+use crate::provider::{ProviderAddress, ProviderSpec, Version};
 use crate::settings::PlatformSelection;
 
 /// What is locked, and how.
@@ -49,9 +49,12 @@ pub struct UpgradeOptions {
     pub allow_downgrade: bool,
     /// Whether constraints are rewritten so that the newest version is allowed.
     pub rewrite_constraints: bool,
-    /// Whether it is only found out where providers and modules can move: no package is fetched, and nothing written. The
-    /// recorded hashes of providers that stay are compared with what is published.
+    /// Whether it is only found out where providers and modules can move: no package is fetched, and nothing written.
     pub plan_only: bool,
+    /// Whether the recorded hashes of providers that stay are compared with what is published, if it is only planned.
+    pub compare_hashes: bool,
+    /// The moves that were chosen: what is locked goes to one of these versions, or stays. Without any, all are made.
+    pub moves: Option<BTreeSet<(ProviderAddress, Version)>>,
     /// Whether it is asked when the versions that providers move to were published, and where they are released.
     pub release_info: bool,
     /// Whether all modules move, too. Those that move are locked.

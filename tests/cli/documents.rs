@@ -12,9 +12,11 @@ use super::repository::Repository;
 use super::upgrade::modules::publish_module;
 
 /// What cannot run here.
-const EXCEPTIONS: [&str; 7] = [
+const EXCEPTIONS: [&str; 8] = [
     // The settings are there already; the tutorial begins without.
     "provlock init",
+    // It asks on a terminal what is to move.
+    "provlock upgrade -i",
     // It asks for the token on a terminal.
     "provlock login registry.example.com",
     // There is no such registry.

@@ -17,7 +17,7 @@ fn project(registry: &Registry) -> TestEnvironment {
 }
 
 #[cfg(target_os = "linux")]
-mod pseudo_terminal {
+pub(crate) mod pseudo_terminal {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Duration;
 
@@ -28,11 +28,21 @@ mod pseudo_terminal {
     /// Runs a shell command in a terminal of so many columns, with the `script` of util-linux. What it wrote, and its
     /// exit code.
     fn run(environment: &TestEnvironment, width: usize, command: &str) -> (String, Option<i32>) {
+        run_typing(environment, width, command, "")
+    }
+
+    /// The same with what somebody types.
+    pub(crate) fn run_typing(
+        environment: &TestEnvironment,
+        width: usize,
+        command: &str,
+        typed: &str,
+    ) -> (String, Option<i32>) {
         let program = std::env::var_os("CARGO_BIN_EXE_provlock").unwrap();
         let command = format!("stty cols {width} rows 24; {command}");
         let script =
             environment.program("script", ["--quiet", "--return", "--flush", "--command", &command, "/dev/null"]);
-        let output = script.env("PROVLOCK", program).env("TERM", "xterm").env("SHELL", "/bin/sh").run();
+        let output = script.env("PROVLOCK", program).env("TERM", "xterm").env("SHELL", "/bin/sh").stdin(typed).run();
         (output.stdout, output.code)
     }
 

@@ -1,6 +1,7 @@
 //! The commands, a file each: its flags, what it does with the library, and what it shows.
 
 mod cache;
+mod choice;
 mod collected;
 mod completions;
 mod diff;

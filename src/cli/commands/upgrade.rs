@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use clap::{Args, ValueHint};
 use clap_complete::ArgValueCandidates;
@@ -10,6 +11,7 @@ use provlock::diagnostic::Result;
 use provlock::project::plan::UpgradePlan;
 use provlock::project::{Event, RootModule, Selection, UpgradeOptions};
 
+use super::choice::{check_terminal, choose};
 use super::collected::Collected;
 use super::outcome::Outcome;
 use super::watch::{Watch, start_locking};
@@ -26,6 +28,7 @@ const EXAMPLES: &str = "Examples:
   provlock upgrade --dry-run              # the same, and the change as a diff
   provlock upgrade                        # every provider, to the newest allowed version
   provlock upgrade hashicorp/aws@5.80.0   # this provider, to this version
+  provlock upgrade -i                     # choose what moves
   provlock upgrade --constraints          # also rewrite version constraints in the configuration
   provlock upgrade --modules              # providers and modules
   provlock upgrade module.network@5.14.0  # this module, to this version";
@@ -45,8 +48,9 @@ const EXAMPLES: &str = "Examples:
 #[command(after_help = "Exit codes: 0 done, 1 --check: can move or has an unpublished hash, 2 failed")]
 #[command(mut_arg("format", |format| format.value_parser(OutputFormat::one_of(FORMATS))))]
 pub(crate) struct UpgradeArgs {
-    /// Only these providers and modules (module.NAME), each to its newest version or the one named [default: all
-    /// providers]; and root modules, by a directory or a file in it [default: .]
+    /// Only these providers or modules (module.NAME) [default: all providers], and root modules by path [default: .]
+    ///
+    /// Each moves to its newest version, or to the one that is named. A path is a directory, or a file in it.
     #[arg(value_name = "PROVIDER[@VERSION]|MODULE[@VERSION]|PATH", value_hint = ValueHint::AnyPath)]
     #[arg(add = ArgValueCandidates::new(candidates::providers))]
     targets: Vec<OsString>,
@@ -64,6 +68,12 @@ pub(crate) struct UpgradeArgs {
     /// Allow a lower version although the constraints allow the locked one
     #[arg(long, help_heading = "Selection", hide_short_help = true)]
     allow_downgrade: bool,
+    /// Choose what moves, on a terminal
+    ///
+    /// What can move is listed with numbers, the same in many root modules once. A module moves in all root modules that
+    /// call it by that name.
+    #[arg(short, long, help_heading = "Selection", conflicts_with = "check")]
+    interactive: bool,
     #[command(flatten)]
     age: AgeArgs,
     #[command(flatten)]
@@ -86,23 +96,43 @@ pub(crate) struct UpgradeArgs {
 
 pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let UpgradeArgs { selection, age, source, .. } = arguments;
+    if arguments.interactive {
+        check_terminal()?;
+    }
     let Targets { providers, modules, paths } = Targets::read(&arguments.targets)?;
     let named = Selection { paths, recursive: selection.recursive, with_modules: arguments.with_modules };
     let mut options = UpgradeOptions::default();
     options.lock = selection.lock_options(providers, age.min_age);
     options.lock.dry_run = arguments.check || arguments.dry_run;
     options.plan_only = arguments.check && !arguments.dry_run;
+    options.compare_hashes = options.plan_only;
     options.prereleases = arguments.pre;
-    options.release_info = options.lock.dry_run || ui.format != OutputFormat::Text;
+    options.release_info = options.lock.dry_run || arguments.interactive || ui.format != OutputFormat::Text;
     options.allow_downgrade = arguments.allow_downgrade;
     options.rewrite_constraints = arguments.constraints;
     (options.modules, options.calls) = (arguments.with_modules, modules);
     let mut upgraded = Upgraded::new(&named, &options, arguments.check, ui);
-    let mut watch = Watch::new(ui, Some(source));
-    let session = start_locking((&selection.modules, age, source), global, ui)?;
+    let (watch, outlooks) = (Mutex::new(Watch::new(ui, Some(source))), Mutex::new(Outlooks::default()));
+    let mut session = start_locking((&selection.modules, age, source), global, ui)?;
     let roots = session.roots(&named)?;
+    if arguments.interactive {
+        session = session.observed_by(|event| {
+            locked(&watch).show(&event);
+            if let Event::Planned(prepared, plan) = event {
+                locked(&outlooks).add(&prepared.root, plan);
+            }
+        });
+        let mut planned = options.clone();
+        planned.plan_only = true;
+        session.upgrade(&roots, &planned)?;
+        locked(&watch).clear();
+        if !choose(&locked(&outlooks), &mut options, ui) {
+            ui.status("Nothing was chosen: no file was changed");
+            return Ok(Outcome::Done);
+        }
+    }
     let session = session.observed_by(|event| {
-        watch.show(&event);
+        locked(&watch).show(&event);
         upgraded.add(&event);
     });
     let report = session.upgrade(&roots, &options);
@@ -113,6 +143,10 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyh
     let has_found = upgraded.moving.any() || upgraded.collected.unpublished > 0;
     upgraded.show()?;
     Ok(Outcome::of(has_failures, arguments.check && has_found))
+}
+
+fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What became of root modules, or what would.

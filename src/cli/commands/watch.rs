@@ -97,6 +97,11 @@ impl<'a> Watch<'a> {
         }
     }
 
+    /// Takes away what is drawn.
+    pub(super) fn clear(&mut self) {
+        self.downloads = None;
+    }
+
     fn wait_for(&mut self, what: Option<&str>) {
         // What was shown before goes first.
         self.downloads = None;

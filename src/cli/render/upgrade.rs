@@ -11,7 +11,7 @@ use provlock::lockfile::{Locked as _, LockedModule, VersionMove};
 use provlock::packages::ReleaseInfo;
 use provlock::project::RootModule;
 use provlock::project::plan::{PlannedUpgrade, Reason, UpgradePlan};
-use provlock::provider::Version;
+use provlock::provider::{ProviderAddress, Version};
 
 use textwrap::{Options, WordSplitter};
 
@@ -22,6 +22,10 @@ use super::style::{columns, count};
 /// Root modules in which a provider or a module can move in the same way, or is held back in the same way.
 pub(crate) struct Row {
     pub(crate) name: String,
+    /// The provider, in each of the dialects that the root modules have.
+    addresses: BTreeSet<ProviderAddress>,
+    /// The path of the calls of a module.
+    pub(crate) call: Option<String>,
     /// The version that is chosen; empty where that is the locked one.
     pub(crate) allowed: String,
     pub(crate) newest: String,
@@ -115,12 +119,25 @@ impl Outlooks {
         self.0.iter().filter(move |((is_module, ..), _)| *is_module == modules).map(|(_, row)| row)
     }
 
-    fn cells(&self, of_modules: bool) -> Vec<Cells> {
-        let cells = |row: &Row| {
-            let place = if row.roots == 1 { row.first_root.clone() } else { row.roots.to_string() };
-            row.shown(Some(place))
+    /// Those that can move.
+    pub(crate) fn moving(&self) -> impl Iterator<Item = &Row> {
+        self.rows().filter(|row| !row.allowed.is_empty())
+    }
+
+    /// What can move as a table with a number for each row.
+    pub(crate) fn choices(&self, width: usize) -> String {
+        let numbered = |(index, row): (usize, &Row)| {
+            let Cells { mut cells, pages } = row.shown(Some(row.place()));
+            cells.insert(0, vec![(index + 1).to_string()]);
+            Cells { cells, pages }
         };
-        self.rows_of(of_modules).map(cells).collect()
+        let rows: Vec<_> = self.moving().enumerate().map(numbered).collect();
+        let header = ["", "", "locked", "allowed", CHANGE, RELEASED, NEWEST, ROOT_MODULES, HELD_BACK_BY];
+        aligned(&header, &rows, width)
+    }
+
+    fn cells(&self, of_modules: bool) -> Vec<Cells> {
+        self.rows_of(of_modules).map(|row| row.shown(Some(row.place()))).collect()
     }
 
     /// All rows as a table. Nothing where nothing moves and nothing is held back.
@@ -140,7 +157,7 @@ impl Row {
         let versions = (planned.locked.as_ref().map(release), release(&planned.allowed), planned.newest.to_string());
         let constraints = planned.held_back_by.iter().map(constraint);
         let row = Self::with(planned.address.short(root.dialect), versions, constraints, otherwise(planned), root);
-        Self { releases: planned.releases.clone(), ..row }
+        Self { addresses: BTreeSet::from([planned.address.clone()]), releases: planned.releases.clone(), ..row }
     }
 
     fn of_module(planned: &PlannedModule, root: &RootModule) -> Self {
@@ -148,7 +165,9 @@ impl Row {
         let versions = (planned.locked.as_ref().map(release), release(&planned.allowed), planned.newest.clone());
         let constraints = planned.held_back_by.iter().map(|(place, text)| (text.clone(), place.clone()));
         let otherwise = (planned.is_too_young && planned.is_held_back()).then_some("its age");
-        Self::with(LockedModule::label_name(&planned.key).into_owned(), versions, constraints, otherwise, root)
+        let row =
+            Self::with(LockedModule::label_name(&planned.key).into_owned(), versions, constraints, otherwise, root);
+        Self { call: Some(planned.key.clone()), ..row }
     }
 
     fn with(
@@ -163,6 +182,8 @@ impl Row {
         };
         Self {
             name,
+            addresses: BTreeSet::new(),
+            call: None,
             allowed: if locked.as_ref() == Some(&chosen) { String::new() } else { chosen.text.clone() },
             newest,
             roots: 1,
@@ -179,9 +200,15 @@ impl Row {
     fn add(&mut self, other: Self) {
         self.roots += 1;
         self.locked.extend(other.locked);
+        self.addresses.extend(other.addresses);
         for ((.., places), (.., more)) in self.constraints.iter_mut().zip(other.constraints) {
             places.extend(more);
         }
+    }
+
+    /// The providers with the version that they move to.
+    pub(crate) fn moves(&self) -> impl Iterator<Item = (ProviderAddress, Version)> {
+        self.addresses.iter().cloned().zip(std::iter::repeat(self.chosen.version.clone()).flatten())
     }
 
     /// The locked version, or the oldest and the newest of several; may be empty.
@@ -200,6 +227,11 @@ impl Row {
         let cells = cells.map(|text| Some(text).filter(|text| !text.is_empty()).into_iter().collect());
         let pages = self.release_notes().into_iter().chain(self.comparison()).collect();
         Cells { cells: cells.chain([self.reasons()]).collect(), pages }
+    }
+
+    /// The only root module, or how many there are.
+    fn place(&self) -> String {
+        if self.roots == 1 { self.first_root.clone() } else { self.roots.to_string() }
     }
 
     /// The day on which the chosen version was published, if that is known.

@@ -6,7 +6,7 @@ mod progress;
 mod terminal;
 
 use std::borrow::{Borrow, Cow};
-use std::io::{ErrorKind, IsTerminal as _, Write as _};
+use std::io::{BufRead as _, ErrorKind, IsTerminal as _, Read as _, Write as _};
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -29,6 +29,9 @@ use super::render::{diagnostics, diff, request};
 
 /// The width of prose where no terminal is narrower, as in help.
 const MOST_COLUMNS: usize = 100;
+
+/// The most bytes of an answer that are read.
+const LONGEST_ANSWER: u64 = 4096;
 
 /// The width of a table where there is no terminal.
 const TABLE_COLUMNS: usize = 80;
@@ -202,6 +205,14 @@ impl Ui {
         }
     }
 
+    /// Shows a text whatever the verbosity, and reads the line that is typed after it. None if there is none.
+    pub(crate) fn ask(&self, text: &str) -> Option<String> {
+        self.stderr.write(text);
+        let mut answer = String::new();
+        let read = std::io::stdin().lock().take(LONGEST_ANSWER).read_line(&mut answer);
+        read.is_ok_and(|length| length > 0).then_some(answer)
+    }
+
     /// Progress, on a terminal only: the words in `waiting_for` until the first download, then the downloads.
     pub(crate) fn progress(&self, waiting_for: Option<&str>) -> Downloads {
         let can_redraw = terminal::can_redraw(std::io::stderr().is_terminal(), &variable);
@@ -246,10 +257,13 @@ impl Stderr {
     /// Prints lines in one go: a program that runs for a thousand root modules says a lot. When nobody is there to read
     /// them, that is not an error.
     fn print<T: Borrow<str>>(&self, lines: &[T]) {
-        if lines.is_empty() {
-            return;
+        if !lines.is_empty() {
+            self.write(&(lines.join("\n") + "\n"));
         }
-        let text = harmless(&self.secrets.redact(&(lines.join("\n") + "\n")), self.style.has_escapes());
+    }
+
+    fn write(&self, text: &str) {
+        let text = harmless(&self.secrets.redact(text), self.style.has_escapes());
         let text = fitted(&text, self.style.columns);
         self.above(|| drop(std::io::stderr().write_all(text.as_bytes())));
     }
@@ -289,6 +303,11 @@ fn style(color: ColorChoice, verbosity: Verbosity, is_terminal: bool, size: Opti
         columns: width(size).filter(|_| terminal::can_redraw(is_terminal, &variable)),
         verbose: verbosity >= Verbosity::Verbose,
     }
+}
+
+/// Whether somebody is there to answer.
+pub(crate) fn can_ask() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
 /// How wide prose on stdout may be: as the terminal, but not wider than a line that is easy to read.

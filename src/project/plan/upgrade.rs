@@ -201,6 +201,7 @@ impl Search<'_> {
         let newest = available.versions.keys().rev().find(counts).or_else(|| available.versions.keys().next_back());
         let newest = newest.ok_or_else(|| candidate.no_match(available))?.clone();
         let chosen = candidate.chosen.map_or_else(|| self.newest_allowed(), |version| self.exactly(version))?;
+        let chosen = self.unless_left(chosen);
         candidate.supported(&chosen.version, available)?;
         self.refuse_downgrade(&chosen)?;
         let requirement = chosen.rewrite.as_ref().map_or(candidate.requirement, |rewrite| &rewrite.requirement);
@@ -224,6 +225,18 @@ impl Search<'_> {
             planned.releases = dates.releases(&planned.address, &planned.allowed, &planned.newest);
         }
         Ok(ProviderPlan { planned, rewrite: chosen.rewrite, warnings, compared })
+    }
+
+    /// The locked version in place of one that is not among the moves that the user chose.
+    fn unless_left(&self, chosen: Chosen) -> Chosen {
+        let Self { candidate: Candidate { address, lock_file, .. }, options, .. } = self;
+        let moves = |moves: &BTreeSet<_>| moves.contains(&((*address).clone(), chosen.version.clone()));
+        match lock_file.locks().get(address) {
+            Some(locked) if !options.moves.as_ref().is_none_or(moves) => {
+                Chosen { version: locked.version.clone(), rewrite: None, skipped: None, warnings: Vec::new() }
+            }
+            _ => chosen,
+        }
     }
 
     /// Refuses a version below the locked one, unless that is what the constraints or the policy ask for: then
@@ -253,7 +266,7 @@ impl Search<'_> {
     /// What is known of the recorded hashes, if the entry stays and that is asked for.
     fn compared(&self, version: &Version) -> Compared {
         let Self { candidate, source, cache, .. } = *self;
-        let kept = candidate.locked.filter(|old| self.options.plan_only && old.version == *version);
+        let kept = candidate.locked.filter(|old| self.options.compare_hashes && old.version == *version);
         let release = Release { address: candidate.address, version, source, progress: &|_, _| {} };
         kept.map(|old| Compared::with(&old.hashes, &release, &Packages::new(), cache)).unwrap_or_default()
     }

@@ -2,6 +2,8 @@
 
 pub(super) mod age;
 mod constraints;
+#[cfg(target_os = "linux")]
+mod interactive;
 pub(super) mod modules;
 mod releases;
 

@@ -1,0 +1,97 @@
+//! What moves, as the user chooses it on a terminal.
+
+use std::collections::BTreeSet;
+
+use provlock::diagnostic::{Code, Diagnostic, Result};
+use provlock::project::UpgradeOptions;
+use provlock::provider::{Dialect, ProviderSpec};
+
+use crate::cli::render::upgrade::{Outlooks, Row};
+use crate::cli::ui::{Ui, can_ask, table_columns};
+
+const QUESTION: &str = "Move which? Numbers as in 1,3-5, or all; Enter leaves everything as it is: ";
+
+/// An error where nobody is there to choose.
+pub(super) fn check_terminal() -> Result<()> {
+    if can_ask() {
+        return Ok(());
+    }
+    let message = "nobody is there to choose what moves, because stdin or stderr is not a terminal";
+    let error = Diagnostic::error(Code::InvalidArgument, message);
+    Err(error.help("name what is to move, as in: provlock upgrade hashicorp/aws; --check lists what can").into())
+}
+
+/// Lets the user choose among what can move, and narrows the options to that. Whether there is anything left to do.
+pub(super) fn choose(outlooks: &Outlooks, options: &mut UpgradeOptions, ui: &Ui) -> bool {
+    let rows: Vec<_> = outlooks.moving().collect();
+    if rows.is_empty() {
+        return true;
+    }
+    let mut text = outlooks.choices(table_columns());
+    let chosen = loop {
+        let Some(answer) = ui.ask(&format!("{text}{QUESTION}")) else { break BTreeSet::new() };
+        match numbers(&answer, rows.len()) {
+            Some(chosen) => break chosen,
+            None => text = format!("{:?} is not a choice between 1 and {}.\n", answer.trim(), rows.len()),
+        }
+    };
+    narrow(options, &chosen.into_iter().filter_map(|number| rows.get(number - 1).copied()).collect::<Vec<_>>());
+    !options.lock.providers.is_empty() || !options.calls.is_empty()
+}
+
+/// Only these move. What was named with a version keeps it.
+fn narrow(options: &mut UpgradeOptions, rows: &[&Row]) {
+    let moves: BTreeSet<_> = rows.iter().flat_map(|row| row.moves()).collect();
+    let addresses: BTreeSet<_> = moves.iter().map(|(address, _)| address.clone()).collect();
+    let is_chosen = |spec: &ProviderSpec| {
+        let dialects = [Dialect::Tofu, Dialect::Terraform];
+        spec.version().is_some() && dialects.iter().any(|dialect| addresses.contains(&spec.resolve(*dialect)))
+    };
+    options.lock.providers.retain(is_chosen);
+    options.lock.providers.extend(addresses.iter().flat_map(|address| address.to_string().parse::<ProviderSpec>()));
+    let call = |row: &&Row| Some((row.call.clone()?, options.calls.get(row.call.as_ref()?).cloned().flatten()));
+    options.calls = rows.iter().filter_map(call).collect();
+    options.modules = false;
+    options.moves = Some(moves);
+}
+
+/// The numbers of an answer such as `1,3-5`, `1 3`, or `all`, each at most `most`; none if it is no such answer.
+fn numbers(answer: &str, most: usize) -> Option<BTreeSet<usize>> {
+    let number = |text: &str| text.trim().parse().ok().filter(|number| (1..=most).contains(number));
+    let mut numbers = BTreeSet::new();
+    for part in answer.split([',', ' ', '\t', '\r', '\n']).filter(|part| !part.is_empty()) {
+        match part.split_once('-') {
+            _ if part == "all" => numbers.extend(1..=most),
+            Some((first, last)) => numbers.extend(number(first)?..=number(last)?),
+            None => _ = numbers.insert(number(part)?),
+        }
+    }
+    Some(numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_names_numbers_ranges_or_all() {
+        for (answer, expected) in [
+            ("", Some(&[][..])),
+            ("\n", Some(&[])),
+            ("2\n", Some(&[2])),
+            ("1,3-5\r\n", Some(&[1, 3, 4, 5])),
+            (" 5 1, 1\n", Some(&[1, 5])),
+            ("all\n", Some(&[1, 2, 3, 4, 5])),
+            ("5-1\n", Some(&[])),
+            ("0", None),
+            ("6", None),
+            ("1-6", None),
+            ("-", None),
+            ("-1", None),
+            ("1,x", None),
+            ("99999999999999999999", None),
+        ] {
+            assert_eq!(numbers(answer, 5), expected.map(|numbers| numbers.iter().copied().collect()), "{answer:?}");
+        }
+    }
+}
