@@ -174,6 +174,7 @@ def write(path, text):
 
 def link(name):
     def make(project, _):
+        write(project / "main.tf", required(1))
         write(project / "d/main.tf", "")
         (project / name).symlink_to("/dev/zero")
 
@@ -189,6 +190,29 @@ def roots(own, count=8_000):
             write(project / f"root{root}/main.tf", 'terraform {\n  backend "local" {}\n}\n' + content)
 
     return make
+
+
+def change(name):
+    """A change that makes a link to a device of a file."""
+
+    def make(project, number):
+        git = git_in(project)
+        write(project / "main.tf", required(1))
+        git("init", "--quiet", "--initial-branch=main")
+        git("add", "--all")
+        git("commit", "--quiet", "--message=m")
+        git("checkout", "--quiet", "-b", "change")
+        link(name)(project, number)
+        git("add", "--all")
+        git("commit", "--quiet", "--message=m")
+
+    return make
+
+
+def git_in(directory):
+    """Runs git in a directory."""
+    command = ["git", "-c", "user.name=a", "-c", "user.email=a@a.test"]
+    return lambda *arguments, **options: subprocess.run([*command, *arguments], cwd=directory, check=True, capture_output=True, **options)
 
 
 def archive(name, content):
@@ -209,6 +233,17 @@ def long_name(number):
     return gzip.compress(output.getvalue())
 
 
+def long_names(number):
+    """A tar archive with an entry that has so many parts in each of its four names."""
+    name = "a/" * number + "b"
+    link = tarfile.TarInfo(name)
+    link.type, link.linkname, link.pax_headers = tarfile.SYMTYPE, name, {"path": name, "linkpath": name}
+    plain = tarfile.TarInfo("a")
+    plain.type, plain.linkname = tarfile.SYMTYPE, "a"
+    gnu = link.tobuf(tarfile.GNU_FORMAT)[:-512]
+    return gzip.compress(gnu + link.create_pax_header(link.get_info(), "utf-8")[:-512] + plain.tobuf() + bytes(1024))
+
+
 def large_dictionary(number):
     """An xz archive that demands a dictionary of 2 to the power of so many bytes."""
     archive = bytearray(lzma.compress(bytes(1024)))
@@ -223,9 +258,7 @@ def repository(fill, query):
 
     def make(project, number):
         origin = project.parent / "origin"
-        git = lambda *arguments, **options: subprocess.run(
-            ["git", "-c", "user.name=a", "-c", "user.email=a@a.test", *arguments], cwd=origin, check=True, capture_output=True, **options
-        )
+        git = git_in(origin)
         origin.mkdir()
         git("init", "--quiet", "--initial-branch=main")
         write(origin / "main.tf", "")
@@ -245,12 +278,32 @@ def branches(origin, git, number):
 
 def tree(origin, git, number):
     """Ten entries of ten entries of …: as many files as 10 to the power of the number."""
-    name, kind = git("hash-object", "-w", "--stdin", input=b"locals {}\n").stdout.decode().strip(), "100644 blob"
-    for _ in range(number):
-        lines = "".join(f"{kind} {name}\t{index}.tf\n" for index in range(10))
-        name, kind = git("mktree", input=lines.encode()).stdout.decode().strip(), "040000 tree"
-    commit = git("commit-tree", "-m", "m", name).stdout.decode().strip()
-    git("update-ref", "refs/heads/main", commit)
+    nested(git, [f"{index}.tf" for index in range(10)], number)
+
+
+def deep(origin, git, number):
+    """Directories with long names in each other."""
+    nested(git, ["d" * 250], number)
+
+
+def nested(git, names, depth):
+    """Commits a tree whose entries are such trees."""
+    made, kind = git("hash-object", "-w", "--stdin", input=b"locals {}\n").stdout.decode().strip(), "100644 blob"
+    for _ in range(depth):
+        lines = "".join(f"{kind} {made}\t{name}\n" for name in names)
+        made, kind = git("mktree", input=lines.encode()).stdout.decode().strip(), "040000 tree"
+    commit_tree(git, made)
+
+
+def links(origin, git, number):
+    """Links to a name of 60 KB."""
+    target = git("hash-object", "-w", "--stdin", input=b"a/" * 30_000).stdout.decode().strip()
+    lines = "".join(f"120000 blob {target}\t{index:05}\n" for index in range(number))
+    commit_tree(git, git("mktree", input=lines.encode()).stdout.decode().strip())
+
+
+def commit_tree(git, tree):
+    git("update-ref", "refs/heads/main", git("commit-tree", "-m", "m", tree).stdout.decode().strip())
 
 
 def unfiltered(origin, git, number):
@@ -274,6 +327,11 @@ def hashes(line):
     return lambda project, number: write(project / ".terraform.lock.hcl", text(number))
 
 
+def not_required(project, number):
+    write(project / "main.tf", 'terraform {\n  backend "local" {}\n}\n')
+    of(".terraform.lock.hcl", lambda index: f"# {index}\n\n" + entry(f"registry.opentofu.org/a/p{index}", KNOWN))(project, number)
+
+
 def forbidden(project, number):
     write(project / "provlock.toml", '[policy]\nallowed-hosts = ["registry.opentofu.org"]\n')
     of(".terraform.lock.hcl", lambda index: entry(f"evil.test/a/p{index}", KNOWN))(project, number)
@@ -281,6 +339,12 @@ def forbidden(project, number):
 
 def nested_glob(project, number):
     write(project / "provlock.toml", '[roots]\nexclude = ["%s%s"]\n' % ("{" * number, "}" * number))
+
+
+def excluded_copy(project, number):
+    write(project / "m/main.tf", "")
+    pattern = "{" * number + "}" * number
+    write(project / "terragrunt.hcl", 'terraform {\n  source = ".//m"\n  exclude_from_copy = ["%s"]\n}\n' % pattern)
 
 
 def json_of(name, first, element, last):
@@ -364,6 +428,11 @@ ATTACKS = {
     "ignore patterns": (500_000, of(".gitignore", lambda index: f"a{index}*\n"), VERIFY),
     ".gitignore is /dev/zero": (1, link(".gitignore"), VERIFY),
     "d/.ignore is /dev/zero": (1, link("d/.ignore"), LOCK),
+    ".gitignore becomes /dev/zero": (1, change(".gitignore"), [*VERIFY, "--base", "main"]),
+    "d/.gitignore becomes /dev/zero": (1, change("d/.gitignore"), [*VERIFY, "--base", "main"]),
+    "certificates are /dev/zero": (1, link("certificates"), FETCH),
+    "required providers": (49_000, lambda project, number: write(project / "main.tf", required(number)), VERIFY),
+    "7 MB of required providers": (140_000, lambda project, number: write(project / "main.tf", required(number)), VERIFY),
     "equal resources in JSON": (49_000, json_of("main.tf.json", '{"resource": {"a": [', lambda _: '{"b": {}}', "]}}"), VERIFY),
     "resources in JSON": (49_000, json_of("main.tf.json", '{"resource": {"a": {', lambda index: f'"b{index}": {{}}', "}}}"), VERIFY),
     "providers in JSON": (
@@ -427,6 +496,7 @@ ATTACKS = {
         VERIFY,
     ),
     "entries of one provider": (28_000, of(".terraform.lock.hcl", lambda _: entry("registry.opentofu.org/a/b", KNOWN)), VERIFY),
+    "entries that nothing requires": (28_000, not_required, [*LOCK, "--prune"]),
     "hashes": (52_000, hashes(lambda index: '    "zh:%064x",\n' % index), VERIFY),
     "locked modules": (20_000, of(".modules.lock.hcl", locked_module), VERIFY),
     "root modules with errors, as JSON": (100, roots(True), [*VERIFY, "--json"]),
@@ -436,11 +506,15 @@ ATTACKS = {
     "small root modules with errors, lock --json": (1_000, roots(True, 800), [*LOCK, "--json"]),
     "malformed hashes in each of 100 lock files": (10_000, malformed_in_all, [*VERIFY, "--json"]),
     "braces in a glob": (50_000, nested_glob, VERIFY),
+    "braces in exclude_from_copy": (50_000, excluded_copy, VERIFY),
+    "parts of each of four names in a tar archive": (32_000, archive("m.tar.gz", long_names), FETCH),
     "parts of a name in a tar archive": (32_000, archive("m.tar.gz", long_name), FETCH),
     "empty xz streams": (5_000, archive("m.tar.xz", lambda number: EMPTY_XZ * number), FETCH),
     "empty bzip2 streams": (60_000, archive("m.tar.bz2", lambda number: bz2.compress(b"") * number), FETCH),
     "bits of an xz dictionary": (29, archive("m.tar.xz", large_dictionary), FETCH),
     "powers of ten of files": (10, repository(tree, ""), FETCH),
+    "directories with long names": (600, repository(deep, ""), FETCH),
+    "links to 60 KB": (3_000, repository(links, ""), FETCH),
     "many branches": (200_000, repository(branches, "?ref=x~0"), FETCH),
     "MiB that a filter should leave out": (768, repository(unfiltered, ""), FETCH),
 }
@@ -469,6 +543,8 @@ def attack(options, make, number, arguments):
         if not list(project.glob("root*")) and not (project / ".terraform.lock.hcl").exists():
             write(project / ".terraform.lock.hcl", "")
         environment = {"PATH": os.environ["PATH"], "HOME": temporary, "PROVLOCK_DIALECT": "tofu"}
+        if (project / "certificates").is_symlink():
+            environment["SSL_CERT_FILE"] = str(project / "certificates")
         files = [path for path in pathlib.Path(temporary).rglob("*") if path.is_file()]
         return sum(path.stat().st_size for path in files), peak(options.program, arguments, project, environment)
 

@@ -346,3 +346,24 @@ fn a_git_server_does_not_lead_to_a_connection_that_anybody_can_read() {
     assert!(plain.requests().iter().any(|request| request.target.starts_with("/mine.git")));
     survived("a redirect of a git server to a connection that is not encrypted", 2 * 3 * commands.len());
 }
+
+/// Nor does one that says where a module is: what came over TLS so far goes on over TLS.
+#[test]
+fn a_server_does_not_lead_to_a_connection_that_anybody_can_read() {
+    let registry = Registry::start();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", "module \"m\" {\n  source = \"https://registry.example.com/moved\"\n}\n");
+    let targets = ["http://h.test/a.zip", "git::http://h.test/a.git", "git::git://h.test/a.git"];
+    for target in targets {
+        registry
+            .serve("/moved", format!("<html><head><meta name=\"terraform-get\" content=\"{target}\"></head></html>"));
+        for command in
+            [&["lock", "-p", "linux_amd64"][..], &["lock", "--modules", "-p", "linux_amd64"], &["tree", "--online"]]
+        {
+            let output = environment.provlock(command);
+            let shown = output.stdout.clone() + &output.stderr;
+            assert!(shown.contains("is not an https URL"), "{target}: {output}");
+        }
+    }
+    survived("a redirect of a server to a connection that is not encrypted", targets.len() * 3);
+}

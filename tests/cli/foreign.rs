@@ -269,7 +269,7 @@ fn what_is_no_platform_is_asked_for_nowhere() {
 }
 
 /// Every command, with what its format is.
-const COMMANDS: [(&[&str], &str); 25] = [
+const COMMANDS: [(&[&str], &str); 33] = [
     (&["lock", "-r", "-p", "linux_amd64"], "text"),
     (&["lock", "-r", "-p", "linux_amd64", "-v"], "text"),
     (&["lock", "-r", "-p", "linux_amd64", "--check", "--json"], "json"),
@@ -286,7 +286,15 @@ const COMMANDS: [(&[&str], &str); 25] = [
     (&["verify", "-r", "--format", "junit"], "junit"),
     (&["verify", "-r", "--format", "html"], "html"),
     (&["tree", "-r", "--format", "html"], "html"),
+    (&["verify", "-r", "--installed"], "text"),
+    (&["get", "-r"], "text"),
+    (&["get", "-r", "--json"], "json"),
+    (&["pin", "-r", "--dry-run"], "text"),
+    (&["pin", "-r", "--json"], "json"),
+    (&["init", "--dry-run"], "text"),
+    (&["init", "--dry-run", "--json"], "json"),
     (&["tree"], "text"),
+    (&["tree", "-r"], "text"),
     (&["tree", "--json"], "json"),
     (&["sbom", "-r"], "json"),
     (&["sbom", "-r", "--format", "spdx"], "json"),

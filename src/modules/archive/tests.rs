@@ -363,6 +363,7 @@ fn little_cannot_become_much_memory() {
         (bzip2(b"").repeat(60_000), Format::TarBzip2, streams),
         (deep(101), Format::TarGzip, too_long),
         (deep(30_000), Format::TarGzip, too_long),
+        (gzip(&long_names()), Format::TarGzip, too_long),
         (zip(&[Entry::File(&"a/".repeat(30_000), b"")]), Format::Zip, too_long),
     ];
     for (index, (archive, format, message)) in cases.iter().enumerate() {
@@ -418,6 +419,18 @@ fn pax(name: &str, value: &str) -> Vec<u8> {
     header.set_size(0);
     header.set_cksum();
     builder.append(&header, io::empty()).unwrap();
+    builder.into_inner().unwrap()
+}
+
+/// An archive whose only entry has four long names: those of GNU tar and of pax, and what each links to.
+fn long_names() -> Vec<u8> {
+    let long = format!("{}a", "a/".repeat(15_000));
+    let mut builder = tar::Builder::new(Vec::new());
+    for kind in *b"LK" {
+        builder.append(&header(kind, "long", long.len() as u64), long.as_bytes()).unwrap();
+    }
+    builder.append_pax_extensions([("path", long.as_bytes()), ("linkpath", long.as_bytes())]).unwrap();
+    builder.append(&header(b'2', "name", 0), io::empty()).unwrap();
     builder.into_inner().unwrap()
 }
 

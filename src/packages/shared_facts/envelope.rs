@@ -166,6 +166,30 @@ mod tests {
     }
 
     #[test]
+    fn what_is_written_in_another_form_is_refused() {
+        let envelope = Envelope { payload: b"???>".to_vec(), signatures: vec![(None, vec![0xff; 64])] };
+        let text = String::from_utf8(envelope.to_json()).unwrap();
+        assert_eq!(Envelope::parse(text.as_bytes()), Ok(envelope));
+        let signature = BASE64_STANDARD.encode([0xff; 64]);
+        let changed = [
+            // The alphabet for URLs, without padding, with bits that mean nothing, and with white space.
+            text.replace("Pz8/Pg==", "Pz8_Pg=="),
+            text.replace("Pz8/Pg==", "Pz8/Pg"),
+            text.replace("Pz8/Pg==", "Pz8/Ph=="),
+            text.replace("Pz8/Pg==", "Pz8/\\nPg=="),
+            text.replace(&signature, &signature.replace('/', "_")),
+            text.replace(&signature, signature.trim_end_matches('=')),
+            text.replacen('{', "{\"payload\":\"\",", 1),
+            text.replace("\"sig\"", "\"sig\":\"\",\"sig\""),
+        ];
+        for other in &changed {
+            assert_ne!(*other, text);
+            assert!(Envelope::parse(other.as_bytes()).is_err(), "{other}");
+        }
+        provlock_test::survived("shared facts that were changed", changed.len());
+    }
+
+    #[test]
     fn a_signature_over_another_kind_of_document_does_not_count() {
         let key = SigningKey::generate().unwrap();
         let payload = facts().to_json();

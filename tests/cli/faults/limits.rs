@@ -6,6 +6,7 @@ use std::os::unix::fs::symlink;
 use provlock_test::{Output, TestEnvironment, survived};
 
 use crate::lock::requires;
+use crate::repository::Repository;
 
 const ATTACK: &str = "a file of the repository that takes more memory or time than it may";
 /// How much address space a run gets, in KiB. A run that reads a device to its end takes as much as there is.
@@ -47,6 +48,25 @@ fn files_of_patterns_that_are_devices_are_as_none() {
 }
 
 #[test]
+fn a_change_that_makes_devices_of_files_of_patterns_is_judged() {
+    let names = [".gitignore", ".ignore", "d/.gitignore"];
+    for name in names {
+        let repository = Repository::around(project());
+        repository.environment.write("d/main.tf", "");
+        repository.commit("");
+        repository.git(["checkout", "--quiet", "-b", "change"]);
+        symlink("/dev/zero", repository.environment.project().join(name)).unwrap();
+        repository.git(["add", "--all"]);
+        repository.git(["commit", "--quiet", "--message=device"]);
+        for more in [&[][..], &["--new"]] {
+            let verified = run(&repository.environment, &[&["verify", "-r", "--base", "main"], more].concat());
+            verified.assert_code(1).assert_stdout_has("provider-not-locked");
+        }
+    }
+    survived(ATTACK, 2 * names.len());
+}
+
+#[test]
 fn there_is_an_end_to_patterns() {
     let one = |count: usize| (0..count).map(|number| format!("a{number}*\n")).collect::<Vec<_>>().concat();
     let cases = [(one(500_000), "is larger than 1 MiB"), (one(60_000), "more than 256 KiB of patterns")];
@@ -65,10 +85,15 @@ fn globs_and_certificates_have_an_end() {
     environment.write("provlock.toml", format!("[roots]\nexclude = [\"{nested}\"]\n"));
     run(&environment, &["verify", "-r"]).assert_code(2).assert_stderr_has("a glob has at most 4096 bytes");
     fs::remove_file(environment.project().join("provlock.toml")).unwrap();
+    let copy = format!("terraform {{\n  source = \"..//m\"\n  exclude_from_copy = [\"{nested}\"]\n}}\n");
+    environment.write("unit/terragrunt.hcl", copy);
+    environment.write("m/main.tf", "");
+    let unit = run(&environment, &["verify", "unit"]);
+    unit.assert_code(0).assert_stdout_has("a pattern of exclude_from_copy cannot be read");
     let mut environment = environment;
     environment.set("SSL_CERT_FILE", "/dev/zero");
     run(&environment, &["lock", "-p", "linux_amd64"]).assert_code(2).assert_stderr_has("it is not a regular file");
-    survived(ATTACK, 2);
+    survived(ATTACK, 3);
 }
 
 /// All of these are of one kind, and equal but for their places or a word.
@@ -101,6 +126,10 @@ fn a_configuration_has_an_end() {
     /// In KiB.
     const MEMORY: u64 = 400 << 10;
     let many = |count: usize, one: fn(usize) -> String| (0..count).map(one).collect::<String>();
+    let required = |count: usize| {
+        let lines = many(count, |number| format!("    a{number} = {{\n      source = \"a/b{number}\"\n    }}\n"));
+        format!("terraform {{\n  required_providers {{\n{lines}  }}\n}}\n")
+    };
     let json = format!("{{\"provider\": {{\"a\": [{}]}}}}", vec!["{}"; 49_000].join(", "));
     let block = |kind: &str| (format!("{kind} {{}}\n").repeat(49_000), "47999 more of this kind are left out");
     let same = ["resource \"a\" \"b\"", "data \"a\" \"b\"", "provider \"a\""].map(block);
@@ -108,6 +137,8 @@ fn a_configuration_has_an_end() {
         ("module \"a\" {}\n".repeat(49_000), "48000 more of this kind are left out"),
         ("a {}\n".repeat(50_001), "more than 50000 arguments and blocks"),
         (many(1_001, |number| format!("provider \"a{number}\" {{}}\n")), "more than 1000 providers are required"),
+        (required(49_000), "more than 1000 providers are required"),
+        (required(140_000), "more than 50000 arguments and blocks"),
         (many(49_000, |number| format!("module \"a{number}\" {{\n  source = \"./m{number}\"\n}}\n")), "left out"),
     ];
     let natives = same.into_iter().chain(other).map(|(text, message)| ("main.tf", text, message));
