@@ -1,8 +1,12 @@
 //! Archives of all formats, harmless and hostile.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Seek as _, Write as _};
+use std::path::Path;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use bzip2::write::BzEncoder;
 use flate2::write::GzEncoder;
 use tar::Header;
@@ -286,6 +290,46 @@ fn a_zip_archive_is_read_as_go_reads_it() {
     let place = unpacked(&archive, Format::Zip).unwrap();
     assert_eq!(fs::read(place.path().join("package/main.tf")).unwrap(), b"one");
     provlock_test::survived(TWO_THINGS, 2);
+}
+
+/// What an archive is for Terraform: the text of each `.tf` file, or nothing where it is refused.
+#[derive(serde::Deserialize)]
+struct Recorded {
+    format: String,
+    archive: String,
+    files: Option<BTreeMap<String, String>>,
+}
+
+#[test]
+fn recorded_archives_are_read_as_terraform_reads_them_or_refused() {
+    let lines = include_str!("../../../testdata/modules/recorded.jsonl").lines();
+    let (mut cases, mut read) = (0, 0);
+    for line in lines {
+        let Recorded { format, archive, files } = serde_json::from_str(line).unwrap();
+        let format = if format == "zip" { Format::Zip } else { Format::TarGzip };
+        let place = unpacked(&BASE64_STANDARD.decode(archive).unwrap(), format);
+        if let (Ok(place), Some(files)) = (place, files) {
+            assert_eq!(configuration(&place.path().join("package"), ""), files, "{line}");
+            read += 1;
+        }
+        cases += 1;
+    }
+    assert!(read > 120, "only {read} of {cases} were read");
+    provlock_test::survived(TWO_THINGS, cases);
+}
+
+/// The texts of all `.tf` files below a directory.
+fn configuration(directory: &Path, base: &str) -> BTreeMap<String, String> {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let files = entries.flat_map(|path| {
+        let name = format!("{base}{}", path.file_name().unwrap().to_str().unwrap());
+        if path.is_dir() {
+            return configuration(&path, &format!("{name}/"));
+        }
+        let is_configuration = path.extension().is_some_and(|extension| extension == "tf");
+        is_configuration.then(|| (name, fs::read_to_string(path).unwrap())).into_iter().collect()
+    });
+    files.collect()
 }
 
 #[test]
