@@ -54,6 +54,7 @@ mod private;
 mod repository;
 mod resolve;
 mod runs;
+mod said_once;
 mod sbom;
 mod shared_facts;
 mod terminal;

@@ -6,8 +6,8 @@ use super::repository::Repository;
 use provlock_test::registry::Registry;
 use provlock_test::{TestEnvironment, str, url};
 
-const PROVIDER: &str = "provider \"null\" {}\nresource \"null_resource\" \"a\" {}\n";
-const LOCK_ALL: [&str; 4] = ["lock", "-p", "linux_amd64", "--recursive"];
+pub const PROVIDER: &str = "provider \"null\" {}\nresource \"null_resource\" \"a\" {}\n";
+pub const LOCK_ALL: [&str; 4] = ["lock", "-p", "linux_amd64", "--recursive"];
 
 /// Three root modules that require the same provider, one with another beside it, and a module that one calls.
 fn roots(registry: &Registry) -> TestEnvironment {
@@ -362,129 +362,6 @@ error[no-configuration]: . holds no configuration, but there are 2 root modules 
 help: take all of them with --recursive (-r), or name one, such as live/a
 "#]]);
     environment.provlock(["upgrade", "live", "--check"]).assert_code(2).assert_stderr_has("such as live/a");
-}
-
-#[test]
-fn what_three_hundred_root_modules_have_in_common_is_said_once() {
-    let registry = Registry::start();
-    registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
-    for number in 0..300 {
-        let version = if number < 298 { "~> 3.0" } else { "> 9.0" };
-        let text = format!("{PROVIDER}{}", requires("hashicorp/null", version));
-        environment.write(format!("live/{number:03}/main.tf"), text);
-    }
-    lock_says_once(&environment);
-    verify_says_once(&environment);
-    environment.write("live/010/main.tf", environment.read("live/011/main.tf"));
-    registry.publish("hashicorp/null", "3.3.0").platforms(["linux_amd64"]).done();
-    registry.publish("hashicorp/null", "4.0.0").platforms(["linux_amd64"]).done();
-    upgrade_says_once(&environment);
-}
-
-fn lock_says_once(environment: &TestEnvironment) {
-    environment.provlock(LOCK_ALL).matches(str![[r#"
-exit code: 2
------ stderr -----
-  + hashicorp/null   3.2.4   signed   1 h1, 2 zh   in 298 root modules
-error[no-matching-version]: no version of hashicorp/null meets all constraints: > 9.0.0, in 2 root modules
- --> live/298/main.tf:7:17
-  |
-7 |       version = "> 9.0"
-  |                 ^^^^^^^ no version meets > 9.0.0
-  |
-  = the newest version is 3.2.4
-  = also in live/299
-help: relax one of the constraints
-Locked 298 of 300 root modules: 298 changed, 0 up to date; 2 failed; [SIZE] downloaded
-Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
-"#]]);
-}
-
-fn verify_says_once(environment: &TestEnvironment) {
-    for number in [7, 8, 9] {
-        let lock_file = environment.read(format!("live/{number:03}/.terraform.lock.hcl"));
-        let text = lock_file.replace("  hashes = [\n", "  hashes = [\n    \"zh:0\",\n");
-        environment.write(format!("live/{number:03}/.terraform.lock.hcl"), text);
-    }
-    environment.write("live/010/main.tf", "locals {\n");
-    environment.provlock(["verify", "-r", "--allow", "single-platform"]).matches(str![[r#"
-exit code: 2
------ stdout -----
-error[malformed-hash]: the hash zh:0 cannot match any package: it is not zh: and 64 lower-case hexadecimal digits, in 3 root modules
- --> live/007/.terraform.lock.hcl:8:5
-  |
-8 |     "zh:0",
-  |     ^^^^^^
-  |
-  = also in live/008 and live/009
-help: remove the hash, then run: provlock lock -r
-
-warning[unsorted-hashes]: the hashes of hashicorp/null are unsorted or duplicated, in 3 root modules
- --> live/007/.terraform.lock.hcl:9:5
-  |
-9 |     "h1:DtNFvSSFRQfRiy/2IIgxol70KAERtZXn1/Npr/JrVvg=",
-  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ should be further up
-  |
-  = also in live/008 and live/009
-help: sort the list and remove duplicates
-
------ stderr -----
-error[invalid-configuration]: the "{" after locals is never closed
- --> live/010/main.tf:1:8
-  |
-1 | locals {
-  |        ^
-  |
-  = root module: live/010
-
-300 root modules: 3 with errors, 294 OK, 2 without a lock file; 1 could not be checked
-"#]]);
-}
-
-fn upgrade_says_once(environment: &TestEnvironment) {
-    environment.provlock(["upgrade", "-r", "--check"]).matches(str![[r#"
-exit code: 2
------ stdout -----
-provider         locked   allowed   change   newest   root modules
-hashicorp/null   3.2.4    3.3.0     minor    4.0.0    298
-  held back by live/000/main.tf:7  ~> 3.0, and in 297 other places
-  https://github.com/hashicorp/terraform-provider-null/releases/tag/v3.3.0
-  https://github.com/hashicorp/terraform-provider-null/compare/v3.2.4...v3.3.0
------ stderr -----
-error[no-matching-version]: no version of hashicorp/null meets all constraints: > 9.0.0, in 2 root modules
- --> live/298/main.tf:7:17
-  |
-7 |       version = "> 9.0"
-  |                 ^^^^^^^ no version meets > 9.0.0
-  |
-  = the newest version is 4.0.0
-  = also in live/299
-help: relax one of the constraints
-298 of 300 root modules: 298 can move, 0 up to date; 2 failed
-"#]]);
-    environment.provlock(["upgrade", "-r", "--check", "--format", "markdown"]).matches(str![[r#"
-exit code: 2
------ stdout -----
-| Provider | From | To | Change | Root modules |
-|---|---|---|---|---|
-| `hashicorp/null` | `3.2.4` | [`3.3.0`](https://github.com/hashicorp/terraform-provider-null/releases/tag/v3.3.0) | [minor](https://github.com/hashicorp/terraform-provider-null/compare/v3.2.4...v3.3.0) | 298 |
-
-| Held back | At | Newest | By | Root modules |
-|---|---|---|---|---|
-| `hashicorp/null` | `3.3.0` | `4.0.0` | `live/000/main.tf:7  ~> 3.0, and in 297 other places` | 298 |
------ stderr -----
-error[no-matching-version]: no version of hashicorp/null meets all constraints: > 9.0.0, in 2 root modules
- --> live/298/main.tf:7:17
-  |
-7 |       version = "> 9.0"
-  |                 ^^^^^^^ no version meets > 9.0.0
-  |
-  = the newest version is 4.0.0
-  = also in live/299
-help: relax one of the constraints
-298 of 300 root modules: 298 can move, 0 up to date; 2 failed
-"#]]);
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod formats;
 mod gate;
 mod guide;
 mod impostors;
+mod installed_modules;
 mod listing;
 #[cfg(unix)]
 mod modules;

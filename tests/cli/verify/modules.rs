@@ -71,13 +71,13 @@ impl Project {
     }
 
     /// Installs the modules, and returns the path of one.
-    fn install(&self, key: &str) -> std::path::PathBuf {
+    pub(super) fn install(&self, key: &str) -> std::path::PathBuf {
         self.environment.provlock(["get"]).assert_code(0);
         self.environment.project().join(".terraform/modules").join(key)
     }
 
     #[track_caller]
-    fn found(&self, arguments: &[&str]) -> Vec<String> {
+    pub(super) fn found(&self, arguments: &[&str]) -> Vec<String> {
         found(&self.environment, arguments)
     }
 }
@@ -489,123 +489,6 @@ fn a_registry_that_names_another_place_is_refused_unless_the_files_are_the_same(
     survived("a registry that names another place for a locked module", 3);
 }
 
-#[test]
-fn what_is_installed_is_compared_with_what_is_locked() {
-    let project = Project::new();
-    assert_eq!(project.found(&["--installed"]), ["warning module-not-installed"]);
-    let site = project.install("site");
-    assert_eq!(project.found(&["--installed"]), NOTHING);
-    // Both programs leave hidden names out of all copies but one.
-    std::fs::remove_file(site.join(".keep")).unwrap();
-    assert_eq!(project.found(&["--installed"]), NOTHING);
-    project.environment.write(site.join("evil.tf"), "");
-    assert_eq!(project.found(&["--installed"]), ["error module-differs"]);
-    let output = project.environment.provlock(["verify", "--installed", "--allow", "single-platform"]);
-    output.matches(str![[r#"
-exit code: 1
------ stdout -----
-error[module-differs]: module "site" is not installed as it is locked: .terraform/modules/site has "evil.tf", which the package does not have
-  --> .modules.lock.hcl:12:8
-   |
-12 | module "site" {
-   |        ^^^^^^
-   |
-   = locked hash: h1:C/4IoAw7zl/iQ3Yav/ouJn3mdsc9rSfJegrYggVThfk=
-   = installed hash: h1:wwHn1tWk12AR+5iT+HFofMP0SC8MDdj9n9A96uzytPY=
-help: install what is locked with provlock get
-
------ stderr -----
-1 error in .modules.lock.hcl
-"#]]);
-    assert_eq!(project.found(&["--installed", "-r"]), ["error module-differs"]);
-    project.environment.provlock(["get"]).assert_code(0);
-    let attempts: [&dyn Fn(); 5] = [
-        &|| std::fs::remove_dir_all(&site).and_then(|()| std::fs::create_dir(&site)).unwrap(),
-        &|| {
-            std::fs::rename(&site, site.with_extension("moved")).unwrap();
-            std::os::unix::fs::symlink(site.with_extension("moved"), &site).unwrap();
-        },
-        &|| project.edit(".terraform/modules/modules.json", "modules/site\"", "modules/vpc\""),
-        &|| project.edit(".terraform/modules/modules.json", "modules/network/network\"", "modules/network\""),
-        &|| std::fs::write(site.join("files/motd"), "Welcome!\n").unwrap(),
-    ];
-    for (number, attempt) in attempts.iter().enumerate() {
-        attempt();
-        assert_eq!(project.found(&["--installed"]), ["error module-differs"], "{number}");
-        let _ = std::fs::remove_file(&site);
-        project.environment.provlock(["get"]).assert_code(0);
-        assert_eq!(project.found(&["--installed"]), NOTHING, "{number}");
-    }
-    survived("an installed module that is not what is locked", attempts.len());
-}
-
-#[test]
-fn nothing_in_the_git_directory_of_an_installed_module_is_believed() {
-    let project = Project::new();
-    let network = project.install("network");
-    let main = network.join("network/main.tf");
-    let good = project.environment.read(&main);
-    std::fs::remove_dir_all(&network).unwrap();
-    let repository = project.environment.root().join("modules.git");
-    let clone = || {
-        let _ = std::fs::remove_dir_all(&network);
-        let (from, to) = (repository.display().to_string(), network.display().to_string());
-        git(&project.environment, &project.environment.root(), ["clone", "--quiet", &from, &to]);
-    };
-    // On another machine there is no cache to compare with.
-    let found = || found(&project.environment, &["--installed", "--no-cache"]);
-    let differs = || found().contains(&"error module-differs".to_owned());
-    let git = |arguments: &[&str]| {
-        let who = ["-c", "user.name=Test", "-c", "user.email=test@example.com"];
-        project.environment.program("git", who.iter().chain(arguments)).run_in(&network).run().assert_code(0);
-    };
-    clone();
-    assert!(!differs(), "{:?}", found());
-    std::fs::write(&main, good.replace('\n', "\r\n")).unwrap();
-    assert!(!differs(), "git may write other line ends: {:?}", found());
-
-    let evil = good.replace("acme", "evil");
-    let ran = project.environment.root().join("ran");
-    let program = project.environment.write("run.sh", format!("#!/bin/sh\necho >> {}\n", ran.display()));
-    let attempts: [&dyn Fn(); 7] = [
-        &|| {},
-        &|| git(&["update-index", "--assume-unchanged", "network/main.tf"]),
-        &|| git(&["update-index", "--skip-worktree", "network/main.tf"]),
-        &|| {
-            git(&["commit", "--quiet", "--all", "--message=evil"]);
-            git(&["replace", "HEAD~1", "HEAD"]);
-            git(&["update-ref", "--no-deref", "HEAD", "HEAD~1"]);
-        },
-        &|| git(&["config", "core.worktree", "/nowhere"]),
-        &|| {
-            git(&["config", "core.fsmonitor", &program.display().to_string()]);
-            git(&["config", "filter.x.clean", &program.display().to_string()]);
-            std::fs::write(network.join(".git/info/attributes"), "* filter=x\n").unwrap();
-        },
-        &|| {
-            // The commit that is locked, in a repository where its name leads to other files.
-            let commit = project.environment.program("git", ["rev-parse", "HEAD"]).run_in(&network).run().stdout;
-            git(&["commit", "--quiet", "--all", "--message=evil"]);
-            let forged = project.environment.program("git", ["rev-parse", "HEAD"]).run_in(&network).run().stdout;
-            let object = |id: &str| network.join(".git/objects").join(&id[..2]).join(id[2..].trim());
-            let content = std::fs::read(object(&forged)).unwrap();
-            let _ = std::fs::remove_dir_all(network.join(".git/objects/pack"));
-            std::fs::create_dir_all(object(&commit).parent().unwrap()).unwrap();
-            let _ = std::fs::remove_file(object(&commit));
-            std::fs::write(object(&commit), content).unwrap();
-        },
-    ];
-    for (number, attempt) in attempts.iter().enumerate() {
-        clone();
-        std::fs::write(&main, &evil).unwrap();
-        attempt();
-        std::fs::write(&main, &evil).unwrap();
-        assert!(differs(), "{number}: {:?}", found());
-        assert!(!ran.exists(), "{number}: a program of the repository ran");
-    }
-    survived("a forged .git of an installed module", attempts.len());
-}
-
 fn commit_all(environment: &TestEnvironment) {
     for arguments in [&["init", "--quiet"][..], &["add", "--all"], &["commit", "--quiet", "--message", "state"]] {
         let who = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
@@ -692,30 +575,6 @@ fn a_call_of_a_publisher_that_was_not_called_before_is_found_without_a_lock_of_m
     environment.write("first/main.tf", of("evil/vpc/aws"));
     assert_eq!(added(), 0);
     survived("a change that calls somebody else's module", 4);
-}
-
-#[test]
-fn a_forged_entry_of_the_cache_is_not_installed() {
-    let project = Project::new();
-    let cache = project.environment.provlock(["cache", "dir"]).stdout;
-    let contents = std::path::Path::new(cache.trim()).join("provlock-modules-v1/contents");
-    let mut forged = 0;
-    for entry in std::fs::read_dir(contents).unwrap().flatten() {
-        let main = entry.path().join("main.tf");
-        if main.exists() {
-            std::fs::remove_file(&main).unwrap();
-            std::fs::write(&main, "# forged\n").unwrap();
-            forged += 1;
-        }
-    }
-    assert!(forged >= 3, "{forged}");
-    project.environment.provlock(["get"]).assert_code(0);
-    let modules = project.environment.project().join(".terraform/modules");
-    for key in ["site", "site.leaf", "vpc"] {
-        assert!(!project.environment.read(modules.join(key).join("main.tf")).contains("forged"), "{key}");
-    }
-    assert_eq!(project.found(&["--installed"]), NOTHING);
-    survived("a forged entry in the cache of module packages", forged);
 }
 
 #[test]
