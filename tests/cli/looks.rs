@@ -136,6 +136,55 @@ fn a_rust_developer_types_what_cargo_understands() {
     looks("rust_developer", RUST_DEVELOPER, || Repository::around(demo()));
 }
 
+#[test]
+fn quiet_prints_errors_only() {
+    let repository = Repository::around(demo());
+    let commands = r"
+lock --fs-mirror mirror
+verify
+verify -p all
+tree
+upgrade --dry-run --fs-mirror mirror
+upgrade --constraints --fs-mirror mirror -p linux_amd64
+diff
+diff -r HEAD
+sbom
+get
+pin
+mirror --fs-mirror mirror packages
+init --force
+merge
+merge .terraform.lock.hcl
+explain io
+setup git
+login --check registry.example.com
+logout registry.example.com
+cache clean
+completions bash
+lock hashicorp/aws
+upgrade hashicorp/aws
+verify nowhere
+tree hashicorp/aws
+diff nowhere
+sbom nowhere
+get nowhere
+pin nowhere
+mirror --offline packages
+init
+merge nowhere
+explain nothing
+login a/b
+";
+    repository.commit("");
+    for command in commands.trim().lines() {
+        let output = repository.environment.provlock(command.split(' ').chain(["-q"]));
+        let is_failed = output.code == Some(2);
+        assert_eq!(output.stderr.starts_with("error"), is_failed, "{command}\n{output}");
+        assert!(is_failed || output.stderr.is_empty(), "{command}\n{output}");
+        output.assert_lacks("warning[").assert_lacks("note[");
+    }
+}
+
 /// A terminal that cannot redraw gets lines as they are, whatever its width.
 #[test]
 fn colours_only_add() {

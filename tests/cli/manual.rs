@@ -1,5 +1,7 @@
 //! `--help`, `-h` and `provlock help`.
 
+use std::collections::HashMap;
+
 use provlock_test::{Output, TestEnvironment, str};
 
 const COMMANDS: [&str; 17] = [
@@ -72,6 +74,43 @@ fn flags_stand_below_the_same_headings_everywhere() {
                 "Output:",
             ];
             assert!(known.contains(&heading), "{heading}\n{output}");
+        }
+    }
+}
+
+#[test]
+fn flags_have_the_same_order_everywhere() {
+    for form in ["-h", "--help"] {
+        let mut order = HashMap::new();
+        for command in COMMANDS {
+            let output = help(&[command, form]);
+            let is_own = |line: &&str| line.starts_with("  -") || line.starts_with("      --");
+            let is_heading = |line: &&str| !line.contains(' ') && line.ends_with(':');
+            let listed = output.stdout.lines().filter(|line| is_own(line) || is_heading(line));
+            let name = |line: &str| line.split_whitespace().find(|word| !word.ends_with(',')).unwrap().to_owned();
+            let listed: Vec<_> = listed.map(name).collect();
+            for (index, before) in listed.iter().enumerate() {
+                for after in &listed[index + 1..] {
+                    order.insert((before.clone(), after.clone()), command);
+                    let other = order.get(&(after.clone(), before.clone()));
+                    assert_eq!(other, None, "{command} {form} has {before} before {after}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn short_help_shows_what_people_look_for() {
+    for (command, flags) in [
+        ("lock", &["--platform", "--fs-mirror", "--accept-changed-hashes", "--check", "--dry-run"][..]),
+        ("upgrade", &["--fs-mirror", "--accept-changed-hashes", "--constraints", "--dry-run"]),
+        ("verify", &["--base", "--new", "--online", "--fs-mirror", "--report", "--deny", "--baseline"]),
+        ("mirror", &["--fs-mirror", "--prune", "--dry-run"]),
+    ] {
+        let output = help(&[command, "-h"]);
+        for flag in flags {
+            output.assert_stdout_has(&format!("{flag} "));
         }
     }
 }
@@ -182,36 +221,21 @@ Options:
           Print help (see a summary with '-h')
 
 Selection:
-      --git <REV>
-          The revision, where there is also a file of that name
-
   -r, --recursive
           Compare every lock file in this directory and below that git knows
+
+      --git <REV>
+          The revision, where there is also a file of that name
 
       --textconv <FILE>
           Print FILE with one line per provider, for `git diff`
 
 Output:
-      --format <FORMAT>
-          Output format [default: text]
-
-          Possible values:
-          - text:     For people
-          - markdown: A table for a comment on a pull request
-          - json:     One JSON object, as with --json
-          - unified:  Line by line, as `diff -u` does
-
       --json
           Same as --format json: print the result as one JSON object
 
-      --exit-code
-          Exit with 1 if there are differences
-
   -v, --verbose...
           More detail; twice, also each request
-
-      --no-pager
-          Print the result even if it does not fit on the terminal
 
   -q, --quiet
           Errors only
@@ -222,6 +246,21 @@ Output:
           
           [default: auto]
           [possible values: auto, always, never]
+
+      --format <FORMAT>
+          Output format [default: text]
+
+          Possible values:
+          - text:     For people
+          - markdown: A table for a comment on a pull request
+          - json:     One JSON object, as with --json
+          - unified:  Line by line, as `diff -u` does
+
+      --exit-code
+          Exit with 1 if there are differences
+
+      --no-pager
+          Print the result even if it does not fit on the terminal
 
 Exit codes: 0 done, 1 --exit-code: there are differences, 2 failed
 "#]]);

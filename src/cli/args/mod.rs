@@ -19,3 +19,6 @@ pub(crate) use variables::parse;
 
 /// The heading of positional arguments: clap's own, whatever heading the flags around them have.
 pub(crate) const ARGUMENTS: Resettable<Str> = Resettable::Reset;
+
+/// The place of a command's own flags in help: after those of every command, which begin at zero.
+pub(crate) const OWN: usize = 100;

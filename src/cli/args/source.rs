@@ -62,6 +62,7 @@ pub(crate) struct CacheArgs {
 
 /// Where the cache is.
 #[derive(Args)]
+#[command(next_help_heading = "Network")]
 pub(crate) struct CacheDirectory {
     /// Keep the cache of package hashes in DIR
     #[arg(long, value_name = "DIR", env = "PROVLOCK_CACHE_DIR", hide_env_values = true, hide_short_help = true)]

@@ -14,7 +14,7 @@ use provlock::provider::Dialect;
 use provlock::system::repository;
 
 use super::outcome::Outcome;
-use crate::cli::args::{ARGUMENTS, FormatArgs, GlobalArgs, OutputFormat, is_surely_path};
+use crate::cli::args::{ARGUMENTS, FormatArgs, GlobalArgs, OWN, OutputFormat, is_surely_path};
 use crate::cli::git;
 use crate::cli::render::diff as text;
 use crate::cli::render::row::Row;
@@ -39,6 +39,7 @@ const EXAMPLES: &str = "Examples:
 /// On a terminal the result is shown by the pager that `PROVLOCK_PAGER` or `PAGER` names, else by less, as git does.
 #[derive(Args)]
 #[command(before_help = "Example: provlock diff main --format markdown", before_long_help = EXAMPLES)]
+#[command(next_display_order = OWN)]
 #[command(after_help = "Exit codes: 0 done, 1 --exit-code: there are differences, 2 failed")]
 #[command(mut_arg("format", |format| format.value_parser(OutputFormat::one_of(FORMATS))))]
 pub(crate) struct DiffArgs {
@@ -64,12 +65,12 @@ struct WhatArgs {
     /// The lock file or the revision after [default: the lock file of the current directory]
     #[arg(value_name = "NEW", value_hint = ValueHint::FilePath, help_heading = ARGUMENTS)]
     new: Option<PathBuf>,
-    /// The revision, where there is also a file of that name
-    #[arg(long, value_name = "REV", conflicts_with = "old", allow_hyphen_values = true)]
-    git: Option<String>,
     /// Compare every lock file in this directory and below that git knows
     #[arg(short, long)]
     recursive: bool,
+    /// The revision, where there is also a file of that name
+    #[arg(long, value_name = "REV", conflicts_with = "old", allow_hyphen_values = true)]
+    git: Option<String>,
     /// Print FILE with one line per provider, for `git diff`
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     #[arg(conflicts_with_all = ["old", "git", "recursive"])]

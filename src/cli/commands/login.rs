@@ -12,7 +12,7 @@ use provlock::system::{Token, token_variable};
 
 use super::outcome::Outcome;
 use super::watch::start;
-use crate::cli::args::GlobalArgs;
+use crate::cli::args::{GlobalArgs, OWN};
 use crate::cli::environment::environment;
 use crate::cli::render::json::{self, Output};
 use crate::cli::ui::Ui;
@@ -23,13 +23,13 @@ const MAXIMUM_TOKEN_BYTES: u64 = 1 << 20;
 /// Store the token of a registry or mirror, from a prompt or stdin
 #[derive(Args)]
 #[command(before_help = "Example: printf %s \"$TOKEN\" | provlock login registry.example.com")]
-#[command(after_help = "Exit codes: 0 done, 1 --check: no token, 2 failed")]
+#[command(after_help = "Exit codes: 0 done, 1 --check: no token, 2 failed", next_display_order = OWN)]
 pub(crate) struct LoginArgs {
     /// The registry or mirror, such as `registry.example.com`
     #[arg(value_name = "HOST")]
     host: String,
     /// Store nothing; show where the token for the host comes from, but not the token
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     check: bool,
 }
 
@@ -74,7 +74,7 @@ fn check(host: &Hostname, credentials: &Credentials, ui: &Ui) -> Result<Outcome>
     let origin = credentials.source(host)?;
     report(host, origin.as_ref(), &[], ui);
     if !ui.is_json() {
-        ui.print(&match &origin {
+        ui.print_fitted(&match &origin {
             Some(origin) => format!("The token for {host} comes from {origin}\n"),
             None => format!("There is no token for {host}\n"),
         });

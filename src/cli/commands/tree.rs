@@ -58,11 +58,11 @@ pub(crate) struct TreeArgs {
     no_tests: bool,
     #[command(flatten)]
     modules: ModuleArgs,
+    #[command(flatten)]
+    cache: CacheArgs,
     /// Fetch modules that are not installed
     #[arg(long, help_heading = "Network")]
     online: bool,
-    #[command(flatten)]
-    cache: CacheArgs,
     #[command(flatten)]
     format: FormatArgs,
 }

@@ -68,6 +68,12 @@ pub(crate) struct VerifyArgs {
     what: WhatArgs,
     #[command(flatten)]
     source: OnlineArgs,
+    /// Ask the registries whether every hash was published
+    #[arg(long, help_heading = "Network")]
+    online: bool,
+    /// With --online, believe hashes that a key in `trusted-keys` of provlock.toml has signed
+    #[arg(long, requires = "online", help_heading = "Network", hide_short_help = true)]
+    trust_shared: bool,
     #[command(flatten)]
     dates: DateArgs,
     #[command(flatten)]
@@ -139,12 +145,6 @@ struct WhatArgs {
     recursive: bool,
     #[command(flatten)]
     platforms: PlatformArgs,
-    /// Ask the registries whether every hash was published
-    #[arg(long, help_heading = "Network")]
-    online: bool,
-    /// With --online, believe hashes that a key in `trusted-keys` of provlock.toml has signed
-    #[arg(long, requires = "online", help_heading = "Network", hide_short_help = true)]
-    trust_shared: bool,
     /// Compare the providers and modules in .terraform with the lock files
     #[arg(long)]
     installed: bool,
@@ -192,7 +192,7 @@ fn finding<T: FromStr<Err = &'static str>>(text: &str) -> std::result::Result<T,
 }
 
 pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
-    let WhatArgs { paths, recursive, online, .. } = &arguments.what;
+    let WhatArgs { paths, recursive, .. } = &arguments.what;
     let current_directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     let repository = Repository::around(&current_directory);
     let mut options = arguments.options(repository.as_ref());
@@ -237,7 +237,7 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
         failures: &failures,
         many: roots.are_many().then_some(&selection),
         paths: RepositoryPaths { current_directory: &current_directory, top: repository.as_ref().map(Repository::top) },
-        online: *online,
+        online: arguments.online,
         uses: versions.as_ref().map(uses).unwrap_or_default(),
         ui,
     };
@@ -254,14 +254,14 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
 impl VerifyArgs {
     /// What is checked, but for the baseline.
     fn options<'a>(&self, repository: Option<&'a Repository>) -> VerifyOptions<'a> {
-        let WhatArgs { platforms, online, trust_shared, installed, no_tests, .. } = &self.what;
+        let WhatArgs { platforms, installed, no_tests, .. } = &self.what;
         let mut options = VerifyOptions::default();
         options.platforms = platforms.named();
         options.ignore_tests = *no_tests;
         options.check_installed = *installed;
         options.version_control = repository.map(|repository| repository as &dyn VersionControl);
         options.levels = Levels { deny: self.deny.clone(), warn: self.warn.clone(), allow: self.allow.clone() };
-        options.online = online.then_some(OnlineOptions { trust_shared: *trust_shared });
+        options.online = self.online.then_some(OnlineOptions { trust_shared: self.trust_shared });
         options
     }
 
@@ -279,13 +279,13 @@ impl VerifyArgs {
 
     /// Completes the options of a session.
     fn complete(&self, options: &mut SessionOptions, environment: &Environment, ui: &Ui) {
-        let WhatArgs { online, modules, allow_outside, .. } = &self.what;
+        let WhatArgs { modules, allow_outside, .. } = &self.what;
         self.source.sources(environment, &mut options.sources);
         options.sources.date_services = Some(self.dates.services());
         options.distrusts_cache = true;
-        modules.add_to(options, environment, !online);
+        modules.add_to(options, environment, !self.online);
         options.boundary = if *allow_outside { Boundary::default() } else { ui.invocation.boundary().clone() };
-        if *online {
+        if self.online {
             show_origin(&self.source.origin(), environment, ui);
         }
     }

@@ -51,10 +51,11 @@ fn cells(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
 
 /// Words. A command that is proposed is one word.
 fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
-    let Some((before, command)) = line.split_once(": provlock ") else { return split(line, " ") };
+    let mark = if strip_ansi_codes(line).starts_with("help: ") { " provlock " } else { ": provlock " };
+    let Some((before, command)) = line.split_once(mark) else { return split(line, " ") };
     let end = [", ", "; "].iter().filter_map(|end| command.find(end)).min().map_or(command.len(), |end| end + 2);
-    let (start, after) = line.split_at(before.len() + 2);
-    let (command, after) = after.split_at(after.len() - command.len() + end);
+    let (start, after) = line.split_at(before.len() + mark.len() - "provlock ".len());
+    let (command, after) = after.split_at("provlock ".len() + end);
     Box::new(split(start, " ").chain([Word::from(command)]).chain(split(after, " ")))
 }
 
@@ -96,6 +97,7 @@ mod tests {
                 "help: either relax it:\n  provlock lock --prune -C live",
             ),
             ("see: provlock lock -p linux_amd64,a, or else", "see:\n  provlock lock -p linux_amd64,a,\n  or else"),
+            ("help: make one with provlock lock -r", "help: make one with\n  provlock lock -r"),
             ("12 | version = \"of an excerpt of a file\"", "12 | version = \"of an excerpt of a file\""),
             ("   --> a directory/with spaces.tf:5:10", "   --> a directory/with spaces.tf:5:10"),
             ("an/absolute/path/that/is/too/long.tf ok", "an/absolute/path/that/is/too/long.tf\n  ok"),

@@ -17,7 +17,7 @@ use provlock::system::files;
 use self::resolve::{Resolution, Resolve, ResolveArgs};
 use super::outcome::{Outcome, diagnostics};
 use super::watch::{no_root_module, start};
-use crate::cli::args::{FormatArgs, GlobalArgs};
+use crate::cli::args::{ARGUMENTS, FormatArgs, GlobalArgs, OWN};
 use crate::cli::git;
 use crate::cli::render::style::count;
 use crate::cli::ui::Ui;
@@ -28,7 +28,7 @@ use crate::cli::ui::Ui;
 /// for the lock files here, both sides are taken out of its conflict markers and merged. With --resolve the providers
 /// that remain in conflict are locked again. Lock files of modules (.modules.lock.hcl) are merged in the same way.
 #[derive(Args)]
-#[command(before_help = "Example: provlock merge --resolve")]
+#[command(before_help = "Example: provlock merge --resolve", next_display_order = OWN, next_help_heading = "Selection")]
 #[command(
     override_usage = "provlock merge [OPTIONS] [FILE]\n       provlock merge [OPTIONS] --path PATH BASE OURS THEIRS"
 )]
@@ -37,7 +37,7 @@ use crate::cli::ui::Ui;
 pub(crate) struct MergeArgs {
     /// A lock file with conflict markers, which is repaired, or its directory [default: .]; or the three versions of
     /// one, as git's %O %A %B, of which the second is overwritten with the result
-    #[arg(value_name = "FILE", num_args = 0..=3, value_hint = ValueHint::FilePath)]
+    #[arg(value_name = "FILE", num_args = 0..=3, value_hint = ValueHint::FilePath, help_heading = ARGUMENTS)]
     files: Vec<PathBuf>,
     /// The lock files of every root module below the directories
     #[arg(short, long, conflicts_with = "path")]
