@@ -260,3 +260,32 @@ fn an_entry_that_has_all_its_release_has_downloads_no_package_of_others() {
         assert_eq!((packages, registry.requests_to(&format!("*_{current}.zip"))), (2, 2), "{arguments:?}");
     }
 }
+
+/// There is no package for this machine, and nobody has asked for one.
+#[test]
+fn a_provider_for_other_machines_stays_locked_for_them() {
+    let registry = Registry::start();
+    let current = Platform::current().to_string();
+    let [one, other] =
+        if current.starts_with("linux") { ["darwin_arm64", "windows_amd64"] } else { ["linux_amd64", "linux_arm64"] };
+    let null = registry.publish("hashicorp/null", "1.0.0").on_host("registry.terraform.io").platforms([one, other]);
+    null.done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", "1.0.0"));
+    environment.provlock([&["lock"][..], &TERRAFORM].concat()).assert_code(2).assert_stderr_has("no package for");
+    for platforms in [format!("{one},{other}"), one.to_owned()] {
+        environment.write_lock_file("");
+        environment.provlock([&["lock", "-p", &platforms][..], &TERRAFORM].concat()).assert_code(0);
+        let before = environment.lock_file();
+        for forget in [false, true] {
+            if forget {
+                environment.provlock(["cache", "clean"]).assert_code(0);
+            }
+            for command in [&["lock"][..], &["lock", "--check"], &["upgrade"], &["upgrade", "--check"]] {
+                let output = environment.provlock([command, &TERRAFORM].concat());
+                output.assert_code(0).assert_stderr_has("Up to date");
+                assert_eq!(environment.lock_file(), before, "{output}");
+            }
+        }
+    }
+}

@@ -222,7 +222,7 @@ pub(super) fn plan<'a>(
     let listed = available.versions.get(&version).map(|release| &release.platforms).filter(|listed| !listed.is_empty());
     let goes = |locked: &&LockedProvider| locked.version != version || request.options.accept_changed_hashes;
     let replaced = prepared.replaced.get(address).into_iter().flatten().map(Arc::as_ref);
-    let covers_less = covers_less(&candidate, prepared, listed);
+    let follows_file = follows_file(&candidate, prepared, listed);
     let kept = match &prepared.platforms {
         PlatformSelection::These(platforms) if !prepared.platforms_are_named => {
             let new = Release { address, version: &version, source, progress };
@@ -236,7 +236,7 @@ pub(super) fn plan<'a>(
         PlatformSelection::These(platforms) => {
             let is_listed = |platform: &&Platform| listed.is_none_or(|listed| listed.contains(platform));
             let find = || kept_platforms::of_file(prepared.lock_file.locks(), source, request.cache);
-            let of_file = covers_less.then(|| prepared.covered.get_or_init(find));
+            let of_file = follows_file.then(|| prepared.covered.get_or_init(find));
             let covered: BTreeSet<_> = of_file.into_iter().flatten().chain(&kept.platforms).collect();
             let covered: Vec<_> = covered.into_iter().filter(is_listed).cloned().collect();
             match (covered.is_empty(), kept.old_is_unknown()) {
@@ -271,20 +271,20 @@ pub(super) fn plan<'a>(
         warnings.extend(listings.warnings(address));
     }
     warnings.extend(skipped);
-    let keeps_platforms = !prepared.platforms_are_named && !covers_less;
+    let keeps_platforms = !prepared.platforms_are_named && !follows_file;
     Ok(Plan { candidate, version, platforms, keeps_platforms, mirror: source.mirror_of(address), kept, warnings })
 }
 
-/// Whether a provider has fewer `h1:` than other entries of its lock file, where nobody names platforms. One that has
-/// as many as its release has packages covers all that it can.
-fn covers_less(candidate: &Candidate<'_>, prepared: &Prepared, listed: Option<&Platforms>) -> bool {
+/// Whether a provider is locked for the platforms that the lock file covers, where nobody names platforms: it has fewer
+/// `h1:` than other entries, unless these are as many as its release has packages, or no package for this machine.
+fn follows_file(candidate: &Candidate<'_>, prepared: &Prepared, listed: Option<&Platforms>) -> bool {
     let PlatformSelection::These(platforms) = &prepared.platforms else { return false };
     let number = |locked: &LockedProvider| locked.hashes.iter().filter(|hash| hash.is_of_files()).count();
     let own = candidate.locked.map_or(0, number);
-    let is_complete =
-        listed.is_some_and(|listed| own >= listed.iter().count() && platforms.iter().all(|one| listed.contains(one)));
-    let covers_less = || prepared.lock_file.locks().values().any(|locked| number(locked) > own);
-    !prepared.platforms_are_named && !is_complete && covers_less()
+    let is_elsewhere = listed.is_some_and(|listed| !platforms.iter().all(|platform| listed.contains(platform)));
+    let is_complete = listed.is_some_and(|listed| own >= listed.iter().count());
+    let covers_less = || !is_complete && prepared.lock_file.locks().values().any(|locked| number(locked) > own);
+    !prepared.platforms_are_named && (is_elsewhere || covers_less())
 }
 
 /// What the registry says of a provider, if the policy depends on it or it was asked for the age of the version.
