@@ -343,3 +343,37 @@ impl Survey {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::project::{ModuleFetching, Selection, SessionOptions};
+    use crate::system::Environment;
+
+    /// Whether root modules can be locked or not: there may be very many of both.
+    #[test]
+    fn what_was_read_of_a_root_module_is_forgotten() {
+        const RIGHT: &str = "terraform {\n  backend \"local\" {}\n}\n";
+        let wrong = format!("{RIGHT}{}", "resource \"a\" \"b\" {}\n".repeat(2));
+        let directory = tempfile::tempdir().unwrap();
+        let write = |texts: [&str; 2]| {
+            for (root, text) in ["one", "two"].iter().zip(texts) {
+                fs::create_dir_all(directory.path().join(root)).unwrap();
+                fs::write(directory.path().join(root).join("main.tf"), text).unwrap();
+            }
+        };
+        write([RIGHT, &wrong]);
+        let options = SessionOptions { offline: true, modules: ModuleFetching::Never, ..SessionOptions::default() };
+        let session = Session::new(Environment::default(), options).unwrap();
+        let roots = session.roots(&Selection::recursive(directory.path())).unwrap();
+        let can_be_locked = || {
+            let report = session.lock(&roots, &LockOptions::default()).unwrap();
+            report.roots.iter().map(|(_, root)| root.is_ok()).collect::<Vec<_>>()
+        };
+        assert_eq!(can_be_locked(), [true, false]);
+        write([&wrong, RIGHT]);
+        assert_eq!(can_be_locked(), [false, true]);
+    }
+}
