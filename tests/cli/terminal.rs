@@ -51,7 +51,7 @@ pub(crate) mod pseudo_terminal {
     /// The lines that were shown when all downloads had begun and nothing had come, sorted, since the packages come in
     /// any order.
     fn beginning(shown: &[String]) -> String {
-        let all = shown.iter().find(|text| text.contains("3 on the way  0 B"));
+        let all = shown.iter().find(|text| text.contains("  0 B  0 B/s") && text.matches("0.0/").count() == 3);
         let all = all.unwrap_or_else(|| panic!("{shown:#?}"));
         // How far packages can be compressed depends on the processor.
         let line =
@@ -66,6 +66,16 @@ pub(crate) mod pseudo_terminal {
         let registry = Registry::start();
         registry.fault(url::PACKAGE, Times::Always, Fault::SlowBody { pause: Duration::from_millis(400) });
         for (width, expected) in [
+            (
+                40,
+                str![[r#"
+0 of 3  0 B  0 B/s
+acme/alpha…nux_amd64       0.0/[SIZE]
+acme/beta …nux_amd64       0.0/[SIZE]
+acme/gamma…nux_amd64       0.0/[SIZE]
+
+"#]],
+            ),
             (
                 60,
                 str![[r#"
@@ -119,26 +129,30 @@ acme/gamma 1.0.0 linux_amd64  ╸───────────────�
     fn an_interrupt_clears_the_terminal_and_says_what_was_not_done() {
         let registry = Registry::start();
         registry.fault(url::PACKAGE, Times::Always, Fault::SlowBody { pause: Duration::from_secs(20) });
-        let environment = project(&registry);
-        // As after Ctrl-C, which the terminal echoes.
-        let kill = "(until [ -e all-began ]; do sleep 0.1; done; sleep 1; printf ^C; kill -INT $$) &";
-        let is_over = AtomicBool::new(false);
-        let (output, _) = std::thread::scope(|scope| {
-            scope.spawn(|| {
-                while registry.requests_to(url::PACKAGE) < 3 && !is_over.load(Ordering::Relaxed) {
-                    std::thread::sleep(Duration::from_millis(10));
-                }
-                environment.write("all-began", "");
+        for width in [40, 80, 120] {
+            let begun = registry.requests_to(url::PACKAGE);
+            let environment = project(&registry);
+            // As after Ctrl-C, which the terminal echoes.
+            let kill = "(until [ -e all-began ]; do sleep 0.1; done; sleep 1; printf ^C; kill -INT $$) &";
+            let is_over = AtomicBool::new(false);
+            let (output, _) = std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    while registry.requests_to(url::PACKAGE) < begun + 3 && !is_over.load(Ordering::Relaxed) {
+                        std::thread::sleep(Duration::from_millis(10));
+                    }
+                    environment.write("all-began", "");
+                });
+                let result = run(&environment, width, &format!("{kill} {LOCK}"));
+                is_over.store(true, Ordering::Relaxed);
+                result
             });
-            let result = run(&environment, 80, &format!("{kill} {LOCK}"));
-            is_over.store(true, Ordering::Relaxed);
-            result
-        });
-        let shown = Screen::new(80).shown(&output);
-        let end = "Interrupted: no file was changed; 3 downloads not finished";
-        assert_eq!(shown.last().unwrap().lines().next(), Some(end), "{shown:#?}");
-        assert!(shown.iter().any(|text| text.contains("3 on the way")), "{shown:#?}");
-        assert!(!environment.has_lock_file());
+            let shown = Screen::new(width).shown(&output);
+            let end = "Interrupted: no file was changed; 3 downloads not finished";
+            let words: Vec<_> = shown.last().unwrap().split_whitespace().collect();
+            assert!(words.join(" ").starts_with(end), "{shown:#?}");
+            assert!(shown.iter().any(|text| text.contains("acme/") && text.contains("0.0/")), "{shown:#?}");
+            assert!(!environment.has_lock_file());
+        }
     }
 }
 

@@ -32,7 +32,10 @@ const BYTES_WIDTH: usize = 17;
 /// The greatest width of a name, which is cut in its middle.
 const MOST_NAME: usize = 40;
 
-/// The bar is never narrower, and names are cut for it.
+/// A name is cut for a bar, but not to less.
+const LEAST_NAME: usize = 20;
+
+/// The bar is never narrower.
 const LEAST_BAR: usize = 8;
 
 /// The greatest width of the bar: a longer one shows nothing more.
@@ -48,9 +51,12 @@ impl Transfers {
         let shown = &self.active[..self.active.len().min(rows)];
         let width = width.saturating_sub(1);
         let longest = shown.iter().map(|transfer| transfer.name.chars().count()).max().unwrap_or_default();
-        let name_width = longest.min(MOST_NAME).min(width.saturating_sub(LEAST_BAR + BYTES_WIDTH + 2 * GAP.len()));
-        let bar_width = width.saturating_sub(name_width + BYTES_WIDTH + 2 * GAP.len()).min(MOST_BAR);
-        let mut lines = vec![self.total()];
+        let room = width.saturating_sub(BYTES_WIDTH + GAP.len());
+        let beside_bar = room.saturating_sub(LEAST_BAR + GAP.len());
+        let has_bar = beside_bar >= longest.min(LEAST_NAME);
+        let name_width = longest.min(MOST_NAME).min(if has_bar { beside_bar } else { room });
+        let bar_width = has_bar.then(|| room.saturating_sub(name_width + GAP.len()).min(MOST_BAR));
+        let mut lines = vec![self.total(width)];
         lines.extend(shown.iter().map(|transfer| transfer.line(name_width, bar_width)));
         let more = self.active.len() - shown.len();
         if more > 0 {
@@ -59,26 +65,30 @@ impl Transfers {
         lines.iter().map(|line| cut(line, width)).collect()
     }
 
-    /// `3 packages downloaded, 2 to come   71.2 MiB   23.1 MiB/s`
-    fn total(&self) -> String {
-        let done = count(self.done, "package");
+    /// `3 packages downloaded, 2 on the way  71.2 MiB  23.1 MiB/s`, or `3 of 5  71.2 MiB  23.1 MiB/s` where that is
+    /// too wide.
+    fn total(&self, width: usize) -> String {
         let going_on = self.active.len();
         let milliseconds = u64::try_from(self.elapsed.as_millis()).unwrap_or(u64::MAX).max(1);
         let rate = self.received.saturating_mul(1000) / milliseconds;
-        format!("{done} downloaded, {going_on} on the way{GAP}{}{GAP}{}/s", bytes(self.received), bytes(rate))
+        let bytes = format!("{GAP}{}{GAP}{}/s", bytes(self.received), bytes(rate));
+        let text = format!("{} downloaded, {going_on} on the way{bytes}", count(self.done, "package"));
+        if text.len() <= width { text } else { format!("{} of {}{bytes}", self.done, self.done + going_on) }
     }
 }
 
 impl Transfer {
     /// `acme/gamma 1.5.0 linux_amd64  ━━━━━━━╸────  71.2/118.4 MiB`; without a bar where nobody knows how much is to
     /// come.
-    fn line(&self, name_width: usize, bar_width: usize) -> String {
+    fn line(&self, name_width: usize, bar_width: Option<usize>) -> String {
         let name = cut_middle(&self.name, name_width);
-        let (bar, received) = match self.length {
-            Some(length) => (bar(self.received, length, bar_width), of(self.received, length)),
-            None => (" ".repeat(bar_width), bytes(self.received)),
-        };
-        format!("{name:name_width$}{GAP}{bar}{GAP}{received:>BYTES_WIDTH$}")
+        let received = self.length.map_or_else(|| bytes(self.received), |length| of(self.received, length));
+        let bar = bar_width.map(|width| match self.length {
+            Some(length) => bar(self.received, length, width),
+            None => " ".repeat(width),
+        });
+        let bar = bar.map_or_else(String::new, |bar| format!("{GAP}{bar}"));
+        format!("{name:name_width$}{bar}{GAP}{received:>BYTES_WIDTH$}")
     }
 }
 
@@ -140,6 +150,16 @@ mod tests {
         assert!(lines.iter().all(|line| line.chars().count() < width), "{lines:#?}");
         assert!(lines.len() < height.max(2), "{lines:#?}");
         lines.join("\n")
+    }
+
+    #[test]
+    fn a_very_narrow_terminal() {
+        let expected = "\
+1 of 4  250.00 MiB  25.00 MiB/s
+hashicorp/…win_arm64     71.2/118.4 MiB
+hashicorp/…win_arm64     80.7/118.4 MiB
+hashicorp/…win_arm64          90.27 MiB";
+        assert_eq!(shown(3, 40, 24), expected);
     }
 
     #[test]
