@@ -39,7 +39,6 @@ pub(crate) mod terragrunt;
 mod tests;
 mod tree;
 mod variables;
-mod visit;
 mod withheld;
 mod written_source;
 

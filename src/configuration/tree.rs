@@ -17,7 +17,7 @@ use crate::system::files::canonical_or_given;
 use crate::system::files::join;
 use crate::system::{canonicalize, walk};
 
-use super::caller::{Caller, Calling};
+use super::caller::{Caller, Calling, Reach, Visit};
 use super::decode;
 use super::file::Call;
 use super::files;
@@ -33,7 +33,6 @@ use super::root::{ModulePath, RootFiles, RootModule};
 use super::scope::{Scope, UserValues, Values};
 use super::syntax;
 use super::variables::InputVariables;
-use super::visit::{Reach, Visit};
 
 /// How deeply modules may call one another.
 const MAX_DEPTH: usize = 100;
