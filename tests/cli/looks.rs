@@ -77,7 +77,6 @@ provlock explain hash-not-published
 git checkout --quiet . && sed -i 's,acme/,acmee/,' main.tf
 provlock verify --base main
 provlock lock
-provlock sbom --help | head -20
 "#;
 
 /// Somebody who knows cargo.
