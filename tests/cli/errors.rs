@@ -206,8 +206,6 @@ fn a_change_of_constraints_alone_is_not_called_up_to_date() {
     environment.provlock(["upgrade", "--constraints", "--check"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
-provider     locked   allowed   change   newest   held back by
-acme/gamma   2.0.0                       2.0.0
 --- a/main.tf
 +++ b/main.tf
 @@ -2,7 +2,7 @@
@@ -219,6 +217,8 @@ acme/gamma   2.0.0                       2.0.0
      }
    }
  }
+provider     locked   allowed   newest
+acme/gamma   2.0.0              2.0.0
 ----- stderr -----
 1 version constraint would be rewritten
 "#]]);

@@ -389,8 +389,8 @@ fn a_generated_constraint_is_shown_and_not_rewritten() {
     environment.provlock(["upgrade", "--check"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-provider           locked   allowed   change   newest   held back by
-hashicorp/random   3.7.2                       4.0.0    terragrunt.hcl:1  ~> 3.0
+provider           locked   allowed   newest   held back by
+hashicorp/random   3.7.2              4.0.0    terragrunt.hcl:1  ~> 3.0
 ----- stderr -----
 0 providers can move within their constraints; 1 held back
 1 recorded hash was not compared with what is published; to compare all: provlock verify --online
