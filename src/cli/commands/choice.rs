@@ -62,6 +62,7 @@ fn numbers(answer: &str, most: usize) -> Option<BTreeSet<usize>> {
     for part in answer.split([',', ' ', '\t', '\r', '\n']).filter(|part| !part.is_empty()) {
         match part.split_once('-') {
             _ if part == "all" => numbers.extend(1..=most),
+            Some((first, last)) if number(first)? > number(last)? => return None,
             Some((first, last)) => numbers.extend(number(first)?..=number(last)?),
             None => _ = numbers.insert(number(part)?),
         }
@@ -82,7 +83,7 @@ mod tests {
             ("1,3-5\r\n", Some(&[1, 3, 4, 5])),
             (" 5 1, 1\n", Some(&[1, 5])),
             ("all\n", Some(&[1, 2, 3, 4, 5])),
-            ("5-1\n", Some(&[])),
+            ("5-1\n", None),
             ("0", None),
             ("6", None),
             ("1-6", None),
