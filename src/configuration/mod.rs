@@ -53,6 +53,6 @@ pub use requirement::{CalledModule, Declaration, DeclarationKind, ModuleDirector
 pub(crate) use requirement::{ModuleCall, UnknownCall};
 pub use requirers::Requirer;
 pub(crate) use root::{Inputs, ModulePath, RootFiles, RootModule};
-pub(crate) use tree::read_locked;
 pub use tree::{Options, read};
+pub(crate) use tree::{Required, read_locked};
 pub use variables::{InputVariables, VariableFlag};

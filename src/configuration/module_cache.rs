@@ -121,7 +121,7 @@ impl ModuleCache {
         if let Some(path) = request.remote().and_then(|source| self.outside(source)) {
             return Err(refused(&path).into());
         }
-        fetcher.fetch_all(dialect, vec![request.clone()]);
+        fetcher.fetch_all(dialect, vec![request.clone()], drop);
         fetcher.get(dialect, request).unwrap_or(Ok(None))
     }
 

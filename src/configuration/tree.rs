@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::{Code, Diagnostic, Location, Merged, Remedy, Result};
 use crate::hcl::evaluate::allowance::Allowance;
-use crate::modules::fetched::ModuleRequest;
+use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::modules::installed::Manifest;
 use crate::modules::local::{self, is_local};
 use crate::modules::{ModuleSource, submodule};
@@ -61,17 +61,20 @@ pub struct Options {
     pub variables: InputVariables,
 }
 
+/// Learns that a provider is required.
+pub(crate) type Required<'a> = &'a (dyn Fn(&ProviderAddress) + Sync);
+
 /// Reads the configuration whose root module is the directory `root`, given as the user knows it, for example `.`; all
 /// paths in the result start with it.
 ///
 /// # Errors
 /// Everything that is wrong with the configuration, not only the first.
 pub fn read(root: &Path, options: &Options) -> Result<Requirements> {
-    read_locked(RootModule::Directory(root), options, &ModuleCache::default(), None)
+    read_locked(RootModule::Directory(root), options, &ModuleCache::default(), None, &|_| ())
 }
 
 /// [`read`] for any root module, where modules that several root modules call are read once. The modules are those of a
-/// lock file if one is followed.
+/// lock file if one is followed. What a fetched module requires goes to `required` while others are fetched.
 ///
 /// # Errors
 /// The errors of [`read`].
@@ -80,13 +83,21 @@ pub(crate) fn read_locked(
     options: &Options,
     cache: &ModuleCache,
     locking: Option<&ModuleLocking>,
+    required: Required<'_>,
 ) -> Result<Requirements> {
+    let arrived = |module: FetchedModule| {
+        // What is wrong with it is said when its call is followed.
+        let Ok(directory) = module.path() else { return };
+        let Ok(canonical) = canonicalize(&directory) else { return };
+        let module = cache.fetched_module(&canonical, &directory, &module.shown(), options.dialect);
+        module.found.iter().for_each(|(address, _)| required(address));
+    };
     loop {
         let (requirements, wanted, asked) = read_known(root, options, cache, locking);
         match &cache.fetcher {
             Some(fetcher) if !(wanted.is_empty() && asked.is_empty()) => {
                 fetcher.ask_releases(options.dialect, asked.into_iter().collect());
-                fetcher.fetch_all(options.dialect, wanted.into_iter().collect());
+                fetcher.fetch_all(options.dialect, wanted.into_iter().collect(), arrived);
             }
             _ => return requirements,
         }

@@ -70,11 +70,17 @@ impl ModuleFetcher {
         self.modules.get(&(dialect, request.clone()))
     }
 
-    /// Fetches what requests ask for, several at a time.
-    pub(crate) fn fetch_all(&self, dialect: Dialect, requests: Vec<ModuleRequest>) {
+    /// Fetches what requests ask for, several at a time. Each module goes to `arrived` while others are fetched.
+    pub(crate) fn fetch_all(
+        &self,
+        dialect: Dialect,
+        requests: Vec<ModuleRequest>,
+        arrived: impl Fn(FetchedModule) + Sync,
+    ) {
         parallel::map(requests, parallel::WAITING_REQUESTS, |request| {
+            let fetched = self.modules.get_or_compute(&(dialect, request.clone()), || self.fetch(dialect, &request));
             // `get` returns the error.
-            let _ = self.modules.get_or_compute(&(dialect, request.clone()), || self.fetch(dialect, &request));
+            fetched.ok().flatten().into_iter().for_each(&arrived);
         });
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::options::LockOptions;
 use super::plan::{LockRequest, MinimumAge};
@@ -15,6 +16,9 @@ use crate::lockfile::{self, LockFile, ModuleLockFile, ModuleLocks, OPENTOFU_LOCK
 use crate::packages::DemandedAge;
 use crate::provider::{ConstraintList, Dialect, Platform, ProviderAddress, ProviderSpec, Version};
 use crate::settings::PlatformSelection;
+
+/// Of how many providers a root module's modules may make provlock ask before it is known whether all can be locked.
+const MOST_ASKED_EARLY: usize = 64;
 
 impl Session<'_> {
     /// Reads what there is to read of a root module. Where nobody has named it, there need not be a configuration
@@ -50,11 +54,22 @@ impl Session<'_> {
         let imported = if module_lock_file.is_some() { self.imported_modules(&root)? } else { None };
         let locks = |file: &ModuleLockFile| imported.unwrap_or_else(|| file.locks().clone());
         let locking = |file: &ModuleLockFile| ModuleLocking { locks: locks(file), mode, upgrades };
-        let mut requirements = root.requirements_with(
+        let is_meant = |address: &ProviderAddress| {
+            let mut named = options.providers.iter().map(|provider| provider.resolve(root.dialect));
+            options.providers.is_empty() || named.any(|named| named == *address)
+        };
+        let asked = AtomicUsize::new(0);
+        let mut requirements = root.requirements_as(
+            root.dialect,
             &self.modules,
             options.ignore_tests,
             options.allow_missing_modules,
             module_lock_file.as_ref().map(locking).as_ref(),
+            &|address| {
+                if lock_file.entry(address).is_none() && is_meant(address) {
+                    self.ask_versions(&root, address, &asked);
+                }
+            },
         )?;
         if requirements.is_incomplete {
             let is_unit = !root.units.is_empty();
@@ -65,6 +80,20 @@ impl Session<'_> {
         }
         requirements.warnings.extend(warnings.unwrap_or_default());
         Ok(Prepared { module_lock_file, ..prepared(root, lock_file, requirements, options)? })
+    }
+
+    /// Asks which versions there are of a provider that a module of `root` requires, so that nobody has to wait for that
+    /// when all modules have been read. What goes wrong is met again then. `asked` counts the providers.
+    fn ask_versions(&self, root: &RootModule, address: &ProviderAddress, asked: &AtomicUsize) {
+        let is_allowed = root.settings.policy.against_address(address, root.dialect).is_empty();
+        if self.options.offline || !is_allowed || address.is_never_locked() {
+            return;
+        }
+        let Ok(source) = self.source(root.dialect, root.settings.shared_cache()) else { return };
+        let is_new = source.dev_override(address).is_none() && !source.knows_versions(address);
+        if is_new && asked.fetch_add(1, Ordering::Relaxed) < MOST_ASKED_EARLY {
+            let _ = source.versions(address);
+        }
     }
 
     /// The modules that OpenTofu has locked, where provlock has not.

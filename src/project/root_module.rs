@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::unit::Unit;
-use crate::configuration::{self, LockingMode, Module, ModuleCache, ModuleLocking, Requirements};
+use crate::configuration::{self, LockingMode, Module, ModuleCache, ModuleLocking, Required, Requirements};
 use crate::diagnostic::{Code, Diagnostic, Location, Result, Severity};
 use crate::lockfile::{self, LockFile, LockFileOf, Locked, LockedModule, ModuleLockFile, Parsed};
 use crate::provider::Dialect;
@@ -134,10 +134,11 @@ impl RootModule {
         allow_missing_modules: bool,
         locking: Option<&ModuleLocking>,
     ) -> Result<Requirements> {
-        self.requirements_as(self.dialect, modules, ignore_tests, allow_missing_modules, locking)
+        self.requirements_as(self.dialect, modules, ignore_tests, allow_missing_modules, locking, &|_| ())
     }
 
-    /// [`RootModule::requirements_with`] as the program of another dialect would read it.
+    /// [`RootModule::requirements_with`] as the program of a dialect reads it. What a fetched module requires goes to
+    /// `required` while others are fetched.
     pub(super) fn requirements_as(
         &self,
         dialect: Dialect,
@@ -145,6 +146,7 @@ impl RootModule {
         ignore_tests: bool,
         allow_missing_modules: bool,
         locking: Option<&ModuleLocking>,
+        required: Required<'_>,
     ) -> Result<Requirements> {
         let must_fetch = locking.is_some_and(|locking| locking.mode != LockingMode::Follow);
         let options = configuration::Options {
@@ -158,18 +160,18 @@ impl RootModule {
         if let Some((first, others)) = self.units.split_first() {
             // Files that Terragrunt generates, or copies, have no source that could be pinned.
             let locking = locking.filter(|locking| !matches!(locking.mode, LockingMode::Pin { .. }));
-            let mut all = first.requirements(&options, modules, locking)?;
+            let mut all = first.requirements(&options, modules, locking, required)?;
             for unit in others {
-                all = all.and(unit.requirements(&options, modules, locking)?)?;
+                all = all.and(unit.requirements(&options, modules, locking, required)?)?;
             }
             for root in self.staying(modules) {
                 let root = configuration::RootModule::Directory(root);
-                all = all.and(configuration::read_locked(root, &options, modules, locking)?)?;
+                all = all.and(configuration::read_locked(root, &options, modules, locking, required)?)?;
             }
             return Ok(all);
         }
         let root = configuration::RootModule::Directory(&self.path);
-        configuration::read_locked(root, &options, modules, locking)
+        configuration::read_locked(root, &options, modules, locking, required)
     }
 
     /// The root modules that units take the place of in the change that is judged. Others may still run them as they

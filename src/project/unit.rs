@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::configuration::terragrunt::{self, ModuleSource, Repository, Unknown, WorkingDirectory};
 use crate::configuration::{
-    self, CallToLock, Inputs, LockedCalls, ModuleCache, ModuleCall, ModuleLocking, ModulePath, Requirements, RootFiles,
-    RootModule, UnknownCall,
+    self, CallToLock, Inputs, LockedCalls, ModuleCache, ModuleCall, ModuleLocking, ModulePath, Required, Requirements,
+    RootFiles, RootModule, UnknownCall,
 };
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Remedy, Result, Severity};
@@ -55,6 +55,7 @@ impl Unit {
         options: &configuration::Options,
         modules: &ModuleCache,
         locking: Option<&ModuleLocking>,
+        required: Required<'_>,
     ) -> Result<Requirements> {
         if let Some(error) = &self.read.malformed {
             return Err(error.clone().into());
@@ -74,7 +75,7 @@ impl Unit {
         } else {
             not_fetched
         };
-        let read = configuration::read_locked(RootModule::Files(&files), options, modules, locking);
+        let read = configuration::read_locked(RootModule::Files(&files), options, modules, locking, required);
         // One that has other bytes than when it was locked is not missing.
         let is_replaced = missing.iter().any(|error| error.code == Code::ModuleReplaced);
         if is_replaced || (!options.allow_missing_modules && !missing.is_empty()) {

@@ -83,6 +83,37 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
     environment.provlock(["verify", "--online"]).assert_code(1).assert_stdout_has("version-outside-constraints");
 }
 
+/// A module that cannot be fetched shows what was asked for before all modules were there.
+#[test]
+fn versions_are_asked_for_while_modules_are_fetched_unless_they_are_locked_or_not_wanted() {
+    let registry = Registry::start();
+    registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    publish(&environment, &requires("acme/gamma", "~> 1.0"), "v1.0.0");
+    calls(&environment, "v1.0.0");
+    let asks = |arguments: &[&str]| {
+        let root = environment.root();
+        let missing = format!("module \"missing\" {{\n  source = \"git::file://{}/none.git\"\n}}\n", root.display());
+        environment.write("missing.tf", missing);
+        let before = registry.requests().len();
+        let lock = ["lock", "-p", "linux_amd64"];
+        environment.provlock(lock.iter().chain(arguments)).assert_code(2).assert_stderr_has("none.git");
+        std::fs::remove_file(environment.project().join("missing.tf")).unwrap();
+        registry.requests().split_off(before).iter().any(|request| request.path().ends_with("/acme/gamma/versions"))
+    };
+    assert!(asks(&[]));
+    assert!(asks(&["acme/gamma"]));
+    assert!(!asks(&["acme/other"]));
+    assert!(!asks(&["--offline"]));
+    environment.write("provlock.toml", "[policy]\nallowed-hosts = [\"registry.example.com\"]\n");
+    assert!(!asks(&[]), "the policy does not allow the provider");
+    environment.write("provlock.toml", "");
+    assert!(!environment.has_lock_file());
+
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
+    assert!(!asks(&[]), "what is locked is asked for together with its package");
+}
+
 #[test]
 fn the_cache_is_for_the_user_alone_whatever_is_put_there_first() {
     use std::os::unix::fs::PermissionsExt as _;

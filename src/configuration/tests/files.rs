@@ -22,7 +22,7 @@ fn root(directory: &Path, files: &[(&str, &str)]) -> RootFiles {
 }
 
 fn read_root(root: &RootFiles) -> Result<Requirements> {
-    read_locked(RootModule::Files(root), &options(Dialect::Tofu), &ModuleCache::default(), None)
+    read_locked(RootModule::Files(root), &options(Dialect::Tofu), &ModuleCache::default(), None, &|_| ())
 }
 
 fn required(name: &str, version: &str) -> String {

@@ -232,7 +232,8 @@ impl Session<'_> {
         }
         let own = opened.known_requirements(&self.modules, ignore_tests, locking)?;
         let judged = if opened.may_be_of_other {
-            let other = opened.requirements_as(opened.dialect.other(), &self.modules, ignore_tests, true, locking)?;
+            let other =
+                opened.requirements_as(opened.dialect.other(), &self.modules, ignore_tests, true, locking, &|_| ())?;
             own.clone().with_reading_of_other(other, opened.dialect)
         } else if root.is_only_judged {
             return Ok((own, Some(unknown())));
