@@ -1,16 +1,15 @@
 //! The directories of a project that hold configurations, each listed once.
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
+use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use ignore::WalkState;
-
 use super::files;
 use super::terragrunt::FILE_NAMES;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
+use crate::diagnostic::{Diagnostic, Diagnostics, Result};
 use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::modules::is_configuration;
 use crate::system::{lock, walk};
@@ -26,8 +25,8 @@ pub(crate) struct Listing {
     pub(crate) has_lock_file: bool,
     pub(crate) has_module_lock_file: bool,
     pub(crate) is_unit: bool,
-    /// Whether `.gitignore` names all of these files.
-    is_ignored: bool,
+    /// Whether one of these files is a symbolic link.
+    pub(crate) has_links: bool,
 }
 
 /// Lists the directories from `top` downwards that hold configuration files, a lock file or a unit, except where
@@ -36,52 +35,40 @@ pub(crate) struct Listing {
 /// # Errors
 /// Directories and files of patterns that cannot be read.
 pub(crate) fn listings(top: &Path) -> Result<BTreeMap<PathBuf, Listing>> {
-    let found = Mutex::new((BTreeMap::new(), Diagnostics::default()));
-    let (walk, ignored) = walk::with_ignored_files(top);
-    walk.build_parallel().run(|| {
-        Box::new(|entry| {
-            let mut found = lock(&found);
-            match entry {
-                Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_dir()) => {}
-                Ok(entry) => {
-                    let name = &*entry.file_name().to_string_lossy();
-                    if let Some(directory) = entry.path().parent()
-                        && (is_sign(name) || files::is_test(name))
-                    {
-                        let new = || Listing { is_ignored: true, ..Listing::default() };
-                        let listing = found.0.entry(directory.to_owned()).or_insert_with(new);
-                        listing.is_ignored = listing.is_ignored && (!is_sign(name) || ignored.names(&entry));
-                        listing.add(entry.file_name());
-                    }
-                }
-                Err(error) => {
-                    let message = format!("cannot search for root modules: {error}");
-                    found.1.push(Diagnostic::error(Code::Io, message));
-                }
-            }
-            WalkState::Continue
-        })
+    let found = Mutex::new(BTreeMap::new());
+    let unread = walk::below(top, |directory| {
+        if let Some(listing) = Listing::of_files(directory.files, |file| !directory.ignores(file)) {
+            lock(&found).insert(directory.path.to_owned(), listing);
+        }
+        true
     });
-    let (mut listings, mut errors) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    errors.extend(ignored.unread().into_iter().map(|(path, error)| Diagnostic::io("read", &path, &error)));
-    listings.retain(|_, listing| !listing.is_ignored);
-    for listing in listings.values_mut() {
-        listing.names.sort_unstable();
-    }
-    errors.into_result(listings)
+    let errors: Diagnostics = unread.into_iter().map(|(path, error)| Diagnostic::io("read", &path, &error)).collect();
+    errors.into_result(found.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
 impl Listing {
     /// The files of a directory; none if it has none that make it one that may be a root module.
     pub(crate) fn of(directory: &Path) -> Option<Self> {
-        let mut listing = Self::default();
-        let entries = std::fs::read_dir(directory).ok()?.flatten();
+        let entries = fs::read_dir(directory).ok()?.flatten();
         let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_dir()));
-        let names: Vec<_> = files.map(|entry| entry.file_name()).collect();
-        let is = |wanted: fn(&str) -> bool| move |name: &&OsString| wanted(&name.to_string_lossy());
-        names.iter().filter(is(|name| is_sign(name) || files::is_test(name))).for_each(|name| listing.add(name));
+        Self::of_files(&files.collect::<Vec<_>>(), |_| true)
+    }
+
+    /// The same, where only some files count as a reason.
+    fn of_files(files: &[DirEntry], counts: impl Fn(&DirEntry) -> bool) -> Option<Self> {
+        let (mut listing, mut may_be_root) = (Self::default(), false);
+        for file in files {
+            let name = file.file_name();
+            let text = &*name.to_string_lossy();
+            let is_sign = is_sign(text);
+            may_be_root |= is_sign && counts(file);
+            if is_sign || files::is_test(text) {
+                listing.has_links |= file.file_type().is_ok_and(|kind| kind.is_symlink());
+                listing.add(&name);
+            }
+        }
         listing.names.sort_unstable();
-        names.iter().any(|name| is(is_sign)(&name)).then_some(listing)
+        may_be_root.then_some(listing)
     }
 
     /// The names of the files.
@@ -119,7 +106,6 @@ fn is_sign(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::sync::Arc;
 
     use super::*;

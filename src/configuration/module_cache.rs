@@ -11,7 +11,7 @@ use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::modules::{ModuleFetcher, ModuleSource, RemoteSource};
 use crate::provider::Dialect;
 use crate::system::boundary::refused;
-use crate::system::parallel::Gate;
+use crate::system::parallel::{Gate, cores};
 use crate::system::{Boundary, OnceMap, Secrets, canonicalize};
 
 use crate::packages::connections::Connections;
@@ -79,9 +79,8 @@ impl ModuleCache {
     /// How many root modules are read at the same time: one for each core, or more if reading means waiting for a
     /// network.
     pub(crate) fn threads(&self) -> usize {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let waits = self.fetcher.as_ref().is_some_and(|fetcher| !fetcher.is_offline());
-        if waits { cores.max(ROOTS_FETCHING) } else { cores }
+        if waits { cores().max(ROOTS_FETCHING) } else { cores() }
     }
 
     /// The module in a directory that was listed, given by its path without symbolic links. The module is kept for the
@@ -93,7 +92,9 @@ impl ModuleCache {
         listing: Listing,
         dialect: Dialect,
     ) -> Arc<Module> {
-        let module = self.kept(canonical, shown, dialect, || listing.into_names());
+        let anywhere = Boundary::default();
+        let boundary = if listing.has_links { &self.boundary } else { &anywhere };
+        let module = self.kept(canonical, shown, dialect, boundary, || listing.into_names());
         if self.listed.fetch_add(module.size(), Ordering::Relaxed) > LISTED_KEPT {
             self.modules.remove(&(canonical.to_owned(), dialect));
         }
@@ -201,7 +202,7 @@ impl ModuleCache {
 
     /// [`ModuleCache::module`] for a directory whose canonical path is known.
     pub(crate) fn canonical_module(&self, canonical: &Path, shown: &Path, dialect: Dialect) -> Arc<Module> {
-        self.kept(canonical, shown, dialect, || file_names(shown))
+        self.kept(canonical, shown, dialect, &self.boundary, || file_names(shown))
     }
 
     /// [`ModuleCache::canonical_module`] for a directory of a package that was fetched, in which no link leads out.
@@ -216,19 +217,21 @@ impl ModuleCache {
         self.modules.get_or_compute(&(canonical.to_owned(), dialect), read)
     }
 
-    /// The module with this canonical path, whose files have these names if it must be read.
+    /// The module with this canonical path, whose files have these names and may lead anywhere in the boundary, if it
+    /// must be read.
     fn kept(
         &self,
         canonical: &Path,
         shown: &Path,
         dialect: Dialect,
+        boundary: &Boundary,
         names: impl FnOnce() -> io::Result<Vec<String>>,
     ) -> Arc<Module> {
         self.modules.get_or_compute(&(canonical.to_owned(), dialect), || {
             if self.boundary.excludes(canonical) {
                 return Arc::new(Module::refused(shown, dialect));
             }
-            self.read(names(), shown, shown, dialect, &self.boundary)
+            self.read(names(), shown, shown, dialect, boundary)
         })
     }
 

@@ -10,8 +10,9 @@ use crate::modules::local;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RootModule<'a> {
-    /// The files of a directory, which is given as the user knows it, for example `.`.
-    Directory(&'a Path),
+    /// The files of a directory, which is given as the user knows it, for example `.`, and without symbolic links if
+    /// that path is known.
+    Directory(&'a Path, Option<&'a Path>),
     /// Files that another program brings together in a directory before it runs OpenTofu or Terraform there.
     Files(&'a RootFiles),
 }
@@ -52,14 +53,14 @@ pub(crate) struct Inputs {
 impl RootModule<'_> {
     pub(super) fn inputs(&self) -> Option<&Inputs> {
         match self {
-            Self::Directory(_) => None,
+            Self::Directory(..) => None,
             Self::Files(files) => Some(&files.inputs),
         }
     }
 
     pub(super) fn directory(&self) -> &Path {
         match self {
-            Self::Directory(directory) => directory,
+            Self::Directory(directory, _) => directory,
             Self::Files(files) => &files.directory,
         }
     }

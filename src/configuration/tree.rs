@@ -70,7 +70,7 @@ pub(crate) type Required<'a> = &'a (dyn Fn(&ProviderAddress) + Sync);
 /// # Errors
 /// Everything that is wrong with the configuration, not only the first.
 pub fn read(root: &Path, options: &Options) -> Result<Requirements> {
-    read_locked(RootModule::Directory(root), options, &ModuleCache::default(), None, &|_| ())
+    read_locked(RootModule::Directory(root, None), options, &ModuleCache::default(), None, &|_| ())
 }
 
 /// [`read`] for any root module, where modules that several root modules call are read once. The modules are those of a
@@ -142,7 +142,7 @@ fn read_known(
         errors: Merged::default(),
     };
     match root {
-        RootModule::Directory(_) => walk.root(),
+        RootModule::Directory(_, canonical) => walk.root(canonical),
         RootModule::Files(files) => walk.files(files),
     }
     let missing = walk.missing.diagnostics(options.dialect, options.allow_missing_modules);
@@ -197,10 +197,10 @@ pub(super) struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn root(&mut self) {
+    fn root(&mut self, canonical: Option<&Path>) {
         let dialect = self.options.dialect;
         let shown = join(self.root, "");
-        let canonical = match canonicalize(&shown) {
+        let canonical = match canonical.map_or_else(|| canonicalize(&shown), |known| Ok(known.to_owned())) {
             Ok(canonical) => canonical,
             Err(error) => return self.errors.push(Diagnostic::io("read the directory", self.root, &error)),
         };

@@ -20,7 +20,7 @@ use crate::packages::archive::HashCache;
 use crate::packages::authentication::SignaturePolicy;
 use crate::packages::shared_facts::ReleaseFacts;
 use crate::provider::{Dialect, OciRepository, ProviderAddress, ProviderSelection, SharedCache, SigningKey, Version};
-use crate::system::{Environment, OnceMap, storage};
+use crate::system::{Environment, OnceMap, parallel, storage};
 
 /// Which source packages come from.
 #[derive(Clone, Debug, Default)]
@@ -59,7 +59,7 @@ impl Default for SourceOptions {
     /// The registries, without a cache. Enough packages at a time to keep every core busy while others wait for bytes,
     /// and few enough for their memory of about a megabyte each.
     fn default() -> Self {
-        let jobs = std::thread::available_parallelism().map_or(0, |cores| 2 * usize::from(cores)).max(24);
+        let jobs = (2 * parallel::cores()).max(24);
         let (choice, observer) = (SourceChoice::default(), RequestObserver::default());
         Self { choice, jobs, trust_registry: false, cache_directory: None, date_services: None, observer }
     }

@@ -79,14 +79,13 @@ pub(super) fn find_roots(
         let root = RootPath { lock_directory, ..RootPath::listed(shown, Some(directory.clone()), has_unit) };
         Candidate { directory, root, calls, sign, is_unit, runs, before }
     };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut listings = listings(canonical)?;
     if let Some(change) = change {
         let hidden = change.directories(canonical, |directory| !listings.contains_key(directory));
         let hidden = hidden.into_iter().filter_map(|directory| Some((directory.to_owned(), Listing::of(directory)?)));
         listings.extend(hidden.collect::<Vec<_>>());
     }
-    let read = parallel::map(listings.into_iter().collect(), threads, read);
+    let read = parallel::map(listings.into_iter().collect(), parallel::cores(), read);
     let calls: HashSet<_> = read.iter().flat_map(|candidate| &candidate.calls).collect();
     let called: HashSet<_> = calls.iter().filter_map(|path| canonicalize(path).ok()).collect();
     let run: HashSet<_> = read.iter().filter_map(|candidate| candidate.runs.clone()).collect();
@@ -254,7 +253,7 @@ fn read_module(
     let (has_lock_file, detected) = match dialect {
         _ if !listing.has_lock_file => (false, dialect),
         Some(_) => (path.exists(), dialect),
-        None if modules.boundary.is_link_out(&path) => (true, None),
+        None if listing.has_links && modules.boundary.is_link_out(&path) => (true, None),
         None => match lockfile::read(&path) {
             Ok(bytes) => (bytes.is_some(), bytes.as_deref().and_then(lockfile::detect_dialect)),
             Err(_) => (true, None),

@@ -165,12 +165,12 @@ impl RootModule {
                 all = all.and(unit.requirements(&options, modules, locking, required)?)?;
             }
             for root in self.staying(modules) {
-                let root = configuration::RootModule::Directory(root);
+                let root = configuration::RootModule::Directory(root, None);
                 all = all.and(configuration::read_locked(root, &options, modules, locking, required)?)?;
             }
             return Ok(all);
         }
-        let root = configuration::RootModule::Directory(&self.path);
+        let root = configuration::RootModule::Directory(&self.path, Some(&self.canonical));
         configuration::read_locked(root, &options, modules, locking, required)
     }
 

@@ -59,6 +59,10 @@ pub fn canonical_or_given(path: &Path) -> PathBuf {
 /// # Errors
 /// The path leads to something else: opening a pipe would block, and a device might never end.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
+    Ok(open_with_length(path)?.0)
+}
+
+fn open_with_length(path: &Path) -> io::Result<(File, u64)> {
     let metadata = fs::metadata(path)?;
     if metadata.is_dir() {
         return Err(io::Error::new(ErrorKind::IsADirectory, "it is a directory"));
@@ -66,7 +70,7 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     if !metadata.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
-    File::open(path)
+    Ok((File::open(path)?, metadata.len()))
 }
 
 /// Reads a regular file of at most `limit` bytes, a whole number of MiB.
@@ -74,11 +78,12 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
 /// # Errors
 /// Those of [`open`], and when the file is larger.
 pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    let file = open(path)?;
-    // With room for the end of the file, one call reads it all.
-    let length = usize::try_from(file.metadata()?.len().min(limit)).unwrap_or_default();
-    let mut bytes = Vec::with_capacity(length + 1);
-    file.take(limit + 1).read_to_end(&mut bytes)?;
+    let (mut file, length) = open_with_length(path)?;
+    // The library reads in pieces of 8 KiB where there is a limit; one call reads it all, and one finds the end.
+    let mut bytes = vec![0; usize::try_from(length.min(limit)).unwrap_or_default() + 1];
+    let first = file.read(&mut bytes)?;
+    bytes.truncate(first);
+    file.take(limit + 1 - first as u64).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
         return Err(io::Error::new(ErrorKind::FileTooLarge, format!("it is larger than {} MiB", limit >> 20)));
     }

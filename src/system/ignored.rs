@@ -1,9 +1,8 @@
 //! What `.gitignore`, `.ignore` and `.git/info/exclude` name. Whoever writes them may be hostile.
 
-use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
@@ -21,7 +20,7 @@ const MOST_BYTES: usize = 256 << 10;
 /// The longest pattern, in bytes. No path is longer.
 const LONGEST_PATTERN: usize = 4096;
 
-/// The patterns of the directories around the paths that are asked for, each file of them read once.
+/// Reads the files of patterns, and limits how much of them is in memory.
 #[derive(Debug, Default)]
 pub(super) struct Ignored {
     known: Mutex<Known>,
@@ -29,63 +28,72 @@ pub(super) struct Ignored {
 
 #[derive(Debug, Default)]
 struct Known {
-    /// The rules for what is in a directory.
-    directories: HashMap<PathBuf, Option<Arc<Rules>>>,
     /// How many bytes of patterns there are.
     bytes: usize,
     unread: Vec<(PathBuf, io::Error)>,
 }
 
-/// The patterns of a directory.
+/// The patterns for what is in a directory.
 #[derive(Debug)]
-struct Rules {
+pub(super) struct Rules {
     patterns: Gitignore,
     /// Those of the nearest directory above that has any.
     above: Option<Arc<Rules>>,
 }
 
-impl Ignored {
-    /// Whether the patterns name a path. Nothing asks for what is in a directory that they name.
-    pub(super) fn names(&self, path: &Path, is_directory: bool) -> bool {
-        let Some(directory) = path.parent() else { return false };
-        let rules = lock(&self.known).rules(directory);
-        let mut next = rules.as_deref();
-        while let Some(nearest) = next {
-            let matched = nearest.patterns.matched(path, is_directory);
-            if !matched.is_none() {
-                return matched.is_ignore();
-            }
-            next = nearest.above.as_deref();
+impl Rules {
+    /// Whether the patterns name a path in the directory. Nothing asks for what is in a directory that they name.
+    pub(super) fn name(&self, path: &Path, is_directory: bool) -> bool {
+        let matched = self.patterns.matched(path, is_directory);
+        if matched.is_none() {
+            self.above.as_ref().is_some_and(|above| above.name(path, is_directory))
+        } else {
+            matched.is_ignore()
         }
-        false
+    }
+}
+
+impl Ignored {
+    /// The patterns for what is in a directory, given those of the directory above. `is_there` says whether it may hold
+    /// something of a name.
+    pub(super) fn rules(
+        &self,
+        directory: &Path,
+        above: Option<Arc<Rules>>,
+        is_there: impl Fn(&str) -> bool,
+    ) -> Option<Arc<Rules>> {
+        let mut files = FILES.into_iter().filter(|file| is_there(file.split('/').next().unwrap_or(file))).peekable();
+        let patterns = files.peek().is_some().then(|| lock(&self.known).patterns(directory, files)).flatten();
+        match patterns {
+            Some(patterns) => Some(Arc::new(Rules { patterns, above })),
+            None => above,
+        }
     }
 
-    /// The files that could not be read, sorted.
-    pub(super) fn unread(&self) -> Vec<(PathBuf, io::Error)> {
-        let mut unread = std::mem::take(&mut lock(&self.known).unread);
+    /// The patterns for what is in a directory, and of all directories above.
+    pub(super) fn all_rules(&self, directory: &Path) -> Option<Arc<Rules>> {
+        let above = directory.parent().and_then(|above| self.all_rules(above));
+        self.rules(directory, above, |_| true)
+    }
+
+    /// Adds something that could not be read.
+    pub(super) fn add_unread(&self, path: PathBuf, error: io::Error) {
+        lock(&self.known).unread.push((path, error));
+    }
+
+    /// What could not be read, sorted.
+    pub(super) fn into_unread(self) -> Vec<(PathBuf, io::Error)> {
+        let mut unread = self.known.into_inner().unwrap_or_else(PoisonError::into_inner).unread;
         unread.sort_by(|one, other| one.0.cmp(&other.0));
         unread
     }
 }
 
 impl Known {
-    fn rules(&mut self, directory: &Path) -> Option<Arc<Rules>> {
-        if let Some(known) = self.directories.get(directory) {
-            return known.clone();
-        }
-        let above = directory.parent().and_then(|above| self.rules(above));
-        let rules = match self.patterns(directory) {
-            Some(patterns) => Some(Arc::new(Rules { patterns, above })),
-            None => above,
-        };
-        self.directories.insert(directory.to_owned(), rules.clone());
-        rules
-    }
-
     /// The patterns of a directory, if it has any.
-    fn patterns(&mut self, directory: &Path) -> Option<Gitignore> {
+    fn patterns(&mut self, directory: &Path, files: impl Iterator<Item = &'static str>) -> Option<Gitignore> {
         let mut builder = GitignoreBuilder::new(directory);
-        for name in FILES {
+        for name in files {
             let path = directory.join(name);
             match self.read(&path) {
                 Ok(text) => text.lines().for_each(|line| {

@@ -1,13 +1,19 @@
 //! Runs independent pieces of work in parallel.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Condvar, Mutex, PoisonError, mpsc};
+use std::sync::{Condvar, LazyLock, Mutex, PoisonError, mpsc};
 
 use crate::system::lock;
 
 /// How many requests may wait for an answer at the same time. Waiting needs no processor core, so this does not depend
 /// on their number. Hashing has its own limit.
 pub(crate) const WAITING_REQUESTS: usize = 64;
+
+/// How many processor cores there are for this program. To ask the system takes reading several files.
+pub fn cores() -> usize {
+    static CORES: LazyLock<usize> = LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
+    *CORES
+}
 
 /// Applies `work` to every item on up to `threads` threads, and returns the results in the order of the items.
 pub fn map<T: Send, R: Send>(items: Vec<T>, threads: usize, work: impl Fn(T) -> R + Sync) -> Vec<R> {
@@ -112,8 +118,7 @@ pub(crate) struct Gate {
 
 impl Default for Gate {
     fn default() -> Self {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { free: Mutex::new(cores), changed: Condvar::new() }
+        Self { free: Mutex::new(cores()), changed: Condvar::new() }
     }
 }
 
@@ -260,7 +265,7 @@ mod tests {
 
     #[test]
     fn a_gate_lets_as_many_through_as_there_are_cores() {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let cores = cores();
         let (gate, inside) = (Gate::default(), AtomicUsize::new(0));
         let most = map(vec![(); 1000], 4 * cores + 8, |()| {
             gate.pass(|| {

@@ -1,55 +1,60 @@
 //! Walking over the files of a project.
 
+use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ignore::{DirEntry, WalkBuilder};
-
 use super::files::join;
-use super::ignored::Ignored;
-use super::{canonicalize, repository};
+use super::ignored::{Ignored, Rules};
+use super::{canonicalize, parallel, repository};
 
 /// Directories that hold copies of modules, or nothing of the user's.
 const SKIPPED: [&str; 3] = [".terraform", ".terragrunt-cache", ".git"];
 
-/// Everything below a directory, except what `.gitignore` names and what the programs put there. Symbolic links to
-/// directories are not followed.
-pub(crate) fn below(top: &Path) -> WalkBuilder {
-    let rules = GitIgnore::default();
-    walk(top, move |entry| !is_left_out(entry) && !rules.names(entry))
+/// A directory that a walk has come to.
+pub(crate) struct Directory<'a> {
+    pub(crate) path: &'a Path,
+    /// What is in it, without directories.
+    pub(crate) files: &'a [DirEntry],
+    rules: Option<&'a Rules>,
 }
 
-/// What `.gitignore` names below a directory.
-#[derive(Clone, Default)]
-pub(crate) struct GitIgnore(Arc<Ignored>);
-
-impl GitIgnore {
-    /// Whether the walk [`below`] the directory leaves an entry out.
-    pub(crate) fn names(&self, entry: &DirEntry) -> bool {
-        entry.depth() > 0 && self.0.names(entry.path(), is_directory(entry))
-    }
-
-    /// The files of patterns that could not be read.
-    pub(crate) fn unread(&self) -> Vec<(PathBuf, io::Error)> {
-        self.0.unread()
+impl Directory<'_> {
+    /// Whether `.gitignore` names a file.
+    pub(crate) fn ignores(&self, file: &DirEntry) -> bool {
+        self.rules.is_some_and(|rules| rules.name(&file.path(), false))
     }
 }
 
-/// The walk [`below`] a directory, together with the files that `.gitignore` names, but without the directories that it
-/// names.
-pub(crate) fn with_ignored_files(top: &Path) -> (WalkBuilder, GitIgnore) {
-    let ignored = GitIgnore::default();
-    let rules = ignored.clone();
-    let walk = walk(top, move |entry| !is_directory(entry) || !(is_left_out(entry) || rules.names(entry)));
-    (walk, ignored)
-}
-
-/// The library reads files of patterns without a limit, and follows links to them.
-fn walk(top: &Path, is_wanted: impl Fn(&DirEntry) -> bool + Send + Sync + 'static) -> WalkBuilder {
-    let mut walk = WalkBuilder::new(top);
-    walk.standard_filters(false).filter_entry(is_wanted);
-    walk
+/// Looks at a directory and those below, on several threads, except where `.gitignore` names a directory or the
+/// programs have made it. Symbolic links to directories are not followed. `look` says whether to go on below.
+///
+/// Returns what cannot be read: directories, and files of patterns.
+pub(crate) fn below(top: &Path, look: impl Fn(&Directory<'_>) -> bool + Sync) -> Vec<(PathBuf, io::Error)> {
+    let ignored = Ignored::default();
+    let visit = |(path, above): (PathBuf, Option<Arc<Rules>>)| {
+        let entries = match fs::read_dir(&path).and_then(Iterator::collect::<io::Result<Vec<_>>>) {
+            Ok(entries) => entries,
+            Err(error) => {
+                ignored.add_unread(path, error);
+                return Vec::new();
+            }
+        };
+        let is_there = |name: &str| entries.iter().any(|entry| entry.file_name() == name);
+        let rules = ignored.rules(&path, above, is_there);
+        let (directories, files): (Vec<_>, Vec<_>) = entries.into_iter().partition(is_directory);
+        if !look(&Directory { path: &path, files: &files, rules: rules.as_deref() }) {
+            return Vec::new();
+        }
+        let is_left_out = |path: &Path| rules.as_ref().is_some_and(|rules| rules.name(path, true));
+        let wanted = directories.iter().filter(|entry| !SKIPPED.iter().any(|name| entry.file_name() == *name));
+        let wanted = wanted.map(DirEntry::path).filter(|path| !is_left_out(path));
+        wanted.map(|path| (None::<()>, (path, rules.clone()))).collect()
+    };
+    let above = top.parent().and_then(|above| ignored.all_rules(above));
+    parallel::run([(None, (top.to_owned(), above))], parallel::cores(), visit);
+    ignored.into_unread()
 }
 
 /// Whether `.gitignore` of the repository names a directory that need not exist, or one that it is in.
@@ -60,7 +65,13 @@ pub(crate) fn is_ignored(directory: &Path) -> bool {
         return false;
     };
     let (path, ignored) = (nearest_canonical.join(below), Ignored::default());
-    path.ancestors().take_while(|above| *above != top).any(|above| ignored.names(above, true))
+    let inside: Vec<_> = path.ancestors().take_while(|above| *above != top).collect();
+    let mut rules = ignored.all_rules(&top);
+    inside.into_iter().rev().any(|directory| {
+        let is_named = rules.as_ref().is_some_and(|rules| rules.name(directory, true));
+        rules = ignored.rules(directory, rules.take(), |_| true);
+        is_named
+    })
 }
 
 /// Whether a directory is one that walks leave out, or in one.
@@ -68,10 +79,6 @@ pub(crate) fn is_skipped(directory: &Path) -> bool {
     directory.components().any(|component| SKIPPED.iter().any(|name| component.as_os_str() == *name))
 }
 
-fn is_left_out(entry: &DirEntry) -> bool {
-    is_directory(entry) && entry.depth() > 0 && SKIPPED.iter().any(|name| entry.file_name() == *name)
-}
-
 fn is_directory(entry: &DirEntry) -> bool {
-    entry.file_type().is_some_and(|kind| kind.is_dir())
+    entry.file_type().is_ok_and(|kind| kind.is_dir())
 }

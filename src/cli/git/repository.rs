@@ -210,8 +210,7 @@ impl Repository {
             let bytes = lockfile::read(&path).ok().flatten().filter(|bytes| is_blob(bytes, &object));
             (path, object, bytes)
         };
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let files = parallel::map(blobs.into_iter().collect(), threads, on_disk);
+        let files = parallel::map(blobs.into_iter().collect(), parallel::cores(), on_disk);
         let others = files.iter().filter(|(.., bytes)| bytes.is_none());
         let contents =
             contents(&self.top, &others.map(|(path, object, _)| (object.as_str(), path.as_path())).collect())?;

@@ -1,11 +1,11 @@
 //! A unit: the module that it runs and the files that it generates.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::configuration;
 use super::contents;
@@ -306,16 +306,24 @@ fn quoted(label: &str) -> String {
     hcl_edit::expr::Expression::from(label).to_string()
 }
 
+fn has_unit_below(directory: &Path) -> bool {
+    let (looked_at, found) = (AtomicUsize::new(0), AtomicBool::new(false));
+    walk::below(directory, |below| {
+        let is_unit = |file: &DirEntry| FILE_NAMES.iter().any(|name| file.file_name() == *name) && !below.ignores(file);
+        if below.path != directory && below.files.iter().any(is_unit) {
+            found.store(true, Ordering::Relaxed);
+        }
+        let number = looked_at.fetch_add(1 + below.files.len(), Ordering::Relaxed);
+        number < MOST_ENTRIES && !found.load(Ordering::Relaxed)
+    });
+    found.into_inner()
+}
+
 impl Unit {
     /// Whether it is only there for the units below it, which include its `terragrunt.hcl`: it runs no module, and
     /// there is no configuration beside it.
     pub(crate) fn is_parent(&self) -> bool {
-        let is_below = |path: &Path| path.parent() != Some(&*self.directory);
-        let is_unit =
-            |path: &Path| is_below(path) && FILE_NAMES.iter().any(|name| path.file_name() == Some(OsStr::new(name)));
-        self.source == Ok(ModuleSource::Unit)
-            && !has_configuration(&self.directory)
-            && walk::below(&self.directory).build().flatten().take(MOST_ENTRIES).any(|entry| is_unit(entry.path()))
+        self.source == Ok(ModuleSource::Unit) && !has_configuration(&self.directory) && has_unit_below(&self.directory)
     }
 
     /// The download directory, if it holds a working directory and the next run would use that without looking at the

@@ -117,7 +117,7 @@ fn links_out_of_the_repository_are_not_followed() {
             }
             let cache = ModuleCache::default().within(Boundary::around([at("repository")]));
             let root = at("repository");
-            let found = read_locked(RootModule::Directory(&root), &options(Dialect::Tofu), &cache, None, &|_| ());
+            let found = read_locked(RootModule::Directory(&root, None), &options(Dialect::Tofu), &cache, None, &|_| ());
             assert_eq!(found.is_ok(), is_known, "{expression}: {:?}", found.map_err(|errors| texts(&errors)).err());
         }
     }

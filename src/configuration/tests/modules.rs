@@ -263,7 +263,7 @@ fn modules_are_shared_through_a_cache() {
             let root = directory.path().join(name);
             let cache = &cache;
             scope.spawn(move || {
-                read_locked(RootModule::Directory(&root), &options(Dialect::Tofu), cache, None, &|_| ()).unwrap()
+                read_locked(RootModule::Directory(&root, None), &options(Dialect::Tofu), cache, None, &|_| ()).unwrap()
             })
         };
         [root("a"), root("b")].map(|thread| thread.join().unwrap()).into()

@@ -101,8 +101,7 @@ pub(super) fn put_all(
     session: &Session<'_>,
     dry_run: bool,
 ) -> Vec<Result<Put>> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut looked_at = parallel::map(wanted, cores, |wanted| (wanted.look(), wanted));
+    let mut looked_at = parallel::map(wanted, parallel::cores(), |wanted| (wanted.look(), wanted));
     note_repeated(&mut looked_at);
     let is_missing = |there: &There| !dry_run && !matches!(there, There::Recorded(..));
     let missing =

@@ -61,8 +61,7 @@ impl Session<'_> {
     /// The settings cannot be read by which a change is judged. What is wrong with a single root module is its own
     /// result.
     pub fn verify(&self, roots: &Roots, options: &VerifyOptions<'_>) -> Result<Report<VerifiedRoot>> {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = if options.online.is_some() { ROOTS_ONLINE } else { cores };
+        let threads = if options.online.is_some() { ROOTS_ONLINE } else { parallel::cores() };
         let known = self.options.change.as_ref().map(|change| (change.known_providers(), change.known_publishers()));
         let verify = |root: &RootPath| {
             let verified = self.open_root(root).and_then(|opened| {

@@ -102,7 +102,7 @@ fn listed(request: &VerifyRequest<'_>, manifest: &Manifest, copies: &[Copy<'_>])
 
 /// The copies that are not what is locked.
 fn differing(request: &VerifyRequest<'_>, copies: &[Copy<'_>]) -> Vec<Diagnostic> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let cores = parallel::cores();
     let read = |copy: &Copy<'_>| match copy.directory.symlink_metadata() {
         Ok(metadata) if !metadata.is_dir() => Err("is not a directory".to_owned()),
         _ => package_hash::listing(&copy.directory).map_err(|problem| format!("cannot be compared: {problem}")),
