@@ -231,7 +231,7 @@ impl Batch {
         self.roots.iter().enumerate().filter_map(|(index, (_, prepared))| Some((index, prepared.as_ref().ok()?)))
     }
 
-    /// Notifies the observer of the root modules, and makes the sources that they are locked from.
+    /// Notifies the observers of the root modules, and makes the sources that they are locked from.
     fn prepare(&self, session: &Session<'_>, options: &LockOptions) {
         for (_, prepared) in self.prepared() {
             session.notify(Event::Prepared(prepared));

@@ -15,6 +15,7 @@ use crate::packages::{Progress, SharedFacts};
 use crate::provider::Hostname;
 
 /// What happens during a run.
+#[derive(Clone, Copy)]
 #[non_exhaustive]
 pub enum Event<'a> {
     /// These root modules are to be worked on.

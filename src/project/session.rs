@@ -57,7 +57,7 @@ pub enum ModuleFetching {
     Never,
 }
 
-/// What a run has once: connections, caches, packages of modules, repositories, and the observer of events.
+/// What a run has once: connections, caches, packages of modules, repositories, and the observers of events.
 pub struct Session<'a> {
     pub(super) environment: Environment,
     /// The options, without those for connections and modules, which hold them.
@@ -72,7 +72,7 @@ pub struct Session<'a> {
     dates: [OnceLock<Result<Option<PublicationDates>>>; 2],
     /// The time at which ages are measured.
     pub(super) started: Timestamp,
-    observer: Mutex<Observer<'a>>,
+    observers: Mutex<Vec<Observer<'a>>>,
     announced: Mutex<BTreeSet<String>>,
 }
 
@@ -99,16 +99,16 @@ impl<'a> Session<'a> {
             sources: OnceMap::default(),
             dates: Default::default(),
             started: Timestamp::now(),
-            observer: Mutex::new(Box::new(|_| {})),
+            observers: Mutex::default(),
             announced: Mutex::default(),
             options,
         })
     }
 
-    /// The same session with an observer of events.
+    /// The same session with another observer of events.
     #[must_use]
-    pub fn observed_by(mut self, observer: impl FnMut(Event<'_>) + Send + 'a) -> Self {
-        self.observer = Mutex::new(Box::new(observer));
+    pub fn observed_by(self, observer: impl FnMut(Event<'_>) + Send + 'a) -> Self {
+        lock(&self.observers).push(Box::new(observer));
         self
     }
 
@@ -118,14 +118,14 @@ impl<'a> Session<'a> {
     }
 
     pub(super) fn notify(&self, event: Event<'_>) {
-        lock(&self.observer)(event);
+        lock(&self.observers).iter_mut().for_each(|observer| observer(event));
     }
 
     pub(super) fn note_progress(&self, package: &PackageId, progress: Progress) {
         self.notify(Event::Package(package, progress));
     }
 
-    /// Notifies the observer of what was done with a root module, and returns what is reported.
+    /// Notifies the observers of what was done with a root module, and returns what is reported.
     pub(super) fn conclude(&self, path: &Path, done: Result<Done<'_>>) -> Result<LockedRoot> {
         let changed = match &done {
             Ok(Done::Locked(locked, plan)) => {
@@ -144,7 +144,7 @@ impl<'a> Session<'a> {
         done.map(|_| LockedRoot { changed })
     }
 
-    /// Notifies the observer of the module packages and the CLI configurations that were read, each once.
+    /// Notifies the observers of the module packages and the CLI configurations that were read, each once.
     pub(super) fn announce(&self) {
         let is_new = |name: String| lock(&self.announced).insert(name);
         for (name, origin) in self.modules.packages() {
@@ -159,7 +159,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Notifies the observer of what is known only at the end.
+    /// Notifies the observers of what is known only at the end.
     pub(super) fn finish(&self) {
         self.announce();
         self.connections.shared_facts().iter().for_each(|facts| self.notify(Event::SharedFacts(facts)));

@@ -69,10 +69,10 @@ impl<'a> Collected<'a> {
     }
 
     /// Adds what became of a root module.
-    pub(super) fn add(&mut self, event: &Event<'_>) {
+    pub(super) fn add(&mut self, event: Event<'_>) {
         match event {
             Event::Selected(roots) if roots.are_many() => self.are_many(roots),
-            Event::Locked(locked, plan) => self.add_locked(locked, *plan),
+            Event::Locked(locked, plan) => self.add_locked(locked, plan),
             Event::Planned(prepared, plan) => self.add_planned(prepared, plan),
             Event::Failed(path, errors) => self.add_failed(path, errors),
             Event::SharedFacts(facts) => {

@@ -7,7 +7,7 @@ use provlock::diagnostic::Diagnostics;
 use provlock::project::{GetOptions, InstalledModules, Selection};
 
 use super::outcome::Outcome;
-use super::watch::{Watch, no_root_module, start_with_modules};
+use super::watch::{no_root_module, start_with_modules};
 use crate::cli::args::{CacheArgs, FormatArgs, GlobalArgs, ModuleArgs};
 use crate::cli::render::json::{InstalledRoot, Output, Root};
 use crate::cli::render::style::count;
@@ -63,15 +63,12 @@ pub(crate) struct GetArgs {
 pub(crate) fn run(arguments: &GetArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let GetArgs { paths, recursive, modules, cache, offline, check, .. } = arguments;
     let selection = Selection { paths: paths.clone(), recursive: *recursive, with_modules: false };
-    let mut watch = Watch::new(ui, None);
     let session = start_with_modules((modules, cache, *offline), global, ui)?;
-    let session = session.observed_by(|event| watch.show(&event));
     let roots = session.roots(&selection)?;
     let mut options = GetOptions::default();
     (options.check, options.ignore_tests, options.with_git) = (*check, arguments.no_tests, arguments.with_git);
     let report = session.get(&roots, options);
     drop(session);
-    drop(watch);
     if roots.is_empty() {
         ui.status(&no_root_module(paths));
     }

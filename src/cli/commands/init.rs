@@ -10,7 +10,7 @@ use provlock::settings::{self, FILE_NAME};
 use provlock::system::files;
 
 use super::outcome::Outcome;
-use super::watch::{Watch, no_root_module, show_origin, start};
+use super::watch::{no_root_module, show_origin, start};
 use crate::cli::args::{FormatArgs, GlobalArgs, ModuleArgs, SourceArgs};
 use crate::cli::render::json::{Output, SettingsFile};
 use crate::cli::render::style::{count, enumerate};
@@ -53,21 +53,18 @@ pub(crate) fn run(arguments: &InitArgs, global: &GlobalArgs, ui: &Ui) -> Result<
     }
     let old = is_there.then(|| settings::read(path)).transpose();
     let old = old.map_err(|error| Diagnostic::io("read", path, &error))?;
-    let mut watch = Watch::new(ui, Some(source));
-    let session = start(global, ui, |environment, options| {
+    let session = start(global, ui, Some(source), |environment, options| {
         source.sources(environment, options);
         modules.add_to(options, environment, source.offline);
         show_origin(&source.origin(), environment, ui);
         Ok(())
     })?;
-    let session = session.observed_by(|event| watch.show(&event));
     let roots = session.roots(&Selection::recursive("."))?;
-    let inventory = if roots.is_empty() { None } else { Some(session.inventory(&roots)) };
-    drop(session);
-    drop(watch);
-    let Some(inventory) = inventory.transpose()? else {
+    if roots.is_empty() {
         return Err(Diagnostic::error(Code::NoConfiguration, no_root_module(&[])).into());
-    };
+    }
+    let inventory = session.inventory(&roots)?;
+    drop(session);
     let text = inventory.settings();
     if !ui.is_json() {
         ui.print(&text);

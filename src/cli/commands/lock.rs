@@ -11,7 +11,7 @@ use provlock::system::files;
 
 use super::collected::Collected;
 use super::outcome::Outcome;
-use super::watch::{Watch, start_locking};
+use super::watch::start_locking;
 use crate::cli::args::{AgeArgs, FormatArgs, GlobalArgs, SelectionArgs, SourceArgs, Targets, candidates};
 use crate::cli::render::lock::{self as text, Report};
 use crate::cli::ui::Ui;
@@ -77,7 +77,6 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
     options.modules = arguments.with_modules;
     let (export, mut exported) = (arguments.export_opentofu.as_ref(), None);
     let (mut collected, mut hints) = (Collected::new(&named, ui), Hints::default());
-    let mut watch = Watch::new(ui, Some(source));
     let session = start_locking((&selection.modules, age, source), global, ui)?;
     let roots = session.roots(&named)?;
     if export.is_some() && roots.are_many() {
@@ -85,8 +84,7 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
         return Err(Diagnostic::error(Code::InvalidArgument, message).into());
     }
     let session = session.observed_by(|event| {
-        watch.show(&event);
-        collected.add(&event);
+        collected.add(event);
         if let Event::Locked(locked, _) = event {
             hints.add(locked);
             exported = export.map(|_| locked.opentofu_lock_file());
@@ -95,10 +93,8 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
             }
         }
     });
-    let locked = session.lock(&roots, &options);
+    session.lock(&roots, &options)?;
     drop(session);
-    drop(watch);
-    locked?;
     if let (Some(path), Some(text), false) = (export, &exported, options.dry_run) {
         files::write(path, std::fs::read(path).ok().as_deref(), text.as_bytes())?;
     }

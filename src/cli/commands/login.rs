@@ -109,7 +109,7 @@ fn credentials(global: &GlobalArgs, ui: &Ui) -> Result<(Credentials, Dialect)> {
 
 /// The dialect of the root module here, which is what will look for the token; the default one if there is none.
 fn dialect(global: &GlobalArgs, ui: &Ui) -> Dialect {
-    let here = || start(global, ui, |_, _| Ok(())).ok()?.open(Path::new(".")).ok();
+    let here = || start(global, ui, None, |_, _| Ok(())).ok()?.open(Path::new(".")).ok();
     global.dialect.or_else(|| Some(here()?.dialect)).unwrap_or_default()
 }
 

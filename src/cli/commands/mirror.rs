@@ -8,7 +8,7 @@ use provlock::diagnostic::Diagnostic;
 use provlock::project::{MirrorOptions, MirrorTarget, ModuleFetching, Selection};
 
 use super::outcome::Outcome;
-use super::watch::{Watch, no_root_module, show_origin, start};
+use super::watch::{no_root_module, show_origin, start};
 use crate::cli::args::{FormatArgs, GlobalArgs, OnlineArgs, PlatformArgs};
 use crate::cli::render::causes::{by_cause, without_repetition};
 use crate::cli::render::json::{Mirror, Output};
@@ -65,23 +65,19 @@ pub(crate) fn run(arguments: &MirrorArgs, global: &GlobalArgs, ui: &Ui) -> anyho
     let MirrorArgs { target, paths, recursive, platforms, prune, source, dry_run, .. } = arguments;
     let selection = Selection { paths: paths.clone(), recursive: *recursive, with_modules: false };
     let target = MirrorTarget::parse(target)?;
-    let mut watch = Watch::new(ui, None);
-    let session = start(global, ui, |environment, options| {
+    let session = start(global, ui, None, |environment, options| {
         source.sources(environment, &mut options.sources);
         options.modules = ModuleFetching::Never;
         show_origin(&source.origin(), environment, ui);
         Ok(())
     })?;
-    let session = session.observed_by(|event| watch.show(&event));
     let roots = session.roots(&selection)?;
     let mut options = MirrorOptions::new(target.clone());
     options.platforms = platforms.named();
     options.prune = *prune;
     options.dry_run = *dry_run;
-    let mirrored = session.mirror(&roots, &options);
+    let mirrored = session.mirror(&roots, &options)?;
     drop(session);
-    drop(watch);
-    let mirrored = mirrored?;
     let many = roots.are_many().then_some(&selection);
     let causes = |diagnostics: &[Diagnostic]| {
         by_cause(diagnostics.iter().map(|one| (one.root(), one)), many, ui.stderr_style.verbose)

@@ -9,7 +9,7 @@ use provlock::diagnostic::Diagnostics;
 use provlock::project::{PinOptions, PinnedModules, Selection};
 
 use super::outcome::Outcome;
-use super::watch::{Watch, no_root_module, start_with_modules};
+use super::watch::{no_root_module, start_with_modules};
 use crate::cli::args::{CacheArgs, FormatArgs, GlobalArgs, ModuleArgs};
 use crate::cli::render::json::{Output, PinnedRoot, Root};
 use crate::cli::render::style::count;
@@ -65,9 +65,7 @@ pub(crate) struct PinArgs {
 pub(crate) fn run(arguments: &PinArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let PinArgs { paths, recursive, modules, cache, offline, check, .. } = arguments;
     let selection = Selection { paths: paths.clone(), recursive: *recursive, with_modules: true };
-    let mut watch = Watch::new(ui, None);
     let session = start_with_modules((modules, cache, *offline), global, ui)?;
-    let session = session.observed_by(|event| watch.show(&event));
     let roots = session.roots(&selection)?;
     let mut options = PinOptions::default();
     options.registry = arguments.registry;
@@ -75,7 +73,6 @@ pub(crate) fn run(arguments: &PinArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::
     options.dry_run = *check || arguments.dry_run;
     let report = session.pin(&roots, options);
     drop(session);
-    drop(watch);
     if roots.is_empty() {
         ui.status(&no_root_module(paths));
     }

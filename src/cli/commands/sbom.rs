@@ -10,7 +10,7 @@ use provlock::project::Selection;
 use provlock::system::{Environment, canonicalize, repository};
 
 use super::outcome::Outcome;
-use super::watch::{Watch, no_root_module, start_with_modules};
+use super::watch::{no_root_module, start_with_modules};
 use crate::cli::args::{ARGUMENTS, CacheArgs, GlobalArgs, ModuleArgs, OutputFormat};
 use crate::cli::git;
 use crate::cli::render::causes::by_cause;
@@ -58,15 +58,12 @@ pub(crate) struct SbomArgs {
 
 pub(crate) fn run(arguments: &SbomArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
     let SbomArgs { paths, recursive, modules, cache, format, name } = arguments;
-    let mut watch = Watch::new(ui, None);
-    let session = start_with_modules((modules, cache, true), global, ui)?.observed_by(|event| watch.show(&event));
+    let session = start_with_modules((modules, cache, true), global, ui)?;
     let selection = Selection { paths: paths.clone(), recursive: *recursive, with_modules: true };
     let roots = session.roots(&selection)?;
-    let materials = session.bill_of_materials(&roots);
+    let materials = session.bill_of_materials(&roots)?;
     let environment = session.environment().clone();
     drop(session);
-    drop(watch);
-    let materials = materials?;
     if materials.is_empty() {
         return Err(Diagnostic::error(Code::NoConfiguration, no_root_module(paths)).into());
     }

@@ -10,7 +10,7 @@ use provlock::project::{LockedVersions, RootModule, Selection, Session};
 use provlock::provider::{ProviderAddress, ProviderSpec};
 
 use super::outcome::Outcome;
-use super::watch::{Watch, no_root_module, start};
+use super::watch::{no_root_module, start};
 use crate::cli::args::{CacheArgs, FormatArgs, GlobalArgs, ModuleArgs, OutputFormat, Targets, candidates};
 use crate::cli::render::foreign::printable;
 use crate::cli::render::html;
@@ -116,19 +116,16 @@ pub(crate) fn run(arguments: &TreeArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
         let error = Diagnostic::error(Code::InvalidArgument, "only the table of all root modules is a page of HTML");
         return Err(error.help("add --recursive").into());
     }
-    let mut watch = Watch::new(ui, None);
-    let session = start(global, ui, |environment, options| {
+    let session = start(global, ui, None, |environment, options| {
         options.sources.cache_directory = arguments.cache.used(environment);
         arguments.modules.add_to(options, environment, !arguments.online);
         Ok(())
     })?;
-    let session = session.observed_by(|event| watch.show(&event));
     if arguments.recursive {
         let selection = Selection { paths, recursive: true, with_modules: false };
         let roots = session.roots(&selection)?;
         let versions = session.locked_versions(&roots);
         drop(session);
-        drop(watch);
         return Ok(show_versions(&versions, &named, &selection, ui)?);
     }
     let wanted: Vec<_> = named.into_iter().map(|named| named.provider).collect();
@@ -141,7 +138,6 @@ pub(crate) fn run(arguments: &TreeArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
         shown.push(one(&session, &root, &wanted, arguments.no_tests, with_signers, &mut warnings)?);
     }
     drop(session);
-    drop(watch);
     ui.warn(&warnings);
     if ui.is_json() {
         let roots = shown.into_iter().map(|(_, root)| Root::Tree(root)).collect();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use clap::{Args, ValueHint};
 use clap_complete::ArgValueCandidates;
@@ -14,7 +14,7 @@ use provlock::project::{Event, RootModule, Selection, UpgradeOptions};
 use super::choice::{check_terminal, choose};
 use super::collected::Collected;
 use super::outcome::Outcome;
-use super::watch::{Watch, start_locking};
+use super::watch::start_locking;
 use crate::cli::args::{AgeArgs, FormatArgs, GlobalArgs, OutputFormat, SelectionArgs, SourceArgs, Targets, candidates};
 use crate::cli::render::foreign::printable;
 use crate::cli::render::markdown;
@@ -112,41 +112,30 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyh
     options.rewrite_constraints = arguments.constraints;
     (options.modules, options.calls) = (arguments.with_modules, modules);
     let mut upgraded = Upgraded::new(&named, &options, arguments.check, ui);
-    let (watch, outlooks) = (Mutex::new(Watch::new(ui, Some(source))), Mutex::new(Outlooks::default()));
+    let outlooks = Mutex::new(Outlooks::default());
     let mut session = start_locking((&selection.modules, age, source), global, ui)?;
     let roots = session.roots(&named)?;
     if arguments.interactive {
         session = session.observed_by(|event| {
-            locked(&watch).show(&event);
             if let Event::Planned(prepared, plan) = event {
-                locked(&outlooks).add(&prepared.root, plan);
+                outlooks.lock().unwrap_or_else(PoisonError::into_inner).add(&prepared.root, plan);
             }
         });
         let mut planned = options.clone();
         planned.plan_only = true;
         session.upgrade(&roots, &planned)?;
-        locked(&watch).clear();
-        if !choose(&locked(&outlooks), &mut options, ui) {
+        if !choose(&outlooks.lock().unwrap_or_else(PoisonError::into_inner), &mut options, ui) {
             ui.status("Nothing was chosen: no file was changed");
             return Ok(Outcome::Done);
         }
     }
-    let session = session.observed_by(|event| {
-        locked(&watch).show(&event);
-        upgraded.add(&event);
-    });
-    let report = session.upgrade(&roots, &options);
+    let session = session.observed_by(|event| upgraded.add(event));
+    session.upgrade(&roots, &options)?;
     drop(session);
-    drop(watch);
-    report?;
     let has_failures = upgraded.collected.failed() > 0;
     let has_found = upgraded.moving.any() || upgraded.collected.unpublished > 0;
     upgraded.show()?;
     Ok(Outcome::of(has_failures, arguments.check && has_found))
-}
-
-fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What became of root modules, or what would.
@@ -190,7 +179,7 @@ impl<'a> Upgraded<'a> {
 
     /// Adds what became of a root module. Prints what would move in one for which nothing is to be written, if that is
     /// to be shown.
-    fn add(&mut self, event: &Event<'_>) {
+    fn add(&mut self, event: Event<'_>) {
         self.collected.add(event);
         match event {
             Event::Locked(locked, Some(plan)) => {

@@ -18,7 +18,7 @@ use provlock::system::{Boundary, Environment, boundary, canonicalize, files};
 
 use super::outcome::Outcome;
 use super::rules::Rules;
-use super::watch::{Watch, no_root_module, show_origin, start};
+use super::watch::{no_root_module, show_origin, start};
 use crate::cli::args::{
     ARGUMENTS, DateArgs, FormatArgs, GlobalArgs, ModuleArgs, OnlineArgs, OutputFormat, PlatformArgs, candidates,
 };
@@ -196,9 +196,8 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
     let current_directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     let repository = Repository::around(&current_directory);
     let mut options = arguments.options(repository.as_ref());
-    let mut watch = Watch::new(ui, None);
     let mut before = None;
-    let session = start(global, ui, |environment, session| {
+    let session = start(global, ui, None, |environment, session| {
         let rules = arguments.rules(environment, global, repository.as_ref(), ui)?;
         arguments.complete(session, environment, ui);
         before = rules.commit.map(|commit| (commit, rules.settings.clone()));
@@ -208,23 +207,19 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
         options.baseline = rules.baseline;
         Ok(())
     })?;
-    let session = session.observed_by(|event| watch.show(&event));
     let selection = Selection { paths: paths.clone(), recursive: *recursive, with_modules: false };
     let roots = session.roots(&selection)?;
-    let mut verified = session.verify(&roots, &options);
+    let mut verified = session.verify(&roots, &options)?;
     if let Some(((commit, settings), repository)) = before.zip(repository.as_ref()).filter(|_| arguments.what.new)
-        && let Ok(verified) = &mut verified
         && verified.roots.iter().any(|(_, root)| root.as_ref().is_ok_and(|root| !root.findings.is_empty()))
     {
         let at = Commit { repository, name: &commit, settings, dialect: global.dialect };
-        arguments.leave_out(verified, &at, session.environment(), ui)?;
+        arguments.leave_out(&mut verified, &at, session.environment(), ui)?;
     }
     let job_summary = session.environment().path_variable("GITHUB_STEP_SUMMARY");
     let mut formats = arguments.report.iter().map(|file| file.format).chain([ui.format]);
     let versions = formats.any(|format| format == OutputFormat::Html).then(|| session.locked_versions(&roots));
     drop(session);
-    drop(watch);
-    let verified = verified?;
     ui.warn(repository.as_ref().and_then(Repository::warning).as_slice());
     if *recursive && roots.is_empty() && verified.coverage.is_empty() {
         ui.status(&no_root_module(paths));

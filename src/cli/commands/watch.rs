@@ -12,20 +12,20 @@ use crate::cli::environment::{environment, proxies};
 use crate::cli::render::foreign::printable;
 use crate::cli::render::style::{count, enumerate};
 use crate::cli::render::verify::{names, reason};
-use crate::cli::ui::{Downloads, Ui};
+use crate::cli::ui::Ui;
 
-/// Shows what happens in a run, apart from what becomes of root modules.
-pub(super) struct Watch<'a> {
+/// Shows what happens in a session, apart from what becomes of root modules. Takes away what it has drawn at the end.
+struct Watch<'a> {
     ui: &'a Ui,
     /// Where packages come from, to show which hosts are waited for.
     source: Option<&'a SourceArgs>,
-    downloads: Option<Downloads>,
 }
 
 /// Reads the surroundings and starts a session with the options that every command has, as `complete` completes them.
 pub(super) fn start<'a>(
     global: &GlobalArgs,
-    ui: &Ui,
+    ui: &'a Ui,
+    source: Option<&'a SourceArgs>,
     complete: impl FnOnce(&Environment, &mut SessionOptions) -> anyhow::Result<()>,
 ) -> anyhow::Result<Session<'a>> {
     let environment = environment(&ui.invocation.secrets);
@@ -34,15 +34,16 @@ pub(super) fn start<'a>(
     options.settings = global.settings(&environment)?;
     options.sources.observer = ui.request_observer();
     complete(&environment, &mut options)?;
-    Ok(Session::new(environment, options)?)
+    let watch = Watch { ui, source };
+    Ok(Session::new(environment, options)?.observed_by(move |event| watch.show(event)))
 }
 
 pub(super) fn start_locking<'a>(
-    (modules, age, source): (&ModuleArgs, &AgeArgs, &SourceArgs),
+    (modules, age, source): (&ModuleArgs, &AgeArgs, &'a SourceArgs),
     global: &GlobalArgs,
-    ui: &Ui,
+    ui: &'a Ui,
 ) -> anyhow::Result<Session<'a>> {
-    start(global, ui, |environment, options| {
+    start(global, ui, Some(source), |environment, options| {
         source.sources(environment, options);
         options.sources.date_services = Some(age.dates.services());
         modules.add_to(options, environment, source.offline);
@@ -55,9 +56,9 @@ pub(super) fn start_locking<'a>(
 pub(super) fn start_with_modules<'a>(
     (modules, cache, offline): (&ModuleArgs, &CacheArgs, bool),
     global: &GlobalArgs,
-    ui: &Ui,
+    ui: &'a Ui,
 ) -> anyhow::Result<Session<'a>> {
-    start(global, ui, |environment, options| {
+    start(global, ui, None, |environment, options| {
         options.offline = offline;
         options.sources.cache_directory = cache.used(environment);
         modules.add_to(options, environment, offline);
@@ -73,19 +74,12 @@ pub(super) fn show_origin(origin: &str, environment: &Environment, ui: &Ui) {
     }
 }
 
-impl<'a> Watch<'a> {
-    pub(super) fn new(ui: &'a Ui, source: Option<&'a SourceArgs>) -> Self {
-        Self { ui, source, downloads: None }
-    }
-
-    pub(super) fn show(&mut self, event: &Event<'_>) {
+impl Watch<'_> {
+    fn show(&self, event: Event<'_>) {
         match event {
-            Event::Reading => self.wait_for(Some("fetching modules")),
-            Event::Asking(hosts) => self.wait_for(self.source.and_then(|source| source.asked(hosts)).as_deref()),
-            Event::Package(package, progress) => {
-                let downloads = self.downloads.get_or_insert_with(|| self.ui.progress(None));
-                downloads.note(package, *progress);
-            }
+            Event::Reading => self.ui.progress(Some("fetching modules")),
+            Event::Asking(hosts) => self.ui.progress(self.source.and_then(|source| source.asked(hosts)).as_deref()),
+            Event::Package(package, progress) => self.ui.download(package, progress),
             Event::Module(name, origin) => self.ui.verbose(&format!("module {name}: {origin}")),
             Event::Prepared(prepared) => self.decided(prepared),
             Event::Configuration(config) => {
@@ -95,17 +89,6 @@ impl<'a> Watch<'a> {
             Event::SharedFacts(facts) => self.shared_facts(facts),
             _ => {}
         }
-    }
-
-    /// Takes away what is drawn.
-    pub(super) fn clear(&mut self) {
-        self.downloads = None;
-    }
-
-    fn wait_for(&mut self, what: Option<&str>) {
-        // What was shown before goes first.
-        self.downloads = None;
-        self.downloads = Some(self.ui.progress(what));
     }
 
     /// Shows what was decided about a root module, and by what.
@@ -124,11 +107,17 @@ impl<'a> Watch<'a> {
     }
 
     /// Shows how many shared facts were used, and warns if some were not.
-    fn shared_facts(&mut self, facts: &SharedFacts) {
-        self.downloads = None;
+    fn shared_facts(&self, facts: &SharedFacts) {
+        self.ui.clear();
         let used = count(facts.used(), "package");
         self.ui.verbose(&format!("{used} looked up in oci://{}", facts.repository()));
         self.ui.warn(facts.warning().as_slice());
+    }
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        self.ui.clear();
     }
 }
 

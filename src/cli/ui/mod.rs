@@ -8,17 +8,17 @@ mod terminal;
 use std::borrow::{Borrow, Cow};
 use std::io::{BufRead as _, ErrorKind, IsTerminal as _, Read as _, Write as _};
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use provlock::diagnostic::{Diagnostic, Severity};
+use provlock::packages::Progress;
+use provlock::packages::archive::PackageId;
 use provlock::packages::connections::RequestObserver;
 use provlock::project::Locked;
 use provlock::system::{Secrets, files};
 use terminal_size::{Height, Width, terminal_size_of};
 
 use self::progress::Display;
-pub(crate) use self::progress::Downloads;
-
 use super::args::{ColorChoice, OutputArgs, OutputFormat, Verbosity};
 use super::render::fit::fitted;
 use super::render::foreign::{harmless, harmless_json, printable};
@@ -205,20 +205,40 @@ impl Ui {
         }
     }
 
-    /// Shows a text whatever the verbosity, and reads the line that is typed after it. None if there is none.
+    /// Shows a text whatever the verbosity, in place of what is drawn, and reads the line that is typed after it. None if
+    /// there is none.
     pub(crate) fn ask(&self, text: &str) -> Option<String> {
+        self.clear();
         self.stderr.write(text);
         let mut answer = String::new();
         let read = std::io::stdin().lock().take(LONGEST_ANSWER).read_line(&mut answer);
         read.is_ok_and(|length| length > 0).then_some(answer)
     }
 
-    /// Progress, on a terminal only: the words in `waiting_for` until the first download, then the downloads.
-    pub(crate) fn progress(&self, waiting_for: Option<&str>) -> Downloads {
+    /// Draws progress, on a terminal only: the words in `waiting_for` until the first download, then the downloads.
+    pub(crate) fn progress(&self, waiting_for: Option<&str>) {
+        self.clear();
         let can_redraw = terminal::can_redraw(std::io::stderr().is_terminal(), &variable);
-        let display = Display::new(waiting_for, self.verbosity == Verbosity::Quiet || !can_redraw);
-        self.stderr.set(display.clone());
-        Downloads(display)
+        let hidden = self.verbosity == Verbosity::Quiet || !can_redraw;
+        *self.stderr.drawn() = Some(Display::new(waiting_for, hidden));
+    }
+
+    /// Draws what happened to the download of a package.
+    pub(crate) fn download(&self, package: &PackageId, progress: Progress) {
+        if self.stderr.drawn().is_none() {
+            self.progress(None);
+        }
+        if let Some(display) = &*self.stderr.drawn() {
+            display.note(package, progress);
+        }
+    }
+
+    /// Takes away what is drawn.
+    pub(crate) fn clear(&self) {
+        let drawn = self.stderr.drawn().take();
+        if let Some(display) = drawn {
+            display.clear();
+        }
     }
 
     /// Shows each request if that was asked for.
@@ -235,7 +255,8 @@ impl Ui {
     pub(crate) fn on_interrupt(&self) -> impl Fn() + Send + 'static {
         let (stderr, verbosity) = (self.stderr.clone(), self.verbosity);
         move || {
-            let downloads = stderr.clear();
+            // It stays, so that nothing is drawn again.
+            let downloads = stderr.drawn().as_ref().map(Display::clear);
             let files = match files::replaced() {
                 0 if downloads.is_none() => return,
                 0 => "no file was changed".to_owned(),
@@ -269,23 +290,15 @@ impl Stderr {
     }
 
     fn above(&self, print: impl FnOnce()) {
-        match self.drawn() {
+        let drawn = self.drawn().clone();
+        match drawn {
             Some(display) => display.print(print),
             None => print(),
         }
     }
 
-    fn set(&self, display: Display) {
-        *self.drawn.lock().unwrap_or_else(PoisonError::into_inner) = Some(display);
-    }
-
-    fn drawn(&self) -> Option<Display> {
-        self.drawn.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Takes away what is drawn. How many downloads go on; none if nothing is waited for.
-    fn clear(&self) -> Option<usize> {
-        self.drawn().filter(|display| !display.is_over()).map(|display| display.clear())
+    fn drawn(&self) -> MutexGuard<'_, Option<Display>> {
+        self.drawn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

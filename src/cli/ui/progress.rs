@@ -38,9 +38,6 @@ struct State {
     places: HashMap<PackageId, usize>,
 }
 
-/// Shows downloads until it is dropped.
-pub(crate) struct Downloads(pub(super) Display);
-
 impl Display {
     /// A display that shows what the run waits for, or nothing at all if it is `hidden`.
     pub(super) fn new(waiting_for: Option<&str>, hidden: bool) -> Self {
@@ -65,9 +62,9 @@ impl Display {
         self.bar.suspend(print);
     }
 
-    /// Whether the display has ended.
-    pub(super) fn is_over(&self) -> bool {
-        self.bar.is_finished()
+    /// Shows what happened to the download of a package.
+    pub(super) fn note(&self, package: &PackageId, progress: Progress) {
+        lock(&self.state).note(package, progress);
     }
 
     /// Ends the display, and returns the number of unfinished downloads.
@@ -122,19 +119,6 @@ impl TermLike for Terminal {
     fn flush(&self) -> io::Result<()> {
         self.0.write_str("\r")?;
         self.0.flush()
-    }
-}
-
-impl Downloads {
-    /// Shows what happened to the download of a package.
-    pub(crate) fn note(&self, package: &PackageId, progress: Progress) {
-        lock(&self.0.state).note(package, progress);
-    }
-}
-
-impl Drop for Downloads {
-    fn drop(&mut self) {
-        self.0.clear();
     }
 }
 

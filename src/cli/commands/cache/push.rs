@@ -15,7 +15,7 @@ use provlock::system::Environment;
 
 use crate::cli::args::{CacheDirectory, GlobalArgs};
 use crate::cli::commands::outcome::Outcome;
-use crate::cli::commands::watch::{Watch, start};
+use crate::cli::commands::watch::start;
 use crate::cli::render::json::{Output, PublishedFacts};
 use crate::cli::render::style::count;
 use crate::cli::ui::Ui;
@@ -55,15 +55,13 @@ pub(crate) struct PushArgs {
 
 pub(super) fn run(arguments: &PushArgs, directory: &CacheDirectory, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
     let mut key = None;
-    let mut watch = Watch::new(ui, None);
-    let session = start(global, ui, |environment, options| {
+    let session = start(global, ui, None, |environment, options| {
         key = Some(signing_key(arguments.signing_key.as_deref(), environment)?);
         options.sources.cache_directory = directory.get(environment);
         options.boundary = ui.invocation.boundary().clone();
         options.modules = ModuleFetching::Never;
         Ok(())
     })?;
-    let session = session.observed_by(|event| watch.show(&event));
     let key = key.context("there is no key to sign with")?;
     let repository = match &arguments.to {
         Some(repository) => repository.clone(),
@@ -71,11 +69,9 @@ pub(super) fn run(arguments: &PushArgs, directory: &CacheDirectory, global: &Glo
     };
     let selection = Selection { paths: arguments.paths.clone(), recursive: arguments.recursive, with_modules: false };
     let roots = (!arguments.all).then(|| session.roots(&selection)).transpose()?;
-    let waiting = ui.progress(Some("publishing"));
-    let published = session.publish_facts(&repository, &key, roots.as_ref());
-    drop(waiting);
+    ui.progress(Some("publishing"));
+    let published = session.publish_facts(&repository, &key, roots.as_ref())?;
     drop(session);
-    let published = published?;
     for release in &published {
         let PublishedRelease { address, version, packages, outcome } = release;
         if matches!(outcome, Some(Ok(true))) {

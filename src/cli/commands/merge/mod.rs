@@ -161,7 +161,7 @@ fn merge_here(directory: &Path, arguments: &MergeArgs, global: &GlobalArgs, ui: 
 
 /// Repairs the lock files of all root modules below directories.
 fn merge_below(directories: &[PathBuf], arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
-    let session = start(global, ui, |_, _| Ok(()))?;
+    let session = start(global, ui, None, |_, _| Ok(()))?;
     let roots = session.roots(&Selection { paths: directories.to_vec(), recursive: true, with_modules: true })?;
     let (mut reports, mut files) = (Vec::new(), 0);
     for path in roots.paths() {

@@ -11,7 +11,7 @@ use provlock::project::LockOptions;
 use provlock::provider::Dialect;
 
 use crate::cli::args::{AgeArgs, GlobalArgs, ModuleArgs, PlatformArgs, SourceArgs};
-use crate::cli::commands::watch::{Watch, start_locking};
+use crate::cli::commands::watch::start_locking;
 use crate::cli::ui::Ui;
 
 #[derive(Args)]
@@ -67,9 +67,7 @@ impl Resolve for LockedProvider {
         let mut options = LockOptions::default();
         options.platforms = arguments.platforms.named();
         options.min_age = arguments.age.min_age;
-        let mut watch = Watch::new(ui, Some(&arguments.source));
         let session = start_locking((&arguments.modules, &arguments.age, &arguments.source), global, ui)?;
-        let session = session.observed_by(|event| watch.show(&event));
         let root = session.open_as(directory, dialect)?;
         let resolved = session.resolve_conflicts(root, lock_file, conflicts, &options)?;
         let merged = Merged { locks: resolved.outcome.locks, conflicts: resolved.left };
