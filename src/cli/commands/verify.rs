@@ -227,11 +227,12 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
     let (findings, all) = (&verified.findings, &verified.coverage);
     let (checked, failures) = separated(verified.roots);
     let errors = without_repetition(failures.iter());
+    let top = repository.as_ref().map(Repository::top);
+    let paths = RepositoryPaths { current_directory: &current_directory, top };
     let report = Report {
-        found: Found { roots: &checked, findings, errors: &errors, coverage: all },
+        found: Found { roots: &checked, findings, errors: &errors, coverage: all, paths, invocation: &ui.invocation },
         failures: &failures,
         many: roots.are_many().then_some(&selection),
-        paths: RepositoryPaths { current_directory: &current_directory, top: repository.as_ref().map(Repository::top) },
         online: arguments.online,
         uses: versions.as_ref().map(uses).unwrap_or_default(),
         ui,
@@ -365,7 +366,6 @@ struct Report<'a> {
     failures: &'a [Diagnostic],
     /// How the root modules were selected, if there may be several.
     many: Option<&'a Selection>,
-    paths: RepositoryPaths<'a>,
     /// Whether what is published was asked for.
     online: bool,
     /// The locked versions, if a format shows them. What could not be read is among the failures.
@@ -414,7 +414,7 @@ impl Report<'_> {
     /// Adds the findings by cause to the summary of a job, if the runner has a file for it.
     fn append_summary(&self, path: Option<PathBuf>) -> anyhow::Result<()> {
         let Some(path) = path else { return Ok(()) };
-        let summary = markdown::findings(&self.causes(false), self.found.coverage, &self.paths, &self.ui.invocation);
+        let summary = markdown::findings(&self.causes(false), self.found);
         let summary = self.ui.safe(&summary, OutputFormat::Markdown);
         let file = std::fs::OpenOptions::new().append(true).create(true).open(&path);
         let written = file.and_then(|mut file| file.write_all(summary.as_bytes()));
@@ -440,15 +440,15 @@ impl Report<'_> {
     }
 
     fn rendered(&self, format: OutputFormat, style: TextStyle) -> String {
-        let Self { found, many, paths, ui, .. } = self;
+        let found = self.found;
         match format {
-            OutputFormat::Json => json::verify(*found, &ui.invocation),
-            OutputFormat::Github => github::annotations(*found, paths, &ui.invocation),
-            OutputFormat::Sarif => sarif::log(*found, paths, &ui.invocation),
-            OutputFormat::Gitlab => gitlab::report(*found, paths, &ui.invocation),
-            OutputFormat::Html => html::verify(&self.causes(true), found.coverage, &self.uses, &ui.invocation),
-            OutputFormat::Junit => junit::report(*found, paths, &ui.invocation),
-            _ => text::findings(*found, ui.least_severity(), *many, &ui.invocation, style),
+            OutputFormat::Json => json::verify(found),
+            OutputFormat::Github => github::annotations(found),
+            OutputFormat::Sarif => sarif::log(found),
+            OutputFormat::Gitlab => gitlab::report(found),
+            OutputFormat::Html => html::verify(&self.causes(true), found, &self.uses),
+            OutputFormat::Junit => junit::report(found),
+            _ => text::findings(found, self.ui.least_severity(), self.many, style),
         }
     }
 }

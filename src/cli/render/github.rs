@@ -6,9 +6,8 @@ use std::path::Path;
 use provlock::diagnostic::{Code, Diagnostic, Severity, Threat};
 
 use super::foreign::{printable, shown};
-use super::help::Invocation;
 use super::style::{count, enumerate};
-use super::verify::{Found, RepositoryPaths};
+use super::verify::Found;
 
 /// How many annotations of a level GitHub shows of a step; it drops what comes after
 /// (<https://docs.github.com/en/rest/checks/runs>).
@@ -16,7 +15,7 @@ const MOST_OF_A_LEVEL: usize = 10;
 
 /// One line for each finding, and for each thing that could not be checked; of more than GitHub shows the worst, and
 /// how many more there are.
-pub(crate) fn annotations(found: Found<'_>, paths: &RepositoryPaths<'_>, invocation: &Invocation) -> String {
+pub(crate) fn annotations(found: Found<'_>) -> String {
     // A finding about no root module is shown at the top of the repository.
     let findings = found
         .all()
@@ -28,7 +27,7 @@ pub(crate) fn annotations(found: Found<'_>, paths: &RepositoryPaths<'_>, invocat
         let of_level = all.iter().copied().filter(|(finding, _)| finding.severity == severity);
         let of_level = worst_first(of_level.collect());
         let shown = of_level.iter().take(MOST_OF_A_LEVEL);
-        text.extend(shown.map(|(finding, path)| annotation(finding, *path, paths, invocation)));
+        text.extend(shown.map(|(finding, path)| annotation(finding, *path, found)));
         more.extend((of_level.len() > MOST_OF_A_LEVEL).then(|| count(of_level.len() - MOST_OF_A_LEVEL, noun)));
     }
     if !more.is_empty() {
@@ -60,17 +59,12 @@ fn worst_first(all: Vec<Placed<'_>>) -> Vec<Placed<'_>> {
 }
 
 /// `path` is the file that stands for a finding without a place.
-fn annotation(
-    finding: &Diagnostic,
-    path: Option<&Path>,
-    paths: &RepositoryPaths<'_>,
-    invocation: &Invocation,
-) -> String {
-    let finding = &shown(finding, invocation);
+fn annotation(finding: &Diagnostic, path: Option<&Path>, found: Found<'_>) -> String {
+    let finding = &shown(finding, found.invocation);
     let place = finding.labels.first().map(|label| &label.location);
     let mut properties = Vec::new();
     if let Some(path) = place.map(provlock::diagnostic::Location::path).or(path) {
-        properties.push(("file", invocation.secrets.redact(&paths.shown(path))));
+        properties.push(("file", found.path(path)));
     }
     if let Some(place) = place {
         let (line, column) = place.line_column();
@@ -79,7 +73,7 @@ fn annotation(
     properties.push(("title", finding.code.to_string()));
     let properties: Vec<_> =
         properties.iter().map(|(key, value)| format!("{key}={}", property(&printable(value)))).collect();
-    let lines: Vec<_> = invocation.lines(finding).iter().map(|line| printable(line)).collect();
+    let lines: Vec<_> = found.invocation.lines(finding).iter().map(|line| printable(line)).collect();
     let level = if finding.severity == Severity::Note { "notice".to_owned() } else { finding.severity.to_string() };
     format!("::{level} {}::{}\n", properties.join(","), data(&lines.join("\n")))
 }
@@ -105,6 +99,19 @@ mod tests {
     use provlock::provider::Dialect;
 
     use super::*;
+    use crate::cli::render::help::Invocation;
+    use crate::cli::render::verify::RepositoryPaths;
+
+    fn written(root: VerifiedRoot, errors: &[Diagnostic]) -> String {
+        annotations(Found {
+            roots: &[root],
+            findings: &[],
+            errors,
+            coverage: &Coverage::default(),
+            paths: RepositoryPaths { current_directory: Path::new("/nowhere"), top: None },
+            invocation: &Invocation::new(None),
+        })
+    }
 
     #[test]
     fn of_too_many_the_worst_are_shown() {
@@ -129,13 +136,8 @@ mod tests {
             errors: Vec::new(),
             suppressed: provlock::project::Suppressed::default(),
         };
-        let paths = RepositoryPaths { current_directory: Path::new("/nowhere"), top: None };
         let failure = Diagnostic::error(Code::Io, "not read");
-        let text = annotations(
-            Found { roots: &[root], findings: &[], errors: &[failure], coverage: &Coverage::default() },
-            &paths,
-            &Invocation::new(None),
-        );
+        let text = written(root, &[failure]);
         let lines: Vec<_> = text.lines().map(|line| line.rsplit("::").next().unwrap()).collect();
         assert_eq!(lines[..5], ["forged", "not read", "no hash 0", "missing", "no hash 1"]);
         assert_eq!(lines.len(), 11);
@@ -166,12 +168,7 @@ mod tests {
             errors: Vec::new(),
             suppressed: provlock::project::Suppressed::default(),
         };
-        let paths = RepositoryPaths { current_directory: Path::new("/nowhere"), top: None };
-        let text = annotations(
-            Found { roots: &[root], findings: &[], errors: &[], coverage: &Coverage::default() },
-            &paths,
-            &Invocation::new(None),
-        );
+        let text = written(root, &[]);
         let expected = "::warning file=a%2Cb%3Ac/.terraform.lock.hcl,line=2,col=3,title=downgrade\
                         ::50%25 off\\r\\n::error::boo%0Ahelp: run this\n";
         assert_eq!(text, expected);

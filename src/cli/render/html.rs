@@ -6,7 +6,6 @@ use std::fmt::{self, Write as _};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use provlock::diagnostic::{Diagnostic, RootModules, Severity};
-use provlock::project::Coverage;
 use sha2::{Digest as _, Sha256};
 
 use super::coverage;
@@ -14,23 +13,20 @@ use super::foreign::{printable, shown};
 use super::help::Invocation;
 use super::json::ProviderUse;
 use super::style::count;
+use super::verify::Found;
 
 const STYLE: &str = include_str!("html/page.css");
 const SCRIPT: &str = include_str!("html/page.js");
 
 /// What `verify` has found. `causes` are the findings and failures, each with the names of all its root modules.
-pub(crate) fn verify(
-    causes: &[Diagnostic],
-    coverage: &Coverage,
-    uses: &[ProviderUse],
-    invocation: &Invocation,
-) -> String {
+pub(crate) fn verify(causes: &[Diagnostic], found: Found<'_>, uses: &[ProviderUse]) -> String {
+    let invocation = found.invocation;
     let numbers = [Severity::Error, Severity::Warning, Severity::Note].map(|severity| {
         let number = causes.iter().filter(|cause| cause.severity == severity).count();
         let class = if number == 0 { "none".to_owned() } else { severity.to_string() };
         format!("<li class=\"{class}\">{}</li>\n", count(number, &severity.to_string()))
     });
-    let lines = coverage::lines(coverage).into_iter().map(|line| format!("<p>{}</p>\n", text(&line, invocation)));
+    let lines = coverage::lines(found.coverage).into_iter().map(|line| format!("<p>{}</p>\n", text(&line, invocation)));
     let findings = match causes {
         [] => "<p>Nothing was found.</p>\n".to_owned(),
         causes => causes.iter().map(|cause| finding(cause, invocation)).collect(),

@@ -7,16 +7,14 @@ use std::fmt::Write as _;
 
 use provlock::diagnostic::{Diagnostic, Severity};
 use provlock::lockfile::{Direction, EntryChange};
-use provlock::project::Coverage;
 
 use super::coverage;
 use super::diff::{FileDiff, nothing_differs};
 use super::foreign::{capped, printable, shown};
-use super::help::Invocation;
 use super::row::{Change, Row};
 use super::style::count;
 use super::upgrade;
-use super::verify::{RepositoryPaths, numbers};
+use super::verify::{Found, numbers};
 
 /// GitHub takes 65,536 characters in a comment; the folded hashes are left out of anything near that.
 const LENGTH_LIMIT: usize = 60_000;
@@ -41,14 +39,9 @@ pub(crate) fn render(files: &[FileDiff]) -> String {
 }
 
 /// What was found, for the summary of a job.
-pub(crate) fn findings(
-    causes: &[Diagnostic],
-    coverage: &Coverage,
-    paths: &RepositoryPaths<'_>,
-    invocation: &Invocation,
-) -> String {
+pub(crate) fn findings(causes: &[Diagnostic], found: Found<'_>) -> String {
     let row = |finding: &Diagnostic| {
-        let finding = shown(finding, invocation);
+        let finding = shown(finding, found.invocation);
         let level = match finding.severity {
             Severity::Error => "**error**",
             Severity::Warning => "warning",
@@ -56,16 +49,17 @@ pub(crate) fn findings(
         };
         let place = finding.labels.first().map(|label| {
             let (line, _) = label.location.line_column();
-            cell(&format!("{}:{line}", paths.shown(label.location.path())))
+            cell(&format!("{}:{line}", found.path(label.location.path())))
         });
         let notes = finding.all_notes().map(|note| cell(&note));
-        let help = invocation.help(&finding).map(|help| format!("**help:** {}", cell(&help)));
+        let help = found.invocation.help(&finding).map(|help| format!("**help:** {}", cell(&help)));
         let text = std::iter::once(cell(&finding.message)).chain(notes).chain(help).collect::<Vec<_>>().join("<br>");
         vec![format!("{level} {}", cell(finding.code.as_str())), text, place.unwrap_or_default()]
     };
     let numbers = numbers(&causes.iter().collect::<Vec<_>>());
     let title = if causes.is_empty() { "nothing was found" } else { numbers.as_str() };
-    let lines = coverage::lines(coverage).into_iter().map(|line| code(&invocation.secrets.redact(&line)) + "\n\n");
+    let lines = coverage::lines(found.coverage);
+    let lines = lines.iter().map(|line| code(&found.invocation.secrets.redact(line)) + "\n\n");
     let mut text = format!("#### provlock verify: {title}\n\n{}", lines.collect::<String>());
     if causes.is_empty() {
         return text;

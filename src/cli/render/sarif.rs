@@ -1,32 +1,29 @@
 //! Findings as SARIF 2.1.0, the exchange format of static analysis tools.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use provlock::diagnostic::{Code, Diagnostic, Label, Location, Threat};
 use provlock::lockfile::LOCK_FILE_NAME;
-use provlock::project::VerifiedRoot;
-use provlock::system::Secrets;
 use serde_json::{Value, json};
 
 use super::foreign::{clean, shown};
-use super::help::Invocation;
 use super::pages;
-use super::verify::{Found, RepositoryPaths};
+use super::verify::Found;
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
 /// A log with one run. What could not be checked is a notification, and the run is then not successful.
-pub(crate) fn log(found: Found<'_>, paths: &RepositoryPaths<'_>, invocation: &Invocation) -> String {
-    let path = |root: Option<&VerifiedRoot>| root.map_or(PathBuf::from("."), |root| root.lock_path.clone());
-    let results = found.all().map(|(root, finding)| result(finding, &path(root), paths, invocation));
+pub(crate) fn log(found: Found<'_>) -> String {
+    let results = found.all().map(|(root, finding)| {
+        let lock_path = root.map_or(Path::new("."), |root| &root.lock_path);
+        result(finding, lock_path, found)
+    });
     let (results, errors): (Vec<_>, _) = (results.collect(), found.errors);
-    let secrets = &invocation.secrets;
     let notification = |error: &Diagnostic| {
-        let error = shown(error, invocation);
-        let lock_file =
-            error.root().map(|root| json!({ "artifactLocation": file(&root.join(LOCK_FILE_NAME), paths, secrets) }));
-        let location = error.labels.first().map(|label| place(&label.location, paths, secrets)).or(lock_file);
+        let error = shown(error, found.invocation);
+        let lock_file = error.root().map(|root| json!({ "artifactLocation": file(&root.join(LOCK_FILE_NAME), found) }));
+        let location = error.labels.first().map(|label| place(&label.location, found)).or(lock_file);
         json!({
             "level": "error",
             "message": { "text": error.message },
@@ -85,15 +82,15 @@ fn security_severity(code: Code) -> Option<&'static str> {
     }
 }
 
-fn result(finding: &Diagnostic, lock_path: &Path, paths: &RepositoryPaths<'_>, invocation: &Invocation) -> Value {
-    let (finding, secrets) = (&shown(finding, invocation), &invocation.secrets);
-    let lines = invocation.lines(finding);
+fn result(finding: &Diagnostic, lock_path: &Path, found: Found<'_>) -> Value {
+    let finding = &shown(finding, found.invocation);
+    let lines = found.invocation.lines(finding);
     let (first, others) = match &finding.labels[..] {
-        [] => (json!({ "artifactLocation": file(lock_path, paths, secrets) }), &[][..]),
-        [first, others @ ..] => (place(&first.location, paths, secrets), others),
+        [] => (json!({ "artifactLocation": file(lock_path, found) }), &[][..]),
+        [first, others @ ..] => (place(&first.location, found), others),
     };
     let related = |label: &Label| {
-        let mut related = json!({ "physicalLocation": place(&label.location, paths, secrets) });
+        let mut related = json!({ "physicalLocation": place(&label.location, found) });
         if !label.text.is_empty() {
             related["message"] = json!({ "text": label.text });
         }
@@ -107,20 +104,20 @@ fn result(finding: &Diagnostic, lock_path: &Path, paths: &RepositoryPaths<'_>, i
         "locations": [{ "physicalLocation": first }],
         "relatedLocations": others.iter().map(related).collect::<Vec<_>>(),
     });
-    clean(&mut result, secrets);
+    clean(&mut result, &found.invocation.secrets);
     if let Some(index) = index {
         result["ruleIndex"] = index.into();
     }
     result
 }
 
-fn place(location: &Location, paths: &RepositoryPaths<'_>, secrets: &Secrets) -> Value {
-    json!({ "artifactLocation": file(location.path(), paths, secrets), "region": region(location) })
+fn place(location: &Location, found: Found<'_>) -> Value {
+    json!({ "artifactLocation": file(location.path(), found), "region": region(location) })
 }
 
 /// Its secrets are gone before it is encoded.
-fn file(path: &Path, paths: &RepositoryPaths<'_>, secrets: &Secrets) -> Value {
-    json!({ "uri": uri(&secrets.redact(&paths.shown(path))) })
+fn file(path: &Path, found: Found<'_>) -> Value {
+    json!({ "uri": uri(&found.path(path)) })
 }
 
 fn region(location: &Location) -> Value {

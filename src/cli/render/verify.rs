@@ -15,7 +15,7 @@ use super::diagnostics;
 use super::help::Invocation;
 use super::style::{TextStyle, count, enumerate};
 
-/// What was found, and what could not be checked.
+/// What was found, and what could not be checked, with what a format needs to know to show it.
 #[derive(Clone, Copy)]
 pub(crate) struct Found<'a> {
     pub(crate) roots: &'a [VerifiedRoot],
@@ -25,6 +25,8 @@ pub(crate) struct Found<'a> {
     pub(crate) errors: &'a [Diagnostic],
     /// What was looked at, and what was not.
     pub(crate) coverage: &'a Coverage,
+    pub(crate) paths: RepositoryPaths<'a>,
+    pub(crate) invocation: &'a Invocation,
 }
 
 impl<'a> Found<'a> {
@@ -34,18 +36,17 @@ impl<'a> Found<'a> {
             self.roots.iter().flat_map(|root| root.findings.iter().map(move |finding| (Some(root), finding)));
         self.findings.iter().map(|finding| (None, finding)).chain(of_roots)
     }
+
+    /// A path from the top of the repository, with slashes and without secrets.
+    pub(crate) fn path(self, path: &Path) -> String {
+        self.invocation.secrets.redact(&self.paths.shown(path))
+    }
 }
 
 /// The findings that are at least this severe as text, with a blank line after each; those of many root modules by
 /// cause.
-pub(crate) fn findings(
-    found: Found<'_>,
-    least: Severity,
-    many: Option<&Selection>,
-    invocation: &Invocation,
-    style: TextStyle,
-) -> String {
-    let texts = diagnostics::render_all(&causes(found, least, many, style.verbose), invocation, style);
+pub(crate) fn findings(found: Found<'_>, least: Severity, many: Option<&Selection>, style: TextStyle) -> String {
+    let texts = diagnostics::render_all(&causes(found, least, many, style.verbose), found.invocation, style);
     texts.into_iter().flat_map(|text| [text, "\n\n".to_owned()]).collect()
 }
 
@@ -188,6 +189,7 @@ fn file<'a>(root: Option<&'a VerifiedRoot>, finding: &'a Diagnostic) -> Option<&
 }
 
 /// How paths are shown to a service that shows the repository.
+#[derive(Clone, Copy)]
 pub(crate) struct RepositoryPaths<'a> {
     pub(crate) current_directory: &'a Path,
     /// The top of the repository; `None` outside of one.

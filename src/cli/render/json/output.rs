@@ -122,7 +122,7 @@ pub(crate) struct Roots {
 }
 
 /// The result of `verify`: the roots that were verified, and those of many that could not be.
-pub(crate) fn verify(Found { roots, findings, errors, coverage }: Found<'_>, invocation: &Invocation) -> String {
+pub(crate) fn verify(Found { roots, findings, errors, coverage, invocation, .. }: Found<'_>) -> String {
     let verified: BTreeSet<&Path> = roots.iter().map(|root| root.path.as_path()).collect();
     let mut failed: BTreeMap<&Path, Diagnostics> = BTreeMap::new();
     for error in errors {
