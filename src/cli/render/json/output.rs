@@ -34,52 +34,40 @@ pub(crate) struct Output {
     pub(crate) schema: u32,
     pub(crate) command: CommandName,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(with = "Credentials"))]
     pub(crate) credentials: Option<Credentials>,
     /// Of `explain`: what codes mean.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(test, schemars(with = "Vec<Explanation>"))]
     pub(crate) explanations: Vec<Explanation>,
     /// Of `setup git`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(with = "GitSetup"))]
     pub(crate) git: Option<GitSetup>,
     /// Of `init`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(with = "SettingsFile"))]
     pub(crate) settings: Option<SettingsFile>,
     /// Of `cache dir` and `cache clean`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(with = "Cache"))]
     pub(crate) cache: Option<Cache>,
     /// Of `mirror`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(with = "Mirror"))]
     pub(crate) mirror: Option<Mirror>,
     /// Of `cache push`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(with = "PublishedFacts"))]
     pub(crate) published: Option<PublishedFacts>,
     /// Of `cache keygen`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(with = "SigningKeyFile"))]
     pub(crate) signing_key: Option<SigningKeyFile>,
     /// Of `completions`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(with = "Completions"))]
     pub(crate) completions: Option<Completions>,
     pub(crate) roots: Vec<Root>,
     /// Of `tree --recursive`: which versions are locked, and where.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(test, schemars(with = "Vec<ProviderUse>"))]
     pub(crate) providers: Vec<ProviderUse>,
     /// Of `verify`: what was looked at, and what was not.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(with = "Counts"))]
     pub(crate) counts: Option<Counts>,
     /// Of `verify`: what concerns no single root module.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(test, schemars(with = "Vec<Finding>"))]
     pub(crate) findings: Vec<Finding>,
     pub(crate) warnings: Vec<Notice>,
     pub(crate) errors: Vec<Notice>,

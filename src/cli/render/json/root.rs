@@ -79,7 +79,6 @@ pub(crate) struct LockedRoot {
     providers: Vec<LockedProvider>,
     /// upgrade only: the versions of each provider that was looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(with = "Vec<Versions>"))]
     versions: Option<Vec<Versions>>,
     /// What happened to each module that is locked; left out where none is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -89,7 +88,6 @@ pub(crate) struct LockedRoot {
     module_versions: Vec<ModuleVersions>,
     /// upgrade only: the version constraints and sources of modules that were rewritten, or would be.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(with = "Vec<ConstraintEdit>"))]
     constraint_edits: Option<Vec<ConstraintEdit>>,
 }
 

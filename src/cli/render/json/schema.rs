@@ -3,6 +3,7 @@
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
+use serde_json::Value;
 
 use super::Output;
 
@@ -81,10 +82,28 @@ enum Step {
 pub(crate) fn schema() -> Schema {
     /// Puts the lines of a comment after one another.
     fn join_lines(schema: &mut Schema) {
-        if let Some(serde_json::Value::String(description)) = schema.get_mut("description") {
+        if let Some(Value::String(description)) = schema.get_mut("description") {
             *description = description.replace('\n', " ");
         }
     }
+    /// What may be left out is not null where it is there.
+    fn without_null(schema: &mut Schema) {
+        let required = schema.get("required").cloned().unwrap_or_default();
+        let is_required = |name: &str| required.as_array().is_some_and(|all| all.iter().any(|one| one == name));
+        let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) else { return };
+        let properties = properties.iter_mut().filter(|(name, _)| !is_required(name));
+        for property in properties.filter_map(|(_, property)| property.as_object_mut()) {
+            if let Some(Value::Array(kinds)) = property.remove("anyOf") {
+                property.extend(kinds[0].as_object().cloned().unwrap_or_default());
+            }
+            if let Some(Value::Array(types)) = property.get_mut("type") {
+                let first = types[0].clone();
+                property.insert("type".to_owned(), first);
+            }
+        }
+    }
     let settings = SchemaSettings::draft2020_12().for_serialize();
-    settings.with_transform(RecursiveTransform(join_lines)).into_generator().into_root_schema_for::<Output>()
+    let settings = settings.with_transform(RecursiveTransform(join_lines));
+    let settings = settings.with_transform(RecursiveTransform(without_null));
+    settings.into_generator().into_root_schema_for::<Output>()
 }

@@ -35,7 +35,6 @@ struct RequiredProvider {
     /// The fingerprint of the key that has signed that version, as an earlier run has seen it; left out if the cache
     /// does not know it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(with = "String"))]
     signed_by: Option<String>,
     /// All constraints together; null if nothing requires the provider.
     constraints: Option<String>,
