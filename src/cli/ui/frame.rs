@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use provlock::packages::archive::PackageId;
+
 use crate::cli::render::style::{bytes, count};
 
 #[derive(Default)]
@@ -17,7 +19,7 @@ pub(super) struct Transfers {
 }
 
 pub(super) struct Transfer {
-    pub(super) name: String,
+    pub(super) package: PackageId,
     /// Its size in bytes, if the server says.
     pub(super) length: Option<u64>,
     pub(super) received: u64,
@@ -50,7 +52,7 @@ impl Transfers {
         let rows = MOST_ROWS.min(height.saturating_sub(3));
         let shown = &self.active[..self.active.len().min(rows)];
         let width = width.saturating_sub(1);
-        let longest = shown.iter().map(|transfer| transfer.name.chars().count()).max().unwrap_or_default();
+        let longest = shown.iter().map(|transfer| transfer.name().chars().count()).max().unwrap_or_default();
         let room = width.saturating_sub(BYTES_WIDTH + GAP.len());
         let beside_bar = room.saturating_sub(LEAST_BAR + GAP.len());
         let has_bar = beside_bar >= longest.min(LEAST_NAME);
@@ -78,10 +80,15 @@ impl Transfers {
 }
 
 impl Transfer {
+    fn name(&self) -> String {
+        let PackageId { address, version, platform } = &self.package;
+        format!("{}/{} {version} {platform}", address.namespace, address.name)
+    }
+
     /// `acme/gamma 1.5.0 linux_amd64  ━━━━━━━╸────  71.2/118.4 MiB`; without a bar where nobody knows how much is to
     /// come.
     fn line(&self, name_width: usize, bar_width: Option<usize>) -> String {
-        let name = cut_middle(&self.name, name_width);
+        let name = cut_middle(&self.name(), name_width);
         let received = self.length.map_or_else(|| bytes(self.received), |length| of(self.received, length));
         let bar = bar_width.map(|width| match self.length {
             Some(length) => bar(self.received, length, width),
@@ -133,11 +140,19 @@ fn cut(text: &str, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use provlock::provider::{Dialect, ProviderAddress};
+
     use super::*;
+
+    const NAMES: [&str; 2] = ["hashicorp/aws", "hashicorp/google-beta"];
 
     fn transfers(number: usize) -> Transfers {
         let transfer = |index: usize| Transfer {
-            name: format!("hashicorp/{} 5.82.{index} darwin_arm64", ["aws", "google-beta"][index % 2]),
+            package: PackageId {
+                address: ProviderAddress::parse(NAMES[index % 2], Dialect::Tofu).unwrap(),
+                version: format!("5.82.{index}").parse().unwrap(),
+                platform: "darwin_arm64".parse().unwrap(),
+            },
             length: (index != 2).then_some(124_151_398),
             received: 74_660_000 + 10_000_000 * index as u64,
         };

@@ -1,6 +1,5 @@
 //! Progress on a terminal: words about what the run waits for until the first download, then the downloads.
 
-use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -34,8 +33,6 @@ struct State {
     /// When the first download started.
     started: Option<Instant>,
     transfers: Transfers,
-    /// The places of the packages among the transfers that go on.
-    places: HashMap<PackageId, usize>,
 }
 
 impl Display {
@@ -124,29 +121,28 @@ impl TermLike for Terminal {
 
 impl State {
     fn note(&mut self, package: &PackageId, progress: Progress) {
-        let Self { transfers, places, .. } = self;
-        match progress {
-            Progress::Started(length) => {
+        let Transfers { active, done, received, .. } = &mut self.transfers;
+        let place = active.iter().position(|transfer| transfer.package == *package);
+        match (progress, place) {
+            (Progress::Started(length), _) => {
                 self.started.get_or_insert_with(Instant::now);
-                let place = *places.entry(package.clone()).or_insert(transfers.active.len());
-                let transfer = Transfer { name: name(package), length, received: 0 };
-                match transfers.active.get_mut(place) {
-                    Some(again) => *again = transfer,
-                    None => transfers.active.push(transfer),
+                let transfer = Transfer { package: package.clone(), length, received: 0 };
+                match place {
+                    Some(again) => active[again] = transfer,
+                    None => active.push(transfer),
                 }
             }
-            Progress::Received(count) => {
-                transfers.received += count;
-                if let Some(transfer) = places.get(package).and_then(|place| transfers.active.get_mut(*place)) {
-                    transfer.received += count;
+            (Progress::Received(count), place) => {
+                *received += count;
+                if let Some(place) = place {
+                    active[place].received += count;
                 }
             }
-            Progress::Finished => {
-                let Some(place) = places.remove(package) else { return };
-                transfers.active.remove(place);
-                transfers.done += 1;
-                places.values_mut().filter(|other| **other > place).for_each(|other| *other -= 1);
+            (Progress::Finished, Some(place)) => {
+                active.remove(place);
+                *done += 1;
             }
+            (Progress::Finished, None) => {}
         }
     }
 
@@ -168,10 +164,6 @@ impl State {
             (None, None) => Vec::new(),
         }
     }
-}
-
-fn name(PackageId { address, version, platform }: &PackageId) -> String {
-    format!("{}/{} {version} {platform}", address.namespace, address.name)
 }
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
