@@ -86,30 +86,32 @@ pub(crate) fn files_in(
     path: Option<&Path>,
     is_wanted: impl Fn(&OsStr) -> bool,
 ) -> Result<Blobs> {
-    let mut arguments: Vec<OsString> = ["ls-tree", "-r", "-z"].map(OsString::from).into();
-    arguments.extend(is_directory.then(|| "--full-tree".into()));
-    arguments.extend(["--end-of-options", object].map(OsString::from));
-    arguments.extend(path.map(|path| [OsString::from("--"), path.into()]).into_iter().flatten());
-    let listed = successful(directory, "ls-tree", arguments)?;
-    let blob = |entry: &[u8]| {
-        let tab = entry.iter().position(|byte| *byte == b'\t')?;
-        let words = String::from_utf8_lossy(&entry[..tab]).into_owned();
+    let mut options: Vec<&OsStr> = is_directory.then_some(OsStr::new("--full-tree")).into_iter().collect();
+    options.extend([OsStr::new("--end-of-options"), OsStr::new(object)]);
+    options.extend(path.map(|path| [OsStr::new("--"), path.as_os_str()]).into_iter().flatten());
+    let blob = |(words, path): (String, PathBuf)| {
         let mut words = words.split(' ').skip(1);
         let (kind, object) = (words.next()?, words.next()?);
-        let path = native_path(&entry[tab + 1..]);
         (kind == "blob" && path.file_name().is_some_and(&is_wanted)).then(|| (path, object.to_owned()))
     };
-    Ok(listed.split(|byte| *byte == 0).filter_map(blob).collect())
+    Ok(tree(directory, &options)?.into_iter().filter_map(blob).collect())
 }
 
 /// The symbolic links in a commit.
 pub(crate) fn links_in(directory: &Path, commit: &str) -> Result<BTreeSet<PathBuf>> {
-    let listed = successful(directory, "ls-tree", ["ls-tree", "-r", "-z", "--end-of-options", commit])?;
-    let link = |entry: &[u8]| {
+    let entries = tree(directory, &["--end-of-options", commit].map(OsStr::new))?.into_iter();
+    Ok(entries.filter(|(words, _)| words.starts_with("120000 ")).map(|(_, path)| path).collect())
+}
+
+/// The entries of a tree: mode, type and object name, set apart by spaces, and the path.
+fn tree(directory: &Path, options: &[&OsStr]) -> Result<Vec<(String, PathBuf)>> {
+    let arguments = ["ls-tree", "-r", "-z"].map(OsStr::new).into_iter().chain(options.iter().copied());
+    let listed = successful(directory, "ls-tree", arguments)?;
+    let entry = |entry: &[u8]| {
         let tab = entry.iter().position(|byte| *byte == b'\t')?;
-        entry.starts_with(b"120000 ").then(|| native_path(&entry[tab + 1..]))
+        Some((String::from_utf8_lossy(&entry[..tab]).into_owned(), native_path(&entry[tab + 1..])))
     };
-    Ok(listed.split(|byte| *byte == 0).filter_map(link).collect())
+    Ok(listed.split(|byte| *byte == 0).filter_map(entry).collect())
 }
 
 /// Starts git to list, for [`listed`], the files with the name `name` in a directory and below, tracked or new, but not

@@ -107,11 +107,6 @@ impl Repository {
         Location::new(&SourceFile::new(shown, text), start..start + length)
     }
 
-    /// The commit that a revision names; none if git does not know it.
-    pub(crate) fn commit(&self, revision: &str) -> Result<Option<Commit>> {
-        revision::commit(&self.top, revision)
-    }
-
     /// The files below `.terraform` of a root module that git tracks, relative to the root module.
     fn data_files(&self, root: &Path) -> Vec<PathBuf> {
         let directory = self.path_in(root, DATA_DIRECTORY);
@@ -126,7 +121,7 @@ impl Repository {
         let is_read = |name: &OsStr| name.to_str().is_some_and(Change::reads);
         // Processes side by side.
         let now = files_in_working_tree(&self.top, "*");
-        let Some(found) = self.commit(revision)? else { return Ok(None) };
+        let Some(found) = revision::commit(&self.top, revision)? else { return Ok(None) };
         let commit = &found.name;
         let changed = changed_files(&self.top, commit);
         let before = files_in(&self.top, commit, false, None, is_read)?;
@@ -194,13 +189,8 @@ impl Repository {
         let inside = canonical.filter(|path| path.starts_with(&self.top));
         let Some(path) = own.or(inside) else { return Ok(Before::Outside) };
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Ok(Before::Inside(None)) };
-        let mut files = self.committed(commit, name)?;
-        Ok(Before::Inside(files.remove(&path)))
-    }
-
-    /// The files with this name in a commit, by their path on disk.
-    fn committed(&self, commit: &str, name: &str) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
-        self.contents(files_in(&self.top, commit, false, None, |other| other == OsStr::new(name))?)
+        let with_name = files_in(&self.top, commit, false, None, |other| other == OsStr::new(name))?;
+        Ok(Before::Inside(self.contents(with_name)?.remove(&path)))
     }
 
     /// The contents of blobs, by their path on disk. Most are what the files hold now, and git need not unpack those.
