@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use provlock::diagnostic::words::{count, few};
-use provlock::diagnostic::{Diagnostics, Result};
+use provlock::diagnostic::{Diagnostic, Diagnostics, Result};
 use provlock::project::plan::UpgradePlan;
 use provlock::project::{Coverage, DialectReason, Event, Locked, Prepared, RootModule, Roots, Selection};
 use provlock::provider::Dialect;
@@ -94,16 +94,10 @@ impl<'a> Collected<'a> {
     /// Adds a root module that was locked, as `upgrade` had planned it if it was upgraded. Shows it if it is one of
     /// many, and all of them are to be shown.
     fn add_locked(&mut self, locked: &Locked<'_>, plan: Option<&UpgradePlan>) {
-        self.is_empty = false;
         let Locked { prepared, outcome, .. } = locked;
-        self.unpublished += outcome.unpublished_hashes;
-        self.uncompared += outcome.uncompared_hashes;
-        let root = Some(prepared.root.path.as_path());
         let planned = plan.into_iter().flat_map(|plan| &plan.warnings);
-        for warning in prepared.warnings.iter().chain(planned).chain(&outcome.warnings) {
-            self.warnings.add(root, warning);
-            self.json.iter_mut().for_each(|json| json.warnings.add(warning));
-        }
+        let warnings = prepared.warnings.iter().chain(planned).chain(&outcome.warnings);
+        self.note(prepared, warnings, [outcome.unpublished_hashes, outcome.uncompared_hashes]);
         let style = self.ui.stderr_style;
         match self.many {
             Some(_) if style.verbose => self.ui.status_lines(&Report(locked).lines_with_heading(style, plan)),
@@ -125,16 +119,25 @@ impl<'a> Collected<'a> {
 
     /// Adds a root module for which nothing is to be written.
     fn add_planned(&mut self, prepared: &Prepared, plan: &UpgradePlan) {
-        self.is_empty = false;
-        self.unpublished += plan.unpublished_hashes;
-        self.uncompared += plan.uncompared_hashes;
-        let root = Some(prepared.root.path.as_path());
-        for warning in prepared.warnings.iter().chain(&plan.warnings).chain(&prepared.requirements.warnings) {
-            self.warnings.add(root, warning);
-            self.json.iter_mut().for_each(|json| json.warnings.add(warning));
-        }
+        let warnings = prepared.warnings.iter().chain(&plan.warnings).chain(&prepared.requirements.warnings);
+        self.note(prepared, warnings, [plan.unpublished_hashes, plan.uncompared_hashes]);
         if let Some(json) = &mut self.json {
             json.done.push(Root::Locked(LockedRoot::planned(&prepared.root, plan)));
+        }
+    }
+
+    fn note<'b>(
+        &mut self,
+        prepared: &Prepared,
+        warnings: impl Iterator<Item = &'b Diagnostic>,
+        [unpublished, uncompared]: [usize; 2],
+    ) {
+        self.is_empty = false;
+        self.unpublished += unpublished;
+        self.uncompared += uncompared;
+        for warning in warnings {
+            self.warnings.add(Some(&prepared.root.path), warning);
+            self.json.iter_mut().for_each(|json| json.warnings.add(warning));
         }
     }
 

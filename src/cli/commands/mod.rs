@@ -132,9 +132,10 @@ fn carry_out(cli: Cli, matches: &ArgMatches) -> Outcome {
     let of_flag = if global.output.json { OutputFormat::Json } else { OutputFormat::Text };
     let format = arguments.try_get_one("format").ok().flatten().copied().unwrap_or(of_flag);
     let environment = environment(&Secrets::default());
-    let data_directory = environment.path_variable("TF_DATA_DIR");
-    let invocation = Invocation::new(global.chdir.as_deref()).about(paths(arguments), data_directory);
-    let invocation = invocation.hiding(environment.secrets.clone());
+    let mut invocation = Invocation::new(global.chdir.as_deref());
+    invocation.secrets = environment.secrets.clone();
+    invocation.paths = paths(arguments);
+    invocation.data_directory = environment.path_variable("TF_DATA_DIR");
     let mut ui = Ui::new(name, format, &global.output, invocation);
     interrupt::arrange(ui.on_interrupt());
     let in_directory = |error| match &global.chdir {

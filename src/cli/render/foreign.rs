@@ -263,7 +263,9 @@ mod tests {
         let long = "a".repeat(LONGEST_TEXT - 3);
         let error = Diagnostic::error(Code::Io, format!("{long}s3cr3t-token {long}"));
         let error = (0..102).fold(error, |error, _| error.note("my s3cr3t-token"));
-        let shown = shown(&error, &Invocation::new(None).hiding(secrets()));
+        let mut invocation = Invocation::new(None);
+        invocation.secrets = secrets();
+        let shown = shown(&error, &invocation);
         assert!(!shown.message.contains("s3c") && shown.message.ends_with("more characters)"), "{}", shown.message);
         assert_eq!((shown.notes.len(), shown.notes[99].as_str()), (101, "my [redacted]"));
         assert_eq!(shown.notes[100], "and 2 more notes");

@@ -15,9 +15,9 @@ pub(crate) struct Invocation {
     /// The directory of `-C`, absolute and as the user knows it.
     start: PathBuf,
     /// The paths that the command is about, relative to that directory; empty for the directory itself.
-    paths: Vec<PathBuf>,
+    pub(crate) paths: Vec<PathBuf>,
     /// The directory where both programs keep modules, if it is not the usual one.
-    data_directory: Option<PathBuf>,
+    pub(crate) data_directory: Option<PathBuf>,
     boundary: OnceLock<Boundary>,
     /// The directory of `-C`, which the directories of commands are relative to; `.` without.
     directory: PathBuf,
@@ -37,23 +37,12 @@ impl Shell {
 }
 
 impl Invocation {
-    /// Started with `-C` and its directory, or without.
+    /// Started with `-C` and its directory, or without, and about that directory. Nothing is secret yet.
     pub(crate) fn new(chdir: Option<&Path>) -> Self {
         let directory = chdir.unwrap_or(Path::new(".")).to_owned();
         let start = std::env::current_dir().unwrap_or_default().join(&directory);
         let (secrets, paths, boundary) = (Secrets::default(), Vec::new(), OnceLock::new());
         Self { secrets, start, paths, data_directory: None, boundary, directory, shell: Shell::CURRENT }
-    }
-
-    /// The same for a command about these paths, which are relative to the directory of `-C`. `data_directory` is where
-    /// both programs keep modules, unless it is the usual one.
-    pub(crate) fn about(self, paths: Vec<PathBuf>, data_directory: Option<PathBuf>) -> Self {
-        Self { paths, data_directory, ..self }
-    }
-
-    /// The same for a run that knows secrets.
-    pub(crate) fn hiding(self, secrets: Secrets) -> Self {
-        Self { secrets, ..self }
     }
 
     /// What may be quoted: the repositories that the command is about, and the data directory.
