@@ -11,7 +11,7 @@ mod variables;
 use clap::builder::{Resettable, Str};
 
 pub(crate) use format::{FormatArgs, OutputFormat};
-pub(crate) use global::{ColorChoice, GlobalArgs, OutputArgs, Verbosity, settings_of};
+pub(crate) use global::{ColorChoice, GlobalArgs, Verbosity, settings_of};
 pub(crate) use selection::{AgeArgs, DateArgs, ModuleArgs, PlatformArgs, SelectionArgs};
 pub(crate) use source::{CacheArgs, CacheDirectory, OnlineArgs, SourceArgs};
 pub(crate) use targets::{Targets, is_surely_path};

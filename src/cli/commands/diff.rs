@@ -14,7 +14,7 @@ use provlock::provider::Dialect;
 use provlock::system::repository;
 
 use super::outcome::Outcome;
-use crate::cli::args::{ARGUMENTS, FormatArgs, GlobalArgs, OWN, OutputFormat, is_surely_path};
+use crate::cli::args::{ARGUMENTS, FormatArgs, OWN, OutputFormat, is_surely_path};
 use crate::cli::git;
 use crate::cli::render::diff as text;
 use crate::cli::render::row::Row;
@@ -99,17 +99,17 @@ struct Side {
     bytes: Option<Vec<u8>>,
 }
 
-pub(crate) fn run(arguments: &DiffArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
+pub(crate) fn run(arguments: &DiffArgs, ui: &Ui) -> Result<Outcome> {
     if let Some(path) = &arguments.what.textconv {
-        return textconv(path, global, ui);
+        return textconv(path, ui);
     }
     let print = if arguments.no_pager { Ui::print_fitted } else { Ui::page };
-    let differ = show(&pairs(&arguments.what, ui)?, global, print, ui)?;
+    let differ = show(&pairs(&arguments.what, ui)?, print, ui)?;
     Ok(if arguments.exit_code && differ { Outcome::Found } else { Outcome::Done })
 }
 
 /// Prints the differences, those for people by `print`. Whether there are any.
-fn show(pairs: &[Pair], global: &GlobalArgs, print: fn(&Ui, &str), ui: &Ui) -> Result<bool> {
+fn show(pairs: &[Pair], print: fn(&Ui, &str), ui: &Ui) -> Result<bool> {
     if ui.format == OutputFormat::Unified {
         let unified = |pair: &Pair| {
             text::unified(&pair.path, pair.old.bytes.as_deref(), pair.new.bytes.as_deref(), ui.stdout_style.color)
@@ -122,7 +122,7 @@ fn show(pairs: &[Pair], global: &GlobalArgs, print: fn(&Ui, &str), ui: &Ui) -> R
     let mut errors = Diagnostics::default();
     let mut files = Vec::new();
     for pair in pairs {
-        match compare(pair, global, &mut warnings) {
+        match compare(pair, ui, &mut warnings) {
             Ok(file) => files.push(file),
             // Among many, a file that nobody touched stops nothing.
             Err(_) if pairs.len() > 1 && pair.old.bytes == pair.new.bytes => {}
@@ -145,10 +145,10 @@ fn show(pairs: &[Pair], global: &GlobalArgs, print: fn(&Ui, &str), ui: &Ui) -> R
     Ok(differ)
 }
 
-fn compare(pair: &Pair, global: &GlobalArgs, warnings: &mut Vec<Diagnostic>) -> diagnostic::Result<text::FileDiff> {
+fn compare(pair: &Pair, ui: &Ui, warnings: &mut Vec<Diagnostic>) -> diagnostic::Result<text::FileDiff> {
     let sides = [&pair.new, &pair.old];
     let detected = || sides.into_iter().filter_map(|side| side.bytes.as_deref()).find_map(lockfile::detect_dialect);
-    let dialect = global.dialect.or_else(detected).unwrap_or_default();
+    let dialect = ui.global.dialect.or_else(detected).unwrap_or_default();
     let (subject, rows) = if pair.is_of_modules() {
         ("module", entries(pair, dialect, warnings)?.iter().map(Row::of_module).collect())
     } else {
@@ -402,9 +402,9 @@ impl Revisions {
 
 /// Prints a lock file with one line per entry. One that cannot be parsed is printed as it is, because `git diff` has
 /// nothing else to show.
-fn textconv(path: &Path, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
+fn textconv(path: &Path, ui: &Ui) -> Result<Outcome> {
     let bytes = read(path, ui)?.unwrap_or_default();
-    let dialect = global.dialect.or_else(|| lockfile::detect_dialect(&bytes)).unwrap_or_default();
+    let dialect = ui.global.dialect.or_else(|| lockfile::detect_dialect(&bytes)).unwrap_or_default();
     let summary = if lockfile::is_of_modules(path, &bytes) {
         summary::<LockedModule>(path, &bytes, dialect)
     } else {

@@ -8,7 +8,7 @@ use provlock::project::{GetOptions, InstalledModules, Selection};
 
 use super::outcome::Outcome;
 use super::watch::{no_root_module, start_with_modules};
-use crate::cli::args::{CacheArgs, FormatArgs, GlobalArgs, ModuleArgs};
+use crate::cli::args::{CacheArgs, FormatArgs, ModuleArgs};
 use crate::cli::render::json::{InstalledRoot, Output, Root};
 use crate::cli::render::style::count;
 use crate::cli::ui::Ui;
@@ -60,10 +60,10 @@ pub(crate) struct GetArgs {
     check: bool,
 }
 
-pub(crate) fn run(arguments: &GetArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
+pub(crate) fn run(arguments: &GetArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let GetArgs { paths, recursive, modules, cache, offline, check, .. } = arguments;
     let selection = Selection { paths: paths.clone(), recursive: *recursive, with_modules: false };
-    let session = start_with_modules((modules, cache, *offline), global, ui)?;
+    let session = start_with_modules((modules, cache, *offline), ui)?;
     let roots = session.roots(&selection)?;
     let mut options = GetOptions::default();
     (options.check, options.ignore_tests, options.with_git) = (*check, arguments.no_tests, arguments.with_git);

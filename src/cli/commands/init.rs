@@ -11,7 +11,7 @@ use provlock::system::files;
 
 use super::outcome::Outcome;
 use super::watch::{no_root_module, show_origin, start};
-use crate::cli::args::{FormatArgs, GlobalArgs, ModuleArgs, SourceArgs};
+use crate::cli::args::{FormatArgs, ModuleArgs, SourceArgs};
 use crate::cli::render::json::{Output, SettingsFile};
 use crate::cli::render::style::{count, enumerate};
 use crate::cli::ui::Ui;
@@ -43,7 +43,7 @@ pub(crate) struct InitArgs {
     dry_run: bool,
 }
 
-pub(crate) fn run(arguments: &InitArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
+pub(crate) fn run(arguments: &InitArgs, ui: &Ui) -> Result<Outcome> {
     let InitArgs { modules, source, force, dry_run, .. } = arguments;
     let path = Path::new(FILE_NAME);
     let is_there = path.symlink_metadata().is_ok();
@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &InitArgs, global: &GlobalArgs, ui: &Ui) -> Result<
     }
     let old = is_there.then(|| settings::read(path)).transpose();
     let old = old.map_err(|error| Diagnostic::io("read", path, &error))?;
-    let session = start(global, ui, Some(source), |environment, options| {
+    let session = start(ui, Some(source), |environment, options| {
         source.sources(environment, options);
         modules.add_to(options, environment, source.offline);
         show_origin(&source.origin(), environment, ui);

@@ -12,7 +12,7 @@ use provlock::system::files;
 use super::collected::Collected;
 use super::outcome::Outcome;
 use super::watch::start_locking;
-use crate::cli::args::{AgeArgs, FormatArgs, GlobalArgs, SelectionArgs, SourceArgs, Targets, candidates};
+use crate::cli::args::{AgeArgs, FormatArgs, SelectionArgs, SourceArgs, Targets, candidates};
 use crate::cli::render::lock::{self as text, Report};
 use crate::cli::ui::Ui;
 
@@ -68,7 +68,7 @@ pub(crate) struct LockArgs {
     dry_run: bool,
 }
 
-pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
+pub(crate) fn run(arguments: &LockArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let LockArgs { selection, age, source, .. } = arguments;
     let Targets { providers, paths, .. } = Targets::without_versions(&arguments.targets)?;
     let named = Selection { paths, recursive: selection.recursive, with_modules: arguments.with_modules };
@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
     options.modules = arguments.with_modules;
     let (export, mut exported) = (arguments.export_opentofu.as_ref(), None);
     let (mut collected, mut hints) = (Collected::new(&named, ui), Hints::default());
-    let session = start_locking((&selection.modules, age, source), global, ui)?;
+    let session = start_locking((&selection.modules, age, source), ui)?;
     let roots = session.roots(&named)?;
     if export.is_some() && roots.are_many() {
         let message = "one exported file cannot hold the entries of several root modules";

@@ -12,7 +12,7 @@ use provlock::system::{Token, token_variable};
 
 use super::outcome::Outcome;
 use super::watch::start;
-use crate::cli::args::{GlobalArgs, OWN};
+use crate::cli::args::OWN;
 use crate::cli::environment::environment;
 use crate::cli::render::json::{self, Output};
 use crate::cli::ui::Ui;
@@ -42,9 +42,9 @@ pub(crate) struct LogoutArgs {
     host: String,
 }
 
-pub(crate) fn login(arguments: &LoginArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
+pub(crate) fn login(arguments: &LoginArgs, ui: &Ui) -> Result<Outcome> {
     let host = host(&arguments.host)?;
-    let (credentials, dialect) = credentials(global, ui)?;
+    let (credentials, dialect) = credentials(ui)?;
     if arguments.check {
         return check(&host, &credentials, ui);
     }
@@ -56,9 +56,9 @@ pub(crate) fn login(arguments: &LoginArgs, global: &GlobalArgs, ui: &Ui) -> Resu
     Ok(Outcome::Done)
 }
 
-pub(crate) fn logout(arguments: &LogoutArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
+pub(crate) fn logout(arguments: &LogoutArgs, ui: &Ui) -> Result<Outcome> {
     let host = host(&arguments.host)?;
-    let (credentials, _) = credentials(global, ui)?;
+    let (credentials, _) = credentials(ui)?;
     let winner = variable_that_wins(&host, &credentials);
     let (origin, was_there) = credentials.forget(&host)?;
     ui.status(&if was_there {
@@ -97,8 +97,8 @@ fn host(text: &str) -> Result<Hostname> {
     Hostname::parse(text).map_err(|error| Diagnostic::error(Code::InvalidArgument, error.to_string()).into())
 }
 
-fn credentials(global: &GlobalArgs, ui: &Ui) -> Result<(Credentials, Dialect)> {
-    let (environment, dialect) = (environment(&ui.invocation.secrets), dialect(global, ui));
+fn credentials(ui: &Ui) -> Result<(Credentials, Dialect)> {
+    let (environment, dialect) = (environment(&ui.invocation.secrets), dialect(ui));
     let config = cli_config::load(&environment, dialect)?;
     ui.warn(&config.warnings);
     for line in &config.debug {
@@ -108,9 +108,9 @@ fn credentials(global: &GlobalArgs, ui: &Ui) -> Result<(Credentials, Dialect)> {
 }
 
 /// The dialect of the root module here, which is what will look for the token; the default one if there is none.
-fn dialect(global: &GlobalArgs, ui: &Ui) -> Dialect {
-    let here = || start(global, ui, None, |_, _| Ok(())).ok()?.open(Path::new(".")).ok();
-    global.dialect.or_else(|| Some(here()?.dialect)).unwrap_or_default()
+fn dialect(ui: &Ui) -> Dialect {
+    let here = || start(ui, None, |_, _| Ok(())).ok()?.open(Path::new(".")).ok();
+    ui.global.dialect.or_else(|| Some(here()?.dialect)).unwrap_or_default()
 }
 
 /// A warning if a variable has a token, which is used in place of the stored one.

@@ -9,7 +9,7 @@ use provlock::project::{MirrorOptions, MirrorTarget, ModuleFetching, Selection};
 
 use super::outcome::Outcome;
 use super::watch::{no_root_module, show_origin, start};
-use crate::cli::args::{FormatArgs, GlobalArgs, OnlineArgs, PlatformArgs};
+use crate::cli::args::{FormatArgs, OnlineArgs, PlatformArgs};
 use crate::cli::render::causes::{by_cause, without_repetition};
 use crate::cli::render::json::{Mirror, Output};
 use crate::cli::render::mirror as text;
@@ -61,11 +61,11 @@ pub(crate) struct MirrorArgs {
     dry_run: bool,
 }
 
-pub(crate) fn run(arguments: &MirrorArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
+pub(crate) fn run(arguments: &MirrorArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let MirrorArgs { target, paths, recursive, platforms, prune, source, dry_run, .. } = arguments;
     let selection = Selection { paths: paths.clone(), recursive: *recursive, with_modules: false };
     let target = MirrorTarget::parse(target)?;
-    let session = start(global, ui, None, |environment, options| {
+    let session = start(ui, None, |environment, options| {
         source.sources(environment, &mut options.sources);
         options.modules = ModuleFetching::Never;
         show_origin(&source.origin(), environment, ui);

@@ -83,24 +83,24 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    fn run(self, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
+    fn run(self, ui: &Ui) -> Result<Outcome> {
         match self {
-            Self::Init(arguments) => init::run(&arguments, global, ui),
-            Self::Lock(arguments) => lock::run(&arguments, global, ui),
-            Self::Get(arguments) => get::run(&arguments, global, ui),
-            Self::Verify(arguments) => verify::run(&arguments, global, ui),
-            Self::Upgrade(arguments) => upgrade::run(&arguments, global, ui),
-            Self::Pin(arguments) => pin::run(&arguments, global, ui),
-            Self::Diff(arguments) => diff::run(&arguments, global, ui),
-            Self::Tree(arguments) => tree::run(&arguments, global, ui),
-            Self::Sbom(arguments) => sbom::run(&arguments, global, ui),
-            Self::Merge(arguments) => merge::run(&arguments, global, ui),
-            Self::Mirror(arguments) => mirror::run(&arguments, global, ui),
+            Self::Init(arguments) => init::run(&arguments, ui),
+            Self::Lock(arguments) => lock::run(&arguments, ui),
+            Self::Get(arguments) => get::run(&arguments, ui),
+            Self::Verify(arguments) => verify::run(&arguments, ui),
+            Self::Upgrade(arguments) => upgrade::run(&arguments, ui),
+            Self::Pin(arguments) => pin::run(&arguments, ui),
+            Self::Diff(arguments) => diff::run(&arguments, ui),
+            Self::Tree(arguments) => tree::run(&arguments, ui),
+            Self::Sbom(arguments) => sbom::run(&arguments, ui),
+            Self::Merge(arguments) => merge::run(&arguments, ui),
+            Self::Mirror(arguments) => mirror::run(&arguments, ui),
             Self::Explain(arguments) => Ok(explain::run(&arguments, ui)),
             Self::Setup(arguments) => setup::run(&arguments, ui),
-            Self::Login(arguments) => login::login(&arguments, global, ui),
-            Self::Logout(arguments) => login::logout(&arguments, global, ui),
-            Self::Cache(arguments) => cache::run(&arguments, global, ui),
+            Self::Login(arguments) => login::login(&arguments, ui),
+            Self::Logout(arguments) => login::logout(&arguments, ui),
+            Self::Cache(arguments) => cache::run(&arguments, ui),
             Self::Completions(arguments) => completions::run(&arguments, ui),
         }
     }
@@ -136,14 +136,14 @@ fn carry_out(cli: Cli, matches: &ArgMatches) -> Outcome {
     invocation.secrets = environment.secrets.clone();
     invocation.paths = paths(arguments);
     invocation.data_directory = environment.path_variable("TF_DATA_DIR");
-    let mut ui = Ui::new(name, format, &global.output, invocation);
+    let mut ui = Ui::new(name, format, global, invocation);
     interrupt::arrange(ui.on_interrupt());
-    let in_directory = |error| match &global.chdir {
+    let in_directory = |error| match &ui.global.chdir {
         Some(directory) => diagnostics(error).map(|error| about_directory(error, directory)).into(),
         None => error,
     };
     ui.warn(&environment.warnings());
-    let outcome = enter(&global).and_then(|()| command.run(&global, &ui).map_err(in_directory));
+    let outcome = enter(ui.global.chdir.as_deref()).and_then(|()| command.run(&ui).map_err(in_directory));
     let outcome = outcome.unwrap_or_else(|error| {
         let errors = diagnostics(error);
         ui.error(&errors);
@@ -165,8 +165,8 @@ fn about_directory(error: Diagnostic, directory: &Path) -> Diagnostic {
 }
 
 /// Changes to the directory of `-C`, as git does, so that every other path is relative to it.
-fn enter(global: &GlobalArgs) -> Result<()> {
-    let Some(directory) = &global.chdir else { return Ok(()) };
+fn enter(directory: Option<&Path>) -> Result<()> {
+    let Some(directory) = directory else { return Ok(()) };
     let attempt = || format!("cannot change to the directory {}", directory.display());
     std::env::set_current_dir(directory).with_context(attempt)
 }

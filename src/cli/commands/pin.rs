@@ -10,7 +10,7 @@ use provlock::project::{PinOptions, PinnedModules, Selection};
 
 use super::outcome::Outcome;
 use super::watch::{no_root_module, start_with_modules};
-use crate::cli::args::{CacheArgs, FormatArgs, GlobalArgs, ModuleArgs};
+use crate::cli::args::{CacheArgs, FormatArgs, ModuleArgs};
 use crate::cli::render::json::{Output, PinnedRoot, Root};
 use crate::cli::render::style::count;
 use crate::cli::render::upgrade;
@@ -62,10 +62,10 @@ pub(crate) struct PinArgs {
     dry_run: bool,
 }
 
-pub(crate) fn run(arguments: &PinArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
+pub(crate) fn run(arguments: &PinArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let PinArgs { paths, recursive, modules, cache, offline, check, .. } = arguments;
     let selection = Selection { paths: paths.clone(), recursive: *recursive, with_modules: true };
-    let session = start_with_modules((modules, cache, *offline), global, ui)?;
+    let session = start_with_modules((modules, cache, *offline), ui)?;
     let roots = session.roots(&selection)?;
     let mut options = PinOptions::default();
     options.registry = arguments.registry;

@@ -9,7 +9,7 @@ use provlock::project::{Baseline, Change, policy_changed, split, what_changed};
 use provlock::settings::{self, Settings};
 use provlock::system::{Environment, canonicalize};
 
-use crate::cli::args::{GlobalArgs, settings_of};
+use crate::cli::args::settings_of;
 use crate::cli::git::{Before, Commit, Repository};
 use crate::cli::ui::Ui;
 
@@ -30,21 +30,19 @@ struct Base<'a> {
 }
 
 impl Rules {
-    /// Reads what the flags name. The baseline is not read if it is to be written.
+    /// Reads what the flags name: the revision of the base, and the baseline, which is not read if it is to be written.
     pub(super) fn read(
         revision: Option<&str>,
-        baseline: Option<&Path>,
-        writes_baseline: bool,
-        global: &GlobalArgs,
+        baseline: Option<(&Path, bool)>,
         environment: &Environment,
         repository: Option<&Repository>,
         ui: &Ui,
     ) -> Result<Self> {
         let mut base = revision.map(|revision| Base::read(revision, repository, ui)).transpose()?;
-        let settings = settings(global, environment, base.as_mut())?;
+        let settings = settings(environment, base.as_mut(), ui)?;
         let baseline = match baseline {
-            Some(path) if writes_baseline => Some(Baseline::new(path, directory(path, environment)?)),
-            Some(path) => Some(known(path, environment, base.as_mut())?),
+            Some((path, true)) => Some(Baseline::new(path, directory(path, environment)?)),
+            Some((path, false)) => Some(known(path, environment, base.as_mut())?),
             None => None,
         };
         let (commit, change) = base.map(|base| (base.commit, base.change)).unzip();
@@ -76,9 +74,9 @@ impl<'a> Base<'a> {
 }
 
 /// The settings of `--config`.
-fn settings(global: &GlobalArgs, environment: &Environment, base: Option<&mut Base<'_>>) -> Result<Option<Settings>> {
-    let (Some(path), Some(base)) = (&global.config, base) else { return Ok(global.settings(environment)?) };
-    let Before::Inside(before) = base.before(path)? else { return Ok(global.settings(environment)?) };
+fn settings(environment: &Environment, base: Option<&mut Base<'_>>, ui: &Ui) -> Result<Option<Settings>> {
+    let (Some(path), Some(base)) = (&ui.global.config, base) else { return Ok(ui.global.settings(environment)?) };
+    let Before::Inside(before) = base.before(path)? else { return Ok(ui.global.settings(environment)?) };
     let now = settings::read(path);
     if let (None, Err(error)) = (&before, &now) {
         return Err(Diagnostic::io("read", path, error).into());

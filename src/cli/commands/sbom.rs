@@ -11,7 +11,7 @@ use provlock::system::{Environment, canonicalize, repository};
 
 use super::outcome::Outcome;
 use super::watch::{no_root_module, start_with_modules};
-use crate::cli::args::{ARGUMENTS, CacheArgs, GlobalArgs, ModuleArgs, OutputFormat};
+use crate::cli::args::{ARGUMENTS, CacheArgs, ModuleArgs, OutputFormat};
 use crate::cli::git;
 use crate::cli::render::causes::by_cause;
 use crate::cli::render::sbom::snapshot::{Commit, snapshot};
@@ -56,9 +56,9 @@ pub(crate) struct SbomArgs {
     name: Option<String>,
 }
 
-pub(crate) fn run(arguments: &SbomArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
+pub(crate) fn run(arguments: &SbomArgs, ui: &Ui) -> Result<Outcome> {
     let SbomArgs { paths, recursive, modules, cache, format, name } = arguments;
-    let session = start_with_modules((modules, cache, true), global, ui)?;
+    let session = start_with_modules((modules, cache, true), ui)?;
     let selection = Selection { paths: paths.clone(), recursive: *recursive, with_modules: true };
     let roots = session.roots(&selection)?;
     let materials = session.bill_of_materials(&roots)?;

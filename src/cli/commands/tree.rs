@@ -11,7 +11,7 @@ use provlock::provider::{ProviderAddress, ProviderSpec};
 
 use super::outcome::Outcome;
 use super::watch::{no_root_module, start};
-use crate::cli::args::{CacheArgs, FormatArgs, GlobalArgs, ModuleArgs, OutputFormat, Targets, candidates};
+use crate::cli::args::{CacheArgs, FormatArgs, ModuleArgs, OutputFormat, Targets, candidates};
 use crate::cli::render::foreign::printable;
 use crate::cli::render::html;
 use crate::cli::render::json::{Output, ProviderUse, Root, TreeRoot};
@@ -105,7 +105,7 @@ impl Named {
     }
 }
 
-pub(crate) fn run(arguments: &TreeArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
+pub(crate) fn run(arguments: &TreeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let (named, paths) = Named::read(&arguments.targets)?;
     let version = named.iter().find_map(|named| Some((&named.provider, named.version.as_ref()?)));
     if let Some((provider, version)) = version.filter(|_| !arguments.recursive) {
@@ -116,7 +116,7 @@ pub(crate) fn run(arguments: &TreeArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
         let error = Diagnostic::error(Code::InvalidArgument, "only the table of all root modules is a page of HTML");
         return Err(error.help("add --recursive").into());
     }
-    let session = start(global, ui, None, |environment, options| {
+    let session = start(ui, None, |environment, options| {
         options.sources.cache_directory = arguments.cache.used(environment);
         arguments.modules.add_to(options, environment, !arguments.online);
         Ok(())

@@ -15,7 +15,7 @@ use super::choice::{check_terminal, choose};
 use super::collected::Collected;
 use super::outcome::Outcome;
 use super::watch::start_locking;
-use crate::cli::args::{AgeArgs, FormatArgs, GlobalArgs, OutputFormat, SelectionArgs, SourceArgs, Targets, candidates};
+use crate::cli::args::{AgeArgs, FormatArgs, OutputFormat, SelectionArgs, SourceArgs, Targets, candidates};
 use crate::cli::render::foreign::printable;
 use crate::cli::render::markdown;
 use crate::cli::render::upgrade::{self as table, Moving, Outlooks};
@@ -94,7 +94,7 @@ pub(crate) struct UpgradeArgs {
     dry_run: bool,
 }
 
-pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
+pub(crate) fn run(arguments: &UpgradeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let UpgradeArgs { selection, age, source, .. } = arguments;
     if arguments.interactive {
         check_terminal()?;
@@ -113,7 +113,7 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyh
     (options.modules, options.calls) = (arguments.with_modules, modules);
     let mut upgraded = Upgraded::new(&named, &options, arguments.check, ui);
     let outlooks = Mutex::new(Outlooks::default());
-    let mut session = start_locking((&selection.modules, age, source), global, ui)?;
+    let mut session = start_locking((&selection.modules, age, source), ui)?;
     let roots = session.roots(&named)?;
     if arguments.interactive {
         session = session.observed_by(|event| {

@@ -12,7 +12,6 @@ use provlock::project::{
     Baseline, OnlineOptions, Report as ProjectReport, Selection, Session, SessionOptions, VerifiedRoot, VerifyOptions,
     VersionControl,
 };
-use provlock::provider::Dialect;
 use provlock::settings::{Denied, Levels, Settings};
 use provlock::system::{Boundary, Environment, boundary, canonicalize, files};
 
@@ -20,7 +19,7 @@ use super::outcome::Outcome;
 use super::rules::Rules;
 use super::watch::{no_root_module, show_origin, start};
 use crate::cli::args::{
-    ARGUMENTS, DateArgs, FormatArgs, GlobalArgs, ModuleArgs, OnlineArgs, OutputFormat, PlatformArgs, candidates,
+    ARGUMENTS, DateArgs, FormatArgs, ModuleArgs, OnlineArgs, OutputFormat, PlatformArgs, candidates,
 };
 use crate::cli::git::Repository;
 use crate::cli::render::causes::{by_cause, without_repetition};
@@ -100,15 +99,6 @@ pub(crate) struct VerifyArgs {
     /// Write all findings to the file of --baseline
     #[arg(long, requires = "baseline", conflicts_with = "base", help_heading = "Output", hide_short_help = true)]
     write_baseline: bool,
-}
-
-/// The commit before the change that is judged.
-struct Commit<'a> {
-    repository: &'a Repository,
-    name: &'a str,
-    /// Those of `--config`.
-    settings: Option<Settings>,
-    dialect: Option<Dialect>,
 }
 
 /// A file that the result is written to besides stdout.
@@ -191,14 +181,15 @@ fn finding<T: FromStr<Err = &'static str>>(text: &str) -> std::result::Result<T,
     text.parse().map_err(|error| format!("{error}; provlock explain lists all codes"))
 }
 
-pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
+pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let WhatArgs { paths, recursive, .. } = &arguments.what;
     let current_directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     let repository = Repository::around(&current_directory);
     let mut options = arguments.options(repository.as_ref());
     let mut before = None;
-    let session = start(global, ui, None, |environment, session| {
-        let rules = arguments.rules(environment, global, repository.as_ref(), ui)?;
+    let session = start(ui, None, |environment, session| {
+        let baseline = arguments.baseline.as_deref().map(|path| (path, arguments.write_baseline));
+        let rules = Rules::read(arguments.what.base.as_deref(), baseline, environment, repository.as_ref(), ui)?;
         arguments.complete(session, environment, ui);
         before = rules.commit.map(|commit| (commit, rules.settings.clone()));
         session.change = rules.change;
@@ -213,8 +204,7 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
     if let Some(((commit, settings), repository)) = before.zip(repository.as_ref()).filter(|_| arguments.what.new)
         && verified.roots.iter().any(|(_, root)| root.as_ref().is_ok_and(|root| !root.findings.is_empty()))
     {
-        let at = Commit { repository, name: &commit, settings, dialect: global.dialect };
-        arguments.leave_out(&mut verified, &at, session.environment(), ui)?;
+        arguments.leave_out(&mut verified, (repository, &commit), settings, session.environment(), ui)?;
     }
     let job_summary = session.environment().path_variable("GITHUB_STEP_SUMMARY");
     let mut formats = arguments.report.iter().map(|file| file.format).chain([ui.format]);
@@ -261,18 +251,6 @@ impl VerifyArgs {
         options
     }
 
-    /// What is judged, and by what.
-    fn rules(
-        &self,
-        environment: &Environment,
-        global: &GlobalArgs,
-        repository: Option<&Repository>,
-        ui: &Ui,
-    ) -> anyhow::Result<Rules> {
-        let (base, baseline) = (self.what.base.as_deref(), self.baseline.as_deref());
-        Rules::read(base, baseline, self.write_baseline, global, environment, repository, ui)
-    }
-
     /// Completes the options of a session.
     fn complete(&self, options: &mut SessionOptions, environment: &Environment, ui: &Ui) {
         let WhatArgs { modules, allow_outside, .. } = &self.what;
@@ -286,22 +264,23 @@ impl VerifyArgs {
         }
     }
 
-    /// Leaves out of a report what is found in the commit before the change, too.
+    /// Leaves out of a report what is found in the commit before the change, too. `settings` are those of `--config`.
     fn leave_out(
         &self,
         verified: &mut ProjectReport<VerifiedRoot>,
-        commit: &Commit<'_>,
+        (repository, commit): (&Repository, &str),
+        settings: Option<Settings>,
         environment: &Environment,
         ui: &Ui,
     ) -> anyhow::Result<()> {
         let files = tempfile::tempdir()?;
         let top = canonicalize(files.path())?;
-        commit.repository.write_commit(commit.name, &top)?;
+        repository.write_commit(commit, &top)?;
         let current = canonicalize(&environment.current_directory)?;
-        let directory = top.join(current.strip_prefix(commit.repository.top())?);
+        let directory = top.join(current.strip_prefix(repository.top())?);
         let at = |path: &PathBuf| {
             let path = current.join(path);
-            path.strip_prefix(commit.repository.top()).ok().map(|path| top.join(path)).filter(|path| path.exists())
+            path.strip_prefix(repository.top()).ok().map(|path| top.join(path)).filter(|path| path.exists())
         };
         let mut paths: Vec<_> = self.what.paths.iter().filter_map(at).collect();
         if self.what.paths.is_empty() && directory.exists() {
@@ -313,8 +292,8 @@ impl VerifyArgs {
         let environment = Environment { current_directory: directory.clone(), ..environment.clone() };
         let mut options = SessionOptions::default();
         self.complete(&mut options, &environment, ui);
-        options.dialect = commit.dialect;
-        options.settings = commit.settings.clone().map(|settings| settings.relative_to(&directory));
+        options.dialect = ui.global.dialect;
+        options.settings = settings.map(|settings| settings.relative_to(&directory));
         options.boundary = Boundary::around([&top]);
         let session = Session::new(environment, options)?;
         let found = session.roots(&Selection { paths, recursive: self.what.recursive, with_modules: false })?;

@@ -7,7 +7,7 @@ use provlock::packages::SharedFacts;
 use provlock::project::{Event, Prepared, RootModule, Session, SessionOptions};
 use provlock::system::Environment;
 
-use crate::cli::args::{AgeArgs, CacheArgs, GlobalArgs, ModuleArgs, SourceArgs};
+use crate::cli::args::{AgeArgs, CacheArgs, ModuleArgs, SourceArgs};
 use crate::cli::environment::{environment, proxies};
 use crate::cli::render::foreign::printable;
 use crate::cli::render::style::{count, enumerate};
@@ -23,15 +23,14 @@ struct Watch<'a> {
 
 /// Reads the surroundings and starts a session with the options that every command has, as `complete` completes them.
 pub(super) fn start<'a>(
-    global: &GlobalArgs,
     ui: &'a Ui,
     source: Option<&'a SourceArgs>,
     complete: impl FnOnce(&Environment, &mut SessionOptions) -> anyhow::Result<()>,
 ) -> anyhow::Result<Session<'a>> {
     let environment = environment(&ui.invocation.secrets);
     let mut options = SessionOptions::default();
-    options.dialect = global.dialect;
-    options.settings = global.settings(&environment)?;
+    options.dialect = ui.global.dialect;
+    options.settings = ui.global.settings(&environment)?;
     options.sources.observer = ui.request_observer();
     complete(&environment, &mut options)?;
     let watch = Watch { ui, source };
@@ -40,10 +39,9 @@ pub(super) fn start<'a>(
 
 pub(super) fn start_locking<'a>(
     (modules, age, source): (&ModuleArgs, &AgeArgs, &'a SourceArgs),
-    global: &GlobalArgs,
     ui: &'a Ui,
 ) -> anyhow::Result<Session<'a>> {
-    start(global, ui, Some(source), |environment, options| {
+    start(ui, Some(source), |environment, options| {
         source.sources(environment, options);
         options.sources.date_services = Some(age.dates.services());
         modules.add_to(options, environment, source.offline);
@@ -55,10 +53,9 @@ pub(super) fn start_locking<'a>(
 /// Starts a session that needs modules, and no packages of providers.
 pub(super) fn start_with_modules<'a>(
     (modules, cache, offline): (&ModuleArgs, &CacheArgs, bool),
-    global: &GlobalArgs,
     ui: &'a Ui,
 ) -> anyhow::Result<Session<'a>> {
-    start(global, ui, None, |environment, options| {
+    start(ui, None, |environment, options| {
         options.offline = offline;
         options.sources.cache_directory = cache.used(environment);
         modules.add_to(options, environment, offline);

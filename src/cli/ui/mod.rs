@@ -19,7 +19,7 @@ use provlock::system::{Secrets, files};
 use terminal_size::{Height, Width, terminal_size_of};
 
 use self::progress::Display;
-use super::args::{ColorChoice, OutputArgs, OutputFormat, Verbosity};
+use super::args::{ColorChoice, GlobalArgs, OutputFormat, Verbosity};
 use super::render::fit::fitted;
 use super::render::foreign::{harmless, harmless_json, printable};
 use super::render::help::Invocation;
@@ -39,6 +39,8 @@ const TABLE_COLUMNS: usize = 80;
 pub(crate) struct Ui {
     command: CommandName,
     pub(crate) format: OutputFormat,
+    /// The flags of every command.
+    pub(crate) global: GlobalArgs,
     /// What commands in help repeat.
     pub(crate) invocation: Invocation,
     pub(crate) stdout_style: TextStyle,
@@ -58,15 +60,16 @@ struct Stderr {
 }
 
 impl Ui {
-    pub(crate) fn new(command: CommandName, format: OutputFormat, output: &OutputArgs, invocation: Invocation) -> Self {
-        let verbosity = output.verbosity();
+    pub(crate) fn new(command: CommandName, format: OutputFormat, global: GlobalArgs, invocation: Invocation) -> Self {
+        let (color, verbosity) = (global.output.color, global.output.verbosity());
         let stdout = std::io::stdout();
-        let stdout_style = style(output.color, verbosity, stdout.is_terminal(), terminal_size_of(&stdout));
-        let stderr_style = stderr_style(output.color, verbosity);
+        let stdout_style = style(color, verbosity, stdout.is_terminal(), terminal_size_of(&stdout));
+        let stderr_style = stderr_style(color, verbosity);
         let stderr = Stderr { drawn: Arc::default(), secrets: invocation.secrets.clone(), style: stderr_style };
         Self {
             command,
             format,
+            global,
             invocation,
             stdout_style,
             stderr_style,

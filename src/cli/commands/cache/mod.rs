@@ -11,7 +11,7 @@ use provlock::diagnostic::{Code, Diagnostic};
 use provlock::system::storage;
 
 use super::outcome::Outcome;
-use crate::cli::args::{CacheDirectory, GlobalArgs};
+use crate::cli::args::CacheDirectory;
 use crate::cli::environment::environment;
 use crate::cli::render::json::{Cache, Output};
 use crate::cli::render::style::bytes;
@@ -38,11 +38,11 @@ enum Action {
     Keygen(keygen::KeygenArgs),
 }
 
-pub(crate) fn run(arguments: &CacheArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
+pub(crate) fn run(arguments: &CacheArgs, ui: &Ui) -> Result<Outcome> {
     match &arguments.action {
         Action::Dir => show(&directory(&arguments.directory, ui)?, ui),
         Action::Clean => clean(&directory(&arguments.directory, ui)?, ui)?,
-        Action::Push(push) => return push::run(push, &arguments.directory, global, ui),
+        Action::Push(push) => return push::run(push, &arguments.directory, ui),
         Action::Keygen(keygen) => return keygen::run(keygen, ui),
     }
     Ok(Outcome::Done)

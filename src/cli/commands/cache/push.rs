@@ -13,7 +13,7 @@ use provlock::provider::{OciRepository, SharedCache, SigningKey};
 use provlock::settings::Settings;
 use provlock::system::Environment;
 
-use crate::cli::args::{CacheDirectory, GlobalArgs};
+use crate::cli::args::CacheDirectory;
 use crate::cli::commands::outcome::Outcome;
 use crate::cli::commands::watch::start;
 use crate::cli::render::json::{Output, PublishedFacts};
@@ -53,9 +53,9 @@ pub(crate) struct PushArgs {
     signing_key: Option<PathBuf>,
 }
 
-pub(super) fn run(arguments: &PushArgs, directory: &CacheDirectory, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
+pub(super) fn run(arguments: &PushArgs, directory: &CacheDirectory, ui: &Ui) -> Result<Outcome> {
     let mut key = None;
-    let session = start(global, ui, None, |environment, options| {
+    let session = start(ui, None, |environment, options| {
         key = Some(signing_key(arguments.signing_key.as_deref(), environment)?);
         options.sources.cache_directory = directory.get(environment);
         options.boundary = ui.invocation.boundary().clone();

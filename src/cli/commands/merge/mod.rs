@@ -17,7 +17,7 @@ use provlock::system::files;
 use self::resolve::{Resolution, Resolve, ResolveArgs};
 use super::outcome::{Outcome, diagnostics};
 use super::watch::{no_root_module, start};
-use crate::cli::args::{ARGUMENTS, FormatArgs, GlobalArgs, OWN};
+use crate::cli::args::{ARGUMENTS, FormatArgs, OWN};
 use crate::cli::git;
 use crate::cli::render::style::count;
 use crate::cli::ui::Ui;
@@ -71,8 +71,6 @@ struct Merge<'a, T: Resolve> {
     target_bytes: Vec<u8>,
     /// What messages call it.
     shown: &'a Path,
-    /// Where the settings are, unless they are found.
-    global: &'a GlobalArgs,
     warnings: Vec<Diagnostic>,
 }
 
@@ -94,19 +92,19 @@ impl From<anyhow::Error> for Report {
     }
 }
 
-pub(crate) fn run(arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
+pub(crate) fn run(arguments: &MergeArgs, ui: &Ui) -> Result<Outcome> {
     let report = match arguments.files.as_slice() {
-        directories if arguments.recursive => return merge_below(directories, arguments, global, ui),
-        [] => return merge_here(Path::new("."), arguments, global, ui),
-        [directory] if directory.is_dir() => return merge_here(directory, arguments, global, ui),
-        [file] => repair_file(file, arguments, global, ui)?,
+        directories if arguments.recursive => return merge_below(directories, arguments, ui),
+        [] => return merge_here(Path::new("."), arguments, ui),
+        [directory] if directory.is_dir() => return merge_here(directory, arguments, ui),
+        [file] => repair_file(file, arguments, ui)?,
         [base, ours, theirs] if arguments.path.is_some() => {
             let merge = if is_of_modules(arguments, ours, &read(ours)?) {
                 merge_three::<LockedModule>
             } else {
                 merge_three::<LockedProvider>
             };
-            merge([base, ours, theirs], arguments, global, ui)?
+            merge([base, ours, theirs], arguments, ui)?
         }
         files => return Err(not_versions(files.len())),
     };
@@ -145,11 +143,11 @@ fn show(reports: Vec<Report>, summary: Option<String>, ui: &Ui) -> Outcome {
 }
 
 /// Repairs the lock files in a directory.
-fn merge_here(directory: &Path, arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
+fn merge_here(directory: &Path, arguments: &MergeArgs, ui: &Ui) -> Result<Outcome> {
     let here = directory == Path::new(".");
     let file = |name: &str| if here { PathBuf::from(name) } else { directory.join(name) };
     let files = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].map(file).into_iter().filter(|file| file.exists());
-    let reports: Vec<_> = files.map(|file| repair_one(&file, arguments, global, ui)).collect();
+    let reports: Vec<_> = files.map(|file| repair_one(&file, arguments, ui)).collect();
     if reports.is_empty() {
         let message = format!("there is no lock file in {}", directory.display());
         let help = Help::text("to repair the lock files of all root modules below: ");
@@ -160,8 +158,8 @@ fn merge_here(directory: &Path, arguments: &MergeArgs, global: &GlobalArgs, ui: 
 }
 
 /// Repairs the lock files of all root modules below directories.
-fn merge_below(directories: &[PathBuf], arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
-    let session = start(global, ui, None, |_, _| Ok(()))?;
+fn merge_below(directories: &[PathBuf], arguments: &MergeArgs, ui: &Ui) -> Result<Outcome> {
+    let session = start(ui, None, |_, _| Ok(()))?;
     let roots = session.roots(&Selection { paths: directories.to_vec(), recursive: true, with_modules: true })?;
     let (mut reports, mut files) = (Vec::new(), 0);
     for path in roots.paths() {
@@ -174,7 +172,7 @@ fn merge_below(directories: &[PathBuf], arguments: &MergeArgs, global: &GlobalAr
         };
         for file in [root.lock_path, root.module_lock_path].into_iter().filter(|file| file.exists()) {
             files += 1;
-            let report = repair_one(&file, arguments, global, ui);
+            let report = repair_one(&file, arguments, ui);
             let warnings = report.warnings.into_iter().map(|warning| warning.in_root(path, true)).collect();
             reports.push(Report { warnings, ..report });
         }
@@ -190,14 +188,14 @@ fn merge_below(directories: &[PathBuf], arguments: &MergeArgs, global: &GlobalAr
 }
 
 /// Repairs one of several files: that it fails does not stop the others.
-fn repair_one(file: &Path, arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Report {
-    repair_file(file, arguments, global, ui).unwrap_or_else(Report::from)
+fn repair_one(file: &Path, arguments: &MergeArgs, ui: &Ui) -> Report {
+    repair_file(file, arguments, ui).unwrap_or_else(Report::from)
 }
 
-fn repair_file(file: &Path, arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Result<Report> {
+fn repair_file(file: &Path, arguments: &MergeArgs, ui: &Ui) -> Result<Report> {
     let bytes = read(file)?;
     let repair = if is_of_modules(arguments, file, &bytes) { repair::<LockedModule> } else { repair::<LockedProvider> };
-    repair(file, bytes, arguments, global, ui)
+    repair(file, bytes, arguments, ui)
 }
 
 /// Whether the file is one of modules. Git's merge driver gives it another name, and says its own.
@@ -205,15 +203,10 @@ fn is_of_modules(arguments: &MergeArgs, file: &Path, bytes: &[u8]) -> bool {
     lockfile::is_of_modules(arguments.path.as_deref().unwrap_or(file), bytes)
 }
 
-fn merge_three<T: Resolve>(
-    files: [&PathBuf; 3],
-    arguments: &MergeArgs,
-    global: &GlobalArgs,
-    ui: &Ui,
-) -> Result<Report> {
+fn merge_three<T: Resolve>(files: [&PathBuf; 3], arguments: &MergeArgs, ui: &Ui) -> Result<Report> {
     let [base, ours, theirs] = files;
     let [base_bytes, our_bytes, their_bytes] = [read(base)?, read(ours)?, read(theirs)?];
-    let dialect = dialect(global, [&our_bytes, &their_bytes, &base_bytes]);
+    let dialect = dialect([&our_bytes, &their_bytes, &base_bytes], ui);
     let shown = arguments.path.as_deref().unwrap_or(ours);
     let style = MarkerStyle { size: arguments.marker_size, ..MarkerStyle::default() };
     let parsed = [("base", &base_bytes), ("ours", &our_bytes), ("theirs", &their_bytes)]
@@ -232,7 +225,6 @@ fn merge_three<T: Resolve>(
         target: ours,
         target_bytes: our_bytes,
         shown,
-        global,
         warnings: Vec::new(),
     };
     merge.finish(&arguments.resolve, ui)
@@ -264,20 +256,14 @@ fn report_line_by_line(errors: Vec<Diagnostic>, clean: bool) -> Report {
     Report { warnings, had_conflict: true, outcome, ..Report::default() }
 }
 
-fn repair<T: Resolve>(
-    file: &Path,
-    bytes: Vec<u8>,
-    arguments: &MergeArgs,
-    global: &GlobalArgs,
-    ui: &Ui,
-) -> Result<Report> {
+fn repair<T: Resolve>(file: &Path, bytes: Vec<u8>, arguments: &MergeArgs, ui: &Ui) -> Result<Report> {
     let shown = arguments.path.as_deref().unwrap_or(file);
     let Some(sides) = merge::split_conflicts(shown, &bytes)? else {
         let status = Some(format!("No conflict in {}", shown.display()));
         return Ok(Report { status, ..Report::default() });
     };
     let Sides { ours, base, base_is_complete, theirs, style } = sides;
-    let dialect = dialect(global, [&ours, &theirs]);
+    let dialect = dialect([&ours, &theirs], ui);
     let help = "take one side with `git checkout --ours` or `--theirs`, then lock again";
     let side = |name, bytes: &[u8]| {
         let side = lock_file::<T>(&side_name(shown, name), bytes, dialect);
@@ -290,8 +276,7 @@ fn repair<T: Resolve>(
     let is_sure = base_is_complete && base.is_some();
     let base = base.unwrap_or_default();
     let warnings = if is_sure { Vec::new() } else { one_sided(&base, &ours, &theirs, dialect) };
-    let merge =
-        Merge { dialect, base, ours, theirs, style, target: file, target_bytes: bytes, shown, global, warnings };
+    let merge = Merge { dialect, base, ours, theirs, style, target: file, target_bytes: bytes, shown, warnings };
     merge.finish(&arguments.resolve, ui)
 }
 
@@ -354,7 +339,7 @@ impl<T: Resolve> Merge<'_, T> {
         let without_conflicts = self.ours.edit(&merged.locks)?;
         let lock_file = lock_file::<T>(self.shown, &without_conflicts, self.dialect)?;
         let root = self.shown.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        T::resolve(arguments, (root, self.dialect), lock_file, merged.conflicts.clone(), self.global, ui).map(Some)
+        T::resolve(arguments, (root, self.dialect), lock_file, merged.conflicts.clone(), ui).map(Some)
     }
 }
 
@@ -364,9 +349,9 @@ fn read(path: &Path) -> diagnostic::Result<Vec<u8>> {
     lockfile::read(path)?.ok_or_else(missing)
 }
 
-fn dialect<const N: usize>(global: &GlobalArgs, files: [&Vec<u8>; N]) -> Dialect {
+fn dialect<const N: usize>(files: [&Vec<u8>; N], ui: &Ui) -> Dialect {
     let detected = || files.into_iter().find_map(|bytes| lockfile::detect_dialect(bytes));
-    global.dialect.or_else(detected).unwrap_or_default()
+    ui.global.dialect.or_else(detected).unwrap_or_default()
 }
 
 /// How messages name a version of the file.

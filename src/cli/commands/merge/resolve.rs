@@ -10,7 +10,7 @@ use provlock::lockfile::{LockFile, LockFileOf, Locked, LockedModule, LockedProvi
 use provlock::project::LockOptions;
 use provlock::provider::Dialect;
 
-use crate::cli::args::{AgeArgs, GlobalArgs, ModuleArgs, PlatformArgs, SourceArgs};
+use crate::cli::args::{AgeArgs, ModuleArgs, PlatformArgs, SourceArgs};
 use crate::cli::commands::watch::start_locking;
 use crate::cli::ui::Ui;
 
@@ -44,7 +44,6 @@ pub(crate) trait Resolve: Locked {
         root: (&Path, Dialect),
         lock_file: LockFileOf<Self>,
         conflicts: Vec<Conflict<Self>>,
-        global: &GlobalArgs,
         ui: &Ui,
     ) -> Result<Resolution<Self>>;
 
@@ -61,13 +60,12 @@ impl Resolve for LockedProvider {
         (directory, dialect): (&Path, Dialect),
         lock_file: LockFile,
         conflicts: Vec<Conflict>,
-        global: &GlobalArgs,
         ui: &Ui,
     ) -> Result<Resolution<Self>> {
         let mut options = LockOptions::default();
         options.platforms = arguments.platforms.named();
         options.min_age = arguments.age.min_age;
-        let session = start_locking((&arguments.modules, &arguments.age, &arguments.source), global, ui)?;
+        let session = start_locking((&arguments.modules, &arguments.age, &arguments.source), ui)?;
         let root = session.open_as(directory, dialect)?;
         let resolved = session.resolve_conflicts(root, lock_file, conflicts, &options)?;
         let merged = Merged { locks: resolved.outcome.locks, conflicts: resolved.left };
@@ -91,7 +89,6 @@ impl Resolve for LockedModule {
         _: (&Path, Dialect),
         _: LockFileOf<Self>,
         _: Vec<Conflict<Self>>,
-        _: &GlobalArgs,
         _: &Ui,
     ) -> Result<Resolution<Self>> {
         let message = "--resolve locks providers again, not modules";
