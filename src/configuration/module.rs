@@ -117,10 +117,10 @@ impl Module {
     /// Reads the files of a directory as they are elsewhere, such as in a commit, by their sorted paths.
     pub(crate) fn of_texts<'a>(
         directory: &Path,
-        files: impl Iterator<Item = (&'a PathBuf, &'a Vec<u8>)>,
+        files: impl Iterator<Item = (&'a Path, &'a [u8])>,
         dialect: Dialect,
     ) -> Self {
-        let file = |(path, bytes): (&PathBuf, &Vec<u8>)| {
+        let file = |(path, bytes): (&Path, &[u8])| {
             let name = path.file_name()?.to_str().filter(|name| files::is_read(name))?.to_owned();
             Some((name, SourceFile::new(path, String::from_utf8_lossy(bytes))))
         };

@@ -2,7 +2,7 @@
 //! `internal/depsfile/locks_file.go`.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use memchr::memmem;
 
@@ -135,7 +135,8 @@ fn header_first_line(dialect: Dialect) -> &'static str {
 ///
 /// Reads line by line, so that even a file that cannot be parsed has a dialect.
 pub fn detect_dialect(bytes: &[u8]) -> Option<Dialect> {
-    let names = |dialect: Dialect| provider_labels(bytes).any(|label| host(&label) == dialect.default_host_name());
+    let labels: Vec<_> = provider_labels(bytes).collect();
+    let names = |dialect: Dialect| labels.iter().any(|label| host(label) == dialect.default_host_name());
     match (names(Dialect::Tofu), names(Dialect::Terraform)) {
         (true, false) => Some(Dialect::Tofu),
         (false, true) => Some(Dialect::Terraform),
@@ -143,11 +144,12 @@ pub fn detect_dialect(bytes: &[u8]) -> Option<Dialect> {
     }
 }
 
-/// The providers that blocks of a lock file name. Reads as [`detect_dialect`] does, so that a file names them also
+/// The providers that blocks of lock files name. Reads as [`detect_dialect`] does, so that a file names them also
 /// while it has conflict markers or an entry twice.
-pub(crate) fn named_providers(bytes: &[u8]) -> Vec<ProviderAddress> {
+pub(crate) fn named_providers<'a>(files: impl Iterator<Item = &'a [u8]>) -> BTreeSet<ProviderAddress> {
+    let labels: HashSet<_> = files.flat_map(provider_labels).collect();
     // Terraform allows underscores in namespaces, too.
-    provider_labels(bytes).filter_map(|label| ProviderAddress::parse(&label, Dialect::Terraform).ok()).collect()
+    labels.iter().filter_map(|label| ProviderAddress::parse(label, Dialect::Terraform).ok()).collect()
 }
 
 /// The labels of `provider` blocks.

@@ -1,8 +1,8 @@
 //! The change that `verify` judges. Nobody has approved it yet, so the settings of the commit before it hold, and it
 //! cannot hide a lock file.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use super::filter::Filter;
@@ -20,18 +20,15 @@ pub struct Change {
     pub top: PathBuf,
     /// The object name of the commit.
     pub commit: String,
-    /// The settings files of the commit.
-    pub settings: BTreeMap<PathBuf, Vec<u8>>,
-    /// The lock files of the commit.
-    pub lock_files: BTreeMap<PathBuf, Vec<u8>>,
-    /// The lock files of modules of the commit.
-    pub module_lock_files: BTreeMap<PathBuf, Vec<u8>>,
     /// The files that [`Change::reads`] names and that are tracked, or new and not ignored.
-    pub files_now: BTreeSet<PathBuf>,
+    pub files_now: BTreeSet<OsString>,
     /// The directories of such files in which one is new, has changed or is gone.
     pub touched: BTreeSet<PathBuf>,
-    /// What such files in the directories that are touched held in the commit.
-    pub before: BTreeMap<PathBuf, Vec<u8>>,
+    /// What lock files and settings held in the commit, and such files in the directories that are touched. A path is
+    /// compared faster as a text.
+    pub before: BTreeMap<OsString, Vec<u8>>,
+    /// Those of them that hold the same now.
+    pub unchanged: HashSet<OsString>,
     /// Findings about files that the caller names in place of these, or in addition.
     pub findings: Vec<Diagnostic>,
 }
@@ -74,7 +71,7 @@ pub(crate) struct KnownPublishers {
 impl Change {
     /// The providers that the lock files of the commit name.
     pub(super) fn known_providers(&self) -> KnownProviders {
-        KnownProviders(self.lock_files.values().flat_map(|bytes| lockfile::named_providers(bytes)).collect())
+        KnownProviders(lockfile::named_providers(self.before_named(LOCK_FILE_NAME).map(|(_, bytes)| bytes)))
     }
 
     /// Whether a file of this name is a lock file, settings, part of a configuration, or an ignore file of git's.
@@ -85,8 +82,8 @@ impl Change {
 
     /// The hosts and publishers of modules that the commit names, as far as it can be read.
     pub(super) fn known_publishers(&self) -> KnownPublishers {
-        let parse = |(path, bytes): (&PathBuf, &Vec<u8>)| ModuleLockFile::parse(path, bytes).lock_file;
-        let files: Vec<_> = self.module_lock_files.iter().filter_map(parse).collect();
+        let parse = |(path, bytes): (&Path, &[u8])| ModuleLockFile::parse(path, bytes).lock_file;
+        let files: Vec<_> = self.before_named(MODULE_LOCK_FILE_NAME).filter_map(parse).collect();
         let locked =
             files.iter().flat_map(|file| file.locks().values()).flat_map(|locked| publishers(locked)).collect();
         let before = |dialect| {
@@ -99,18 +96,34 @@ impl Change {
 
     /// The lock file of modules before the change, as [`Change::lock_file_before`] gives that of providers.
     pub(super) fn module_lock_file_before(&self, root: &Path) -> &[u8] {
-        self.module_lock_files.get(&root.join(MODULE_LOCK_FILE_NAME)).map_or(&[], Vec::as_slice)
+        self.file_before(&root.join(MODULE_LOCK_FILE_NAME)).unwrap_or_default()
     }
 
     /// The settings by which the change is judged.
     pub(super) fn settings_files(&self) -> SettingsFiles<'_> {
-        SettingsFiles::Committed { top: &self.top, files: &self.settings }
+        SettingsFiles::Committed { top: &self.top, files: &self.before }
     }
 
     /// The lock file before the change of the root module in a directory, given without symlinks; empty if there was
     /// none.
     pub(super) fn lock_file_before(&self, root: &Path) -> &[u8] {
-        self.lock_files.get(&root.join(LOCK_FILE_NAME)).map_or(&[], Vec::as_slice)
+        self.file_before(&root.join(LOCK_FILE_NAME)).unwrap_or_default()
+    }
+
+    /// What a file held before the change, if it is known.
+    pub(super) fn file_before(&self, path: &Path) -> Option<&[u8]> {
+        self.before.get(path.as_os_str()).map(Vec::as_slice)
+    }
+
+    /// What a file holds now, if that is known to be what it held before the change.
+    pub(super) fn unchanged(&self, path: &Path) -> Option<&[u8]> {
+        self.file_before(path).filter(|_| self.unchanged.contains(path.as_os_str()))
+    }
+
+    /// The files of this name before the change.
+    pub(super) fn before_named(&self, name: &'static str) -> impl Iterator<Item = (&Path, &[u8])> {
+        let files = self.before.iter().map(|(path, bytes)| (Path::new(path), bytes.as_slice()));
+        files.filter(move |(path, _)| path.file_name() == Some(OsStr::new(name)))
     }
 
     /// The directories of lock files below `start` that nothing in the change can hide: all that git has, of those that
@@ -121,10 +134,12 @@ impl Change {
         filter: &'a Filter,
     ) -> impl Iterator<Item = &'a Path> {
         let is_other = |path: &Path| {
-            lockfile::read(path).map_or(true, |now| now.is_some_and(|now| self.lock_files.get(path) != Some(&now)))
+            lockfile::read(path).map_or(true, |now| now.is_some_and(|now| self.file_before(path) != Some(&now)))
         };
-        let is_meant = move |path: &Path, directory: &Path| {
-            if filter.takes(directory) { path.exists() } else { is_other(path) }
+        let is_meant = move |path: &Path, directory: &Path| match (filter.takes(directory), self.unchanged(path)) {
+            (is_taken, Some(_)) => is_taken,
+            (true, None) => path.exists(),
+            (false, None) => is_other(path),
         };
         let below = self.now_named(LOCK_FILE_NAME).filter(move |path| path.starts_with(start));
         below.filter_map(move |path| path.parent().filter(|directory| is_meant(path, directory)))
@@ -139,28 +154,29 @@ impl Change {
 
     /// The lock files below `start` that are gone.
     pub(super) fn removed(&self, start: &Path, filter: &Filter, environment: &Environment) -> Vec<Diagnostic> {
-        let is_gone = |path: &Path| !self.files_now.contains(path) || !path.exists();
-        let is_meant =
-            |path: &&PathBuf| path.starts_with(start) && path.parent().is_some_and(|root| filter.takes(root));
-        let gone = self.lock_files.keys().filter(is_meant).filter(|path| is_gone(path));
-        let finding = |path: &PathBuf| {
+        let is_there = |path: &Path| self.unchanged(path).is_some() || path.exists();
+        let is_gone = |path: &Path| !self.files_now.contains(path.as_os_str()) || !is_there(path);
+        let is_meant = |path: &&Path| path.starts_with(start) && path.parent().is_some_and(|root| filter.takes(root));
+        let gone = self.before_named(LOCK_FILE_NAME).map(|(path, _)| path).filter(is_meant);
+        let gone: BTreeSet<_> = gone.filter(|path| is_gone(path)).collect();
+        let finding = |path: &Path| {
             let path = environment.shown(path);
             let message = format!("{} is gone, and its root module with it", path.display());
             Diagnostic::finding(Code::RootRemoved, message)
                 .at(Location::of_file(path), "")
                 .help("make sure that this is intended; a root module that moved is checked as a new one")
         };
-        gone.map(finding).collect()
+        gone.into_iter().map(finding).collect()
     }
 
-    fn now_named(&self, name: &'static str) -> impl Iterator<Item = &PathBuf> {
-        self.files_now.iter().filter(move |path| path.file_name() == Some(OsStr::new(name)))
+    fn now_named(&self, name: &'static str) -> impl Iterator<Item = &Path> {
+        self.files_now.iter().map(Path::new).filter(move |path| path.file_name() == Some(OsStr::new(name)))
     }
 
     /// The wanted directories below `start` that hold files of configurations or lock files, without symlinks. What the
     /// change puts into ignore files hides none of them.
     pub(super) fn directories(&self, start: &Path, is_wanted: impl Fn(&Path) -> bool) -> Vec<&Path> {
-        let mut below: Vec<_> = self.files_now.iter().filter_map(|path| path.parent()).collect();
+        let mut below: Vec<_> = self.files_now.iter().filter_map(|path| Path::new(path).parent()).collect();
         below.dedup();
         below.retain(|path| path.starts_with(start) && is_wanted(path));
         below.retain(|path| path.strip_prefix(&self.top).is_ok_and(|path| !walk::is_skipped(path)));
@@ -178,9 +194,14 @@ impl Change {
         self.touched.contains(directory).then_some(names)
     }
 
-    fn files_before<'a>(&'a self, directory: &'a Path) -> impl Iterator<Item = (&'a PathBuf, &'a Vec<u8>)> {
-        let below = self.before.range(directory.to_owned()..).take_while(move |(path, _)| path.starts_with(directory));
-        below.filter(move |(path, _)| path.parent() == Some(directory))
+    fn files_before<'a>(&'a self, directory: &'a Path) -> impl Iterator<Item = (&'a Path, &'a [u8])> {
+        self.before_below(directory).filter(move |(path, _)| path.parent() == Some(directory))
+    }
+
+    fn before_below<'a>(&'a self, directory: &'a Path) -> impl Iterator<Item = (&'a Path, &'a [u8])> {
+        let after = self.before.range(directory.join("").into_os_string()..);
+        let after = after.map(|(path, bytes)| (Path::new(path), bytes.as_slice()));
+        after.take_while(move |(path, _)| path.starts_with(directory))
     }
 
     /// Whether the change makes a unit of Terragrunt's of a directory that was none.
@@ -194,7 +215,7 @@ impl Change {
     pub(super) fn makes_unknown(&self, unknown: &UnknownCall, environment: &Environment) -> bool {
         let is_emptied = |directory: &PathBuf| {
             let directory = files::join(&environment.current_directory, directory);
-            self.before.range(directory.clone()..).next().is_some_and(|(path, _)| path.starts_with(&directory))
+            self.before_below(&directory).next().is_some()
         };
         self.is_new_line(&unknown.location, environment) || unknown.directory.as_ref().is_some_and(is_emptied)
     }
@@ -224,15 +245,16 @@ impl Change {
         let start = now[..location.span.start].rfind('\n').map_or(0, |end| end + 1);
         let line = now[start..].lines().next().unwrap_or_default().trim();
         let count = |text: &str| text.lines().filter(|other| other.trim() == line).count();
-        let before = self.before.get(&directory.join(name)).map_or(0, |bytes| count(&String::from_utf8_lossy(bytes)));
+        let before = self.file_before(&directory.join(name)).map_or(0, |bytes| count(&String::from_utf8_lossy(bytes)));
         count(now) > before
     }
 
     /// Each settings file that differs from what it was, with its directory.
     pub(super) fn changed_settings(&self, environment: &Environment) -> Vec<(&Path, Diagnostic)> {
-        let paths: BTreeSet<_> = self.settings.keys().chain(self.now_named(settings::FILE_NAME)).collect();
-        let judge = |path: &PathBuf| {
-            let what = what_changed(self.settings.get(path).map(Vec::as_slice), on_disk(path))?;
+        let before = self.before_named(settings::FILE_NAME).map(|(path, _)| path);
+        let paths: BTreeSet<_> = before.chain(self.now_named(settings::FILE_NAME)).collect();
+        let judge = |path: &Path| {
+            let what = what_changed(self.file_before(path), on_disk(path))?;
             Some(policy_changed(&environment.shown(path), what))
         };
         paths.into_iter().filter_map(|path| Some((path.parent()?, judge(path)?))).collect()

@@ -1,6 +1,6 @@
 //! The dialect of a root module where neither the user, the settings nor the lock file name it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::repository::nearest_dialect;
 use super::root_module::DialectReason;
@@ -42,7 +42,7 @@ impl Session<'_> {
     /// A change does not choose its dialect by its lock file, since each of the programs reads other files.
     pub(super) fn dialect_before(&self, canonical: &Path) -> Option<(Dialect, DialectReason)> {
         let change = self.options.change.as_ref()?;
-        let dialect = |path: &Path| change.lock_files.get(path).and_then(|bytes| lockfile::detect_dialect(bytes));
+        let dialect = |path: &Path| change.file_before(path).and_then(lockfile::detect_dialect);
         if let Some(dialect) = dialect(&canonical.join(LOCK_FILE_NAME)) {
             return Some((dialect, DialectReason::LockFile));
         }
@@ -53,7 +53,7 @@ impl Session<'_> {
         if has_tofu_files {
             return Some((Dialect::Tofu, DialectReason::TofuFiles));
         }
-        let lock_files = change.lock_files.keys().map(PathBuf::as_path);
+        let lock_files = change.before_named(LOCK_FILE_NAME).map(|(path, _)| path);
         let nearest = nearest_dialect(&change.top, canonical, lock_files, dialect);
         if let Some(dialect) = nearest {
             return Some((dialect, DialectReason::OtherLockFiles));

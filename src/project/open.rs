@@ -60,7 +60,13 @@ impl Session<'_> {
         let (settings, lock_bytes, module_lock_bytes) = if refused.is_some() {
             (Settings::default(), None, None)
         } else {
-            (self.settings_at(path, &canonical)?, lockfile::read(&lock_path)?, lockfile::read(&module_lock_path)?)
+            let unchanged = self.options.change.as_ref();
+            let unchanged = unchanged.and_then(|change| change.unchanged(&lock_directory.join(LOCK_FILE_NAME)));
+            let lock_bytes = match unchanged {
+                Some(bytes) => Some(bytes.to_vec()),
+                None => lockfile::read(&lock_path)?,
+            };
+            (self.settings_at(path, &canonical)?, lock_bytes, lockfile::read(&module_lock_path)?)
         };
         let named = self.options.dialect.map(|dialect| (dialect, DialectReason::Named));
         let named = named.or_else(|| Some((settings.dialect?, DialectReason::Settings)));

@@ -1,6 +1,7 @@
 //! Finding the settings files of a root module.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -22,7 +23,7 @@ pub enum SettingsFiles<'a> {
         /// The top of the repository, absolute and without symlinks.
         top: &'a Path,
         /// The content of the files by their path on disk, which begins with the top.
-        files: &'a BTreeMap<PathBuf, Vec<u8>>,
+        files: &'a BTreeMap<OsString, Vec<u8>>,
     },
 }
 
@@ -31,7 +32,7 @@ impl SettingsFiles<'_> {
     fn read(&self, path: &Path) -> std::io::Result<Option<Vec<u8>>> {
         match self {
             Self::OnDisk(_) => on_disk(path),
-            Self::Committed { files, .. } => Ok(files.get(path).cloned()),
+            Self::Committed { files, .. } => Ok(files.get(path.as_os_str()).cloned()),
         }
     }
 

@@ -381,7 +381,10 @@ impl Revisions {
         match (&new, only) {
             (Some(_), _) => {}
             (None, Some(path)) => _ = paths.insert(path.to_owned()),
-            (None, None) => paths.extend(git::listed("ls-files", git::files_in_working_tree(here, name))?),
+            (None, None) => {
+                let now = git::entries(git::working_tree(here), |path| path.ends_with(name))?;
+                paths.extend(now.into_keys().map(PathBuf::from));
+            }
         }
         let new_object = |path: &Path| new.as_ref().and_then(|blobs| blobs.get(path));
         let objects = paths.iter().flat_map(|path| [old.get(path), new_object(path)].map(|object| (object, path)));

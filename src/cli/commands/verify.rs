@@ -184,7 +184,7 @@ fn finding<T: FromStr<Err = &'static str>>(text: &str) -> std::result::Result<T,
 pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let WhatArgs { paths, recursive, .. } = &arguments.what;
     let current_directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
-    let repository = Repository::around(&current_directory);
+    let repository = Repository::around(&current_directory, arguments.what.base.is_some());
     let mut options = arguments.options(repository.as_ref());
     let mut before = None;
     let session = start(ui, None, |environment, session| {

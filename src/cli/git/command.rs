@@ -114,12 +114,61 @@ fn tree(directory: &Path, options: &[&OsStr]) -> Result<Vec<(String, PathBuf)>> 
     Ok(listed.split(|byte| *byte == 0).filter_map(entry).collect())
 }
 
-/// Starts git to list, for [`listed`], the files with the name `name` in a directory and below, tracked or new, but not
-/// ignored.
-pub(crate) fn files_in_working_tree(directory: &Path, name: &str) -> std::io::Result<Running> {
-    let pattern = format!(":(glob)**/{name}");
-    let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", &pattern];
-    Running::start(directory, true, arguments)
+/// Starts git to list, for [`entries`], the files in a directory and below: tracked ones with what is staged, and new
+/// ones that are not ignored.
+pub(crate) fn working_tree(directory: &Path) -> std::io::Result<Running> {
+    Running::start(directory, false, ["ls-files", "-z", "-t", "--stage", "--cached", "--others", "--exclude-standard"])
+}
+
+/// A file of a [`working_tree`].
+pub(crate) struct Entry {
+    pub(crate) is_tracked: bool,
+    /// The object name of what is staged; none for what is no blob, such as a submodule.
+    pub(crate) blob: Option<String>,
+}
+
+/// The wanted files of a [`working_tree`] by their paths, which are compared faster as texts.
+pub(crate) fn entries(
+    listing: std::io::Result<Running>,
+    is_wanted: impl Fn(&Path) -> bool,
+) -> Result<BTreeMap<OsString, Entry>> {
+    // `? PATH`, or `TAG MODE OBJECT STAGE`, a tab and the path.
+    let entry = |line: &[u8]| {
+        let staged = || {
+            let (words, path) = line.split_at_checked(line.iter().position(|byte| *byte == b'\t')?)?;
+            Some((blob(std::str::from_utf8(words).ok()?.split_once(' ')?.1, 1), &path[1..]))
+        };
+        let new = line.strip_prefix(b"? ");
+        let (blob, path) = new.map_or_else(staged, |path| Some((None, path)))?;
+        let path = native_path(path);
+        is_wanted(&path).then(|| (path.into_os_string(), Entry { is_tracked: new.is_none(), blob }))
+    };
+    let printed = printed("ls-files", listing)?;
+    Ok(printed.split(|byte| *byte == 0).filter_map(entry).collect())
+}
+
+/// Starts git to list, for [`blobs_before`], where the index differs from a commit. It reads only the trees that do.
+pub(crate) fn staged_changes(top: &Path, commit: &str) -> std::io::Result<Running> {
+    let options = ["--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--ignore-submodules=none"];
+    Running::start(top, false, ["diff-index"].into_iter().chain(options).chain([commit, "--"]))
+}
+
+/// What a commit has where the index differs: the object names of blobs, none where there is no blob.
+pub(crate) fn blobs_before(listing: std::io::Result<Running>) -> Result<Vec<(PathBuf, Option<String>)>> {
+    let printed = printed("diff-index", listing)?;
+    let mut fields = printed.split(|byte| *byte == 0);
+    // `:MODE MODE OBJECT OBJECT STATUS` of the commit and the index, and then the path.
+    let blobs = std::iter::from_fn(|| {
+        let words = std::str::from_utf8(fields.next()?).ok()?.strip_prefix(':')?;
+        Some((native_path(fields.next()?), blob(words, 2)))
+    });
+    Ok(blobs.collect())
+}
+
+/// The object name among words that begin with a mode, if that is the mode of a file or of a symbolic link.
+fn blob(words: &str, index: usize) -> Option<String> {
+    let is_blob = words.starts_with("10") || words.starts_with("12");
+    words.split(' ').nth(index).filter(|_| is_blob).map(str::to_owned)
 }
 
 /// Starts git to list, for [`listed`], the tracked files below a directory that differ from those in a commit, or are
@@ -261,7 +310,12 @@ fn successful<A: AsRef<OsStr>>(
     command: &str,
     arguments: impl IntoIterator<Item = A>,
 ) -> Result<Vec<u8>> {
-    let output = git(directory, arguments, b"")?;
+    printed(command, Running::start(directory, false, arguments))
+}
+
+/// What git has printed at its end, if it succeeds.
+fn printed(command: &str, running: std::io::Result<Running>) -> Result<Vec<u8>> {
+    let output = finished(running, b"")?;
     if output.status.success() { Ok(output.stdout) } else { Err(failed(command, &output).into()) }
 }
 
@@ -276,13 +330,11 @@ fn finished(running: std::io::Result<Running>, input: &[u8]) -> Result<Output> {
     output.with_context(|| Diagnostic::error(Code::Io, "cannot run git").help("install git"))
 }
 
-/// The paths that a command of git lists, each ended by a NUL.
-pub(crate) fn listed(command: &str, listing: std::io::Result<Running>) -> Result<BTreeSet<PathBuf>> {
-    let output = finished(listing, b"")?;
-    if !output.status.success() {
-        return Err(failed(command, &output).into());
-    }
-    Ok(output.stdout.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(native_path).collect())
+/// The paths that a command of git lists, each ended by a NUL. As texts they are compared faster.
+pub(crate) fn listed(command: &str, listing: std::io::Result<Running>) -> Result<BTreeSet<OsString>> {
+    let listed = printed(command, listing)?;
+    let paths = listed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+    Ok(paths.map(|path| native_path(path).into_os_string()).collect())
 }
 
 impl Running {
@@ -365,8 +417,8 @@ pub(crate) fn native_path(bytes: &[u8]) -> PathBuf {
     PathBuf::from(path)
 }
 
-/// Git writes paths in UTF-8 on other systems.
+/// Git writes paths in UTF-8 on other systems, with its own separator.
 #[cfg(not(unix))]
 pub(crate) fn native_path(bytes: &[u8]) -> PathBuf {
-    PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
+    PathBuf::from(String::from_utf8_lossy(bytes).replace('/', std::path::MAIN_SEPARATOR_STR))
 }

@@ -1,8 +1,8 @@
 //! What git knows about lock files. Missing git, or a missing repository, is an error only for a comparison with a
 //! commit.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -17,8 +17,8 @@ use provlock::settings;
 use provlock::system::{canonicalize, files, parallel, repository};
 
 use super::command::{
-    Blobs, IgnoreRule, Running, changed_files, contents, files_in, files_in_working_tree, ignore_rules, is_blob,
-    links_in, listed,
+    Blobs, IgnoreRule, Running, blobs_before, changed_files, contents, entries, files_in, ignore_rules, is_blob,
+    links_in, listed, staged_changes, working_tree,
 };
 use super::revision::{self, Commit};
 
@@ -37,9 +37,9 @@ pub(crate) struct Repository {
     top: PathBuf,
     /// The process that lists the tracked lock files and the files below `.terraform` in the background.
     listing: Mutex<Option<std::io::Result<Running>>>,
-    tracked: OnceLock<Result<BTreeSet<PathBuf>>>,
+    tracked: OnceLock<Result<BTreeSet<OsString>>>,
     /// Lock files that are neither tracked nor ignored.
-    others: OnceLock<Result<BTreeSet<PathBuf>>>,
+    others: OnceLock<Result<BTreeSet<OsString>>>,
 }
 
 /// The content of a file in a commit.
@@ -50,15 +50,16 @@ pub(crate) enum Before {
     Inside(Option<Vec<u8>>),
 }
 
+type Contents = BTreeMap<OsString, Vec<u8>>;
+
 impl Repository {
-    /// The repository around a directory. Asks git at once which lock files it tracks, and does not wait for the
-    /// answer.
-    pub(crate) fn around(directory: &Path) -> Option<Self> {
+    /// The repository around a directory. Unless [`Repository::change_since`] will know, asks git at once which lock
+    /// files it tracks, and does not wait for the answer.
+    pub(crate) fn around(directory: &Path, is_compared: bool) -> Option<Self> {
         let directory = canonicalize(directory).ok()?;
         let top = repository::top(&directory)?;
-        let listing =
-            list(&top, &["--cached"], &[LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, ".terraform", ".terraform/**"]);
-        let listing = Mutex::new(Some(listing));
+        let patterns = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, ".terraform", ".terraform/**"];
+        let listing = Mutex::new((!is_compared).then(|| list(&top, &["--cached"], &patterns)));
         Some(Self { directory, top, listing, tracked: OnceLock::new(), others: OnceLock::new() })
     }
 
@@ -80,14 +81,14 @@ impl Repository {
         let Some(path) = self.path_in(root, name) else { return Tracking::Unknown };
         match self.tracked() {
             None => Tracking::Unknown,
-            Some(tracked) if tracked.contains(&path) => Tracking::Tracked,
+            Some(tracked) if tracked.contains(path.as_os_str()) => Tracking::Tracked,
             Some(_) if !self.holds(root) => Tracking::Unknown,
             Some(_) => {
                 let names = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME];
                 let list_others = || listed("ls-files", list(&self.top, &["--others", "--exclude-standard"], &names));
                 match self.others.get_or_init(list_others) {
                     Err(_) => Tracking::Unknown,
-                    Ok(others) if others.contains(&path) => Tracking::Untracked,
+                    Ok(others) if others.contains(path.as_os_str()) => Tracking::Untracked,
                     Ok(_) => Tracking::Ignored,
                 }
             }
@@ -111,45 +112,49 @@ impl Repository {
     fn data_files(&self, root: &Path) -> Vec<PathBuf> {
         let directory = self.path_in(root, DATA_DIRECTORY);
         let Some((directory, tracked)) = directory.zip(self.tracked()) else { return Vec::new() };
-        let below = tracked.range(directory.clone()..).map_while(|path| path.strip_prefix(&directory).ok());
+        let below = tracked.range(directory.join("").into_os_string()..);
+        let paths = tracked.get(directory.as_os_str()).into_iter().chain(below).map(Path::new);
+        let below = paths.map_while(|path| path.strip_prefix(&directory).ok());
         below.map(|path| Path::new(DATA_DIRECTORY).join(path)).collect()
     }
 
     /// The lock files, settings and configurations in the commit that a revision names, and now. None if git does not
     /// know the commit.
     pub(crate) fn change_since(&self, revision: &str) -> Result<Option<(Commit, Change)>> {
-        let is_read = |name: &OsStr| name.to_str().is_some_and(Change::reads);
+        let is_read = |path: &Path| Change::reads(file_name(path));
+        let is_data = |path: &Path| path.iter().any(|part| part == DATA_DIRECTORY);
         // Processes side by side.
-        let now = files_in_working_tree(&self.top, "*");
+        let now = working_tree(&self.top);
         let Some(found) = revision::commit(&self.top, revision)? else { return Ok(None) };
         let commit = &found.name;
-        let changed = changed_files(&self.top, commit);
-        let before = files_in(&self.top, commit, false, None, is_read)?;
-        let (now, changed) = (listed("ls-files", now)?, listed("diff", changed)?);
-        let now: BTreeSet<_> = now.into_iter().filter(|path| path.file_name().is_some_and(is_read)).collect();
-        let is_new = |path: &&PathBuf| !before.contains_key(*path);
-        let is_changed = |path: &&PathBuf| changed.contains(*path) || !now.contains(*path);
-        let differing = now.iter().filter(is_new).chain(before.keys().filter(is_changed));
-        let touched: BTreeSet<_> = differing.filter_map(|path| path.parent()).map(Path::to_owned).collect();
+        let (changed, staged) = (changed_files(&self.top, commit), staged_changes(&self.top, commit));
+        let mut now = entries(now, |path| is_read(path) || is_data(path))?;
+        let tracked = now.iter().filter(|(_, entry)| entry.is_tracked);
+        let _ = self.tracked.set(Ok(tracked.map(|(path, _)| path.clone()).collect()));
+        now.retain(|path, _| is_read(Path::new(path)));
+        let mut before: BTreeMap<_, _> =
+            now.iter().filter_map(|(path, entry)| Some((path.clone(), entry.blob.clone()?))).collect();
+        for (path, blob) in blobs_before(staged)?.into_iter().filter(|(path, _)| is_read(path)) {
+            before.remove(path.as_os_str());
+            before.extend(blob.map(|blob| (path.into_os_string(), blob)));
+        }
+        let changed = listed("diff", changed)?;
+        let is_new = |path: &&OsString| !before.contains_key(*path);
+        let is_changed = |path: &&OsString| changed.contains(*path) || !now.contains_key(*path);
+        let differing = now.keys().filter(is_new).chain(before.keys().filter(is_changed));
+        let touched: BTreeSet<_> = differing.filter_map(|path| Path::new(path).parent()).map(Path::to_owned).collect();
         let is_touched = |path: &Path| path.parent().is_some_and(|directory| touched.contains(directory));
-        let is_named = |path: &Path, name: &str| path.file_name() == Some(OsStr::new(name));
         let always = [settings::FILE_NAME, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME];
-        let is_read_now = |path: &Path| is_touched(path) || always.iter().any(|name| is_named(path, name));
-        let contents = self.contents(before.into_iter().filter(|(path, _)| is_read_now(path)).collect())?;
-        let with_name = |name: &str| {
-            let files = contents.iter().filter(|(path, _)| is_named(path, name));
-            files.map(|(path, content)| (path.clone(), content.clone())).collect()
-        };
-        let at = |paths: BTreeSet<PathBuf>| paths.into_iter().map(|path| self.top.join(path)).collect();
+        let before = before.into_iter().map(|(path, object)| (PathBuf::from(path), object));
+        let before = before.filter(|(path, _)| always.contains(&file_name(path)) || is_touched(path)).collect();
+        let (before, unchanged) = self.contents(before)?;
         let change = Change {
             top: self.top.clone(),
             commit: commit.clone(),
-            settings: with_name(settings::FILE_NAME),
-            lock_files: with_name(LOCK_FILE_NAME),
-            module_lock_files: with_name(MODULE_LOCK_FILE_NAME),
-            files_now: at(now),
-            touched: at(touched),
-            before: contents,
+            files_now: now.into_keys().map(|path| self.top.join(path).into_os_string()).collect(),
+            touched: touched.into_iter().map(|path| self.top.join(path)).collect(),
+            before,
+            unchanged,
             findings: Vec::new(),
         };
         Ok(Some((found, change)))
@@ -164,16 +169,16 @@ impl Repository {
         let of_links = |name: &OsStr| is_read(name) || links.iter().any(|link| link.file_name() == Some(name));
         let blobs = files_in(&self.top, commit, false, None, of_links)?;
         let is_link = |path: &Path| path.strip_prefix(&self.top).is_ok_and(|path| links.contains(path));
-        let files = self.contents(blobs)?;
+        let (files, _) = self.contents(blobs)?;
         std::fs::create_dir(to.join(".git"))?;
-        for (path, content) in &files {
+        for (path, bytes) in files.iter().map(|(path, bytes)| (Path::new(path), bytes)) {
             let copy = to.join(path.strip_prefix(&self.top)?);
             std::fs::create_dir_all(copy.parent().unwrap_or(to))?;
-            match std::str::from_utf8(content) {
+            match std::str::from_utf8(bytes) {
                 #[cfg(unix)]
                 Ok(target) if is_link(path) => std::os::unix::fs::symlink(target, copy)?,
                 _ if is_link(path) => {}
-                _ => std::fs::write(copy, content)?,
+                _ => std::fs::write(copy, bytes)?,
             }
         }
         Ok(())
@@ -189,33 +194,35 @@ impl Repository {
         let inside = canonical.filter(|path| path.starts_with(&self.top));
         let Some(path) = own.or(inside) else { return Ok(Before::Outside) };
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Ok(Before::Inside(None)) };
-        let with_name = files_in(&self.top, commit, false, None, |other| other == OsStr::new(name))?;
-        Ok(Before::Inside(self.contents(with_name)?.remove(&path)))
+        let blobs = files_in(&self.top, commit, false, None, |other| other == OsStr::new(name))?;
+        Ok(Before::Inside(self.contents(blobs)?.0.remove(path.as_os_str())))
     }
 
     /// The contents of blobs, by their path on disk. Most are what the files hold now, and git need not unpack those.
-    fn contents(&self, blobs: Blobs) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
+    /// Also says which.
+    fn contents(&self, blobs: Blobs) -> Result<(Contents, HashSet<OsString>)> {
         let on_disk = |(path, object): (PathBuf, String)| {
             let path = self.top.join(path);
             let bytes = lockfile::read(&path).ok().flatten().filter(|bytes| is_blob(bytes, &object));
-            (path, object, bytes)
+            (path.into_os_string(), object, bytes)
         };
         let files = parallel::map(blobs.into_iter().collect(), parallel::cores(), on_disk);
         let others = files.iter().filter(|(.., bytes)| bytes.is_none());
         let contents =
-            contents(&self.top, &others.map(|(path, object, _)| (object.as_str(), path.as_path())).collect())?;
-        let with_content = |(path, object, bytes): (PathBuf, String, Option<Vec<u8>>)| {
+            contents(&self.top, &others.map(|(path, object, _)| (object.as_str(), Path::new(path))).collect())?;
+        let unchanged = files.iter().filter(|(.., bytes)| bytes.is_some()).map(|(path, ..)| path.clone()).collect();
+        let with_content = |(path, object, bytes): (OsString, String, Option<Vec<u8>>)| {
             Some((path, bytes.or_else(|| contents.get(&object).cloned())?))
         };
-        Ok(files.into_iter().filter_map(with_content).collect())
+        Ok((files.into_iter().filter_map(with_content).collect(), unchanged))
     }
 
     /// The listed files that git tracks.
-    fn tracked(&self) -> Option<&BTreeSet<PathBuf>> {
+    fn tracked(&self) -> Option<&BTreeSet<OsString>> {
         self.listed().as_ref().ok()
     }
 
-    fn listed(&self) -> &Result<BTreeSet<PathBuf>> {
+    fn listed(&self) -> &Result<BTreeSet<OsString>> {
         self.tracked.get_or_init(|| {
             let listing = self.listing.lock().unwrap_or_else(PoisonError::into_inner).take();
             listing.map_or_else(|| Ok(BTreeSet::new()), |listing| listed("ls-files", listing))
@@ -259,6 +266,10 @@ impl VersionControl for Repository {
         let mut rules = ignore_rules(&self.top, &known).into_iter().map(|rule| rule.map(|rule| self.place(&rule)));
         paths.iter().map(|path| path.as_ref().and_then(|_| rules.next().flatten())).collect()
     }
+}
+
+fn file_name(path: &Path) -> &str {
+    path.file_name().and_then(OsStr::to_str).unwrap_or_default()
 }
 
 /// Starts git to list files that match one of the patterns in any directory.

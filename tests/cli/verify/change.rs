@@ -1,6 +1,6 @@
 //! Findings about a change: `--base`.
 
-use super::{H1, NOTHING, NULL, ZH, entry, found, good, lock};
+use super::{H1, NOTHING, NULL, ZH, entry, found, good, lock, verify};
 use crate::lock::requires;
 use provlock_test::{TestEnvironment, str};
 
@@ -35,6 +35,31 @@ fn hashes_replaced() {
     assert_eq!(found(&environment, &["--base", "HEAD"]), ["warning hash-not-checked"], "a hash was added");
     lock(&environment, &[entry(NULL, "3.2.5", "~> 3.0", &[OTHER_H1])]);
     assert_eq!(found(&environment, &["--base", "HEAD"]), ["warning hash-not-checked"], "the version is another");
+}
+
+/// The base is the commit, whatever the index holds: what is in the working tree is judged.
+#[test]
+fn what_is_staged_is_not_the_base() {
+    let git = |environment: &TestEnvironment, arguments: &[&str]| {
+        environment.program("git", arguments).run().assert_code(0);
+    };
+    let environment = committed();
+    let good = environment.read(".terraform.lock.hcl");
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[OTHER_H1])]);
+    git(&environment, &["add", "--all"]);
+    assert_eq!(found(&environment, &["--base", "HEAD"]), ["error hashes-replaced"], "staged as it is");
+    environment.write_lock_file(good);
+    verify(&environment, &["--base", "HEAD"]).assert_code(0).assert_lacks("hashes-replaced");
+    git(&environment, &["reset", "--quiet"]);
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[OTHER_H1])]);
+    git(&environment, &["update-index", "--force-remove", ".terraform.lock.hcl"]);
+    assert_eq!(found(&environment, &["--base", "HEAD"]), ["warning untracked-lock-file", "error hashes-replaced"]);
+    for stage in ["1", "2", "3"] {
+        let blob = environment.program("git", ["hash-object", "-w", ".terraform.lock.hcl"]).run().stdout;
+        let entry = format!("100644 {} {stage}\t.terraform.lock.hcl\n", blob.trim());
+        environment.program("git", ["update-index", "--index-info"]).stdin(entry).run().assert_code(0);
+    }
+    assert_eq!(found(&environment, &["--base", "HEAD"]), ["error hashes-replaced"], "while a merge is not done");
 }
 
 #[test]
