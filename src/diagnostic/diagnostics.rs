@@ -3,8 +3,6 @@
 use std::error::Error;
 use std::fmt;
 use std::ops::Deref;
-use std::slice;
-use std::vec;
 
 use super::message::Diagnostic;
 
@@ -14,29 +12,13 @@ pub type Result<T> = std::result::Result<T, Diagnostics>;
 /// Why something could not be done: everything that is wrong, in the order in which it is to be shown.
 ///
 /// An empty list collects errors; [`Diagnostics::into_result`] fails if there are any.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Diagnostics(Vec<Diagnostic>);
+#[derive(Clone, Debug, Default, PartialEq, Eq, derive_more::IntoIterator)]
+pub struct Diagnostics(#[into_iterator(owned, ref)] Vec<Diagnostic>);
 
 impl Diagnostics {
     /// Adds a diagnostic.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         self.0.push(diagnostic);
-    }
-
-    /// Adds a diagnostic. One that differs from another only in its places and providers adds these to it. Each is
-    /// compared with all others, so there must not be many.
-    pub fn merge(&mut self, diagnostic: Diagnostic) {
-        match self.0.iter_mut().find(|known| known.says_the_same(&diagnostic)) {
-            Some(known) => {
-                let new = diagnostic.labels.into_iter().filter(|label| !known.labels.contains(label));
-                let new: Vec<_> = new.collect();
-                known.labels.extend(new);
-                let new = diagnostic.providers.into_iter().filter(|provider| !known.providers.contains(provider));
-                let new: Vec<_> = new.collect();
-                known.providers.extend(new);
-            }
-            None => self.0.push(diagnostic),
-        }
     }
 
     /// Changes each diagnostic.
@@ -77,24 +59,6 @@ impl FromIterator<Diagnostic> for Diagnostics {
 impl Extend<Diagnostic> for Diagnostics {
     fn extend<I: IntoIterator<Item = Diagnostic>>(&mut self, diagnostics: I) {
         self.0.extend(diagnostics);
-    }
-}
-
-impl IntoIterator for Diagnostics {
-    type Item = Diagnostic;
-    type IntoIter = vec::IntoIter<Diagnostic>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter()
-    }
-}
-
-impl<'a> IntoIterator for &'a Diagnostics {
-    type Item = &'a Diagnostic;
-    type IntoIter = slice::Iter<'a, Diagnostic>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter()
     }
 }
 

@@ -42,6 +42,16 @@ struct OfCode {
     last: usize,
 }
 
+impl Diagnostics {
+    /// Those that differ only in their places and providers as one.
+    #[must_use]
+    pub fn merged(self) -> Self {
+        let mut merged = Merged::default();
+        self.into_iter().for_each(|diagnostic| merged.merge(diagnostic));
+        merged.into_diagnostics()
+    }
+}
+
 impl Default for Merged {
     fn default() -> Self {
         Self::of_one_of(1)

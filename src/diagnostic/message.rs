@@ -177,26 +177,6 @@ impl Diagnostic {
         self.notes.iter().cloned().chain(left_out).chain(root)
     }
 
-    /// Whether another diagnostic differs at most in its places and providers.
-    pub(crate) fn says_the_same(&self, other: &Self) -> bool {
-        let Self {
-            severity,
-            code,
-            message,
-            shared_message,
-            labels: _,
-            notes,
-            help,
-            root_modules,
-            dialect,
-            providers: _,
-            left_out: _,
-        } = other;
-        (&self.message, &self.shared_message, &self.notes) == (message, shared_message, notes)
-            && (&self.severity, &self.code, &self.dialect) == (severity, code, dialect)
-            && (&self.help, &self.root_modules) == (help, root_modules)
-    }
-
     /// An error of the operating system about a file: what was tried, on which path, and why it failed.
     pub fn io(attempt: &str, path: &Path, error: &std::io::Error) -> Self {
         let words = error.to_string();

@@ -20,14 +20,16 @@ pub enum HelpPart {
 }
 
 /// Something that a user can ask for: an action, or an option that a run has.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, derive_more::From)]
 #[non_exhaustive]
 pub enum Remedy {
     /// Lock the root module.
+    #[from]
     Lock(LockRemedy),
     /// Lock the root module and the modules that it calls.
     LockModules,
     /// Upgrade providers of the root module.
+    #[from]
     Upgrade(UpgradeRemedy),
     /// Verify the root module.
     Verify {
@@ -169,18 +171,6 @@ impl Remedy {
     /// Upgrade one provider, given as the user would name it.
     pub fn upgrade(provider: impl Into<String>) -> Self {
         Self::Upgrade(UpgradeRemedy { providers: vec![provider.into()], ..UpgradeRemedy::default() })
-    }
-}
-
-impl From<LockRemedy> for Remedy {
-    fn from(remedy: LockRemedy) -> Self {
-        Self::Lock(remedy)
-    }
-}
-
-impl From<UpgradeRemedy> for Remedy {
-    fn from(remedy: UpgradeRemedy) -> Self {
-        Self::Upgrade(remedy)
     }
 }
 

@@ -8,6 +8,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::net::{RequestError, RequestErrorKind};
 
 /// Why there is no package. The texts continue a message that names the package.
+#[derive(derive_more::From)]
 pub(super) enum FetchError {
     /// Its address cannot be used.
     Address(String),
@@ -16,10 +17,14 @@ pub(super) enum FetchError {
     /// What the address leads to is not a package that can be read.
     Package(String),
     /// It cannot be written to disk.
+    #[from]
     NoPlace(io::Error),
+    #[from]
     Request(RequestError),
+    #[from]
     Git(GitError),
     /// An error that names the package itself, or does not need to.
+    #[from(NotFetched, Diagnostics)]
     Other(NotFetched),
 }
 
@@ -90,39 +95,9 @@ fn request_failed(address: &str, error: RequestError) -> Diagnostics {
     errors.map(|error| error.help(help.clone()))
 }
 
-impl From<io::Error> for FetchError {
-    fn from(error: io::Error) -> Self {
-        Self::NoPlace(error)
-    }
-}
-
 impl From<Problem> for FetchError {
     fn from(problem: Problem) -> Self {
         Self::Package(problem.to_string())
-    }
-}
-
-impl From<RequestError> for FetchError {
-    fn from(error: RequestError) -> Self {
-        Self::Request(error)
-    }
-}
-
-impl From<GitError> for FetchError {
-    fn from(error: GitError) -> Self {
-        Self::Git(error)
-    }
-}
-
-impl From<Diagnostics> for FetchError {
-    fn from(errors: Diagnostics) -> Self {
-        Self::Other(errors.into())
-    }
-}
-
-impl From<NotFetched> for FetchError {
-    fn from(error: NotFetched) -> Self {
-        Self::Other(error)
     }
 }
 

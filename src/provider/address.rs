@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::provider::Dialect;
@@ -19,10 +18,22 @@ pub struct Hostname {
 
 /// A provider's full address. The order is host, namespace, type, each byte by byte, which is the order of the
 /// entries of a lock file. A clone shares the parts: a thousand root modules name the same providers.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Debug, derive_more::Display)]
+#[derive(
+    Clone,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    derive_more::Debug,
+    derive_more::Deref,
+    derive_more::Display,
+    derive_more::From,
+)]
 #[debug("{self}")]
 #[display("{}/{}/{}", self.hostname, self.namespace, self.name)]
-pub struct ProviderAddress(Arc<AddressParts>);
+#[from(AddressParts)]
+pub struct ProviderAddress(#[deref(forward)] Arc<AddressParts>);
 
 /// What a provider's address consists of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -129,20 +140,6 @@ impl fmt::Display for Hostname {
             Some(port) => write!(f, ":{port}"),
             None => Ok(()),
         }
-    }
-}
-
-impl Deref for ProviderAddress {
-    type Target = AddressParts;
-
-    fn deref(&self) -> &AddressParts {
-        &self.0
-    }
-}
-
-impl From<AddressParts> for ProviderAddress {
-    fn from(parts: AddressParts) -> Self {
-        Self(Arc::new(parts))
     }
 }
 

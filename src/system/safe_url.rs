@@ -1,7 +1,6 @@
 //! URLs that may hold a secret.
 
 use std::fmt;
-use std::ops::Deref;
 
 use percent_encoding::percent_decode_str;
 use url::Url;
@@ -27,27 +26,14 @@ const PUBLIC_PARAMETERS: [&str; 13] = [
 /// A URL whose `Display` and `Debug` hide the user, and what in the query may be a secret.
 ///
 /// The URL is boxed to keep errors small.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Debug, derive_more::Deref, derive_more::From)]
 #[debug("\"{self}\"")]
-pub struct SafeUrl(Box<Url>);
-
-impl From<Url> for SafeUrl {
-    fn from(url: Url) -> Self {
-        Self(Box::new(url))
-    }
-}
+#[from(Url)]
+pub struct SafeUrl(#[deref(forward)] Box<Url>);
 
 impl From<&Url> for SafeUrl {
     fn from(url: &Url) -> Self {
         Self(Box::new(url.clone()))
-    }
-}
-
-impl Deref for SafeUrl {
-    type Target = Url;
-
-    fn deref(&self) -> &Url {
-        &self.0
     }
 }
 

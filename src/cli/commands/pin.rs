@@ -81,14 +81,14 @@ pub(crate) fn run(arguments: &PinArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     for (path, pinned) in report.roots {
         match pinned {
             Ok(pinned) => {
-                pinned.warnings.iter().for_each(|warning| warnings.merge(warning.clone()));
+                warnings.extend(pinned.warnings.iter().cloned());
                 json.push(Root::Pinned(PinnedRoot::new(&path, &pinned, !options.dry_run)));
                 done.push(pinned);
             }
             Err(more) => errors.extend(more),
         }
     }
-    let (errors, warnings): (Vec<_>, Vec<_>) = (errors.into_iter().collect(), warnings.into_iter().collect());
+    let (errors, warnings): (Vec<_>, Vec<_>) = (errors.into_iter().collect(), warnings.merged().into_iter().collect());
     ui.warn(&warnings);
     let number = show(&done, arguments, ui);
     ui.error(&errors);
