@@ -195,7 +195,7 @@ impl ModuleFetcher {
                 packages.cache.put_versions(&source.module, &versions);
                 let version = registry::select(&source.module, &versions, constraints)?;
                 let locate = || registry.location(&source.module, &version);
-                let package = packages.fetch_whole_version(&source.module, &version, locate)?;
+                let package = packages.fetch_version(&source.module, &version, true, locate)?;
                 let module = self.found_in(package, &ModuleSource::Registry(source.clone()))?;
                 Ok(Some(module.of_version(Some(version))))
             }
@@ -268,7 +268,7 @@ impl ModuleFetcher {
         let versions = registry.versions(module)?;
         packages.cache.put_versions(module, &versions);
         let version = registry::select(module, &versions, constraints)?;
-        packages.fetch_version(module, &version, || registry.location(module, &version)).map(Some)
+        Ok(Some(packages.fetch_version(module, &version, false, || registry.location(module, &version))?))
     }
 
     pub(super) fn getters(&self, dialect: Dialect) -> Result<Arc<Getters>> {

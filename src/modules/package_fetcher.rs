@@ -49,8 +49,8 @@ pub(super) struct PackageFetcher {
     netrc: OnceLock<Netrc>,
     oci_registries: Option<Arc<OciRegistries>>,
     packages: OnceMap<(String, Option<Recorded>), Obtained<Arc<Package>>>,
-    registry_packages: OnceMap<(RegistryModule, Version), Result<Arc<Package>>>,
-    whole_versions: OnceMap<(RegistryModule, Version), Obtained<Arc<Package>>>,
+    /// Those of registries, and whether they are whole.
+    versions: OnceMap<(RegistryModule, Version, bool), Obtained<Arc<Package>>>,
 }
 
 /// How a whole package is recorded: under an address of a registry, or under its own.
@@ -93,8 +93,7 @@ impl PackageFetcher {
             netrc: OnceLock::new(),
             oci_registries,
             packages: OnceMap::default(),
-            registry_packages: OnceMap::default(),
-            whole_versions: OnceMap::default(),
+            versions: OnceMap::default(),
         })
     }
 
@@ -126,34 +125,6 @@ impl PackageFetcher {
         })
     }
 
-    /// The whole package of a version of a registry module.
-    ///
-    /// # Errors
-    /// Those of `locate`, and of [`PackageFetcher::fetch_whole`].
-    pub(super) fn fetch_whole_version(
-        &self,
-        module: &RegistryModule,
-        version: &Version,
-        locate: impl FnOnce() -> Obtained<PackageLocation>,
-    ) -> Obtained<Arc<Package>> {
-        self.whole_versions.get_or_compute(&(module.clone(), version.clone()), || {
-            let address = format!("{module} {version}");
-            let recorded = Some(LockedAddress::of_version(module, version));
-            let (stored, origin) = match locate()? {
-                PackageLocation::Archive { url, credentials_of } => {
-                    let stored = self.archive(&url, credentials_of.as_ref(), "", Some(&recorded));
-                    (stored.map_err(|error| error.named(&address))?, PackageOrigin::Network)
-                }
-                PackageLocation::Source(source) => {
-                    let package = self.fetch_from(&source, &self.client, Some(&recorded))?;
-                    let directory = package.directory(&source.directory, Wildcards::Literal)?;
-                    (package.stored_at(&directory), package.origin)
-                }
-            };
-            Ok(Arc::new(Package { stored, origin, address }))
-        })
-    }
-
     /// The package that a lock file records, from the cache or from where it is.
     ///
     /// # Errors
@@ -178,7 +149,7 @@ impl PackageFetcher {
         }
         let package = match (&address, source) {
             (LockedAddress::Registry { module, version, .. }, _) => {
-                self.fetch_whole_version(module, version, || locate(module, version))?
+                self.fetch_version(module, version, true, || locate(module, version))?
             }
             (LockedAddress::Remote(package), ModuleSource::Remote(_)) if package.getter().0 == "git" => {
                 let commit = locked_commit(package).unwrap_or_default();
@@ -234,33 +205,37 @@ impl PackageFetcher {
         Some(Package { stored, origin: PackageOrigin::Cache, address: source.without_directory() })
     }
 
-    /// The package of a version of a registry module. `locate` finds its location if the cache does not hold it.
+    /// The package of a version of a registry module, or the whole package. `locate` finds its location if the cache
+    /// does not hold it.
     ///
     /// # Errors
-    /// Those of `locate`, and of [`PackageFetcher::fetch`].
+    /// Those of `locate`, and of [`PackageFetcher::fetch`] or [`PackageFetcher::fetch_whole`].
     pub(super) fn fetch_version(
         &self,
         module: &RegistryModule,
         version: &Version,
+        is_whole: bool,
         locate: impl FnOnce() -> Obtained<PackageLocation>,
-    ) -> Result<Arc<Package>> {
-        self.registry_packages.get_or_compute(&(module.clone(), version.clone()), || {
-            if let Some(package) = self.cached_version(module, version) {
+    ) -> Obtained<Arc<Package>> {
+        self.versions.get_or_compute(&(module.clone(), version.clone(), is_whole), || {
+            if !is_whole && let Some(package) = self.cached_version(module, version) {
                 return Ok(Arc::new(package));
             }
-            let address = format!("{module} {version}");
-            let key = version_key(module, version);
+            let (address, key) = (format!("{module} {version}"), version_key(module, version));
+            let whole = is_whole.then(|| Some(LockedAddress::of_version(module, version)));
             let (stored, origin) = match locate()? {
                 PackageLocation::Archive { url, credentials_of } => {
-                    let stored = self.archive(&url, credentials_of.as_ref(), &key, None);
+                    let stored = self.archive(&url, credentials_of.as_ref(), &key, whole.as_ref());
                     (stored.map_err(|error| error.named(&address))?, PackageOrigin::Network)
                 }
                 PackageLocation::Source(source) => {
-                    let package = self.fetch_from(&source, &self.client, None)?;
+                    let package = self.fetch_from(&source, &self.client, whole.as_ref())?;
                     let directory = package.directory(&source.directory, Wildcards::Literal)?;
                     let stored = package.stored_at(&directory);
-                    // A cache that cannot be written must not stop the run.
-                    let _ = self.cache.put_again(&key, &stored);
+                    if !is_whole {
+                        // A cache that cannot be written must not stop the run.
+                        let _ = self.cache.put_again(&key, &stored);
+                    }
                     (stored, package.origin)
                 }
             };

@@ -79,7 +79,7 @@ impl Question<'_> {
                     let errors = Diagnostic::error(Code::NoMatchingVersion, message).into();
                     return Err(NotFetched { errors, is_gone: true });
                 }
-                packages.fetch_whole_version(module, version, || registry.location(module, version))
+                packages.fetch_version(module, version, true, || registry.location(module, version))
             }
             (ModuleSource::Remote(source), _) => packages.fetch_whole(source),
             _ => Err(Diagnostic::error(Code::NoMatchingVersion, "the module is locked without a version").into()),

@@ -222,13 +222,15 @@ fn a_version_of_a_registry_is_located_once_for_ever() {
     let Ok(ModuleSource::Registry(module)) = ModuleSource::parse("127.0.0.1/a/b/c", Dialect::Tofu) else { panic!() };
     let version: Version = "1.0.0".parse().unwrap();
     let located = || Ok(PackageLocation::Source(source(&format!("{}//modules", at(&server, "/m.zip")))));
-    let first =
-        fetcher(&Environment::default(), Some(cache.path())).fetch_version(&module.module, &version, located).unwrap();
+    let first = fetcher(&Environment::default(), Some(cache.path()))
+        .fetch_version(&module.module, &version, false, located)
+        .unwrap();
     assert_eq!(first.directory("a", Wildcards::Literal).unwrap(), first.top().join("modules/a"));
     age_cache(cache.path());
     let unasked = || panic!("nobody asks where it is");
-    let second =
-        fetcher(&Environment::default(), Some(cache.path())).fetch_version(&module.module, &version, unasked).unwrap();
+    let second = fetcher(&Environment::default(), Some(cache.path()))
+        .fetch_version(&module.module, &version, false, unasked)
+        .unwrap();
     assert_eq!((second.origin, &second.stored), (PackageOrigin::Cache, &first.stored));
     assert_eq!(server.requests().len(), 1);
 }
@@ -242,7 +244,7 @@ fn an_archive_of_a_registry_is_known_by_its_content_and_may_want_the_token() {
         [("1.0.0", Some(module.module.host.clone()), Some("Bearer t0ken")), ("2.0.0", None, None)]
     {
         let location = PackageLocation::Archive { url: server.url("127.0.0.1", "/download"), credentials_of };
-        let package = fetcher.fetch_version(&module.module, &version.parse().unwrap(), || Ok(location)).unwrap();
+        let package = fetcher.fetch_version(&module.module, &version.parse().unwrap(), false, || Ok(location)).unwrap();
         assert!(package.top().join("main.tf").exists());
         assert_eq!(server.requests().last().unwrap().authorization(), sent);
     }
