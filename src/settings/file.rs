@@ -11,7 +11,7 @@ use serde::de::{Deserializer, SeqAccess, Visitor};
 use toml::Spanned;
 
 #[cfg(test)]
-use super::schema;
+use super::tests::schema;
 use super::{
     CacheTable, Denied, FileLevels, Levels, PathLevels, PlatformSelection, Policy, ProviderRule, RootFilter, Rules,
     Settings, TrustRule, parse_duration,

@@ -3,8 +3,6 @@
 mod file;
 mod levels;
 mod policy;
-#[cfg(test)]
-mod schema;
 mod search;
 
 use std::path::PathBuf;

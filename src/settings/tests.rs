@@ -1,3 +1,5 @@
+pub(super) mod schema;
+
 use std::path::Path;
 
 use super::*;

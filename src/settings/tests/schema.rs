@@ -6,35 +6,35 @@ use schemars::transform::RecursiveTransform;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
-use super::file::{File, ProviderRuleTable};
-use super::{FILE_NAME, Settings};
 use crate::diagnostic::{Code, SourceFile};
 use crate::provider::Dialect;
+use crate::settings::file::{File, ProviderRuleTable};
+use crate::settings::{FILE_NAME, Settings};
 
-pub(super) fn dialect(_: &mut SchemaGenerator) -> Schema {
+pub(in crate::settings) fn dialect(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "enum": [Dialect::Tofu.name(), Dialect::Terraform.name()] })
 }
 
-pub(super) fn platforms(_: &mut SchemaGenerator) -> Schema {
+pub(in crate::settings) fn platforms(_: &mut SchemaGenerator) -> Schema {
     let platform = json!({ "type": "string", "pattern": "^([a-z0-9]+_[a-z0-9]+|all)$", "examples": ["linux_amd64"] });
     json_schema!({ "anyOf": [{ "const": "all" }, { "type": "array", "items": platform, "minItems": 1 }] })
 }
 
-pub(super) fn new_hosts(_: &mut SchemaGenerator) -> Schema {
+pub(in crate::settings) fn new_hosts(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "enum": ["deny", "allow"] })
 }
 
-pub(super) fn denied(_: &mut SchemaGenerator) -> Schema {
+pub(in crate::settings) fn denied(_: &mut SchemaGenerator) -> Schema {
     let codes = Code::FINDINGS.iter().map(|code| code.as_str());
     list_of(std::iter::once("warnings").chain(codes))
 }
 
-pub(super) fn loosened(_: &mut SchemaGenerator) -> Schema {
+pub(in crate::settings) fn loosened(_: &mut SchemaGenerator) -> Schema {
     list_of(Code::FINDINGS.iter().filter(|code| code.may_be_suppressed()).map(|code| code.as_str()))
 }
 
 /// Rules that mean nothing without versions.
-pub(super) fn requirements(generator: &mut SchemaGenerator) -> Schema {
+pub(in crate::settings) fn requirements(generator: &mut SchemaGenerator) -> Schema {
     let rule = generator.subschema_for::<ProviderRuleTable>();
     json_schema!({ "type": "array", "items": { "allOf": [rule, { "required": ["versions"] }] } })
 }
