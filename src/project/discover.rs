@@ -46,46 +46,16 @@ pub(super) fn find_roots(
     with_modules: bool,
 ) -> Result<Found> {
     let change = session.options.change.as_ref();
-    let read = |(directory, listing): (PathBuf, Listing)| {
-        let below = directory.strip_prefix(canonical).unwrap_or(&directory);
-        let shown = joined(start, below);
-        let dialect = dialect.or_else(|| Some(session.dialect_before(&directory)?.0));
-        let has_unit = listing.is_unit;
-        let unit = if has_unit { survey(&directory, &session.environment) } else { None };
-        let (module, has_lock_file) = read_module(&directory, &shown, listing, dialect, &session.modules);
-        let is_included = filter.includes(&directory);
-        let judge = |module: &Module, has_lock_file: bool| sign(module, has_lock_file, with_modules, below);
-        let sign = match &unit {
-            _ if filter.names(&directory) => Some(Sign::Named),
-            Some(unit) => {
-                let runs = unit.has_source || !module.is_empty();
-                let has_lock_file = has_lock_file || unit.lock_directory.is_some();
-                let is_expected = has_lock_file || (runs && (unit.shares_state || is_included));
-                if is_expected { Some(Sign::Unit) } else { runs.then_some(Sign::UnlockedUnit) }
-            }
-            None => {
-                let included = (is_included && !module.is_empty()).then_some(Sign::UnlessCalled);
-                judge(&module, has_lock_file).or(included)
-            }
-        };
-        let calls = calls_to_others(&module).collect();
-        let is_unit = unit.is_some();
-        let SurveyedUnit { runs, lock_directory, source, .. } = unit.unwrap_or_default();
-        let dialect = dialect.unwrap_or_default();
-        let before = change.and_then(|change| {
-            let is_source_new = source.is_some_and(|source| change.is_new_line(&source, &session.environment));
-            Before::of(change, &directory, dialect, is_source_new, judge)
-        });
-        let root = RootPath { lock_directory, ..RootPath::listed(shown, Some(directory.clone()), has_unit) };
-        Candidate { directory, root, calls, sign, is_unit, runs, before }
-    };
     let mut listings = listings(canonical)?;
     if let Some(change) = change {
         let hidden = change.directories(canonical, |directory| !listings.contains_key(directory));
         let hidden = hidden.into_iter().filter_map(|directory| Some((directory.to_owned(), Listing::of(directory)?)));
         listings.extend(hidden.collect::<Vec<_>>());
     }
-    let read = parallel::map(listings.into_iter().collect(), parallel::cores(), read);
+    let search = Search { session, start, canonical, filter, dialect, with_modules };
+    let read = parallel::map(listings.into_iter().collect(), parallel::cores(), |(directory, listing)| {
+        search.candidate(directory, listing)
+    });
     let calls: HashSet<_> = read.iter().flat_map(|candidate| &candidate.calls).collect();
     let called: HashSet<_> = calls.iter().filter_map(|path| canonicalize(path).ok()).collect();
     let run: HashSet<_> = read.iter().filter_map(|candidate| candidate.runs.clone()).collect();
@@ -115,6 +85,54 @@ pub(super) fn find_roots(
         found.read.insert(directory);
     }
     Ok(found)
+}
+
+/// What directories are looked at for.
+struct Search<'a, 's> {
+    session: &'a Session<'s>,
+    /// As the user knows it, and without symbolic links.
+    start: &'a Path,
+    canonical: &'a Path,
+    filter: &'a Filter,
+    dialect: Option<Dialect>,
+    with_modules: bool,
+}
+
+impl Search<'_, '_> {
+    /// What there is to know of a directory by itself.
+    fn candidate(&self, directory: PathBuf, listing: Listing) -> Candidate {
+        let Self { session, filter, .. } = self;
+        let below = directory.strip_prefix(self.canonical).unwrap_or(&directory);
+        let shown = joined(self.start, below);
+        let dialect = self.dialect.or_else(|| Some(session.dialect_before(&directory)?.0));
+        let has_unit = listing.is_unit;
+        let unit = if has_unit { survey(&directory, &session.environment) } else { None };
+        let (module, has_lock_file) = read_module(&directory, &shown, listing, dialect, &session.modules);
+        let is_included = filter.includes(&directory);
+        let judge = |module: &Module, has_lock_file: bool| sign(module, has_lock_file, self.with_modules, below);
+        let sign = match &unit {
+            _ if filter.names(&directory) => Some(Sign::Named),
+            Some(unit) => {
+                let runs = unit.has_source || !module.is_empty();
+                let has_lock_file = has_lock_file || unit.lock_directory.is_some();
+                let is_expected = has_lock_file || (runs && (unit.shares_state || is_included));
+                if is_expected { Some(Sign::Unit) } else { runs.then_some(Sign::UnlockedUnit) }
+            }
+            None => {
+                let included = (is_included && !module.is_empty()).then_some(Sign::UnlessCalled);
+                judge(&module, has_lock_file).or(included)
+            }
+        };
+        let calls = calls_to_others(&module).collect();
+        let is_unit = unit.is_some();
+        let SurveyedUnit { runs, lock_directory, source, .. } = unit.unwrap_or_default();
+        let before = session.options.change.as_ref().and_then(|change| {
+            let is_source_new = source.is_some_and(|source| change.is_new_line(&source, &session.environment));
+            Before::of(change, &directory, dialect.unwrap_or_default(), is_source_new, judge)
+        });
+        let root = RootPath { lock_directory, ..RootPath::listed(shown, Some(directory.clone()), has_unit) };
+        Candidate { directory, root, calls, sign, is_unit, runs, before }
+    }
 }
 
 /// The root modules below a directory, sorted, and what was passed over.

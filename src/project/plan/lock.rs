@@ -234,19 +234,12 @@ pub(super) fn plan<'a>(
     };
     let platforms = match &prepared.platforms {
         PlatformSelection::These(platforms) => {
-            let is_listed = |platform: &&Platform| listed.is_none_or(|listed| listed.contains(platform));
             let find = || kept_platforms::of_file(prepared.lock_file.locks(), source, request.cache);
             let of_file = follows_file.then(|| prepared.covered.get_or_init(find));
             let covered: BTreeSet<_> = of_file.into_iter().flatten().chain(&kept.platforms).collect();
-            let covered: Vec<_> = covered.into_iter().filter(is_listed).cloned().collect();
-            match (covered.is_empty(), kept.old_is_unknown()) {
-                (true, _) => Cow::Borrowed(platforms.as_slice()),
-                (false, false) => Cow::Owned(covered),
-                (false, true) => {
-                    let more = covered.into_iter().filter(|platform| !platforms.contains(platform));
-                    platforms.iter().cloned().chain(more).collect()
-                }
-            }
+            let is_listed = |platform: &&Platform| listed.is_none_or(|listed| listed.contains(platform));
+            let covered = covered.into_iter().filter(is_listed).cloned().collect();
+            or_covered(platforms, covered, kept.old_is_unknown())
         }
         PlatformSelection::All => source.platforms(address, &version)?.into_iter().collect(),
     };
@@ -273,6 +266,16 @@ pub(super) fn plan<'a>(
     warnings.extend(skipped);
     let keeps_platforms = !prepared.platforms_are_named && !follows_file;
     Ok(Plan { candidate, version, platforms, keeps_platforms, mirror: source.mirror_of(address), kept, warnings })
+}
+
+/// The platforms that are covered in place of those that nobody named; these, too, if there may be more.
+fn or_covered(platforms: &[Platform], covered: Vec<Platform>, may_be_more: bool) -> Cow<'_, [Platform]> {
+    if covered.is_empty() {
+        return Cow::Borrowed(platforms);
+    }
+    let these = if may_be_more { platforms } else { &[] };
+    let more = covered.into_iter().filter(|platform| !these.contains(platform));
+    these.iter().cloned().chain(more).collect()
 }
 
 /// Whether a provider is locked for the platforms that the lock file covers, where nobody names platforms: it has fewer
