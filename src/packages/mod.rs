@@ -191,7 +191,7 @@ impl Source {
     pub(crate) fn sums_modified(&self, address: &ProviderAddress, version: &Version) -> Result<Option<Timestamp>> {
         let Some(registry) = self.registry_of(address, version)? else { return Ok(None) };
         let platform = self.platforms(address, version)?.into_iter().next().unwrap_or_else(Platform::current);
-        registry.sums_modified(&PackageId { address: address.clone(), version: version.clone(), platform })
+        registry.sums_modified(&PackageId::new(address, version, &platform))
     }
 
     /// What the source of a provider is called in a sentence, if all that it has are copies of what a registry

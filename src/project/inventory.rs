@@ -156,8 +156,7 @@ fn signer(source: &Source, address: &ProviderAddress, version: &Version) -> Resu
         let message = format!("{address} {version} is locked, but its source does not list it");
         Diagnostic::error(Code::VersionWithdrawn, message).help("lock another version first").into()
     })?;
-    let platform = platforms.into_iter().next();
-    let package = platform.map(|platform| PackageId { address: address.clone(), version: version.clone(), platform });
+    let package = platforms.first().map(|platform| PackageId::new(address, version, platform));
     let published = package.map(|package| source.published(&package)).transpose()?.flatten();
     Ok(match published.map(|published| published.authentication) {
         Some(Authentication::Signed { fingerprint, .. }) => Signer::Key(fingerprint),

@@ -13,3 +13,10 @@ pub struct PackageId {
     /// The platform.
     pub platform: Platform,
 }
+
+impl PackageId {
+    /// The package of a release for a platform.
+    pub fn new(address: &ProviderAddress, version: &Version, platform: &Platform) -> Self {
+        Self { address: address.clone(), version: version.clone(), platform: platform.clone() }
+    }
+}

@@ -132,11 +132,7 @@ impl Documents {
     /// The packages that the documents name and that were not added. No client asks for what is not a platform.
     fn others(&self) -> Vec<PackageId> {
         let named = self.archives.iter().flat_map(|(version, document)| {
-            document.content.platforms().map(|platform| PackageId {
-                address: self.address.clone(),
-                version: version.clone(),
-                platform,
-            })
+            document.content.platforms().map(|platform| PackageId::new(&self.address, version, &platform))
         });
         let is_added = |package: &PackageId| {
             self.verified.get(&package.version).is_some_and(|packages| packages.contains_key(&package.platform))
@@ -177,8 +173,7 @@ impl Documents {
         self.verified.retain(|version, _| !self.held.contains(version));
         for (version, packages) in &self.verified {
             let archive = |(platform, digest): (&Platform, &PackageDigest)| {
-                let package =
-                    PackageId { address: self.address.clone(), version: version.clone(), platform: platform.clone() };
+                let package = PackageId::new(&self.address, version, platform);
                 let (hashes, url) = (digest.hashes().map(ToString::to_string), MirrorDirectory::file_name(&package));
                 (platform.to_string(), json!({ "hashes": hashes, "url": url }))
             };

@@ -107,9 +107,7 @@ impl Session<'_> {
                     if let (Some(digest), Some(documents)) = (&put.digest, documents.get_mut(&package.address)) {
                         documents.add(package, digest);
                     }
-                    mirrored.warnings.extend(put.warnings);
-                    mirrored.errors.extend(put.errors);
-                    mirrored.packages.push(put.package);
+                    mirrored.add(put);
                 }
                 Err(errors) => mirrored.errors.extend(errors),
             }

@@ -95,8 +95,7 @@ impl Folder<'_> {
     }
 
     fn package(&self, version: &Version, platform: &Platform) -> String {
-        let (address, version, platform) = (self.address.clone(), version.clone(), platform.clone());
-        MirrorDirectory::file_name(&PackageId { address, version, platform })
+        MirrorDirectory::file_name(&PackageId::new(&self.address, version, platform))
     }
 
     /// Removes a file, and the directories up to the mirror's that are empty then.

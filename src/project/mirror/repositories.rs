@@ -60,9 +60,7 @@ impl Session<'_> {
         for (packages, errors) in parallel::map(by_release.into_iter().collect(), THREADS, fill) {
             mirrored.errors.extend(errors);
             for put in packages {
-                mirrored.warnings.extend(put.warnings);
-                mirrored.errors.extend(put.errors);
-                mirrored.packages.push(put.package);
+                mirrored.add(put);
             }
         }
         Ok(mirrored)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::directory::MirrorDirectory;
 use super::known;
-use super::mirrored::{MirrorAction, MirroredPackage};
+use super::mirrored::{MirrorAction, Mirrored, MirroredPackage};
 use super::releases::{Release, Releases};
 use crate::diagnostic::{Diagnostic, Diagnostics, Result};
 use crate::packages::archive::{PackageDigest, PackageId};
@@ -43,6 +43,14 @@ pub(super) struct Put {
     pub(super) errors: Vec<Diagnostic>,
 }
 
+impl Mirrored {
+    pub(super) fn add(&mut self, put: Put) {
+        self.warnings.extend(put.warnings);
+        self.errors.extend(put.errors);
+        self.packages.push(put.package);
+    }
+}
+
 /// The packages of all releases of the providers that have a folder.
 pub(super) fn all<'a>(
     releases: &'a Releases,
@@ -64,7 +72,7 @@ pub(super) fn all<'a>(
         errors.extend(bare.map(|record| record.without_hashes(address, version)));
         match platforms {
             Ok(platforms) => wanted.extend(platforms.into_iter().map(|platform| {
-                let package = PackageId { address: address.clone(), version: version.clone(), platform };
+                let package = PackageId::new(address, version, &platform);
                 Wanted { path: folder.join(MirrorDirectory::file_name(&package)), package, release }
             })),
             Err(error) => errors.extend(error),

@@ -23,7 +23,7 @@ pub(in crate::project) struct Release<'a> {
 
 impl Release<'_> {
     pub(in crate::project) fn package(&self, platform: &Platform) -> PackageId {
-        PackageId { address: self.address.clone(), version: self.version.clone(), platform: platform.clone() }
+        PackageId::new(self.address, self.version, platform)
     }
 
     /// Looks at packages until every recorded `h1:` is explained or there are no more; as many at a time as there are

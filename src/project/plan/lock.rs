@@ -252,7 +252,7 @@ pub(super) fn plan<'a>(
     if let Some(listed) = listed
         && let Some(missing) = platforms.iter().find(|platform| !listed.contains(platform))
     {
-        let package = PackageId { address: address.clone(), version, platform: missing.clone() };
+        let package = PackageId::new(address, &version, missing);
         return Err(SourceError::platform_not_available(&package, listed.iter(), None).into());
     }
     let mut warnings: Vec<_> = available.warnings.iter().map(|text| listing::warning(address, text)).collect();

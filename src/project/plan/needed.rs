@@ -111,7 +111,6 @@ impl<'a> Needed<'a> {
 
 impl Package<'_> {
     pub(super) fn id(&self) -> PackageId {
-        let (address, version, platform) = (self.address.clone(), self.version.clone(), self.platform.clone());
-        PackageId { address, version, platform }
+        PackageId::new(self.address, self.version, self.platform)
     }
 }

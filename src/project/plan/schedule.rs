@@ -223,13 +223,7 @@ fn ahead<'a>(candidates: &[&'a Candidate<'a>], requests: &[LockRequest<'_>]) -> 
     let kept: HashSet<_> = kept.collect();
     let releases = kept.iter().map(|(address, version)| Ahead::Release(address, version));
     let packages = kept.iter().flat_map(|&(address, version)| {
-        platforms.iter().map(|platform| {
-            Ahead::Package(PackageId {
-                address: address.clone(),
-                version: version.clone(),
-                platform: (*platform).clone(),
-            })
-        })
+        platforms.iter().map(|platform| Ahead::Package(PackageId::new(address, version, platform)))
     });
     versions.chain(releases).chain(packages).collect()
 }

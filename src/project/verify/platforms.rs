@@ -71,8 +71,7 @@ pub(super) fn missing(subject: &Subject<'_>, entry: &Entry, platform: &Platform)
 
 /// Whether the cache knows the package, and none of its hashes is recorded.
 fn is_known_to_be_missing(subject: &Subject<'_>, entry: &Entry, platform: &Platform) -> bool {
-    let (address, version) = (entry.address.clone(), entry.locked.version.clone());
-    let package = PackageId { address, version, platform: platform.clone() };
+    let package = PackageId::new(&entry.address, &entry.locked.version, platform);
     let digest = subject.request.cache.and_then(|cache| cache.lookup(&package));
     digest.is_some_and(|digest| !digest.is_recorded_in(&entry.locked.hashes))
 }
