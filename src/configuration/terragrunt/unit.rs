@@ -1,7 +1,7 @@
 //! A unit: the module that it runs and the files that it generates.
 
 use std::collections::BTreeMap;
-use std::fs::{self, DirEntry};
+use std::fs::DirEntry;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::session::{Repository, Session, has_configuration};
 use crate::configuration::root::Inputs;
 use crate::diagnostic::{Diagnostic, Location};
 use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, Value, failure, unknown};
-use crate::system::files::join;
+use crate::system::files::{self, join};
 use crate::system::{canonicalize, walk};
 
 /// A unit: a directory with a `terragrunt.hcl`.
@@ -344,11 +344,10 @@ impl Unit {
     }
 }
 
-/// The entries of a directory; empty if it does not exist or is not a directory.
+/// What is in a directory; nothing if it is something else.
 fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
-    match fs::read_dir(directory) {
-        Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect(),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(Vec::new()),
-        Err(error) => Err(error),
+    match files::entries(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(Vec::new()),
+        entries => entries,
     }
 }

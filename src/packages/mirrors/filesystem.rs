@@ -158,17 +158,6 @@ pub(crate) fn packed_name(name: &str, provider_type: &str) -> Option<(Version, P
 /// The entries of a directory with their names; none when it does not exist.
 fn entries(directory: &Path) -> Result<Vec<(String, PathBuf)>> {
     let failed = |error| SourceError::io("read the mirror directory", directory, &error);
-    let listing = match std::fs::read_dir(directory) {
-        Ok(listing) => listing,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed(error)),
-    };
-    let mut entries = Vec::new();
-    for entry in listing {
-        let entry = entry.map_err(failed)?;
-        if let Ok(name) = entry.file_name().into_string() {
-            entries.push((name, entry.path()));
-        }
-    }
-    Ok(entries)
+    let paths = files::entries(directory).map_err(failed)?.into_iter();
+    Ok(paths.filter_map(|path| Some((path.file_name()?.to_str()?.to_owned(), path))).collect())
 }

@@ -1,8 +1,6 @@
 //! Which platforms the recorded hashes cover, as far as packages whose hashes are known can tell; and whether installed
 //! packages are those that are locked.
 
-use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::subject::{Subject, finding};
@@ -12,6 +10,7 @@ use crate::lockfile::Entry;
 use crate::packages::archive::{self, PackageId};
 use crate::provider::{Hash, Platform};
 use crate::settings::PlatformSelection;
+use crate::system::files;
 
 /// Findings about the platforms that the project asks for, without asking anybody.
 pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
@@ -118,11 +117,7 @@ fn version_directory(subject: &Subject<'_>, entry: &Entry) -> PathBuf {
 
 /// The directories in a directory, sorted; none if it does not exist.
 fn children(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let entries = match fs::read_dir(directory) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries?,
-    };
-    let mut paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<std::io::Result<Vec<_>>>()?;
+    let mut paths = files::entries(directory)?;
     paths.retain(|path| path.is_dir());
     paths.sort();
     Ok(paths)
