@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::event::Event;
+use super::root_module::RootModule;
 use super::roots::{RootPath, Roots};
 use super::session::Session;
 use crate::configuration::Requirements;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Remedy, Result};
 use crate::lockfile::{Locks, ModuleLocks};
 use crate::provider::ProviderAddress;
-use crate::system::parallel;
 
 /// What a root module is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,22 +57,17 @@ impl Session<'_> {
     pub fn bill_of_materials(&self, roots: &Roots) -> Result<Vec<Materials>> {
         self.notify(Event::Reading);
         let (mut bill, mut errors) = (Vec::new(), Diagnostics::default());
-        let read = |root| (root, self.materials(root));
-        for (root, materials) in parallel::map(roots.list.iter().collect(), self.modules.threads(), read) {
+        for (_, materials) in self.each_root(roots, |path, root| self.materials(path, root)) {
             match materials {
                 Ok(materials) => bill.push(materials),
-                Err(more) => errors.extend(root.name(roots.are_many(), more)),
+                Err(more) => errors.extend(more),
             }
         }
         self.finish();
         errors.into_result(bill)
     }
 
-    fn materials(&self, path: &RootPath) -> Result<Materials> {
-        let root = self.open_root(path)?;
-        if let Some(refused) = root.refused {
-            return Err(refused.into());
-        }
+    fn materials(&self, path: &RootPath, root: RootModule) -> Result<Materials> {
         if root.lock_bytes.is_none() && root.module_lock_bytes.is_none() && path.is_named {
             let message = "there is no lock file, so it is not known what the root module is made of";
             let missing = Diagnostic::error(Code::LockFileMissing, message).help(Remedy::lock());

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::coverage::Coverage;
 use super::event::Report;
 use super::root_module::RootModule;
-use super::roots::{RootPath, Roots};
+use super::roots::Roots;
 use super::session::Session;
 use crate::configuration::{LockedCalls, LockedPackage, LockingMode, ModuleLocking, ModuleRecord};
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
@@ -63,21 +63,12 @@ impl InstalledModules {
 impl Session<'_> {
     /// Installs the locked modules of root modules. One that fails does not stop the others, and stays as it was.
     pub fn get(&self, roots: &Roots, options: GetOptions) -> Report<InstalledModules> {
-        let are_many = roots.are_many();
-        let install = |root: RootPath| {
-            let installed = self.open_root(&root).and_then(|opened| self.install(opened, options));
-            (root.path.clone(), installed.map_err(|errors| root.name(are_many, errors)))
-        };
-        let threads = self.modules.threads();
-        let roots = parallel::map(roots.list.clone(), threads, install);
+        let roots = self.each_root(roots, |_, root| self.install(&root, options));
         self.announce();
         Report { roots, findings: Vec::new(), coverage: Coverage::default() }
     }
 
-    fn install(&self, root: RootModule, options: GetOptions) -> Result<InstalledModules> {
-        if let Some(refused) = root.refused {
-            return Err(refused.into());
-        }
+    fn install(&self, root: &RootModule, options: GetOptions) -> Result<InstalledModules> {
         if !root.units.is_empty() {
             return Ok(InstalledModules { is_unit: true, ..InstalledModules::default() });
         }

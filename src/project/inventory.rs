@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::event::Event;
-use super::roots::{RootPath, Roots};
+use super::root_module::RootModule;
+use super::roots::Roots;
 use super::session::Session;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Remedy, Result};
 use crate::lockfile::LockFile;
@@ -65,12 +66,11 @@ impl Session<'_> {
         let mut inventory = Inventory { root_modules: roots.len(), are_modules_pinned: true, ..Inventory::default() };
         let (mut releases, mut dialects) = (BTreeMap::<Release, BTreeSet<Hash>>::new(), BTreeSet::new());
         let mut errors = Diagnostics::default();
-        let read = |root| (root, self.contents(root));
-        for (root, contents) in parallel::map(roots.list.iter().collect(), self.modules.threads(), read) {
+        for (_, contents) in self.each_root(roots, |_, root| self.contents(&root)) {
             let Contents { dialect, are_modules_pinned, required, lock_file } = match contents {
                 Ok(contents) => contents,
                 Err(more) => {
-                    errors.extend(root.name(roots.are_many(), more));
+                    errors.extend(more);
                     continue;
                 }
             };
@@ -102,12 +102,8 @@ impl Session<'_> {
         Ok(inventory)
     }
 
-    fn contents(&self, root: &RootPath) -> Result<Contents> {
-        let root = self.open_root(root)?;
-        if let Some(refused) = root.refused {
-            return Err(refused.into());
-        }
-        let requirements = self.requirements_of(&root, false)?;
+    fn contents(&self, root: &RootModule) -> Result<Contents> {
+        let requirements = self.requirements_of(root, false)?;
         Ok(Contents {
             dialect: root.dialect,
             are_modules_pinned: requirements.calls.iter().all(|call| call.request.floating().is_none()),

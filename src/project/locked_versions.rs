@@ -8,7 +8,6 @@ use super::roots::Roots;
 use super::session::Session;
 use crate::diagnostic::Diagnostics;
 use crate::provider::{Dialect, ProviderAddress, Version};
-use crate::system::parallel;
 
 /// The versions of providers that root modules lock.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,29 +29,24 @@ impl Session<'_> {
     /// Which versions the lock files of root modules name.
     pub fn locked_versions(&self, roots: &Roots) -> LockedVersions {
         self.notify(Event::Reading);
-        let read = |root| {
-            let opened = self.open_root(root)?;
-            if let Some(refused) = opened.refused {
-                return Err(refused.into());
-            }
-            let locks = opened.lock_bytes.is_some().then(|| opened.lock_file()).transpose()?;
-            Ok((opened.dialect, locks.map(|(lock_file, _)| lock_file)))
-        };
         let mut versions = LockedVersions::default();
         let mut dialects = Vec::new();
-        let answers = parallel::map(roots.list.iter().collect(), self.modules.threads(), |root| (root, read(root)));
-        for (root, answer) in answers {
+        let answers = self.each_root(roots, |_, opened| {
+            let locks = opened.lock_bytes.is_some().then(|| opened.lock_file()).transpose()?;
+            Ok((opened.dialect, locks.map(|(lock_file, _)| lock_file)))
+        });
+        for (path, answer) in answers {
             match answer {
                 Ok((dialect, Some(lock_file))) => {
                     versions.locked += 1;
                     dialects.push(dialect);
                     for (address, locked) in lock_file.locks() {
                         let of_provider = versions.providers.entry(address.clone()).or_default();
-                        of_provider.entry(locked.version.clone()).or_default().push(root.path.clone());
+                        of_provider.entry(locked.version.clone()).or_default().push(path.clone());
                     }
                 }
-                Ok((_, None)) => versions.not_locked.push(root.path.clone()),
-                Err(errors) => versions.errors.extend(root.name(roots.are_many(), errors)),
+                Ok((_, None)) => versions.not_locked.push(path),
+                Err(errors) => versions.errors.extend(errors),
             }
         }
         versions.dialect = dialects

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::change::Change;
 use super::event::Event;
 use super::root_module::{DialectReason, RootModule};
-use super::roots::RootPath;
+use super::roots::{RootPath, Roots};
 use super::session::Session;
 use super::unit::Unit;
 use crate::configuration::{ModuleLocking, Requirements};
@@ -13,7 +13,7 @@ use crate::diagnostic::{Diagnostic, Result};
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::provider::Dialect;
 use crate::settings::{Settings, SettingsFiles};
-use crate::system::{boundary, canonicalize};
+use crate::system::{boundary, canonicalize, parallel};
 
 impl Session<'_> {
     /// Reads the settings and the lock file of the root module in a directory, and detects its dialect.
@@ -42,6 +42,23 @@ impl Session<'_> {
         opened.units.extend(sharing.filter_map(|(path, canonical)| Unit::open(path, canonical, &self.environment)));
         opened.stays.extend(root.stays.clone());
         Ok(opened)
+    }
+
+    /// Opens root modules, several at a time, and applies `read` to those that may be read. What becomes of each, in
+    /// their order, with its path.
+    pub(super) fn each_root<T: Send>(
+        &self,
+        roots: &Roots,
+        read: impl Fn(&RootPath, RootModule) -> Result<T> + Sync,
+    ) -> Vec<(PathBuf, Result<T>)> {
+        let read = |root: &RootPath| {
+            let done = self.open_root(root).and_then(|opened| match opened.refused {
+                Some(refused) => Err(refused.into()),
+                None => read(root, opened),
+            });
+            (root.path.clone(), done.map_err(|errors| root.name(roots.are_many(), errors)))
+        };
+        parallel::map(roots.list.iter().collect(), self.modules.threads(), read)
     }
 
     fn open_at(&self, path: &Path, canonical: PathBuf, may_be_unit: bool) -> Result<RootModule> {

@@ -6,13 +6,12 @@ use super::coverage::Coverage;
 use super::event::Report;
 use super::rewrites::{self, Rewrites};
 use super::root_module::RootModule;
-use super::roots::{RootPath, Roots};
+use super::roots::Roots;
 use super::session::Session;
 use crate::configuration::rewrite::ConstraintEdit;
 use crate::configuration::{LockingMode, ModuleLocking};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::system::files::Replacement;
-use crate::system::parallel;
 
 /// What is pinned, and how.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,13 +41,8 @@ impl Session<'_> {
     /// Pins the modules that root modules call, and that are neither local nor in a called package. One that fails does
     /// not stop the others, and stays as it was.
     pub fn pin(&self, roots: &Roots, options: PinOptions) -> Report<PinnedModules> {
-        let are_many = roots.are_many();
-        let read = |root: RootPath| {
-            let planned = self.open_root(&root).and_then(|opened| self.plan_pins(opened, options));
-            (root.path.clone(), planned.map_err(|errors| root.name(are_many, errors)))
-        };
-        let (paths, mut plans): (Vec<_>, Vec<_>) =
-            parallel::map(roots.list.clone(), self.modules.threads(), read).into_iter().unzip();
+        let planned = self.each_root(roots, |_, root| self.plan_pins(root, options));
+        let (paths, mut plans): (Vec<_>, Vec<_>) = planned.into_iter().unzip();
         rewrites::agree(&mut plans, |plan: &PinnedModules| &plan.edits);
         let rewrites = Rewrites::new(plans.iter().flatten().flat_map(|plan| &plan.edits));
         let carry_out = |plan: Result<PinnedModules>| {
@@ -66,9 +60,6 @@ impl Session<'_> {
     }
 
     fn plan_pins(&self, root: RootModule, options: PinOptions) -> Result<PinnedModules> {
-        if let Some(refused) = root.refused {
-            return Err(refused.into());
-        }
         let (lock_file, _) = root.module_lock_file()?;
         let mode = LockingMode::Pin { with_registry: options.registry };
         let locking = ModuleLocking { locks: lock_file.locks().clone(), mode, upgrades: None };

@@ -117,16 +117,7 @@ impl RootModule {
         is_asked_for || self.settings.lock_modules.unwrap_or(self.module_lock_bytes.is_some())
     }
 
-    pub(super) fn requirements(
-        &self,
-        modules: &ModuleCache,
-        ignore_tests: bool,
-        allow_missing_modules: bool,
-    ) -> Result<Requirements> {
-        self.requirements_with(modules, ignore_tests, allow_missing_modules, None)
-    }
-
-    /// [`RootModule::requirements`] where the modules are those of a lock file.
+    /// What the configuration requires, where the modules are those of a lock file if one is followed.
     pub(super) fn requirements_with(
         &self,
         modules: &ModuleCache,

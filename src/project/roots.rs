@@ -27,7 +27,7 @@ pub struct Roots {
     pub(super) passed_over: Coverage,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is independent of the others")]
 pub(super) struct RootPath {
     pub(super) path: PathBuf,
@@ -111,9 +111,7 @@ impl RootPath {
 
     /// [`RootPath::new`] of a directory that has been looked at.
     pub(super) fn listed(path: PathBuf, canonical: Option<PathBuf>, is_unit: bool) -> Self {
-        let (lock_directory, sharing, stays, is_named) = (None, Vec::new(), None, false);
-        let (is_only_judged, is_touched, one_of) = (false, false, 1);
-        Self { path, canonical, lock_directory, sharing, stays, is_unit, is_named, is_only_judged, is_touched, one_of }
+        Self { path, canonical, is_unit, one_of: 1, ..Self::default() }
     }
 
     /// Adds a root module that has the same lock file, or is the same.

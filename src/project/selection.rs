@@ -170,7 +170,7 @@ impl Session<'_> {
         let mut roots = self.search(Path::new("."), with_modules)?.roots;
         roots.retain(|path| {
             let Ok(root) = self.open_root(path) else { return true };
-            let read = root.requirements(&self.modules, false, true);
+            let read = root.requirements_with(&self.modules, false, true, None);
             read.map_or(true, |read| read.modules.iter().any(|module| canonical.contains(&module.canonical)))
         });
         Ok(roots)
