@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use provlock::packages::archive::PackageId;
-use provlock::packages::connections::{Connections, RequestObserver, SourceChoice, SourceOptions};
+use provlock::packages::connections::{Connections, SourceChoice, SourceOptions};
 use provlock::packages::{Source, SourceError};
 use provlock::provider::{Dialect, Hash, ProviderAddress};
 use provlock::system::Environment;
@@ -222,10 +222,7 @@ fn mirror(registry: &Registry, blocks: &str) -> Source {
     let options = SourceOptions {
         choice: SourceChoice::OciMirror(format!("{}/mirror/{{namespace}}/{{type}}", registry.host)),
         jobs: 2,
-        trust_registry: false,
-        cache_directory: None,
-        date_services: None,
-        observer: RequestObserver::default(),
+        ..SourceOptions::default()
     };
     let connections = Connections::new(options, &Environment { variables, ..Environment::default() }).unwrap();
     connections.source(Dialect::Tofu, None).unwrap()

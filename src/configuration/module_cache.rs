@@ -14,8 +14,6 @@ use crate::system::boundary::refused;
 use crate::system::parallel::{Gate, cores};
 use crate::system::{Boundary, OnceMap, Secrets, canonicalize};
 
-use crate::packages::connections::Connections;
-
 use super::files::{Texts, file_names};
 use super::listing::Listing;
 use super::locked_calls::CallToLock;
@@ -51,29 +49,15 @@ pub struct ModuleCache {
 }
 
 impl ModuleCache {
-    /// A cache of modules that are fetched when they are missing: from where they are or, offline, from what earlier
-    /// runs fetched.
-    #[must_use]
-    pub fn fetching(self, connections: &Connections, is_offline: bool) -> Self {
-        Self { fetcher: Some(ModuleFetcher::new(connections, is_offline)), ..self }
-    }
-
-    /// A cache that reads nothing outside of a boundary, except what it fetches.
-    #[must_use]
-    pub fn within(self, boundary: Boundary) -> Self {
-        let variables = self.variables.within(boundary.clone());
-        Self { variables, boundary, ..self }
-    }
-
-    /// A cache that adds the passwords in the addresses of modules to the secrets of a run.
-    pub(crate) fn hiding(self, secrets: Secrets) -> Self {
-        Self { secrets, ..self }
-    }
-
-    /// A cache for root modules whose variables have these values.
-    #[must_use]
-    pub fn with_variables(self, variables: InputVariables) -> Self {
-        Self { variables, ..self }
+    /// A cache for root modules whose variables have these values. It reads nothing outside of a boundary except what
+    /// `fetcher` fetches, and adds the passwords in the addresses of modules to `secrets`.
+    pub(crate) fn new(
+        variables: InputVariables,
+        boundary: Boundary,
+        secrets: Secrets,
+        fetcher: Option<ModuleFetcher>,
+    ) -> Self {
+        Self { variables: variables.within(boundary.clone()), boundary, secrets, fetcher, ..Self::default() }
     }
 
     /// How many root modules are read at the same time: one for each core, or more if reading means waiting for a

@@ -15,7 +15,6 @@ use super::releases::{self, Releases};
 use super::source::{ModuleSource, RegistryModule, RegistrySource, RemoteSource};
 use crate::diagnostic::{Code, Diagnostic, Help, Result};
 use crate::lockfile::LockedModule;
-use crate::packages::PublicationDates;
 use crate::packages::connections::Connections;
 use crate::provider::{ConstraintList, Dialect, Version};
 use crate::system::{OnceMap, lock, parallel};
@@ -31,7 +30,6 @@ pub(crate) struct ModuleFetcher {
     getters: OnceMap<Dialect, Result<Arc<Getters>>>,
     modules: OnceMap<(Dialect, ModuleRequest), Result<Option<FetchedModule>>>,
     releases: OnceMap<(Dialect, String), Result<Releases>>,
-    dates: OnceMap<Dialect, Result<Option<Arc<PublicationDates>>>>,
     /// Modules that are installed as they are locked.
     installed: OnceMap<(PathBuf, Arc<LockedModule>), Option<FetchedModule>>,
     /// The packages that were read, and where they came from.
@@ -53,7 +51,6 @@ impl ModuleFetcher {
             getters: OnceMap::default(),
             modules: OnceMap::default(),
             releases: OnceMap::default(),
-            dates: OnceMap::default(),
             installed: OnceMap::default(),
             found: Mutex::default(),
         }
@@ -130,10 +127,8 @@ impl ModuleFetcher {
     ) -> std::result::Result<Timestamp, String> {
         let getters = self.getters(dialect).map_err(|errors| errors.to_string())?;
         let said = if module.host.as_ascii() == Dialect::Tofu.default_host_name() {
-            let dates = self.dates.get_or_compute(&dialect, || {
-                self.connections.publication_dates(dialect).map(|dates| dates.map(Arc::new))
-            });
-            let dates = dates.map_err(|errors| errors.to_string())?.ok_or("nobody is asked")?;
+            let dates = self.connections.publication_dates(dialect).map_err(|errors| errors.to_string())?;
+            let dates = dates.ok_or("nobody is asked")?;
             dates.published_module(&format!("{}/{}/{}", module.namespace, module.name, module.system), version)
         } else {
             let published = getters.registry.published(module, version).map_err(|errors| errors.to_string())?;

@@ -49,6 +49,8 @@ pub struct SourceOptions {
     pub trust_registry: bool,
     /// The directory of everything that is remembered across runs, if anything is.
     pub cache_directory: Option<PathBuf>,
+    /// Whether packages are looked at again, whatever the cache says of them.
+    pub distrusts_cache: bool,
     /// The services that publish the dates of versions.
     pub date_services: Option<DateServices>,
     /// Receives a report of each request.
@@ -61,7 +63,8 @@ impl Default for SourceOptions {
     fn default() -> Self {
         let jobs = (2 * parallel::cores()).max(24);
         let (choice, observer) = (SourceChoice::default(), RequestObserver::default());
-        Self { choice, jobs, trust_registry: false, cache_directory: None, date_services: None, observer }
+        let (trust_registry, cache_directory, distrusts_cache, date_services) = (false, None, false, None);
+        Self { choice, jobs, trust_registry, cache_directory, distrusts_cache, date_services, observer }
     }
 }
 
@@ -70,7 +73,6 @@ impl Default for SourceOptions {
 #[derive(Clone)]
 pub struct Connections {
     shared: Arc<Shared>,
-    believes_cache: bool,
 }
 
 struct Shared {
@@ -92,6 +94,8 @@ struct Connection {
     dialect: Dialect,
     config: CliConfig,
     client: Client,
+    /// None if no services for them are named.
+    dates: Option<PublicationDates>,
     discovery: Arc<Discovery>,
     /// Everybody asks them through this, so that one login is enough.
     oci_registries: Arc<OciRegistries>,
@@ -113,8 +117,7 @@ impl Connections {
         }
         let environment = environment.clone();
         let (tofu, terraform, facts) = (OnceLock::new(), OnceLock::new(), OnceMap::default());
-        let shared = Arc::new(Shared { options, environment, tofu, terraform, facts });
-        Ok(Self { shared, believes_cache: true })
+        Ok(Self { shared: Arc::new(Shared { options, environment, tofu, terraform, facts }) })
     }
 
     /// What registries of modules are asked with.
@@ -144,23 +147,17 @@ impl Connections {
         slots.into_iter().filter_map(|(dialect, slot)| Some((dialect, &slot.get()?.as_ref().ok()?.config)))
     }
 
-    /// The same for a check of what others have written: packages are hashed again, whatever the cache knows about
-    /// them.
-    #[must_use]
-    pub fn without_remembered_hashes(mut self) -> Self {
-        self.believes_cache = false;
-        self
-    }
-
     /// The cache of package hashes, if there is one.
     pub fn cache(&self) -> Option<HashCache> {
         self.shared.options.cache_directory.as_deref().map(HashCache::open)
     }
 
     /// The dates of versions, if services for them are named.
-    pub(crate) fn publication_dates(&self, dialect: Dialect) -> Result<Option<PublicationDates>> {
-        let Some(services) = self.shared.options.date_services.clone() else { return Ok(None) };
-        Ok(Some(PublicationDates::new(self.connection(dialect)?.client.clone(), services)))
+    pub(crate) fn publication_dates(&self, dialect: Dialect) -> Result<Option<&PublicationDates>> {
+        if self.shared.options.date_services.is_none() {
+            return Ok(None);
+        }
+        self.connection(dialect).map(|connection| connection.dates.as_ref())
     }
 
     /// A source that has not been asked anything yet. Where `shared` names facts about packages of registries, these
@@ -171,7 +168,7 @@ impl Connections {
             return Ok(Source::in_directory(directory));
         }
         let connection = self.connection(dialect)?;
-        let cache = self.cache().map(|cache| if self.believes_cache { cache } else { cache.not_believed() });
+        let cache = self.cache().map(|cache| if options.distrusts_cache { cache.not_believed() } else { cache });
         let factory = Factory {
             options,
             environment,
@@ -254,12 +251,14 @@ impl Connections {
         let credentials = Credentials::new(environment, &config, dialect);
         let client = Client::new(config.net_settings(environment), move |host| credentials.token(host))?;
         let client = client.with_observer(options.observer.clone());
+        let services = options.date_services.clone();
+        let dates = services.map(|services| PublicationDates::new(client.clone(), services));
         let cache = self.shared.registry_cache();
         let discovery = Arc::new(Discovery::new(client.clone(), config.hosts.clone(), cache));
         let (blocks, defaults) = (config.oci_credentials.clone(), config.oci_default_credentials.clone());
         let logins = OciLogins::new(blocks, defaults, environment.clone(), environment.helper_time_limit());
         let oci_registries = Arc::new(OciRegistries::new(client.clone(), logins));
-        Ok(Connection { dialect, config, client, discovery, oci_registries })
+        Ok(Connection { dialect, config, client, dates, discovery, oci_registries })
     }
 }
 

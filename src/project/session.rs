@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::mem::take;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
 
@@ -14,6 +14,7 @@ use super::repository::Repositories;
 use super::roots::Roots;
 use crate::configuration::{InputVariables, ModuleCache};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Remedy, Result};
+use crate::modules::ModuleFetcher;
 use crate::packages::archive::{HashCache, PackageId};
 use crate::packages::connections::{Connections, SourceOptions};
 use crate::packages::{Progress, PublicationDates, PublishedRelease, Source};
@@ -27,8 +28,6 @@ use crate::system::{Boundary, Environment, OnceMap, lock};
 pub struct SessionOptions {
     /// Where packages come from, and how hosts are reached.
     pub sources: SourceOptions,
-    /// Whether packages are looked at again, whatever the cache says of them.
-    pub distrusts_cache: bool,
     /// Whether no host is asked.
     pub offline: bool,
     /// The dialect of all root modules; else each root module's own.
@@ -69,7 +68,6 @@ pub struct Session<'a> {
     pub(super) repositories: Repositories,
     /// What root modules of a dialect are locked from, and of those who trust the same others.
     sources: OnceMap<(Dialect, Option<SharedCache>), Result<Arc<Source>>>,
-    dates: [OnceLock<Result<Option<PublicationDates>>>; 2],
     /// The time at which ages are measured.
     pub(super) started: Timestamp,
     observers: Mutex<Vec<Observer<'a>>>,
@@ -83,21 +81,18 @@ impl<'a> Session<'a> {
     /// When others can write to the cache directory.
     pub fn new(environment: Environment, mut options: SessionOptions) -> Result<Self> {
         let connections = Connections::new(take(&mut options.sources), &environment)?;
-        let connections = if options.distrusts_cache { connections.without_remembered_hashes() } else { connections };
-        let cache = ModuleCache::default().with_variables(take(&mut options.variables));
-        let cache = cache.hiding(environment.secrets.clone());
-        let cache = match options.modules {
-            ModuleFetching::Never => cache,
-            fetching => cache.fetching(&connections, fetching == ModuleFetching::FromCache),
+        let fetcher = match options.modules {
+            ModuleFetching::Never => None,
+            fetching => Some(ModuleFetcher::new(&connections, fetching == ModuleFetching::FromCache)),
         };
+        let (variables, boundary) = (take(&mut options.variables), take(&mut options.boundary));
         Ok(Self {
+            modules: ModuleCache::new(variables, boundary, environment.secrets.clone(), fetcher),
             environment,
             hash_cache: connections.cache(),
             connections,
-            modules: cache.within(take(&mut options.boundary)),
             repositories: Repositories::default(),
             sources: OnceMap::default(),
-            dates: Default::default(),
             started: Timestamp::now(),
             observers: Mutex::default(),
             announced: Mutex::default(),
@@ -220,11 +215,7 @@ impl<'a> Session<'a> {
 
     /// The dates at which versions were published; none if no host is asked.
     pub(super) fn publication_dates(&self, dialect: Dialect) -> Result<Option<&PublicationDates>> {
-        if self.options.offline {
-            return Ok(None);
-        }
-        let dates = self.dates[dialect as usize].get_or_init(|| self.connections.publication_dates(dialect));
-        dates.as_ref().map(Option::as_ref).map_err(Clone::clone)
+        if self.options.offline { Ok(None) } else { self.connections.publication_dates(dialect) }
     }
 
     /// What registries say of providers; none if no host is asked.

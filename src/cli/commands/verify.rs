@@ -256,7 +256,7 @@ impl VerifyArgs {
         let WhatArgs { modules, allow_outside, .. } = &self.what;
         self.source.sources(environment, &mut options.sources);
         options.sources.date_services = Some(self.dates.services());
-        options.distrusts_cache = true;
+        options.sources.distrusts_cache = true;
         modules.add_to(options, environment, !self.online);
         options.boundary = if *allow_outside { Boundary::default() } else { ui.invocation.boundary().clone() };
         if self.online {

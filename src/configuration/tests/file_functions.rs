@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use super::{assert_providers, directory, options, read, short, texts};
-use crate::configuration::{ModuleCache, RootModule, read_locked};
+use crate::configuration::{InputVariables, ModuleCache, RootModule, read_locked};
 use crate::provider::Dialect;
-use crate::system::Boundary;
+use crate::system::{Boundary, Secrets};
 
 /// The files that expressions read.
 const FILES: [(&str, &str); 9] = [
@@ -115,7 +115,8 @@ fn links_out_of_the_repository_are_not_followed() {
             if has_repository {
                 fs::create_dir(at("repository/.git")).unwrap();
             }
-            let cache = ModuleCache::default().within(Boundary::around([at("repository")]));
+            let boundary = Boundary::around([at("repository")]);
+            let cache = ModuleCache::new(InputVariables::default(), boundary, Secrets::default(), None);
             let root = at("repository");
             let found = read_locked(RootModule::Directory(&root, None), &options(Dialect::Tofu), &cache, None, &|_| ());
             assert_eq!(found.is_ok(), is_known, "{expression}: {:?}", found.map_err(|errors| texts(&errors)).err());
