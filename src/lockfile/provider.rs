@@ -137,11 +137,8 @@ fn header_first_line(dialect: Dialect) -> &'static str {
 pub fn detect_dialect(bytes: &[u8]) -> Option<Dialect> {
     let labels: Vec<_> = provider_labels(bytes).collect();
     let names = |dialect: Dialect| labels.iter().any(|label| host(label) == dialect.default_host_name());
-    match (names(Dialect::Tofu), names(Dialect::Terraform)) {
-        (true, false) => Some(Dialect::Tofu),
-        (false, true) => Some(Dialect::Terraform),
-        _ => lines_with(bytes, "# This file is maintained").find_map(|line| header_dialect(&line)),
-    }
+    let in_header = || lines_with(bytes, "# This file is maintained").find_map(|line| header_dialect(&line));
+    Dialect::only(names).or_else(in_header)
 }
 
 /// The providers that blocks of lock files name. Reads as [`detect_dialect`] does, so that a file names them also

@@ -138,7 +138,7 @@ pub(super) fn locked_commit(package: &RemoteSource) -> Option<String> {
 
 /// The commit that an entry records.
 pub(crate) fn commit(locked: &LockedModule) -> Option<String> {
-    locked_commit(&RemoteSource::parse_full(&locked.package).filter(|package| package.getter().0 == "git")?)
+    repository(locked).map(|(_, commit)| commit)
 }
 
 /// Whether a locked module is still what a call with this source and these constraints may get.

@@ -292,19 +292,6 @@ impl PackageFetcher {
         Ok((workshop.cache.put(&source.package, &identity, &package)?, PackageOrigin::Network))
     }
 
-    /// Whether a source in git names a tag.
-    ///
-    /// # Errors
-    /// The repository cannot be asked.
-    pub(super) fn is_tag(&self, source: &RemoteSource) -> Obtained<bool> {
-        let ask = || -> std::result::Result<bool, FetchError> {
-            let address = GitAddress::parse(source.getter().1)?;
-            let workshop = self.workshop()?;
-            Ok(self.git_program().has_tag(&address, &workshop.new_directory("repository")?)?)
-        };
-        ask().map_err(|error| error.named(&source.without_directory()))
-    }
-
     /// The directory of the whole package of an address in git, from the objects in the `.git` of a copy, if these are
     /// what is locked.
     pub(super) fn package_of_copy(&self, address: &str, dot_git: &Path, hashes: &BTreeSet<Hash>) -> Option<PathBuf> {

@@ -1,11 +1,12 @@
 //! What the source of a module can move to.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::fetch_error::FetchError;
-use super::git::{GitAddress, References};
+use super::fetch_error::{FetchError, Obtained};
+use super::git::{Git, GitAddress, GitError, References};
 use super::package_fetcher::PackageFetcher;
 use super::source::{ModuleSource, RemoteSource};
 use crate::diagnostic::Result;
@@ -66,11 +67,7 @@ impl PackageFetcher {
     /// # Errors
     /// They cannot be listed.
     pub(super) fn references(&self, source: &RemoteSource) -> Result<References> {
-        let list = || -> std::result::Result<References, FetchError> {
-            let (address, workshop) = (git_address(source)?, self.cache.workshop()?);
-            Ok(self.git_program().references(&address, workshop.path())?)
-        };
-        Ok(list().map_err(|error| error.named(&source.without_directory()))?)
+        Ok(self.ask_git(source, |git, address, workshop| git.references(address, workshop))?)
     }
 
     /// When the commit of a git source was made, as its author says.
@@ -78,11 +75,27 @@ impl PackageFetcher {
     /// # Errors
     /// It cannot be fetched.
     pub(super) fn committed(&self, source: &RemoteSource) -> Result<Timestamp> {
-        let ask = || -> std::result::Result<Timestamp, FetchError> {
+        Ok(self.ask_git(source, |git, address, workshop| git.committed(address, workshop))?)
+    }
+
+    /// Whether a source in git names a tag.
+    ///
+    /// # Errors
+    /// The repository cannot be asked.
+    pub(super) fn is_tag(&self, source: &RemoteSource) -> Obtained<bool> {
+        self.ask_git(source, |git, address, workshop| git.has_tag(address, workshop))
+    }
+
+    fn ask_git<T>(
+        &self,
+        source: &RemoteSource,
+        ask: impl FnOnce(Git<'_>, &GitAddress, &Path) -> std::result::Result<T, GitError>,
+    ) -> Obtained<T> {
+        let ask = || -> std::result::Result<T, FetchError> {
             let (address, workshop) = (git_address(source)?, self.cache.workshop()?);
-            Ok(self.git_program().committed(&address, workshop.path())?)
+            Ok(ask(self.git_program(), &address, workshop.path())?)
         };
-        Ok(ask().map_err(|error| error.named(&source.without_directory()))?)
+        ask().map_err(|error| error.named(&source.without_directory()))
     }
 }
 

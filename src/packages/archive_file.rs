@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use super::error::SourceError;
+use crate::diagnostic::Diagnostic;
 use crate::packages::archive::{Limits, PackageDigest, PackageError, hash_zip_file};
 use crate::system::lock;
 
@@ -35,7 +36,7 @@ impl<'a> ArchiveFile<'a> {
     /// Why it could not be written, if that is so.
     pub(super) fn failure(&self) -> Option<SourceError> {
         let failure = lock(&self.failure).take();
-        failure.map(|error| SourceError::io("write", self.path, &error))
+        failure.map(|error| Diagnostic::io("write", self.path, &error).into())
     }
 
     /// Empties it: what is read from now on is an archive from its beginning.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::path::Path;
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy};
 use crate::net::RequestError;
@@ -92,11 +91,6 @@ impl SourceError {
     /// The source sent something about `subject` that cannot be used.
     pub(crate) fn invalid_response(subject: impl fmt::Display, problem: impl fmt::Display) -> Self {
         Diagnostic::error(Code::RequestFailed, format!("{subject}: {problem}")).into()
-    }
-
-    /// A file could not be read or written.
-    pub(crate) fn io(attempt: &'static str, path: &Path, error: &std::io::Error) -> Self {
-        Diagnostic::io(attempt, path, error).into()
     }
 
     /// The package is not the one that its source describes. `origin` says where it came from.

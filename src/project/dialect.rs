@@ -66,12 +66,7 @@ impl Session<'_> {
 
 /// The one of the two programs that is in `PATH`, if it is one.
 fn only_program(environment: &Environment) -> Option<Dialect> {
-    let is_there = |dialect: Dialect| environment.has_program(dialect.name());
-    match (is_there(Dialect::Tofu), is_there(Dialect::Terraform)) {
-        (true, false) => Some(Dialect::Tofu),
-        (false, true) => Some(Dialect::Terraform),
-        _ => None,
-    }
+    Dialect::only(|dialect| environment.has_program(dialect.name()))
 }
 
 fn names(directory: &Path) -> Vec<String> {

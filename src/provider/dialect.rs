@@ -46,6 +46,15 @@ impl Dialect {
             Self::Terraform => "terraform",
         }
     }
+
+    /// The only dialect of which something is true.
+    pub(crate) fn only(is: impl Fn(Self) -> bool) -> Option<Self> {
+        match (is(Self::Tofu), is(Self::Terraform)) {
+            (true, false) => Some(Self::Tofu),
+            (false, true) => Some(Self::Terraform),
+            _ => None,
+        }
+    }
 }
 
 impl FromStr for Dialect {

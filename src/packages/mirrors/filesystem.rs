@@ -75,8 +75,8 @@ impl FilesystemMirror {
         if !local.packed {
             return hash_directory(&local.path, name).map(Fetched::of_files).map_err(invalid);
         }
-        let mut archive =
-            files::open(&local.path).map_err(|error| SourceError::io("open the package", &local.path, &error))?;
+        let failed = |error| Diagnostic::io("open the package", &local.path, &error);
+        let mut archive = files::open(&local.path).map_err(failed)?;
         let hashed = match into {
             Some(into) => into.copy(archive, name),
             None => hash_zip_file(&mut archive, name, &Limits::default()),
@@ -157,7 +157,7 @@ pub(crate) fn packed_name(name: &str, provider_type: &str) -> Option<(Version, P
 
 /// The entries of a directory with their names; none when it does not exist.
 fn entries(directory: &Path) -> Result<Vec<(String, PathBuf)>> {
-    let failed = |error| SourceError::io("read the mirror directory", directory, &error);
+    let failed = |error| Diagnostic::io("read the mirror directory", directory, &error);
     let paths = files::entries(directory).map_err(failed)?.into_iter();
     Ok(paths.filter_map(|path| Some((path.file_name()?.to_str()?.to_owned(), path))).collect())
 }

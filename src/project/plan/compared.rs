@@ -79,9 +79,13 @@ impl Compared {
         let entry = candidate.lock_file.entry(candidate.address);
         let place = entry.and_then(|entry| entry.hashes.iter().find(|(hash, _)| hash == first));
         let warning = warning.at_each(place.map(|(_, location)| location), "");
-        let accept = LockRemedy { providers: vec![name], accept_changed_hashes: true, ..LockRemedy::default() };
-        Some(warning.help(Help::text("find out who added it; to remove it: ").and(accept)))
+        Some(warning.help(Help::text("find out who added it; to remove it: ").and(accept(name))))
     }
+}
+
+/// To lock a provider again with the hashes that are published.
+pub(super) fn accept(name: String) -> LockRemedy {
+    LockRemedy { providers: vec![name], accept_changed_hashes: true, ..LockRemedy::default() }
 }
 
 /// What is published about a release, if that is about all its packages: a registry may have a SHA256SUMS for each.

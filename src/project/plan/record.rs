@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::compared::Compared;
+use super::compared::{Compared, accept};
 use super::select::Candidate;
 use crate::diagnostic::words::count;
-use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy, Result};
+use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use crate::lockfile::LockedProvider;
 use crate::packages::Packages;
 use crate::provider::{Hash, Version};
@@ -137,11 +137,6 @@ fn not_confirmed_by(
     let help = Help::text("lock from the registry, which knows all hashes; or compare with it: ");
     let help = help.and(Remedy::verify_online()).and_text("; to keep these hashes and add those of the mirror, pass ");
     error.note(note).help(help.and(Remedy::AcceptChangedHashes))
-}
-
-/// To lock a provider again with the hashes that are published.
-fn accept(name: String) -> LockRemedy {
-    LockRemedy { providers: vec![name], accept_changed_hashes: true, ..LockRemedy::default() }
 }
 
 fn unconfirmed(candidate: &Candidate<'_>, version: &Version, kept: &BTreeSet<Hash>) -> Diagnostic {

@@ -168,13 +168,7 @@ impl Subject<'_> {
 
     /// The dialect whose registry the lock file names, if it names just one dialect's.
     pub(super) fn registry(&self) -> Option<Dialect> {
-        let is_named =
-            |dialect: Dialect| self.entries().iter().any(|entry| entry.address.hostname.is_default_of(dialect));
-        match (is_named(Dialect::Tofu), is_named(Dialect::Terraform)) {
-            (true, false) => Some(Dialect::Tofu),
-            (false, true) => Some(Dialect::Terraform),
-            _ => None,
-        }
+        Dialect::only(|dialect| self.entries().iter().any(|entry| entry.address.hostname.is_default_of(dialect)))
     }
 }
 
