@@ -108,7 +108,7 @@ impl<'a> Cursor<'a> {
     fn string(&mut self) -> Option<Text<'a>> {
         let start = self.position;
         self.take("\"")?;
-        let value = &self.rest()[..self.rest().find('"')?];
+        let value = &self.rest()[..memchr::memchr(b'"', self.rest().as_bytes())?];
         let is_plain = |byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'\\' | b'$' | b'%');
         // Without an early end this is done for many bytes at a time.
         if !value.bytes().fold(true, |all, byte| all & is_plain(byte)) {

@@ -72,7 +72,9 @@ impl Session<'_> {
         };
         let outside = outside.or_else(|| limit.is_link_out(&lock_path).then_some(&*lock_path));
         let module_lock_path = lock_path.with_file_name(MODULE_LOCK_FILE_NAME);
-        let outside = outside.or_else(|| limit.is_link_out(&module_lock_path).then_some(&*module_lock_path));
+        let has_modules = module_lock_path.symlink_metadata().is_ok();
+        let is_link_out = || has_modules && limit.is_link_out(&module_lock_path);
+        let outside = outside.or_else(|| is_link_out().then_some(&*module_lock_path));
         let refused = outside.map(boundary::refused);
         let (settings, lock_bytes, module_lock_bytes) = if refused.is_some() {
             (Settings::default(), None, None)
@@ -83,7 +85,8 @@ impl Session<'_> {
                 Some(bytes) => Some(bytes.to_vec()),
                 None => lockfile::read(&lock_path)?,
             };
-            (self.settings_at(path, &canonical)?, lock_bytes, lockfile::read(&module_lock_path)?)
+            let module_lock_bytes = if has_modules { lockfile::read(&module_lock_path)? } else { None };
+            (self.settings_at(path, &canonical)?, lock_bytes, module_lock_bytes)
         };
         let named = self.options.dialect.map(|dialect| (dialect, DialectReason::Named));
         let named = named.or_else(|| Some((settings.dialect?, DialectReason::Settings)));

@@ -122,7 +122,7 @@ impl FromStr for Hash {
     type Err = HashError;
 
     fn from_str(text: &str) -> Result<Self, HashError> {
-        match text.find(':') {
+        match text.bytes().position(|byte| byte == b':') {
             Some(position) if position > 0 => Ok(Self(text.into())),
             _ => Err(HashError(text.to_owned())),
         }

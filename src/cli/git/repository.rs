@@ -67,15 +67,6 @@ impl Repository {
         &self.top
     }
 
-    /// Whether git tracks the lock file of modules of a root module. Most root modules have none.
-    fn module_tracking(&self, root: &Path) -> Tracking {
-        if root.join(MODULE_LOCK_FILE_NAME).exists() {
-            self.tracking(root, MODULE_LOCK_FILE_NAME)
-        } else {
-            Tracking::Unknown
-        }
-    }
-
     /// Whether git tracks the lock file with this name of a root module.
     fn tracking(&self, root: &Path, name: &str) -> Tracking {
         let Some(path) = self.path_in(root, name) else { return Tracking::Unknown };
@@ -248,10 +239,11 @@ impl Repository {
 }
 
 impl VersionControl for Repository {
-    fn tracked(&self, root: &Path) -> Tracked {
+    fn tracked(&self, root: &Path, has_modules: bool) -> Tracked {
+        let modules = has_modules.then(|| self.tracking(root, MODULE_LOCK_FILE_NAME));
         Tracked {
             lock_file: self.tracking(root, LOCK_FILE_NAME),
-            module_lock_file: self.module_tracking(root),
+            module_lock_file: modules.unwrap_or_default(),
             data_files: self.data_files(root),
         }
     }

@@ -171,7 +171,8 @@ impl Session<'_> {
         let listings = options.online.map(|_| self.listings(opened.dialect)).transpose()?.flatten();
         let age = opened.settings.policy.min_age().map(|age| DemandedAge { age, now: self.started });
         let progress = |package: &_, progress| self.note_progress(package, progress);
-        let tracked = |control: &dyn VersionControl| control.tracked(&opened.lock_directory);
+        let tracked =
+            |control: &dyn VersionControl| control.tracked(&opened.lock_directory, opened.module_lock_bytes.is_some());
         let tracked = options.version_control.map(tracked).unwrap_or_default();
         let change = self.options.change.as_ref();
         let base = change.map(|change| change.lock_file_before(&opened.lock_directory));

@@ -82,8 +82,9 @@ pub struct Suppressed {
 
 /// Version control, such as git.
 pub trait VersionControl: Sync {
-    /// What it knows of the files of a root module. The directory is absolute and without symlinks.
-    fn tracked(&self, root: &Path) -> Tracked;
+    /// What it knows of the files of a root module, which may have a lock file of modules. The directory is absolute and
+    /// without symlinks.
+    fn tracked(&self, root: &Path, has_modules: bool) -> Tracked;
 
     /// The line of an ignore file by which it ignores the lock file of each root module, if it does.
     fn ignore_rules(&self, roots: &[&Path]) -> Vec<Option<Location>>;
