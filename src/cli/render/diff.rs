@@ -100,9 +100,9 @@ fn constraints(row: &Row) -> Option<String> {
 
 /// `source A → B; package C → D`; of a new module its package.
 fn addresses(row: &Row) -> Option<String> {
-    let change = |name: &str, change: &Option<Change<String>>| match change.as_ref() {
-        Some(Change { old: Some(old), new: Some(new) }) if old != new => Some(format!("{name} {old} → {new}")),
-        Some(Change { old: None, new: Some(new) }) if name == "package" => Some(format!("{name} {new}")),
+    let change = |name: &str, change: &Change<String>| match change {
+        Change { old: Some(old), new: Some(new) } if old != new => Some(format!("{name} {old} → {new}")),
+        Change { old: None, new: Some(new) } if name == "package" => Some(format!("{name} {new}")),
         _ => None,
     };
     let addresses = [change("source", &row.source), change("package", &row.package)];

@@ -12,11 +12,19 @@ use provlock::settings::PlatformSelection;
 
 use super::foreign::{capped, printable};
 use super::row::{HashCounts, Row, symbol};
-use super::style::{Color, TextStyle, bytes, columns, count, enumerate, paint};
+use super::style::{Color, TextStyle, bytes, columns, count, enumerate, numbers, paint};
 use super::verify::names;
 
 /// What is said of a root module that was locked.
 pub(crate) struct Report<'a>(pub(crate) &'a Locked<'a>);
+
+/// What became of an entry, in words.
+const CHANGES: [(EntryChange, &str); 4] = [
+    (EntryChange::Added, "added"),
+    (EntryChange::Changed, "changed"),
+    (EntryChange::Removed, "removed"),
+    (EntryChange::Unchanged, "unchanged"),
+];
 
 /// Up to how many root modules are named.
 const FEW: usize = 3;
@@ -113,16 +121,8 @@ impl Report<'_> {
             };
         }
         let number = |change| providers.iter().filter(|report| report.difference.change == change).count();
-        let changes = [
-            (EntryChange::Added, "added"),
-            (EntryChange::Changed, "changed"),
-            (EntryChange::Removed, "removed"),
-            (EntryChange::Unchanged, "unchanged"),
-        ];
-        let changes =
-            changes.into_iter().map(|(change, word)| (number(change), word)).filter(|(number, _)| *number > 0);
-        let changes: Vec<_> = changes.map(|(number, word)| format!("{number} {word}")).collect();
-        let changes = if changes.is_empty() { String::new() } else { format!(" ({})", changes.join(", ")) };
+        let changes = numbers(CHANGES.map(|(change, word)| (number(change), word)));
+        let changes = if changes.is_empty() { changes } else { format!(" ({changes})") };
         let verb = match (self.0.written, plan) {
             (true, Some(_)) => "Upgraded",
             (true, None) => "Locked",
@@ -154,7 +154,7 @@ fn module_line(change: &EntryDiff<LockedModule>) -> Line {
         (_, Some(old), Some(new)) if old != new => format!("{old} → {new}"),
         (_, old, new) => new.or(old).unwrap_or_default(),
     };
-    let source = row.source.as_ref().filter(|source| source.old != source.new).and_then(|source| source.new.clone());
+    let source = row.source.new.clone().filter(|source| row.source.old.as_ref() != Some(source));
     let constraints = row.constraints.new.as_ref().filter(|new| row.constraints.old.as_ref() != Some(new));
     let constraints = constraints.filter(|_| row.action == EntryChange::Changed && source.is_none());
     let constraints = constraints.map(|new| format!("constraints {new}"));
@@ -167,12 +167,10 @@ fn module_line(change: &EntryDiff<LockedModule>) -> Line {
 fn changed_modules(locked: &Locked<'_>) -> Option<String> {
     let changes = &locked.module_changes;
     let number = |kind| changes.iter().filter(|change| change.change == kind).count();
-    let kinds = [EntryChange::Added, EntryChange::Changed, EntryChange::Removed];
-    let parts = kinds.map(number).into_iter().zip(["added", "changed", "removed"]);
-    let parts: Vec<_> =
-        parts.filter(|(number, _)| *number > 0).map(|(number, what)| format!("{number} {what}")).collect();
+    let parts = CHANGES.into_iter().filter(|(change, _)| *change != EntryChange::Unchanged);
+    let parts = numbers(parts.map(|(change, word)| (number(change), word)));
     let left = changes.iter().filter(|change| change.new.is_some()).count();
-    (!parts.is_empty()).then(|| format!("{} ({})", count(left, "module"), parts.join(", ")))
+    (!parts.is_empty()).then(|| format!("{} ({parts})", count(left, "module")))
 }
 
 /// What is said of many root modules: what happened to a provider in several of those that changed is one line.

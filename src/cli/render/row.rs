@@ -6,7 +6,7 @@ use provlock::lockfile::{EntryChange, EntryDiff, Locked, LockedModule, ProviderD
 use provlock::provider::{Dialect, Hash, HashScheme};
 use serde::Serialize;
 
-use super::style::Color;
+use super::style::{Color, numbers};
 
 /// One provider or module, before and after. What is not for JSON is skipped.
 #[derive(Clone, Serialize)]
@@ -25,10 +25,10 @@ pub(crate) struct Row {
     pub(crate) constraints: Change<String>,
     /// Where a module comes from, as the configuration says it.
     #[serde(skip)]
-    pub(crate) source: Option<Change<String>>,
+    pub(crate) source: Change<String>,
     /// The package of a module.
     #[serde(skip)]
-    pub(crate) package: Option<Change<String>>,
+    pub(crate) package: Change<String>,
     pub(crate) hashes: HashChange,
     #[serde(skip)]
     pub(crate) hash_counts: Change<HashCounts>,
@@ -87,8 +87,8 @@ impl Row {
             hashes_replaced: hashes.is_some(),
             replaced: package_replaced(module).or(hashes),
             constraints: Change::of(module, |entry| Some(entry.constraints.to_string())),
-            source: Some(Change::of(module, |entry| Some(entry.source.clone()))),
-            package: Some(Change::of(module, |entry| Some(entry.package.clone()))),
+            source: Change::of(module, |entry| Some(entry.source.clone())),
+            package: Change::of(module, |entry| Some(entry.package.clone())),
             ..row
         }
     }
@@ -101,8 +101,8 @@ impl Row {
             version: Change::of(entry, |entry| entry.version().map(ToString::to_string)),
             version_change: entry.version_move(),
             constraints: Change::default(),
-            source: None,
-            package: None,
+            source: Change::default(),
+            package: Change::default(),
             hashes: HashChange::new(entry),
             hash_counts: Change::of(entry, |entry| Some(HashCounts::of(entry.hashes()))),
             hashes_replaced: false,
@@ -193,9 +193,8 @@ impl HashCounts {
 /// `2 h1, 15 zh`
 impl std::fmt::Display for HashCounts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let counts = self.by_scheme().into_iter().filter(|(number, _)| *number > 0);
-        let counts: Vec<_> = counts.map(|(number, name)| format!("{number} {name}")).collect();
-        f.write_str(&if counts.is_empty() { "no hashes".to_owned() } else { counts.join(", ") })
+        let counts = numbers(self.by_scheme());
+        f.write_str(if counts.is_empty() { "no hashes" } else { &counts })
     }
 }
 

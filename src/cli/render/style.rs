@@ -49,6 +49,12 @@ pub(crate) fn columns(rows: &[Vec<String>]) -> Vec<String> {
     rows.iter().map(line).collect()
 }
 
+/// `3 added, 1 changed`: how many there are of each, without those of which there are none.
+pub(crate) fn numbers<'a>(parts: impl IntoIterator<Item = (usize, &'a str)>) -> String {
+    let parts = parts.into_iter().filter(|(number, _)| *number > 0);
+    parts.map(|(number, what)| format!("{number} {what}")).collect::<Vec<_>>().join(", ")
+}
+
 /// Bytes in binary units, as in `118.4 MiB`.
 pub(crate) fn bytes(number: u64) -> String {
     indicatif::BinaryBytes(number).to_string()

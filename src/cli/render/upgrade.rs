@@ -55,7 +55,7 @@ const MODULE: &str = "module.";
 #[derive(Default)]
 pub(crate) struct Outlooks(BTreeMap<Outlook, Row>);
 
-type Outlook = (bool, String, String, String, Vec<String>, Option<&'static str>);
+type Outlook = (bool, [String; 3], Vec<String>, Option<&'static str>);
 type Places = BTreeSet<(PathBuf, usize)>;
 
 /// What a row of a table shows.
@@ -97,11 +97,11 @@ impl Outlooks {
     pub(crate) fn add(&mut self, root: &RootModule, plan: &UpgradePlan) {
         let providers = plan.providers.iter().filter(|planned| planned.moves() || planned.is_held_back());
         let modules = plan.modules.iter().filter(|planned| planned.moves() || planned.is_held_back());
-        let rows = providers.map(|planned| (false, Row::new(planned, root)));
-        for (is_module, row) in rows.chain(modules.map(|planned| (true, Row::of_module(planned, root)))) {
+        let rows = providers.map(|planned| Row::new(planned, root));
+        for row in rows.chain(modules.map(|planned| Row::of_module(planned, root))) {
             let constraints = row.constraints.iter().map(|(text, ..)| text.clone()).collect();
-            let outlook =
-                (is_module, row.name.clone(), row.allowed.clone(), row.newest.clone(), constraints, row.otherwise);
+            let texts = [&row.name, &row.allowed, &row.newest].map(Clone::clone);
+            let outlook = (row.call.is_some(), texts, constraints, row.otherwise);
             match self.0.entry(outlook) {
                 Entry::Occupied(mut known) => known.get_mut().add(row),
                 Entry::Vacant(entry) => _ = entry.insert(row),
@@ -116,7 +116,7 @@ impl Outlooks {
 
     /// Those of providers, or of modules.
     pub(crate) fn rows_of(&self, modules: bool) -> impl Iterator<Item = &Row> {
-        self.0.iter().filter(move |((is_module, ..), _)| *is_module == modules).map(|(_, row)| row)
+        self.rows().filter(move |row| row.call.is_some() == modules)
     }
 
     /// Those that can move.

@@ -1,6 +1,7 @@
 //! What became of a root module or a lock file, as JSON.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::take;
 use std::path::Path;
 
 use provlock::configuration::{Declaration, PlannedModule, rewrite};
@@ -434,7 +435,7 @@ impl From<Row> for ComparedProvider {
 
 impl From<Row> for ComparedModule {
     fn from(mut row: Row) -> Self {
-        let (source, package) = (row.source.take().unwrap_or_default(), row.package.take().unwrap_or_default());
+        let (source, package) = (take(&mut row.source), take(&mut row.package));
         let stayed = source.old == source.new && row.keeps_version();
         let package_replaced = stayed && package.old.is_some() && package.new.is_some() && package.old != package.new;
         Self { source, package, package_replaced, entry: row.into() }
@@ -443,6 +444,7 @@ impl From<Row> for ComparedModule {
 
 fn versions(plan: &UpgradePlan) -> Vec<Versions> {
     let repository = |planned: &PlannedUpgrade| planned.releases.repository.clone();
+    let held_back = |held: &Declaration| HoldingBack::new(held.version_place(), held.constraints.to_string());
     let versions = |planned: &PlannedUpgrade| Versions {
         published: planned.releases.published.as_ref().map(ToString::to_string),
         newest_published: planned.releases.newest_published.as_ref().map(ToString::to_string),
@@ -455,7 +457,7 @@ fn versions(plan: &UpgradePlan) -> Vec<Versions> {
         allowed: planned.allowed.to_string(),
         change: planned.locked.as_ref().and_then(|locked| VersionMove::between(locked, &planned.allowed)),
         newest: planned.newest.to_string(),
-        held_back_by: planned.held_back_by.iter().map(HoldingBack::from).collect(),
+        held_back_by: planned.held_back_by.iter().map(held_back).collect(),
         too_young: matches!(planned.skipped, Some(Reason::TooYoung | Reason::AgeNotKnown)),
     };
     plan.providers.iter().map(versions).collect()
@@ -463,11 +465,7 @@ fn versions(plan: &UpgradePlan) -> Vec<Versions> {
 
 impl From<&PlannedModule> for ModuleVersions {
     fn from(planned: &PlannedModule) -> Self {
-        let held_back = |(place, text): &(Location, String)| HoldingBack {
-            constraints: text.clone(),
-            file: shown(place.path()),
-            line: place.line_column().0,
-        };
+        let held_back = |(place, text): &(Location, String)| HoldingBack::new(place, text.clone());
         Self {
             address: planned.key.clone(),
             source: planned.source.clone(),
@@ -481,10 +479,8 @@ impl From<&PlannedModule> for ModuleVersions {
     }
 }
 
-impl From<&Declaration> for HoldingBack {
-    fn from(declaration: &Declaration) -> Self {
-        let place = declaration.version_place();
-        let constraints = declaration.constraints.to_string();
+impl HoldingBack {
+    fn new(place: &Location, constraints: String) -> Self {
         Self { constraints, file: shown(place.path()), line: place.line_column().0 }
     }
 }
