@@ -14,8 +14,6 @@ pub(super) struct Transfers {
     pub(super) done: usize,
     /// Bytes that have come, of all.
     pub(super) received: u64,
-    /// Since the first download started.
-    pub(super) elapsed: Duration,
 }
 
 pub(super) struct Transfer {
@@ -46,8 +44,9 @@ const MOST_BAR: usize = 40;
 const GAP: &str = "  ";
 
 impl Transfers {
-    /// The lines for a terminal of this size. No line is as wide as the terminal.
-    pub(super) fn lines(&self, width: usize, height: usize) -> Vec<String> {
+    /// The lines for a terminal of this size, so long after the first download started. No line is as wide as the
+    /// terminal.
+    pub(super) fn lines(&self, elapsed: Duration, width: usize, height: usize) -> Vec<String> {
         // One row is for all of them, one says how many more there are, and one is for the cursor.
         let rows = MOST_ROWS.min(height.saturating_sub(3));
         let shown = &self.active[..self.active.len().min(rows)];
@@ -58,7 +57,7 @@ impl Transfers {
         let has_bar = beside_bar >= longest.min(LEAST_NAME);
         let name_width = longest.min(MOST_NAME).min(if has_bar { beside_bar } else { room });
         let bar_width = has_bar.then(|| room.saturating_sub(name_width + GAP.len()).min(MOST_BAR));
-        let mut lines = vec![self.total(width)];
+        let mut lines = vec![self.total(elapsed, width)];
         lines.extend(shown.iter().map(|transfer| transfer.line(name_width, bar_width)));
         let more = self.active.len() - shown.len();
         if more > 0 {
@@ -69,9 +68,9 @@ impl Transfers {
 
     /// `3 packages downloaded, 2 on the way  71.2 MiB  23.1 MiB/s`, or `3 of 5  71.2 MiB  23.1 MiB/s` where that is
     /// too wide.
-    fn total(&self, width: usize) -> String {
+    fn total(&self, elapsed: Duration, width: usize) -> String {
         let going_on = self.active.len();
-        let milliseconds = u64::try_from(self.elapsed.as_millis()).unwrap_or(u64::MAX).max(1);
+        let milliseconds = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX).max(1);
         let rate = self.received.saturating_mul(1000) / milliseconds;
         let bytes = format!("{GAP}{}{GAP}{}/s", bytes(self.received), bytes(rate));
         let text = format!("{} downloaded, {going_on} on the way{bytes}", count(self.done, "package"));
@@ -157,11 +156,11 @@ mod tests {
             received: 74_660_000 + 10_000_000 * index as u64,
         };
         let active = (0..number).map(transfer).collect();
-        Transfers { active, done: 1, received: 262_144_000, elapsed: Duration::from_secs(10) }
+        Transfers { active, done: 1, received: 262_144_000 }
     }
 
     fn shown(number: usize, width: usize, height: usize) -> String {
-        let lines = transfers(number).lines(width, height);
+        let lines = transfers(number).lines(Duration::from_secs(10), width, height);
         assert!(lines.iter().all(|line| line.chars().count() < width), "{lines:#?}");
         assert!(lines.len() < height.max(2), "{lines:#?}");
         lines.join("\n")
@@ -211,7 +210,7 @@ hashicorp/aws 5.82.0 darwin_arm64  ━━━━━━━━━━━━━━━
         assert_eq!((lines(6).len(), lines(6)[4].as_str()), (5, "and 21 more"));
         assert_eq!(lines(24)[0], "1 package downloaded, 24 on the way  250.00 MiB  25.00 MiB/s");
         for (width, height) in [(1, 1), (0, 0), (10, 3), (39, 4), (300, 100)] {
-            transfers(24).lines(width, height);
+            transfers(24).lines(Duration::ZERO, width, height);
         }
     }
 

@@ -208,8 +208,8 @@ impl Ui {
         }
     }
 
-    /// Shows a text whatever the verbosity, in place of what is drawn, and reads the line that is typed after it. None if
-    /// there is none.
+    /// Shows a text whatever the verbosity, in place of what is drawn, and reads the line that is typed after it. None
+    /// if there is none.
     pub(crate) fn ask(&self, text: &str) -> Option<String> {
         self.clear();
         self.stderr.write(text);

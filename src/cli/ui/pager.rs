@@ -26,20 +26,12 @@ pub(super) fn show(text: &str) -> bool {
     run(command(&pager), text).is_ok_and(|status| !matches!(status.code(), Some(126 | 127)))
 }
 
+/// `pager` is not blank.
 fn command(pager: &str) -> Command {
-    let mut words = pager.split_whitespace();
-    let mut command = match words.next() {
-        Some(program) if !pager.contains(SHELL_CHARACTERS) => {
-            let mut command = Command::new(program);
-            command.args(words);
-            command
-        }
-        _ => {
-            let mut command = Command::new("sh");
-            command.args(["-c", pager]);
-            command
-        }
-    };
+    let needs_shell = pager.contains(SHELL_CHARACTERS);
+    let words: Vec<_> = if needs_shell { vec!["sh", "-c", pager] } else { pager.split_whitespace().collect() };
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]);
     command.envs(DEFAULTS.into_iter().filter(|(variable, _)| std::env::var_os(variable).is_none()));
     command
 }

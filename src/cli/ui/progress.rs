@@ -147,14 +147,13 @@ impl State {
     }
 
     /// What is shown after some time.
-    fn lines(&mut self, shown: Duration) -> Vec<String> {
+    fn lines(&self, shown: Duration) -> Vec<String> {
         match (self.started, &self.waiting_for) {
             (Some(started), _) => {
-                self.transfers.elapsed = started.elapsed();
                 let size = terminal_size::terminal_size_of(std::io::stderr());
                 let size = size.map(|(Width(width), Height(height))| (width.into(), height.into()));
                 let (width, height) = size.filter(|size| *size != (0, 0)).unwrap_or(USUAL_SIZE);
-                self.transfers.lines(width, height)
+                self.transfers.lines(started.elapsed(), width, height)
             }
             (None, Some(what)) => {
                 let frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
