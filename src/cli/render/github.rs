@@ -90,17 +90,13 @@ fn property(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
-    use std::collections::BTreeMap;
-
     use provlock::diagnostic::{Location, SourceFile};
     use provlock::project::{Coverage, VerifiedRoot};
-    use provlock::provider::Dialect;
 
     use super::*;
     use crate::cli::render::help::Invocation;
     use crate::cli::render::verify::RepositoryPaths;
+    use crate::cli::render::verify::tests::root;
 
     fn written(root: VerifiedRoot, errors: &[Diagnostic]) -> String {
         annotations(Found {
@@ -119,22 +115,9 @@ mod tests {
         let other = Diagnostic::error(Code::LockFileMissing, "missing");
         let forged = Diagnostic::error(Code::HashNotPublished, "forged");
         let root = VerifiedRoot {
-            path: PathBuf::from("a"),
-            lock_path: PathBuf::from("a/.terraform.lock.hcl"),
-            kind: provlock::project::Kind::RootModule,
-            has_lock_file: true,
-            needs_lock_file: true,
-            ignore_rule: None,
-            dialect: Dialect::Tofu,
-            dialect_reason: provlock::project::DialectReason::Default,
-            platforms: None,
-            authentications: BTreeMap::new(),
-            entries: 1,
-            modules: 0,
-            registry: None,
+            lock_path: "a/.terraform.lock.hcl".into(),
             findings: unsorted.chain([other, forged]).collect(),
-            errors: Vec::new(),
-            suppressed: provlock::project::Suppressed::default(),
+            ..root(None, 1)
         };
         let failure = Diagnostic::error(Code::Io, "not read");
         let text = written(root, &[failure]);
@@ -150,24 +133,8 @@ mod tests {
         let finding = Diagnostic::warning(Code::Downgrade, "50% off\r\n::error::boo")
             .at(Location::new(&file, 4..5), "")
             .help("run this");
-        let root = VerifiedRoot {
-            path: PathBuf::from("a,b:c"),
-            lock_path: PathBuf::from("a,b:c/.terraform.lock.hcl"),
-            kind: provlock::project::Kind::RootModule,
-            has_lock_file: true,
-            needs_lock_file: true,
-            ignore_rule: None,
-            dialect: Dialect::Tofu,
-            dialect_reason: provlock::project::DialectReason::Default,
-            platforms: None,
-            authentications: BTreeMap::new(),
-            entries: 1,
-            modules: 0,
-            registry: None,
-            findings: vec![finding],
-            errors: Vec::new(),
-            suppressed: provlock::project::Suppressed::default(),
-        };
+        let root =
+            VerifiedRoot { lock_path: "a,b:c/.terraform.lock.hcl".into(), findings: vec![finding], ..root(None, 1) };
         let text = written(root, &[]);
         let expected = "::warning file=a%2Cb%3Ac/.terraform.lock.hcl,line=2,col=3,title=downgrade\
                         ::50%25 off\\r\\n::error::boo%0Ahelp: run this\n";

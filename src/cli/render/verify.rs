@@ -206,7 +206,7 @@ impl RepositoryPaths<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::collections::BTreeMap;
 
     use provlock::project::Kind;
@@ -214,7 +214,8 @@ mod tests {
 
     use super::*;
 
-    fn root(platforms: Option<PlatformSelection>, entries: usize) -> VerifiedRoot {
+    /// A root module in which nothing was found.
+    pub(in crate::cli::render) fn root(platforms: Option<PlatformSelection>, entries: usize) -> VerifiedRoot {
         VerifiedRoot {
             path: ".".into(),
             lock_path: ".terraform.lock.hcl".into(),
