@@ -14,7 +14,7 @@ use provlock::project::Selection;
 use provlock::provider::Dialect;
 use provlock::system::files;
 
-use self::resolve::{Resolution, Resolve, ResolveArgs};
+use self::resolve::{Resolve, ResolveArgs};
 use super::outcome::{Outcome, diagnostics};
 use super::watch::{no_root_module, start};
 use crate::cli::args::{ARGUMENTS, FormatArgs, OWN};
@@ -47,7 +47,8 @@ pub(crate) struct MergeArgs {
     #[arg(long, value_name = "PATH", requires = "files", allow_hyphen_values = true, hide_short_help = true)]
     path: Option<PathBuf>,
     /// How many characters a conflict marker has; git's %L
-    #[arg(long, value_name = "NUMBER", default_value_t = MARKER_SIZE, value_parser = marker_size, hide_short_help = true)]
+    #[arg(long, value_name = "NUMBER", default_value_t = MARKER_SIZE, value_parser = marker_size)]
+    #[arg(hide_short_help = true)]
     marker_size: usize,
     #[command(flatten)]
     resolve: ResolveArgs,
@@ -308,9 +309,9 @@ impl<T: Resolve> Merge<'_, T> {
         // When it fails the conflicts stay: a merge driver must not leave the file as if it had been merged.
         let mut errors = Diagnostics::default();
         match self.resolve(&merged, resolve, ui) {
-            Ok(Some(resolved)) => {
-                merged = resolved.merged;
-                self.warnings.extend(resolved.warnings);
+            Ok(Some((resolved, warnings))) => {
+                merged = resolved;
+                self.warnings.extend(warnings);
             }
             Ok(None) => {}
             Err(failure) => errors = diagnostics(failure),
@@ -332,7 +333,12 @@ impl<T: Resolve> Merge<'_, T> {
     }
 
     /// Locks the entries in conflict again, if that was asked for.
-    fn resolve(&self, merged: &Merged<T>, arguments: &ResolveArgs, ui: &Ui) -> Result<Option<Resolution<T>>> {
+    fn resolve(
+        &self,
+        merged: &Merged<T>,
+        arguments: &ResolveArgs,
+        ui: &Ui,
+    ) -> Result<Option<(Merged<T>, Vec<Diagnostic>)>> {
         if !arguments.resolve || merged.conflicts.is_empty() {
             return Ok(None);
         }

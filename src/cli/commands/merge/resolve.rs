@@ -29,11 +29,8 @@ pub(crate) struct ResolveArgs {
     source: SourceArgs,
 }
 
-/// Conflicts after their entries were locked again.
-pub(crate) struct Resolution<T: Locked> {
-    pub(crate) merged: Merged<T>,
-    pub(crate) warnings: Vec<Diagnostic>,
-}
+/// What is merged after the entries in conflict were locked again, and warnings.
+type Resolved<T> = Result<(Merged<T>, Vec<Diagnostic>)>;
 
 /// What to do about a conflict of such entries.
 pub(crate) trait Resolve: Locked {
@@ -45,7 +42,7 @@ pub(crate) trait Resolve: Locked {
         lock_file: LockFileOf<Self>,
         conflicts: Vec<Conflict<Self>>,
         ui: &Ui,
-    ) -> Result<Resolution<Self>>;
+    ) -> Resolved<Self>;
 
     /// What to do where conflicts remain in a file.
     fn help(file: &Path) -> Help;
@@ -61,7 +58,7 @@ impl Resolve for LockedProvider {
         lock_file: LockFile,
         conflicts: Vec<Conflict>,
         ui: &Ui,
-    ) -> Result<Resolution<Self>> {
+    ) -> Resolved<Self> {
         let mut options = LockOptions::default();
         options.platforms = arguments.platforms.named();
         options.min_age = arguments.age.min_age;
@@ -69,7 +66,7 @@ impl Resolve for LockedProvider {
         let root = session.open_as(directory, dialect)?;
         let resolved = session.resolve_conflicts(root, lock_file, conflicts, &options)?;
         let merged = Merged { locks: resolved.outcome.locks, conflicts: resolved.left };
-        Ok(Resolution { merged, warnings: resolved.outcome.warnings })
+        Ok((merged, resolved.outcome.warnings))
     }
 
     fn help(file: &Path) -> Help {
@@ -90,7 +87,7 @@ impl Resolve for LockedModule {
         _: LockFileOf<Self>,
         _: Vec<Conflict<Self>>,
         _: &Ui,
-    ) -> Result<Resolution<Self>> {
+    ) -> Resolved<Self> {
         let message = "--resolve locks providers again, not modules";
         Err(Diagnostic::error(Code::InvalidArgument, message).into())
     }
