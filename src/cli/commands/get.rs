@@ -84,11 +84,8 @@ pub(crate) fn run(arguments: &GetArgs, ui: &Ui) -> anyhow::Result<Outcome> {
             Err(more) => errors.extend(more),
         }
     }
-    let errors: Vec<_> = errors.into_iter().collect();
     ui.error(&errors);
-    if ui.is_json() {
-        ui.print_json(&Output { roots: done, ..ui.output(&[], &errors) });
-    }
+    ui.print_json(&Output { roots: done, ..ui.output(&[], &errors) });
     Ok(Outcome::of(!errors.is_empty(), check & differed))
 }
 

@@ -77,10 +77,8 @@ pub(crate) fn run(arguments: &InitArgs, ui: &Ui) -> Result<Outcome> {
             "Wrote {FILE_NAME}. From now on a new {news} is an error of verify. Review the file and commit it"
         ));
     }
-    if ui.is_json() {
-        let file = SettingsFile { path: FILE_NAME.to_owned(), text, written: !dry_run };
-        ui.print_json(&Output { settings: Some(file), ..ui.output(&[], &[]) });
-    }
+    let settings = Some(SettingsFile { path: FILE_NAME.to_owned(), text, written: !dry_run });
+    ui.print_json(&Output { settings, ..ui.output(&[], &[]) });
     Ok(Outcome::Done)
 }
 

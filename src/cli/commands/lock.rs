@@ -48,7 +48,8 @@ pub(crate) struct LockArgs {
     #[arg(long = "modules", help_heading = "Selection")]
     with_modules: bool,
     /// Also write the entries to FILE in the form of OpenTofu's draft of a lock file with modules; experimental
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Modules", hide_short_help = true)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Modules")]
+    #[arg(hide_short_help = true)]
     export_opentofu: Option<PathBuf>,
     #[command(flatten)]
     age: AgeArgs,

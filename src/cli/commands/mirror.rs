@@ -90,11 +90,8 @@ pub(crate) fn run(arguments: &MirrorArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     }
     let summary = text::summary(&mirrored, &target, *dry_run).filter(|_| !roots.is_empty());
     ui.status_lines(summary.as_slice());
-    if ui.is_json() {
-        let warnings = without_repetition(mirrored.warnings.iter());
-        let errors = without_repetition(mirrored.errors.iter());
-        let mirror = Some(Mirror::new(&target, &mirrored, *dry_run));
-        ui.print_json(&Output { mirror, ..ui.output(&warnings, &errors) });
-    }
+    let mirror = Some(Mirror::new(&target, &mirrored, *dry_run));
+    let [warnings, errors] = [&mirrored.warnings, &mirrored.errors].map(|all| without_repetition(all.iter()));
+    ui.print_json(&Output { mirror, ..ui.output(&warnings, &errors) });
     Ok(if mirrored.errors.is_empty() { Outcome::Done } else { Outcome::Failed })
 }

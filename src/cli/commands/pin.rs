@@ -88,13 +88,11 @@ pub(crate) fn run(arguments: &PinArgs, ui: &Ui) -> anyhow::Result<Outcome> {
             Err(more) => errors.extend(more),
         }
     }
-    let (errors, warnings): (Vec<_>, Vec<_>) = (errors.into_iter().collect(), warnings.merged().into_iter().collect());
+    let warnings = warnings.merged();
     ui.warn(&warnings);
     let number = show(&done, arguments, ui);
     ui.error(&errors);
-    if ui.is_json() {
-        ui.print_json(&Output { roots: json, ..ui.output(&warnings, &errors) });
-    }
+    ui.print_json(&Output { roots: json, ..ui.output(&warnings, &errors) });
     Ok(Outcome::of(!errors.is_empty(), *check && number > 0))
 }
 

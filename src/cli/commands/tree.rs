@@ -133,8 +133,8 @@ pub(crate) fn run(arguments: &TreeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let with_signers = ui.stdout_style.verbose || ui.is_json();
     let (mut shown, mut warnings) = (Vec::new(), Vec::new());
     for path in &paths {
-        let directory = if path.is_file() { path.parent().filter(|path| !path.as_os_str().is_empty()) } else { None };
-        let root = session.open(directory.unwrap_or(if path.is_file() { Path::new(".") } else { path }))?;
+        let above = path.parent().filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let root = session.open(if path.is_file() { above } else { path })?;
         shown.push(one(&session, &root, &wanted, arguments.no_tests, with_signers, &mut warnings)?);
     }
     drop(session);

@@ -70,8 +70,8 @@ pub(crate) struct UpgradeArgs {
     allow_downgrade: bool,
     /// Choose what moves, on a terminal
     ///
-    /// What can move is listed with numbers, the same in many root modules once. A module moves in all root modules that
-    /// call it by that name.
+    /// What can move is listed with numbers, the same in many root modules once. A module moves in all root modules
+    /// that call it by that name.
     #[arg(short, long, help_heading = "Selection", conflicts_with = "check")]
     interactive: bool,
     #[command(flatten)]

@@ -17,10 +17,8 @@ pub(crate) fn document(bill: &Bill) -> String {
         .iter()
         .map(|root| json!({ "type": "application", "bom-ref": reference(&root.path), "name": root.path }));
     let project = json!({ "type": "application", "bom-ref": "project", "name": bill.name });
-    let mut metadata = json!({
-        "component": project,
-        "tools": { "components": [{ "type": "application", "name": "provlock", "version": env!("CARGO_PKG_VERSION") }] },
-    });
+    let tool = json!({ "type": "application", "name": "provlock", "version": env!("CARGO_PKG_VERSION") });
+    let mut metadata = json!({ "component": project, "tools": { "components": [tool] } });
     if let Some(time) = bill.time {
         metadata["timestamp"] = time.to_string().into();
     }
