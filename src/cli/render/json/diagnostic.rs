@@ -4,7 +4,7 @@ use provlock::diagnostic::{self, Diagnostic, Location, Severity};
 use serde::Serialize;
 
 #[cfg(test)]
-use super::schema;
+use super::tests::schema;
 use super::values::{self, Place};
 use crate::cli::render::foreign::shown;
 use crate::cli::render::help::Invocation;

@@ -4,7 +4,7 @@ use provlock::project::mirror::{MirrorAction, MirrorTarget, Mirrored, MirroredPa
 use serde::Serialize;
 
 #[cfg(test)]
-use super::schema;
+use super::tests::schema;
 use super::values::shown;
 
 /// A mirror that was filled.

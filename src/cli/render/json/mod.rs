@@ -7,7 +7,7 @@ mod output;
 mod reports;
 mod root;
 #[cfg(test)]
-mod schema;
+mod tests;
 mod tree;
 mod values;
 
@@ -18,5 +18,5 @@ pub(crate) use reports::{
 };
 pub(crate) use root::{FailedRoot, InstalledRoot, LockedRoot, PinnedRoot, Root};
 #[cfg(test)]
-pub(crate) use schema::{Action, schema};
+pub(crate) use tests::schema::{Action, schema};
 pub(crate) use tree::{ProviderUse, TreeRoot, VersionUse};

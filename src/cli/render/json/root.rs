@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::diagnostic::{Finding, Notice};
 #[cfg(test)]
-use super::schema;
+use super::tests::schema;
 use super::tree::TreeRoot;
 use super::values::shown;
 use crate::cli::render::diff::FileDiff;

@@ -8,7 +8,7 @@ use provlock::provider::{Dialect, Version};
 use serde::Serialize;
 
 #[cfg(test)]
-use super::schema;
+use super::tests::schema;
 use super::values::{Place, shown};
 use crate::cli::render::tree::ProviderTree;
 

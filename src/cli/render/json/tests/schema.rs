@@ -5,13 +5,13 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
-use super::Output;
+use crate::cli::render::json::Output;
 
 /// The tool that a lock file is for.
 #[derive(JsonSchema)]
 #[schemars(rename = "dialect", rename_all = "lowercase")]
 #[expect(dead_code, reason = "stands for the library's type")]
-pub(super) enum Dialect {
+pub(in crate::cli::render::json) enum Dialect {
     Tofu,
     Terraform,
 }
@@ -20,7 +20,7 @@ pub(super) enum Dialect {
 #[derive(JsonSchema)]
 #[schemars(rename = "severity", rename_all = "lowercase")]
 #[expect(dead_code, reason = "stands for the library's type")]
-pub(super) enum Severity {
+pub(in crate::cli::render::json) enum Severity {
     Error,
     Warning,
     Note,
@@ -30,7 +30,7 @@ pub(super) enum Severity {
 #[derive(JsonSchema)]
 #[schemars(rename = "mirror_action", rename_all = "lowercase")]
 #[expect(dead_code, reason = "stands for the library's type")]
-pub(super) enum MirrorAction {
+pub(in crate::cli::render::json) enum MirrorAction {
     /// It was there, and a lock file records it.
     Kept,
     /// It was not there.
@@ -54,7 +54,7 @@ pub(crate) enum Action {
 #[derive(JsonSchema)]
 #[schemars(rename = "version_change", deny_unknown_fields)]
 #[expect(dead_code, reason = "stands for the library's type")]
-pub(super) struct VersionChange {
+pub(in crate::cli::render::json) struct VersionChange {
     direction: Direction,
     /// The first number that differs; patch also for a prerelease or build metadata.
     step: Step,
