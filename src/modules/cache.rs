@@ -87,6 +87,11 @@ impl Stored {
         Self { content, top: String::new(), directory: String::new(), identity: None }
     }
 
+    fn identified(content: PathBuf, address: &str, h1: Hash, zh: Option<Hash>) -> Self {
+        let identity = Some(Arc::new(Identity { address: address.to_owned(), h1, zh }));
+        Self { identity, ..Self::whole(content) }
+    }
+
     /// The same with nothing but the directory that its address leads to.
     pub(super) fn below_directory(self) -> Self {
         let top = Path::new(&self.top).join(&self.directory).to_string_lossy().into_owned();
@@ -180,8 +185,7 @@ impl PackageCache {
         if let Some(zh) = &zh {
             storage::replace(&self.of_archive(address, zh), h1.as_str().as_bytes())?;
         }
-        let identity = Some(Arc::new(Identity { address: address.to_owned(), h1, zh }));
-        Ok(Stored { identity, ..Stored::whole(content) })
+        Ok(Stored::identified(content, address, h1, zh))
     }
 
     /// The whole package of an address that has one of these hashes.
@@ -196,8 +200,7 @@ impl PackageCache {
             let content = self.whole(address, &h1);
             let is_right = is_kept(&content, &h1);
             let zh = hashes.iter().find(|hash| hash.is_of_archive()).cloned();
-            let identity = Some(Arc::new(Identity { address: address.to_owned(), h1, zh }));
-            is_right.then_some(Stored { identity, ..Stored::whole(content) })
+            is_right.then(|| Stored::identified(content, address, h1, zh))
         })
     }
 

@@ -42,6 +42,15 @@ pub(super) struct Getters {
     pub(super) packages: PackageFetcher,
 }
 
+impl Getters {
+    /// The versions of a module, which the cache keeps for runs that ask nobody.
+    fn versions(&self, module: &RegistryModule) -> Result<Arc<Vec<Version>>> {
+        let versions = self.registry.versions(module)?;
+        self.packages.cache.put_versions(module, &versions);
+        Ok(versions)
+    }
+}
+
 impl ModuleFetcher {
     /// A fetcher that asks hosts through `connections`, unless it is offline.
     pub(crate) fn new(connections: &Connections, is_offline: bool) -> Self {
@@ -100,15 +109,11 @@ impl ModuleFetcher {
             let message = format!("it is not known what there is of {source}, because nobody is asked");
             return Err(Diagnostic::error(Code::RequestFailed, message).help(Help::run_online()).into());
         }
-        let Getters { registry, packages } = &*self.getters(dialect)?;
+        let getters = self.getters(dialect)?;
         match source {
-            ModuleSource::Registry(source) => {
-                let versions = registry.versions(&source.module)?;
-                packages.cache.put_versions(&source.module, &versions);
-                Ok(Releases::Versions(versions))
-            }
+            ModuleSource::Registry(source) => Ok(Releases::Versions(getters.versions(&source.module)?)),
             ModuleSource::Remote(source) if source.getter().0 == "git" => {
-                Ok(Releases::References(Arc::new(packages.references(source)?)))
+                Ok(Releases::References(Arc::new(getters.packages.references(source)?)))
             }
             _ => Ok(Releases::None),
         }
@@ -186,9 +191,7 @@ impl ModuleFetcher {
         }
         match request {
             ModuleRequest::Registry(source, constraints) => {
-                let versions = registry.versions(&source.module)?;
-                packages.cache.put_versions(&source.module, &versions);
-                let version = registry::select(&source.module, &versions, constraints)?;
+                let version = registry::select(&source.module, &getters.versions(&source.module)?, constraints)?;
                 let locate = || registry.location(&source.module, &version);
                 let package = packages.fetch_version(&source.module, &version, true, locate)?;
                 let module = self.found_in(package, &ModuleSource::Registry(source.clone()))?;
@@ -260,9 +263,7 @@ impl ModuleFetcher {
             let here = listed.iter().filter(|version| cached(version).is_some());
             return Ok(registry::newest(here, constraints).and_then(cached));
         }
-        let versions = registry.versions(module)?;
-        packages.cache.put_versions(module, &versions);
-        let version = registry::select(module, &versions, constraints)?;
+        let version = registry::select(module, &getters.versions(module)?, constraints)?;
         Ok(Some(packages.fetch_version(module, &version, false, || registry.location(module, &version))?))
     }
 

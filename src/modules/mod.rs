@@ -26,6 +26,7 @@ mod releases;
 pub mod source;
 pub(crate) mod submodule;
 pub(crate) mod version_tag;
+mod workshop;
 
 pub use cache::PackageCache;
 pub(crate) use contents::{GIT, is_configuration};

@@ -2,18 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{self, Read as _, Seek as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use sha2::Sha256;
 use url::Url;
 
-use super::archive::{self, Format};
+use super::archive::Format;
 use super::cache::{PackageCache, Stored};
-use super::checksum::hexadecimal;
-use super::contents::{Extent, MOST_BYTES, Problem};
+use super::contents::{Extent, MOST_BYTES};
 use super::copy;
 use super::fetch_error::{FetchError, Obtained};
 use super::git::{Git, GitAddress};
@@ -23,13 +21,14 @@ use super::package::{Package, PackageOrigin, Wildcards};
 use super::package_hash;
 use super::registry::PackageLocation;
 use super::source::{ModuleSource, RegistryModule, RemoteSource, with_directory};
+use super::workshop::Workshop;
 use crate::cli_config::Netrc;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::lockfile::LockedModule;
 use crate::net::{Client, Credentials};
 use crate::packages::oci::{ModulePackage, OciRegistries};
 use crate::provider::{Dialect, Hash, Hostname, Version};
-use crate::system::{Environment, OnceMap, TemporaryDirectory, storage};
+use crate::system::{Environment, OnceMap, TemporaryDirectory};
 
 /// How long a package is kept if its address may lead to another one tomorrow.
 const LIFETIME: Duration = Duration::from_hours(1);
@@ -58,12 +57,6 @@ type Recorded = Option<String>;
 
 /// What was fetched, and where from.
 type Fetched = std::result::Result<(Stored, PackageOrigin), FetchError>;
-
-/// A temporary directory for assembling a package.
-struct Workshop<'a> {
-    cache: &'a PackageCache,
-    directory: TemporaryDirectory,
-}
 
 impl PackageFetcher {
     /// Packages are kept below `cache_directory`; without it, as long as the fetcher lives. `client` sends the token of
@@ -289,7 +282,7 @@ impl PackageFetcher {
             return Ok((self.cache.put_whole(&address, None, &package)?, PackageOrigin::Network));
         }
         let identity = format!("{} {}", address.repository(), commit.as_deref().unwrap_or("empty"));
-        Ok((workshop.cache.put(&source.package, &identity, &package)?, PackageOrigin::Network))
+        Ok((self.cache.put(&source.package, &identity, &package)?, PackageOrigin::Network))
     }
 
     /// The directory of the whole package of an address in git, from the objects in the `.git` of a copy, if these are
@@ -390,7 +383,7 @@ impl PackageFetcher {
         }
         let directory = package.directory(&next.directory, Wildcards::Expanded)?;
         let stored = package.stored_at(&directory).below_directory();
-        workshop.cache.put_again(&source.package, &stored)?;
+        self.cache.put_again(&source.package, &stored)?;
         Ok((stored, origin))
     }
 
@@ -453,39 +446,7 @@ impl PackageFetcher {
     }
 
     fn workshop(&self) -> io::Result<Workshop<'_>> {
-        Ok(Workshop { cache: &self.cache, directory: self.cache.workshop()? })
-    }
-}
-
-impl Workshop<'_> {
-    fn new_directory(&self, name: &str) -> io::Result<PathBuf> {
-        let path = self.directory.path().join(name);
-        storage::create_directory(&path)?;
-        Ok(path)
-    }
-
-    /// Unpacks an archive and keeps the package under `key`, or the whole package under the address `whole`; without a
-    /// format, its first bytes decide.
-    fn unpack(
-        &self,
-        mut archive: File,
-        format: Option<Format>,
-        key: &str,
-        whole: Option<String>,
-    ) -> std::result::Result<Stored, Problem> {
-        let format = match format {
-            Some(format) => Some(format),
-            None => Format::of_content(&beginning(&mut archive)?),
-        };
-        let format = format.ok_or_else(|| Problem::Damaged("it is not an archive".to_owned()))?;
-        let digits = hexadecimal::<Sha256>(&mut archive)?;
-        let package = self.new_directory("package")?;
-        let Some(address) = whole else {
-            archive::unpack(archive, format, MOST_BYTES, &package, Extent::Configuration)?;
-            return self.cache.put(key, &format!("{format:?} {digits}"), &package);
-        };
-        archive::unpack(archive, format, MOST_BYTES, &package, Extent::Whole)?;
-        self.cache.put_whole(&address, format!("zh:{digits}").parse().ok(), &package)
+        Workshop::new(&self.cache)
     }
 }
 
@@ -500,14 +461,6 @@ fn own_repository<'a>(source: &'a ModuleSource, package: &'a RemoteSource) -> &'
         ModuleSource::Remote(own) if own.getter().0 == "git" => own,
         _ => package,
     }
-}
-
-/// The first bytes of a file, which is left at its start.
-fn beginning(file: &mut File) -> io::Result<Vec<u8>> {
-    let mut start = Vec::new();
-    file.take(8).read_to_end(&mut start)?;
-    file.rewind()?;
-    Ok(start)
 }
 
 /// The key under which a version of a registry module is kept. It differs from all addresses, which are URLs.

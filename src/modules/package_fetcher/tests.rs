@@ -67,7 +67,7 @@ fn a_package_is_fetched_once_and_again_after_an_hour_unless_it_cannot_change() {
     assert_eq!(second.fetch(&source(&floating)).unwrap().origin, PackageOrigin::Cache);
     assert_eq!(server.requests().len(), 1, "within the hour");
 
-    let digest = format!("{:x}", <Sha256 as sha2::Digest>::digest(module()));
+    let digest = format!("{:x}", <sha2::Sha256 as sha2::Digest>::digest(module()));
     let pinned = format!("{floating}?checksum=sha256:{digest}");
     assert_eq!(main(&second, &pinned).unwrap(), "one");
     age_cache(cache.path());
