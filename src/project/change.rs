@@ -94,20 +94,9 @@ impl Change {
         KnownPublishers { locked, called: called.filter_map(|request| publisher(&request)).collect() }
     }
 
-    /// The lock file of modules before the change, as [`Change::lock_file_before`] gives that of providers.
-    pub(super) fn module_lock_file_before(&self, root: &Path) -> &[u8] {
-        self.file_before(&root.join(MODULE_LOCK_FILE_NAME)).unwrap_or_default()
-    }
-
     /// The settings by which the change is judged.
     pub(super) fn settings_files(&self) -> SettingsFiles<'_> {
         SettingsFiles::Committed { top: &self.top, files: &self.before }
-    }
-
-    /// The lock file before the change of the root module in a directory, given without symlinks; empty if there was
-    /// none.
-    pub(super) fn lock_file_before(&self, root: &Path) -> &[u8] {
-        self.file_before(&root.join(LOCK_FILE_NAME)).unwrap_or_default()
     }
 
     /// What a file held before the change, if it is known.

@@ -8,6 +8,7 @@ use super::verified::{Suppressed, VerifiedRoot, VersionControl};
 use super::{Expected, Online, Verified, VerifyRequest};
 use crate::configuration::{Backend, ModuleCache, ModuleLocking, Requirements, UnknownCall};
 use crate::diagnostic::{Diagnostic, Location, Result};
+use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::packages::DemandedAge;
 use crate::project::change::{KnownProviders, KnownPublishers};
 use crate::project::coverage::{Fate, Kind};
@@ -175,9 +176,10 @@ impl Session<'_> {
             |control: &dyn VersionControl| control.tracked(&opened.lock_directory, opened.module_lock_bytes.is_some());
         let tracked = options.version_control.map(tracked).unwrap_or_default();
         let change = self.options.change.as_ref();
-        let base = change.map(|change| change.lock_file_before(&opened.lock_directory));
+        let before =
+            |name| change.map(|change| change.file_before(&opened.lock_directory.join(name)).unwrap_or_default());
+        let (base, module_base) = (before(LOCK_FILE_NAME), before(MODULE_LOCK_FILE_NAME));
         let had_lock_file = base.is_some_and(|bytes| !bytes.is_empty());
-        let module_base = change.map(|change| change.module_lock_file_before(&opened.lock_directory));
         let had_module_lock_file = module_base.is_some_and(|bytes| !bytes.is_empty());
         let modules = opened.locks_modules(had_module_lock_file).then(|| opened.parsed_module_lock_file());
         let locking = modules.as_ref().map(ModuleLocking::following);
