@@ -67,16 +67,14 @@ impl<'a> Base<'a> {
         ui.verbose(&format!("The base is {revision}, commit {commit}"));
         Ok(Self { repository, commit, change })
     }
-
-    fn before(&self, path: &Path) -> Result<Before> {
-        self.repository.before(&self.commit, path)
-    }
 }
 
 /// The settings of `--config`.
 fn settings(environment: &Environment, base: Option<&mut Base<'_>>, ui: &Ui) -> Result<Option<Settings>> {
     let (Some(path), Some(base)) = (&ui.global.config, base) else { return Ok(ui.global.settings(environment)?) };
-    let Before::Inside(before) = base.before(path)? else { return Ok(ui.global.settings(environment)?) };
+    let Before::Inside(before) = base.repository.before(&base.commit, path)? else {
+        return Ok(ui.global.settings(environment)?);
+    };
     let now = settings::read(path);
     if let (None, Err(error)) = (&before, &now) {
         return Err(Diagnostic::io("read", path, error).into());
@@ -90,7 +88,7 @@ fn settings(environment: &Environment, base: Option<&mut Base<'_>>, ui: &Ui) -> 
 fn known(path: &Path, environment: &Environment, base: Option<&mut Base<'_>>) -> Result<Baseline> {
     let mut findings = Baseline::parse(path, &Baseline::read(path)?)?;
     if let Some(base) = base
-        && let Before::Inside(before) = base.before(path)?
+        && let Before::Inside(before) = base.repository.before(&base.commit, path)?
     {
         let before = before.map_or_else(|| Ok(Vec::new()), |bytes| Baseline::parse(path, &bytes))?;
         let (known, new) = split(findings, &before);

@@ -61,7 +61,29 @@ impl Display {
 
     /// Shows what happened to the download of a package.
     pub(super) fn note(&self, package: &PackageId, progress: Progress) {
-        lock(&self.state).note(package, progress);
+        let State { started, transfers: Transfers { active, done, received }, .. } = &mut *lock(&self.state);
+        let place = active.iter().position(|transfer| transfer.package == *package);
+        match (progress, place) {
+            (Progress::Started(length), _) => {
+                started.get_or_insert_with(Instant::now);
+                let transfer = Transfer { package: package.clone(), length, received: 0 };
+                match place {
+                    Some(again) => active[again] = transfer,
+                    None => active.push(transfer),
+                }
+            }
+            (Progress::Received(count), place) => {
+                *received += count;
+                if let Some(place) = place {
+                    active[place].received += count;
+                }
+            }
+            (Progress::Finished, Some(place)) => {
+                active.remove(place);
+                *done += 1;
+            }
+            (Progress::Finished, None) => {}
+        }
     }
 
     /// Ends the display, and returns the number of unfinished downloads.
@@ -120,32 +142,6 @@ impl TermLike for Terminal {
 }
 
 impl State {
-    fn note(&mut self, package: &PackageId, progress: Progress) {
-        let Transfers { active, done, received, .. } = &mut self.transfers;
-        let place = active.iter().position(|transfer| transfer.package == *package);
-        match (progress, place) {
-            (Progress::Started(length), _) => {
-                self.started.get_or_insert_with(Instant::now);
-                let transfer = Transfer { package: package.clone(), length, received: 0 };
-                match place {
-                    Some(again) => active[again] = transfer,
-                    None => active.push(transfer),
-                }
-            }
-            (Progress::Received(count), place) => {
-                *received += count;
-                if let Some(place) = place {
-                    active[place].received += count;
-                }
-            }
-            (Progress::Finished, Some(place)) => {
-                active.remove(place);
-                *done += 1;
-            }
-            (Progress::Finished, None) => {}
-        }
-    }
-
     /// What is shown after some time.
     fn lines(&self, shown: Duration) -> Vec<String> {
         match (self.started, &self.waiting_for) {

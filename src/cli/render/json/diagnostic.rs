@@ -1,6 +1,6 @@
 //! Errors, warnings and findings as JSON.
 
-use provlock::diagnostic::{self, Diagnostic, Location, Severity};
+use provlock::diagnostic::{Diagnostic, Location, Severity};
 use serde::Serialize;
 
 #[cfg(test)]
@@ -56,6 +56,8 @@ impl Notice {
         let diagnostic = &shown(diagnostic, invocation);
         let place = diagnostic.labels.first().map(|label| &label.location);
         let (line, column) = place.map(Location::line_column).unzip();
+        let places = diagnostic.labels.iter();
+        let places = places.map(|label| Label { place: Place::from(&label.location), text: label.text.clone() });
         Self {
             code: diagnostic.code.as_str(),
             message: diagnostic.message.clone(),
@@ -64,18 +66,12 @@ impl Notice {
             file: place.map(|place| values::shown(place.path())),
             line,
             column,
-            places: diagnostic.labels.iter().map(Label::from).collect(),
+            places: places.collect(),
         }
     }
 
     pub(crate) fn all(diagnostics: &[Diagnostic], invocation: &Invocation) -> Vec<Self> {
         diagnostics.iter().map(|diagnostic| Self::new(diagnostic, invocation)).collect()
-    }
-}
-
-impl From<&diagnostic::Label> for Label {
-    fn from(label: &diagnostic::Label) -> Self {
-        Self { place: Place::from(&label.location), text: label.text.clone() }
     }
 }
 
