@@ -270,7 +270,7 @@ fn read_module(
     let has_module_lock_file = listing.has_module_lock_file;
     let (has_lock_file, detected) = match dialect {
         _ if !listing.has_lock_file => (false, dialect),
-        Some(_) => (path.exists(), dialect),
+        Some(_) => (!listing.has_links || path.exists(), dialect),
         None if listing.has_links && modules.boundary.is_link_out(&path) => (true, None),
         None => match lockfile::read(&path) {
             Ok(bytes) => (bytes.is_some(), bytes.as_deref().and_then(lockfile::detect_dialect)),

@@ -82,9 +82,11 @@ impl Session<'_> {
                 let path = joined(start, directory.strip_prefix(&canonical).unwrap_or(directory));
                 RootPath { is_only_judged: true, is_touched, ..RootPath::new(path, Some(directory.to_owned())) }
             };
-            found
-                .roots
-                .extend(change.locked_directories(&canonical, &filter).map(|directory| judged(directory, false)));
+            let own = found.roots.iter().filter(|root| root.lock_directory.is_none());
+            let known: HashSet<_> = own.filter_map(|root| root.canonical.as_deref()).collect();
+            let locked = change.locked_directories(&canonical, &filter).filter(|directory| !known.contains(directory));
+            let locked: Vec<_> = locked.map(|directory| judged(directory, false)).collect();
+            found.roots.extend(locked);
             let touched =
                 change.touched_directories().into_iter().filter(|directory| directory.starts_with(&canonical));
             let touched = touched.filter(|directory| {
