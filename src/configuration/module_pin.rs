@@ -6,7 +6,7 @@ use super::moving_call::{MovingCall, Rewritten};
 use super::tree::Walk;
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy};
 use crate::lockfile::LockedModule;
-use crate::modules::{GitReference, ModuleSource, Releases, RemoteSource};
+use crate::modules::{ModuleSource, Releases, RemoteSource, Revision};
 use crate::modules::{locked, registry};
 
 /// What a comment calls the default branch.
@@ -67,11 +67,11 @@ impl Walk<'_> {
         source: &RemoteSource,
         known: Option<&Arc<LockedModule>>,
     ) -> Option<Result<Rewritten, &'static str>> {
-        let name = match GitReference::of(source)? {
-            GitReference::Commit(_) => return None,
-            GitReference::Expression => return Some(Err("its ref is neither a branch nor a tag")),
-            GitReference::Head => None,
-            GitReference::Name(name) => Some(name),
+        let name = match Revision::of(source)? {
+            Revision::Commit(_) => return None,
+            Revision::Expression(_) => return Some(Err("its ref is neither a branch nor a tag")),
+            Revision::Head => None,
+            Revision::Name(name) => Some(name),
         };
         let written = match moving.written() {
             Ok(written) => written,

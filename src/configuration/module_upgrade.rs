@@ -9,7 +9,7 @@ use super::tree::Walk;
 use super::written_source::WrittenSource;
 use crate::diagnostic::{Code, Location};
 use crate::modules::version_tag::VersionTag;
-use crate::modules::{GitReference, ModuleFetcher, ModuleSource, References, RegistrySource, Releases, RemoteSource};
+use crate::modules::{ModuleFetcher, ModuleSource, References, RegistrySource, Releases, RemoteSource, Revision};
 use crate::modules::{locked, registry};
 use crate::provider::Version;
 
@@ -120,14 +120,14 @@ impl Walk<'_> {
         references: &References,
     ) -> Result<Wanted> {
         let written = moving.written();
-        let (name, pinned) = match GitReference::of(source) {
-            Some(GitReference::Head) => (None, None),
-            Some(GitReference::Name(name)) => (Some(name), None),
-            Some(GitReference::Commit(commit)) => match written.as_ref().ok().and_then(WrittenSource::name) {
+        let (name, pinned) = match Revision::of(source) {
+            Some(Revision::Head) => (None, None),
+            Some(Revision::Name(name)) => (Some(name), None),
+            Some(Revision::Commit(commit)) => match written.as_ref().ok().and_then(WrittenSource::name) {
                 Some(name) => (Some(name.to_owned()), Some(commit)),
                 None => return stays(moving, "names a commit, and no comment beside it names its tag"),
             },
-            Some(GitReference::Expression) | None => return stays(moving, "names no tag with a version"),
+            Some(Revision::Expression(_)) | None => return stays(moving, "names no tag with a version"),
         };
         let git = GitCall { source, references, written, pinned };
         match name.as_deref().and_then(|name| Some((name, VersionTag::parse(name)?))) {

@@ -29,7 +29,7 @@ use super::key_file::KeyFile;
 use crate::system::process::{self, Finished, Limits, STDOUT_LIMIT, one_line};
 use crate::system::storage;
 pub(super) use address::GitAddress;
-use address::Revision;
+pub(crate) use address::Revision;
 use checkout::Written;
 pub(super) use error::GitError;
 use error::Result;

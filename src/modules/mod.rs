@@ -32,6 +32,6 @@ pub use cache::PackageCache;
 pub(crate) use contents::{GIT, is_configuration};
 pub(crate) use fetcher::ModuleFetcher;
 pub(crate) use floating::Floating;
-pub(crate) use git::References;
-pub(crate) use releases::{GitReference, Releases};
+pub(crate) use git::{References, Revision};
+pub(crate) use releases::Releases;
 pub use source::{ModuleSource, ModuleSourceError, RegistryModule, RegistrySource, RemoteSource};

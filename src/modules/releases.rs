@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::fetch_error::{FetchError, Obtained};
-use super::git::{Git, GitAddress, GitError, References};
+use super::git::{Git, GitAddress, GitError, References, Revision};
 use super::package_fetcher::PackageFetcher;
 use super::source::{ModuleSource, RemoteSource};
 use crate::diagnostic::Result;
@@ -23,32 +23,11 @@ pub(crate) enum Releases {
     None,
 }
 
-/// The `ref` of a git source.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum GitReference {
-    /// None: the default branch.
-    Head,
-    /// A branch or a tag.
-    Name(String),
-    /// A full commit id.
-    Commit(String),
-    /// An expression that only git can read.
-    Expression,
-}
-
-impl GitReference {
+impl Revision {
     /// The `ref` of a source; none if that is not a git repository.
     pub(crate) fn of(source: &RemoteSource) -> Option<Self> {
-        let address = match source.getter() {
-            ("git", url) => GitAddress::parse(url).ok()?,
-            _ => return None,
-        };
-        Some(match address.reference() {
-            None => Self::Head,
-            Some(commit) if address.is_immutable() => Self::Commit(commit.to_owned()),
-            Some(_) if address.is_expression() => Self::Expression,
-            Some(name) => Self::Name(name.to_owned()),
-        })
+        let ("git", url) = source.getter() else { return None };
+        Some(GitAddress::parse(url).ok()?.revision)
     }
 }
 

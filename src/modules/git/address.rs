@@ -10,7 +10,7 @@ use super::error::{GitError, Result};
 #[derive(Clone, PartialEq, Eq)]
 pub(in crate::modules) struct GitAddress {
     pub(in crate::modules) url: Url,
-    pub(super) revision: Revision,
+    pub(in crate::modules) revision: Revision,
     /// Whether only a shallow clone will do.
     pub(super) depth: bool,
     /// A private key for ssh.
@@ -19,7 +19,7 @@ pub(in crate::modules) struct GitAddress {
 
 /// Which commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Revision {
+pub(crate) enum Revision {
     /// What the repository's HEAD leads to.
     Head,
     /// A branch or tag; of two of the same name, the tag.
@@ -63,11 +63,6 @@ impl GitAddress {
     /// Whether the address always leads to the same files.
     pub(in crate::modules) fn is_immutable(&self) -> bool {
         matches!(self.revision, Revision::Commit(_))
-    }
-
-    /// Whether only git can read its `ref`.
-    pub(in crate::modules) fn is_expression(&self) -> bool {
-        matches!(self.revision, Revision::Expression(_))
     }
 
     /// Its `ref`, if it has one.
