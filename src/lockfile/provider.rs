@@ -8,6 +8,7 @@ use memchr::memmem;
 
 use crate::diagnostic::{Code, Remedy};
 use crate::provider::{AddressError, ConstraintList, Dialect, Hash, ProviderAddress, Version};
+use crate::system::parallel;
 
 use super::locked::{AttributeRule, ConflictReason, Locked};
 use super::problems::Problems;
@@ -143,8 +144,9 @@ pub fn detect_dialect(bytes: &[u8]) -> Option<Dialect> {
 
 /// The providers that blocks of lock files name. Reads as [`detect_dialect`] does, so that a file names them also
 /// while it has conflict markers or an entry twice.
-pub(crate) fn named_providers<'a>(files: impl Iterator<Item = &'a [u8]>) -> BTreeSet<ProviderAddress> {
-    let labels: HashSet<_> = files.flat_map(provider_labels).collect();
+pub(crate) fn named_providers(files: Vec<&[u8]>) -> BTreeSet<ProviderAddress> {
+    let labels = parallel::map(files, parallel::cores(), |bytes| provider_labels(bytes).collect::<Vec<_>>());
+    let labels: HashSet<_> = labels.into_iter().flatten().collect();
     // Terraform allows underscores in namespaces, too.
     labels.iter().filter_map(|label| ProviderAddress::parse(label, Dialect::Terraform).ok()).collect()
 }

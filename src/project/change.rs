@@ -71,7 +71,7 @@ pub(crate) struct KnownPublishers {
 impl Change {
     /// The providers that the lock files of the commit name.
     pub(super) fn known_providers(&self) -> KnownProviders {
-        KnownProviders(lockfile::named_providers(self.before_named(LOCK_FILE_NAME).map(|(_, bytes)| bytes)))
+        KnownProviders(lockfile::named_providers(self.before_named(LOCK_FILE_NAME).map(|(_, bytes)| bytes).collect()))
     }
 
     /// Whether a file of this name is a lock file, settings, part of a configuration, or an ignore file of git's.
