@@ -22,7 +22,7 @@ use super::module::Module;
 use super::variables::InputVariables;
 
 /// The bytes of memory, roughly, up to which listed modules are kept for the next reader; later modules are read again.
-const LISTED_KEPT: usize = 48 << 20;
+const LISTED_KEPT: usize = 32 << 20;
 
 /// How many root modules are read at the same time when their modules may have to be fetched.
 const ROOTS_FETCHING: usize = 16;

@@ -23,8 +23,8 @@ const FIRST_ROOTS: usize = 64;
 /// How many root modules any batch has at most.
 const MOST_ROOTS: usize = 512;
 
-/// A batch ends with the root module that makes it this many providers that they require: that takes some 20 MiB.
-const PROVIDERS: usize = 3_200;
+/// A batch ends with the root module that makes it this many providers that they require: that takes some 15 MiB.
+const PROVIDERS: usize = 2_400;
 
 /// How many batches are locked at a time. With one alone, cores would have nothing to do at its beginning and its end.
 const AT_ONCE: usize = 3;
