@@ -115,6 +115,23 @@ fn versions_are_asked_for_while_modules_are_fetched_unless_they_are_locked_or_no
 }
 
 #[test]
+fn a_module_makes_nobody_ask_for_very_many_providers_before_all_modules_are_there() {
+    let registry = Registry::start();
+    let environment = TestEnvironment::with_registry(&registry);
+    let providers: Vec<_> = (0..100).map(|n| format!("    p{n} = {{ source = \"acme/p{n}\" }}\n")).collect();
+    publish(
+        &environment,
+        &format!("terraform {{\n  required_providers {{\n{}  }}\n}}\n", providers.concat()),
+        "v1.0.0",
+    );
+    calls(&environment, "v1.0.0");
+    environment.write("missing.tf", "module \"missing\" {\n  source = \"git::file:///none.git\"\n}\n");
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(2).assert_stderr_has("none.git");
+    let asked = registry.requests().iter().filter(|request| request.path().ends_with("/versions")).count();
+    assert_eq!(asked, 64);
+}
+
+#[test]
 fn the_cache_is_for_the_user_alone_whatever_is_put_there_first() {
     use std::os::unix::fs::PermissionsExt as _;
     let registry = Registry::start();
