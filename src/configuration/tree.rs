@@ -1,6 +1,6 @@
 //! Follows the module calls of a root module, and collects the providers that the modules require.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::provider::{ConstraintList, Dialect, ProviderAddress};
 use crate::system::boundary::refused;
 use crate::system::files::canonical_or_given;
 use crate::system::files::join;
-use crate::system::{canonicalize, walk};
+use crate::system::{canonicalize, parallel, walk};
 
 use super::caller::{Caller, Calling, Reach, Visit};
 use super::decode;
@@ -41,6 +41,8 @@ const MAX_CALLS: usize = 100_000;
 /// How many places of a root module may require a provider, and how many providers they may require.
 const MOST_DECLARATIONS: usize = 100_000;
 const MOST_PROVIDERS: usize = 1_000;
+/// For how many providers of one module `required` waits at the same time.
+const ASKING_AT_ONCE: usize = 16;
 /// Where programs install modules unless `TF_DATA_DIR` names another directory.
 const DATA_DIRECTORY: &str = ".terraform";
 
@@ -90,7 +92,8 @@ pub(crate) fn read_locked(
         let Ok(directory) = module.path() else { return };
         let Ok(canonical) = canonicalize(&directory) else { return };
         let module = cache.fetched_module(&canonical, &directory, &module.shown(), options.dialect);
-        module.found.iter().for_each(|(address, _)| required(address));
+        let providers: BTreeSet<_> = module.found.iter().map(|(address, _)| address).collect();
+        parallel::map(providers.into_iter().collect(), ASKING_AT_ONCE, required);
     };
     loop {
         let (requirements, wanted, asked) = read_known(root, options, cache, locking);
