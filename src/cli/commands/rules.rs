@@ -30,7 +30,7 @@ struct Base<'a> {
 }
 
 impl Rules {
-    /// Reads what the flags name: the revision of the base, and the baseline, which is not read if it is to be written.
+    /// Reads what the flags name: the revision of the base, and the baseline. One that the run will write is not read.
     pub(super) fn read(
         revision: Option<&str>,
         baseline: Option<(&Path, bool)>,

@@ -264,7 +264,7 @@ impl VerifyArgs {
         }
     }
 
-    /// Leaves out of a report what is found in the commit before the change, too. `settings` are those of `--config`.
+    /// Removes from a report the findings that the commit before the change has, too. `settings` are those of `--config`.
     fn leave_out(
         &self,
         verified: &mut ProjectReport<VerifiedRoot>,

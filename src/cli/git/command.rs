@@ -123,7 +123,7 @@ pub(crate) fn working_tree(directory: &Path) -> std::io::Result<Running> {
 /// A file of a [`working_tree`].
 pub(crate) struct Entry {
     pub(crate) is_tracked: bool,
-    /// The object name of what is staged; none for what is no blob, such as a submodule.
+    /// The object name of what is staged; none for a submodule.
     pub(crate) blob: Option<String>,
 }
 
@@ -153,7 +153,7 @@ pub(crate) fn staged_changes(top: &Path, commit: &str) -> std::io::Result<Runnin
     Running::start(top, false, ["diff-index"].into_iter().chain(options).chain([commit, "--"]))
 }
 
-/// What a commit has where the index differs: the object names of blobs, none where there is no blob.
+/// The paths at which the index differs from a commit, each with the object name of the commit's blob, if it has one.
 pub(crate) fn blobs_before(listing: std::io::Result<Running>) -> Result<Vec<(PathBuf, Option<String>)>> {
     let printed = printed("diff-index", listing)?;
     let mut fields = printed.split(|byte| *byte == 0);

@@ -49,7 +49,7 @@ pub(crate) fn columns(rows: &[Vec<String>]) -> Vec<String> {
     rows.iter().map(line).collect()
 }
 
-/// `3 added, 1 changed`: how many there are of each, without those of which there are none.
+/// `3 added, 1 changed`: the counts that are not zero.
 pub(crate) fn numbers<'a>(parts: impl IntoIterator<Item = (usize, &'a str)>) -> String {
     let parts = parts.into_iter().filter(|(number, _)| *number > 0);
     parts.map(|(number, what)| format!("{number} {what}")).collect::<Vec<_>>().join(", ")
