@@ -93,6 +93,9 @@ impl CliConfig {
                 .map_or(default.download_timeout, |seconds| Duration::from_secs(seconds.into())),
             minimum_rate: number("PROVLOCK_DOWNLOAD_MINIMUM_RATE")
                 .map_or(default.minimum_rate, |kib| u64::from(kib) << 10),
+            // Undocumented: for tests of retries, in milliseconds.
+            back_off: number("PROVLOCK_RETRY_PAUSE")
+                .map_or(default.back_off, |pause| Duration::from_millis(pause.into())),
             certificate_file: certificate_file.filter(|file| SYSTEM_CHECKS_CERTIFICATES || !is_certificate_file(file)),
             plain_http_hosts: plain.collect(),
             secrets: environment.secrets.clone(),

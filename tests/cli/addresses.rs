@@ -288,7 +288,9 @@ fn no_secret_in_the_source_of_a_module_is_shown() {
                 &["tree", "--json"],
             ] {
                 let output = environment.provlock(arguments);
-                if format!("{}{}", output.stdout, output.stderr).contains(SECRET) {
+                let shown = format!("{}{}", output.stdout, output.stderr);
+                assert!(!shown.is_empty() && matches!(output.code, Some(0..=2)), "{arguments:?}: {output}");
+                if shown.contains(SECRET) {
                     leaks.push(format!("{source} in {file}: {arguments:?}\n{output}"));
                 }
                 runs += 1;

@@ -65,7 +65,7 @@ fn make_the_mirror() {
 fn the_demo_of_locked_modules_shows_what_is_refused() {
     let environment = provlock_test::TestEnvironment::new();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/module-demo/demo");
-    let output = environment.program(script.to_str().unwrap(), [env!("CARGO_BIN_EXE_provlock")]).run();
+    let output = environment.program(script.to_str().unwrap(), [provlock_test::program()]).run();
     output.assert_code(0);
     let steps =
         ["Installed 2 modules: network, site", "10.0.0.0/16", "has other bytes than when it was locked", "exit code 2"];

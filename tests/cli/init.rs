@@ -323,7 +323,7 @@ fn after_init_every_attack_on_ten_root_modules_is_an_error() {
         let output = verify(flags);
         assert_eq!(output.code, Some(code), "{name}: {output}");
         assert!(output.stdout.contains(&text) || output.stderr.contains(&text), "{name}: {output}");
-        repository.try_git(["tag", "-d", "main"]);
+        let _ = repository.try_git(["tag", "-d", "main"]);
         repository.git(["reset", "--quiet", "--hard", "refs/heads/main"]);
         repository.git(["clean", "--quiet", "-ffdx"]);
     }

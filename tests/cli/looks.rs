@@ -180,7 +180,7 @@ login a/b
         let is_failed = output.code == Some(2);
         assert_eq!(output.stderr.starts_with("error"), is_failed, "{command}\n{output}");
         assert!(is_failed || output.stderr.is_empty(), "{command}\n{output}");
-        output.assert_lacks("warning[").assert_lacks("note[");
+        assert!(!format!("{output}").contains("warning[") && !format!("{output}").contains("note["), "{output}");
     }
 }
 

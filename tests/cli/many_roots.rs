@@ -245,10 +245,11 @@ fn an_interrupt_leaves_no_temporary_file() {
     }
     for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT, Signal::INT, Signal::HUP] {
         let mut child = environment.command(LOCK_ALL).spawn();
-        while !roots[0].join(".terraform.lock.hcl").exists() && child.try_wait().unwrap().is_none() {}
+        provlock_test::run_until(&mut child, || roots[0].join(".terraform.lock.hcl").exists());
         let _ = kill_process(Pid::from_child(&child), signal);
-        let status = child.wait().unwrap();
+        let status = provlock_test::wait(&mut child);
         assert!(status.success() || status.signal() == Some(signal.as_raw()), "{status}");
+        assert!(roots[0].join(".terraform.lock.hcl").exists(), "nothing was locked before {signal:?}");
         for file in roots.iter().flat_map(|root| std::fs::read_dir(root).unwrap()).map(|file| file.unwrap().path()) {
             match file.file_name().unwrap().to_str().unwrap() {
                 "main.tf" => {}

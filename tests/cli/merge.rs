@@ -31,7 +31,7 @@ fn branches_that_each_add_a_provider_merge_clean() {
     repository.git(["merge", "--abort"]);
     repository.git(["merge", "--quiet", "--no-edit", "one"]);
     assert_eq!(repository.environment.lock_file(), lock_file(&[archive, aws, null()]));
-    assert_eq!(repository.git(["status", "--porcelain"]).stdout, "");
+    assert_eq!(repository.git(["status", "--porcelain"]), "");
 }
 
 #[test]
@@ -70,7 +70,7 @@ help: choose a side of each conflict in .terraform.lock.hcl, or run: provlock me
         entry("hashicorp/aws", "5.1.0", &["h1:b"])
     );
     assert_eq!(repository.environment.lock_file(), lock_file(&[conflict, null(), random]));
-    assert_eq!(repository.git(["status", "--porcelain"]).stdout, "UU .terraform.lock.hcl\n");
+    assert_eq!(repository.git(["status", "--porcelain"]), "UU .terraform.lock.hcl\n");
     // What is left is for a person: mending finds the same conflict, and changes nothing.
     let before = repository.environment.snapshot();
     let output = repository.provlock(["merge", "--json", ".terraform.lock.hcl"]);

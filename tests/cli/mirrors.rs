@@ -284,7 +284,7 @@ exit code: 2
 error[invalid-argument]: the text that was given is not the URL of a network mirror: invalid international domain name
 help: write it as https://HOST/PATH/
 "#]]);
-    run("user:hunter2@mirror.example.com", "user:[redacted] is not the URL of a network mirror");
+    let _ = run("user:hunter2@mirror.example.com", "user:[redacted] is not the URL of a network mirror");
     let with_password = MIRROR.replace("https://", "https://user:hunter2@");
     let nowhere = with_password.replace("/providers/", "/nowhere/");
     run(&nowhere, "the mirror https://redacted@mirror.example.com/nowhere/ has no package of").matches(str![[r#"
@@ -303,7 +303,7 @@ error[provider-not-found]: the mirror https://redacted@mirror.example.com/nowher
         registry.fault("*/3.2.4.json", Times::Always, Fault::Body(document.into_bytes()));
     };
     answer("https://user:hunter2@:1/a.zip?sig=hunter2");
-    run(MIRROR, "the mirror sent an invalid URL for the package: empty host");
+    let _ = run(MIRROR, "the mirror sent an invalid URL for the package: empty host");
     registry.clear_faults();
     let package = null.packages["linux_amd64"].archive.to_vec();
     registry.fault("mirror.example.com/null.zip*", Times::Always, Fault::Body(package));

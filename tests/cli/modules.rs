@@ -141,7 +141,7 @@ fn the_cache_is_for_the_user_alone_whatever_is_put_there_first() {
     environment.set("PROVLOCK_CACHE_DIR", &cache);
     publish(&environment, &requires("acme/gamma", "~> 1.0"), "v1.0.0");
     calls(&environment, "v1.0.0");
-    let lock = format!("umask 0; exec {} lock -p linux_amd64", env!("CARGO_BIN_EXE_provlock"));
+    let lock = format!("umask 0; exec {} lock -p linux_amd64", provlock_test::program());
     for _ in 0..2 {
         environment.program("sh", ["-c", &lock]).run().assert_code(0);
         for directory in [&cache, &cache.join("provlock-modules-v1/contents")] {

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use provlock_test::TestEnvironment;
-use provlock_test::environment::Output;
+use provlock_test::{Output, TestEnvironment, program};
 
 /// A repository that git runs in without any configuration but its own.
 pub struct Repository {
@@ -27,19 +26,18 @@ impl Repository {
             environment.set(format!("GIT_{who}_EMAIL"), "test@example.com");
             environment.set(format!("GIT_{who}_DATE"), "2026-01-01T00:00:00Z");
         }
-        let program = Path::new(env!("CARGO_BIN_EXE_provlock"));
-        place(program, &environment.bin().join(program.file_name().unwrap()));
+        let path = program();
+        let path = Path::new(&path);
+        place(path, &environment.bin().join(path.file_name().unwrap()));
         let repository = Self { environment };
         repository.git(["init", "--quiet", "--initial-branch=main"]);
         repository
     }
 
-    /// Runs git, which must succeed.
+    /// Runs git, which must succeed, and returns its standard output.
     #[track_caller]
-    pub fn git<const N: usize>(&self, arguments: [&str; N]) -> Output {
-        let output = self.try_git(arguments);
-        output.assert_code(0);
-        output
+    pub fn git<const N: usize>(&self, arguments: [&str; N]) -> String {
+        self.try_git(arguments).assert_code(0).stdout.clone()
     }
 
     pub fn try_git<const N: usize>(&self, arguments: [&str; N]) -> Output {

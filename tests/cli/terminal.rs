@@ -38,7 +38,7 @@ pub(crate) mod pseudo_terminal {
         command: &str,
         typed: &str,
     ) -> (String, Option<i32>) {
-        let program = std::env::var_os("CARGO_BIN_EXE_provlock").unwrap();
+        let program = provlock_test::program();
         let command = format!("stty cols {width} rows 24; {command}");
         let script =
             environment.program("script", ["--quiet", "--return", "--flush", "--command", &command, "/dev/null"]);

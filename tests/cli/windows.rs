@@ -81,9 +81,9 @@ fn an_interrupt_leaves_no_temporary_file() {
         environment.write(root.join("main.tf"), format!("{provider}{}", requires("hashicorp/null", "")));
     }
     let mut child = environment.command(["lock", "-r", "-p", "linux_amd64"]).spawn();
-    while !roots[0].join(".terraform.lock.hcl").exists() && child.try_wait().unwrap().is_none() {}
+    provlock_test::run_until(&mut child, || roots[0].join(".terraform.lock.hcl").exists());
     let sent = Command::new("python").args(["-c", SEND, &child.id().to_string()]).status().unwrap();
-    let code = child.wait().unwrap().code().unwrap().cast_unsigned();
+    let code = provlock_test::wait(&mut child).code().unwrap().cast_unsigned();
     assert!(sent.success() && matches!(code, 0 | 0xC000_013A), "{code:x}");
     for root in &roots {
         assert!(names(root).iter().all(|name| ["main.tf", ".terraform.lock.hcl"].contains(&&**name)), "{root:?}");

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt::{self, Write as _};
 use std::fs;
-use std::io::Write as _;
+use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::SystemTime;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -18,6 +20,8 @@ use tempfile::TempDir;
 use crate::registry::Registry;
 
 const LOCK_FILE: &str = ".terraform.lock.hcl";
+/// A run that takes longer hangs. No run takes more than some seconds, but machines of tests are busy.
+const LONGEST_RUN: Duration = Duration::from_mins(3);
 
 /// A home directory, a project directory and the variables of the programs that run there.
 pub struct TestEnvironment {
@@ -34,7 +38,8 @@ pub struct Invocation {
     root: PathBuf,
 }
 
-/// What a run has left.
+/// Exit code and output of a run.
+#[must_use = "a run shows nothing until its output is checked"]
 #[derive(Clone, Debug)]
 pub struct Output {
     /// `None` if a signal ended the program.
@@ -94,6 +99,8 @@ impl TestEnvironment {
         environment.set("PATH", search_path(&environment.root().join("bin")));
         environment.set("LC_ALL", "C.UTF-8");
         environment.set("GIT_CONFIG_NOSYSTEM", "1");
+        // Retries happen as for users, but without waiting half a second before each.
+        environment.set("PROVLOCK_RETRY_PAUSE", "1");
         environment.set("GIT_CEILING_DIRECTORIES", environment.root());
         environment.set_proxy("http://127.0.0.1:1");
         for variable in SYSTEM_VARIABLES {
@@ -192,8 +199,7 @@ impl TestEnvironment {
 
     /// Prepares a run of `provlock`.
     pub fn command<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Invocation {
-        let program = std::env::var_os("CARGO_BIN_EXE_provlock").expect("cargo sets it for tests and benchmarks");
-        self.program(program, arguments).env("PATH", self.search_path())
+        self.program(program(), arguments).env("PATH", self.search_path())
     }
 
     /// `PATH` without the machine's directories that hold one of the two programs.
@@ -258,16 +264,16 @@ impl Invocation {
         let mut child = self.command.spawn().unwrap_or_else(|error| panic!("{}: {error}", self.shown));
         let mut pipe = child.stdin.take().unwrap();
         // A program that does not read its input has closed it by now; that is its right.
-        let writer = std::thread::spawn(move || drop(pipe.write_all(&self.input)));
-        let output = child.wait_with_output().unwrap();
+        let writer = thread::spawn(move || drop(pipe.write_all(&self.input)));
+        let stdout = read_in_background(child.stdout.take());
+        let stderr = read_in_background(child.stderr.take());
+        let (Ok(stdout), Ok(stderr)) = (stdout.recv_timeout(LONGEST_RUN), stderr.recv_timeout(LONGEST_RUN)) else {
+            let _ = child.kill();
+            panic!("no end after {LONGEST_RUN:?}: {}", self.shown);
+        };
+        let status = wait(&mut child);
         writer.join().unwrap();
-        Output {
-            code: output.status.code(),
-            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-            shown: self.shown,
-            root: self.root,
-        }
+        Output { code: status.code(), stdout, stderr, shown: self.shown, root: self.root }
     }
 
     /// Runs the program to its end, with empty input and its stdout going elsewhere.
@@ -284,9 +290,10 @@ impl Invocation {
     }
 
     /// Starts the program, for tests that kill it. Its input is empty and its output goes nowhere.
-    pub fn spawn(mut self) -> Child {
-        lead_group(&mut self.command);
-        self.command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    pub fn spawn(self) -> Child {
+        let mut command = with_default_signals(&self.command);
+        lead_group(&mut command);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 }
 
@@ -334,9 +341,12 @@ impl Output {
         self
     }
 
-    /// Fails if the text is anywhere in the output: for secrets.
+    /// Fails if the text is anywhere in the output (for secrets), or if there is no output: a program that crashes or
+    /// prints nothing keeps every secret, but proves nothing.
     #[track_caller]
     pub fn assert_lacks(&self, text: &str) -> &Self {
+        assert!(matches!(self.code, Some(0..=3)), "the program did not end by itself:\n{self}");
+        assert!(!self.stdout.is_empty() || !self.stderr.is_empty(), "no output, so nothing to look for {text:?} in");
         assert!(!self.stdout.contains(text) && !self.stderr.contains(text), "{text:?} in the output of\n{self}");
         self
     }
@@ -407,6 +417,44 @@ fn collect(base: &Path, directory: &Path, entries: &mut BTreeMap<PathBuf, Entry>
     }
 }
 
+/// Waits until the condition holds or the program ends. Kills the program and fails after [`LONGEST_RUN`].
+#[track_caller]
+pub fn run_until(child: &mut Child, mut is_reached: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !is_reached() && child.try_wait().unwrap().is_none() {
+        if started.elapsed() > LONGEST_RUN {
+            let _ = child.kill();
+            panic!("no end after {LONGEST_RUN:?}");
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Waits for the end of the program. Kills it and fails after [`LONGEST_RUN`].
+#[track_caller]
+pub fn wait(child: &mut Child) -> ExitStatus {
+    run_until(child, || false);
+    child.wait().unwrap()
+}
+
+/// Reads a stream to its end, so that a test can wait for it with a deadline.
+fn read_in_background(stream: Option<impl Read + Send + 'static>) -> Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut stream) = stream {
+            let _ = stream.read_to_end(&mut bytes);
+        }
+        let _ = sender.send(String::from_utf8_lossy(&bytes).into_owned());
+    });
+    receiver
+}
+
+/// Path of the program under test. Read at run time, so that `.ci/stub` can put a program there that does nothing.
+pub fn program() -> String {
+    std::env::var("CARGO_BIN_EXE_provlock").expect("cargo sets it for tests and benchmarks")
+}
+
 /// The name of a program's file.
 fn program_file(name: &str) -> String {
     format!("{name}{}", std::env::consts::EXE_SUFFIX)
@@ -435,6 +483,26 @@ fn search_path(first: &Path) -> OsString {
 fn search_path(first: &Path) -> OsString {
     let caller = std::env::var_os("PATH").unwrap_or_default();
     std::env::join_paths(std::iter::once(first.to_owned()).chain(std::env::split_paths(&caller))).unwrap()
+}
+
+/// The same command with the default handling of signals. A program that a script starts in the background
+/// (`cargo test &`) inherits that SIGINT and SIGQUIT are ignored, and so would the program under test.
+#[cfg(target_os = "linux")]
+fn with_default_signals(command: &Command) -> Command {
+    let mut wrapped = Command::new("/usr/bin/env");
+    wrapped.arg("--default-signal").arg(command.get_program()).args(command.get_args()).env_clear();
+    wrapped.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    wrapped.current_dir(command.get_current_dir().expect("set when the run was prepared"));
+    wrapped
+}
+
+#[cfg(not(target_os = "linux"))]
+fn with_default_signals(command: &Command) -> Command {
+    let mut same = Command::new(command.get_program());
+    same.args(command.get_args()).env_clear();
+    same.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    same.current_dir(command.get_current_dir().expect("set when the run was prepared"));
+    same
 }
 
 #[cfg(unix)]

@@ -31,7 +31,7 @@ mod tests;
 pub mod threats;
 mod tls;
 
-pub use environment::{Output, TestEnvironment, with_slashes};
+pub use environment::{Output, TestEnvironment, program, run_until, wait, with_slashes};
 pub use faults::{Fault, Times, url};
 pub use generated::generated;
 pub use message::{Request, Response};

@@ -290,7 +290,7 @@ fn textconv_has_a_line_per_provider_for_git_diff() {
         constrained("hashicorp/aws", "5.1.0", "~> 5.0", &["h1:b", "zh:b"]),
         entry("hashicorp/null", "3.2.4", &["h1:m"]),
     ]));
-    let output = repository.git(["diff"]);
+    let output = repository.try_git(["diff"]);
     output.matches(str![[r#"
 exit code: 0
 ----- stdout -----

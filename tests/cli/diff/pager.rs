@@ -6,7 +6,7 @@ use super::two_files;
 
 /// What a terminal shows of `diff` with a pager.
 fn shown(environment: &TestEnvironment, pager: &str, flag: &str) -> String {
-    let program = env!("CARGO_BIN_EXE_provlock");
+    let program = provlock_test::program();
     let command = format!("'{program}' diff --color=never {flag} old.hcl new.hcl");
     let output = environment.program("script", ["-qec", &command, "/dev/null"]).env("PAGER", pager).run();
     output.assert_code(0);

@@ -44,7 +44,7 @@ fn logins_at_the_same_time_lose_no_token() {
         });
     }
     for host in &hosts {
-        environment.provlock(["login", "--check", host]).assert_code(0);
+        environment.provlock(["login", "--check", host]).assert_code(0).assert_stdout_has(host);
     }
     survived("runs at the same time", ROUNDS);
 }

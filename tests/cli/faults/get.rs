@@ -145,11 +145,9 @@ impl Project {
     fn kill(&self, moment: Moment) {
         self.registry.reset_statistics();
         let mut child = self.environment.command(["get"]).spawn();
-        while !self.is_at(moment) && child.try_wait().unwrap().is_none() {
-            thread::yield_now();
-        }
+        provlock_test::run_until(&mut child, || self.is_at(moment));
         let _ = child.kill();
-        child.wait().unwrap();
+        provlock_test::wait(&mut child);
     }
 
     /// Fails unless each directory is the old or the new one, and the list has what is there. Returns how many are new.
@@ -219,7 +217,7 @@ fn get_that_is_killed_leaves_old_or_new_directories_and_a_list_that_fits() {
 fn get_on_a_full_disk_changes_nothing_or_everything() {
     let project = Project::new();
     let run = |blocks: usize| -> Output {
-        let limited = format!("trap '' XFSZ; ulimit -f {blocks}; exec {} get", env!("CARGO_BIN_EXE_provlock"));
+        let limited = format!("trap '' XFSZ; ulimit -f {blocks}; exec {} get", provlock_test::program());
         project.environment.program("sh", ["-c", &limited]).run()
     };
     let (limits, mut failed) = ([0, 1, 2, 8, 32, 4096], 0);

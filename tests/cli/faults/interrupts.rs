@@ -8,7 +8,7 @@ use std::process::{Child, Command};
 use std::thread;
 use std::time::Duration;
 
-use provlock_test::{TestEnvironment, survived};
+use provlock_test::{TestEnvironment, run_until, survived, wait};
 
 /// Fetches nothing, and waits for another program.
 const GIT: &str = "#!/bin/sh\ncase \"$*\" in *\" fetch \"*) ;; *) PATH=${PATH#*:} exec git \"$@\" ;; esac\n\
@@ -32,10 +32,8 @@ fn project() -> TestEnvironment {
 fn start(environment: &TestEnvironment) -> (Child, Vec<String>) {
     let mut run = environment.command(["lock", "-p", "linux_amd64"]).spawn();
     let pids = environment.root().join("pids");
-    while !pids.exists() {
-        assert!(run.try_wait().unwrap().is_none(), "the run was over before git fetched");
-        thread::sleep(Duration::from_millis(10));
-    }
+    run_until(&mut run, || pids.exists());
+    assert!(pids.exists(), "the run was over before git fetched");
     let text = fs::read_to_string(&pids).unwrap();
     fs::remove_file(pids).unwrap();
     (run, text.split_whitespace().map(str::to_owned).collect())
@@ -86,7 +84,7 @@ fn git_ends_with_the_run_and_nothing_temporary_stays() {
         let (mut run, processes) = start(&environment);
         assert_eq!(fs::read_dir(&unfinished).unwrap().count(), 1);
         signal(name, &run.id().to_string());
-        assert_eq!(run.wait().unwrap().signal(), Some(number));
+        assert_eq!(wait(&mut run).signal(), Some(number));
         assert_end(&processes, name);
         assert_eq!(fs::read_dir(&unfinished).unwrap().count(), 0, "{name}");
         assert_key_is_nowhere(&environment);
@@ -100,7 +98,7 @@ fn what_a_killed_run_has_left_goes_with_the_next_one() {
     let unfinished = environment.root().join("cache/provlock-modules-v1/unfinished");
     let (mut run, processes) = start(&environment);
     run.kill().unwrap();
-    run.wait().unwrap();
+    wait(&mut run);
     if cfg!(target_os = "linux") {
         assert_key_is_nowhere(&environment);
     }
@@ -114,7 +112,7 @@ fn what_a_killed_run_has_left_goes_with_the_next_one() {
     environment.provlock(["-C", "next", "lock", "-p", "linux_amd64"]).assert_code(2);
     assert_eq!(fs::read_dir(&unfinished).unwrap().count(), 1, "of the other run alone");
     signal("-TERM", &other.id().to_string());
-    other.wait().unwrap();
+    wait(&mut other);
     assert_eq!(fs::read_dir(&unfinished).unwrap().count(), 0);
     assert_end(&of_other, "-TERM");
     survived("a run that is killed", 2);

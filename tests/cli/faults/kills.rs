@@ -1,11 +1,10 @@
 //! Runs that are killed.
 
 use std::fs;
-use std::thread;
 
 use super::Project;
 use crate::lock::LOCK_BOTH;
-use provlock_test::survived;
+use provlock_test::{run_until, survived, wait};
 
 /// How many runs are killed.
 const KILLS: usize = 100;
@@ -33,11 +32,9 @@ impl Project {
             Moment::Answered(requests) => self.registry.statistics().requests >= requests,
             Moment::Writing => self.files() != files || self.environment.lock_file() == self.new,
         };
-        while !is_there() && child.try_wait().unwrap().is_none() {
-            thread::yield_now();
-        }
+        run_until(&mut child, is_there);
         let _ = child.kill();
-        child.wait().unwrap();
+        wait(&mut child);
     }
 }
 
@@ -82,7 +79,7 @@ fn what_a_killed_run_has_left_beside_a_lock_file_goes_when_lock_finds_nothing_to
         fs::write(file, "").unwrap();
     }
     environment.provlock(LOCK_BOTH.into_iter().chain(["--check"])).assert_code(0);
-    environment.provlock(["verify"]);
+    environment.provlock(["verify"]).assert_code(0);
     assert!(left_over.exists(), "what writes nothing removes nothing");
     environment.provlock(LOCK_BOTH).assert_code(0);
     assert!(!left_over.exists() && own.exists());

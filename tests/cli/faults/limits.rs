@@ -27,7 +27,7 @@ fn run(environment: &TestEnvironment, arguments: &[&str]) -> Output {
 
 fn run_within(memory: u64, environment: &TestEnvironment, arguments: &[&str]) -> Output {
     let limited = format!("ulimit -v {memory} && exec \"$@\"");
-    let program = env!("CARGO_BIN_EXE_provlock");
+    let program = &provlock_test::program();
     let arguments = ["-c", &limited, "sh", program].into_iter().chain(arguments.iter().copied());
     environment.program("sh", arguments).run_in(environment.project()).run()
 }
@@ -41,7 +41,7 @@ fn files_of_patterns_that_are_devices_are_as_none() {
         environment.write("d/main.tf", requires("acme/a", ""));
         symlink("/dev/zero", environment.project().join(name)).unwrap();
         for command in COMMANDS {
-            run(&environment, command).assert_stdout_has("").assert_lacks("zero");
+            run(&environment, command).assert_lacks("zero");
         }
     }
     survived(ATTACK, 3 * COMMANDS.len());

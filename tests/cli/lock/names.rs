@@ -31,7 +31,7 @@ fn no_name_hides_a_file_from_a_check() {
         let environment = TestEnvironment::with_registry(&registry);
         environment.write(name, "");
         environment.write("main.tf", format!("{plain}{text}"));
-        environment.provlock(["lock", "-p", "linux_amd64", "--allow-missing-modules"]);
+        let _ = environment.provlock(["lock", "-p", "linux_amd64", "--allow-missing-modules"]);
         environment.write("called/README", "");
         environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
         environment.write(environment.project().join(OsStr::from_bytes(hidden)), content);

@@ -1,6 +1,5 @@
 //! A mirror of the fifty providers that lock files name most often, for root modules of both dialects.
 
-use std::thread;
 use std::time::Duration;
 
 use super::super::lock::{entry, lock_file};
@@ -68,11 +67,9 @@ fn a_run_that_is_killed_goes_on_where_it_was() {
             registry.fault(&format!("*/{}", provider.packages["linux_amd64"].filename), Times::Always, slow);
         }
         let mut run = environment.command(MIRROR_ALL).spawn();
-        while there(&environment, &providers) < kill * 9 && run.try_wait().unwrap().is_none() {
-            thread::sleep(Duration::from_millis(10));
-        }
+        provlock_test::run_until(&mut run, || there(&environment, &providers) >= kill * 9);
         run.kill().unwrap();
-        run.wait().unwrap();
+        provlock_test::wait(&mut run);
         let there = there(&environment, &providers);
         assert!(there >= kill * 9 && there >= seen, "{there} packages after {kill} runs");
         seen = there;

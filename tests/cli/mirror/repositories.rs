@@ -1,6 +1,5 @@
 //! A mirror in an OCI registry.
 
-use std::thread;
 use std::time::Duration;
 
 use super::super::lock::{BOTH, LOCK_BOTH, entry, lock_file, requires};
@@ -172,12 +171,9 @@ fn a_run_that_is_killed_leaves_the_old_index() {
     registry.reset_statistics();
     registry.fault(MANIFESTS, Times::Always, Fault::Delay(Duration::from_mins(10)));
     let mut run = environment.command(mirror("darwin_arm64", &[])).spawn();
-    while uploads(&registry).is_empty() {
-        assert!(run.try_wait().unwrap().is_none(), "the run waits for its manifest");
-        thread::sleep(Duration::from_millis(10));
-    }
-    run.kill().unwrap();
-    run.wait().unwrap();
+    provlock_test::run_until(&mut run, || !uploads(&registry).is_empty());
+    run.kill().expect("the run waits for its manifest");
+    provlock_test::wait(&mut run);
     assert_eq!(index(&registry), old);
 
     registry.clear_faults();

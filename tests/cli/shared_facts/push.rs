@@ -48,7 +48,7 @@ help: name a file that does not exist
 #[test]
 fn a_key_that_cannot_be_written_leaves_no_file() {
     let environment = TestEnvironment::new();
-    let keygen = format!("trap '' XFSZ; ulimit -f 0; exec {} cache keygen key", env!("CARGO_BIN_EXE_provlock"));
+    let keygen = format!("trap '' XFSZ; ulimit -f 0; exec {} cache keygen key", provlock_test::program());
     environment
         .program("sh", ["-c", &keygen])
         .run()

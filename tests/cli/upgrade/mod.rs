@@ -276,7 +276,7 @@ Would upgrade 2 providers for linux_amd64 (1 changed, 1 unchanged); [SIZE] downl
 
     // What is printed can be applied.
     environment.write("change.patch", &dry_run.stdout);
-    environment.program("git", ["apply", "change.patch"]).run();
+    environment.program("git", ["apply", "change.patch"]).run().assert_code(0);
     let patched = environment.lock_file();
     environment.write_lock_file(locked);
     environment.provlock(upgrade(&["acme/gamma"])).assert_code(0);

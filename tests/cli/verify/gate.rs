@@ -60,12 +60,10 @@ impl Gate {
         self.0.environment.read(path)
     }
 
-    /// Runs git, which must succeed.
+    /// Runs git, which must succeed, and returns its standard output.
     #[track_caller]
-    pub(super) fn git(&self, arguments: &[&str]) -> Output {
-        let output = self.0.environment.program("git", arguments).run();
-        output.assert_code(0);
-        output
+    pub(super) fn git(&self, arguments: &[&str]) -> String {
+        self.0.environment.program("git", arguments).run().assert_code(0).stdout.clone()
     }
 
     pub(super) fn provlock(&self, arguments: &[&str]) -> Output {
