@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::diagnostic::{Code, Diagnostic, Location, Merged, Remedy, Result};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Merged, Remedy, Result};
 use crate::hcl::evaluate::allowance::Allowance;
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::modules::installed::Manifest;
@@ -214,8 +214,8 @@ impl Walk<'_> {
         if module.is_foreign() {
             let message =
                 format!("the files in {} are for OpenTofu; Terraform reads none of them", self.root.display());
-            let warning = Diagnostic::warning(Code::NoConfiguration, message).help(Remedy::Dialect(Dialect::Tofu));
-            self.warnings.push(warning);
+            let help = Help::text("to use them: ").and(Remedy::Dialect(Dialect::Tofu));
+            self.warnings.push(Diagnostic::warning(Code::NoConfiguration, message).help(help));
         }
         self.chain.push(canonical.clone());
         self.take(&canonical, &module, None);

@@ -75,7 +75,8 @@ impl Session<'_> {
         if root.module_lock_bytes.is_none() {
             let message = format!("{} has no {MODULE_LOCK_FILE_NAME}", root.path.display());
             let help = Help::text("make one with ").and(Remedy::LockModules);
-            return Err(Diagnostic::error(Code::ModuleNotInstalled, message).help(help).into());
+            let error = Diagnostic::error(Code::ModuleNotInstalled, message);
+            return Err(error.shared(format!("there is no {MODULE_LOCK_FILE_NAME}")).help(help).into());
         }
         let (lock_file, _) = root.module_lock_file()?;
         let mode = if options.check { LockingMode::Compare } else { LockingMode::Install };

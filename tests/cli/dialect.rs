@@ -215,3 +215,12 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
     let dialect = environment.provlock(["verify", "-v"]);
     dialect.assert_stderr_has("terraform (no tracked file mentions OpenTofu)");
 }
+
+#[test]
+fn a_flag_as_help_is_no_command() {
+    let environment = project();
+    environment.write("live/b/main.tofu", "locals {}\n");
+    let output = environment.provlock(["-C", "live/b", "lock", "--dry-run", "--dialect", "terraform"]);
+    output.assert_lacks("--dialect tofu --dialect");
+    output.assert_stderr_has("Terraform reads none of them").assert_stderr_has("help: to use them: --dialect tofu\n");
+}

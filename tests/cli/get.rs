@@ -397,3 +397,25 @@ Nothing to install: Terragrunt copies the modules of its units itself
     assert_eq!(super::json_output::validated(&json.stdout)["roots"][0]["terragrunt_unit"], true);
     assert!(!environment.project().join(".terraform").exists());
 }
+
+#[test]
+fn the_same_result_in_many_root_modules_is_shown_once() {
+    let environment = TestEnvironment::new();
+    for root in ["a", "b", "c", "d", "e"] {
+        let call = "module \"m\" {\n  source = \"git::https://git.test/m.git?ref=v1\"\n}\n";
+        environment.write(format!("{root}/main.tf"), format!("terraform {{\n  backend \"s3\" {{}}\n}}\n{call}"));
+    }
+    let failed = environment.provlock(["get", "-r", "--offline"]);
+    failed.assert_code(2);
+    assert_eq!(failed.stderr.matches("error[").count(), 1, "{failed}");
+    failed.assert_stderr_has("in 5 root modules").assert_stderr_has("2 more: -v lists them");
+    for root in ["a", "b", "c", "d", "e"] {
+        environment.write(format!("{root}/main.tf"), "terraform {\n  backend \"s3\" {}\n}\n");
+        environment.write(format!("{root}/.modules.lock.hcl"), "");
+    }
+    let done = environment.provlock(["get", "-r", "--offline"]);
+    assert_eq!(done.assert_code(0).stderr.matches("up to date").count(), 1, "{done}");
+    done.assert_stderr_has("a, b, c and 2 more: ");
+    let all = environment.provlock(["get", "-r", "--offline", "-v"]);
+    assert_eq!(all.assert_code(0).stderr.matches("0 modules up to date").count(), 5, "{all}");
+}

@@ -81,7 +81,7 @@ fn a_page_has_the_findings_by_cause_and_the_versions() {
         "<h3>hashicorp/null is locked at 3.2.4, but the configuration asks for ~&gt; 4.0, in 5 root modules</h3>",
         "<p><span>error</span> version-outside-constraints</p>",
         "<p><code>live/a/.terraform.lock.hcl:2</code> </p>",
-        "<p><b>help:</b> provlock upgrade -r hashicorp/null</p>",
+        "<p><b>help:</b> provlock upgrade live/a live/b live/c live/d live/e hashicorp/null</p>",
         "<summary>5 root modules</summary>live/a<br/>live/b<br/>live/c<br/>live/d<br/>live/e</details>",
         "<p>6 root modules: 5 with errors, 1 with warnings</p>",
         "<tr class=\"first\"><td>hashicorp/null</td><td>4.0.0</td><td><meter max=\"5\" value=\"1\"></meter>",

@@ -415,7 +415,7 @@ exit code: 0
 git config merge.provlock.name "lock files, provider by provider"
 git config merge.provlock.driver "provlock merge %O %A %B --path %P --marker-size %L"
 git config merge.provlock.recursive "binary"
-git config diff.provlock.textconv "provlock diff --textconv"
+git config diff.provlock.textconv 'command -v provlock >/dev/null || exec cat "$1"; provlock diff --textconv'
 "#]]);
     environment.provlock(["setup", "git", "--write"]).matches(str![[r#"
 exit code: 2
@@ -450,7 +450,7 @@ Added to .gitattributes: .modules.lock.hcl merge=provlock diff=provlock
 Set merge.provlock.name to: lock files, provider by provider
 Set merge.provlock.driver to: provlock merge %O %A %B --path %P --marker-size %L
 Set merge.provlock.recursive to: binary
-Set diff.provlock.textconv to: provlock diff --textconv
+Set diff.provlock.textconv to: command -v provlock >/dev/null || exec cat "$1"; provlock diff --textconv
 "#]]);
     let expected = "*.png binary\n.terraform.lock.hcl merge=provlock diff=provlock\n\
                     .modules.lock.hcl merge=provlock diff=provlock\n";
@@ -469,6 +469,20 @@ exit code: 0
 ----- stderr -----
 Up to date: git runs provlock for lock files
 "#]]);
+}
+
+#[test]
+#[cfg(unix)]
+fn git_diff_shows_the_file_where_provlock_is_not_installed() {
+    let repository = Repository::new();
+    repository.provlock(["setup", "git", "--write"]).assert_code(0);
+    repository.commit(&lock_file(&[entry("hashicorp/null", "1.0.0", &["h1:a"])]));
+    repository.environment.write_lock_file(lock_file(&[entry("hashicorp/null", "2.0.0", &["h1:a"])]));
+    let with = repository.git(["diff"]);
+    assert!(with.contains("+registry.opentofu.org/hashicorp/null  2.0.0"), "{with}");
+    std::fs::remove_file(repository.environment.bin().join("provlock")).unwrap();
+    let without = repository.git(["diff"]);
+    assert!(without.contains("-  version = \"1.0.0\"") && without.contains("+  version = \"2.0.0\""), "{without}");
 }
 
 /// Makes a branch of `main` with this lock file of modules, and stays there.

@@ -159,3 +159,20 @@ fn root_modules_that_share_a_call_pin_it_once() {
     assert_eq!(environment.read("modules/shared/main.tf"), expected);
     environment.provlock(["lock", "-r", "--check"]).assert_code(0);
 }
+
+#[test]
+fn pins_are_printed_in_the_order_of_the_files() {
+    let (_registry, environment, _) = project();
+    let repository = environment.root().join("modules.git");
+    let calls = (1..=12).map(|number| {
+        format!("module \"m{number}\" {{ source = \"git::file://{}//network?ref=v1.0.0\" }}", repository.display())
+    });
+    environment.write("main.tf", calls.collect::<Vec<_>>().join("\n") + "\n");
+    let output = environment.provlock(["pin"]);
+    output.assert_code(0).assert_stderr_has("Pinned 12 calls");
+    let commit = commit(&environment, "v1.0.0");
+    let expected: Vec<_> =
+        (1..=12).map(|line| format!("  ~ main.tf:{line}   ref=v1.0.0 → ref={commit} /* v1.0.0 */")).collect();
+    let printed: Vec<_> = output.stderr.lines().filter(|line| line.starts_with("  ~")).collect();
+    assert_eq!(printed, expected, "{output}");
+}

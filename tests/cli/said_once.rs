@@ -59,7 +59,7 @@ error[malformed-hash]: the hash zh:0 cannot match any package: it is not zh: and
   |     ^^^^^^
   |
   = also in live/008 and live/009
-help: remove the hash, then run: provlock lock -r
+help: remove the hash, then run: provlock lock live/007 live/008 live/009
 
 warning[unsorted-hashes]: the hashes of hashicorp/null are unsorted or duplicated, in 3 root modules
  --> live/007/.terraform.lock.hcl:9:5

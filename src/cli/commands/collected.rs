@@ -10,7 +10,7 @@ use provlock::project::{Coverage, DialectReason, Event, Locked, Prepared, RootMo
 use provlock::provider::Dialect;
 
 use super::watch::no_root_module;
-use crate::cli::render::causes::Causes;
+use crate::cli::render::causes::{Causes, Many};
 use crate::cli::render::coverage;
 use crate::cli::render::json::{FailedRoot, LockedRoot, Output, Root, Roots as JsonRoots};
 use crate::cli::render::lock::{LinesOfMany, Report, Tally};
@@ -22,7 +22,7 @@ pub(super) struct Collected<'a> {
     /// What was named.
     selection: &'a Selection,
     /// How the root modules were selected, if there may be several.
-    pub(super) many: Option<&'a Selection>,
+    pub(super) many: Option<Many<'a>>,
     warnings: Causes<'a>,
     failures: Causes<'a>,
     /// Of one root module.
@@ -86,7 +86,7 @@ impl<'a> Collected<'a> {
     /// Prepares for several root modules: messages then name the one that they are about.
     fn are_many(&mut self, roots: &Roots) {
         self.passed_over = roots.passed_over().clone();
-        self.many = Some(self.selection);
+        self.many = Many::of(roots, self.selection);
         self.warnings = Causes::new(self.many, self.ui.stderr_style.verbose);
         self.failures = Causes::new(self.many, self.ui.stderr_style.verbose);
     }
@@ -178,7 +178,7 @@ impl<'a> Collected<'a> {
         ui.status_lines(lines);
         ui.error(&self.failures.shown());
         match self.many.filter(|_| self.is_empty) {
-            Some(many) if self.passed_over.is_empty() => ui.status(&no_root_module(&many.paths)),
+            Some(many) if self.passed_over.is_empty() => ui.status(&no_root_module(&many.selection.paths)),
             Some(_) => coverage::lines(&self.passed_over).iter().for_each(|line| ui.status(line)),
             None => {
                 ui.status_lines(&summary(&self.tally));

@@ -1,14 +1,17 @@
 //! `get`: installs the modules that lock files record.
 
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
 use provlock::diagnostic::Diagnostics;
+use provlock::diagnostic::words::few;
 use provlock::project::{GetOptions, InstalledModules, Selection};
 
 use super::outcome::Outcome;
 use super::watch::{no_root_module, start_with_modules};
 use crate::cli::args::{CacheArgs, FormatArgs, ModuleArgs};
+use crate::cli::render::causes::{Many, by_cause};
 use crate::cli::render::json::{InstalledRoot, Output, Root};
 use crate::cli::render::style::count;
 use crate::cli::ui::Ui;
@@ -72,21 +75,51 @@ pub(crate) fn run(arguments: &GetArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     if roots.is_empty() {
         ui.status(&no_root_module(paths));
     }
-    let (mut errors, mut differed, mut done) = (Diagnostics::default(), false, Vec::new());
+    let (mut failed, mut differed, mut done) = (Vec::new(), false, Vec::new());
+    let mut lines = Lines::default();
     for (path, installed) in report.roots {
         match installed {
             Ok(installed) => {
                 done.push(Root::Installed(InstalledRoot::new(&path, &installed)));
                 differed |= installed.differed();
-                let place = if roots.are_many() { format!("{}: ", path.display()) } else { String::new() };
-                ui.status(&format!("{place}{}", summary(&installed, *check)));
+                lines.add(&path, summary(&installed, *check), ui.stderr_style.verbose);
             }
-            Err(more) => errors.extend(more),
+            Err(more) => failed.extend(more.into_iter().map(|error| (path.clone(), error))),
         }
     }
-    ui.error(&errors);
+    ui.status_lines(&lines.shown(roots.are_many()));
+    let causes = failed.iter().map(|(path, error)| (Some(&**path), error));
+    ui.error(&by_cause(causes, Many::of(&roots, &selection), ui.stderr_style.verbose));
+    let errors: Diagnostics = failed.into_iter().map(|(_, error)| error).collect();
     ui.print_json(&Output { roots: done, ..ui.output(&[], &errors) });
     Ok(Outcome::of(!errors.is_empty(), check & differed))
+}
+
+/// The result of each root module; the same result of several is one line.
+#[derive(Default)]
+struct Lines {
+    list: Vec<(Vec<String>, String)>,
+    known: HashMap<String, usize>,
+}
+
+impl Lines {
+    /// Adds a root module, on a line of its own if all are to be listed.
+    fn add(&mut self, path: &Path, summary: String, all: bool) {
+        let next = self.list.len();
+        let line = if all { next } else { *self.known.entry(summary.clone()).or_insert(next) };
+        if line == next {
+            self.list.push((Vec::new(), summary));
+        }
+        self.list[line].0.push(path.display().to_string());
+    }
+
+    /// `live/a, live/b, live/c and 7 more: 2 modules up to date`
+    fn shown(&self, are_many: bool) -> Vec<String> {
+        let line = |(paths, summary): &(Vec<String>, String)| {
+            if are_many { format!("{}: {summary}", few(paths)) } else { summary.clone() }
+        };
+        self.list.iter().map(line).collect()
+    }
 }
 
 /// `Installed 2 modules: network, site; 3 were up to date`.

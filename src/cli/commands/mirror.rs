@@ -10,7 +10,7 @@ use provlock::project::{MirrorOptions, MirrorTarget, ModuleFetching, Selection};
 use super::outcome::Outcome;
 use super::watch::{no_root_module, show_origin, start};
 use crate::cli::args::{FormatArgs, OnlineArgs, PlatformArgs};
-use crate::cli::render::causes::{by_cause, without_repetition};
+use crate::cli::render::causes::{Many, by_cause, without_repetition};
 use crate::cli::render::json::{Mirror, Output};
 use crate::cli::render::mirror as text;
 use crate::cli::ui::Ui;
@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &MirrorArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     options.dry_run = *dry_run;
     let mirrored = session.mirror(&roots, &options)?;
     drop(session);
-    let many = roots.are_many().then_some(&selection);
+    let many = Many::of(&roots, &selection);
     let causes = |diagnostics: &[Diagnostic]| {
         by_cause(diagnostics.iter().map(|one| (one.root(), one)), many, ui.stderr_style.verbose)
     };

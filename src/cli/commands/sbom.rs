@@ -13,7 +13,7 @@ use super::outcome::Outcome;
 use super::watch::{no_root_module, start_with_modules};
 use crate::cli::args::{ARGUMENTS, CacheArgs, ModuleArgs, OutputFormat};
 use crate::cli::git;
-use crate::cli::render::causes::by_cause;
+use crate::cli::render::causes::{Many, by_cause};
 use crate::cli::render::sbom::snapshot::{Commit, snapshot};
 use crate::cli::render::sbom::{Bill, cyclonedx, spdx};
 use crate::cli::render::verify::RepositoryPaths;
@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &SbomArgs, ui: &Ui) -> Result<Outcome> {
         return Err(Diagnostic::error(Code::NoConfiguration, no_root_module(paths)).into());
     }
     let warnings = materials.iter().flat_map(|root| root.warnings.iter().map(|warning| (Some(&*root.path), warning)));
-    ui.warn(&by_cause(warnings, roots.are_many().then_some(&selection), ui.stderr_style.verbose));
+    ui.warn(&by_cause(warnings, Many::of(&roots, &selection), ui.stderr_style.verbose));
     let current_directory =
         canonicalize(&environment.current_directory).context("cannot open the current directory")?;
     let top = repository::top(&current_directory);

@@ -39,12 +39,13 @@ const ATTRIBUTES: [(&str, &str); 2] = [
     (MODULE_LOCK_FILE_NAME, ".modules.lock.hcl merge=provlock diff=provlock"),
 ];
 
-/// Git's configuration. Where git has to merge common ancestors with each other, no marker may get into them.
+/// Git's configuration. Without provlock, `git diff` shows the file as it is: git adds the file to the command, whose shell
+/// also has it as `$1`. Where git has to merge common ancestors with each other, no marker may get into them.
 const CONFIGURATION: [(&str, &str); 4] = [
     ("merge.provlock.name", "lock files, provider by provider"),
     ("merge.provlock.driver", "provlock merge %O %A %B --path %P --marker-size %L"),
     ("merge.provlock.recursive", "binary"),
-    ("diff.provlock.textconv", "provlock diff --textconv"),
+    ("diff.provlock.textconv", "command -v provlock >/dev/null || exec cat \"$1\"; provlock diff --textconv"),
 ];
 
 pub(crate) fn run(command: &SetupCommand, ui: &Ui) -> Result<Outcome> {
@@ -66,7 +67,9 @@ pub(crate) fn run(command: &SetupCommand, ui: &Ui) -> Result<Outcome> {
 }
 
 fn lines() -> String {
-    let commands = CONFIGURATION.map(|(variable, value)| format!("git config {variable} \"{value}\"\n"));
+    let quote = |value: &str| if value.contains('"') { '\'' } else { '"' };
+    let command = |(variable, value)| format!("git config {variable} {0}{value}{0}\n", quote(value));
+    let commands = CONFIGURATION.map(command);
     let attributes = ATTRIBUTES.map(|(_, line)| line).join("\n");
     format!("# {ATTRIBUTES_FILE}\n{attributes}\n\n# once in each clone\n{}", commands.concat())
 }

@@ -151,7 +151,7 @@ struct Upgraded<'a> {
     outlooks: Outlooks,
     held_back: BTreeSet<String>,
     /// The constraints that are rewritten; one that root modules share is rewritten once.
-    edited: BTreeSet<[String; 3]>,
+    edited: BTreeSet<table::Edited>,
     edits: Vec<ConstraintEdit>,
     /// What would move in the only root module.
     table: String,
@@ -224,14 +224,15 @@ impl<'a> Upgraded<'a> {
         if self.is_dry {
             self.print();
         }
-        let edits: Vec<_> = if self.is_dry { Vec::new() } else { self.edited.iter().map(table::edit).collect() };
+        let edits: Vec<_> =
+            if self.is_dry { Vec::new() } else { self.edited.iter().map(table::Edited::text).collect() };
         let (moving, one, many) = (&self.moving, &self.summary, self.collected.many);
         self.collected.show(&edits, |tally| match many {
             Some(_) if self.is_planned => vec![moving.summary(tally.failed)],
             Some(_) => vec![tally.summary(["Upgraded", "Would upgrade"])],
             None => one.clone(),
         });
-        let recursive = many.is_some_and(|many| many.recursive);
+        let recursive = many.is_some_and(|many| many.selection.recursive);
         if let Some(hint) = table::more_is_possible(&self.held_back, recursive).filter(|_| !self.is_dry) {
             ui.status(&hint);
         }

@@ -22,7 +22,7 @@ use crate::cli::args::{
     ARGUMENTS, DateArgs, FormatArgs, ModuleArgs, OnlineArgs, OutputFormat, PlatformArgs, candidates,
 };
 use crate::cli::git::Repository;
-use crate::cli::render::causes::{by_cause, without_repetition};
+use crate::cli::render::causes::{Many, by_cause, without_repetition};
 use crate::cli::render::coverage;
 use crate::cli::render::json::ProviderUse;
 use crate::cli::render::style::{TextStyle, count};
@@ -222,7 +222,7 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let report = Report {
         found: Found { roots: &checked, findings, errors: &errors, coverage: all, paths, invocation: &ui.invocation },
         failures: &failures,
-        many: roots.are_many().then_some(&selection),
+        many: Many::of(&roots, &selection),
         online: arguments.online,
         uses: versions.as_ref().map(uses).unwrap_or_default(),
         ui,
@@ -344,7 +344,7 @@ struct Report<'a> {
     /// Why something could not be checked.
     failures: &'a [Diagnostic],
     /// How the root modules were selected, if there may be several.
-    many: Option<&'a Selection>,
+    many: Option<Many<'a>>,
     /// Whether what is published was asked for.
     online: bool,
     /// The locked versions, if a format shows them. What could not be read is among the failures.

@@ -7,15 +7,40 @@ use std::path::{Path, PathBuf};
 use provlock::diagnostic::{Code, Diagnostic, RootModules, Severity};
 
 use provlock::diagnostic::words::{MOST_NAMED, count, enumerate, few};
-use provlock::project::Selection;
+use provlock::project::{Roots, Selection};
 
 /// What diagnostics with the same cause share. The message names the provider and its version.
 type Key = (Severity, Code, String);
 
+/// How several root modules were selected, and how many there are.
+#[derive(Clone, Copy)]
+pub(crate) struct Many<'a> {
+    pub(crate) selection: &'a Selection,
+    pub(crate) number: usize,
+}
+
+impl<'a> Many<'a> {
+    /// `None` if there is only one root module, whose diagnostics are all shown.
+    pub(crate) fn of(roots: &Roots, selection: &'a Selection) -> Option<Self> {
+        roots.are_many().then_some(Self { selection, number: roots.len() })
+    }
+
+    /// Selects just these root modules. For commands that cannot name all of them, no path is given.
+    fn only(self, directories: Vec<PathBuf>) -> RootModules {
+        const MOST_PATHS: usize = 20;
+        let (paths, recursive) = match directories.len() {
+            number if number >= self.number => (self.selection.paths.clone(), self.selection.recursive),
+            ..=MOST_PATHS => (directories.clone(), false),
+            _ => (Vec::new(), false),
+        };
+        RootModules::Selected { paths, recursive, directories }
+    }
+}
+
 /// Diagnostics by cause, in the order of the first of each, which stands for all; of many root modules errors first.
 pub(crate) struct Causes<'a> {
     /// How the root modules were selected; `None` if there is only one, whose diagnostics are all shown.
-    many: Option<&'a Selection>,
+    many: Option<Many<'a>>,
     /// Whether all places are named.
     all: bool,
     list: Vec<Cause>,
@@ -41,7 +66,7 @@ pub(crate) struct Distinct {
 /// [`Causes`] of diagnostics that are all there, each with the root module that it is about, if that is known.
 pub(crate) fn by_cause<'a>(
     diagnostics: impl IntoIterator<Item = (Option<&'a Path>, &'a Diagnostic)>,
-    many: Option<&Selection>,
+    many: Option<Many<'_>>,
     all: bool,
 ) -> Vec<Diagnostic> {
     let mut causes = Causes::new(many, all);
@@ -50,7 +75,7 @@ pub(crate) fn by_cause<'a>(
 }
 
 impl<'a> Causes<'a> {
-    pub(crate) fn new(many: Option<&'a Selection>, all: bool) -> Self {
+    pub(crate) fn new(many: Option<Many<'a>>, all: bool) -> Self {
         Self { many, all, list: Vec::new(), places: HashMap::new() }
     }
 
@@ -85,16 +110,15 @@ impl Cause {
         }
     }
 
-    fn shown(&self, many: Option<&Selection>, all: bool) -> Vec<Diagnostic> {
+    fn shown(&self, many: Option<Many<'_>>, all: bool) -> Vec<Diagnostic> {
         let Self { first, others, different, .. } = self;
         let (Some(many), Some(root), false) = (many, self.root.as_deref(), others.is_empty()) else {
             return different.list.clone();
         };
         let directories =
             std::iter::once(root).chain(others.iter().map(PathBuf::as_path)).map(Path::to_owned).collect();
-        let selected = RootModules::Selected { paths: many.paths.clone(), recursive: many.recursive, directories };
         let message = format!("{}, in {}", common_message(first), count(others.len() + 1, "root module"));
-        let shown = Diagnostic { message, ..first.clone() }.in_root_modules(selected);
+        let shown = Diagnostic { message, ..first.clone() }.in_root_modules(many.only(directories));
         vec![shown.note(places(first, root, others, all))]
     }
 }
@@ -151,7 +175,8 @@ mod tests {
 
     fn messages(found: &[(&str, Diagnostic)], all: bool) -> Vec<Diagnostic> {
         let found = found.iter().map(|(root, diagnostic)| (Some(Path::new(*root)), diagnostic));
-        by_cause(found, Some(&Selection { recursive: true, ..Selection::default() }), all)
+        let selection = &Selection { recursive: true, ..Selection::default() };
+        by_cause(found, Some(Many { selection, number: 5 }), all)
     }
 
     #[test]

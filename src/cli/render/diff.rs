@@ -1,8 +1,9 @@
 //! The output of `diff`: one line per provider, one line per provider of a single file, or the difference line by line.
 
-use std::fmt::Write as _;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use provlock::diagnostic::words::{MOST_NAMED, few};
 use provlock::lockfile::{EntryChange, Locked, LocksOf};
 use provlock::provider::{Dialect, Hash};
 use sha2::{Digest as _, Sha256};
@@ -25,20 +26,33 @@ impl FileDiff {
     }
 }
 
+/// The changed files with their changes. Files with the same changes are shown together, unless all are to be listed.
 pub(crate) fn render(files: &[FileDiff], style: TextStyle) -> String {
-    let mut text = String::new();
+    let mut groups: Vec<(Vec<String>, String)> = Vec::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
     for file in files {
-        let rows = file.rows.iter().filter(|row| style.verbose || row.action != EntryChange::Unchanged);
-        let lines: Vec<_> = rows.map(Line::new).collect();
+        let lines = lines(file, style);
         if lines.is_empty() {
             continue;
         }
-        let _ = writeln!(text, "{}", printable(&file.path.display().to_string()));
-        let width = |cell: fn(&Line) -> &String| lines.iter().map(|line| cell(line).chars().count()).max().unwrap_or(0);
-        let widths = [width(|line| &line.name), width(|line| &line.version), width(|line| &line.step)];
-        text.extend(lines.iter().map(|line| line.render(widths, style.color) + "\n"));
+        let next = groups.len();
+        let group = if style.verbose { next } else { *known.entry(lines.clone()).or_insert(next) };
+        if group == next {
+            groups.push((Vec::new(), lines));
+        }
+        groups[group].0.push(printable(&file.path.display().to_string()));
     }
-    text
+    let more = |paths: &[String]| if paths.len() > MOST_NAMED { ": -v lists them" } else { "" };
+    groups.into_iter().flat_map(|(paths, lines)| [few(&paths), more(&paths).to_owned() + "\n", lines]).collect()
+}
+
+/// The changes of a file, a line each.
+fn lines(file: &FileDiff, style: TextStyle) -> String {
+    let rows = file.rows.iter().filter(|row| style.verbose || row.action != EntryChange::Unchanged);
+    let lines: Vec<_> = rows.map(Line::new).collect();
+    let width = |cell: fn(&Line) -> &String| lines.iter().map(|line| cell(line).chars().count()).max().unwrap_or(0);
+    let widths = [width(|line| &line.name), width(|line| &line.version), width(|line| &line.step)];
+    lines.iter().map(|line| line.render(widths, style.color) + "\n").collect()
 }
 
 pub(crate) fn no_difference(files: &[FileDiff], bytes_differ: bool) -> String {

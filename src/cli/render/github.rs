@@ -1,5 +1,6 @@
 //! Findings as annotations of a GitHub workflow: commands that the runner reads from the output of a step.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -39,19 +40,16 @@ pub(crate) fn annotations(found: Found<'_>) -> String {
 /// A finding with the file that stands for it where it has no place.
 type Placed<'a> = (&'a Diagnostic, Option<&'a Path>);
 
-/// Sorts findings if there are more than are shown: what cannot be trusted, failed checks, then the rest. The first
-/// finding of each code comes before the second of any code.
+/// Sorts findings by weight: what cannot be trusted, failed checks, then the rest. The first finding of each code comes
+/// before the second of any code, so that many findings of one code do not hide others.
 fn worst_first(all: Vec<Placed<'_>>) -> Vec<Placed<'_>> {
-    if all.len() <= MOST_OF_A_LEVEL {
-        return all;
-    }
     let mut numbers: HashMap<Code, usize> = HashMap::new();
     let ranked = all.into_iter().map(|(finding, path)| {
-        let cannot_be_trusted = finding.code.rule().is_some_and(|rule| rule.threat >= Threat::Substitution);
-        let rank = if cannot_be_trusted { 0 } else { 1 + usize::from(path.is_some()) };
+        let threat = finding.code.rule().map_or(Threat::None, |rule| rule.threat);
+        let is_failure = path.is_none();
         let number = numbers.entry(finding.code).or_default();
         *number += 1;
-        ((rank, *number), (finding, path))
+        ((*number, Reverse(threat >= Threat::Substitution), Reverse(is_failure), Reverse(threat)), (finding, path))
     });
     let mut ranked: Vec<_> = ranked.collect();
     ranked.sort_by_key(|(rank, _)| *rank);

@@ -78,7 +78,7 @@ pub(crate) fn findings(causes: &[Diagnostic], found: Found<'_>) -> String {
 
 /// Which providers and modules move, and which are held back, and the constraints that are rewritten, each with its
 /// place, as the description of a pull request. `many`: the root modules are shown.
-pub(crate) fn upgrade(outlooks: &upgrade::Outlooks, edits: &BTreeSet<[String; 3]>, many: bool) -> String {
+pub(crate) fn upgrade(outlooks: &upgrade::Outlooks, edits: &BTreeSet<upgrade::Edited>, many: bool) -> String {
     let held_back: Vec<_> = outlooks.rows().filter(|row| !row.reasons().is_empty()).collect();
     let where_ =
         |row: &upgrade::Row| many.then(|| if row.roots == 1 { cell(&row.first_root) } else { row.roots.to_string() });
@@ -101,7 +101,7 @@ pub(crate) fn upgrade(outlooks: &upgrade::Outlooks, edits: &BTreeSet<[String; 3]
         tables.push("Nothing can move.\n".to_owned());
     }
     if !edits.is_empty() {
-        let row = |[place, old, new]: &[String; 3]| vec![cell(place), cell(old), cell(new)];
+        let row = |edit: &upgrade::Edited| vec![cell(&edit.place()), cell(&edit.old), cell(&edit.new)];
         tables.push(rows_below(&["Constraint", "From", "To"], false, edits.iter().map(row)));
     }
     if !held_back.is_empty() {

@@ -21,6 +21,7 @@ pub(super) fn flag(remedy: &Remedy) -> Option<String> {
         Remedy::AcceptChangedHashes => "--accept-changed-hashes",
         Remedy::NoCache => "--no-cache",
         Remedy::WriteBaseline => "--write-baseline",
+        Remedy::Dialect(dialect) => return Some(format!("--dialect {}", dialect.name())),
         _ => return None,
     };
     Some(flag.to_owned())
@@ -29,11 +30,9 @@ pub(super) fn flag(remedy: &Remedy) -> Option<String> {
 /// The arguments of a command that applies a remedy where a diagnostic needs it, and the directory to run it in.
 pub(super) fn command<'a>(remedy: &Remedy, diagnostic: &'a Diagnostic) -> (Option<&'a Path>, Vec<String>) {
     let mut arguments = arguments(remedy);
-    let takes_root_modules =
-        matches!(remedy, Remedy::Lock(_) | Remedy::LockModules | Remedy::Upgrade(_) | Remedy::Verify { .. });
     let directory = match diagnostic.root_modules.as_deref() {
-        Some(RootModules::One { directory, .. }) => Some(&**directory).filter(|directory| *directory != Path::new(".")),
-        Some(RootModules::Selected { paths, recursive, .. }) if takes_root_modules => {
+        Some(RootModules::One { directory, .. }) => Some(&**directory).filter(|directory| !is_current(directory)),
+        Some(RootModules::Selected { paths, recursive, .. }) if takes_root_modules(remedy) => {
             let recursive = recursive.then(|| "-r".to_owned());
             arguments.splice(1..1, recursive.into_iter().chain(paths.iter().map(|path| path_argument(path))));
             None
@@ -44,6 +43,11 @@ pub(super) fn command<'a>(remedy: &Remedy, diagnostic: &'a Diagnostic) -> (Optio
         arguments.extend(["--dialect", dialect.name()].map(str::to_owned));
     }
     (directory, arguments)
+}
+
+/// `.`, or empty as the parent of a file name is.
+fn is_current(directory: &Path) -> bool {
+    directory.as_os_str().is_empty() || directory == Path::new(".")
 }
 
 /// A command of git that applies a remedy to all root modules that a diagnostic is about; `None` for other remedies.
@@ -76,8 +80,19 @@ pub(super) fn git_command(
 
 /// Whether the help is about a file of each of several root modules, and its commands take only one.
 pub(super) fn is_for_each(diagnostic: &Diagnostic) -> bool {
-    let is_merge = |part: &HelpPart| matches!(part, HelpPart::Remedy(Remedy::Merge { .. }));
-    directories(diagnostic).len() > 1 && diagnostic.help.iter().flat_map(Help::parts).any(is_merge)
+    let is_unnamed = matches!(
+        diagnostic.root_modules.as_deref(),
+        Some(RootModules::Selected { paths, recursive: false, .. }) if paths.is_empty()
+    );
+    let is_for_one = |part: &HelpPart| match part {
+        HelpPart::Remedy(remedy) => matches!(remedy, Remedy::Merge { .. }) || is_unnamed && takes_root_modules(remedy),
+        HelpPart::Text(_) => false,
+    };
+    directories(diagnostic).len() > 1 && diagnostic.help.iter().flat_map(Help::parts).any(is_for_one)
+}
+
+fn takes_root_modules(remedy: &Remedy) -> bool {
+    matches!(remedy, Remedy::Lock(_) | Remedy::LockModules | Remedy::Upgrade(_) | Remedy::Verify { .. })
 }
 
 /// The root modules that a diagnostic is about.
@@ -110,7 +125,6 @@ fn arguments(remedy: &Remedy) -> Vec<String> {
         }
         Remedy::Login { host } => words(&["login", host]),
         Remedy::CheckLogin { host } => words(&["login", "--check", host]),
-        Remedy::Dialect(dialect) => words(&["--dialect", dialect.name()]),
         Remedy::Run(arguments) => arguments.clone(),
         _ => Vec::new(),
     }

@@ -1,11 +1,13 @@
 //! Findings as SARIF 2.1.0, the exchange format of static analysis tools.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use provlock::diagnostic::{Code, Diagnostic, Label, Location, Threat};
 use provlock::lockfile::LOCK_FILE_NAME;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use super::foreign::{clean, shown};
 use super::pages;
@@ -19,7 +21,8 @@ pub(crate) fn log(found: Found<'_>) -> String {
         let lock_path = root.map_or(Path::new("."), |root| &root.lock_path);
         result(finding, lock_path, found)
     });
-    let (results, errors): (Vec<_>, _) = (results.collect(), found.errors);
+    let (mut results, errors): (Vec<_>, _) = (results.collect(), found.errors);
+    add_fingerprints(&mut results);
     let notification = |error: &Diagnostic| {
         let error = shown(error, found.invocation);
         let lock_file = error.root().map(|root| json!({ "artifactLocation": file(&root.join(LOCK_FILE_NAME), found) }));
@@ -35,11 +38,7 @@ pub(crate) fn log(found: Found<'_>) -> String {
         "$schema": SCHEMA,
         "version": "2.1.0",
         "runs": [{
-            "tool": { "driver": {
-                "name": "provlock",
-                "semanticVersion": env!("CARGO_PKG_VERSION"),
-                "rules": Code::FINDINGS.iter().map(|code| rule(*code)).collect::<Vec<_>>(),
-            } },
+            "tool": { "driver": driver(env!("CARGO_PKG_REPOSITORY")) },
             "columnKind": "unicodeCodePoints",
             "invocations": [{
                 "executionSuccessful": errors.is_empty(),
@@ -49,6 +48,38 @@ pub(crate) fn log(found: Found<'_>) -> String {
         }],
     });
     format!("{log}\n")
+}
+
+/// The program with its rules. Its page is left out while the address of the repository is not known.
+fn driver(repository: &str) -> Value {
+    let version = env!("CARGO_PKG_VERSION");
+    let mut driver = json!({
+        "name": "provlock",
+        "version": version,
+        "semanticVersion": version,
+        "rules": Code::FINDINGS.iter().map(|code| rule(*code)).collect::<Vec<_>>(),
+    });
+    if !repository.is_empty() {
+        driver["informationUri"] = repository.into();
+    }
+    driver
+}
+
+/// Adds a fingerprint to each result, so that a service knows the same finding after lines have moved. It is of the
+/// code, the file and the message; GitHub expects the number of the same before it and the name of the property.
+fn add_fingerprints(results: &mut [Value]) {
+    let mut numbers: HashMap<String, usize> = HashMap::new();
+    for result in results {
+        let text = |pointer: &str| result.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let file = text("/locations/0/physicalLocation/artifactLocation/uri");
+        // The first line is the message; notes and help say where else a finding is.
+        let message = text("/message/text").lines().next().unwrap_or_default();
+        let digest = Sha256::digest([text("/ruleId"), file, message].join("\n"));
+        let hash = digest[..8].iter().fold(String::new(), |hash, byte| format!("{hash}{byte:02x}"));
+        let number = numbers.entry(hash.clone()).or_default();
+        *number += 1;
+        result["partialFingerprints"] = json!({ "primaryLocationLineHash": format!("{hash}:{number}") });
+    }
 }
 
 fn rule(code: Code) -> Value {
@@ -130,4 +161,37 @@ fn region(location: &Location) -> Value {
 fn uri(path: &str) -> String {
     const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
     utf8_percent_encode(path, ESCAPED).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_driver_has_its_version_and_page() {
+        let driver = driver("https://github.com/acme/locks");
+        assert_eq!(driver["version"], env!("CARGO_PKG_VERSION"));
+        assert_eq!(driver["informationUri"], "https://github.com/acme/locks");
+        assert!(super::driver("").get("informationUri").is_none());
+    }
+
+    #[test]
+    fn a_finding_keeps_its_fingerprint_where_lines_move() {
+        let result = |message: &str, line: usize| {
+            let file =
+                json!({ "artifactLocation": { "uri": "live/.terraform.lock.hcl" }, "region": { "startLine": line } });
+            json!({ "ruleId": "no-hashes", "message": { "text": message }, "locations": [{ "physicalLocation": file }] })
+        };
+        let fingerprints = |results: &[Value]| {
+            let mut results = results.to_vec();
+            add_fingerprints(&mut results);
+            let fingerprint = |result: &Value| result["partialFingerprints"]["primaryLocationLineHash"].clone();
+            results.iter().map(|result| fingerprint(result).as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+        };
+        let first = fingerprints(&[result("a\nhelp: x", 1), result("b", 2), result("a", 3)]);
+        assert_eq!(first.iter().map(String::len).collect::<Vec<_>>(), [18; 3]);
+        assert!(first[0].ends_with(":1") && first[2].ends_with(":2") && first[0][..16] == first[2][..16]);
+        assert_ne!(first[0][..16], first[1][..16]);
+        assert_eq!(fingerprints(&[result("a", 7)])[0], first[0]);
+    }
 }

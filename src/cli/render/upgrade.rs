@@ -411,16 +411,41 @@ impl Moving {
     }
 }
 
-/// A constraint that was rewritten: its place, the old and the new text.
-pub(crate) fn edit([place, old, new]: &[String; 3]) -> String {
-    printable(&capped(&format!("  ~ {place}   {old} → {new}")))
+/// A constraint or source that was rewritten. In order: as in the files.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Edited {
+    path: String,
+    line: usize,
+    start: usize,
+    pub(crate) old: String,
+    pub(crate) new: String,
 }
 
-/// Of each constraint that is rewritten the place, the old and the new text.
-pub(crate) fn edited(edits: &[ConstraintEdit]) -> impl Iterator<Item = [String; 3]> {
+impl Edited {
+    /// `main.tf:3`
+    pub(crate) fn place(&self) -> String {
+        format!("{}:{}", self.path, self.line)
+    }
+
+    /// `  ~ main.tf:3   ~> 1.0 → ~> 2.0`
+    pub(crate) fn text(&self) -> String {
+        printable(&capped(&format!("  ~ {}   {} → {}", self.place(), self.old, self.new)))
+    }
+}
+
+pub(crate) fn edited(edits: &[ConstraintEdit]) -> impl Iterator<Item = Edited> {
     edits.iter().map(|edit| {
-        let old = edit.location.file.text.get(edit.location.span.clone()).unwrap_or_default();
-        [shown(&edit.location), old.to_owned(), edit.new.clone()]
+        let Location { file, span } = &edit.location;
+        let old = file.text.get(span.clone()).unwrap_or_default();
+        // The comment after a source is part of the edit, and so is the closing quote before it.
+        let quotes = usize::from(old.contains('"'));
+        Edited {
+            path: edit.location.path().display().to_string(),
+            line: edit.location.line_column().0,
+            start: span.start,
+            old: old.replacen('"', "", quotes),
+            new: edit.new.replacen('"', "", quotes),
+        }
     })
 }
 

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use provlock::diagnostic::{Diagnostic, Severity};
-use provlock::project::{Coverage, DialectReason, Selection, Suppressed, VerifiedRoot};
+use provlock::project::{Coverage, DialectReason, Suppressed, VerifiedRoot};
 use provlock::provider::{Authentication, ProviderAddress};
 use provlock::settings::PlatformSelection;
 use provlock::system::files;
 
-use super::causes::by_cause;
+use super::causes::{Many, by_cause};
 use super::coverage::noun;
 use super::diagnostics;
 use super::help::Invocation;
@@ -45,13 +45,13 @@ impl<'a> Found<'a> {
 
 /// The findings that are at least this severe as text, with a blank line after each; those of many root modules by
 /// cause.
-pub(crate) fn findings(found: Found<'_>, least: Severity, many: Option<&Selection>, style: TextStyle) -> String {
+pub(crate) fn findings(found: Found<'_>, least: Severity, many: Option<Many<'_>>, style: TextStyle) -> String {
     let texts = diagnostics::render_all(&causes(found, least, many, style.verbose), found.invocation, style);
     texts.into_iter().flat_map(|text| [text, "\n\n".to_owned()]).collect()
 }
 
 /// The findings that are at least this severe, each cause once.
-pub(crate) fn causes(found: Found<'_>, least: Severity, many: Option<&Selection>, all: bool) -> Vec<Diagnostic> {
+pub(crate) fn causes(found: Found<'_>, least: Severity, many: Option<Many<'_>>, all: bool) -> Vec<Diagnostic> {
     let findings = found.all().map(|(root, finding)| (root.map(|root| &*root.path), finding));
     let findings = findings.filter(|(_, finding)| finding.severity >= least);
     match many {

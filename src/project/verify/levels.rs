@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::baseline::{Baseline, KnownFinding};
+use super::consequences;
 use super::verified::{Suppressed, VerifiedRoot};
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Merged, Remedy};
@@ -64,10 +65,11 @@ impl<'a> Levelled<'a> {
     }
 
     /// Applies the levels to all findings in the root module, which is one of so many. Those that say the same of
-    /// several providers become one. Done again, it changes nothing.
+    /// several providers become one, and those that follow from others are removed. Done again, it changes nothing.
     pub(super) fn apply_all(&mut self, findings: &mut Vec<Diagnostic>, one_of: usize) {
         let mut merged = Merged::of_one_of(one_of);
-        for finding in std::mem::take(findings).into_iter().filter_map(|finding| self.apply(finding)) {
+        let reported = std::mem::take(findings).into_iter().filter_map(|finding| self.apply(finding)).collect();
+        for finding in consequences::remove(reported) {
             if finding.providers.is_empty() { merged.push(finding) } else { merged.merge(finding) }
         }
         findings.extend(merged.into_diagnostics());

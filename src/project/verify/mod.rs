@@ -12,6 +12,7 @@ mod baseline;
 mod before;
 mod change;
 mod configuration;
+mod consequences;
 mod file;
 mod ignore;
 mod levels;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::platforms::{missing, single};
 use super::policy;
 use super::subject::{Online, Subject, Verified, finding};
+use crate::diagnostic::words::enumerate;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Remedy};
 use crate::lockfile::Entry;
 use crate::packages::archive::PackageId;
@@ -41,6 +42,14 @@ struct Question<'a> {
     /// The version before the change, if that was another one.
     before: Option<&'a Version>,
     verified: Verified,
+}
+
+/// Recorded hashes of a scheme, compared with the published ones.
+struct Compared {
+    recorded: BTreeSet<Hash>,
+    unpublished: BTreeSet<Hash>,
+    /// The published data, as users know it.
+    with: &'static str,
 }
 
 impl<'a> Question<'a> {
@@ -82,7 +91,7 @@ impl<'a> Question<'a> {
             Ok(published) => published,
             Err(error) => return self.failed(error),
         };
-        let mut known = Known::new();
+        let (mut known, mut compared) = (Known::new(), Vec::new());
         if let Some(published) = &published {
             let warnings: Vec<_> = published.warnings.iter().map(|warning| self.about_entry(warning.clone())).collect();
             self.verified.findings.extend(warnings);
@@ -90,27 +99,43 @@ impl<'a> Question<'a> {
             self.verified.findings.extend(signature);
             self.verified.findings.extend(self.key_changed(&published.authentication));
             self.verified.authentications.insert(self.entry.address.clone(), published.authentication.clone());
-            self.check_zh(&published.zh, platforms);
+            compared.extend(self.compare_zh(published, platforms));
             known.clone_from(&published.h1);
         }
         let unknown = required.iter().filter(|platform| !known.contains_key(platform)).cloned().collect();
         let errors = self.release().fetch(unknown, &mut known);
         let mut complete = self.all_succeeded(errors);
-        for platform in &required {
-            if known.get(platform).is_some_and(|hashes| hashes.is_disjoint(&self.entry.locked.hashes)) {
-                self.verified.findings.push(missing(self.subject, self.entry, platform));
+        let is_missing = |platform: &&Platform| {
+            known.get(platform).is_some_and(|hashes| hashes.is_disjoint(&self.entry.locked.hashes))
+        };
+        let missing = required.iter().filter(is_missing).map(|platform| missing(self.subject, self.entry, platform));
+        let missing: Vec<_> = missing.collect();
+        // A mirror need not hold every package, so what it does not hold says nothing.
+        if published.is_some() {
+            let recorded = self.recorded(Hash::is_of_files);
+            let errors = self.release().explain(&recorded, platforms, &mut known);
+            complete &= self.all_succeeded(errors);
+            if complete {
+                let unpublished = unexplained(&recorded, &known);
+                compared.push(Compared { recorded, unpublished, with: "the packages of all its platforms" });
             }
         }
-        // A mirror need not hold every package, so what it does not hold says nothing.
-        if published.is_none() {
+        self.report(&compared, missing);
+    }
+
+    /// Reports unpublished hashes and platforms without a hash. If no hash is published, that is the only finding.
+    fn report(&mut self, compared: &[Compared], missing: Vec<Diagnostic>) {
+        let is_published = |one: &Compared| one.recorded.len() > one.unpublished.len();
+        let checked: usize = compared.iter().map(|one| one.recorded.len()).sum();
+        if checked == 0 || compared.iter().any(is_published) {
+            self.verified.findings.extend(missing);
+        } else if checked > 1 {
+            let finding = self.nothing_published(compared, checked);
+            self.verified.findings.push(finding);
             return;
         }
-        let recorded = self.recorded(Hash::is_of_files);
-        let errors = self.release().explain(&recorded, platforms, &mut known);
-        complete &= self.all_succeeded(errors);
-        if complete {
-            let unexplained = unexplained(&recorded, &known);
-            self.not_published(&unexplained, "the packages of all its platforms");
+        for Compared { unpublished, with, .. } in compared {
+            self.not_published(unpublished, with);
         }
     }
 
@@ -157,24 +182,28 @@ impl<'a> Question<'a> {
         Some(note.help("find out from the publisher whether the key has changed, and not from the registry"))
     }
 
-    /// Reports each `zh:` that SHA256SUMS does not hold; a registry may have one such document for each platform.
-    fn check_zh(&mut self, zh: &BTreeSet<Hash>, platforms: &BTreeSet<Platform>) {
-        let recorded = self.recorded(Hash::is_of_archive);
-        let mut unexplained: BTreeSet<_> = recorded.difference(zh).cloned().collect();
-        if unexplained.is_empty() {
-            return;
-        }
-        let all = platforms.iter().cloned().collect();
+    /// Compares each `zh:` with SHA256SUMS; a registry may have one such document for each platform. Returns `None` if
+    /// the registry does not answer.
+    fn compare_zh(&mut self, published: &Published, platforms: &BTreeSet<Platform>) -> Option<Compared> {
+        let Published { zh, packages, .. } = published;
+        let mut recorded = self.recorded(Hash::is_of_archive);
+        // SHA256SUMS also lists documents, and they may be the same in several versions.
+        recorded.retain(|hash| packages.is_empty() || packages.contains_key(hash) || !zh.contains(hash));
+        let mut unpublished: BTreeSet<_> = recorded.difference(zh).cloned().collect();
+        let all = if unpublished.is_empty() { Vec::new() } else { platforms.iter().cloned().collect() };
         let ask = |platform: Platform| self.online.source.published(&self.package(&platform));
         for answer in parallel::map(all, WAITING_REQUESTS, ask) {
             match answer {
-                Ok(Some(published)) => unexplained.retain(|hash| !published.zh.contains(hash)),
+                Ok(Some(published)) => unpublished.retain(|hash| !published.zh.contains(hash)),
                 Ok(None) => {}
                 Err(error) if error.is_platform_missing() => {}
-                Err(error) => return self.failed(error),
+                Err(error) => {
+                    self.failed(error);
+                    return None;
+                }
             }
         }
-        self.not_published(&unexplained, "SHA256SUMS");
+        Some(Compared { recorded, unpublished, with: "SHA256SUMS" })
     }
 
     fn recorded(&self, is_asked_for: fn(&Hash) -> bool) -> BTreeSet<Hash> {
@@ -193,6 +222,20 @@ impl<'a> Question<'a> {
             let error = error.note(format!("compared with {compared}"));
             self.verified.findings.push(error.help("find out who added the hash, and remove it"));
         }
+    }
+
+    /// The finding for an entry of whose hashes none is published, as after a change of only its version.
+    fn nothing_published(&self, compared: &[Compared], checked: usize) -> Diagnostic {
+        let compared: Vec<_> = compared.iter().filter(|one| !one.recorded.is_empty()).collect();
+        let noun = match (&compared[..], compared.first().and_then(|one| one.recorded.first())) {
+            ([_], Some(hash)) => hash.scheme_name(),
+            _ => "hashes",
+        };
+        let release = self.subject.release(self.entry);
+        let message = format!("none of the {checked} recorded {noun} belongs to a published package of {release}");
+        let error = finding(Code::HashNotPublished, message, self.entry.version(), "");
+        let error = error.note(format!("compared with {}", enumerate(compared.iter().map(|one| one.with))));
+        error.help("find out who changed the version or the hashes, and restore the entry")
     }
 
     fn package(&self, platform: &Platform) -> PackageId {

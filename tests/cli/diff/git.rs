@@ -218,6 +218,33 @@ new/.terraform.lock.hcl
 }
 
 #[test]
+fn the_same_change_in_many_lock_files_is_shown_once() {
+    let repository = Repository::new();
+    let lock = |version: &str| lock_file(&[entry("hashicorp/null", version, &["h1:a"])]);
+    let write = |path: &str, version: &str| {
+        repository.environment.write(format!("{path}/.terraform.lock.hcl"), lock(version));
+    };
+    let roots = ["a", "b", "c", "d", "e"];
+    for root in &roots {
+        write(root, "1.0.0");
+    }
+    repository.commit(&lock("1.0.0"));
+    for root in &roots {
+        write(root, if *root == "c" { "1.0.1" } else { "2.0.0" });
+    }
+    let output = repository.provlock(["diff", "-r"]);
+    let expected = "\
+a/.terraform.lock.hcl, b/.terraform.lock.hcl, d/.terraform.lock.hcl and 1 more: -v lists them
+  ~ hashicorp/null   1.0.0 → 2.0.0   major
+c/.terraform.lock.hcl
+  ~ hashicorp/null   1.0.0 → 1.0.1   patch
+";
+    assert_eq!(output.assert_code(0).stdout.replace('\\', "/"), expected);
+    let all = repository.provlock(["diff", "-r", "-v"]);
+    assert_eq!(all.assert_code(0).stdout.matches("2.0.0").count(), 4, "{all}");
+}
+
+#[test]
 fn markdown_has_a_table_for_every_lock_file_below() {
     let repository = changed_below();
     repository.git(["add", "--all"]);

@@ -310,6 +310,14 @@ help: provlock -C live merge .terraform.lock.hcl; to lock again what is in confl
 }
 
 #[test]
+fn the_help_for_a_conflict_in_the_current_directory_can_be_run() {
+    let environment = two_files();
+    environment.write_lock_file("<<<<<<< HEAD\n=======\n>>>>>>> other\n");
+    let output = environment.provlock(["diff", "new.hcl"]);
+    output.assert_code(2).assert_stderr_has("help: provlock merge .terraform.lock.hcl; ").assert_lacks("-C");
+}
+
+#[test]
 fn without_git_two_files_have_to_be_named() {
     let environment = TestEnvironment::new();
     let output = environment.provlock(["diff"]);

@@ -242,7 +242,7 @@ error[provider-not-locked]: acme/gamma is required, but not locked, in 3 root mo
   |                ^^^^^^^^^^^^ required here
   |
   = in a, b and c
-help: provlock lock -r
+help: provlock lock a b c
 
 warning[requirements-not-known]: what the unit requires is not known in full: `run_cmd` is not evaluated, in 2 root modules
  --> a/terragrunt.hcl:8:3

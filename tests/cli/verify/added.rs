@@ -128,7 +128,7 @@ fn what_is_only_required_is_judged_wherever_the_change_touches_it() {
         (
             "a new directory without a lock file",
             |gate| gate.write("infra/evil/main.tf", requires("evil/null", "")),
-            &["namespace-not-allowed", "namespace-added", "provider-added"],
+            &["namespace-not-allowed"],
         ),
         (
             "a module that nothing calls",
@@ -141,12 +141,12 @@ fn what_is_only_required_is_judged_wherever_the_change_touches_it() {
                 gate.write("live/call.tf", "module \"m\" {\n  source = \"../called\"\n}\n");
                 gate.write("called/main.tf", requires("evil/null", ""));
             },
-            &["provider-not-locked", "namespace-not-allowed", "namespace-added", "provider-added"],
+            &["provider-not-locked", "namespace-not-allowed"],
         ),
         (
             "a directory that the settings exclude",
             |gate| gate.write("examples/b/main.tf", requires("evil/null", "")),
-            &["namespace-not-allowed", "namespace-added", "provider-added"],
+            &["namespace-not-allowed"],
         ),
         (
             "a module that only a module which is no root module calls",
@@ -154,7 +154,7 @@ fn what_is_only_required_is_judged_wherever_the_change_touches_it() {
                 gate.write("wrapper/main.tf", "module \"m\" {\n  source = \"../evil\"\n}\n");
                 gate.write("evil/main.tf", requires("evil/null", ""));
             },
-            &["namespace-not-allowed", "namespace-added", "provider-added"],
+            &["namespace-not-allowed"],
         ),
         (
             "a test",

@@ -34,9 +34,9 @@ fn the_impostors_of_2026_are_found() {
 #[test]
 fn the_incidents_of_2026_are_stopped_where_they_are_new() {
     let attempts: [(&str, &[&str]); 4] = [
-        (INCIDENTS[0], &["host-not-allowed", "namespace-not-allowed", "look-alike"]),
-        (INCIDENTS[1], &["host-not-allowed", "namespace-not-allowed", "look-alike"]),
-        (INCIDENTS[2], &["namespace-not-allowed", "look-alike"]),
+        (INCIDENTS[0], &["look-alike"]),
+        (INCIDENTS[1], &["look-alike"]),
+        (INCIDENTS[2], &["look-alike"]),
         ("registry.terraform.io/gocommunity-io/dockerd", &["namespace-not-allowed"]),
     ];
     let gate = Gate::with(|gate| {
@@ -55,6 +55,37 @@ fn the_incidents_of_2026_are_stopped_where_they_are_new() {
         gate.reset();
     }
     survived("the addresses of the incidents of 2026 in a pull request", attempts.len());
+}
+
+#[test]
+fn one_impostor_is_one_finding() {
+    let settings = "dialect = \"terraform\"\n[policy]\nallowed-hosts = [\"registry.terraform.io\"]\n\
+        allowed-namespaces = [\"registry.terraform.io/hashicorp\"]\n";
+    let gate = Gate::with(|gate| {
+        gate.write("provlock.toml", settings);
+        gate.remove("examples/a/.terraform.lock.hcl");
+        for directory in ["live", "other"] {
+            gate.root(directory, "registry.terraform.io/hashicorp/null", &[H1, ZH]);
+        }
+    });
+    let judged = |address: &str, flags: &[&str]| {
+        gate.root("live", address, &[H1, ZH]);
+        gate.write("live/main.tf", requires(address, ""));
+        gate.judge(&[&["-r", "--allow", "hash-not-checked"], flags].concat())
+    };
+    assert_eq!(judged(INCIDENTS[1], &[]), ["look-alike"]);
+    let output = gate.run(&["-r", "--allow", "hash-not-checked"]);
+    output.assert_code(1).assert_stdout_has("its host is hashicorp-terraform.io");
+    output.assert_stdout_has("its namespace is hashicorp-terraform.io/hashicorp");
+    let [denied, forbidden] = ["example.test/acme/x", "registry.terraform.io/acme/x"];
+    assert_eq!(judged(denied, &[]), ["host-not-allowed"]);
+    assert_eq!(judged(forbidden, &[]), ["namespace-not-allowed"]);
+    // What weighs more than the cause stays, and what is not reported hides nothing.
+    let flags = ["--warn", "look-alike"];
+    assert_eq!(judged(INCIDENTS[1], &flags), ["host-not-allowed", "look-alike"]);
+    assert_eq!(judged(INCIDENTS[1], &["--allow", "look-alike"]), ["host-not-allowed"]);
+    assert_eq!(judged(forbidden, &["--warn", "namespace-not-allowed", "--deny", "provider-added"]).len(), 2);
+    assert_eq!(judged(forbidden, &["--allow", "namespace-not-allowed"]), ["namespace-added", "provider-added"]);
 }
 
 #[test]

@@ -90,6 +90,36 @@ help: find out who added the hash, and remove it
 }
 
 #[test]
+fn a_swapped_version_is_one_finding() {
+    let registry = Registry::start();
+    let (environment, _) = locked(&registry);
+    registry.publish("acme/null", "3.2.3").platforms(PLATFORMS).done();
+    environment.write_lock_file(environment.lock_file().replace("3.2.4", "3.2.3"));
+    assert_eq!(found(&environment, &ONLINE), ["error hash-not-published"]);
+    let output = environment.provlock(["verify", "--online"]);
+    let message = "none of the 5 recorded hashes belongs to a published package of acme/null 3.2.3";
+    output.assert_code(1).assert_stdout_has(message);
+    output.assert_stdout_has("compared with SHA256SUMS and the packages of all its platforms");
+    let keep = |is_kept: &mut dyn FnMut(&str) -> bool| {
+        let text = environment.lock_file();
+        let lines: Vec<_> = text.lines().filter(|line| is_kept(line)).collect();
+        environment.write_lock_file(lines.join("\n") + "\n");
+    };
+    keep(&mut |line| !line.contains("h1:"));
+    let message = "none of the 3 recorded zh belongs to a published package of acme/null 3.2.3\n";
+    assert_eq!(messages(&environment, &ONLINE), message);
+    let mut hashes = 0;
+    keep(&mut |line| {
+        hashes += usize::from(line.contains("zh:"));
+        !line.contains("zh:") || hashes == 1
+    });
+    let text = environment.lock_file();
+    let hash = text.lines().find(|line| line.contains("zh:")).unwrap().to_owned();
+    environment.write_lock_file(text.replace(&hash, &format!("    \"{H1}\",")));
+    assert_eq!(found(&environment, &ONLINE), ["error hash-not-published"], "of one hash, too");
+}
+
+#[test]
 fn an_h1_of_a_platform_that_is_not_wanted_is_published_all_the_same() {
     let registry = Registry::start();
     let (environment, null) = locked(&registry);

@@ -2,7 +2,7 @@
 
 use super::super::json_output::validated;
 use super::gate::OTHER_H1;
-use super::{H1, NOTHING, NULL, entry, found, good, verify};
+use super::{H1, NOTHING, NULL, ZH, entry, found, good, verify};
 use crate::lock::{lock_file, requires};
 use provlock_test::{TestEnvironment, str};
 
@@ -175,4 +175,23 @@ help: if all are for one program: set dialect = "tofu" in provlock.toml and lock
         environment.write(format!("live/{root}/provlock.toml"), format!("dialect = \"{dialect}\"\n"));
     }
     assert_eq!(found(&environment, &["-r", "--allow", codes]), NOTHING, "each says so");
+}
+
+#[test]
+fn the_help_for_some_of_many_root_modules_is_only_for_these() {
+    let environment = TestEnvironment::new();
+    let root = |name: &str, version: &str| {
+        environment.write(format!("{name}/main.tf"), requires("hashicorp/null", "~> 4.0"));
+        let locked = lock_file(&[entry(NULL, version, "~> 4.0", &[H1, OTHER_H1, ZH])]);
+        environment.write(format!("{name}/.terraform.lock.hcl"), locked);
+    };
+    for name in ["a", "b"] {
+        root(name, "3.2.4");
+    }
+    let help = || environment.provlock(["verify", "-r"]).stdout;
+    assert!(help().contains("help: provlock upgrade -r hashicorp/null"), "{}", help());
+    root("c", "4.0.0");
+    assert!(help().contains("help: provlock upgrade a b hashicorp/null"), "{}", help());
+    (1..=25).for_each(|number| root(&format!("r{number}"), "3.2.4"));
+    assert!(help().contains("help: in each root module: provlock upgrade hashicorp/null"), "{}", help());
 }
