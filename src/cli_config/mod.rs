@@ -36,7 +36,7 @@ use crate::system::{Environment, Token};
 /// What the CLI configuration files say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CliConfig {
-    /// The `credentials` blocks that hold a token; where a host has several, the last.
+    /// The `credentials` blocks; where a host has several, the last.
     pub credentials: BTreeMap<Hostname, BlockCredentials>,
     /// The `credentials_helper` block.
     pub credentials_helper: Option<HelperConfig>,
@@ -60,11 +60,11 @@ pub struct CliConfig {
     pub debug: Vec<String>,
 }
 
-/// A token from a file.
+/// A `credentials` block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockCredentials {
-    /// The token.
-    pub token: Token,
+    /// The token. None in a block without one: requests to the host have none, and no helper is asked.
+    pub token: Option<Token>,
     /// The file.
     pub path: PathBuf,
 }
@@ -156,12 +156,12 @@ impl Loader<'_> {
         for (label, block) in body.labelled_blocks("credentials")? {
             let host = hostname(label, &block.location)?;
             let path = block.location.path().to_owned();
-            if let Some(token) = block.value.string("token")?.and_then(|text| Token::new(text.value)) {
-                self.environment.secrets.learn(&token);
-                self.config.credentials.insert(host, BlockCredentials { token, path });
-            } else {
-                self.config.debug.push(format!("{}: the credentials for {host} have no token", path.display()));
+            let token = block.value.string("token")?.and_then(|text| Token::new(text.value));
+            match &token {
+                Some(token) => self.environment.secrets.learn(token),
+                None => self.config.debug.push(format!("{}: the credentials for {host} have no token", path.display())),
             }
+            self.config.credentials.insert(host, BlockCredentials { token, path });
         }
         Ok(())
     }

@@ -82,7 +82,7 @@ mod search {
 
     fn found(home: &Home, dialect: Dialect) -> Option<String> {
         let config = load(&home.environment, dialect).unwrap();
-        config.credentials.get(&host("h.test")).map(|block| block.token.reveal().to_owned())
+        config.credentials.get(&host("h.test")).and_then(|block| Some(block.token.as_ref()?.reveal().to_owned()))
     }
 
     #[test]
@@ -218,7 +218,7 @@ credentials_helper "store" { args = ["--flag"] }
     home.set("SUB", "s");
     let config = home.load();
     assert_eq!(config.plugin_cache_dir.as_deref(), Some(home.path("cache/s/plugins").as_path()));
-    assert_eq!(config.credentials[&host("bücher.test")].token.reveal(), "t1");
+    assert_eq!(config.credentials[&host("bücher.test")].token.as_ref().unwrap().reveal(), "t1");
     assert_eq!(config.hosts[&host("h.test")], BTreeMap::from([("providers.v1".into(), "https://x.test/p/".into())]));
     assert_eq!((config.registry_retries, config.registry_timeout), (Some(5), Some(Duration::from_secs(7))));
     let installation = config.provider_installation.as_ref().unwrap();

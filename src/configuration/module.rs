@@ -150,7 +150,13 @@ impl Module {
                     file
                 });
                 match file {
-                    Ok(file) => merged.merge(file, overriding),
+                    Ok(mut file) => {
+                        // Terraform ignores ephemeral blocks in override files, OpenTofu merges them.
+                        if overriding && dialect == Dialect::Terraform {
+                            file.resources.retain(|resource| resource.kind != "ephemeral");
+                        }
+                        merged.merge(file, overriding);
+                    }
                     Err(errors) => {
                         may_be_root |= is_suspect;
                         merged.diagnostics.extend(errors);

@@ -230,7 +230,8 @@ pub(crate) fn newest<'a>(
 /// Whether a version of a module meets constraints (OpenTofu's `internal/initwd/module_install.go`).
 pub(crate) fn allows(constraints: &ConstraintList, version: &Version) -> bool {
     let is_named = || matches!(constraints.terms(), [term] if term.operator == Operator::Exact);
-    constraints.allows(version) && (!version.is_prerelease() || is_named())
+    // Build metadata is ignored when versions of modules are compared.
+    constraints.allows(&version.without_metadata()) && (!version.is_prerelease() || is_named())
 }
 
 /// The version that the constraints name, if they name exactly one.

@@ -150,7 +150,9 @@ impl Constraint {
         let start = term.find(char::is_alphanumeric).unwrap_or(term.len());
         let (operator, version) = term.split_at(start);
         let version = version.strip_prefix('v').unwrap_or(version);
+        let version = if operator.trim() == "~>" { version } else { three_numbers(version) };
         let mut constraint = Self::parse(&format!("{operator}{version}"))?;
+        constraint.boundary = constraint.boundary.without_metadata();
         if constraint.operator == Operator::PessimisticMinor && version.bytes().all(|byte| byte.is_ascii_digit()) {
             constraint.operator = Operator::PessimisticMajor;
         }
@@ -158,9 +160,18 @@ impl Constraint {
     }
 }
 
+/// Removes further numbers of a module's version if all of them are zero: `1.0.0.0` is `1.0.0`.
+fn three_numbers(version: &str) -> &str {
+    let end = version.find(['-', '+']).unwrap_or(version.len());
+    let Some((third, _)) = version[..end].match_indices('.').nth(2) else { return version };
+    let is_zero = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte == b'0');
+    let is_release = version.len() == end || version[end..].starts_with('+');
+    if is_release && version[third + 1..end].split('.').all(is_zero) { &version[..third] } else { version }
+}
+
 impl ConstraintList {
-    /// Reads the `version` of a module's call. Unlike for providers, `~> 1` has no upper bound, and a version may start
-    /// with `v` (<https://github.com/hashicorp/go-version>, `constraintPessimistic`).
+    /// Reads the `version` of a module's call. Unlike for providers, `~> 1` has no upper bound, a version may start
+    /// with `v` or have further numbers that are zero, and build metadata is ignored (<https://github.com/hashicorp/go-version>, `constraintPessimistic`).
     ///
     /// # Errors
     /// The text is not a list of constraints.
@@ -308,5 +319,29 @@ mod tests {
             assert_eq!(ConstraintList::parse_for_module(written).as_ref(), Ok(&constraints), "{text}");
         }
         assert_eq!("~> 1".parse::<ConstraintList>().unwrap().to_string(), "~> 1.0");
+    }
+
+    #[test]
+    fn a_plus_without_build_metadata_is_refused() {
+        for text in ["1.2.3+", ">= 1.2.3+", "~> 1.2+", "1.2.3-rc1+"] {
+            assert!(text.parse::<ConstraintList>().is_err(), "{text}");
+            assert!(ConstraintList::parse_for_module(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn module_versions_may_have_four_numbers_or_build_metadata() {
+        for (text, written) in [
+            ("1.0.0.0", "1.0.0"),
+            ("v1.0.0.0.0", "1.0.0"),
+            ("= 1.0.0+x", "1.0.0"),
+            (">= 1.0.0.0+x, != 1.2.0+y", ">= 1.0.0, != 1.2.0"),
+        ] {
+            assert_eq!(ConstraintList::parse_for_module(text).unwrap().to_string(), written, "{text}");
+        }
+        for text in ["1.0.0.1", "1.0.0.", "~> 1.0.0.0", "1.0.0+x+y"] {
+            assert!(ConstraintList::parse_for_module(text).is_err(), "{text}");
+        }
+        assert!("1.0.0.0".parse::<ConstraintList>().is_err());
     }
 }

@@ -77,6 +77,11 @@ impl Version {
             .then_with(|| cmp_identifiers(&self.prerelease, &other.prerelease))
     }
 
+    /// The version without build metadata, which constraints of modules ignore.
+    pub(crate) fn without_metadata(&self) -> Self {
+        Self { metadata: Identifiers::EMPTY, ..self.clone() }
+    }
+
     /// How many bytes there are beside the numbers.
     pub(crate) fn text_length(&self) -> usize {
         self.prerelease.len() + self.metadata.len()
@@ -97,6 +102,9 @@ impl Version {
             return Err(VersionError::LeadingV);
         }
         let (rest, metadata) = split_suffix(text, '+');
+        if metadata.is_empty() && rest.len() < text.len() {
+            return Err(VersionError::BadSuffix("+".to_owned()));
+        }
         let (numbers, prerelease) = split_suffix(rest, '-');
         let mut parsed = [0u64; 3];
         let mut written = 0;

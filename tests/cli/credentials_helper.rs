@@ -56,7 +56,7 @@ Stored the token for registry.example.com in the credentials helper [ROOT]/home/
 "#]]).assert_lacks(TOKEN);
     let kept: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(directory.join(HOST)).unwrap()).unwrap();
-    assert_eq!(kept, serde_json::json!({ "token": TOKEN, "vault": { "path": "a" } }));
+    assert_eq!(kept, serde_json::json!({ "token": TOKEN }));
     environment.provlock(LOCK).assert_code(0).assert_lacks(TOKEN);
     let check = environment.provlock(["login", "--check", HOST]);
     check.matches(str![[r#"
@@ -100,6 +100,29 @@ fn a_helper_is_asked_once_in_a_run() {
 }
 
 #[test]
+fn a_token_of_a_helper_that_is_null_or_not_a_string_is_no_token() {
+    for token in ["null", "5", "[\"s3cr3t-t0ken\"]"] {
+        let (_registry, environment) = private();
+        install(&environment, &format!("echo '{{\"token\": {token}}}'"));
+        let check = environment.provlock(["login", "--check", HOST]);
+        check.assert_code(1).assert_lacks(TOKEN);
+        assert!(check.stdout.contains("There is no token for registry.example.com"), "{check}");
+        let lock = environment.provlock(LOCK);
+        lock.assert_code(2).assert_stderr_has("no credentials were sent").assert_lacks(TOKEN);
+    }
+}
+
+#[test]
+fn an_empty_credentials_block_is_no_token_and_keeps_the_helper_from_being_asked() {
+    let (_registry, environment) = private();
+    let directory = install(&environment, &format!("echo '{{\"token\": \"{TOKEN}\"}}'"));
+    environment.write(environment.home().join(".terraform.d/x.tfrc"), &format!("credentials \"{HOST}\" {{}}\n"));
+    environment.provlock(LOCK).assert_code(2).assert_stderr_has("no credentials were sent");
+    environment.provlock(["login", "--check", HOST]).assert_code(1);
+    assert_eq!(calls(&directory), <[String; 0]>::default());
+}
+
+#[test]
 fn a_helper_that_fails_is_named_with_its_own_words() {
     for (script, expected) in [
         ("echo 'the vault is sealed' >&2; exit 3", "says: the vault is sealed"),
@@ -108,7 +131,6 @@ fn a_helper_that_fails_is_named_with_its_own_words() {
         ("echo s3cr3t-t0ken", "printed something that is not a JSON object"),
         ("true", "printed something that is not a JSON object"),
         ("echo '[\"s3cr3t-t0ken\"]'", "printed JSON that is not an object"),
-        ("echo '{\"token\": [\"s3cr3t-t0ken\"]}'", "printed a token that is not a string"),
         ("yes s3cr3t-t0ken", "printed too much"),
         ("echo s3cr3t-t0ken; sleep 60", "took more than 1 seconds"),
         ("printf '{\"token\": \"s3cr3t-t0ken\\\\nx\"}'", "contains characters that cannot be sent"),

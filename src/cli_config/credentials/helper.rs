@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::provider::Hostname;
-use crate::system::{process, token_variable};
+use crate::system::{Token, process, token_variable};
 
 /// A credentials object: `token` and other properties of the helper.
 pub(super) type Properties = Map<String, Value>;
@@ -27,18 +27,16 @@ impl Helper {
         let stdout = self.run("get", host, None)?;
         // The output may hold the token, so no error quotes it.
         match serde_json::from_slice(&stdout) {
-            Ok(Value::Object(properties)) if matches!(properties.get("token"), None | Some(Value::String(_))) => {
-                Ok(properties)
-            }
-            Ok(Value::Object(_)) => Err(self.failed("get", host, "printed a token that is not a string").into()),
+            Ok(Value::Object(properties)) => Ok(properties),
             Ok(_) => Err(self.failed("get", host, "printed JSON that is not an object").into()),
             Err(_) => Err(self.failed("get", host, "printed something that is not a JSON object").into()),
         }
     }
 
-    /// Replaces the credentials for a host.
-    pub(super) fn store(&self, host: &Hostname, properties: &Properties) -> Result<()> {
-        let object = Value::Object(properties.clone()).to_string();
+    /// Replaces the credentials for a host by a new object, because a helper may refuse properties that it does not
+    /// know.
+    pub(super) fn store(&self, host: &Hostname, token: &Token) -> Result<()> {
+        let object = json!({ "token": token.reveal() }).to_string();
         self.run("store", host, Some(object)).map(drop)
     }
 

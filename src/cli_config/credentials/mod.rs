@@ -88,10 +88,11 @@ impl Credentials {
         let found = if let Some((variable, token)) = self.variables.get(host) {
             Some((token.clone(), CredentialsOrigin::Environment(variable.clone())))
         } else if let Some(block) = self.blocks.get(host) {
-            Some((block.token.clone(), CredentialsOrigin::Block(block.path.clone())))
+            // A block without a token means that the host needs none: the helper is not asked.
+            block.token.clone().map(|token| (token, CredentialsOrigin::Block(block.path.clone())))
         } else if let Some(helper) = self.installed_helper() {
             let properties = self.ask(&helper, host)?;
-            let token = properties.get("token").and_then(Value::as_str).and_then(Token::new);
+            let token = token_of(&properties);
             if let Some(token) = &token {
                 self.secrets.learn(token);
             }
@@ -111,7 +112,7 @@ impl Credentials {
     /// Stores a token for a host, replaces the old one, and returns where it is.
     ///
     /// The token goes to the helper. It goes to `credentials.tfrc.json` if there is no helper or the file holds the
-    /// host's token already. Other properties of the host's credentials stay. The next run uses the new token, unless a
+    /// host's token already, and the host's other properties in that file stay. The next run uses the new token, unless a
     /// `TF_TOKEN_…` variable is set. It is an error if another file holds the host's token, or if the token cannot be
     /// sent.
     pub fn store(&self, host: &Hostname, token: &Token) -> Result<CredentialsOrigin> {
@@ -127,10 +128,8 @@ impl Credentials {
                 Ok(CredentialsOrigin::Block(path))
             }
             TokenStore::Helper(helper) => {
-                let mut properties = self.ask(&helper, host).unwrap_or_default();
-                properties.insert("token".to_owned(), Value::from(token.reveal()));
                 self.answers.remove(host);
-                helper.store(host, &properties)?;
+                helper.store(host, token)?;
                 Ok(CredentialsOrigin::Helper(helper.program))
             }
         }
@@ -146,7 +145,7 @@ impl Credentials {
             }
             TokenStore::Helper(helper) => {
                 // A helper that fails here may still delete the token.
-                let was_there = self.ask(&helper, host).map_or(true, |properties| properties.contains_key("token"));
+                let was_there = self.ask(&helper, host).map_or(true, |properties| token_of(&properties).is_some());
                 self.answers.remove(host);
                 helper.forget(host)?;
                 Ok((CredentialsOrigin::Helper(helper.program), was_there))
@@ -197,6 +196,11 @@ impl Credentials {
 enum TokenStore {
     File(PathBuf),
     Helper(Helper),
+}
+
+/// The token of a credentials object. A token that is null or not a string means that there is none, as for Terraform.
+fn token_of(properties: &Properties) -> Option<Token> {
+    properties.get("token").and_then(Value::as_str).and_then(Token::new)
 }
 
 /// The hosts that `TF_TOKEN_…` variables name. A variable whose name contains no host is ignored.

@@ -73,7 +73,7 @@ fn blocks_and_variables_come_before_the_helper() {
 }
 
 #[test]
-fn store_keeps_unknown_properties_and_forget_forgets() {
+fn store_gets_the_token_alone_and_forget_forgets() {
     let home = install(
         "case $3 in get) cat \"$dir/kept\" 2>/dev/null || echo '{}';; store) cat >\"$dir/kept\";; forget) rm -f \"$dir/kept\";; esac",
     );
@@ -83,7 +83,7 @@ fn store_keeps_unknown_properties_and_forget_forgets() {
     let origin = credentials.store(&h, &Token::new("new").unwrap()).unwrap();
     assert!(matches!(origin, CredentialsOrigin::Helper(_)));
     let kept: serde_json::Value = serde_json::from_str(&fs::read_to_string(home.path("kept")).unwrap()).unwrap();
-    assert_eq!(kept, serde_json::json!({"token": "new", "more": [1.5, "x"]}));
+    assert_eq!(kept, serde_json::json!({"token": "new"}));
     assert_eq!(token_of(&credentials, "h.test").as_deref(), Some("new"));
     credentials.forget(&h).unwrap();
     assert!(!home.path("kept").exists());
@@ -113,8 +113,28 @@ fn what_is_no_credentials_object_is_refused() {
     assert!(failure("echo 's3cr3t'").contains("not a JSON object"));
     assert!(failure("true").contains("not a JSON object"));
     assert!(failure("echo '[\"s3cr3t\"]'").contains("JSON that is not an object"));
-    assert!(failure("echo '{\"token\": 5}'").contains("not a string"));
     assert!(failure("echo '{\"token\": \"s3cr3t\"} x'").contains("not a JSON object"));
+}
+
+#[test]
+fn a_token_that_is_null_or_not_a_string_means_no_token() {
+    for token in ["null", "5", "[\"s3cr3t\"]", "{}", "\"\""] {
+        let home = install(&format!("echo '{{\"token\": {token}}}'"));
+        let credentials = home.credentials();
+        assert_eq!(token_of(&credentials, "h.test"), None, "{token}");
+        assert_eq!(credentials.source(&host("h.test")).unwrap(), None, "{token}");
+        assert!(!credentials.forget(&host("h.test")).unwrap().1, "{token}");
+    }
+}
+
+#[test]
+fn an_empty_block_means_no_token_and_the_helper_is_not_asked() {
+    let home = install("echo '{\"token\": \"helper\"}'");
+    home.write(".terraform.d/x.tfrc", "credentials \"h.test\" {}\n");
+    let credentials = home.credentials();
+    assert_eq!(token_of(&credentials, "h.test"), None);
+    assert_eq!(credentials.source(&host("h.test")).unwrap(), None);
+    assert!(!home.path("calls").exists());
 }
 
 #[test]

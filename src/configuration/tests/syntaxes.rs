@@ -200,6 +200,23 @@ fn finds_every_kind_of_implied_provider() {
 }
 
 #[test]
+fn an_ephemeral_block_in_an_override_file_is_read_by_opentofu_alone() {
+    let block = |provider: &str| format!("ephemeral \"a_b\" \"c\" {{\n  provider = {provider}\n}}\n");
+    let names = |files: &[(&str, &str)], dialect| {
+        let directory = super::directory(files);
+        let requirements = read(directory.path(), &options(dialect)).ok()?;
+        Some(requirements.providers.keys().map(|address| address.name.clone()).collect::<Vec<_>>())
+    };
+    let (base, other) = (block("x"), block("y"));
+    let overridden = [("main.tf", base.as_str()), ("main_override.tf", other.as_str())];
+    assert_eq!(names(&overridden, Dialect::Tofu), Some(vec!["y".to_owned()]));
+    assert_eq!(names(&overridden, Dialect::Terraform), Some(vec!["x".to_owned()]));
+    let alone = [("main.tf", ""), ("override.tf", other.as_str())];
+    assert_eq!(names(&alone, Dialect::Tofu), None);
+    assert_eq!(names(&alone, Dialect::Terraform), Some(vec![]));
+}
+
+#[test]
 fn an_import_takes_its_provider_as_each_program_does() {
     let files = [(
         "main.tf",
