@@ -116,7 +116,7 @@ fn a_token_of_a_helper_that_is_null_or_not_a_string_is_no_token() {
 fn an_empty_credentials_block_is_no_token_and_keeps_the_helper_from_being_asked() {
     let (_registry, environment) = private();
     let directory = install(&environment, &format!("echo '{{\"token\": \"{TOKEN}\"}}'"));
-    environment.write(environment.home().join(".terraform.d/x.tfrc"), &format!("credentials \"{HOST}\" {{}}\n"));
+    environment.write(environment.home().join(".terraform.d/x.tfrc"), format!("credentials \"{HOST}\" {{}}\n"));
     environment.provlock(LOCK).assert_code(2).assert_stderr_has("no credentials were sent");
     environment.provlock(["login", "--check", HOST]).assert_code(1);
     assert_eq!(calls(&directory), <[String; 0]>::default());

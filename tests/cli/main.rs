@@ -46,6 +46,7 @@ mod mirrors;
 #[cfg(unix)]
 mod modules;
 mod offline;
+mod only_h1;
 #[cfg(unix)]
 mod opentofu;
 mod pin;

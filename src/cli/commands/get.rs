@@ -87,7 +87,9 @@ pub(crate) fn run(arguments: &GetArgs, ui: &Ui) -> anyhow::Result<Outcome> {
             Err(more) => failed.extend(more.into_iter().map(|error| (path.clone(), error))),
         }
     }
-    ui.status_lines(&lines.shown(roots.are_many()));
+    for line in lines.shown(roots.are_many()) {
+        ui.status(&line);
+    }
     let causes = failed.iter().map(|(path, error)| (Some(&**path), error));
     ui.error(&by_cause(causes, Many::of(&roots, &selection), ui.stderr_style.verbose));
     let errors: Diagnostics = failed.into_iter().map(|(_, error)| error).collect();

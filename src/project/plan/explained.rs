@@ -8,7 +8,7 @@ use crate::provider::{Hash, Platform, ProviderAddress, Version};
 use crate::system::parallel::{self, WAITING_REQUESTS};
 
 /// Packages that are most often locked; looked at first.
-const COMMON: [&str; 5] = ["linux_amd64", "darwin_arm64", "darwin_amd64", "linux_arm64", "windows_amd64"];
+const COMMON: [&str; 5] = ["linux_amd64", "darwin_arm64", "darwin_amd64", "windows_amd64", "linux_arm64"];
 
 /// The `h1:` of platforms' packages, as far as they are known.
 pub(in crate::project) type Known = BTreeMap<Platform, BTreeSet<Hash>>;
@@ -35,15 +35,13 @@ impl Release<'_> {
         known: &mut Known,
     ) -> Vec<SourceError> {
         let mut errors = Vec::new();
-        let rank = |platform: &Platform| COMMON.iter().position(|common| *common == platform.to_string());
-        let mut rest: Vec<_> = platforms.iter().filter(|platform| !known.contains_key(platform)).cloned().collect();
-        rest.sort_by_key(|platform| rank(platform).unwrap_or(COMMON.len()));
+        let mut rest = likely_first(platforms.iter().filter(|platform| !known.contains_key(platform)));
         while !rest.is_empty() {
             let unexplained = unexplained(recorded, known).len();
             if unexplained == 0 {
                 break;
             }
-            let next = rest.drain(..unexplained.min(rest.len())).collect();
+            let next = rest.drain(..unexplained.min(rest.len())).cloned().collect();
             errors.extend(self.fetch(next, known));
         }
         errors
@@ -70,4 +68,12 @@ impl Release<'_> {
 /// The recorded `h1:` that no known package has.
 pub(in crate::project) fn unexplained(recorded: &BTreeSet<Hash>, known: &Known) -> BTreeSet<Hash> {
     recorded.iter().filter(|hash| !known.values().any(|hashes| hashes.contains(hash))).cloned().collect()
+}
+
+/// Platforms in the order in which their packages are looked at.
+pub(super) fn likely_first<'a>(platforms: impl Iterator<Item = &'a Platform>) -> Vec<&'a Platform> {
+    let rank = |platform: &Platform| COMMON.iter().position(|common| *common == platform.to_string());
+    let mut platforms: Vec<_> = platforms.collect();
+    platforms.sort_by_key(|platform| rank(platform).unwrap_or(COMMON.len()));
+    platforms
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::age::MinimumAge;
 use super::compared::Compared;
+use super::confirmation::Confirmation;
 use super::explained::Release;
 use super::kept_platforms::{self, KeptPlatforms};
 use super::listing::{self, Listings};
@@ -302,6 +303,7 @@ pub(super) fn assemble(
     (old, carried_over): &CarriedOver,
     supplied: Vec<Supplied<'_>>,
     source: &Source,
+    progress: ProgressSink<'_>,
 ) -> Result<LockOutcome> {
     let LockRequest { prepared, options, requirements, .. } = *request;
     let mut warnings = requirements.warnings.clone();
@@ -314,7 +316,7 @@ pub(super) fn assemble(
         warnings.extend(packages.values().flat_map(|package| package.warnings.iter().cloned()));
         errors.extend(plan.against_signatures(packages, &prepared.root.settings.policy));
         let previous = old.get(plan.candidate.address).map(Arc::as_ref);
-        match recorded(supplied, previous, request, source) {
+        match recorded(supplied, previous, request, source, progress) {
             Ok(Recorded { provider, warning, unpublished, uncompared }) => {
                 unpublished_hashes += unpublished;
                 uncompared_hashes += uncompared;
@@ -359,18 +361,21 @@ fn recorded(
     previous: Option<&LockedProvider>,
     request: &LockRequest<'_>,
     source: &Source,
+    progress: ProgressSink<'_>,
 ) -> Result<Recorded> {
     if let Some(recorded) = entry.get() {
         return Ok(recorded.clone());
     }
     let Plan { candidate, version, mirror, .. } = plan;
-    let release = Release { address: candidate.address, version, source, progress: &|_, _| {} };
-    let kept = previous.filter(|old| old.version == *version);
+    let release = Release { address: candidate.address, version, source, progress };
+    let kept = previous.filter(|old| old.version == *version && !old.hashes.is_empty());
+    let confirmation = kept.map(|old| Confirmation::find(&old.hashes, &release, packages, request.cache));
+    let confirmation = confirmation.unwrap_or(Confirmation::Confirmed);
     let compared = kept.map(|old| Compared::with(&old.hashes, &release, packages, request.cache)).unwrap_or_default();
     let accept_changed_hashes = request.options.accept_changed_hashes;
     let (version, mirror) = (version.clone(), mirror.as_deref());
     let rules = Rules { mirror, accept_changed_hashes, keeps_platforms: plan.keeps_platforms };
-    let recorded = record(candidate, previous, version, packages, rules, compared)?;
+    let recorded = record(candidate, previous, version, packages, rules, compared, confirmation)?;
     if recorded.warning.is_none() && recorded.unpublished == 0 {
         return Ok(entry.get_or_init(|| recorded).clone());
     }

@@ -2,6 +2,7 @@
 
 mod age;
 mod compared;
+mod confirmation;
 pub(super) mod did_you_mean;
 pub(super) mod explained;
 mod kept_platforms;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::compared::{Compared, accept};
+use super::confirmation::{Confirmation, has_only_h1};
 use super::select::Candidate;
 use crate::diagnostic::words::count;
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
@@ -36,11 +37,11 @@ pub(super) struct Rules<'a> {
 /// Combines an entry with the packages that were fetched for it.
 ///
 /// Hashes of the same version are kept; those of schemes that are not known only where no version was chosen. An entry
-/// that holds `zh:` hashes is refused when none of its hashes is confirmed, or when none of these is published and they
-/// are as many as those that are: fewer may come from a mirror that has packed the files anew, but a whole list comes
-/// from another SHA256SUMS. If changed hashes are accepted, the entry loses all of them in the first case, and else
-/// those that are not published. But a mirror does not know what is published: it contradicts
-/// no hash, and the entry loses none. `compared` is what is known of the hashes that are kept.
+/// that holds `zh:` or `h1:` hashes is refused when none of its hashes is confirmed. It is also refused when none of
+/// its `zh:` is published and they are as many as those that are: fewer may come from a mirror that has packed the
+/// files anew, but a whole list comes from another SHA256SUMS. If changed hashes are accepted, the entry loses all of
+/// them in the first case, and else those that are not published. But a mirror does not know what is published: it
+/// contradicts no hash, and the entry loses none. `compared` is what is known of the hashes that are kept.
 pub(super) fn record(
     candidate: &Candidate<'_>,
     old: Option<&LockedProvider>,
@@ -48,6 +49,7 @@ pub(super) fn record(
     packages: &Packages,
     Rules { mirror, accept_changed_hashes, keeps_platforms }: Rules<'_>,
     mut compared: Compared,
+    confirmation: Confirmation,
 ) -> Result<Recorded> {
     let constraints = candidate.requirement.constraints.clone();
     // Every package brings the hashes of the whole release; each is taken once.
@@ -61,14 +63,18 @@ pub(super) fn record(
         return Ok(Recorded { provider: Arc::new(provider), warning: None, unpublished: 0, uncompared: 0 });
     };
     let version = &provider.version;
-    let confirmed = |hash: &Hash| packages.values().any(|package| package.hashes.confirms(hash));
     let count_zh = |hashes: &BTreeSet<Hash>| hashes.iter().filter(|hash| hash.is_of_archive()).count();
     let zh = count_zh(kept);
-    let contradicted = !packages.is_empty() && !kept.iter().any(confirmed);
+    let contradicted = !packages.is_empty() && !matches!(confirmation, Confirmation::Confirmed);
+    // A hash of an unknown scheme neither confirms nor contradicts a release.
+    let is_comparable = zh > 0 || has_only_h1(kept);
     let replaced = count_zh(&compared.unpublished) == zh && zh >= count_zh(&provider.hashes);
-    if zh > 0 && !accept_changed_hashes && (contradicted || (replaced && mirror.is_none())) {
+    if is_comparable && !accept_changed_hashes && (contradicted || (zh > 0 && replaced && mirror.is_none())) {
         if let Some(mirror) = mirror {
             return Err(not_confirmed_by(mirror, candidate, version, kept).into());
+        }
+        if let Confirmation::Incomplete(not_seen) = confirmation {
+            return Err(not_confirmed(candidate, version, kept, not_seen).into());
         }
         let is_wrong = |hash: &&Hash| contradicted || (hash.is_of_archive() && compared.unpublished.contains(hash));
         let wrong = kept.iter().filter(is_wrong).collect();
@@ -76,10 +82,10 @@ pub(super) fn record(
     }
     let goes = |hash: &Hash| {
         let is_unpublished = compared.unpublished.contains(hash);
-        accept_changed_hashes && ((contradicted && zh > 0 && mirror.is_none()) || is_unpublished)
+        accept_changed_hashes && ((contradicted && is_comparable && mirror.is_none()) || is_unpublished)
     };
     let remaining: Vec<_> = kept.iter().filter(|hash| stays(hash) && !goes(hash)).cloned().collect();
-    let is_unconfirmed = contradicted && compared.unpublished.is_empty() && (zh == 0 || mirror.is_some());
+    let is_unconfirmed = contradicted && compared.unpublished.is_empty() && (!is_comparable || mirror.is_some());
     if accept_changed_hashes {
         compared.unpublished.clear();
     }
@@ -104,7 +110,12 @@ fn refusal(candidate: &Candidate<'_>, version: &Version, wrong: &BTreeSet<&Hash>
     );
     let authentication =
         packages.values().next().map(|package| format!(" ({})", package.authentication)).unwrap_or_default();
-    let noun = if wrong.iter().all(|hash| hash.is_of_archive()) { "zh: hashes" } else { "hashes" };
+    let are_all = |is_of_scheme: fn(&Hash) -> bool| wrong.iter().all(|hash| is_of_scheme(hash));
+    let noun = match (are_all(Hash::is_of_archive), are_all(Hash::is_of_files)) {
+        (true, _) => "zh: hashes",
+        (_, true) => "h1: hashes",
+        _ => "hashes",
+    };
     let label = format!("none of the {} recorded {noun} is among the published ones{authentication}", wrong.len());
     let error = Diagnostic::error(Code::HashesChanged, message);
     let entry = candidate.lock_file.entry(candidate.address);
@@ -137,6 +148,28 @@ fn not_confirmed_by(
     let help = Help::text("lock from the registry, which knows all hashes; or compare with it: ");
     let help = help.and(Remedy::verify_online()).and_text("; to keep these hashes and add those of the mirror, pass ");
     error.note(note).help(help.and(Remedy::AcceptChangedHashes))
+}
+
+/// The refusal of an entry with `h1:` hashes only, none of which is of a package that could be looked at.
+fn not_confirmed(
+    candidate: &Candidate<'_>,
+    version: &Version,
+    recorded: &BTreeSet<Hash>,
+    not_seen: Vec<String>,
+) -> Diagnostic {
+    let name = candidate.address.short(candidate.dialect);
+    let message = format!("the hashes of {name} {version} in the lock file cannot be confirmed");
+    let label = format!("none of the {} recorded hashes is of a package that could be looked at", recorded.len());
+    let error = Diagnostic::error(Code::HashesChanged, message);
+    let error = match candidate.lock_file.entry(candidate.address) {
+        Some(entry) => error.at(entry.block.clone(), label),
+        None => error.note(label),
+    };
+    let error = not_seen.into_iter().fold(error, Diagnostic::note);
+    let error = error.note("the release may have been replaced after it was locked");
+    error.help(
+        Help::text("lock again when all packages can be fetched; to replace the recorded hashes: ").and(accept(name)),
+    )
 }
 
 fn unconfirmed(candidate: &Candidate<'_>, version: &Version, kept: &BTreeSet<Hash>) -> Diagnostic {

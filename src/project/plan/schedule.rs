@@ -74,7 +74,7 @@ pub(crate) fn lock_all<T: Send + Sync>(
         Job::Fetch(package) => fetch(&needed.packages[package]),
         Job::Conclude(root) => {
             let index = planned[root].0;
-            let outcome = roots[root].outcome(&needed, source);
+            let outcome = roots[root].outcome(&needed, source, progress);
             let _ = results[index].set(outcome.and_then(|outcome| conclude(index, outcome)));
             Vec::new()
         }
@@ -160,7 +160,7 @@ impl<'a> Root<'a> {
         self.awaited.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
-    fn outcome(&self, needed: &Needed<'_>, source: &Source) -> Result<LockOutcome> {
+    fn outcome(&self, needed: &Needed<'_>, source: &Source, progress: ProgressSink<'_>) -> Result<LockOutcome> {
         let (mut supplied, mut errors) = (Vec::with_capacity(self.plans.len()), Merged::default());
         for (plan, entry) in self.plans.iter().zip(&self.entries) {
             match needed.supplied(*entry) {
@@ -172,7 +172,7 @@ impl<'a> Root<'a> {
             }
         }
         errors.into_result(())?;
-        let mut outcome = assemble(self.request, self.old, supplied, source)?;
+        let mut outcome = assemble(self.request, self.old, supplied, source, progress)?;
         outcome.warnings.extend(self.overridden.iter().cloned());
         Ok(outcome)
     }
