@@ -5,6 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use serde::Deserialize;
+
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Label, Location, Merged, Result, SourceFile};
 use crate::modules::ModuleSource;
 use crate::modules::fetched::ModuleRequest;
@@ -36,7 +38,8 @@ pub(crate) struct Module {
     /// The versions of the program that it accepts.
     pub(crate) required_version: ConstraintList,
     /// Whether it uses providers that it configures itself, as root modules do: it has a `provider` block together with
-    /// a resource, a data source or a module call, and no `configuration_aliases`, which a caller has to fill.
+    /// a resource, a data source or a module call, and no `configuration_aliases`, which a caller has to fill. A stack
+    /// that CDK for Terraform has written needs no `provider` block.
     pub(crate) configures_providers: bool,
     /// Whether a file cannot be read that may belong to a root module, judged by its lines.
     pub(crate) may_be_root: bool,
@@ -55,6 +58,17 @@ pub(crate) struct Module {
 }
 
 impl Module {
+    /// Whether it requires providers or calls modules, so that there is something to lock.
+    pub(crate) fn has_requirements(&self) -> bool {
+        !self.found.is_empty() || !self.calls.is_empty()
+    }
+
+    /// Whether it is a root module, judged by its files, if no other module calls it. A file that cannot be read may
+    /// belong to one, and must not be passed over in silence.
+    pub(crate) fn is_likely_root(&self, with_modules: bool) -> bool {
+        self.configures_providers || self.may_be_root || (with_modules && self.calls_packages())
+    }
+
     /// Reads the files with these names in a directory, which the user knows as `shown`, except files that lead out of
     /// the boundary.
     /// Errors in the files become [`Module::diagnostics`].
@@ -169,7 +183,7 @@ impl Module {
     }
 
     fn new(directory: &Path, files: MergedFiles, sources: Vec<Arc<SourceFile>>, dialect: Dialect) -> Self {
-        let configures_providers = configures_providers(&files);
+        let configures_providers = configures_providers(&files, &sources);
         let mut errors = files.diagnostics;
         let mut module = Self {
             directory: directory.to_owned(),
@@ -316,10 +330,27 @@ impl Module {
     }
 }
 
-fn configures_providers(files: &MergedFiles) -> bool {
+fn configures_providers(files: &MergedFiles, sources: &[Arc<SourceFile>]) -> bool {
     let uses_any = !files.resources.blocks.is_empty() || !files.calls.blocks.is_empty();
     let takes_any = files.required_providers.values().any(|entry| entry.has_aliases);
-    uses_any && !takes_any && !files.providers.blocks.is_empty()
+    let configures_any = || !files.providers.blocks.is_empty() || sources.iter().any(|source| is_cdktf_stack(source));
+    uses_any && !takes_any && configures_any()
+}
+
+/// Whether a file is what CDK for Terraform writes for a stack, which is a root module: `cdk.tf.json` with a top-level
+/// `"//"` that has `metadata`.
+fn is_cdktf_stack(source: &SourceFile) -> bool {
+    #[derive(Deserialize)]
+    struct Stack {
+        #[serde(rename = "//")]
+        comment: Comment,
+    }
+    #[derive(Deserialize)]
+    struct Comment {
+        metadata: BTreeMap<String, serde_json::Value>,
+    }
+    let is_named_so = source.path.file_name().is_some_and(|name| name == "cdk.tf.json");
+    is_named_so && serde_json::from_str(&source.text).is_ok_and(|stack: Stack| !stack.comment.metadata.is_empty())
 }
 
 /// Whether a line of a file that cannot be read begins as a block does that makes a root module.

@@ -66,6 +66,14 @@ impl Coverage {
         }
     }
 
+    /// Notes that git ignores the lock file of something that was counted as without one.
+    pub(super) fn note_ignored(&mut self, kind: Kind, rule: &Location) {
+        if let Some(number) = self.numbers.get_mut(&(kind, Fate::NotLocked)).filter(|number| **number > 0) {
+            *number -= 1;
+            self.add_ignored(kind, rule);
+        }
+    }
+
     /// How many of a kind had this fate.
     pub fn number(&self, kind: Kind, fate: Fate) -> usize {
         self.numbers.get(&(kind, fate)).copied().unwrap_or_default()

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::change::Change;
 use super::coverage::{Fate, Kind};
 use super::filter::Filter;
-use super::roots::RootPath;
+use super::roots::{OtherDirectories, RootPath, Unlikely};
 use super::session::Session;
 use super::unit::{SurveyedUnit, survey};
 use crate::configuration::{Listing, Module, ModuleCache, listings};
@@ -62,7 +62,7 @@ pub(super) fn find_roots(
     let roots_before = change.map(|change| roots_before(change, canonical, &read)).unwrap_or_default();
     let mut found = Found::default();
     let callees: HashMap<_, _> = read.iter().map(|one| (one.directory.clone(), one.callees())).collect();
-    for Candidate { directory, root, sign, is_unit, .. } in read {
+    for Candidate { directory, root, sign, is_unit, unlikely, .. } in read {
         let kind = if is_unit { Kind::Unit } else { Kind::RootModule };
         let is_called = || run.contains(&directory) || called.contains(&directory);
         match sign {
@@ -70,6 +70,7 @@ pub(super) fn find_roots(
                 let stays = Some(root.path.clone()).filter(|_| !is_unit);
                 found.roots.push(RootPath { stays, ..root });
             }
+            None if !is_called() => found.others.add(unlikely, root.path),
             None => {}
             Some(Sign::Certain) if run.contains(&directory) => {}
             Some(Sign::UnlessCalled) if is_called() => {}
@@ -123,6 +124,11 @@ impl Search<'_, '_> {
                 judge(&module, has_lock_file).or(included)
             }
         };
+        let unlikely = match sign {
+            None if is_among_modules(below) => module.is_likely_root(self.with_modules).then_some(Unlikely::Name),
+            None => (below.as_os_str().is_empty() && module.has_requirements()).then_some(Unlikely::Start),
+            Some(_) => None,
+        };
         let calls = calls_to_others(&module).collect();
         let is_unit = unit.is_some();
         let SurveyedUnit { runs, lock_directory, source, .. } = unit.unwrap_or_default();
@@ -131,7 +137,7 @@ impl Search<'_, '_> {
             Before::of(change, &directory, dialect.unwrap_or_default(), is_source_new, judge)
         });
         let root = RootPath { lock_directory, ..RootPath::listed(shown, Some(directory.clone()), has_unit) };
-        Candidate { directory, root, calls, sign, is_unit, runs, before }
+        Candidate { directory, root, calls, sign, unlikely, is_unit, runs, before }
     }
 }
 
@@ -140,6 +146,7 @@ impl Search<'_, '_> {
 pub(super) struct Found {
     pub(super) roots: Vec<RootPath>,
     pub(super) passed_over: PassedOver,
+    pub(super) others: OtherDirectories,
     /// The directories of the root modules, and those that they call or run, as far as both are below the start.
     pub(super) read: HashSet<PathBuf>,
 }
@@ -201,6 +208,7 @@ struct Candidate {
     root: RootPath,
     calls: Vec<PathBuf>,
     sign: Option<Sign>,
+    unlikely: Option<Unlikely>,
     is_unit: bool,
     /// The directory of the module that it runs, if it is a unit.
     runs: Option<PathBuf>,
@@ -234,10 +242,7 @@ fn sign(module: &Module, has_lock_file: bool, with_modules: bool, path: &Path) -
     if module.backend.is_some() {
         return Some(Sign::Certain);
     }
-    // What cannot be read may be a root module, and must not be passed over in silence.
-    let has_modules = with_modules && module.calls_packages();
-    let is_likely = module.configures_providers || module.may_be_root || has_modules;
-    (has_lock_file || (is_likely && !is_among_modules(path))).then_some(Sign::UnlessCalled)
+    (has_lock_file || (module.is_likely_root(with_modules) && !is_among_modules(path))).then_some(Sign::UnlessCalled)
 }
 
 /// Whether a directory is a root module by what is in it alone.

@@ -1,17 +1,20 @@
 //! What root modules have today, and the settings by which anything else is a finding: the first `provlock.toml`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use super::event::Event;
 use super::root_module::RootModule;
 use super::roots::Roots;
 use super::session::Session;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Remedy, Result};
-use crate::lockfile::LockFile;
+use super::verify::policy;
+use crate::configuration::{Requirement, Requirements};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, LockRemedy, Result, Severity};
+use crate::lockfile::{Entry, LockFile};
 use crate::packages::Source;
 use crate::packages::archive::{PackageDigest, PackageId};
 use crate::provider::{Authentication, Dialect, Hash, Platform, ProviderAddress, Version};
-use crate::settings::schema_directive;
+use crate::settings::{PlatformSelection, schema_directive};
 use crate::system::parallel::{self, WAITING_REQUESTS};
 
 /// What root modules require and lock.
@@ -24,12 +27,20 @@ pub struct Inventory {
     pub dialect: Option<Dialect>,
     /// The platforms that every entry covers, if the packages of all are known.
     pub platforms: BTreeSet<Platform>,
-    /// The providers that they require or lock.
+    /// The platforms that any entry covers, if its packages are known.
+    pub covered: BTreeSet<Platform>,
+    /// The platforms that the user names; the settings then name these.
+    pub named_platforms: Option<PlatformSelection>,
+    /// The providers that they lock.
     pub providers: BTreeSet<ProviderAddress>,
+    /// The providers that they require and do not lock. The settings do not allow them.
+    pub not_locked: BTreeSet<ProviderAddress>,
     /// Who signs the locked releases of each provider; empty if nobody was asked.
     pub signers: BTreeMap<ProviderAddress, BTreeSet<Signer>>,
     /// Whether every call of a module says which state of the module it means.
     pub are_modules_pinned: bool,
+    /// What could not be read, and did not keep the rest from being read.
+    pub warnings: Vec<Diagnostic>,
 }
 
 /// What a change may do with a warning or a note otherwise, and an attacker would.
@@ -54,20 +65,22 @@ struct Contents {
     are_modules_pinned: bool,
     required: Vec<ProviderAddress>,
     lock_file: LockFile,
+    warnings: Vec<Diagnostic>,
 }
 
 impl Session<'_> {
     /// What root modules have today. Unless the session is offline, the registries are asked who signs what is locked.
     ///
     /// # Errors
-    /// A root module cannot be read, none has an entry, or a registry cannot be asked.
+    /// A lock file cannot be read, none has an entry, a provider is easily taken for another one, or a registry cannot
+    /// be asked.
     pub fn inventory(&self, roots: &Roots) -> Result<Inventory> {
         self.notify(Event::Reading);
         let mut inventory = Inventory { root_modules: roots.len(), are_modules_pinned: true, ..Inventory::default() };
         let (mut releases, mut dialects) = (BTreeMap::<Release, BTreeSet<Hash>>::new(), BTreeSet::new());
         let mut errors = Diagnostics::default();
-        for (_, contents) in self.each_root(roots, |_, root| self.contents(&root)) {
-            let Contents { dialect, are_modules_pinned, required, lock_file } = match contents {
+        for (path, contents) in self.each_root(roots, |_, root| self.contents(&root)) {
+            let Contents { dialect, are_modules_pinned, required, lock_file, warnings } = match contents {
                 Ok(contents) => contents,
                 Err(more) => {
                     errors.extend(more);
@@ -77,7 +90,9 @@ impl Session<'_> {
             dialects.insert(dialect.name());
             inventory.dialect = Some(dialect);
             inventory.are_modules_pinned &= are_modules_pinned;
-            inventory.providers.extend(required);
+            inventory.not_locked.extend(required);
+            let in_root = |warning: Diagnostic| warning.in_root(&path, roots.are_many());
+            inventory.warnings.extend(warnings.into_iter().map(in_root));
             for (address, locked) in lock_file.locks() {
                 inventory.providers.insert(address.clone());
                 let hashes = releases.entry((address.clone(), locked.version.clone(), dialect));
@@ -90,11 +105,14 @@ impl Session<'_> {
         self.announce();
         errors.into_result(())?;
         if releases.is_empty() {
-            let error = Diagnostic::error(Code::LockFileMissing, "no root module here has locked a provider");
-            return Err(error.help(Remedy::lock()).into());
+            return Err(nothing_locked(roots).into());
         }
+        let Inventory { providers, not_locked, .. } = &mut inventory;
+        not_locked.retain(|address| !providers.contains(address));
         inventory.dialect = inventory.dialect.filter(|_| dialects.len() == 1);
-        inventory.platforms = self.platforms_of(&releases);
+        let platforms = self.platforms_of(&releases);
+        inventory.covered = platforms.iter().flatten().cloned().collect();
+        inventory.platforms = platforms.into_iter().reduce(|all, one| &all & &one).unwrap_or_default();
         if !self.options.offline {
             inventory.signers = self.signers(releases.into_keys().collect())?;
         }
@@ -102,27 +120,49 @@ impl Session<'_> {
         Ok(inventory)
     }
 
+    /// A configuration that cannot be read, or that is not there, does not stop the others: the settings are made from
+    /// lock files.
     fn contents(&self, root: &RootModule) -> Result<Contents> {
-        let requirements = self.requirements_of(root, false)?;
+        let lock_file = root.lock_file()?.0;
+        let has_no_configuration = root.lock_bytes.is_some() && !root.has_configuration(&self.modules);
+        let (requirements, mut warnings) = if has_no_configuration {
+            let requirements = root.without_configuration("read on its own");
+            (Requirements { warnings: Vec::new(), ..requirements.clone() }, requirements.warnings)
+        } else {
+            match self.requirements_of(root, false) {
+                Ok(requirements) => (requirements, Vec::new()),
+                Err(errors) if root.lock_bytes.is_some() => {
+                    let requirements = Requirements { is_incomplete: true, ..Requirements::default() };
+                    (requirements, errors.into_iter().collect())
+                }
+                Err(errors) => return Err(errors),
+            }
+        };
+        for warning in &mut warnings {
+            warning.severity = Severity::Warning;
+        }
+        lookalikes(root, &requirements, &lock_file).into_result(())?;
+        let is_read = warnings.is_empty() || has_no_configuration;
         Ok(Contents {
             dialect: root.dialect,
-            are_modules_pinned: requirements.calls.iter().all(|call| call.request.floating().is_none()),
+            are_modules_pinned: is_read && requirements.calls.iter().all(|call| call.request.floating().is_none()),
             required: requirements.providers.into_keys().collect(),
-            lock_file: root.lock_file()?.0,
+            lock_file,
+            warnings,
         })
     }
 
-    /// The platforms that all entries cover; none if the cache does not know the packages of one.
-    fn platforms_of(&self, releases: &BTreeMap<Release, BTreeSet<Hash>>) -> BTreeSet<Platform> {
+    /// The platforms that each entry covers, as far as the cache knows its packages.
+    fn platforms_of(&self, releases: &BTreeMap<Release, BTreeSet<Hash>>) -> Vec<BTreeSet<Platform>> {
         let covered = releases.iter().map(|((address, version, _), hashes)| {
             let packages = self.hash_cache.iter().flat_map(|cache| cache.packages_of(address, version));
             let is_covered = |digest: &PackageDigest| {
                 [&digest.h1, &digest.h1_with_directories].into_iter().any(|hash| hashes.contains(hash))
             };
             let covered = packages.filter(|(_, digest)| is_covered(digest));
-            covered.map(|(package, _)| package.platform).collect::<BTreeSet<_>>()
+            covered.map(|(package, _)| package.platform).collect()
         });
-        covered.reduce(|all, one| &all & &one).unwrap_or_default()
+        covered.collect()
     }
 
     fn signers(&self, releases: Vec<Release>) -> Result<BTreeMap<ProviderAddress, BTreeSet<Signer>>> {
@@ -141,6 +181,29 @@ impl Session<'_> {
         }
         errors.into_result(signers)
     }
+}
+
+/// Providers of a root module that are easily taken for others. Settings that allow one would hide it from now on.
+fn lookalikes(root: &RootModule, requirements: &Requirements, lock_file: &LockFile) -> Diagnostics {
+    let of_entry = |entry: &Entry| {
+        let error = policy::looks_like_another(root, None, &entry.address)?;
+        Some(error.at(entry.block.clone(), "").about(&entry.address))
+    };
+    let of_requirement = |(address, requirement): (&ProviderAddress, &Requirement)| {
+        let error = policy::looks_like_another(root, None, address).filter(|_| lock_file.entry(address).is_none())?;
+        Some(requirement.at_declarations(error).about(address))
+    };
+    let errors = lock_file.entries().iter().filter_map(of_entry);
+    let errors = errors.chain(requirements.providers.iter().filter_map(of_requirement));
+    errors.map(|error| Diagnostic { severity: Severity::Error, ..error }).collect()
+}
+
+/// The error where no root module has locked a provider, with the command that locks all of them.
+fn nothing_locked(roots: &Roots) -> Diagnostic {
+    let message = "no root module here has locked a provider, and init writes only what is locked";
+    let is_here = roots.len() == 1 && roots.paths().next() == Some(Path::new("."));
+    let lock = LockRemedy { recursive: !is_here, ..LockRemedy::default() };
+    Diagnostic::error(Code::LockFileMissing, message).help(Help::text("lock first: ").and(lock))
 }
 
 /// Who signs a release, seen from a platform that it is published for.
@@ -181,9 +244,7 @@ impl Inventory {
         let mut lines: Vec<_> = schema_directive().into_iter().collect();
         lines.push("# Written by provlock init; docs/gate.md of provlock explains each line.".to_owned());
         lines.extend(self.dialect.map(|dialect| format!("dialect = {}", quoted(dialect.name()))));
-        if !self.platforms.is_empty() {
-            lines.push(format!("platforms = {}", list(self.platforms.iter().map(ToString::to_string))));
-        }
+        lines.extend(self.platform_lines());
         lines.extend([String::new(), "[policy]".to_owned()]);
         lines.push(format!("allowed-hosts = {}", list(self.hosts())));
         lines.push(format!("allowed-namespaces = {}", list(self.namespaces())));
@@ -201,6 +262,36 @@ impl Inventory {
         }
         lines.extend(trusted.into_iter().map(|(providers, keys)| format!("{} = {}", quoted(&providers), list(keys))));
         lines.join("\n") + "\n"
+    }
+
+    /// The platforms for `provlock.toml`. A single one is most often that of the laptop that locked last, so it is only
+    /// suggested together with the usual ones.
+    fn platform_lines(&self) -> Vec<String> {
+        let setting = |platforms: &[String]| format!("platforms = {}", list(platforms.iter().cloned()));
+        let names = |platforms: &BTreeSet<Platform>| platforms.iter().map(ToString::to_string).collect::<Vec<_>>();
+        match &self.named_platforms {
+            Some(PlatformSelection::All) => vec![setting(&["all".to_owned()])],
+            Some(PlatformSelection::These(these)) => vec![setting(&names(&these.iter().cloned().collect()))],
+            None if self.platforms.len() > 1 => vec![setting(&names(&self.platforms))],
+            None => vec![
+                "# Name the platforms of your team and of CI, then run provlock lock -r:".to_owned(),
+                format!("# {}", setting(&names(&self.suggested_platforms()))),
+            ],
+        }
+    }
+
+    /// The platform that all lock files have in common, if it is the only one and the user names none.
+    pub fn only_platform(&self) -> Option<&Platform> {
+        self.platforms.first().filter(|_| self.platforms.len() == 1 && self.named_platforms.is_none())
+    }
+
+    /// The platforms that lock files cover, together with the usual ones if these are fewer than two.
+    pub fn suggested_platforms(&self) -> BTreeSet<Platform> {
+        let mut suggested = self.covered.clone();
+        if suggested.len() < 2 {
+            suggested.extend(["linux_amd64", "darwin_arm64"].iter().flat_map(|name| name.parse()));
+        }
+        suggested
     }
 
     /// The keys of each namespace; where it has a release that nobody signs, those of each other provider.

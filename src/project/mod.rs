@@ -51,7 +51,7 @@ pub use options::{LockOptions, UpgradeOptions};
 pub use pin::{PinOptions, PinnedModules};
 pub use prepared::Prepared;
 pub use root_module::{DialectReason, RootModule};
-pub use roots::{Roots, Selection};
+pub use roots::{OtherDirectories, Roots, Selection};
 pub use session::{ModuleFetching, Session, SessionOptions};
 pub use verify::{
     Baseline, KnownFinding, OnlineOptions, Suppressed, Tracked, VerifiedRoot, VerifyOptions, VersionControl, split,

@@ -25,6 +25,21 @@ pub struct Roots {
     pub(super) selection: Selection,
     /// What was found and is not among them.
     pub(super) passed_over: Coverage,
+    /// Absolute directories of units without a lock file that are not among them.
+    pub(super) unlocked_units: Vec<PathBuf>,
+    pub(super) others: OtherDirectories,
+}
+
+/// Directories with configuration files that are not root modules. They explain why no root module was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OtherDirectories {
+    /// Directories that are skipped because of a name such as `examples` or `modules`, and would be root modules.
+    pub skipped_by_name: Vec<PathBuf>,
+    /// The directories that were searched and have a configuration without a sign of a root module.
+    pub without_sign: Vec<PathBuf>,
+    /// Stacks of Terraform, which are not read. Collected only if there is no root module.
+    pub stacks: Vec<PathBuf>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -50,6 +65,25 @@ pub(super) struct RootPath {
     pub(super) is_touched: bool,
     /// How many root modules there are.
     pub(super) one_of: usize,
+}
+
+/// Why a directory with a configuration is not taken for a root module.
+#[derive(Clone, Copy)]
+pub(super) enum Unlikely {
+    /// A name in its path is one of modules, examples, tests or templates.
+    Name,
+    /// It is where the search starts, and its configuration has no sign of a root module.
+    Start,
+}
+
+impl OtherDirectories {
+    pub(super) fn add(&mut self, why: Option<Unlikely>, directory: PathBuf) {
+        match why {
+            Some(Unlikely::Name) => self.skipped_by_name.push(directory),
+            Some(Unlikely::Start) => self.without_sign.push(directory),
+            None => {}
+        }
+    }
 }
 
 impl Selection {
@@ -95,6 +129,16 @@ impl Roots {
     /// What was found besides them: what the settings exclude, and units without a lock file.
     pub fn passed_over(&self) -> &Coverage {
         &self.passed_over
+    }
+
+    /// The directories that explain why there is no root module.
+    pub fn other_directories(&self) -> &OtherDirectories {
+        &self.others
+    }
+
+    /// The paths that were searched, as the user named them; empty for the current directory.
+    pub fn searched_paths(&self) -> &[PathBuf] {
+        &self.selection.paths
     }
 
     /// Whether there may be several, so that messages name the one that they are about.

@@ -1,22 +1,27 @@
 //! From paths to root modules.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
+use std::fs::DirEntry;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use super::change::Change;
-use super::coverage::Coverage;
+use super::coverage::{Coverage, Fate};
 use super::discover::{Found, PassedOver, find_roots, is_among_modules, is_root, joined};
 use super::filter::Filter;
 use super::root_module::RootModule;
-use super::roots::{RootPath, Roots, Selection, distinct, normal};
+use super::roots::{OtherDirectories, RootPath, Roots, Selection, distinct, normal};
 use super::session::Session;
 use super::unit::survey;
 use crate::configuration::terragrunt;
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use crate::provider::Dialect;
 use crate::settings::Settings;
-use crate::system::boundary;
+use crate::system::{boundary, lock, walk};
+
+/// How the names of files of Terraform's stacks end.
+const STACK_FILES: [&str; 3] = [".tfcomponent.hcl", ".tfstack.hcl", ".tfdeploy.hcl"];
 
 impl Session<'_> {
     /// The root modules that are selected. A directory is a root module; a file stands for the root module that it is
@@ -26,6 +31,7 @@ impl Session<'_> {
     /// A path that is not there, and directories that cannot be searched.
     pub fn roots(&self, selection: &Selection) -> Result<Roots> {
         let (mut found, mut modules, mut passed_over) = (Vec::new(), Vec::new(), PassedOver::new());
+        let mut others = OtherDirectories::default();
         for path in selection.paths() {
             if path.is_dir() {
                 let directory = normal(path);
@@ -33,6 +39,8 @@ impl Session<'_> {
                     let below = self.search(&directory, selection.with_modules)?;
                     found.extend(below.roots);
                     passed_over.extend(below.passed_over);
+                    others.skipped_by_name.extend(below.others.skipped_by_name);
+                    others.without_sign.extend(below.others.without_sign);
                 } else {
                     found.push(self.root_path(directory, true));
                 }
@@ -57,11 +65,35 @@ impl Session<'_> {
         let list = distinct(found);
         let meant: HashSet<&PathBuf> = list.iter().filter_map(|root| root.canonical.as_ref()).collect();
         passed_over.retain(|directory, _| !meant.contains(directory));
-        let mut coverage = Coverage::default();
-        for (kind, fate) in passed_over.into_values() {
+        let (mut coverage, mut unlocked_units) = (Coverage::default(), Vec::new());
+        for (directory, (kind, fate)) in passed_over {
             coverage.add(kind, fate);
+            if fate == Fate::NotLocked {
+                unlocked_units.push(directory);
+            }
         }
-        Ok(Roots { list, selection: selection.clone(), passed_over: coverage })
+        if list.is_empty() {
+            others.stacks = selection.paths().iter().flat_map(|path| self.stacks(path)).collect();
+        }
+        Ok(Roots { list, selection: selection.clone(), passed_over: coverage, unlocked_units, others })
+    }
+
+    /// Directories with files of Terraform's stacks, sorted, as the user knows them.
+    fn stacks(&self, start: &Path) -> Vec<PathBuf> {
+        let Ok(canonical) = self.canonical(start) else { return Vec::new() };
+        let is_of_stack = |file: &DirEntry| {
+            let name = file.file_name();
+            STACK_FILES.iter().any(|end| name.as_encoded_bytes().ends_with(end.as_bytes()))
+        };
+        let found = Mutex::new(BTreeSet::new());
+        walk::below(&canonical, |directory| {
+            if directory.files.iter().any(is_of_stack) {
+                let below = directory.path.strip_prefix(&canonical).unwrap_or(directory.path);
+                lock(&found).insert(joined(start, below));
+            }
+            true
+        });
+        found.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect()
     }
 
     fn root_path(&self, path: PathBuf, is_named: bool) -> RootPath {

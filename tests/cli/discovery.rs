@@ -117,12 +117,51 @@ help: remove this line, run provlock -C live/a lock -p linux_amd64, and add the 
 }
 
 #[test]
+fn a_repository_without_root_modules_is_told_what_was_skipped() {
+    let environment = project(&[
+        ("examples/a/main.tf", USED),
+        ("modules/b/main.tf", USED),
+        ("modules/called/main.tf", USED),
+        ("modules/plain/main.tf", "resource \"null_resource\" \"a\" {}\nmodule \"m\" {\n  source = \"../called\"\n}\n"),
+        ("stacks/app/components.tfcomponent.hcl", ""),
+        ("stacks/app/deployments.tfdeploy.hcl", ""),
+    ]);
+    environment.provlock(["verify", "-r"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+No root module in . or below: examples/a and modules/b are skipped because of the name, as modules, examples, tests and templates are, and no other directory has a backend, a lock file, or providers that it configures and uses; stacks of Terraform are not read (stacks/app); to use one anyway, name its directory here or in [roots] of provlock.toml
+"#]]);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    let output = environment.provlock(["lock", "-r"]);
+    output.assert_code(0).assert_stderr_has("to lock the configuration in . as a root module: provlock lock\n");
+    environment.write("stacks/main.tf", USED);
+    environment.provlock(["verify", "-r"]).assert_lacks("No root module");
+}
+
+#[test]
+fn a_stack_of_cdktf_is_a_root_module() {
+    let resource = "\"resource\": {\"null_resource\": {\"a\": {}}}";
+    let stack = format!("{{\"//\": {{\"metadata\": {{\"stackName\": \"a\"}}}}, {resource}}}");
+    let environment = project(&[
+        ("cdktf.out/stacks/a/cdk.tf.json", &stack),
+        ("cdktf.out/stacks/plain/cdk.tf.json", &format!("{{{resource}}}")),
+        ("cdktf.out/stacks/comment/cdk.tf.json", &format!("{{\"//\": \"metadata\", {resource}}}")),
+        ("cdktf.out/stacks/empty/cdk.tf.json", "{\"//\": {\"metadata\": {\"stackName\": \"a\"}}}"),
+        ("other/main.tf.json", &stack),
+    ]);
+    let report = validated(&environment.provlock(["verify", "-r", "--json"]).stdout);
+    let roots = report["roots"].as_array().unwrap();
+    assert_eq!(roots.len(), 1, "{report}");
+    assert_eq!(roots[0]["path"].as_str().unwrap().replace('\\', "/"), "cdktf.out/stacks/a");
+}
+
+#[test]
 fn a_repository_without_root_modules_is_in_order() {
     let environment = project(&[("modules/a/main.tf", USED), ("b/main.tf", "locals {}\n")]);
     environment.provlock(["verify", "-r"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-No root module in . or below: none has a backend, a lock file, or providers that it configures and uses; to use one anyway, name its directory here or in [roots] of provlock.toml
+No root module in . or below: modules/a is skipped because of the name, as modules, examples, tests and templates are, and no other directory has a backend, a lock file, or providers that it configures and uses; to use one anyway, name its directory here or in [roots] of provlock.toml
 "#]]);
     for arguments in
         [&["verify", "-r", "--json"][..], &["lock", "-r", "b"], &["upgrade", "-r"], &["upgrade", "-r", "--dry-run"]]

@@ -1,5 +1,7 @@
 //! `init` writes the settings by which anything new is an error.
 
+mod locked;
+
 use super::json_output::{follows, validated};
 use super::lock::requires;
 use super::repository::Repository;
@@ -421,7 +423,12 @@ fn only_what_everything_has_becomes_a_rule() {
     for setting in ["require-signed", "pin-modules", "acme/*"] {
         assert!(!text.contains(setting), "{text}");
     }
-    for setting in ["platforms = [\"linux_amd64\"]\n", "acme/gamma\" = ", "acme/delta\" = ", "hashicorp/*\" = "] {
+    for setting in [
+        "# platforms = [\"darwin_arm64\", \"linux_amd64\"]\n",
+        "acme/gamma\" = ",
+        "acme/delta\" = ",
+        "hashicorp/*\" = ",
+    ] {
         assert!(text.contains(setting), "{text}");
     }
     environment.provlock(["verify", "-r", "--online", "--no-fetch-modules"]).assert_code(0);

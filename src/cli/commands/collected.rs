@@ -31,6 +31,8 @@ pub(super) struct Collected<'a> {
     is_empty: bool,
     /// What was found besides the root modules.
     passed_over: Coverage,
+    /// The text for the user if there is no root module.
+    no_root_module: Option<String>,
     /// How many recorded hashes were never published.
     pub(super) unpublished: usize,
     /// How many recorded hashes could not be compared with what is published.
@@ -58,6 +60,7 @@ impl<'a> Collected<'a> {
             lines_of_many: LinesOfMany::default(),
             is_empty: true,
             passed_over: Coverage::default(),
+            no_root_module: None,
             unpublished: 0,
             uncompared: 0,
             tally: Tally::default(),
@@ -86,6 +89,7 @@ impl<'a> Collected<'a> {
     /// Prepares for several root modules: messages then name the one that they are about.
     fn are_many(&mut self, roots: &Roots) {
         self.passed_over = roots.passed_over().clone();
+        self.no_root_module = roots.is_empty().then(|| no_root_module(roots));
         self.many = Many::of(roots, self.selection);
         self.warnings = Causes::new(self.many, self.ui.stderr_style.verbose);
         self.failures = Causes::new(self.many, self.ui.stderr_style.verbose);
@@ -178,7 +182,7 @@ impl<'a> Collected<'a> {
         ui.status_lines(lines);
         ui.error(&self.failures.shown());
         match self.many.filter(|_| self.is_empty) {
-            Some(many) if self.passed_over.is_empty() => ui.status(&no_root_module(&many.selection.paths)),
+            Some(_) if self.passed_over.is_empty() => ui.status_lines(self.no_root_module.as_slice()),
             Some(_) => coverage::lines(&self.passed_over).iter().for_each(|line| ui.status(line)),
             None => {
                 ui.status_lines(&summary(&self.tally));

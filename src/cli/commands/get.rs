@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &GetArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let report = session.get(&roots, options);
     drop(session);
     if roots.is_empty() {
-        ui.status(&no_root_module(paths));
+        ui.status(&no_root_module(&roots));
     }
     let (mut failed, mut differed, mut done) = (Vec::new(), false, Vec::new());
     let mut lines = Lines::default();

@@ -4,31 +4,43 @@ use std::path::Path;
 
 use anyhow::Result;
 use clap::Args;
-use provlock::diagnostic::{Code, Diagnostic};
+use clap_complete::ArgValueCandidates;
+use provlock::diagnostic::words::few;
+use provlock::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
 use provlock::project::{Inventory, Selection};
-use provlock::settings::{self, FILE_NAME};
+use provlock::settings::{self, FILE_NAME, PlatformSelection};
 use provlock::system::files;
 
 use super::outcome::Outcome;
 use super::watch::{no_root_module, show_origin, start};
-use crate::cli::args::{FormatArgs, ModuleArgs, SourceArgs};
+use crate::cli::args::{FormatArgs, ModuleArgs, SourceArgs, candidates};
+use crate::cli::render::foreign::printable;
 use crate::cli::render::json::{Output, SettingsFile};
 use crate::cli::render::style::{count, enumerate};
 use crate::cli::ui::Ui;
 
 const EXAMPLES: &str = "Examples:
-  provlock init             # in the directory that all root modules are below
-  provlock init --dry-run   # print what it would write
-  provlock init --offline   # without the keys that sign what is locked";
+  provlock init                                # in the directory that all root modules are below
+  provlock init -p linux_amd64,darwin_arm64    # with the platforms of your team and of CI
+  provlock init --dry-run                      # print what it would write
+  provlock init --offline                      # without the keys that sign what is locked";
 
 /// Write provlock.toml from what is locked today
 ///
 /// Reads every root module below, asks the registries which keys sign what is locked, and writes the settings by which
 /// another host, namespace or key is an error of `verify` from now on. Review the file and commit it.
+///
+/// Only what is locked is written. A provider that is easily taken for another one is refused. Without -p, the platforms
+/// are those that every lock file covers, if these are several.
 #[derive(Args)]
 #[command(before_help = "Example: provlock init", before_long_help = EXAMPLES)]
 #[command(after_help = "Exit codes: 0 done, 2 failed")]
 pub(crate) struct InitArgs {
+    /// Platforms such as `linux_amd64`, or `all` [default: those that every lock file covers, if several]
+    #[arg(short, long = "platform", value_name = "OS_ARCH", value_delimiter = ',', help_heading = "Selection")]
+    #[arg(env = "PROVLOCK_PLATFORMS", hide_env_values = true)]
+    #[arg(add = ArgValueCandidates::new(candidates::platforms))]
+    platforms: Vec<PlatformSelection>,
     #[command(flatten)]
     modules: ModuleArgs,
     #[command(flatten)]
@@ -44,7 +56,7 @@ pub(crate) struct InitArgs {
 }
 
 pub(crate) fn run(arguments: &InitArgs, ui: &Ui) -> Result<Outcome> {
-    let InitArgs { modules, source, force, dry_run, .. } = arguments;
+    let InitArgs { platforms, modules, source, force, dry_run, .. } = arguments;
     let path = Path::new(FILE_NAME);
     let is_there = path.symlink_metadata().is_ok();
     if is_there && !force && !dry_run {
@@ -61,15 +73,22 @@ pub(crate) fn run(arguments: &InitArgs, ui: &Ui) -> Result<Outcome> {
     })?;
     let roots = session.roots(&Selection::recursive("."))?;
     if roots.is_empty() {
-        return Err(Diagnostic::error(Code::NoConfiguration, no_root_module(&[])).into());
+        return Err(Diagnostic::error(Code::NoConfiguration, no_root_module(&roots)).into());
     }
-    let inventory = session.inventory(&roots)?;
+    let mut inventory = session.inventory(&roots)?;
     drop(session);
+    inventory.named_platforms = (!platforms.is_empty()).then(|| platforms.iter().cloned().collect());
+    inventory.warnings.extend(one_platform(&inventory));
+    ui.warn(&inventory.warnings);
     let text = inventory.settings();
     if !ui.is_json() {
         ui.print(&text);
     }
     ui.status(&found(&inventory));
+    if !inventory.not_locked.is_empty() {
+        let names = few(inventory.not_locked.iter().map(|address| printable(&address.to_string())));
+        ui.status(&format!("Not locked, and so not allowed by the file: {names}"));
+    }
     if !dry_run {
         files::write(path, old.as_deref(), text.as_bytes())?;
         let news = if inventory.keys().is_empty() { "host or namespace" } else { "host, namespace or key" };
@@ -78,8 +97,19 @@ pub(crate) fn run(arguments: &InitArgs, ui: &Ui) -> Result<Outcome> {
         ));
     }
     let settings = Some(SettingsFile { path: FILE_NAME.to_owned(), text, written: !dry_run });
-    ui.print_json(&Output { settings, ..ui.output(&[], &[]) });
+    ui.print_json(&Output { settings, ..ui.output(&inventory.warnings, &[]) });
     Ok(Outcome::Done)
+}
+
+/// A warning if all lock files cover the same platform only, which is most often that of one laptop.
+fn one_platform(inventory: &Inventory) -> Option<Diagnostic> {
+    let only = inventory.only_platform()?;
+    let message = format!("every lock file covers {only}, and no other platform is covered by all of them");
+    let names: Vec<_> = inventory.suggested_platforms().iter().map(ToString::to_string).collect();
+    let init = vec!["init".to_owned(), "--force".to_owned(), "-p".to_owned(), names.join(",")];
+    let help = Help::text("name the platforms of your team and of CI, as in: ").and(Remedy::Run(init));
+    let help = help.and_text("; then lock them: ").and(LockRemedy { recursive: true, ..LockRemedy::default() });
+    Some(Diagnostic::warning(Code::PlatformMissing, message).help(help))
 }
 
 /// `Found 300 root modules for terraform, 2 platforms, 3 hosts, 5 namespaces and 7 signing keys`

@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: &PinArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let report = session.pin(&roots, options);
     drop(session);
     if roots.is_empty() {
-        ui.status(&no_root_module(paths));
+        ui.status(&no_root_module(&roots));
     }
     let (mut errors, mut warnings) = (Diagnostics::default(), Diagnostics::default());
     let (mut done, mut json) = (Vec::new(), Vec::new());

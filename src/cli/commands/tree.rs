@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueHint};
 use clap_complete::ArgValueCandidates;
 use provlock::diagnostic::{Code, Diagnostic, Diagnostics, Remedy, Result};
-use provlock::project::{LockedVersions, RootModule, Selection, Session};
+use provlock::project::{LockedVersions, RootModule, Roots, Selection, Session};
 use provlock::provider::{ProviderAddress, ProviderSpec};
 
 use super::outcome::Outcome;
@@ -126,7 +126,7 @@ pub(crate) fn run(arguments: &TreeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         let roots = session.roots(&selection)?;
         let versions = session.locked_versions(&roots);
         drop(session);
-        return Ok(show_versions(&versions, &named, &selection, ui)?);
+        return Ok(show_versions(&versions, &named, &roots, ui)?);
     }
     let wanted: Vec<_> = named.into_iter().map(|named| named.provider).collect();
     let paths = if paths.is_empty() { vec![PathBuf::from(".")] } else { paths };
@@ -194,7 +194,7 @@ fn one(
 }
 
 /// Shows which versions are locked where: those that are named, or all.
-fn show_versions(versions: &LockedVersions, named: &[Named], selection: &Selection, ui: &Ui) -> Result<Outcome> {
+fn show_versions(versions: &LockedVersions, named: &[Named], roots: &Roots, ui: &Ui) -> Result<Outcome> {
     let mut uses = uses(versions);
     if !named.is_empty() {
         let is_named =
@@ -218,7 +218,7 @@ fn show_versions(versions: &LockedVersions, named: &[Named], selection: &Selecti
     }
     ui.error(&versions.errors);
     if versions.locked + versions.not_locked.len() == 0 && versions.errors.is_empty() {
-        ui.status(&no_root_module(&selection.paths));
+        ui.status(&no_root_module(roots));
     } else {
         ui.status(&usage::summary(versions, &uses, !named.is_empty()));
     }

@@ -212,7 +212,7 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     drop(session);
     ui.warn(repository.as_ref().and_then(Repository::warning).as_slice());
     if *recursive && roots.is_empty() && verified.coverage.is_empty() {
-        ui.status(&no_root_module(paths));
+        ui.status(&no_root_module(&roots));
     }
     let (findings, all) = (&verified.findings, &verified.coverage);
     let (checked, failures) = separated(verified.roots);

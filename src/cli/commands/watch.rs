@@ -1,10 +1,11 @@
 //! What every command shows of a run: progress, where modules and packages come from, and what was decided about root
 //! modules.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use provlock::diagnostic::words::few;
 use provlock::packages::SharedFacts;
-use provlock::project::{Event, Prepared, RootModule, Session, SessionOptions};
+use provlock::project::{Event, OtherDirectories, Prepared, RootModule, Roots, Session, SessionOptions};
 use provlock::system::Environment;
 
 use crate::cli::args::{AgeArgs, CacheArgs, ModuleArgs, SourceArgs};
@@ -118,12 +119,35 @@ impl Drop for Watch<'_> {
     }
 }
 
-/// Says that there is no root module below directories; below the current one if there are none.
-pub(super) fn no_root_module(paths: &[PathBuf]) -> String {
-    let paths: Vec<_> = paths.iter().map(|path| printable(&path.display().to_string())).collect();
-    let places = if paths.is_empty() { ".".to_owned() } else { enumerate(&paths) };
+/// Says that there is no root module below the directories that were searched, why, and what to do.
+pub(super) fn no_root_module(roots: &Roots) -> String {
+    let shown = |path: &PathBuf| printable(&path.display().to_string());
+    let paths: Vec<_> = roots.searched_paths().iter().map(shown).collect();
+    let searched = if paths.is_empty() { ".".to_owned() } else { enumerate(&paths) };
+    let OtherDirectories { skipped_by_name, without_sign, stacks, .. } = roots.other_directories();
+    let signs = "has a backend, a lock file, or providers that it configures and uses";
+    let why = match skipped_by_name.len() {
+        0 => format!("none {signs}"),
+        number => {
+            let are = if number == 1 { "is" } else { "are" };
+            let names = few(skipped_by_name.iter().map(shown));
+            format!(
+                "{names} {are} skipped because of the name, as modules, examples, tests and templates are, and no \
+                other directory {signs}"
+            )
+        }
+    };
+    let not_read = match stacks.len() {
+        0 => String::new(),
+        _ => format!("; stacks of Terraform are not read ({})", few(stacks.iter().map(shown))),
+    };
+    let lock = without_sign.first().map(|directory| {
+        let argument = if directory == Path::new(".") { String::new() } else { format!(" {}", shown(directory)) };
+        format!("; to lock the configuration in {} as a root module: provlock lock{argument}", shown(directory))
+    });
     format!(
-        "No root module in {places} or below: none has a backend, a lock file, or providers that it configures and \
-        uses; to use one anyway, name its directory here or in [roots] of provlock.toml"
+        "No root module in {searched} or below: {why}{not_read}; to use one anyway, name its directory here or in \
+        [roots] of provlock.toml{}",
+        lock.unwrap_or_default()
     )
 }

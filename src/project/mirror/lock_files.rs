@@ -10,8 +10,10 @@ use super::mirrored::Mirrored;
 use super::releases::{Record, Releases};
 use super::target::MirrorTarget;
 use super::{prune, wanted};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Remedy, Result, Severity};
+use crate::diagnostic::words::few;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result, Severity};
 use crate::lockfile::{Entry, LockFile};
+use crate::project::plan::kept_platforms;
 use crate::project::root_module::RootModule;
 use crate::project::roots::{RootPath, Roots};
 use crate::project::session::Session;
@@ -28,7 +30,8 @@ const READ_TOGETHER: usize = 256;
 pub struct MirrorOptions {
     /// Where it is.
     pub target: MirrorTarget,
-    /// The platforms whose packages it is to hold; else those of the settings, else the one that this program runs on.
+    /// The platforms whose packages it is to hold; else those of the settings, else those that the lock file covers,
+    /// else the one that this program runs on.
     pub platforms: Option<PlatformSelection>,
     /// Whether what no lock file names is removed. Nothing is if a lock file is missing or has an error.
     pub prune: bool,
@@ -131,12 +134,13 @@ impl LockFiles {
     fn read(roots: &Roots, session: &Session<'_>, options: &MirrorOptions) -> Self {
         let (mut all, are_many) = (Self::default(), roots.are_many());
         for some in roots.list.chunks(READ_TOGETHER) {
-            let read = |root| (root, read(session, root, options.prune));
+            let read = |root| (root, read(session, root, options));
             for (root, read) in parallel::map(some.iter().collect(), session.modules.threads(), read) {
                 match read {
-                    Ok((opened, lock_file, warnings)) => {
+                    Ok(Read { opened, lock_file, platforms, warnings, errors }) => {
                         all.warnings.extend(warnings.into_iter().map(|warning| warning.in_root(&root.path, are_many)));
-                        all.add(&opened, &lock_file, are_many, options);
+                        all.errors.extend(root.name(are_many, errors));
+                        all.add(&opened, &lock_file, are_many, &platforms);
                     }
                     Err(errors) => all.errors.extend(root.name(are_many, errors)),
                 }
@@ -145,9 +149,7 @@ impl LockFiles {
         all
     }
 
-    fn add(&mut self, opened: &RootModule, lock_file: &LockFile, are_many: bool, options: &MirrorOptions) {
-        let platforms = options.platforms.as_ref().or(opened.settings.platforms.as_ref()).cloned();
-        let platforms = platforms.unwrap_or_else(|| PlatformSelection::These(vec![Platform::current()]));
+    fn add(&mut self, opened: &RootModule, lock_file: &LockFile, are_many: bool, platforms: &Platforms) {
         let (dialect, policy) = (opened.dialect, Arc::new(opened.settings.policy.clone()));
         for entry in lock_file.entries() {
             let Entry { address, locked, .. } = entry;
@@ -157,7 +159,8 @@ impl LockFiles {
                 others: 0,
                 dialect,
                 policy: Arc::clone(&policy),
-                platforms: platforms.clone(),
+                platforms: platforms.selection.clone(),
+                platforms_are_named: platforms.are_named,
                 hashes: locked.hashes.clone(),
                 place: entry.version().clone(),
             };
@@ -172,20 +175,65 @@ impl LockFiles {
     }
 }
 
+/// A root module with its lock file.
+struct Read {
+    opened: RootModule,
+    lock_file: LockFile,
+    platforms: Platforms,
+    warnings: Vec<Diagnostic>,
+    errors: Diagnostics,
+}
+
+/// The platforms whose packages a lock file asks for.
+struct Platforms {
+    selection: PlatformSelection,
+    /// Whether a flag or the settings name them.
+    are_named: bool,
+}
+
 /// Reads the lock file of a root module, with its warnings. There must be one if somebody names the root module, or if
 /// it decides what is removed.
-fn read(session: &Session<'_>, root: &RootPath, prune: bool) -> Result<(RootModule, LockFile, Vec<Diagnostic>)> {
+fn read(session: &Session<'_>, root: &RootPath, options: &MirrorOptions) -> Result<Read> {
     let opened = session.open_root(root)?;
     let (lock_file, mut warnings) = opened.lock_file()?;
     if opened.lock_bytes.is_none() {
         let message = "there is no lock file, so the mirror gets nothing for this root module";
         let missing = Diagnostic::warning(Code::LockFileMissing, message).help(Remedy::lock());
         let missing = opened.in_dialect(missing);
-        if root.is_named || prune {
+        if root.is_named || options.prune {
             let elsewhere = session.roots_elsewhere(&opened);
             return Err(elsewhere.unwrap_or(Diagnostic { severity: Severity::Error, ..missing }).into());
         }
         warnings.push(missing);
     }
-    Ok((opened, lock_file, warnings))
+    let named = options.platforms.as_ref().or(opened.settings.platforms.as_ref()).cloned();
+    let (platforms, errors) = match named {
+        Some(selection) => (Platforms { selection, are_named: true }, Diagnostics::default()),
+        None => covered(session, &opened, &lock_file)?,
+    };
+    Ok(Read { opened, lock_file, platforms, warnings, errors })
+}
+
+/// The platforms that a lock file covers, else the one that this program runs on. It is an error if there are hashes
+/// whose platforms are not known, because a mirror without them is no use to those who need them.
+fn covered(session: &Session<'_>, opened: &RootModule, lock_file: &LockFile) -> Result<(Platforms, Diagnostics)> {
+    let locks = lock_file.locks();
+    let source = session.source(opened.dialect, None)?;
+    let mut covered = kept_platforms::of_file(locks, &source, session.hash_cache.as_ref());
+    if covered.is_empty() {
+        covered.insert(Platform::current());
+    }
+    let (hashes, known) = (kept_platforms::most_hashes(locks), covered.len());
+    let errors = (hashes > known).then(|| {
+        let names = few(covered.iter().map(ToString::to_string));
+        let is = if known == 1 { "is" } else { "are" };
+        let message =
+            format!("the lock file has h1 hashes for {hashes} platforms, but only {known} of them {is} known");
+        let help = Help::text("name the platforms of the machines that use the mirror, for example: ");
+        let help = help.and(Remedy::NamePlatforms);
+        let error = Diagnostic::error(Code::PlatformNotKnown, message);
+        opened.in_dialect(error.note(format!("the mirror gets the packages for {names}")).help(help))
+    });
+    let selection = PlatformSelection::These(covered.into_iter().collect());
+    Ok((Platforms { selection, are_named: false }, errors.into_iter().collect()))
 }

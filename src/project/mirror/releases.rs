@@ -30,6 +30,8 @@ pub(crate) struct Record {
     pub(crate) policy: Arc<Policy>,
     /// The platforms whose packages it is to have.
     pub(crate) platforms: PlatformSelection,
+    /// Whether a flag or the settings name the platforms; else a platform that the release lacks is skipped.
+    pub(crate) platforms_are_named: bool,
     pub(crate) hashes: BTreeSet<Hash>,
     pub(crate) place: Location,
 }
@@ -109,7 +111,9 @@ impl Release {
 
 impl Record {
     fn says_the_same(&self, other: &Self) -> bool {
-        let of = |record: &Self| (record.dialect, record.platforms.clone(), Arc::clone(&record.policy));
+        let of = |record: &Self| {
+            (record.dialect, record.platforms.clone(), record.platforms_are_named, Arc::clone(&record.policy))
+        };
         self.hashes == other.hashes && of(self) == of(other)
     }
 

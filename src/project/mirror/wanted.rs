@@ -91,7 +91,12 @@ fn platforms(
     let mut platforms = BTreeSet::new();
     for record in release.with_hashes() {
         match &record.platforms {
-            PlatformSelection::These(these) => platforms.extend(these.iter().cloned()),
+            PlatformSelection::These(these) if record.platforms_are_named || these.len() == 1 => {
+                platforms.extend(these.iter().cloned());
+            }
+            PlatformSelection::These(these) => {
+                platforms.extend(published_of(these, address, version, release, session)?);
+            }
             PlatformSelection::All => {
                 let listed = session.source(release.dialect, None)?.platforms(address, version);
                 let failed = |error| Diagnostics::from(error).map(|error| record.error(error, "locked here"));
@@ -100,6 +105,33 @@ fn platforms(
         }
     }
     Ok(platforms)
+}
+
+/// Those of a lock file's platforms that a release has packages for. The cache answers without a request if it can.
+fn published_of(
+    platforms: &[Platform],
+    address: &ProviderAddress,
+    version: &Version,
+    release: &Release,
+    session: &Session<'_>,
+) -> Result<Vec<Platform>> {
+    let is_cached = |platform: &Platform| {
+        let package = PackageId::new(address, version, platform);
+        session.hash_cache.as_ref().and_then(|cache| cache.lookup(&package)).is_some()
+    };
+    if platforms.iter().all(is_cached) {
+        return Ok(platforms.to_vec());
+    }
+    let listed = session.source(release.dialect, None)?.platforms(address, version);
+    let listed = listed.map_err(|error| {
+        Diagnostics::from(error).map(|error| match release.with_hashes().next() {
+            Some(record) => record.error(error, "locked here"),
+            None => error,
+        })
+    })?;
+    let published: Vec<_> = platforms.iter().filter(|platform| listed.contains(platform)).cloned().collect();
+    // Without any of them, the download reports what is not published.
+    Ok(if published.is_empty() { platforms.to_vec() } else { published })
 }
 
 /// Puts packages into the mirror that are not there.

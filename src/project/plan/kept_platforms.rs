@@ -26,7 +26,7 @@ pub(super) struct KeptPlatforms {
 }
 
 /// The platforms that entries of a lock file cover; empty if that is not known.
-pub(super) fn of_file(locks: &Locks, source: &Source, cache: Option<&HashCache>) -> BTreeSet<Platform> {
+pub(in crate::project) fn of_file(locks: &Locks, source: &Source, cache: Option<&HashCache>) -> BTreeSet<Platform> {
     let mut covered = BTreeSet::new();
     let mut unknown = Vec::new();
     for (address, locked) in locks {
@@ -49,6 +49,11 @@ pub(super) fn of_file(locks: &Locks, source: &Source, cache: Option<&HashCache>)
         covered.extend(known.into_keys());
     }
     covered
+}
+
+/// The largest number of `h1:` hashes that an entry of a lock file has: most often one for each platform.
+pub(in crate::project) fn most_hashes(locks: &Locks) -> usize {
+    locks.values().map(|locked| of_files(locked).len()).max().unwrap_or_default()
 }
 
 /// The hashes that are each of one platform.

@@ -5,7 +5,7 @@ mod compared;
 mod confirmation;
 pub(super) mod did_you_mean;
 pub(super) mod explained;
-mod kept_platforms;
+pub(super) mod kept_platforms;
 pub(super) mod listing;
 mod lock;
 mod needed;

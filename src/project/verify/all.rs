@@ -6,6 +6,8 @@ use super::mixed::mixed;
 use super::unshared::add_unshared;
 use super::verified::{Suppressed, VerifiedRoot, VersionControl};
 use super::{Expected, Online, Verified, VerifyRequest};
+use std::path::PathBuf;
+
 use crate::configuration::{Backend, ModuleCache, ModuleLocking, Requirements, UnknownCall};
 use crate::diagnostic::{Diagnostic, Location, Result};
 use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
@@ -99,6 +101,12 @@ impl Session<'_> {
         let findings = self.judge(roots, options)?;
         self.finish();
         let mut coverage = roots.passed_over.clone();
+        if let Some(control) = options.version_control.filter(|_| !roots.unlocked_units.is_empty()) {
+            let units: Vec<_> = roots.unlocked_units.iter().map(PathBuf::as_path).collect();
+            for rule in control.ignore_rules(&units).into_iter().flatten() {
+                coverage.note_ignored(Kind::Unit, &rule);
+            }
+        }
         for (root, verified) in roots.list.iter().zip(&verified) {
             match verified {
                 Ok(verified) => verified.count_in(&mut coverage),

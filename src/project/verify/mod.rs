@@ -22,7 +22,7 @@ mod mixed;
 mod modules;
 mod online;
 mod platforms;
-mod policy;
+pub(super) mod policy;
 mod subject;
 mod unshared;
 mod verified;

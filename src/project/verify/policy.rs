@@ -92,21 +92,25 @@ fn check_address(subject: &Subject<'_>, named: Named<'_>) -> Vec<Diagnostic> {
     errors
         .chain(required)
         .chain(locked.into_iter().flat_map(against))
-        .chain(looks_like_another(subject.request, named.address))
+        .chain(looks_like_another(subject.request.root, subject.request.known, named.address))
         .map(|error| named.place(error))
         .collect()
 }
 
 /// An address that is easily taken for another one, unless the policy names it. A host that was there before the change
 /// is meant.
-fn looks_like_another(request: &VerifyRequest<'_>, address: &ProviderAddress) -> Option<Diagnostic> {
+pub(in crate::project) fn looks_like_another(
+    root: &RootModule,
+    known: Option<&KnownProviders>,
+    address: &ProviderAddress,
+) -> Option<Diagnostic> {
     let Lookalike { like, part } = lookalike::of(address)?;
-    let RootModule { settings: Settings { policy, .. }, dialect, .. } = request.root;
+    let RootModule { settings: Settings { policy, .. }, dialect, .. } = root;
     let was_there = |known: &KnownProviders| known.has_host(&address.hostname);
     let is_meant = match part {
         Part::Provider => false,
-        Part::Host => policy.names_host(address) || request.known.is_some_and(was_there),
-        Part::NewHost => policy.names_host(address) || request.known.is_none_or(was_there),
+        Part::Host => policy.names_host(address) || known.is_some_and(was_there),
+        Part::NewHost => policy.names_host(address) || known.is_none_or(was_there),
     };
     if is_meant || policy.names(address, *dialect) {
         return None;

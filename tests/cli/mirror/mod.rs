@@ -326,6 +326,46 @@ help: remove the platform, or lock another version
 }
 
 #[test]
+fn without_a_flag_or_settings_the_platforms_are_those_of_the_lock_file() {
+    let registry = Registry::start();
+    let (environment, null) = locked(&registry);
+    let mirror = |more: &[&str]| {
+        let _ = std::fs::remove_dir_all(environment.project().join("mirror"));
+        environment.provlock(["mirror", "mirror"].iter().chain(more))
+    };
+    for cache in [&[][..], &["--no-cache"]] {
+        mirror(cache).assert_code(0).assert_stderr_has("Mirrored 2 packages of 1 provider");
+        assert!(BOTH.iter().all(|platform| has(&environment, &null, platform)), "{cache:?}");
+    }
+    registry.reset_statistics();
+    environment.provlock(["mirror", "mirror"]).assert_code(0).assert_stderr_has("Up to date: 2 packages");
+    assert_eq!(registry.requests().len(), 0);
+
+    let one = registry.publish("acme/one", "1.0.0").platforms(["linux_amd64"]).done();
+    let entries = [entry(&one, "", &one.hashes(&["linux_amd64"])), entry(&null, "", &null.hashes(&BOTH))];
+    environment.write_lock_file(lock_file(&entries));
+    mirror(&[]).assert_code(0).assert_stderr_has("Mirrored 3 packages of 2 providers");
+
+    let mut hashes = null.hashes(&BOTH);
+    hashes.push("h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=".to_owned());
+    environment.write_lock_file(lock_file(&[entry(&null, "", &hashes)]));
+    mirror(&[]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+  + hashicorp/null   3.2.4   darwin_arm64 and linux_amd64   signed   [SIZE]
+error[platform-not-known]: the lock file has h1 hashes for 3 platforms, but only 2 of them are known
+ |
+ = the mirror gets the packages for darwin_arm64 and linux_amd64
+help: name the platforms of the machines that use the mirror, for example: --platform linux_amd64
+Mirrored 2 packages of 1 provider in mirror: 2 downloaded ([SIZE])
+"#]]);
+    mirror(&["-p", "linux_amd64"]).assert_code(0).assert_stderr_has("Mirrored 1 package");
+
+    environment.write_lock_file(lock_file(&[entry(&null, "", &[null.zh("linux_amd64").to_owned()])]));
+    mirror(&[]).assert_stderr_has("Mirrored 1 package of 1 provider");
+}
+
+#[test]
 fn packages_may_come_from_another_mirror_as_archives() {
     let registry = Registry::start();
     let (environment, null) = locked(&registry);

@@ -75,6 +75,19 @@ help: remove this line, run provlock lock -r -p all, and add the lock files to g
 }
 
 #[test]
+fn lock_files_of_units_that_git_ignores_are_counted_whether_state_is_shared_or_not() {
+    let Repository { environment, .. } = Repository::new();
+    environment.write(".gitignore", ".terraform.lock.hcl\n");
+    unit(&environment, "live/a", "");
+    unit(&environment, "live/b", "remote_state {\n  backend = \"s3\"\n}\n");
+    unit(&environment, "live/c", "");
+    let output = environment.provlock(["verify", "-r", "--allow", "untracked-lock-file"]);
+    let expected = "3 Terragrunt units: none has a lock file (git ignores them: .gitignore:1)\n";
+    assert_eq!(output.stderr, expected);
+    assert_eq!(counts(&environment, "units"), json!({ "ignored": 3 }));
+}
+
+#[test]
 fn units_without_a_lock_file() {
     let Repository { environment, .. } = Repository::new();
     for name in ["a", "b", "c", "d", "e"] {
@@ -277,7 +290,7 @@ fn the_first_run_on_modules_only() {
     nothing.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-No root module in . or below: none has a backend, a lock file, or providers that it configures and uses; to use one anyway, name its directory here or in [roots] of provlock.toml
+No root module in . or below: examples/complete and examples/locked are skipped because of the name, as modules, examples, tests and templates are, and no other directory has a backend, a lock file, or providers that it configures and uses; to use one anyway, name its directory here or in [roots] of provlock.toml
 "#]]);
     environment.provlock(["verify", "-r", "examples"]).matches(str![[r#"
 exit code: 0

@@ -181,7 +181,7 @@ fn merge_below(directories: &[PathBuf], arguments: &MergeArgs, ui: &Ui) -> Resul
     reports.retain(|report| report.had_conflict);
     let merged = reports.iter().filter(|report| report.outcome == Outcome::Done).count();
     let summary = match (roots.is_empty(), reports.len()) {
-        (true, _) => no_root_module(directories),
+        (true, _) => no_root_module(&roots),
         (false, 0) => format!("No conflict in {}", count(files, "lock file")),
         (false, conflicts) => format!("Merged {merged} of {} with conflicts", count(conflicts, "lock file")),
     };
