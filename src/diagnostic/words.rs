@@ -35,6 +35,13 @@ pub fn few<T: Display>(names: impl IntoIterator<Item = T>) -> String {
     enumerate(names)
 }
 
+/// The known word that a misspelled one most likely stands for: at most a third of its letters differ.
+pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let most = typed.chars().count() / 3;
+    let distances = known.into_iter().map(|word| (strsim::osa_distance(typed, word), word));
+    distances.filter(|(distance, _)| (1..=most).contains(distance)).min().map(|(_, word)| word)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

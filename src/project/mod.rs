@@ -21,6 +21,7 @@ mod merge;
 pub mod mirror;
 mod open;
 mod options;
+mod path_meant;
 mod pin;
 pub mod plan;
 mod prepare;

@@ -10,6 +10,7 @@ use super::change::Change;
 use super::coverage::{Coverage, Fate};
 use super::discover::{Found, PassedOver, find_roots, is_among_modules, is_root, joined};
 use super::filter::Filter;
+use super::path_meant::path_meant;
 use super::root_module::RootModule;
 use super::roots::{OtherDirectories, RootPath, Roots, Selection, distinct, normal};
 use super::session::Session;
@@ -51,7 +52,10 @@ impl Session<'_> {
             if !is_meant {
                 // What the system says, if nothing has come there since.
                 let error = path.metadata().err().unwrap_or_else(|| ErrorKind::NotFound.into());
-                return Err(Diagnostic::io("open", path, &error).into());
+                let error = Diagnostic::io("open", path, &error);
+                let meant = path_meant(path).filter(|meant| !self.modules.boundary.is_outside(meant));
+                let help = meant.map(|meant| format!("did you mean {}?", meant.display()));
+                return Err(Diagnostic { help: help.map(Help::text).or(error.help.clone()), ..error }.into());
             }
             if self.is_root(&directory, selection.with_modules) {
                 found.push(self.root_path(directory, false));

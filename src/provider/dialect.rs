@@ -62,7 +62,7 @@ impl FromStr for Dialect {
 
     fn from_str(text: &str) -> Result<Self, DialectError> {
         match text {
-            "tofu" => Ok(Self::Tofu),
+            "tofu" | "opentofu" => Ok(Self::Tofu),
             "terraform" => Ok(Self::Terraform),
             _ => Err(DialectError(text.to_owned())),
         }

@@ -16,7 +16,7 @@ use super::{
     CacheTable, Denied, FileLevels, Levels, PathLevels, PlatformSelection, Policy, ProviderRule, RootFilter, Rules,
     Settings, TrustRule, parse_duration,
 };
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result, SourceFile};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result, SourceFile, words};
 use crate::provider::{
     AddressError, ConstraintList, Hostname, OciRepository, PatternError, ProviderPatternSpec, ProviderSpec, PublicKey,
     SharedCache,
@@ -189,7 +189,12 @@ impl Settings {
         let File { dialect, platforms, fetch_modules, modules, roots, policy, verify, trust, cache } =
             toml::from_str(&source.text).map_err(|error| {
                 let location = Location::new(source, error.span().unwrap_or(0..0));
-                Diagnostic::error(Code::InvalidArgument, error.message().trim_end()).at(location, "")
+                let message = error.message().trim_end();
+                let diagnostic = Diagnostic::error(Code::InvalidArgument, message).at(location, "");
+                match key_meant(message) {
+                    Some(key) => diagnostic.help(format!("did you mean {key}?")),
+                    None => diagnostic,
+                }
             })?;
         let mut reader = Reader { source, errors: Diagnostics::default() };
         let base = path.parent().map(Path::to_owned).unwrap_or_default();
@@ -228,6 +233,13 @@ impl Settings {
         };
         reader.errors.into_result(settings)
     }
+}
+
+/// The key that serde's message about an unknown one proposes best: ``unknown field `platform`, expected one of
+/// `dialect`, `platforms` `` has `platforms`.
+fn key_meant(message: &str) -> Option<&str> {
+    let mut words = message.strip_prefix("unknown field ")?.split('`').skip(1).step_by(2);
+    words::nearest(words.next()?, words)
 }
 
 /// Reads the strings of a file, and collects their errors with locations.

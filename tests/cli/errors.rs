@@ -65,15 +65,6 @@ error[invalid-configuration]: the "{" after terraform is never closed
 fn flags_and_platforms_in_the_words_of_others_are_proposed_in_ours() {
     let environment = TestEnvironment::new();
     environment.write("main.tf", "");
-    environment.provlock(["lock", "-platform=linux_amd64"]).matches(str![[r#"
-exit code: 2
------ stderr -----
-error: invalid value 'latform=linux_amd64' for '--platform <OS_ARCH>': "latform=linux_amd64" is not a platform; write OS_ARCH, for example linux_amd64 or darwin_arm64
-
-  tip: a similar argument exists: '--platform'
-
-For more information, try '--help'.
-"#]]);
     environment.provlock(["lock", "-p", "macos_arm64"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
@@ -99,6 +90,125 @@ error[invalid-argument]: "linux_x86_64" is not a platform; did you mean linux_am
   |
 1 | platforms = ["linux_x86_64"]
   |              ^^^^^^^^^^^^^^
+"#]]);
+}
+
+#[test]
+fn flags_as_terraform_users_type_them_are_accepted() {
+    let registry = Registry::start();
+    let gamma = registry.publish("acme/gamma", "1.0.0").platforms(["linux_amd64", "darwin_arm64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("live/main.tf", requires("acme/gamma", ""));
+    for arguments in [
+        &["-chdir=live", "lock", "-platform=linux_amd64", "-platform", "darwin_arm64"][..],
+        &["lock", "-platform=linux_amd64,darwin_arm64", "live", "--dialect", "opentofu"],
+    ] {
+        environment.provlock(arguments).assert_code(0);
+        let text = environment.read("live/.terraform.lock.hcl");
+        for platform in ["linux_amd64", "darwin_arm64"] {
+            assert!(text.contains(gamma.h1(platform)), "{arguments:?}\n{text}");
+        }
+        std::fs::remove_file(environment.project().join("live/.terraform.lock.hcl")).unwrap();
+    }
+    environment.write("live/provlock.toml", "dialect = \"opentofu\"\n");
+    environment.provlock(["lock", "-platform=linux_amd64", "live"]).assert_code(0);
+    environment.provlock(["lock", "-platform=linux-amd64", "live"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error: invalid value 'linux-amd64' for '--platform <OS_ARCH>': "linux-amd64" is not a platform; did you mean linux_amd64?
+
+  tip: a similar argument exists: '--platform'
+
+For more information, try '--help'.
+"#]]);
+    environment.provlock(["verify", "live", "--", "-platform"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[io]: cannot open -platform: No such file or directory (os error 2)
+"#]]);
+}
+
+#[test]
+fn what_is_misspelled_in_the_settings_is_proposed_in_the_right_spelling() {
+    let environment = TestEnvironment::new();
+    for (text, meant) in [
+        ("platform = [\"linux_amd64\"]", "did you mean platforms?"),
+        ("fetch_modules = true", "did you mean fetch-modules?"),
+        ("[modules]\nlocked = true", "did you mean lock?"),
+        ("[policy]\nalowed-hosts = []", "did you mean allowed-hosts?"),
+        ("[polices]", "did you mean policy?"),
+        ("[[policy.deny]]\nprovider = \"a/b\"\nversion = \"1\"", "did you mean versions?"),
+    ] {
+        environment.write("provlock.toml", text);
+        environment.provlock(["lock"]).assert_code(2).assert_stderr_has(meant);
+    }
+    environment.write("provlock.toml", "colour = true\n");
+    environment
+        .provlock(["lock"])
+        .assert_code(2)
+        .assert_stderr_has("unknown field `colour`")
+        .assert_lacks("did you mean");
+    environment.write("provlock.toml", "[policy]\nmin_age = \"7d\"\n");
+    environment.provlock(["lock"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: unknown field `min_age`, expected one of `allowed-hosts`, `allowed-namespaces`, `allow`, `deny`, `require`, `require-signed`, `min-age`, `min-provider-age`, `tiers`, `min-age-exempt`, `pin-modules`, `new-hosts`
+ --> provlock.toml:2:1
+  |
+2 | min_age = "7d"
+  | ^^^^^^^
+  |
+help: did you mean min-age?
+"#]]);
+}
+
+#[test]
+fn a_misspelled_argument_is_proposed_as_a_provider_or_a_path() {
+    let registry = Registry::start();
+    registry.publish("hashicorp/random", "3.0.0").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/random", ""));
+    environment.write("live/network/main.tf", "");
+    environment.provlock(["upgrade", "hashicorp/rndom"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: the configuration does not require hashicorp/rndom
+help: did you mean hashicorp/random?
+"#]]);
+    environment.provlock(["lock", "random2"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: the configuration does not require hashicorp/random2
+help: did you mean hashicorp/random?
+"#]]);
+    environment.provlock(["lock", "nosuchdir"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: the configuration does not require hashicorp/nosuchdir
+help: choose a provider that required_providers lists; there is no file or directory nosuchdir either
+"#]]);
+    environment.provlock(["lock", "live/netwrok"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: the configuration does not require live/netwrok
+help: did you mean the path live/network?
+"#]]);
+    environment.provlock(["lock", "./live/netwrok"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[io]: cannot open ./live/netwrok: No such file or directory (os error 2)
+help: did you mean ./live/network?
+"#]]);
+    environment.provlock(["verify", "lives/network"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[io]: cannot open lives/network: No such file or directory (os error 2)
+help: did you mean live/network?
+"#]]);
+    environment.provlock(["verify", "-r", "elsewhere"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[io]: cannot open elsewhere: No such file or directory (os error 2)
 "#]]);
 }
 

@@ -113,7 +113,7 @@ fn every_command_has_a_result_as_data() {
 fn a_command_line_that_cannot_be_understood_is_an_error_as_data() {
     let environment = TestEnvironment::new();
     for (arguments, command, message, help) in [
-        (&["lock", "--json", "-platform=linux_amd64"][..], "lock", "invalid value", Some("'--platform'")),
+        (&["lock", "--json", "-jobs=4"][..], "lock", "invalid value", Some("'--jobs'")),
         (&["verify", "--format", "json", "--bogus"], "verify", "unexpected argument '--bogus'", Some("'-- --bogus'")),
         (&["--json"], "provlock", "requires a subcommand", None),
         (&["--json", "locck"], "provlock", "unrecognized subcommand", Some("'lock'")),

@@ -1,18 +1,23 @@
 //! The arguments, and the variables that stand for some of them.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgMatches, Command, Parser};
+
+/// Flags of Terraform's `providers lock` that provlock has, too. Terraform's users type them with one dash.
+const TERRAFORM_FLAGS: [&str; 4] = ["-platform", "-fs-mirror", "-net-mirror", "-chdir"];
 
 /// Reads the command line.
 ///
 /// # Errors
 /// What cannot be understood, and what `--help` asks for.
 pub(crate) fn parse<T: Parser>() -> Result<(T, ArgMatches), clap::Error> {
-    let read =
-        |command: Command| command.try_get_matches().and_then(|matches| Ok((T::from_arg_matches(&matches)?, matches)));
-    read(with_variables(T::command(), &|_| true)).map_err(|mut error| {
+    let read = |command: Command| {
+        let matches = command.try_get_matches_from(with_two_dashes(std::env::args_os()))?;
+        Ok((T::from_arg_matches(&matches)?, matches))
+    };
+    read(with_variables(T::command(), &|_| true)).map_err(|mut error: clap::Error| {
         let mut command = T::command();
         command.build();
         let argument = error.get(ContextKind::InvalidArg).map(ToString::to_string);
@@ -33,8 +38,20 @@ pub(crate) fn parse<T: Parser>() -> Result<(T, ArgMatches), clap::Error> {
     })
 }
 
-/// The long flag that a word with one dash is meant to be, as in `-platform=linux_amd64`, which is how Terraform has
-/// flags.
+/// The words with [`TERRAFORM_FLAGS`] as provlock has them: `-platform=linux_amd64` as `--platform=linux_amd64`.
+fn with_two_dashes(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut only_values_follow = false;
+    let with_two_dashes = |word: OsString| {
+        only_values_follow |= word == "--";
+        let bytes = word.as_encoded_bytes();
+        let name = bytes.split(|byte| *byte == b'=').next().unwrap_or_default();
+        let is_flag = !only_values_follow && TERRAFORM_FLAGS.iter().any(|flag| flag.as_bytes() == name);
+        if is_flag { [OsStr::new("-"), &word].into_iter().collect() } else { word }
+    };
+    words.map(with_two_dashes).collect()
+}
+
+/// The long flag that a word with one dash is meant to be, as in `-json`, which is how Terraform has flags.
 fn flag_meant(command: &Command, word: &str) -> Option<String> {
     let name = word.strip_prefix('-')?.split('=').next()?;
     let is_meant = |argument: &Arg| name.len() > 1 && argument.get_long() == Some(name);

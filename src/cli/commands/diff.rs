@@ -139,7 +139,8 @@ fn show(pairs: &[Pair], print: fn(&Ui, &str), ui: &Ui) -> Result<bool> {
         OutputFormat::Json => ui.print(&json::diff(&files, warnings, &ui.invocation)),
         _ => print(ui, &text::render(&files, ui.stdout_style)),
     }
-    if !differ && ui.format == OutputFormat::Text {
+    let has_lock_file = pairs.iter().any(|pair| pair.old.bytes.is_some() || pair.new.bytes.is_some());
+    if !differ && has_lock_file && ui.format == OutputFormat::Text {
         ui.status(&text::no_difference(&files, pairs.iter().any(|pair| pair.old.bytes != pair.new.bytes)));
     }
     Ok(differ)
@@ -195,13 +196,20 @@ fn pairs(what: &WhatArgs, ui: &Ui) -> Result<Vec<Pair>> {
     let revisions = Revisions::parse(&named)?;
     let pairs = revisions.pairs(what.recursive, ui)?;
     let is_missing = |pair: &Pair| pair.old.bytes.is_none() && pair.new.bytes.is_none();
-    if !what.recursive && pairs.iter().all(is_missing) {
+    if revisions.old.is_unborn {
+        ui.status("HEAD has no commit yet: every lock file is compared with an empty one");
+    }
+    if !pairs.iter().all(is_missing) {
+        return Ok(pairs);
+    }
+    if !what.recursive {
         let below = revisions.pairs(true, ui)?;
         if let Some(first) = below.first() {
             let revision = (what.old.is_some() || what.git.is_some()).then_some(named.as_str());
             return Err(only_below(&first.path, below.len(), revision).into());
         }
     }
+    ui.status(&revisions.no_lock_file());
     Ok(pairs)
 }
 
@@ -310,6 +318,8 @@ struct Revision {
     object: String,
     /// Whether it is the state of the current directory, and not of the repository around it.
     is_directory: bool,
+    /// Whether it is `HEAD` in a repository without commits, which is treated as a commit without files.
+    is_unborn: bool,
 }
 
 impl Revision {
@@ -318,13 +328,15 @@ impl Revision {
         let name = if name.is_empty() { "HEAD" } else { name };
         let object =
             if name.starts_with('-') { None } else { git::resolve(Path::new("."), name).map_err(or_name_two_files)? };
+        let is_unborn = name == "HEAD" && object.is_none() && git::branch(Path::new("."))?.is_some();
+        let object = if is_unborn { git::empty_tree(Path::new("."))? } else { object };
         let unknown = || {
             let help = Help::text("name a commit, branch or tag, as in: ").and(diff(&["main"]));
             Diagnostic::error(Code::InvalidArgument, format!("unknown git revision {name:?}")).help(help)
         };
         let object = object.ok_or_else(unknown)?;
-        let is_directory = git::is_directory(name, &object)?;
-        Ok(Self { name: name.to_owned(), object, is_directory })
+        let is_directory = !is_unborn && git::is_directory(name, &object)?;
+        Ok(Self { name: name.to_owned(), object, is_directory, is_unborn })
     }
 
     fn side(&self, path: &Path, bytes: Option<Vec<u8>>) -> Side {
@@ -352,6 +364,12 @@ impl Revisions {
             return Err(Diagnostic::error(Code::InvalidArgument, "--git is given no revision").into());
         }
         Ok(Self { old: Revision::resolve(text)?, new: None })
+    }
+
+    /// `No lock file here or below, neither in HEAD nor in the working tree`
+    fn no_lock_file(&self) -> String {
+        let new = self.new.as_ref().map_or("the working tree", |new| new.name.as_str());
+        format!("No lock file here or below, neither in {} nor in {new}", self.old.name)
     }
 
     /// The lock files of both kinds. Where nothing is looked for, that of modules may be missing.

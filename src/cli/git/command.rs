@@ -45,6 +45,11 @@ pub(crate) fn branch(directory: &Path) -> Result<Option<String>> {
     found(directory, "symbolic-ref", ["symbolic-ref", "--quiet", "HEAD"])
 }
 
+/// The object name of a tree without files, which every repository knows.
+pub(crate) fn empty_tree(directory: &Path) -> Result<Option<String>> {
+    found(directory, "hash-object", ["hash-object", "-t", "tree", "--stdin"])
+}
+
 /// Those of these full names that are references.
 pub(crate) fn references(directory: &Path, names: &[String]) -> Result<Vec<String>> {
     let arguments = ["for-each-ref", "--format=%(refname)", "--"].into_iter().chain(names.iter().map(String::as_str));

@@ -5,8 +5,8 @@ mod repository;
 mod revision;
 
 pub(crate) use command::{
-    attributes, branch, configure, configured, contents, entries, files_in, is_directory, merge_base, merge_file,
-    resolve, top_directory, working_tree,
+    attributes, branch, configure, configured, contents, empty_tree, entries, files_in, is_directory, merge_base,
+    merge_file, resolve, top_directory, working_tree,
 };
 pub(crate) use repository::{Before, Repository};
 pub(crate) use revision::Commit;

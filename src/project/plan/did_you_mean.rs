@@ -2,10 +2,12 @@
 //! for a provider of hashicorp, although the lock file may have one of the same type from elsewhere.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::configuration::{DeclarationKind, Requirement};
 use crate::diagnostic::Diagnostic;
 use crate::lockfile::{Entry, LockFile};
+use crate::project::path_meant::path_meant;
 use crate::project::well_known;
 use crate::provider::{Dialect, ProviderAddress};
 
@@ -32,6 +34,30 @@ pub(super) fn provider_meant(
     let has_no_source = |known: &&ProviderAddress| address.namespace == "hashicorp" && known.name == address.name;
     let meant = near.map(|(_, known)| known).or_else(|| known.iter().find(has_no_source));
     meant.map(|known| known.short(dialect))
+}
+
+/// Help for a provider that is named on the command line and not required: a required provider with nearly the same
+/// name, or a path, since a path that does not exist may look like the address of a provider.
+pub(super) fn required_or_path(
+    address: &ProviderAddress,
+    required: &BTreeMap<ProviderAddress, Requirement>,
+    dialect: Dialect,
+) -> String {
+    let others = required.keys().take(MOST_COMPARED).filter(|known| known.hostname == address.hostname);
+    let near = others.clone().filter_map(|known| Some((distance(address, known)?, known))).min();
+    let has_no_namespace = address.namespace == "hashicorp" && address.hostname.is_default_of(dialect);
+    let has_its_name = |known: &&ProviderAddress| has_no_namespace && address.name == known.name;
+    if let Some(known) = near.map(|(_, known)| known).or_else(|| others.clone().find(has_its_name)) {
+        return format!("did you mean {}?", known.short(dialect));
+    }
+    let typed = if has_no_namespace { address.name.clone() } else { address.short(dialect) };
+    match path_meant(Path::new(&typed)) {
+        Some(path) => format!("did you mean the path {}?", path.display()),
+        None if has_no_namespace => {
+            format!("choose a provider that required_providers lists; there is no file or directory {typed} either")
+        }
+        None => "choose a provider that required_providers lists".to_owned(),
+    }
 }
 
 /// How many letters two addresses differ in, unless that is too many to take one for the other.

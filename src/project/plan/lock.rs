@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use super::age::MinimumAge;
 use super::compared::Compared;
 use super::confirmation::Confirmation;
+use super::did_you_mean;
 use super::explained::Release;
 use super::kept_platforms::{self, KeptPlatforms};
 use super::listing::{self, Listings};
@@ -186,7 +187,8 @@ fn candidates<'a>(request: &LockRequest<'a>, old: &'a Locks) -> Result<Vec<Candi
     if !unknown.is_empty() {
         let error = |address: &&ProviderAddress| {
             let message = format!("the configuration does not require {}", address.short(dialect));
-            Diagnostic::error(Code::InvalidArgument, message).help("choose a provider that required_providers lists")
+            let help = did_you_mean::required_or_path(address, required, dialect);
+            Diagnostic::error(Code::InvalidArgument, message).help(help)
         };
         return Err(unknown.iter().map(error).collect());
     }

@@ -12,7 +12,7 @@ use crate::settings::file::{File, ProviderRuleTable};
 use crate::settings::{FILE_NAME, Settings};
 
 pub(in crate::settings) fn dialect(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "enum": [Dialect::Tofu.name(), Dialect::Terraform.name()] })
+    json_schema!({ "enum": [Dialect::Tofu.name(), "opentofu", Dialect::Terraform.name()] })
 }
 
 pub(in crate::settings) fn platforms(_: &mut SchemaGenerator) -> Schema {

@@ -349,3 +349,49 @@ fn textconv_prints_what_it_cannot_parse() {
     expected = String::from_utf8_lossy(&expected).into_owned().into_bytes();
     assert_eq!(output.assert_code(0).stdout.as_bytes(), expected);
 }
+
+#[test]
+fn without_a_commit_or_a_lock_file_it_says_what_was_compared() {
+    let repository = Repository::new();
+    repository.environment.write("empty/x", "");
+    repository.provlock(["diff"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+HEAD has no commit yet: every lock file is compared with an empty one
+No lock file here or below, neither in HEAD nor in the working tree
+"#]]);
+    repository.environment.write_lock_file(lock_file(&[entry("hashicorp/null", "3.2.3", &["h1:a"])]));
+    repository.provlock(["diff"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+.terraform.lock.hcl
+  + hashicorp/null   3.2.3   1 h1
+----- stderr -----
+HEAD has no commit yet: every lock file is compared with an empty one
+"#]]);
+    repository.provlock(["diff", "-r", "HEAD"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+.terraform.lock.hcl
+  + hashicorp/null   3.2.3   1 h1
+----- stderr -----
+HEAD has no commit yet: every lock file is compared with an empty one
+"#]]);
+    repository.git(["add", "--all"]);
+    repository.git(["commit", "--quiet", "--message", "one"]);
+    repository.provlock(["-C", "empty", "diff"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+No lock file here or below, neither in HEAD nor in the working tree
+"#]]);
+    repository.provlock(["-C", "empty", "diff", "-r"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+No lock file here or below, neither in HEAD nor in the working tree
+"#]]);
+    repository.provlock(["-C", "empty", "diff", "-r", "HEAD..HEAD", "--exit-code"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+No lock file here or below, neither in HEAD nor in HEAD
+"#]]);
+}
