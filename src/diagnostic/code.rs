@@ -255,6 +255,8 @@ codes! {
         PolicyChanged = "policy-changed": Error, false, Base, None;
         /// A change removes the lock file of a root module.
         RootRemoved = "root-removed": Error, false, Base, None;
+        /// A change removes an entry, and it is not known whether the configuration requires the provider.
+        EntryRemoved = "entry-removed": Error, false, Base, None;
         /// A change turns a lock file into one of the other dialect.
         DialectChanged = "dialect-changed": Error, false, Base, Substitution;
         /// A change makes unknown what a configuration requires.

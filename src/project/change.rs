@@ -6,7 +6,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use super::filter::Filter;
+use super::roots::normal;
 use crate::configuration::{Module, UnknownCall, is_part_of_configuration, terragrunt};
+use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, ModuleLockFile};
 use crate::modules::locked::{publisher, publishers};
@@ -141,21 +143,39 @@ impl Change {
         own.chain(tested).collect()
     }
 
-    /// The lock files below `start` that are gone.
-    pub(super) fn removed(&self, start: &Path, filter: &Filter, environment: &Environment) -> Vec<Diagnostic> {
+    /// The lock files that git no longer has, of directories that the filter takes.
+    pub(super) fn removed(&self, is_meant: impl Fn(&Path) -> bool) -> BTreeSet<&Path> {
         let is_there = |path: &Path| self.unchanged(path).is_some() || path.exists();
         let is_gone = |path: &Path| !self.files_now.contains(path.as_os_str()) || !is_there(path);
-        let is_meant = |path: &&Path| path.starts_with(start) && path.parent().is_some_and(|root| filter.takes(root));
-        let gone = self.before_named(LOCK_FILE_NAME).map(|(path, _)| path).filter(is_meant);
-        let gone: BTreeSet<_> = gone.filter(|path| is_gone(path)).collect();
-        let finding = |path: &Path| {
-            let path = environment.shown(path);
-            let message = format!("{} is gone, and its root module with it", path.display());
-            Diagnostic::finding(Code::RootRemoved, message)
-                .at(Location::of_file(path), "")
-                .help("make sure that this is intended; a root module that moved is checked as a new one")
+        let before = self.before_named(LOCK_FILE_NAME).map(|(path, _)| path);
+        before.filter(|path| path.parent().is_some_and(&is_meant) && is_gone(path)).collect()
+    }
+
+    /// Findings about lock files that the change removes: one for each root module that stays, one for each directory
+    /// that was removed as a whole.
+    pub(super) fn removals(&self, removed: &BTreeSet<&Path>, environment: &Environment) -> Vec<Diagnostic> {
+        let mut findings = Vec::new();
+        let mut directories = BTreeMap::<&Path, Vec<&Path>>::new();
+        for path in removed {
+            match path.parent().and_then(|directory| self.removed_directory(directory)) {
+                Some(directory) if !path.exists() => directories.entry(directory).or_default().push(path),
+                _ => findings.push(removed_lock_file(path, environment)),
+            }
+        }
+        findings.extend(directories.iter().map(|(directory, paths)| removed_directory(directory, paths, environment)));
+        findings
+    }
+
+    /// The topmost directory, this one or one above it, that contains no configuration, lock file or settings any more.
+    /// None if this one still does.
+    fn removed_directory<'a>(&'a self, directory: &'a Path) -> Option<&'a Path> {
+        let is_empty = |directory: &Path| {
+            let after = self.files_now.range(directory.join("").into_os_string()..).map(Path::new);
+            !after.take_while(|path| path.starts_with(directory)).any(Path::exists)
         };
-        gone.into_iter().map(finding).collect()
+        let above = directory.ancestors().take_while(|above| above.starts_with(&self.top) && *above != self.top);
+        let topmost = above.take_while(|above| is_empty(above)).last();
+        topmost.or_else(|| Some(directory).filter(|directory| is_empty(directory)))
     }
 
     fn now_named(&self, name: &'static str) -> impl Iterator<Item = &Path> {
@@ -248,6 +268,45 @@ impl Change {
         };
         paths.into_iter().filter_map(|path| Some((path.parent()?, judge(path)?))).collect()
     }
+}
+
+/// Finding about a removed lock file whose directory still has a configuration.
+pub(super) fn removed_lock_file(path: &Path, environment: &Environment) -> Diagnostic {
+    let shown = environment.shown(path);
+    let is_on_disk = path.exists();
+    let message = |path: &Path| {
+        let path = path.display();
+        if is_on_disk {
+            format!("git no longer has the lock file {path}")
+        } else {
+            format!("the lock file {path} was removed")
+        }
+    };
+    let finding = Diagnostic::finding(Code::RootRemoved, message(&shown)).at(Location::of_file(&shown), "");
+    let help = format!("restore it; if this is intended, an owner lets it through with --warn {}", Code::RootRemoved);
+    finding.help(help)
+}
+
+/// Finding about a removed directory that contained these lock files.
+fn removed_directory(directory: &Path, paths: &[&Path], environment: &Environment) -> Diagnostic {
+    let shown: Vec<_> = paths.iter().map(|path| environment.shown(path)).collect();
+    let name = |path: &Path| path.parent().map(normal).unwrap_or_default().display().to_string();
+    let message = match &shown[..] {
+        [one] => format!("the root module in {} was removed", name(one)),
+        many => {
+            let directory = environment.shown(&directory.join(LOCK_FILE_NAME));
+            format!("{} was removed, with {} root modules", name(&directory), many.len())
+        }
+    };
+    let finding = Diagnostic::finding(Code::RootRemoved, message);
+    let finding = finding.at_each(shown.first().map(Location::of_file).as_ref(), "");
+    let finding = match shown.len() {
+        1 => finding,
+        _ => finding.note(format!("root modules: {}", few(shown.iter().map(|path| name(path))))),
+    };
+    let help = "if this is intended, an owner lets it through with --warn";
+    let moved = "a root module that moved is checked as a new one";
+    finding.help(format!("{help} {}; {moved}", Code::RootRemoved))
 }
 
 /// In which way a file is not what it was, if it is not.

@@ -146,12 +146,19 @@ impl Session<'_> {
         if module.diagnostics.is_empty() { terragrunt::is_unit(directory) || !module.is_empty() } else { is_meant }
     }
 
-    /// What the change removes from below the directories that stand for all root modules in them.
-    pub(super) fn removed(&self, selection: &Selection, change: &Change) -> Result<Vec<Diagnostic>> {
-        let mut removed = Vec::new();
-        for start in selection.paths().iter().filter(|path| selection.recursive && path.is_dir()) {
-            let (canonical, settings) = self.settings(start)?;
-            removed.extend(change.removed(&canonical, &Filter::new(&settings.roots)?, &self.environment));
+    /// The lock files that the change removes from the selected root modules.
+    pub(super) fn removed<'a>(&self, selection: &Selection, change: &'a Change) -> Result<BTreeSet<&'a Path>> {
+        let mut removed = BTreeSet::new();
+        for path in selection.paths() {
+            if selection.recursive && path.is_dir() {
+                let (canonical, settings) = self.settings(path)?;
+                let filter = Filter::new(&settings.roots)?;
+                removed.extend(change.removed(|root| root.starts_with(&canonical) && filter.takes(root)));
+            } else {
+                let directory = if path.is_dir() { Some(path.as_path()) } else { path.parent() };
+                let directory = directory.map(normal).and_then(|directory| self.canonical(&directory).ok());
+                removed.extend(change.removed(|root| Some(root) == directory.as_deref()));
+            }
         }
         Ok(removed)
     }

@@ -161,7 +161,7 @@ const ATTACKS: [Attack; 21] = [
             remove(at, "live/0/.terraform.lock.hcl");
             write(at, "caller/main.tf", "module \"m\" {\n  source = \"../live/0\"\n}\n");
         },
-        "lock-file-missing",
+        "root-removed",
     ),
     ("no lock file", |at| remove(at, "live/0/.terraform.lock.hcl"), "root-removed"),
     (

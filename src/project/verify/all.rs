@@ -1,18 +1,20 @@
 //! Verifying: whether the lock files of root modules fit their configurations, their policies and what is published.
 
+use std::collections::BTreeSet;
+
 use super::baseline::Baseline;
 use super::levels::Levelled;
 use super::mixed::mixed;
 use super::unshared::add_unshared;
 use super::verified::{Suppressed, VerifiedRoot, VersionControl};
 use super::{Expected, Online, Verified, VerifyRequest};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::configuration::{Backend, ModuleCache, ModuleLocking, Requirements, UnknownCall};
-use crate::diagnostic::{Diagnostic, Location, Result};
+use crate::diagnostic::{Code, Diagnostic, Location, Result};
 use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::packages::DemandedAge;
-use crate::project::change::{KnownProviders, KnownPublishers};
+use crate::project::change::{KnownProviders, KnownPublishers, removed_lock_file};
 use crate::project::coverage::{Fate, Kind};
 use crate::project::event::Report;
 use crate::project::root_module::RootModule;
@@ -66,10 +68,22 @@ impl Session<'_> {
     pub fn verify(&self, roots: &Roots, options: &VerifyOptions<'_>) -> Result<Report<VerifiedRoot>> {
         let threads = if options.online.is_some() { ROOTS_ONLINE } else { parallel::cores() };
         let known = self.options.change.as_ref().map(|change| (change.known_providers(), change.known_publishers()));
+        let removed = self.options.change.as_ref().map(|change| self.removed(&roots.selection, change)).transpose()?;
+        let mut removed = removed.unwrap_or_default();
         let verify = |root: &RootPath| {
             let verified = self.open_root(root).and_then(|opened| {
                 let canonical = opened.canonical.clone();
-                let verified = self.verify_root(opened, root, options, known.as_ref());
+                let lock_file = opened.lock_directory.join(LOCK_FILE_NAME);
+                let mut verified = self.verify_root(opened, root, options, known.as_ref());
+                if let Ok((verified, ..)) = &mut verified
+                    && removed.contains(&*lock_file)
+                {
+                    // The removal is the cause. Unlike a missing lock file it cannot be suppressed.
+                    let missing = verified.findings.iter_mut().find(|one| one.code == Code::LockFileMissing);
+                    if let Some(finding) = missing {
+                        *finding = removed_lock_file(&lock_file, &self.environment);
+                    }
+                }
                 self.modules.forget(&canonical);
                 verified
             });
@@ -98,7 +112,15 @@ impl Session<'_> {
         for (root, levelled) in verified.iter_mut().flatten().zip(all_levelled) {
             levelled.finish(root, roots.len());
         }
-        let findings = self.judge(roots, options)?;
+        for (root, verified) in roots.list.iter().zip(&verified) {
+            let is_reported = |root: &VerifiedRoot| root.findings.iter().any(|one| one.code == Code::RootRemoved);
+            if verified.as_ref().is_ok_and(is_reported)
+                && let Some(directory) = root.lock_directory.as_ref().or(root.canonical.as_ref())
+            {
+                removed.remove(&*directory.join(LOCK_FILE_NAME));
+            }
+        }
+        let findings = self.judge(roots, options, &removed);
         self.finish();
         let mut coverage = roots.passed_over.clone();
         if let Some(control) = options.version_control.filter(|_| !roots.unlocked_units.is_empty()) {
@@ -118,22 +140,21 @@ impl Session<'_> {
     }
 
     /// Findings about the change as a whole.
-    fn judge(&self, roots: &Roots, options: &VerifyOptions<'_>) -> Result<Vec<Diagnostic>> {
-        let Some(change) = &self.options.change else { return Ok(Vec::new()) };
+    fn judge(&self, roots: &Roots, options: &VerifyOptions<'_>, removed: &BTreeSet<&Path>) -> Vec<Diagnostic> {
+        let Some(change) = &self.options.change else { return Vec::new() };
         let directory = roots.selection.first_directory();
         let (canonical, settings) = self.settings(&directory).unwrap_or_default();
-        let removed = self.removed(&roots.selection, change)?;
         let changed = change.changed_settings(&self.environment).into_iter().filter(|(directory, _)| {
             let is_below = |root: &RootPath| root.canonical.as_ref().is_some_and(|root| root.starts_with(directory));
             canonical.starts_with(directory) || directory.starts_with(&canonical) || roots.list.iter().any(is_below)
         });
-        let findings = removed.into_iter().chain(change.findings.iter().cloned());
+        let findings = change.removals(removed, &self.environment).into_iter().chain(change.findings.iter().cloned());
         let stacks = change.unknown_stacks(&self.environment);
         let unknown = super::change::unknown(&stacks.iter().collect::<Vec<_>>());
         let findings = findings.chain(changed.map(|(_, finding)| finding)).chain(unknown);
         let levels = (&options.levels, &settings.verify[..]);
         let mut levelled = Levelled::new(&canonical, levels, None, Vec::new(), 0);
-        Ok(findings.filter_map(|finding| levelled.apply(finding)).collect())
+        findings.filter_map(|finding| levelled.apply(finding)).collect()
     }
 
     fn verify_root<'a>(

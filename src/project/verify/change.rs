@@ -77,7 +77,9 @@ pub(super) fn unreadable(lock_path: &Path, why: Vec<Diagnostic>) -> Diagnostic {
 }
 
 fn judge(subject: &Subject<'_>, base: &Locks, change: &ProviderDiff) -> Vec<Diagnostic> {
-    let Some(entry) = subject.lock_file.entry(&change.address) else { return Vec::new() };
+    let Some(entry) = subject.lock_file.entry(&change.address) else {
+        return entry_removed(subject, change).into_iter().collect();
+    };
     let name = subject.name(&change.address);
     let mut findings = Vec::new();
     let which = match change.zh_replaced() {
@@ -119,6 +121,21 @@ fn judge(subject: &Subject<'_>, base: &Locks, change: &ProviderDiff) -> Vec<Diag
         findings.push(warning.help("make sure that the new host is intended; it serves different packages"));
     }
     findings
+}
+
+/// An entry that the change removes although the configuration may require its provider. If the configuration is known
+/// in full, or certainly requires the provider, other findings cover this.
+fn entry_removed(subject: &Subject<'_>, change: &ProviderDiff) -> Option<Diagnostic> {
+    let VerifyRequest { requirements, root, is_only_judged, .. } = subject.request;
+    let is_required = requirements.providers.get(&change.address).is_some_and(|requirement| requirement.is_certain);
+    let old = change.old.as_ref().filter(|_| requirements.is_incomplete && !is_only_judged && !is_required)?;
+    let name = subject.name(&change.address);
+    let message = format!(
+        "{name} {} is no longer locked, and it is not known whether the configuration requires it",
+        old.version
+    );
+    let error = finding(Code::EntryRemoved, message, &Location::of_file(&root.lock_path), "");
+    Some(error.about(&change.address).help("restore the entry, or let the job read the modules that are not known"))
 }
 
 /// Added hashes that no package whose hashes are known confirms, unless all are to be compared with what is published.

@@ -3,7 +3,7 @@
 use super::subject::{Subject, finding};
 use crate::configuration::Requirement;
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
-use crate::lockfile::Entry;
+use crate::lockfile::{Entry, LockFile};
 use crate::project::plan::did_you_mean::{explained, namesake, with_source};
 use crate::provider::{Hash, ProviderAddress};
 
@@ -11,12 +11,14 @@ use crate::provider::{Hash, ProviderAddress};
 pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let requirements = subject.request.requirements;
     let mut findings = requirements.warnings.clone();
+    let before = if requirements.is_incomplete { subject.request.lock_file_before() } else { None };
     for entry in subject.entries() {
-        match requirements.providers.get(&entry.address) {
-            Some(requirement) => findings.extend(compare(subject, entry, requirement)),
-            None if is_meant(subject, entry) => {}
-            None => findings.extend(not_required(subject, entry)),
-        }
+        let found = match requirements.providers.get(&entry.address) {
+            Some(requirement) => compare(subject, entry, requirement),
+            None if is_meant(subject, entry) => None,
+            None => not_required(subject, entry),
+        };
+        findings.extend(found.or_else(|| outside_recorded(subject, before.as_ref(), entry)));
         findings.extend(no_hashes(subject, entry));
     }
     let locked = subject.lock_file.locks();
@@ -64,6 +66,25 @@ fn compare(subject: &Subject<'_>, entry: &Entry, requirement: &Requirement) -> O
     let warning = finding(Code::ConstraintsDiffer, message, location, "");
     let warning = warning.note(format!("the locked version {version} meets the constraints of the configuration"));
     Some(warning.help(Remedy::lock()))
+}
+
+/// A version that the entry's recorded constraints exclude. They are taken as required while the configuration is not
+/// known in full. A change that removes them is checked by those of the base.
+fn outside_recorded(subject: &Subject<'_>, before: Option<&LockFile>, entry: &Entry) -> Option<Diagnostic> {
+    let version = &entry.locked.version;
+    let own = Some(&entry.locked.constraints).filter(|recorded| !recorded.is_empty());
+    let of_base = || Some(&before?.locks().get(&entry.address)?.constraints);
+    let recorded = own.or_else(of_base).filter(|recorded| !recorded.is_empty() && !recorded.allows(version))?;
+    if !subject.request.requirements.is_incomplete {
+        return None;
+    }
+    let name = subject.name(&entry.address);
+    let records = if own.is_some() { "the lock file records" } else { "the base records" };
+    let message = format!("{name} is locked at {version}, but {records} the constraints {recorded}");
+    let error = finding(Code::VersionOutsideConstraints, message, entry.version(), "");
+    let error = error.at_each(own.and(entry.constraints()), "recorded here");
+    let error = error.note("they are taken as required, because the configuration is not known in full");
+    Some(error.help(Remedy::upgrade(name)))
 }
 
 fn not_required(subject: &Subject<'_>, entry: &Entry) -> Option<Diagnostic> {

@@ -131,15 +131,30 @@ pub(super) struct Named<'a> {
 }
 
 impl Named<'_> {
-    /// Puts where it is named before the other places of a finding about it.
+    /// Adds the entry, or the requirements, as the first locations of a finding. A finding about the address points at
+    /// `source`, any other at the requirement.
     pub(super) fn place(&self, mut finding: Diagnostic) -> Diagnostic {
         let required = self.requirement.iter().flat_map(|requirement| &requirement.declarations);
-        let required = required.map(|declaration| (&declaration.location, "required here"));
+        let is_about_address = is_about_address(finding.code);
+        let required = required.map(|declaration| match &declaration.source {
+            Some(source) if is_about_address => (source, "required here"),
+            _ => (&declaration.location, "required here"),
+        });
         let places = self.entry.map(|entry| (&entry.block, "")).into_iter().chain(required);
         let places = places.map(|(location, text)| Label { location: location.clone(), text: text.to_owned() });
         finding.labels.splice(0..0, places);
         finding.about(self.address)
     }
+}
+
+/// Whether findings with this code are about a provider's address, rather than its version or packages.
+fn is_about_address(code: Code) -> bool {
+    use Code::{
+        HostAdded, HostNotAllowed, Lookalike, NamespaceAdded, NamespaceNotAllowed, ProviderAdded, ProviderNotAllowed,
+    };
+    let codes =
+        [Lookalike, HostNotAllowed, NamespaceNotAllowed, ProviderNotAllowed, HostAdded, NamespaceAdded, ProviderAdded];
+    codes.contains(&code)
 }
 
 impl Subject<'_> {

@@ -234,7 +234,7 @@ fn what_is_not_known_is_said_once_and_judged_by_nobody() {
     local_layout(&environment);
     let secret = format!("{}{}", "$", "{run_cmd(\"vault\", \"read\")}\n");
     environment.write("root.hcl", generate("versions", &secret) + &generate("more", &secret));
-    let lock = Providers::lock_file(&[(random, "~> 2.0")]);
+    let lock = Providers::lock_file(&[(random, "~> 3.0")]);
     environment.write("live/prod/app/.terraform.lock.hcl", &lock);
 
     environment.provlock(["verify", "--allow", "single-platform", "-r"]).matches(str![[r#"
@@ -284,7 +284,7 @@ warning[provider-not-required]: no entry is removed, because not everything that
 Locked 1 root module: 1 changed, 0 up to date; [SIZE] downloaded
 Not looked at: 1 Terragrunt unit without a lock file
 "#]]);
-    let locked = Providers::lock_file(&[(null, ""), (random, "~> 2.0")]);
+    let locked = Providers::lock_file(&[(null, ""), (random, "~> 3.0")]);
     assert_eq!(environment.read("live/prod/app/.terraform.lock.hcl"), locked);
 }
 

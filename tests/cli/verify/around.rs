@@ -146,7 +146,7 @@ fn what_was_a_root_module_stays_one() {
                     gate.remove("live/.terraform.lock.hcl");
                     gate.write("caller/main.tf", "module \"m\" {\n  source = \"../live\"\n}\n");
                 },
-                "lock-file-missing",
+                "root-removed",
             ),
             (
                 "it deletes the lock file, and a unit runs it",
@@ -154,7 +154,7 @@ fn what_was_a_root_module_stays_one() {
                     gate.remove("live/.terraform.lock.hcl");
                     gate.write("caller/terragrunt.hcl", "terraform {\n  source = \"../live\"\n}\n");
                 },
-                "lock-file-missing",
+                "root-removed",
             ),
             (
                 "it deletes the lock file, and a unit of the base runs it",
@@ -162,7 +162,7 @@ fn what_was_a_root_module_stays_one() {
                     gate.remove("live/.terraform.lock.hcl");
                     gate.write("units/u/terragrunt.hcl", "terraform {\n  source = \"../../live\"\n}\n");
                 },
-                "lock-file-missing",
+                "root-removed",
             ),
             (
                 "it takes lock file and backend away",
@@ -170,7 +170,7 @@ fn what_was_a_root_module_stays_one() {
                     gate.write("backed/main.tf", requires("hashicorp/null", ""));
                     gate.remove("backed/.terraform.lock.hcl");
                 },
-                "lock-file-missing",
+                "root-removed",
             ),
             ("it deletes the lock file", |gate| gate.remove("live/.terraform.lock.hcl"), "root-removed"),
             (

@@ -208,3 +208,28 @@ help: find out why before you accept it: the same version or address never has o
     }
     survived("the modules that Coder's registry replaced", 3);
 }
+
+#[test]
+fn an_impostor_that_is_required_is_shown_at_its_source() {
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", requires("hashlcorp/null", "~> 3.0"));
+    let output = environment.provlock(["verify"]);
+    let shown =
+        "look-alike]: registry.opentofu.org/hashlcorp/null looks like hashicorp/null, but is not\n --> main.tf:4:";
+    output.assert_stdout_has(shown);
+    let output = environment.provlock(["verify", "--format", "github"]);
+    output.assert_stdout_has("line=4");
+}
+
+#[test]
+fn a_new_provider_and_a_forbidden_one_are_shown_at_their_source() {
+    for (source, code) in [("hashicorp/more", "provider-added"), ("acme/more", "namespace-not-allowed")] {
+        let gate = Gate::with(|_| {});
+        gate.write("new/main.tf", requires(source, "~> 3.0"));
+        gate.write("new/.terraform.lock.hcl", "");
+        gate.commit();
+        let output = gate.run(&["-r"]);
+        let start = output.stdout.find(&format!("[{code}]")).unwrap_or_else(|| panic!("no {code}: {output}"));
+        assert!(output.stdout[start..].lines().nth(1).unwrap().starts_with(" --> new/main.tf:4:"), "{output}");
+    }
+}

@@ -4,8 +4,9 @@ use std::fs;
 
 use super::around::{BACKEND, all_are_errors};
 use super::gate::Gate;
-use super::{H1, NULL, ZH};
+use super::{H1, NULL, ZH, entry};
 use crate::lock::lock_file;
+use provlock_test::str;
 
 /// A call of a module.
 fn call(source: &str) -> String {
@@ -169,4 +170,112 @@ fn what_was_unknown_before_stays_a_warning() {
     let found = gate.judge(&["-r"]);
     // What could be fetched is not asked for. That the change calls it is news, whether it can be read or not.
     assert_eq!(found, ["module-not-installed", "module-source-added", "module-not-installed"]);
+}
+
+const RECORDED: &str = ">= 3.7.0";
+const S3: &str = "\"s3::https://s3.amazonaws.com/b/known.zip\"";
+
+/// Writes a root module and a unit that call a module which provlock cannot read, both with a locked provider.
+fn locked_beside_unknown(gate: &Gate) {
+    let lock = lock_file(&[entry(NULL, "4.9.0", RECORDED, &[H1, ZH])]);
+    gate.write("known/main.tf", format!("{BACKEND}{}", call(S3)));
+    gate.write("known/.terraform.lock.hcl", &lock);
+    gate.write("unit/terragrunt.hcl", format!("{UNIT}terraform {{\n  source = {S3}\n}}\n"));
+    gate.write("unit/.terraform.lock.hcl", &lock);
+}
+
+/// Replaces the lock file of the root module and of the unit.
+fn relock(gate: &Gate, directory: &str, entries: &[String]) {
+    gate.write(&format!("{directory}/.terraform.lock.hcl"), lock_file(entries));
+}
+
+#[test]
+fn an_entry_does_not_leave_a_lock_file_whose_requirements_are_not_known() {
+    all_are_errors(
+        "a pull request empties the lock file of a configuration that nobody can read in full",
+        locked_beside_unknown,
+        &[
+            ("of a root module", |gate| relock(gate, "known", &[]), "entry-removed"),
+            ("of a unit", |gate| relock(gate, "unit", &[]), "entry-removed"),
+            (
+                "another provider takes the place of the entry",
+                |gate| relock(gate, "known", &[entry("registry.opentofu.org/hashicorp/other", "1.0.0", "", &[H1, ZH])]),
+                "entry-removed",
+            ),
+            (
+                "the same provider on another host takes its place",
+                |gate| relock(gate, "known", &[entry("example.com/hashicorp/null", "4.9.0", RECORDED, &[H1, ZH])]),
+                "entry-removed",
+            ),
+            (
+                "with a byte order mark alone",
+                |gate| gate.write("unit/.terraform.lock.hcl", "\u{feff}"),
+                "entry-removed",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_version_meets_the_recorded_constraints_where_the_requirements_are_not_known() {
+    all_are_errors(
+        "a pull request locks an old version in a configuration that nobody can read in full",
+        locked_beside_unknown,
+        &[
+            (
+                "of a root module",
+                |gate| relock(gate, "known", &[entry(NULL, "3.0.0", RECORDED, &[H1, ZH])]),
+                "version-outside-constraints",
+            ),
+            (
+                "of a unit",
+                |gate| relock(gate, "unit", &[entry(NULL, "3.0.0", RECORDED, &[H1, ZH])]),
+                "version-outside-constraints",
+            ),
+            (
+                "and removes the constraints",
+                |gate| relock(gate, "unit", &[entry(NULL, "3.0.0", "", &[H1, ZH])]),
+                "version-outside-constraints",
+            ),
+            (
+                "a prerelease",
+                |gate| relock(gate, "known", &[entry(NULL, "5.0.0-beta1", RECORDED, &[H1, ZH])]),
+                "version-outside-constraints",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_version_outside_its_own_recorded_constraints_is_an_error_without_a_base() {
+    let gate = Gate::with(locked_beside_unknown);
+    relock(&gate, "known", &[entry(NULL, "3.0.0", RECORDED, &[H1, ZH])]);
+    let output = gate.provlock(&["verify", "known", "--allow", "module-not-installed,single-platform"]);
+    output.matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[version-outside-constraints]: hashicorp/null is locked at 3.0.0, but the lock file records the constraints >= 3.7.0
+ --> known/.terraform.lock.hcl:5:13
+  |
+5 |   version = "3.0.0"
+  |             ^^^^^^^
+6 |   constraints = ">= 3.7.0"
+  |                 ---------- recorded here
+  |
+  = they are taken as required, because the configuration is not known in full
+help: provlock -C known upgrade hashicorp/null
+
+----- stderr -----
+1 error in known/.terraform.lock.hcl
+"#]]);
+}
+
+#[test]
+fn an_entry_may_leave_a_lock_file_whose_requirements_are_known() {
+    let gate = Gate::with(|gate| {
+        let entries = [NULL, "registry.opentofu.org/hashicorp/other"].map(|name| entry(name, "3.2.4", "", &[H1, ZH]));
+        gate.write("live/.terraform.lock.hcl", lock_file(&entries));
+    });
+    relock(&gate, "live", &[entry(NULL, "3.2.4", "", &[H1, ZH])]);
+    assert_eq!(gate.judge(&["-r"]), [] as [&str; 0]);
 }
