@@ -1,6 +1,7 @@
 //! Reads the providers and modules of one file.
 
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::diagnostic::{Code, Diagnostic, Location, SourceFile};
@@ -9,7 +10,7 @@ use crate::provider::{AddressError, ConstraintList, Dialect, ProviderAddress};
 
 use super::file::{
     Backend, Call, CallSource, File, Import, ProviderBlock, ProviderReference, RequiredProvider, RequiredProviders,
-    Resource,
+    Resource, StatePaths,
 };
 use super::syntax::{Block, Body, Expression, Items, Name, diagnose};
 
@@ -319,11 +320,29 @@ impl Decoder<'_> {
 /// The backend of a `terraform` block. Mistakes in the block itself are left to the program.
 fn backend(items: &Items<'_>) -> Option<Backend> {
     if items.has_block("backend") {
-        let blocks = items.blocks("backend", &["type"]).unwrap_or_default();
-        let is_local = blocks.last().is_some_and(|block| block.labels[0].text == "local");
-        return Some(if is_local { Backend::Local } else { Backend::Remote });
+        let mut blocks = items.blocks("backend", &["type"]).unwrap_or_default();
+        let Some(block) = blocks.pop() else { return Some(Backend::Remote("backend".to_owned())) };
+        return Some(match block.labels[0].text.as_str() {
+            "local" => Backend::Local(state_paths(&block)),
+            other => Backend::Remote(format!("backend {other:?}")),
+        });
     }
-    ["state_store", "cloud"].iter().any(|kind| items.has_block(kind)).then_some(Backend::Remote)
+    let kind = ["state_store", "cloud"].into_iter().find(|kind| items.has_block(kind));
+    kind.map(|kind| Backend::Remote(kind.to_owned()))
+}
+
+/// The paths of a local backend; `None` if one is not a constant.
+fn state_paths(block: &Block<'_>) -> Option<StatePaths> {
+    let items = block.body.items().ok()?;
+    let path = |name: &str, default: PathBuf| match items.argument(name) {
+        None => Some(default),
+        Some(value) => match value.constant_template().ok()? {
+            path if path.is_empty() => Some(default),
+            path => Some(path.into()),
+        },
+    };
+    let StatePaths { state, workspaces } = StatePaths::default();
+    Some(StatePaths { state: path("path", state)?, workspaces: path("workspace_dir", workspaces)? })
 }
 
 /// Whether a module may call a provider by this name: it is like the last part of an address, in lower case.

@@ -1,6 +1,8 @@
 //! The content of one file, before files are merged and local names resolved, as OpenTofu's `File` in
 //! `internal/configs/module.go`.
 
+use std::path::PathBuf;
+
 use crate::diagnostic::{Location, Merged};
 use crate::provider::{ConstraintList, ProviderAddress};
 
@@ -23,13 +25,28 @@ pub(super) struct File {
 }
 
 /// Where a root module keeps its state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Backend {
-    /// `backend "local"`: in a file beside the configuration.
-    Local,
+    /// `backend "local"`: in files beside the configuration; `None` if a path is not a constant.
+    Local(Option<StatePaths>),
     /// Elsewhere: any other `backend` block, a `cloud` block, or a `state_store` block, an experiment of Terraform
-    /// 1.15.
-    Remote,
+    /// 1.15. The text is the start of the block, such as `backend "s3"`.
+    Remote(String),
+}
+
+/// Where the local backend keeps state, relative to the root module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatePaths {
+    /// The state file of the default workspace.
+    pub state: PathBuf,
+    /// The directory with a directory for each other workspace.
+    pub workspaces: PathBuf,
+}
+
+impl Default for StatePaths {
+    fn default() -> Self {
+        Self { state: "terraform.tfstate".into(), workspaces: "terraform.tfstate.d".into() }
+    }
 }
 
 #[derive(Debug)]

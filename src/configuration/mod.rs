@@ -33,6 +33,7 @@ mod requirers;
 pub mod rewrite;
 mod root;
 mod scope;
+mod state;
 mod syntax;
 pub(crate) mod terragrunt;
 #[cfg(test)]
@@ -53,6 +54,7 @@ pub use requirement::{CalledModule, Declaration, DeclarationKind, ModuleDirector
 pub(crate) use requirement::{ModuleCall, UnknownCall};
 pub use requirers::Requirer;
 pub(crate) use root::{Inputs, ModulePath, RootFiles, RootModule};
+pub(crate) use state::{State, StateKnowledge};
 pub use tree::{Options, read};
 pub(crate) use tree::{Required, read_locked};
 pub use variables::{InputVariables, VariableFlag};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::locked_calls::LockedCalls;
+use super::state::StateKnowledge;
 use crate::diagnostic::{Diagnostic, Location, Result};
 use crate::modules::fetched::ModuleRequest;
 use crate::provider::{AddressParts, ConstraintList, Dialect, Hostname, ProviderAddress};
@@ -27,6 +28,8 @@ pub struct Requirements {
     pub(crate) unknown: Vec<UnknownCall>,
     /// What the lock file of modules is to record, where one is followed.
     pub(crate) locked: LockedCalls,
+    /// How much is known of the state. Providers that only the state needs are among the others.
+    pub(crate) state: StateKnowledge,
 }
 
 /// Something in the user's own configuration whose requirements are not known.
@@ -110,6 +113,11 @@ pub struct Declaration {
 }
 
 impl Requirements {
+    /// Whether the root module has state files and all of them were read.
+    pub fn includes_state(&self) -> bool {
+        self.state == StateKnowledge::Read
+    }
+
     /// What this configuration and another one require together, for a lock file that both use.
     ///
     /// # Errors
@@ -132,6 +140,7 @@ impl Requirements {
         self.calls.extend(other.calls);
         self.unknown.extend(other.unknown);
         self.locked.add(other.locked)?;
+        self.state = self.state.and(other.state);
         Ok(self)
     }
 
@@ -155,6 +164,11 @@ impl Requirements {
 }
 
 impl Requirement {
+    /// Whether only the state needs the provider.
+    pub(crate) fn is_of_state(&self) -> bool {
+        self.declarations.iter().all(|declaration| declaration.kind == DeclarationKind::State)
+    }
+
     /// Adds the places that require the provider to a diagnostic.
     pub(crate) fn at_declarations(&self, diagnostic: Diagnostic) -> Diagnostic {
         diagnostic.at_each(self.declarations.iter().map(|declaration| &declaration.location), "required here")
@@ -185,4 +199,6 @@ pub enum DeclarationKind {
     Implied,
     /// The lock file, where a module that is not known may require what it records.
     Recorded,
+    /// A state file. Its content is not shown.
+    State,
 }

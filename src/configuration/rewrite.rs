@@ -50,7 +50,7 @@ pub fn allow(requirement: &Requirement, version: &Version) -> Result<Rewrite, Bo
 
 /// The text between the quotes of a constraint that may be edited, or why it may not be.
 fn editable(declaration: &Declaration, place: &Location) -> Result<Location, &'static str> {
-    if declaration.kind == DeclarationKind::Recorded {
+    if matches!(declaration.kind, DeclarationKind::Recorded | DeclarationKind::State) {
         return Err("it is recorded in the lock file, and it is not known what requires it");
     }
     if !declaration.local {

@@ -31,6 +31,7 @@ use super::requirement::{
 };
 use super::root::{ModulePath, RootFiles, RootModule};
 use super::scope::{Scope, UserValues, Values};
+use super::state::StateKnowledge;
 use super::syntax;
 use super::variables::InputVariables;
 
@@ -543,6 +544,7 @@ impl Walk<'_> {
             requirement.constraints = ConstraintList::merge(lists);
         }
         let Self { warnings, modules, tree, elsewhere: calls, unknown, locked, .. } = self;
-        Ok(Requirements { providers, is_incomplete, warnings, modules, tree, calls, unknown, locked })
+        let state = StateKnowledge::default();
+        Ok(Requirements { providers, is_incomplete, warnings, modules, tree, calls, unknown, locked, state })
     }
 }

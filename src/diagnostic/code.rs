@@ -169,6 +169,8 @@ codes! {
         ModuleNotInstalled = "module-not-installed": Warning, true, Circumstances, None;
         /// What a Terragrunt unit requires depends on more than its repository.
         RequirementsNotKnown = "requirements-not-known": Warning, true, Circumstances, None;
+        /// A state file was not read, so providers that only the state needs are not known.
+        StateNotRead = "state-not-read": Warning, true, Circumstances, None;
         /// A directory holds no configuration.
         NoConfiguration = "no-configuration": Warning, true, Files, None;
         /// Root modules of one repository lock different registries.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::unit::Unit;
-use crate::configuration::{self, LockingMode, Module, ModuleCache, ModuleLocking, Required, Requirements};
+use crate::configuration::{self, LockingMode, Module, ModuleCache, ModuleLocking, Required, Requirements, State};
 use crate::diagnostic::{Code, Diagnostic, Location, Result, Severity};
 use crate::lockfile::{self, LockFile, LockFileOf, Locked, LockedModule, ModuleLockFile, Parsed};
 use crate::provider::Dialect;
@@ -159,10 +159,14 @@ impl RootModule {
                 let root = configuration::RootModule::Directory(root, None);
                 all = all.and(configuration::read_locked(root, &options, modules, locking, required)?)?;
             }
-            return Ok(all);
+            let state = State::unknown("Terragrunt decides where the state is");
+            return Ok(all.with_state(state, &self.path, dialect));
         }
         let root = configuration::RootModule::Directory(&self.path, Some(&self.canonical));
-        configuration::read_locked(root, &options, modules, locking, required)
+        let requirements = configuration::read_locked(root, &options, modules, locking, required)?;
+        let module = modules.canonical_module(&self.canonical, &self.path, dialect);
+        let state = State::read(&self.path, module.backend.as_ref(), &modules.boundary);
+        Ok(requirements.with_state(state, &self.path, dialect))
     }
 
     /// The root modules that units take the place of in the change that is judged. Others may still run them as they

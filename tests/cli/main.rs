@@ -58,6 +58,7 @@ mod runs;
 mod said_once;
 mod sbom;
 mod shared_facts;
+mod state;
 mod terminal;
 mod terragrunt;
 mod tree;

@@ -128,7 +128,7 @@ fn a_version_that_is_taken_over_is_not_chosen_anew() {
 exit code: 0
 ----- stderr -----
   + hashicorp/null                         3.0.0   signed   version taken over from registry.terraform.io/hashicorp/null, without its hashes, 1 h1, 2 zh
-  = registry.terraform.io/hashicorp/null   3.0.0            not required by the configuration; --prune removes it
+  = registry.terraform.io/hashicorp/null   3.0.0            not required by the configuration; --prune removes it, also if a state still needs it
 Locked 1 provider for linux_amd64 (1 added, 1 unchanged); [SIZE] downloaded
 "#]]);
     assert_eq!(environment.lock_file().matches(" = \"3.0.0\"").count(), 2);

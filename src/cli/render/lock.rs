@@ -101,9 +101,30 @@ impl Report<'_> {
         let authentication: BTreeSet<String> =
             report.packages.values().map(|package| shown(&package.authentication)).collect();
         let authentication = authentication.into_iter().collect::<Vec<_>>().join("; ");
-        let (versions, changes) = (row.versions(), what_changed(report, &row));
+        let advice = self.advice(report);
+        let (versions, changes) = (row.versions(), what_changed(report, &row, advice));
         let cells = [row.name, versions, authentication, changes].map(|cell| printable(&capped(&cell)));
         Line { symbol: symbol(row.action), cells }
+    }
+
+    /// The advice about an entry that stays although the configuration does not require it.
+    fn advice(&self, report: &ProviderReport) -> Option<&'static str> {
+        is_stale(report).then_some(if self.0.prepared.requirements.includes_state() {
+            "required neither by the configuration nor by its state; --prune removes it"
+        } else {
+            "not required by the configuration; --prune removes it, also if a state still needs it"
+        })
+    }
+
+    /// The consequence of entries that stay although the configuration does not require them.
+    fn stale(&self) -> Option<String> {
+        let number = self.0.outcome.providers.iter().filter(|report| is_stale(report)).count();
+        let (are, them) = if number == 1 { ("entry is", "it") } else { ("entries are", "them") };
+        let dialect = self.0.prepared.root.dialect;
+        let knows_state = self.0.prepared.requirements.includes_state();
+        let unless = if knows_state { String::new() } else { format!(", unless a state needs {them}") };
+        let fails = format!("{dialect} init -lockfile=readonly fails because of {them}{unless}");
+        (number > 0).then(|| format!("{number} {are} not required, and {fails}"))
     }
 
     fn summary(&self, plan: Option<&UpgradePlan>) -> String {
@@ -114,10 +135,11 @@ impl Report<'_> {
         let what = count(required, "provider");
         let what = if platforms.is_empty() { what } else { format!("{what} for {}", enumerate(&platforms)) };
         if !self.0.changed {
+            let stale = self.stale().map(|stale| format!("; {stale}")).unwrap_or_default();
             let held_back = plan.map_or(0, |plan| plan.providers.iter().filter(|one| one.is_held_back()).count());
             return match held_back {
-                0 => format!("Up to date: {what}"),
-                _ => format!("No newer version within the constraints: {what}"),
+                0 => format!("Up to date: {what}{stale}"),
+                _ => format!("No newer version within the constraints: {what}{stale}"),
             };
         }
         let number = |change| providers.iter().filter(|report| report.difference.change == change).count();
@@ -132,6 +154,11 @@ impl Report<'_> {
         let modules = changed_modules(self.0).map(|modules| format!(" and {modules}")).unwrap_or_default();
         format!("{verb} {what}{changes}{modules}")
     }
+}
+
+/// Whether an entry stays although the configuration does not require it.
+fn is_stale(report: &ProviderReport) -> bool {
+    !report.required && report.difference.change != EntryChange::Removed
 }
 
 /// The modules of which there is something to say, a line each.
@@ -249,6 +276,8 @@ pub(crate) struct Tally {
     pub(crate) failed: usize,
     /// Whether nothing is written.
     is_dry: bool,
+    /// Entries that stay although the configuration does not require them.
+    stale: usize,
     downloads: Downloads,
 }
 
@@ -283,6 +312,7 @@ impl Tally {
             false => &mut self.unchanged,
         } += 1;
         self.is_dry |= !locked.written;
+        self.stale += locked.outcome.providers.iter().filter(|report| is_stale(report)).count();
         self.downloads.add(locked);
     }
 
@@ -291,7 +321,12 @@ impl Tally {
     pub(crate) fn summary(&self, verbs: [&str; 2]) -> String {
         let parts = [(self.changed, "changed"), (self.unchanged, "up to date")];
         let modules = root_modules(parts, self.held_back, self.failed);
-        format!("{} {modules}{}", verbs[usize::from(self.is_dry)], self.downloads.text())
+        let stale = match self.stale {
+            0 => String::new(),
+            1 => "; 1 entry is not required".to_owned(),
+            number => format!("; {number} entries are not required"),
+        };
+        format!("{} {modules}{stale}{}", verbs[usize::from(self.is_dry)], self.downloads.text())
     }
 }
 
@@ -309,7 +344,7 @@ pub(crate) fn root_modules(parts: [(usize, &str); 2], held_back: usize, failed: 
 }
 
 /// The last column: where the entry came from, and what is new in it.
-fn what_changed(report: &ProviderReport, row: &Row) -> String {
+fn what_changed(report: &ProviderReport, row: &Row, advice: Option<&str>) -> String {
     let downgrade = row.version_change.filter(|change| change.direction == Direction::Downgrade);
     let mut parts: Vec<_> = downgrade.iter().map(ToString::to_string).collect();
     let reported = report.packages.values().filter(|package| package.is_reported()).count();
@@ -329,9 +364,7 @@ fn what_changed(report: &ProviderReport, row: &Row) -> String {
     } else {
         parts.extend(row.hash_counts.new.map(|counts| counts.to_string()));
     }
-    if !report.required && row.action != EntryChange::Removed {
-        parts.push("not required by the configuration; --prune removes it".to_owned());
-    }
+    parts.extend(advice.map(str::to_owned));
     parts.join(", ")
 }
 

@@ -1,6 +1,7 @@
 //! What one module's files declare, in both syntaxes.
 
 use super::{assert_providers, at, errors, options, place, read_files, texts};
+use crate::configuration::file::StatePaths;
 use crate::configuration::{Backend, DeclarationKind, Module, ModuleCache, read};
 use crate::provider::Dialect;
 
@@ -380,20 +381,34 @@ fn a_large_or_unreadable_file_is_an_error() {
 
 #[test]
 fn a_backend_says_where_state_is_kept() {
-    let backend = |name: &str, text: &str| module(name, text).backend;
-    assert_eq!(backend("a.tf", "terraform {\n  backend \"s3\" {}\n}\n"), Some(Backend::Remote));
-    assert_eq!(backend("a.tf", "terraform {\n  backend \"local\" {}\n}\n"), Some(Backend::Local));
-    assert_eq!(backend("a.tf", "terraform {\n  backend {}\n}\n"), Some(Backend::Remote), "wrong, but there");
-    assert_eq!(backend("a.tf", "terraform {\n  cloud {}\n}\n"), Some(Backend::Remote));
-    assert_eq!(
-        backend("a.tf", "terraform {\n  cloud {\n    hostname = \"a.example\"\n  }\n}\n"),
-        Some(Backend::Remote)
-    );
-    assert_eq!(backend("a.tf.json", r#"{"terraform": {"backend": {"s3": {}}}}"#), Some(Backend::Remote));
-    assert_eq!(backend("a.tf.json", r#"{"terraform": {"cloud": {"organization": "a"}}}"#), Some(Backend::Remote));
-    assert_eq!(backend("a.tf", "terraform {\n  state_store \"a_b\" {}\n}\n"), Some(Backend::Remote));
+    let backend = |name: &str, text: &str| module(name, text).backend.clone();
+    let remote = |text: &str| Some(Backend::Remote(text.to_owned()));
+    assert_eq!(backend("a.tf", "terraform {\n  backend \"s3\" {}\n}\n"), remote("backend \"s3\""));
+    assert_eq!(backend("a.tf", "terraform {\n  backend {}\n}\n"), remote("backend"), "wrong, but there");
+    assert_eq!(backend("a.tf", "terraform {\n  cloud {}\n}\n"), remote("cloud"));
+    assert_eq!(backend("a.tf", "terraform {\n  cloud {\n    hostname = \"a.example\"\n  }\n}\n"), remote("cloud"));
+    assert_eq!(backend("a.tf.json", r#"{"terraform": {"backend": {"s3": {}}}}"#), remote("backend \"s3\""));
+    assert_eq!(backend("a.tf.json", r#"{"terraform": {"cloud": {"organization": "a"}}}"#), remote("cloud"));
+    assert_eq!(backend("a.tf", "terraform {\n  state_store \"a_b\" {}\n}\n"), remote("state_store"));
     assert_eq!(backend("a.tf", "terraform {\n  required_providers {}\n}\n"), None);
     assert_eq!(backend("a.txt", "terraform {\n  backend \"s3\" {}\n}\n"), None);
+}
+
+#[test]
+fn a_local_backend_may_name_its_paths() {
+    let paths = |arguments: &str| {
+        let text = format!("terraform {{\n  backend \"local\" {{\n{arguments}\n}}\n}}\n");
+        module("a.tf", &text).backend.clone()
+    };
+    let local = |state: &str, workspaces: &str| {
+        Some(Backend::Local(Some(StatePaths { state: state.into(), workspaces: workspaces.into() })))
+    };
+    assert_eq!(paths(""), local("terraform.tfstate", "terraform.tfstate.d"));
+    assert_eq!(paths("path = \"\""), local("terraform.tfstate", "terraform.tfstate.d"));
+    assert_eq!(paths("path = \"a\"\nworkspace_dir = \"b\""), local("a", "b"));
+    assert_eq!(paths("path = var.a"), Some(Backend::Local(None)));
+    let json = r#"{"terraform": {"backend": {"local": {"path": "a"}}}}"#;
+    assert_eq!(module("a.tf.json", json).backend, local("a", "terraform.tfstate.d"));
 }
 
 #[test]

@@ -78,7 +78,8 @@ fn distance(one: &ProviderAddress, other: &ProviderAddress) -> Option<usize> {
 
 /// Whether no `required_providers` block names the provider.
 pub(in crate::project) fn is_implied(requirement: &Requirement) -> bool {
-    requirement.declarations.iter().all(|declaration| declaration.kind != DeclarationKind::RequiredProviders)
+    let is_explicit = |kind| matches!(kind, DeclarationKind::RequiredProviders | DeclarationKind::State);
+    !requirement.declarations.iter().any(|declaration| is_explicit(declaration.kind))
 }
 
 /// The only entry that such a provider can be meant to be.

@@ -14,7 +14,8 @@ use super::kept_platforms::{self, KeptPlatforms};
 use super::listing::{self, Listings};
 use super::record::{Recorded, Rules, record};
 use super::select::{Candidate, Selected};
-use crate::configuration::Requirements;
+use crate::configuration::{Requirements, StateKnowledge};
+use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Merged, Remedy, Result};
 use crate::lockfile::{self, LockedProvider, Locks, ProviderDiff};
 use crate::packages::archive::{HashCache, PackageId};
@@ -336,7 +337,7 @@ pub(super) fn assemble(
     let mut locks = old.clone();
     locks.append(&mut Locks::from_iter(new));
     if options.prune {
-        warnings.extend(prune(&mut locks, requirements));
+        warnings.extend(prune(&mut locks, requirements, prepared.root.dialect));
     }
     warnings.dedup();
     let differences = lockfile::diff(prepared.lock_file.locks(), &locks).entries;
@@ -384,16 +385,23 @@ fn recorded(
     Ok(recorded)
 }
 
-/// Removes the entries that are not required, if it is known which are.
-fn prune(locks: &mut Locks, requirements: &Requirements) -> Option<Diagnostic> {
+/// Removes the entries that are not required, if it is known which are. Warns if the state may need one of them.
+fn prune(locks: &mut Locks, requirements: &Requirements, dialect: Dialect) -> Option<Diagnostic> {
     let is_required = |address: &ProviderAddress| requirements.providers.contains_key(address);
-    if !requirements.is_incomplete {
-        locks.retain(|address, _| is_required(address));
+    let not_required: Vec<_> = locks.keys().filter(|address| !is_required(address)).cloned().collect();
+    if not_required.is_empty() {
         return None;
     }
-    let message = "no entry is removed, because not everything that the configuration requires is known";
-    let would_prune = locks.keys().any(|address| !is_required(address));
-    would_prune.then(|| Diagnostic::warning(Code::ProviderNotRequired, message))
+    if requirements.is_incomplete {
+        let message = "no entry is removed, because not everything that the configuration requires is known";
+        return Some(Diagnostic::warning(Code::ProviderNotRequired, message));
+    }
+    locks.retain(|address, _| is_required(address));
+    let StateKnowledge::Unknown(reason) = &requirements.state else { return None };
+    let names = few(not_required.iter().map(|address| address.short(dialect)));
+    let message = format!("--prune removes {names}, which the state may still need: {reason}");
+    let help = format!("{dialect} init adds the entry again, with the newest version, if the state needs it");
+    Some(Diagnostic::warning(Code::ProviderNotRequired, message).help(help))
 }
 
 /// Entries for OpenTofu's registry, made from those that Terraform left for its own: the version and the constraints,

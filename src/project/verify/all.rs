@@ -308,8 +308,8 @@ impl RootModule {
     /// too. Programs before 0.14 know no lock files.
     fn expected(&self, is_named: bool, modules: &ModuleCache) -> Expected {
         let module = self.module(modules);
-        let shares_state = module.backend.is_some_and(|backend| backend != Backend::Local)
-            || self.units.iter().any(Unit::shares_state);
+        let shares_state =
+            matches!(module.backend, Some(Backend::Remote(_))) || self.units.iter().any(Unit::shares_state);
         match is_named || shares_state {
             _ if module.required_version.is_below(&Version::new(0, 14, 0)) => Expected::Never,
             true => Expected::Always,

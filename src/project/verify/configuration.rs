@@ -1,7 +1,7 @@
 //! Findings about what is locked and what the configuration requires.
 
 use super::subject::{Subject, finding};
-use crate::configuration::Requirement;
+use crate::configuration::{Requirement, StateKnowledge};
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
 use crate::lockfile::{Entry, LockFile};
 use crate::project::plan::did_you_mean::{explained, namesake, with_source};
@@ -14,9 +14,12 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let before = if requirements.is_incomplete { subject.request.lock_file_before() } else { None };
     for entry in subject.entries() {
         let found = match requirements.providers.get(&entry.address) {
+            Some(requirement) if subject.request.base.is_some() && requirement.is_of_state() => {
+                not_required(subject, entry, Some(requirement))
+            }
             Some(requirement) => compare(subject, entry, requirement),
             None if is_meant(subject, entry) => None,
-            None => not_required(subject, entry),
+            None => not_required(subject, entry, None),
         };
         findings.extend(found.or_else(|| outside_recorded(subject, before.as_ref(), entry)));
         findings.extend(no_hashes(subject, entry));
@@ -87,13 +90,35 @@ fn outside_recorded(subject: &Subject<'_>, before: Option<&LockFile>, entry: &En
     Some(error.help(Remedy::upgrade(name)))
 }
 
-fn not_required(subject: &Subject<'_>, entry: &Entry) -> Option<Diagnostic> {
+/// An entry that the configuration does not require. A state file that needs it is named, but is no excuse in a change
+/// under review, because the change may have brought the file.
+fn not_required(subject: &Subject<'_>, entry: &Entry, by_state: Option<&Requirement>) -> Option<Diagnostic> {
     let name = subject.name(&entry.address);
     let message = format!("{name} is locked, but the configuration does not require it");
     let warning = finding(Code::ProviderNotRequired, message, &entry.block, "");
-    let prune = LockRemedy { prune: true, ..LockRemedy::default() };
-    let help = Help::from(prune).and_text(", unless the state still has resources of it");
-    (!subject.request.requirements.is_incomplete).then(|| warning.help(help))
+    let fails = format!("{} init -lockfile=readonly fails because of the entry", subject.request.root.dialect);
+    let prune = Help::from(LockRemedy { prune: true, ..LockRemedy::default() });
+    let warning = match (by_state, &subject.request.requirements.state) {
+        (Some(requirement), _) => {
+            let declarations = requirement.declarations.iter().map(|declaration| &declaration.location);
+            warning
+                .at_each(declarations, "this state needs it")
+                .note(
+                    "with --base a state file is no reason for an entry, because the change may have brought the file",
+                )
+                .help("make sure that the entry is meant; init keeps it while the state needs it")
+        }
+        (None, StateKnowledge::Read) => {
+            warning.note(format!("no state file beside it needs the provider: {fails}")).help(prune)
+        }
+        (None, StateKnowledge::Absent) => {
+            warning.note(fails).help(prune.and_text(", unless a state that is not here still has resources of it"))
+        }
+        (None, StateKnowledge::Unknown(reason)) => warning
+            .note(format!("{fails}, unless the state needs it, which is not known: {reason}"))
+            .help(prune.and_text(", unless the state still has resources of it")),
+    };
+    (!subject.request.requirements.is_incomplete).then_some(warning)
 }
 
 fn not_locked(subject: &Subject<'_>, address: &ProviderAddress, requirement: &Requirement) -> Diagnostic {

@@ -246,7 +246,7 @@ fn entries_that_are_not_required_stay_until_pruned() {
     environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  = acme/old         1.0.0            not required by the configuration; --prune removes it
+  = acme/old         1.0.0            not required by the configuration; --prune removes it, also if a state still needs it
   + hashicorp/null   3.2.4   signed   1 h1, 2 zh
 Locked 1 provider for linux_amd64 (1 added, 1 unchanged); [SIZE] downloaded
 "#]]);
@@ -408,7 +408,7 @@ fn an_entry_of_terraforms_registry_gives_its_version_to_that_of_tofu() {
 exit code: 0
 ----- stderr -----
   + hashicorp/null                         3.1.0   signed   version taken over from registry.terraform.io/hashicorp/null, without its hashes, 1 h1, 2 zh
-  = registry.terraform.io/hashicorp/null   3.1.0            not required by the configuration; --prune removes it
+  = registry.terraform.io/hashicorp/null   3.1.0            not required by the configuration; --prune removes it, also if a state still needs it
 Locked 1 provider for linux_amd64 (1 added, 1 unchanged); [SIZE] downloaded
 "#]]);
     let ours = entry(&ours, ">= 3.0.0", &ours.hashes(&["linux_amd64"]));

@@ -192,6 +192,7 @@ warning[provider-not-required]: hashicorp/tls is locked, but the configuration d
 23 | provider "registry.opentofu.org/hashicorp/tls" {
    |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
    |
+   = tofu init -lockfile=readonly fails because of the entry, unless the state needs it, which is not known: Terragrunt decides where the state is
 help: provlock -C live/prod/app lock --prune, unless the state still has resources of it
 
 ----- stderr -----
@@ -357,6 +358,7 @@ warning[provider-not-required]: hashicorp/tls is locked, but the configuration d
 14 | provider "registry.opentofu.org/hashicorp/tls" {
    |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
    |
+   = tofu init -lockfile=readonly fails because of the entry, unless the state needs it, which is not known: Terragrunt decides where the state is
 help: provlock -C live/.terragrunt-stack/app lock --prune, unless the state still has resources of it
 
 warning[requirements-not-known]: what the unit in units/app requires is not known in full

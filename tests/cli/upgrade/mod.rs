@@ -342,7 +342,7 @@ fn entries_that_are_not_required_go_only_when_pruned() {
     environment.provlock(UPGRADE).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  = acme/gamma       1.0.0                    not required by the configuration; --prune removes it
+  = acme/gamma       1.0.0                    not required by the configuration; --prune removes it, also if a state still needs it
   ~ hashicorp/null   3.1.0 → 3.2.4   signed   1 h1, 2 zh
 Upgraded 1 provider for linux_amd64 (1 changed, 1 unchanged); [SIZE] downloaded
 "#]]);

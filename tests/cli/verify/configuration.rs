@@ -64,7 +64,8 @@ warning[provider-not-required]: hashicorp/other is locked, but the configuration
 12 | provider "registry.opentofu.org/hashicorp/other" {
    |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
    |
-help: provlock lock --prune, unless the state still has resources of it
+   = tofu init -lockfile=readonly fails because of the entry
+help: provlock lock --prune, unless a state that is not here still has resources of it
 
 ----- stderr -----
 1 warning in .terraform.lock.hcl

@@ -34,14 +34,14 @@ use provlock_test::environment::Output;
 use provlock_test::{TestEnvironment, str};
 
 /// An `h1:` of the right form.
-const H1: &str = "h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+pub(crate) const H1: &str = "h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
 /// A `zh:` of the right form.
-const ZH: &str = "zh:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+pub(crate) const ZH: &str = "zh:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 /// The lock file of [`good`], as entries.
 const NULL: &str = "registry.opentofu.org/hashicorp/null";
 
 /// The text of an entry.
-fn entry(address: &str, version: &str, constraints: &str, hashes: &[&str]) -> String {
+pub(crate) fn entry(address: &str, version: &str, constraints: &str, hashes: &[&str]) -> String {
     let constraints =
         if constraints.is_empty() { String::new() } else { format!("  constraints = \"{constraints}\"\n") };
     let lines: Vec<String> = hashes.iter().map(|hash| format!("    \"{hash}\",\n")).collect();
@@ -144,7 +144,8 @@ warning[provider-not-required]: example.com/a/b is locked, but the configuration
 13 | provider "example.com/a/b" {
    |          ^^^^^^^^^^^^^^^^^
    |
-help: provlock lock --prune, unless the state still has resources of it
+   = tofu init -lockfile=readonly fails because of the entry
+help: provlock lock --prune, unless a state that is not here still has resources of it
 
 ----- stderr -----
 1 error and 2 warnings in .terraform.lock.hcl

@@ -311,7 +311,8 @@ warning[provider-not-required]: evil/null is locked, but the configuration does 
 4 | provider "registry.opentofu.org/evil/null" {
   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
-help: provlock -C examples/a lock --prune, unless the state still has resources of it
+  = tofu init -lockfile=readonly fails because of the entry
+help: provlock -C examples/a lock --prune, unless a state that is not here still has resources of it
 
 ----- stderr -----
 5 root modules: 1 with errors, 1 with warnings, 3 OK

@@ -1,0 +1,316 @@
+//! Providers that the state of a root module needs. `init` installs them beside those of the configuration.
+//!
+//! A state may contain secrets: only the addresses of its providers leave this module, and errors name a line and a
+//! column, never a text. It may also be hostile: its size, its depth (by `serde_json`) and the number of files have
+//! limits.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
+
+use super::file::{Backend, StatePaths};
+use super::requirement::{Declaration, DeclarationKind, Requirements};
+use crate::diagnostic::{Code, Diagnostic, Location};
+use crate::provider::{Dialect, Hostname, ProviderAddress};
+use crate::system::Boundary;
+use crate::system::files::{self, join};
+
+/// Maximum size of all state files of a root module together.
+const MAX_STATE_SIZE: u64 = 64 << 20;
+/// Maximum number of workspaces of a root module.
+const MAX_WORKSPACES: usize = 1_000;
+/// Maximum number of different provider configurations in a state file.
+const MAX_PROVIDERS: usize = 1_000;
+/// Name of the state file of a workspace.
+const STATE_FILE: &str = "terraform.tfstate";
+/// Version of the state format since Terraform 0.12.
+const VERSION: u64 = 4;
+
+/// How much is known of the state, which may need providers that the configuration does not require.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum StateKnowledge {
+    /// There is no state file.
+    #[default]
+    Absent,
+    /// All state files were read.
+    Read,
+    /// The state was not read in full; the reason is a sentence without a full stop.
+    Unknown(String),
+}
+
+/// The state of a root module, as far as it is known.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    /// Providers of the resources, each with the first state file that has one.
+    providers: BTreeMap<ProviderAddress, PathBuf>,
+    knowledge: StateKnowledge,
+    warnings: Vec<Diagnostic>,
+}
+
+impl StateKnowledge {
+    pub(super) fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Unknown(reason), _) | (_, Self::Unknown(reason)) => Self::Unknown(reason),
+            (Self::Absent, Self::Absent) => Self::Absent,
+            _ => Self::Read,
+        }
+    }
+}
+
+impl State {
+    /// A state of which nothing is known.
+    pub(crate) fn unknown(reason: impl Into<String>) -> Self {
+        Self { knowledge: StateKnowledge::Unknown(reason.into()), ..Self::default() }
+    }
+
+    /// Reads the state files of a root module, given as the user knows it: of all workspaces, because any of them may
+    /// be selected.
+    pub(crate) fn read(root: &Path, backend: Option<&Backend>, boundary: &Boundary) -> Self {
+        let default = StatePaths::default();
+        let paths = match backend {
+            None => &default,
+            Some(Backend::Local(Some(paths))) => paths,
+            Some(Backend::Local(None)) => return Self::unknown("the path of the local backend is an expression"),
+            Some(Backend::Remote(name)) => return Self::unknown(format!("{name} keeps the state elsewhere")),
+        };
+        let mut state = Self::default();
+        let (files, is_complete) = match state_files(root, paths, boundary) {
+            Ok(files) => files,
+            Err(error) => {
+                let directory = join(root, &paths.workspaces);
+                state.add_error(&directory, &error.to_string());
+                (vec![join(root, &paths.state)], true)
+            }
+        };
+        if !is_complete {
+            state.add_error(&join(root, &paths.workspaces), &format!("there are more than {MAX_WORKSPACES}"));
+        }
+        let mut left = MAX_STATE_SIZE;
+        for path in files {
+            state.add_file(&path, boundary, &mut left);
+        }
+        state
+    }
+
+    fn add_file(&mut self, path: &Path, boundary: &Boundary, left: &mut u64) {
+        let bytes = match files::read(path, MAX_STATE_SIZE) {
+            _ if boundary.is_outside(path) => {
+                return self.note_unknown(format!("{} leads out of the repository", path.display()));
+            }
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => return,
+            Err(error) => return self.add_error(path, &error.to_string()),
+        };
+        let Some(rest) = left.checked_sub(bytes.len() as u64) else {
+            let limit = MAX_STATE_SIZE >> 20;
+            return self.add_error(path, &format!("the state files together are larger than {limit} MiB"));
+        };
+        *left = rest;
+        // OpenTofu and Terraform leave an empty file where a command was interrupted.
+        let read = if bytes.is_empty() { Ok(Contents::default()) } else { serde_json::from_slice(&bytes) };
+        let contents = match read {
+            Ok(contents) => contents,
+            // What serde_json says may quote a value.
+            Err(error) => {
+                let (line, column) = (error.line(), error.column());
+                return self.add_error(path, &format!("it is not a state, at line {line}, column {column}"));
+            }
+        };
+        self.knowledge = std::mem::take(&mut self.knowledge).and(StateKnowledge::Read);
+        self.add_contents(path, contents, bytes.is_empty());
+    }
+
+    fn add_contents(&mut self, path: &Path, contents: Contents, is_empty: bool) {
+        match contents {
+            Contents { encrypted_data: Some(_), .. } => {
+                return self.note_unknown(format!("{} is encrypted", path.display()));
+            }
+            Contents { version: Some(VERSION), .. } => {}
+            _ if is_empty => {}
+            Contents { version: Some(version), .. } => {
+                let reason = format!("{} has version {version} of the format", path.display());
+                return self.note_unknown(reason);
+            }
+            Contents { version: None, .. } => return self.add_error(path, "it is not a state"),
+        }
+        for text in contents.resources.0 {
+            match provider_of(&text) {
+                Some(address) => {
+                    self.providers.entry(address).or_insert_with(|| path.to_owned());
+                }
+                None => self.note_unknown(format!("{} refers to providers in an older form", path.display())),
+            }
+        }
+    }
+
+    fn note_unknown(&mut self, reason: String) {
+        self.knowledge = std::mem::take(&mut self.knowledge).and(StateKnowledge::Unknown(reason));
+    }
+
+    fn add_error(&mut self, path: &Path, why: &str) {
+        self.note_unknown(format!("{} was not read", path.display()));
+        let warning = Diagnostic::warning(Code::StateNotRead, "")
+            .naming(path, |path| format!("the state in {path} was not read: {why}"))
+            .at(Location::of_file(path), "")
+            .help("init installs the providers that it needs; check that the lock file has them");
+        self.warnings.push(warning);
+    }
+}
+
+impl Requirements {
+    /// Adds the providers that the state needs and the configuration does not require.
+    pub(crate) fn with_state(mut self, state: State, root: &Path, dialect: Dialect) -> Self {
+        let of_configuration: BTreeSet<_> = self.providers.keys().cloned().collect();
+        for (address, path) in state.providers {
+            let address = at_registry_of(dialect, address, &of_configuration);
+            if address.is_never_locked() || of_configuration.contains(&address) {
+                continue;
+            }
+            let requirement = self.providers.entry(address).or_default();
+            let declaration = Declaration::new(DeclarationKind::State, Location::of_file(path));
+            requirement.declarations.push(Declaration { module: root.to_owned(), ..declaration });
+            requirement.is_certain = true;
+        }
+        self.warnings.extend(state.warnings);
+        self.state = self.state.and(state.knowledge);
+        self
+    }
+}
+
+/// The provider that `init` installs for one in the state. OpenTofu takes those of Terraform's registry from its own,
+/// unless the configuration requires them (`internal/tofumigrate`).
+fn at_registry_of(
+    dialect: Dialect,
+    address: ProviderAddress,
+    of_configuration: &BTreeSet<ProviderAddress>,
+) -> ProviderAddress {
+    let is_of_terraform = address.hostname.is_default_of(Dialect::Terraform);
+    if dialect == Dialect::Tofu && is_of_terraform && !of_configuration.contains(&address) {
+        return address.at_host(Hostname::default_of(Dialect::Tofu));
+    }
+    address
+}
+
+/// The state files that there may be, and whether these are all.
+fn state_files(root: &Path, paths: &StatePaths, boundary: &Boundary) -> io::Result<(Vec<PathBuf>, bool)> {
+    let workspaces = join(root, &paths.workspaces);
+    let mut files = Vec::new();
+    let entries = match fs::read_dir(&workspaces) {
+        _ if boundary.is_outside(&workspaces) => None,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
+        entries => Some(entries?),
+    };
+    for entry in entries.into_iter().flatten().take(MAX_WORKSPACES + 1) {
+        files.push(workspaces.join(entry?.file_name()).join(STATE_FILE));
+    }
+    let is_complete = files.len() <= MAX_WORKSPACES;
+    files.truncate(MAX_WORKSPACES);
+    files.sort();
+    files.insert(0, join(root, &paths.state));
+    Ok((files, is_complete))
+}
+
+/// The provider in `module.network.provider["registry.opentofu.org/hashicorp/aws"].east`; `None` for the forms before
+/// Terraform 0.13, such as `provider.aws`.
+fn provider_of(text: &str) -> Option<ProviderAddress> {
+    const START: &str = "provider[\"";
+    let start = text.rfind(START).filter(|start| *start == 0 || text[..*start].ends_with('.'))?;
+    let (address, alias) = text[start + START.len()..].split_once("\"]")?;
+    if !alias.is_empty() && !alias.starts_with('.') {
+        return None;
+    }
+    // Terraform accepts more addresses. A full one means the same in both.
+    let address =
+        ProviderAddress::parse(address, Dialect::Terraform).ok().filter(|_| address.matches('/').count() == 2);
+    address.filter(|address| address.namespace != "-")
+}
+
+/// The members of a state that matter.
+#[derive(Default, serde::Deserialize)]
+#[serde(default)]
+struct Contents {
+    version: Option<u64>,
+    encrypted_data: Option<IgnoredAny>,
+    resources: Providers,
+}
+
+#[derive(serde::Deserialize)]
+struct Resource {
+    provider: String,
+}
+
+/// The provider configurations of resources, each once.
+#[derive(Default)]
+struct Providers(BTreeSet<String>);
+
+impl<'de> Deserialize<'de> for Providers {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Resources;
+        impl<'de> Visitor<'de> for Resources {
+            type Value = Providers;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a list of resources")
+            }
+
+            fn visit_unit<E>(self) -> Result<Providers, E> {
+                Ok(Providers::default())
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut resources: A) -> Result<Providers, A::Error> {
+                let mut providers = BTreeSet::new();
+                while let Some(Resource { provider }) = resources.next_element()? {
+                    providers.insert(provider);
+                    if providers.len() > MAX_PROVIDERS {
+                        return Err(serde::de::Error::custom("too many providers"));
+                    }
+                }
+                Ok(Providers(providers))
+            }
+        }
+        deserializer.deserialize_any(Resources)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn providers_are_read_from_configurations_with_modules_and_aliases() {
+        for (text, provider) in [
+            (r#"provider["registry.terraform.io/hashicorp/aws"]"#, Some("registry.terraform.io/hashicorp/aws")),
+            (r#"provider["example.com/acme/two"].east"#, Some("example.com/acme/two")),
+            (r#"module.a.module.b.provider["example.com/acme/two"]"#, Some("example.com/acme/two")),
+            (r#"provider["terraform.io/builtin/terraform"]"#, Some("terraform.io/builtin/terraform")),
+            (r#"provider["registry.terraform.io/-/aws"]"#, None),
+            (r#"provider["hashicorp/aws"]"#, None),
+            (r#"provider["a/b/c"]x"#, None),
+            (r#"xprovider["example.com/acme/two"]"#, None),
+            ("provider.aws", None),
+            ("", None),
+        ] {
+            assert_eq!(provider_of(text).map(|address| address.to_string()).as_deref(), provider, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_hostile_state_is_not_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(STATE_FILE);
+        let deep = format!(r#"{{"version": 4, "resources": [], "outputs": {}"#, "[".repeat(100_000));
+        let many = (0..2000).map(|number| format!(r#"{{"provider": "provider.a{number}"}}"#)).collect::<Vec<_>>();
+        let many = format!(r#"{{"version": 4, "resources": [{}]}}"#, many.join(","));
+        for text in [&deep, &many, "4", "[]", r#"{"version": "hunter2"}"#, r#"{"version": 4, "version": 4}"#, "{}"] {
+            fs::write(&path, text).unwrap();
+            let state = State::read(directory.path(), None, &Boundary::default());
+            assert!(matches!(state.knowledge, StateKnowledge::Unknown(_)) && state.providers.is_empty(), "{text:.80}");
+            assert_eq!(state.warnings.len(), 1, "{text:.80}");
+            assert!(!format!("{:?}", state.warnings).contains("hunter2"));
+        }
+    }
+}

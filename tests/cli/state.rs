@@ -1,0 +1,370 @@
+//! State decides, too, which providers are needed: `init` installs those of its resources.
+
+use provlock_test::registry::Registry;
+use provlock_test::{TestEnvironment, str};
+
+use super::lock::requires;
+use super::repository::Repository;
+use super::verify::found;
+
+const LOCK: [&str; 3] = ["lock", "-p", "linux_amd64"];
+const VERIFY: [&str; 3] = ["verify", "--allow", "single-platform"];
+const SECRET: &str = "hunter2";
+
+/// A state whose resources have these providers, in one line as programs may write it, with a secret.
+fn state(providers: &[&str]) -> String {
+    let resource = |provider: &&str| {
+        format!(
+            r#"{{"mode": "managed", "type": "a", "name": "b", "provider": "provider[\"{provider}\"].east",
+               "instances": [{{"attributes": {{"password": "{SECRET}"}}}}]}}"#
+        )
+    };
+    let resources: Vec<_> = providers.iter().map(resource).collect();
+    format!(r#"{{"version": 4, "outputs": {{"{SECRET}": 1}}, "resources": [{}]}}"#, resources.join(","))
+}
+
+fn publish(registry: &Registry) {
+    for provider in ["acme/one", "acme/two"] {
+        registry.publish(provider, "1.0.0").platforms(["linux_amd64"]).done();
+    }
+}
+
+/// A project that requires acme/one. Its lock file has an entry for acme/two, which it no longer requires.
+fn project(registry: &Registry) -> TestEnvironment {
+    publish(registry);
+    let environment = TestEnvironment::with_registry(registry);
+    environment.write("main.tf", requires("acme/one", ""));
+    environment.write("old.tf", "provider \"two\" {}\n");
+    environment.write("override.tf", requires("acme/two", ""));
+    environment.provlock(LOCK).assert_code(0);
+    std::fs::remove_file(environment.project().join("override.tf")).unwrap();
+    std::fs::remove_file(environment.project().join("old.tf")).unwrap();
+    environment
+}
+
+/// Whether `lock --prune` keeps the entry of acme/two.
+fn keeps(environment: &TestEnvironment) -> bool {
+    let lock_file = environment.lock_file();
+    let output = environment.provlock([&LOCK[..], &["--prune"]].concat());
+    output.assert_code(0).assert_lacks(SECRET);
+    let is_kept = environment.lock_file().contains("acme/two");
+    environment.write_lock_file(lock_file);
+    is_kept
+}
+
+#[test]
+fn an_entry_that_the_state_needs_is_kept_by_prune_and_no_finding() {
+    let registry = Registry::start();
+    let environment = project(&registry);
+    environment.write("terraform.tfstate", state(&["registry.opentofu.org/acme/two"]));
+    assert_eq!(found(&environment, &[]), [""; 0]);
+    assert!(keeps(&environment));
+    environment.write("terraform.tfstate", state(&["registry.opentofu.org/acme/one"]));
+    assert_eq!(found(&environment, &[]), ["warning provider-not-required"]);
+    assert!(!keeps(&environment));
+    environment.write("terraform.tfstate", "");
+    assert!(!keeps(&environment), "an interrupted program leaves an empty file");
+}
+
+#[test]
+fn a_provider_that_only_the_state_needs_is_required() {
+    let registry = Registry::start();
+    publish(&registry);
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("acme/one", ""));
+    environment.provlock(LOCK).assert_code(0);
+    environment.write("terraform.tfstate", state(&["registry.opentofu.org/acme/two"]));
+    environment.provlock(VERIFY).matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[provider-not-locked]: acme/two is required, but not locked
+ --> terraform.tfstate:1:1
+  |
+1 |
+  | ^ required here
+  |
+help: provlock lock
+
+----- stderr -----
+1 error in terraform.tfstate
+"#]]);
+    environment.provlock(LOCK).assert_code(0);
+    environment.provlock(VERIFY).assert_code(0);
+    environment.provlock(["tree"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+acme/one 1.0.0 (locked), required in any version
+└── .   main.tf:4   (no constraint)
+
+acme/two 1.0.0 (locked), required in any version
+└── .   terraform.tfstate:1   (no constraint)
+"#]]);
+}
+
+#[test]
+fn the_state_of_other_workspaces_and_paths_is_read() {
+    let registry = Registry::start();
+    let environment = project(&registry);
+    let two = state(&["registry.opentofu.org/acme/two"]);
+    let backend = |arguments: &str| {
+        let text = format!("terraform {{\n  backend \"local\" {{\n{arguments}\n  }}\n}}\n");
+        environment.write("backend.tf", text);
+    };
+    environment.write("terraform.tfstate.d/prod/terraform.tfstate", &two);
+    assert!(keeps(&environment), "no backend");
+    backend("");
+    assert!(keeps(&environment), "a local backend");
+    backend("workspace_dir = \"elsewhere\"");
+    assert!(!keeps(&environment), "another directory of workspaces");
+    environment.write("elsewhere/prod/terraform.tfstate", &two);
+    assert!(keeps(&environment), "workspaces in that directory");
+    backend("path = \"state/live.tfstate\"\n    workspace_dir = \"none\"");
+    assert!(!keeps(&environment), "another path");
+    environment.write("state/live.tfstate", &two);
+    assert!(keeps(&environment), "state at that path");
+    environment.write(".terraform/terraform.tfstate", &two);
+    backend("path = \"none.tfstate\"\n    workspace_dir = \"none\"");
+    assert!(!keeps(&environment), "the record of the backend is not state");
+}
+
+#[test]
+fn a_state_that_is_kept_elsewhere_may_need_the_entry() {
+    let registry = Registry::start();
+    let environment = project(&registry);
+    environment.write("backend.tf", "terraform {\n  backend \"s3\" {}\n}\n");
+    environment.write("terraform.tfstate", state(&["registry.opentofu.org/acme/two"]));
+    environment.provlock(VERIFY).matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[provider-not-required]: acme/two is locked, but the configuration does not require it
+  --> .terraform.lock.hcl:13:10
+   |
+13 | provider "registry.opentofu.org/acme/two" {
+   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+   |
+   = tofu init -lockfile=readonly fails because of the entry, unless the state needs it, which is not known: backend "s3" keeps the state elsewhere
+help: provlock lock --prune, unless the state still has resources of it
+
+----- stderr -----
+1 warning in .terraform.lock.hcl
+"#]]);
+    environment.provlock([&LOCK[..], &["--check"]].concat()).matches(str![[r#"
+exit code: 0
+----- stderr -----
+  = acme/two   1.0.0   not required by the configuration; --prune removes it, also if a state still needs it
+Up to date: 1 provider for linux_amd64; 1 entry is not required, and tofu init -lockfile=readonly fails because of it, unless a state needs it
+"#]]);
+    environment.provlock([&LOCK[..], &["--prune"]].concat()).matches(str![[r#"
+exit code: 0
+----- stderr -----
+warning[provider-not-required]: --prune removes acme/two, which the state may still need: backend "s3" keeps the state elsewhere
+help: tofu init adds the entry again, with the newest version, if the state needs it
+  - acme/two   1.0.0
+Locked 1 provider for linux_amd64 (1 removed, 1 unchanged)
+"#]]);
+    assert!(!environment.lock_file().contains("acme/two"));
+}
+
+#[test]
+fn an_entry_that_nothing_needs_makes_init_fail_with_a_read_only_lock_file() {
+    let registry = Registry::start();
+    let environment = project(&registry);
+    environment.provlock(VERIFY).matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[provider-not-required]: acme/two is locked, but the configuration does not require it
+  --> .terraform.lock.hcl:13:10
+   |
+13 | provider "registry.opentofu.org/acme/two" {
+   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+   |
+   = tofu init -lockfile=readonly fails because of the entry
+help: provlock lock --prune, unless a state that is not here still has resources of it
+
+----- stderr -----
+1 warning in .terraform.lock.hcl
+"#]]);
+    environment.provlock([&LOCK[..], &["--check"]].concat()).matches(str![[r#"
+exit code: 0
+----- stderr -----
+  = acme/two   1.0.0   not required by the configuration; --prune removes it, also if a state still needs it
+Up to date: 1 provider for linux_amd64; 1 entry is not required, and tofu init -lockfile=readonly fails because of it, unless a state needs it
+"#]]);
+    environment.provlock([&LOCK[..], &["--check", "-r"]].concat()).matches(str![[r#"
+exit code: 0
+----- stderr -----
+Would lock 1 root module: 0 changed, 1 up to date; 1 entry is not required
+"#]]);
+    environment.write("terraform.tfstate", state(&[]));
+    environment.provlock(VERIFY).matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[provider-not-required]: acme/two is locked, but the configuration does not require it
+  --> .terraform.lock.hcl:13:10
+   |
+13 | provider "registry.opentofu.org/acme/two" {
+   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+   |
+   = no state file beside it needs the provider: tofu init -lockfile=readonly fails because of the entry
+help: provlock lock --prune
+
+----- stderr -----
+1 warning in .terraform.lock.hcl
+"#]]);
+    environment.provlock([&LOCK[..], &["--check"]].concat()).matches(str![[r#"
+exit code: 0
+----- stderr -----
+  = acme/two   1.0.0   required neither by the configuration nor by its state; --prune removes it
+Up to date: 1 provider for linux_amd64; 1 entry is not required, and tofu init -lockfile=readonly fails because of it
+"#]]);
+}
+
+#[test]
+fn a_state_that_cannot_be_read_is_a_warning_without_its_content() {
+    let registry = Registry::start();
+    let environment = project(&registry);
+    let broken = state(&["registry.opentofu.org/acme/two"]).replace("\"outputs\"", SECRET);
+    environment.write("terraform.tfstate", broken);
+    let output = environment.provlock(VERIFY);
+    output.assert_lacks(SECRET);
+    output.matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[provider-not-required]: acme/two is locked, but the configuration does not require it
+  --> .terraform.lock.hcl:13:10
+   |
+13 | provider "registry.opentofu.org/acme/two" {
+   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+   |
+   = tofu init -lockfile=readonly fails because of the entry, unless the state needs it, which is not known: terraform.tfstate was not read
+help: provlock lock --prune, unless the state still has resources of it
+
+warning[state-not-read]: the state in terraform.tfstate was not read: it is not a state, at line 1, column 16
+ --> terraform.tfstate:1:1
+  |
+1 |
+  | ^
+  |
+help: init installs the providers that it needs; check that the lock file has them
+
+----- stderr -----
+2 warnings in .terraform.lock.hcl and terraform.tfstate
+"#]]);
+    for text in [r#"{"version": 4, "resources": "hunter2"}"#, r#"{"version": "hunter2"}"#, "{}"] {
+        environment.write("terraform.tfstate", text);
+        let output = environment.provlock(VERIFY);
+        output.assert_code(0).assert_stdout_has("warning[state-not-read]").assert_lacks(SECRET);
+    }
+    let file = std::fs::File::create(environment.project().join("terraform.tfstate")).unwrap();
+    file.set_len((64 << 20) + 1).unwrap();
+    environment.provlock(VERIFY).assert_stdout_has("was not read: it is larger than 64 MiB");
+}
+
+#[test]
+fn a_state_that_is_encrypted_or_old_is_not_known() {
+    let registry = Registry::start();
+    let environment = project(&registry);
+    for (text, reason) in [
+        (r#"{"serial": 1, "encrypted_data": "aGVsbG8="}"#, "terraform.tfstate is encrypted"),
+        (r#"{"version": 3, "modules": []}"#, "terraform.tfstate has version 3 of the format"),
+        (
+            r#"{"version": 4, "resources": [{"provider": "provider.two"}]}"#,
+            "terraform.tfstate refers to providers in an older form",
+        ),
+    ] {
+        environment.write("terraform.tfstate", text);
+        let needed = "unless the state needs it, which is not known: ";
+        environment.provlock(VERIFY).assert_code(0).assert_stdout_has(&format!("{needed}{reason}"));
+    }
+}
+
+#[test]
+fn opentofu_takes_the_providers_of_a_state_from_its_own_registry() {
+    let registry = Registry::start();
+    let environment = project(&registry);
+    environment.write("terraform.tfstate", state(&["registry.terraform.io/acme/two"]));
+    assert_eq!(found(&environment, &[]), [""; 0]);
+    environment.write("more.tf", "terraform {\n  backend \"local\" {}\n}\n");
+    let terraform = environment.provlock([&VERIFY[..], &["--dialect", "terraform"]].concat());
+    terraform.assert_stdout_has("acme/two is required, but not locked");
+}
+
+/// What a state file under review says about an entry is no reason for it.
+#[test]
+fn a_state_in_a_change_hides_no_finding() {
+    let registry = Registry::start();
+    publish(&registry);
+    let repository = Repository::new();
+    let environment = &repository.environment;
+    environment.write("main.tf", requires("acme/one", ""));
+    environment.write("terraform.tfstate", state(&[]));
+    let entry = |name: &str| {
+        let address = format!("registry.opentofu.org/acme/{name}");
+        super::verify::entry(&address, "1.0.0", "", &[super::verify::H1, super::verify::ZH])
+    };
+    environment.write_lock_file(super::lock::lock_file(&[entry("one")]));
+    repository.git(["add", "--all"]);
+    repository.git(["commit", "--quiet", "--message=base"]);
+    environment.write_lock_file(super::lock::lock_file(&[entry("one"), entry("two")]));
+    environment.write("terraform.tfstate", state(&["registry.opentofu.org/acme/two"]));
+    repository.git(["add", "--all"]);
+    let verify = |flags: &[&str]| environment.provlock([&VERIFY[..], &["--base", "HEAD"], flags].concat());
+    verify(&[]).assert_lacks(SECRET).matches(str![[r#"
+exit code: 0
+----- stdout -----
+note[provider-added]: acme/two is new: the base locks it nowhere
+  --> .terraform.lock.hcl:12:10
+   |
+12 | provider "registry.opentofu.org/acme/two" {
+   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+   |
+help: make sure that this provider is meant, and that its publisher is
+
+warning[provider-not-required]: acme/two is locked, but the configuration does not require it
+  --> .terraform.lock.hcl:12:10
+   |
+12 | provider "registry.opentofu.org/acme/two" {
+   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+   |
+  ::: terraform.tfstate:1:1
+   |
+ 1 |
+   | - this state needs it
+   |
+   = with --base a state file is no reason for an entry, because the change may have brought the file
+help: make sure that the entry is meant; init keeps it while the state needs it
+
+warning[hash-not-checked]: 2 hashes of acme/two 1.0.0 were added, and nothing on this machine confirms them
+  --> .terraform.lock.hcl:15:5
+   |
+15 |     "h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+   |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+   |
+help: provlock verify --online
+
+----- stderr -----
+2 warnings and 1 note in .terraform.lock.hcl
+"#]]);
+    verify(&["--deny", "provider-not-required"]).assert_code(1);
+    assert_eq!(found(environment, &[]), [""; 0], "without a base it is");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_state_outside_of_the_repository_is_not_read() {
+    let repository = Repository::new();
+    let environment = &repository.environment;
+    environment.write("main.tf", requires("acme/one", ""));
+    let one = super::verify::entry("registry.opentofu.org/acme/one", "1.0.0", "", &[super::verify::H1]);
+    environment.write_lock_file(super::lock::lock_file(&[one]));
+    environment.write("../elsewhere/terraform.tfstate", state(&["registry.opentofu.org/acme/two"]));
+    environment.write(
+        "backend.tf",
+        "terraform {\n  backend \"local\" {\n    path = \"../elsewhere/terraform.tfstate\"\n  }\n}\n",
+    );
+    let flags = ["--allow", "untracked-lock-file,single-platform"];
+    let output = environment.provlock([&["verify"][..], &flags].concat());
+    output.assert_code(0).assert_lacks("acme/two");
+    let output = environment.provlock([&["verify", "--allow-outside"][..], &flags].concat());
+    output.assert_code(1).assert_stdout_has("acme/two is required, but not locked");
+}
