@@ -181,7 +181,7 @@ codes! {
         PlatformMissing = "platform-missing": Error, true, NamedPlatforms, None;
         /// Fewer hashes are recorded than platforms are wanted.
         PlatformNotCovered = "platform-not-covered": Error, true, Circumstances, None;
-        /// Whether a wanted platform has a hash cannot be known.
+        /// Nothing tells whether the recorded hashes are for a wanted platform.
         PlatformNotKnown = "platform-not-known": Warning, true, Circumstances, None;
         /// An installed package matches no recorded hash.
         InstalledPackageDiffers = "installed-package-differs": Error, false, Installation, Forgery;
@@ -251,7 +251,7 @@ codes! {
         VersionTooYoung = "version-too-young": Error, false, Network, Exposure;
         /// A module comes from a host or publisher from where none was locked before.
         ModuleSourceAdded = "module-source-added": Warning, false, Base, Substitution;
-        /// A change adds hashes that nothing known on this machine confirms.
+        /// Nothing that was asked confirms a recorded hash.
         HashNotChecked = "hash-not-checked": Warning, true, Circumstances, None;
         /// A change edits what it is judged by: a settings file, an ignore comment or the baseline.
         PolicyChanged = "policy-changed": Error, false, Base, None;

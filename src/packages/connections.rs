@@ -163,6 +163,11 @@ impl Connections {
     /// A source that has not been asked anything yet. Where `shared` names facts about packages of registries, these
     /// packages need not be downloaded.
     pub fn source(&self, dialect: Dialect, shared: Option<&SharedCache>) -> Result<Source> {
+        let source = self.new_source(dialect, shared)?;
+        Ok(source.remembering(self.cache().as_ref()))
+    }
+
+    fn new_source(&self, dialect: Dialect, shared: Option<&SharedCache>) -> Result<Source> {
         let Shared { options, environment, .. } = &*self.shared;
         if let SourceChoice::FilesystemMirror(directory) = &options.choice {
             return Ok(Source::in_directory(directory));

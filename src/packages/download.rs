@@ -11,7 +11,9 @@ use super::error::{Result, SourceError};
 use super::fetched::Fetch;
 use super::progress::Progress;
 use crate::net::{Client, Credentials};
-use crate::packages::archive::{HashCache, Limits, PackageDigest, PackageError, PackageId, hash_zip, hash_zip_spooled};
+use crate::packages::archive::{
+    HashCache, HashesByPlatform, Limits, PackageDigest, PackageError, PackageId, hash_zip, hash_zip_spooled,
+};
 use crate::provider::Hash;
 use crate::system::SafeUrl;
 
@@ -92,6 +94,13 @@ impl Downloader {
     pub(super) fn remember(&self, package: &PackageId, digest: &PackageDigest) {
         if let Some(cache) = &self.shared.cache {
             cache.put_by_provider(package, digest);
+        }
+    }
+
+    /// Remembers the `h1:` that a registry reports for packages of a release.
+    pub(super) fn remember_reported(&self, package: &PackageId, reported: HashesByPlatform) {
+        if let Some(cache) = self.shared.cache.as_ref().filter(|_| !reported.is_empty()) {
+            cache.put_reported(&package.address, &package.version, reported);
         }
     }
 

@@ -49,6 +49,12 @@ impl Fetched {
         Self { hashes, ..Self { digest: Some(digest.clone()), ..Self::of_files(digest.h1) } }
     }
 
+    /// The `h1:` of the package, as any program computes it.
+    pub(crate) fn all_h1(&self) -> BTreeSet<Hash> {
+        let digest = self.digest.clone().into_iter().flat_map(PackageDigest::into_h1);
+        digest.chain([self.h1.clone()]).collect()
+    }
+
     /// Whether a registry reported the `h1:`, and the package was not downloaded.
     pub fn is_reported(&self) -> bool {
         !self.hashes.is_computed(&self.h1)

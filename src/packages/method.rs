@@ -10,7 +10,7 @@ use super::oci::OciMirror;
 use super::offline::Offline;
 use super::progress::{Progress, ProgressSink};
 use super::registry::Registry;
-use crate::packages::archive::PackageId;
+use crate::packages::archive::{HashCache, PackageId};
 use crate::packages::mirrors::{FilesystemMirror, NetworkMirror};
 use crate::provider::{Platform, ProviderAddress, ProviderSelection, Version};
 use crate::system::OnceMap;
@@ -33,6 +33,8 @@ pub(crate) enum SourceKind {
 pub(crate) struct Method {
     pub(super) kind: SourceKind,
     pub(super) providers: ProviderSelection,
+    /// Remembers which `h1:` belongs to which platform.
+    cache: Option<HashCache>,
     versions: OnceMap<ProviderAddress, Result<Arc<AvailableVersions>>>,
     packages: OnceMap<PackageId, Result<Arc<Fetched>>>,
 }
@@ -40,7 +42,13 @@ pub(crate) struct Method {
 impl Method {
     /// A method that has not been asked anything yet.
     pub(crate) fn new(kind: SourceKind, providers: ProviderSelection) -> Self {
-        Self { kind, providers, versions: OnceMap::default(), packages: OnceMap::default() }
+        Self { kind, providers, cache: None, versions: OnceMap::default(), packages: OnceMap::default() }
+    }
+
+    /// The same method, which remembers what it learns of platforms.
+    #[must_use]
+    pub(super) fn remembering(self, cache: Option<HashCache>) -> Self {
+        Self { cache, ..self }
     }
 
     pub(super) fn versions(&self, address: &ProviderAddress) -> Result<Arc<AvailableVersions>> {
@@ -92,13 +100,41 @@ impl Method {
             SourceKind::Offline(offline) => offline.package(fetch),
         };
         (fetch.progress)(fetch.package, Progress::Finished);
+        if let Ok(fetched) = &fetched {
+            self.remember(fetch.package, Some(fetched));
+        }
         fetched
+    }
+
+    /// Remembers the platforms that a registry lists, or the `h1:` of a package from a mirror.
+    fn remember(&self, package: &PackageId, fetched: Option<&Fetched>) {
+        let Some(cache) = &self.cache else { return };
+        match &self.kind {
+            SourceKind::Registry(_) => {
+                let available = self.versions.get(&package.address).and_then(Result::ok);
+                let release = available.as_ref().and_then(|available| available.versions.get(&package.version));
+                let listed = release.map(|release| &release.platforms).filter(|listed| !listed.is_empty());
+                if let Some(listed) = listed {
+                    cache.put_listed(&package.address, &package.version, listed.iter().collect());
+                }
+            }
+            SourceKind::FilesystemMirror(_) | SourceKind::NetworkMirror(_) | SourceKind::OciMirror(_) => {
+                if let Some(fetched) = fetched {
+                    cache.put_copy(package, fetched.all_h1());
+                }
+            }
+            SourceKind::Offline(_) => {}
+        }
     }
 
     /// What is published about a version, seen from a package; none if that is not known here.
     pub(super) fn published(&self, package: &PackageId) -> Result<Option<Published>> {
         match &self.kind {
-            SourceKind::Registry(registry) => registry.published(package).map(Some),
+            SourceKind::Registry(registry) => {
+                let published = registry.published(package)?;
+                self.remember(package, None);
+                Ok(Some(published))
+            }
             SourceKind::Offline(offline) => Ok(offline.published(package)),
             _ => Ok(None),
         }

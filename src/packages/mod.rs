@@ -53,7 +53,7 @@ pub use shared_facts::{PublishedRelease, SharedFacts};
 
 use jiff::Timestamp;
 
-use crate::packages::archive::PackageId;
+use crate::packages::archive::{HashCache, PackageId};
 use crate::provider::{Hash, Platform, ProviderAddress, ProviderSelection, Version};
 use crate::system::{OnceMap, lock};
 
@@ -81,6 +81,13 @@ impl Source {
     /// none.
     pub(crate) fn from_methods(methods: Vec<Method>, dev_overrides: BTreeMap<ProviderAddress, PathBuf>) -> Self {
         Self { methods, dev_overrides, versions: OnceMap::default(), batch: Mutex::default() }
+    }
+
+    /// The same source, which remembers what it learns of platforms.
+    #[must_use]
+    pub(crate) fn remembering(self, cache: Option<&HashCache>) -> Self {
+        let methods = self.methods.into_iter().map(|method| method.remembering(cache.cloned())).collect();
+        Self { methods, ..self }
     }
 
     /// Waits until no other batch of root modules sends requests. The source then knows most answers already, and hosts
@@ -199,6 +206,11 @@ impl Source {
     pub(crate) fn mirror_of(&self, address: &ProviderAddress) -> Option<String> {
         let names: Option<Vec<String>> = self.methods_for(address).map(Method::mirror).collect();
         names.map(|names| names.join(" and ")).filter(|names| !names.is_empty())
+    }
+
+    /// [`Source::mirror_of`] for the method that supplies a version.
+    pub(crate) fn supplying_mirror(&self, address: &ProviderAddress, version: &Version) -> Result<Option<String>> {
+        Ok(self.methods_with(address, version)?.first().and_then(|method| method.mirror()))
     }
 
     /// The directory that a provider under development is taken from; such a provider is not locked.

@@ -97,6 +97,7 @@ warning[untracked-lock-file]: git ignores stage/c/.terraform.lock.hcl, so nobody
 help: add !.terraform.lock.hcl below this line, run provlock -C stage/c lock -p all, and add the lock file to git
 
 ----- stderr -----
+Not checked: platforms (-p names some), hashes against the registry (--online)
 8 root modules: 2 OK, 6 without a lock file (git ignores them: .gitignore:2 and stage/.gitignore:1)
 "#]]);
     let output = environment.provlock(["verify", "-C", "live/a", "-p", "linux_amd64"]);

@@ -376,7 +376,12 @@ impl Report<'_> {
         let Self { found, failures, many, .. } = self;
         let is_well = failures.is_empty() && found.all().next().is_none();
         let is_well = is_well && found.roots.iter().all(|root| root.suppressed.base == 0);
-        let well = text::well(found.roots, self.online).filter(|_| is_well);
+        let well = text::well(found.roots).filter(|_| is_well);
+        let published = text::published(found.roots, self.online).filter(|_| is_well);
+        // What was not checked stays open beside a warning.
+        let has_error = found.all().any(|(_, finding)| finding.severity == Severity::Error);
+        let is_passed = failures.is_empty() && !has_error;
+        let not_checked = if is_passed { text::not_checked(found.roots, self.online) } else { Vec::new() };
         let is_one = many.is_none() || (found.roots.len() == 1 && found.coverage.len() == 1);
         let lines = match text::summary(*found).filter(|_| is_one) {
             Some(line) => vec![line],
@@ -387,7 +392,8 @@ impl Report<'_> {
         };
         let change = text::about_the_change(found.findings).filter(|_| !is_one);
         let suppressed = text::suppressed(found.roots);
-        well.into_iter().flatten().chain(lines).chain(change).chain(suppressed).collect()
+        let well = well.into_iter().flatten().chain(published).chain(not_checked);
+        well.chain(lines).chain(change).chain(suppressed).collect()
     }
 
     /// Adds the findings by cause to the summary of a job, if the runner has a file for it.

@@ -1,6 +1,6 @@
 //! The output of `verify`: the findings, then a summary.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use provlock::diagnostic::{Diagnostic, Severity};
@@ -65,7 +65,9 @@ pub(crate) fn causes(found: Found<'_>, least: Severity, many: Option<Many<'_>>, 
 /// registry was asked how it authenticates the locked version: `live/a: hashicorp/aws: signed by 34365D95...`
 pub(crate) fn checked(root: &VerifiedRoot) -> Vec<String> {
     let VerifiedRoot { path, dialect, dialect_reason, authentications, entries, modules, platforms, .. } = root;
-    let platforms = platforms.as_ref().map_or_else(|| "no platform, as none is named".to_owned(), names);
+    let confirmed = if root.has_unknown_platforms { " (not confirmed)" } else { "" };
+    let named = |platforms: &PlatformSelection| format!("{}{confirmed}", names(platforms));
+    let platforms = platforms.as_ref().map_or_else(|| "no platform, as none is named".to_owned(), named);
     let modules = if *modules > 0 { format!(" and {}", count(*modules, "module")) } else { String::new() };
     let checked = format!("{}{modules}", count(*entries, "provider"));
     let path = path.display();
@@ -139,10 +141,10 @@ pub(crate) fn suppressed(roots: &[VerifiedRoot]) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Suppressed: {}", parts.join(", ")))
 }
 
-/// What was compared and what was not, in two lines of at most 80 columns, where nothing is wrong: `OK: 3 providers
-/// locked as required, for linux_amd64`; nothing where there is no lock file.
-pub(crate) fn well(roots: &[VerifiedRoot], online: bool) -> Option<Vec<String>> {
-    let compared: Vec<_> = roots.iter().filter(|root| root.has_lock_file).collect();
+/// What was compared, where nothing is wrong, in lines of at most 80 columns: `OK: 3 providers locked as required, for
+/// linux_amd64`; nothing where there is no lock file. A platform is named only if each entry is known to cover it.
+pub(crate) fn well(roots: &[VerifiedRoot]) -> Option<Vec<String>> {
+    let compared = compared(roots);
     let (first, others) = compared.split_first()?;
     let providers = match compared.iter().map(|root| root.entries).sum() {
         0 => "no provider".to_owned(),
@@ -152,21 +154,55 @@ pub(crate) fn well(roots: &[VerifiedRoot], online: bool) -> Option<Vec<String>> 
     let of = (roots.len() > 1 && is_of_one_kind).then(|| format!(" of {}", count(compared.len(), noun(first.kind))));
     let what = format!("OK: {providers}{} locked as required", of.unwrap_or_default());
     let well = match &first.platforms {
+        _ if compared.iter().any(|root| root.has_unknown_platforms) => what,
         _ if others.iter().any(|other| other.platforms != first.platforms) => format!("{what}, each for its platforms"),
         Some(platforms) => for_platforms(&what, platforms),
         None => what,
-    };
-    let hashes = match (compared.iter().any(|root| root.platforms.is_some()), online) {
-        (true, true) => "All hashes are published",
-        (true, false) => "Not checked: hashes against the registry (--online does)",
-        (false, true) => "All hashes are published; not checked: platforms (-p names some)",
-        (false, false) => "Not checked: platforms (-p names some), hashes against the registry (--online)",
     };
     let modules = match compared.iter().map(|root| root.modules).sum() {
         0 => None,
         modules => Some(format!("OK: {} locked as called", count(modules, "module"))),
     };
-    Some([well].into_iter().chain(modules).chain([hashes.to_owned()]).collect())
+    Some([well].into_iter().chain(modules).collect())
+}
+
+fn compared(roots: &[VerifiedRoot]) -> Vec<&VerifiedRoot> {
+    roots.iter().filter(|root| root.has_lock_file).collect()
+}
+
+/// That all hashes are published, if the registries were asked for all of them.
+pub(crate) fn published(roots: &[VerifiedRoot], online: bool) -> Option<String> {
+    let compared = compared(roots);
+    let are_all = online && !compared.is_empty() && compared.iter().all(|root| root.mirrors.is_empty());
+    are_all.then(|| "All hashes are published".to_owned())
+}
+
+/// What was not checked, in lines of at most 80 columns unless they name a mirror.
+pub(crate) fn not_checked(roots: &[VerifiedRoot], online: bool) -> Vec<String> {
+    let compared = compared(roots);
+    if compared.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = Vec::new();
+    if compared.iter().any(|root| root.has_unknown_platforms) {
+        let how = if online { "" } else { " (--online checks that)" };
+        lines.push(format!("Not checked: which platforms the hashes are for{how}"));
+    }
+    let hashes = match (compared.iter().any(|root| root.platforms.is_some()), online) {
+        (true, true) => None,
+        (true, false) => Some("Not checked: hashes against the registry (--online does)"),
+        (false, true) => Some("Not checked: platforms (-p names some)"),
+        (false, false) => Some("Not checked: platforms (-p names some), hashes against the registry (--online)"),
+    };
+    lines.extend(hashes.map(str::to_owned));
+    let mut mirrors: BTreeMap<&str, usize> = BTreeMap::new();
+    for (mirror, entries) in compared.iter().flat_map(|root| &root.mirrors) {
+        *mirrors.entry(mirror).or_default() += entries;
+    }
+    lines.extend(mirrors.into_iter().map(|(mirror, entries)| {
+        format!("Not checked: what registries publish of {}, as {mirror} was asked", count(entries, "provider"))
+    }));
+    lines
 }
 
 /// `OK: 3 providers locked as required, for linux_amd64`, with the number of platforms if their names take too much
@@ -226,6 +262,8 @@ pub(super) mod tests {
             dialect: Dialect::Tofu,
             dialect_reason: DialectReason::Default,
             platforms,
+            has_unknown_platforms: false,
+            mirrors: BTreeMap::new(),
             authentications: BTreeMap::new(),
             entries,
             modules: 0,
@@ -240,7 +278,10 @@ pub(super) mod tests {
     fn what_is_well_is_said_in_a_line() {
         let these = |names: &[&str]| names.iter().map(|name| name.parse().unwrap()).collect::<PlatformSelection>();
         let two = || Some(these(&["linux_amd64", "darwin_arm64"]));
-        let well = |roots: &[VerifiedRoot], online| well(roots, online).unwrap().join("\n");
+        let well = |roots: &[VerifiedRoot], online| {
+            let lines = well(roots).unwrap().into_iter().chain(published(roots, online));
+            lines.chain(not_checked(roots, online)).collect::<Vec<_>>().join("\n")
+        };
         let one = "OK: 3 providers locked as required, for darwin_arm64 and linux_amd64\n\
             Not checked: hashes against the registry (--online does)";
         assert_eq!(well(&[root(two(), 3)], false), one);
@@ -260,8 +301,17 @@ pub(super) mod tests {
             Not checked: platforms (-p names some), hashes against the registry (--online)";
         assert_eq!(well(&[root(None, 1)], false), unnamed);
         assert!(
-            well(&[root(None, 0)], true).starts_with("OK: no provider locked as required\nAll hashes are published;")
+            well(&[root(None, 0)], true).starts_with("OK: no provider locked as required\nAll hashes are published\n")
         );
+        let unknown = VerifiedRoot { has_unknown_platforms: true, ..root(two(), 3) };
+        let not_named = "OK: 5 providers of 2 root modules locked as required\n\
+            Not checked: which platforms the hashes are for (--online checks that)\n\
+            Not checked: hashes against the registry (--online does)";
+        assert_eq!(well(&[root(two(), 2), unknown], false), not_named);
+        let mirrors = BTreeMap::from([("the mirror a".to_owned(), 2)]);
+        let of_mirror = "OK: 3 providers locked as required, for all platforms\n\
+            Not checked: what registries publish of 2 providers, as the mirror a was asked";
+        assert_eq!(well(&[VerifiedRoot { mirrors, ..root(all(), 3) }], true), of_mirror);
     }
 
     #[test]
@@ -271,20 +321,23 @@ pub(super) mod tests {
             let platforms: PlatformSelection = names[..number].iter().map(|name| name.parse().unwrap()).collect();
             for platforms in [None, Some(platforms), Some(PlatformSelection::All)] {
                 let many: Vec<_> = (0..300).map(|_| root(platforms.clone(), 10)).collect();
-                for lines in [&many[..1], &many].into_iter().flat_map(|roots| [well(roots, true), well(roots, false)]) {
-                    assert!(lines.iter().flatten().all(|line| line.len() <= 80), "{lines:?}");
+                for roots in [&many[..1], &many] {
+                    let lines = well(roots).into_iter().flatten();
+                    let lines = lines.chain(not_checked(roots, true)).chain(not_checked(roots, false));
+                    lines.for_each(|line| assert!(line.len() <= 80, "{line}"));
                 }
             }
         }
         let these: PlatformSelection = names.iter().map(|name| name.parse().unwrap()).collect();
-        let lines = well(&[root(Some(these), 3)], true).unwrap();
+        let lines = well(&[root(Some(these), 3)]).unwrap();
         assert_eq!(lines[0], "OK: 3 providers locked as required, for 5 platforms");
     }
 
     #[test]
     fn without_a_lock_file_nothing_is_well() {
         let unlocked = VerifiedRoot { has_lock_file: false, ..root(None, 0) };
-        assert_eq!(well(&[unlocked], false), None);
-        assert_eq!(well(&[], false), None);
+        assert_eq!(well(std::slice::from_ref(&unlocked)), None);
+        assert_eq!(well(&[]), None);
+        assert_eq!((published(&[unlocked], true), not_checked(&[], false)), (None, Vec::new()));
     }
 }

@@ -34,6 +34,11 @@ impl PackageDigest {
         [&self.h1, &self.zh]
     }
 
+    /// The hashes over its files, as any program computes them.
+    pub(crate) fn into_h1(self) -> [Hash; 2] {
+        [self.h1, self.h1_with_directories]
+    }
+
     /// Whether it is one of the package's hashes, as any program computes them.
     pub fn has(&self, hash: &Hash) -> bool {
         self.hashes().contains(&hash) || self.h1_with_directories == *hash

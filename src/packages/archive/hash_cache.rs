@@ -7,7 +7,7 @@
 //!
 //! The caller must not use an entry that it found by `zh:` unless a verified SHA256SUMS holds that `zh:`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::digest::PackageDigest;
 use super::id::PackageId;
+use super::release_platforms::{HashesByPlatform, ReleasePlatforms};
 use crate::provider::{Dialect, Hash, HashScheme, Platform, ProviderAddress, Version};
 use crate::system::storage;
 
@@ -25,6 +26,7 @@ const LONGEST_ENTRY: u64 = 16 * 1024;
 #[derive(Clone, Debug)]
 pub struct HashCache {
     folder: PathBuf,
+    platforms: PathBuf,
     is_believed: bool,
 }
 
@@ -41,7 +43,8 @@ struct Stored {
 impl HashCache {
     /// The cache in `directory`, which need not exist.
     pub fn open(directory: &Path) -> Self {
-        Self { folder: directory.join(storage::HASHES), is_believed: true }
+        let (folder, platforms) = (directory.join(storage::HASHES), directory.join(storage::PLATFORMS));
+        Self { folder, platforms, is_believed: true }
     }
 
     /// The same cache for a check of what others have written: no entry is found, and entries are still stored.
@@ -76,6 +79,35 @@ impl HashCache {
         let is_asked_for =
             |(package, _): &(PackageId, PackageDigest)| package.address == *provider && package.version == *version;
         files.filter_map(|file| read(&file)).filter(is_asked_for).collect()
+    }
+
+    /// What earlier runs have learned of the platforms of a release.
+    pub(crate) fn platforms_of(&self, provider: &ProviderAddress, version: &Version) -> ReleasePlatforms {
+        let mut platforms = ReleasePlatforms::read(&self.path_of_platforms(provider, version));
+        for (package, digest) in self.packages_of(provider, version) {
+            platforms.published.entry(package.platform).or_default().extend(digest.into_h1());
+        }
+        platforms
+    }
+
+    /// Remembers the platforms that a registry lists for a release.
+    pub(crate) fn put_listed(&self, provider: &ProviderAddress, version: &Version, listed: BTreeSet<Platform>) {
+        let path = self.path_of_platforms(provider, version);
+        ReleasePlatforms::change(&path, |platforms| platforms.listed = Some(listed));
+    }
+
+    /// Remembers the `h1:` that a registry reports for packages of a release.
+    pub(crate) fn put_reported(&self, provider: &ProviderAddress, version: &Version, reported: HashesByPlatform) {
+        let path = self.path_of_platforms(provider, version);
+        ReleasePlatforms::change(&path, |platforms| platforms.published.extend(reported));
+    }
+
+    /// Remembers the `h1:` of a package from a mirror.
+    pub(crate) fn put_copy(&self, package: &PackageId, hashes: impl IntoIterator<Item = Hash>) {
+        let path = self.path_of_platforms(&package.address, &package.version);
+        ReleasePlatforms::change(&path, |platforms| {
+            platforms.copies.entry(package.platform.clone()).or_default().extend(hashes);
+        });
     }
 
     /// The hashes of all packages that are stored by provider, version and platform.
@@ -122,9 +154,17 @@ impl HashCache {
 
     /// The folder of a provider, which has a folder for each version.
     fn folder_of(&self, provider: &ProviderAddress) -> PathBuf {
-        let parts = [provider.hostname.as_ascii(), &provider.namespace, &provider.name];
-        storage::path(&self.folder.join("by-provider"), parts)
+        storage::path(&self.folder.join("by-provider"), parts(provider))
     }
+
+    fn path_of_platforms(&self, provider: &ProviderAddress, version: &Version) -> PathBuf {
+        let version = version.to_string();
+        storage::path(&self.platforms, parts(provider).into_iter().chain([version.as_str()]))
+    }
+}
+
+fn parts(provider: &ProviderAddress) -> [&str; 3] {
+    [provider.hostname.as_ascii(), &provider.namespace, &provider.name]
 }
 
 /// A line of JSON and a line with its SHA-256.

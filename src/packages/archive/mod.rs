@@ -19,6 +19,7 @@ mod error;
 mod hash_cache;
 mod id;
 mod limits;
+mod release_platforms;
 mod seeking;
 mod sha256;
 mod source;
@@ -35,6 +36,7 @@ pub use error::{EntryProblem, PackageError, Refusal};
 pub use hash_cache::HashCache;
 pub use id::PackageId;
 pub use limits::Limits;
+pub(crate) use release_platforms::{HashesByPlatform, ReleasePlatforms};
 pub(crate) use seeking::{UnpackedEntry, unpack};
 pub(crate) use unpacked::hash_directory;
 

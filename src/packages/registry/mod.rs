@@ -25,7 +25,7 @@ use super::error::{Result, SourceError};
 use super::fetched::{Fetch, Fetched, Published};
 use super::shared_facts::SharedFacts;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::packages::archive::{PackageDigest, PackageId};
+use crate::packages::archive::{HashesByPlatform, PackageDigest, PackageId};
 use crate::packages::authentication::packages::{self, PackageReport};
 use crate::packages::authentication::{HashDisposition, HashDispositions, Sha256Sums, SignaturePolicy};
 use crate::provider::{Hash, Platform, ProviderAddress, PublicKey, Version};
@@ -227,6 +227,7 @@ impl Registry {
         mut hashes: HashDispositions,
     ) -> Fetched {
         hashes.extend(signed.sums.dispositions());
+        self.downloader.remember_reported(package, well_formed_h1(reports, &signed.sums));
         let mut not_listed = None;
         if package.address.hostname.is_default_of(self.policy.dialect) {
             let reported = packages::reported(reports);
@@ -250,14 +251,8 @@ impl Registry {
         let signed = self.releases.get(&metadata)?;
         let mut published = Published::of(&signed.sums, signed.authentication.clone(), signed.warnings(package));
         let reports = metadata.reports(self.policy.dialect)?;
-        let those = |report: &PackageReport, is_asked_for: fn(&Hash) -> bool| -> BTreeSet<Hash> {
-            report.hashes.iter().filter(|hash| is_asked_for(hash)).cloned().collect()
-        };
-        for (platform, report) in reports {
-            let (sums, hashes) = (those(&report, Hash::is_of_archive), those(&report, Hash::is_of_files));
-            if sums.is_empty() || hashes.is_empty() || !sums.is_subset(&published.zh) {
-                continue;
-            }
+        for (platform, report) in &reports {
+            let Some((sums, hashes)) = listed_report(report, &published.zh) else { continue };
             for (_, known) in published.packages.iter_mut().filter(|(sum, _)| sums.contains(sum)) {
                 known.extend(hashes.iter().cloned());
             }
@@ -265,6 +260,7 @@ impl Registry {
                 published.h1.insert(platform, hashes);
             }
         }
+        self.downloader.remember_reported(package, well_formed_h1(&reports, &signed.sums));
         Ok(published)
     }
 
@@ -290,6 +286,24 @@ impl Registry {
             drop(self.releases.get(&metadata));
         }
     }
+}
+
+/// The `zh:` and the `h1:` that a registry reports for a package, if SHA256SUMS has the `zh:`.
+fn listed_report(report: &PackageReport, sums: &BTreeSet<Hash>) -> Option<(BTreeSet<Hash>, BTreeSet<Hash>)> {
+    let (zh, others): (BTreeSet<_>, BTreeSet<_>) = report.hashes.iter().cloned().partition(Hash::is_of_archive);
+    let h1: BTreeSet<_> = others.into_iter().filter(Hash::is_of_files).collect();
+    (!zh.is_empty() && !h1.is_empty() && zh.is_subset(sums)).then_some((zh, h1))
+}
+
+/// The `h1:` that a registry reports for the packages in SHA256SUMS. A package with one that has not the form of an
+/// `h1:` is left out.
+fn well_formed_h1(reports: &Reports, sums: &Sha256Sums) -> HashesByPlatform {
+    let sums = sums.lines().map(|(_, zh)| zh.clone()).collect();
+    let of_platform = |(platform, report): (&String, &PackageReport)| {
+        let (_, h1) = listed_report(report, &sums)?;
+        h1.iter().all(Hash::is_well_formed).then_some((platform.parse().ok()?, h1))
+    };
+    reports.iter().filter_map(of_platform).collect()
 }
 
 /// A warning about `zh:` that a registry reports and SHA256SUMS does not list. They are recorded, as OpenTofu does.

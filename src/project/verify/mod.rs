@@ -18,6 +18,7 @@ mod ignore;
 mod levels;
 mod listing;
 mod lookalike;
+mod mirrored;
 mod mixed;
 mod modules;
 mod online;
@@ -66,9 +67,13 @@ fn check_entries(subject: &Subject<'_>, verified: &mut Verified) {
         let asked = online::check(subject, online);
         findings.extend(asked.findings);
         verified.authentications = asked.authentications;
+        verified.has_unknown_platforms = asked.has_unknown_platforms;
+        verified.mirrors = asked.mirrors;
         verified.errors.extend(asked.errors);
     } else if !request.is_only_judged {
-        findings.extend(platforms::check(subject));
+        let checked = platforms::check(subject);
+        findings.extend(checked.findings);
+        verified.has_unknown_platforms = checked.has_unknown;
     }
 }
 
@@ -116,7 +121,7 @@ pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
         check_entries(&subject, &mut verified);
     }
     name_providers(&subject, &mut verified.findings);
-    let is_complete = verified.errors.is_empty();
+    let is_complete = verified.errors.is_empty() && verified.mirrors.is_empty();
     let is_looked_for = |code: &Code| request.looks_for(*code, is_complete);
     verified.looked_for = Code::FINDINGS.iter().copied().filter(is_looked_for).collect();
     ignore::apply(request, &lock_file, &mut verified);

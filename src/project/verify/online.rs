@@ -1,8 +1,9 @@
 //! Findings about what a registry publishes: whether every recorded hash is one of a published package.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::platforms::{missing, single};
+use super::mirrored::{self, Mirrored};
+use super::platforms::{self, ComparedEntry, missing, single};
 use super::policy;
 use super::subject::{Online, Subject, Verified, finding};
 use crate::diagnostic::words::enumerate;
@@ -18,18 +19,29 @@ use crate::system::parallel::{self, WAITING_REQUESTS};
 
 /// Asks about every entry, side by side.
 pub(super) fn check(subject: &Subject<'_>, online: Online<'_>) -> Verified {
-    let entries = subject.entries().iter().collect();
+    let entries: Vec<&Entry> = subject.entries().iter().collect();
     let before = subject.request.lock_file_before();
-    let check = |entry: &Entry| {
+    let questions = parallel::map(entries, WAITING_REQUESTS, |entry| {
         let locked = before.as_ref().and_then(|before| before.locks().get(&entry.address));
         let before = locked.map(|locked| &locked.version).filter(|version| **version != entry.locked.version);
-        Question { subject, online, entry, before, verified: Verified::default() }.ask()
-    };
+        Question { subject, online, entry, before, verified: Verified::default(), mirrored: None }.ask()
+    });
     let mut all = Verified::default();
-    for verified in parallel::map(entries, WAITING_REQUESTS, check) {
+    let mut by_mirror: BTreeMap<String, Vec<_>> = BTreeMap::new();
+    for Question { verified, mirrored, .. } in questions {
         all.findings.extend(verified.findings);
         all.errors.extend(verified.errors);
         all.authentications.extend(verified.authentications);
+        all.has_unknown_platforms |= verified.has_unknown_platforms;
+        if let Some((mirror, compared)) = mirrored {
+            by_mirror.entry(mirror).or_default().push(compared);
+        }
+    }
+    for (mirror, entries) in by_mirror {
+        all.mirrors.insert(mirror.clone(), entries.len());
+        let checked = platforms::report(subject, entries, Some(&mirror));
+        all.findings.extend(checked.findings);
+        all.has_unknown_platforms |= checked.has_unknown;
     }
     all.errors.dedup();
     all
@@ -42,6 +54,8 @@ struct Question<'a> {
     /// The version before the change, if that was another one.
     before: Option<&'a Version>,
     verified: Verified,
+    /// The mirror that was asked in place of the registry, and the platforms that it confirms.
+    mirrored: Option<(String, ComparedEntry<'a>)>,
 }
 
 /// Recorded hashes of a scheme, compared with the published ones.
@@ -53,16 +67,24 @@ struct Compared {
 }
 
 impl<'a> Question<'a> {
-    fn ask(mut self) -> Verified {
+    fn ask(mut self) -> Self {
         match self.platforms() {
             Ok(Some(platforms)) => self.ask_about(&platforms),
             Ok(None) => {}
             Err(error) => self.failed(error),
         }
-        self.verified
+        self
     }
 
-    /// The platforms that there are packages for; none if the version is gone, which is a finding.
+    /// Keeps what a mirror confirms.
+    fn compared_with(&mut self, Mirrored { mirror, platforms, finding, failures }: Mirrored<'a>) {
+        self.verified.findings.extend(finding);
+        self.mirrored = Some((mirror, platforms));
+        self.all_succeeded(failures);
+    }
+
+    /// The platforms that there are packages for; none if the version is gone, which is a finding unless only a mirror
+    /// was asked.
     fn platforms(&mut self) -> packages::Result<Option<BTreeSet<Platform>>> {
         let (address, version) = (&self.entry.address, &self.entry.locked.version);
         let available = match self.online.source.versions(address) {
@@ -75,6 +97,10 @@ impl<'a> Question<'a> {
         if available.versions.contains_key(version) {
             return self.online.source.platforms(address, version).map(Some);
         }
+        if let Some(mirror) = self.online.source.mirror_of(address) {
+            self.compared_with(mirrored::without_release(self.subject, self.entry, mirror));
+            return Ok(None);
+        }
         let message = format!("{} is locked, but its source does not list it", self.subject.release(self.entry));
         let error = finding(Code::VersionWithdrawn, message, self.entry.version(), "");
         self.verified.findings.push(error.help(Remedy::upgrade(self.subject.name(address))));
@@ -86,6 +112,20 @@ impl<'a> Question<'a> {
         if request.platforms.is_none() && platforms.len() > 1 && !request.is_only_judged {
             self.verified.findings.extend(single(self.entry));
         }
+        match self.online.source.supplying_mirror(&self.entry.address, &self.entry.locked.version) {
+            Ok(Some(mirror)) => {
+                let release = self.release();
+                let compared = mirrored::compare(self.subject, self.entry, mirror, &release, platforms);
+                return self.compared_with(compared);
+            }
+            Ok(None) => {}
+            Err(error) => return self.failed(error),
+        }
+        self.ask_registry(platforms);
+    }
+
+    /// Compares the entry with what a registry publishes.
+    fn ask_registry(&mut self, platforms: &BTreeSet<Platform>) {
         let required = self.asked_for(platforms);
         let published = match self.published(&required, platforms) {
             Ok(published) => published,
@@ -110,7 +150,7 @@ impl<'a> Question<'a> {
         };
         let missing = required.iter().filter(is_missing).map(|platform| missing(self.subject, self.entry, platform));
         let missing: Vec<_> = missing.collect();
-        // A mirror need not hold every package, so what it does not hold says nothing.
+        self.verified.has_unknown_platforms |= !missing.is_empty() || !complete;
         if published.is_some() {
             let recorded = self.recorded(Hash::is_of_files);
             let errors = self.release().explain(&recorded, platforms, &mut known);
@@ -146,6 +186,7 @@ impl<'a> Question<'a> {
         }
         let (there, absent): (Vec<_>, Vec<_>) =
             self.subject.request.named_platforms().iter().cloned().partition(|platform| platforms.contains(platform));
+        self.verified.has_unknown_platforms |= !absent.is_empty();
         for platform in absent {
             let message = format!("{} is not published for {platform}", self.subject.release(self.entry));
             let listed: Vec<_> = platforms.iter().map(ToString::to_string).collect();

@@ -1,54 +1,149 @@
 //! Which platforms the recorded hashes cover, as far as packages whose hashes are known can tell; and whether installed
 //! packages are those that are locked.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::subject::{Subject, finding};
 use crate::diagnostic::words::enumerate;
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
 use crate::lockfile::Entry;
-use crate::packages::archive::{self, PackageId};
+use crate::packages::archive::{self, ReleasePlatforms};
 use crate::provider::{Hash, Platform};
 use crate::settings::PlatformSelection;
 use crate::system::files;
 
-/// Findings about the platforms that the project asks for, without asking anybody.
-pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
+/// Result of comparing entries with the required platforms.
+#[derive(Default)]
+pub(super) struct CheckedPlatforms {
+    pub(super) findings: Vec<Diagnostic>,
+    /// Whether an entry is not known to have a hash for a required platform.
+    pub(super) has_unknown: bool,
+}
+
+/// Result of comparing an entry with the required platforms.
+pub(super) struct ComparedEntry<'a> {
+    entry: &'a Entry,
+    /// Platforms that surely have no hash.
+    findings: Vec<Diagnostic>,
+    unknown: Unknown,
+}
+
+/// The platforms of which it is not known whether they have a hash.
+enum Unknown {
+    These(Vec<Platform>),
+    /// All platforms are required, and it is not known which there are.
+    All,
+}
+
+/// Findings about the platforms that the project asks for, as far as this machine knows the packages.
+pub(super) fn check(subject: &Subject<'_>) -> CheckedPlatforms {
     let entries = subject.entries().iter().filter(|entry| entry.locked.hashes.iter().any(Hash::is_known));
-    entries.flat_map(|entry| check_entry(subject, entry)).collect()
+    if subject.request.platforms.is_none() {
+        return CheckedPlatforms { findings: entries.filter_map(single).collect(), has_unknown: false };
+    }
+    let compare = |entry| compare(subject, entry, &remembered(subject, entry));
+    let mut compared = report(subject, entries.map(compare).collect(), None);
+    // Without a hash any package is accepted, for any platform.
+    compared.has_unknown |= subject.entries().iter().any(|entry| !entry.locked.hashes.iter().any(Hash::is_known));
+    compared
 }
 
-/// Each `h1:` is of one platform. Of which one is known only for packages in the cache, so where enough are recorded
-/// nothing is said.
-fn check_entry(subject: &Subject<'_>, entry: &Entry) -> Vec<Diagnostic> {
-    let recorded = entry.locked.hashes.iter().filter(|hash| hash.is_of_files()).count();
-    let platforms = match subject.request.platforms {
-        None => return single(entry).into_iter().collect(),
-        Some(PlatformSelection::All) if recorded < 2 => return vec![not_known(subject, entry)],
-        Some(PlatformSelection::All) => return Vec::new(),
-        Some(PlatformSelection::These(platforms)) => platforms,
+fn remembered(subject: &Subject<'_>, entry: &Entry) -> ReleasePlatforms {
+    let cache = subject.request.cache;
+    cache.map(|cache| cache.platforms_of(&entry.address, &entry.locked.version)).unwrap_or_default()
+}
+
+/// Compares an entry with the required platforms. Each `h1:` belongs to one platform.
+pub(super) fn compare<'a>(subject: &Subject<'_>, entry: &'a Entry, known: &ReleasePlatforms) -> ComparedEntry<'a> {
+    let recorded: BTreeSet<_> = entry.locked.hashes.iter().filter(|hash| hash.is_of_files()).collect();
+    let required: Vec<&Platform> = match (subject.request.platforms, &known.listed) {
+        (Some(PlatformSelection::These(platforms)), _) => platforms.iter().collect(),
+        (Some(PlatformSelection::All), Some(listed)) => listed.iter().collect(),
+        (Some(PlatformSelection::All), None) => {
+            return ComparedEntry { entry, findings: Vec::new(), unknown: Unknown::All };
+        }
+        (None, _) => Vec::new(),
     };
-    let is_missing = |platform: &&Platform| recorded == 0 || is_known_to_be_missing(subject, entry, platform);
-    let (absent, others): (Vec<&Platform>, Vec<_>) = platforms.iter().partition(is_missing);
-    let absent = absent.into_iter().map(|platform| missing(subject, entry, platform));
-    absent.chain((recorded < others.len()).then(|| not_covered(subject, entry, recorded))).collect()
+    let is_recorded = |hashes: &BTreeSet<Hash>| hashes.iter().any(|hash| recorded.contains(hash));
+    let is_confirmed = |platform: &Platform| {
+        let of_platform = [&known.published, &known.copies].into_iter().filter_map(|of| of.get(platform));
+        of_platform.into_iter().any(is_recorded)
+    };
+    let others: Vec<&Platform> = required.iter().filter(|platform| !is_confirmed(platform)).copied().collect();
+    let is_of_package = |hash: &&&Hash| known.published.values().any(|hashes| hashes.contains(**hash));
+    let unexplained = recorded.len() - recorded.iter().filter(is_of_package).count();
+    let is_missing = |platform: &&Platform| unexplained == 0 || known.published.contains_key(platform);
+    let (absent, unknown): (Vec<_>, Vec<_>) = others.into_iter().partition(is_missing);
+    let mut findings: Vec<_> = absent.iter().map(|platform| missing(subject, entry, platform)).collect();
+    if unexplained < unknown.len() || (!unknown.is_empty() && recorded.len() < required.len() - absent.len()) {
+        let message = too_few(recorded.len(), required.len(), unexplained, unknown.len());
+        findings.push(not_covered(subject, entry, &required, message));
+        return ComparedEntry { entry, findings, unknown: Unknown::These(Vec::new()) };
+    }
+    ComparedEntry { entry, findings, unknown: Unknown::These(unknown.into_iter().cloned().collect()) }
 }
 
-/// Fewer `h1:` are recorded than platforms are wanted. It names no provider, so that it is one finding for all entries
-/// of a file, and for all root modules.
-fn not_covered(subject: &Subject<'_>, entry: &Entry, recorded: usize) -> Diagnostic {
-    let platforms = subject.request.named_platforms();
-    let hashes = if recorded == 1 { "1 h1 is".to_owned() } else { format!("{recorded} h1 are") };
-    let message = format!("only {hashes} recorded, but {} platforms are required", platforms.len());
+/// Findings about all entries. `mirror` is the source that was asked, if one was.
+pub(super) fn report(
+    subject: &Subject<'_>,
+    compared: Vec<ComparedEntry<'_>>,
+    mirror: Option<&str>,
+) -> CheckedPlatforms {
+    let mut result = CheckedPlatforms::default();
+    let mut platforms = BTreeSet::new();
+    let mut unknown = Vec::new();
+    for ComparedEntry { entry, findings, unknown: of_entry } in compared {
+        let is_known = matches!(&of_entry, Unknown::These(these) if these.is_empty());
+        result.has_unknown |= !is_known || !findings.is_empty();
+        result.findings.extend(findings);
+        match of_entry {
+            _ if is_known || !is_reported(subject, entry, &of_entry) => continue,
+            Unknown::These(these) => platforms.extend(these),
+            Unknown::All => {}
+        }
+        unknown.push(entry);
+    }
+    result.findings.extend(unknown.into_iter().map(|entry| not_known(subject, entry, &platforms, mirror)));
+    result
+}
+
+/// Whether it is a finding that platforms are not known: the user names them, or there cannot be many. Else it is
+/// only part of the summary.
+fn is_reported(subject: &Subject<'_>, entry: &Entry, unknown: &Unknown) -> bool {
+    let can_be_one = || entry.locked.hashes.iter().filter(|hash| hash.is_of_files()).count() < 2;
+    subject.request.platforms_are_named || (matches!(unknown, Unknown::All) && can_be_one())
+}
+
+/// Fewer `h1:` are recorded than platforms are required, or fewer are left for platforms that have none. It names no
+/// provider, so that it is one finding for all entries of a file, and for all root modules.
+fn not_covered(subject: &Subject<'_>, entry: &Entry, required: &[&Platform], message: String) -> Diagnostic {
     let error = finding(Code::PlatformNotCovered, message, &entry.block, "");
-    error.note(format!("required: {}", enumerate(platforms))).help(subject.request.lock_remedy()).about(&entry.address)
+    let required = enumerate(required.iter().copied());
+    error.note(format!("required: {required}")).help(subject.request.lock_remedy()).about(&entry.address)
 }
 
-fn not_known(subject: &Subject<'_>, entry: &Entry) -> Diagnostic {
-    let release = subject.release(entry);
-    let message = format!("cannot tell offline whether {release} is covered for all platforms: 1 h1 is recorded");
-    let online = Remedy::Verify { online: true, platforms: Some(Vec::new()) };
-    finding(Code::PlatformNotKnown, message, &entry.block, "").help(online)
+/// Says how few `h1:` are recorded, or how few of them are `unexplained`: not known to be for another platform.
+fn too_few(recorded: usize, required: usize, unexplained: usize, unknown: usize) -> String {
+    match recorded {
+        1 => format!("only 1 h1 is recorded, but {required} platforms are required"),
+        _ if recorded < required => format!("only {recorded} h1 are recorded, but {required} platforms are required"),
+        _ => format!("only {unexplained} of {recorded} h1 can be for {unknown} of the required platforms"),
+    }
+}
+
+/// Nothing confirms that the recorded `h1:` are for these platforms, or for all. It names no provider, so that it is one
+/// finding for all entries of a file.
+fn not_known(subject: &Subject<'_>, entry: &Entry, platforms: &BTreeSet<Platform>, mirror: Option<&str>) -> Diagnostic {
+    let message = match mirror {
+        Some(mirror) => format!("{mirror} does not tell which platforms the recorded h1 are for"),
+        None => "cannot tell offline which platforms the recorded h1 are for".to_owned(),
+    };
+    let warning = finding(Code::PlatformNotKnown, message, &entry.block, "");
+    let names = if platforms.is_empty() { "all platforms".to_owned() } else { enumerate(platforms) };
+    let required = subject.request.named_platforms().to_vec();
+    let online = Remedy::Verify { online: true, platforms: Some(required) };
+    warning.note(format!("not confirmed: {names}")).help(online).about(&entry.address)
 }
 
 /// The finding for an entry that can cover one platform only, where nobody says which are needed. It names no provider,
@@ -66,13 +161,6 @@ pub(super) fn missing(subject: &Subject<'_>, entry: &Entry, platform: &Platform)
     let message = format!("no h1 of {} for {platform} is recorded", subject.release(entry));
     let error = finding(Code::PlatformMissing, message, &entry.block, "");
     error.help(subject.request.lock_remedy())
-}
-
-/// Whether the cache knows the package, and none of its hashes is recorded.
-fn is_known_to_be_missing(subject: &Subject<'_>, entry: &Entry, platform: &Platform) -> bool {
-    let package = PackageId::new(&entry.address, &entry.locked.version, platform);
-    let digest = subject.request.cache.and_then(|cache| cache.lookup(&package));
-    digest.is_some_and(|digest| !digest.is_recorded_in(&entry.locked.hashes))
 }
 
 /// Installed packages of locked versions whose `h1:` is not recorded; and those that cannot be read. An entry that

@@ -31,6 +31,8 @@ pub(crate) struct VerifyRequest<'a> {
     pub modules: Option<&'a Parsed<LockedModule>>,
     /// The platforms that the project asks for; none if it does not say.
     pub platforms: Option<&'a PlatformSelection>,
+    /// Whether the user names the platforms, and not the settings.
+    pub platforms_are_named: bool,
     /// Hashes of packages that are known already.
     pub cache: Option<&'a HashCache>,
     /// Whether installed packages are compared with the lock file.
@@ -98,6 +100,10 @@ pub(crate) struct Verified {
     pub registry: Option<Dialect>,
     /// How many findings a comment in the lock file ignores.
     pub ignored: usize,
+    /// Whether an entry is not known to have a hash for a required platform.
+    pub has_unknown_platforms: bool,
+    /// The mirrors that were asked in place of registries, each with the number of entries that it was asked about.
+    pub mirrors: BTreeMap<String, usize>,
     /// The findings that would be there if there were a reason for them. Of others it says nothing that they are not
     /// there.
     pub looked_for: Vec<Code>,

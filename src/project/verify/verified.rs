@@ -30,6 +30,11 @@ pub struct VerifiedRoot {
     pub dialect_reason: DialectReason,
     /// The platforms that must be covered; none if nobody named any.
     pub platforms: Option<PlatformSelection>,
+    /// Whether an entry is not known to have a hash for one of these platforms.
+    pub has_unknown_platforms: bool,
+    /// The mirrors that were asked in place of registries, each with the number of entries that it was asked about. A
+    /// mirror does not know what was published.
+    pub mirrors: BTreeMap<String, usize>,
     /// How the registries authenticate the locked release of each provider, if they were asked.
     pub authentications: BTreeMap<ProviderAddress, Authentication>,
     /// How many entries of the lock file were looked at.

@@ -65,6 +65,7 @@ note[provider-added]: modules.example.com/acme/gamma is new: the base locks it n
 help: make sure that this provider is meant, and that its publisher is
 
 ----- stderr -----
+Not checked: platforms (-p names some), hashes against the registry (--online)
 2 root modules: 2 OK
 "#]]);
 }
@@ -294,6 +295,7 @@ warning[version-too-young]: acme/gamma 1.2.0 is new, and nobody was asked whethe
 help: provlock verify --online
 
 ----- stderr -----
+Not checked: hashes against the registry (--online does)
 1 warning in .terraform.lock.hcl
 "#]]);
     environment.write("provlock.toml", "[policy]\nmin-age = \"1d\"\nmin-age-exempt = [\"acme/gamma\"]\n");

@@ -162,6 +162,7 @@ note[provider-added]: hashicorp/null is new: the base locks it nowhere
 help: make sure that this provider is meant, and that its publisher is
 
 ----- stderr -----
+Not checked: platforms (-p names some), hashes against the registry (--online)
 1 warning and 2 notes in .terraform.lock.hcl
 "#]]);
     environment.provlock(["verify", "--base", "HEAD", "--deny", "lock-file-syntax"]).assert_code(1);

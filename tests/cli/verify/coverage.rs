@@ -143,10 +143,12 @@ fn a_lock_file_that_is_fine() {
     let environment = TestEnvironment::new();
     environment.write("main.tf", requires("hashicorp/null", ""));
     environment.write_lock_file(locked());
-    let well = "OK: 1 provider locked as required, for darwin_arm64 and linux_amd64\n\
+    environment.write("provlock.toml", "platforms = [\"linux_amd64\", \"darwin_arm64\"]\n");
+    let well = "OK: 1 provider locked as required\n\
+                Not checked: which platforms the hashes are for (--online checks that)\n\
                 Not checked: hashes against the registry (--online does)\n";
     for arguments in [&["verify"][..], &["verify", "-r"], &["verify", "--format", "github"]] {
-        let output = environment.provlock(arguments.iter().chain(&["-p", "linux_amd64,darwin_arm64"]));
+        let output = environment.provlock(arguments);
         assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("", well), "{arguments:?}");
     }
     environment.write("main.tf", "locals {}\n");
@@ -348,10 +350,21 @@ fn the_first_run_on_units_and_root_modules() {
     environment.program("git", ["add", "--all"]).run().assert_code(0);
     environment.provlock(["verify", "-r", "-p", "linux_amd64,darwin_arm64"]).matches(str![[r#"
 exit code: 0
+----- stdout -----
+warning[platform-not-known]: cannot tell offline which platforms the recorded h1 are for, in 3 root modules
+ --> bootstrap/.terraform.lock.hcl:4:10
+  |
+4 | provider "registry.opentofu.org/hashicorp/null" {
+  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+  = not confirmed: darwin_arm64 and linux_amd64
+  = also in live/beside and live/in-source
+help: provlock verify -r --online -p darwin_arm64,linux_amd64
+
 ----- stderr -----
-OK: 3 providers locked as required, for darwin_arm64 and linux_amd64
+Not checked: which platforms the hashes are for (--online checks that)
 Not checked: hashes against the registry (--online does)
-1 root module: OK
-2 Terragrunt units: 2 OK
+1 root module: with warnings
+2 Terragrunt units: 2 with warnings
 "#]]);
 }

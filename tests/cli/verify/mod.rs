@@ -13,7 +13,9 @@ mod gate;
 mod guide;
 mod impostors;
 mod installed_modules;
+mod known_platforms;
 mod listing;
+mod mirrored;
 #[cfg(unix)]
 mod modules;
 mod online;

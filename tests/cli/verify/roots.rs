@@ -123,7 +123,7 @@ error[platform-not-covered]: only 1 h1 is recorded, but 2 platforms are required
 help: provlock -C live/a lock -p darwin_arm64,linux_amd64
 
 ----- stderr -----
-live/a: dialect tofu (the lock file); checked 1 provider for darwin_arm64 and linux_amd64
+live/a: dialect tofu (the lock file); checked 1 provider for darwin_arm64 and linux_amd64 (not confirmed)
 1 error in live/a/.terraform.lock.hcl
 "#]]);
 }
@@ -162,6 +162,7 @@ warning[mixed-dialects]: 1 root module here is locked for registry.terraform.io,
 help: if all are for one program: set dialect = "tofu" in provlock.toml and lock again; else name the dialect of each
 
 ----- stderr -----
+Not checked: platforms (-p names some), hashes against the registry (--online)
 3 root modules: 1 with warnings, 2 OK
 "#]]);
     root("live/d", terraform);

@@ -1,0 +1,148 @@
+//! Facts about the platforms of a release: which there are, and which `h1:` belongs to which. A lock file does not say
+//! so; registries, their packages and mirrors do. Such facts are kept in the cache for checks without a network.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Mutex;
+
+use serde::{Deserialize, Serialize};
+
+use crate::provider::{Hash, Platform};
+use crate::system::{lock, storage};
+
+/// The longest file, in bytes: a release for 100 platforms takes some 16 KiB.
+const LONGEST_FILE: u64 = 64 * 1024;
+
+/// Held while a file is read, changed and replaced, so that threads do not lose each other's changes. Another process
+/// may: what it drops is learned again.
+static CHANGING: Mutex<()> = Mutex::new(());
+
+/// The `h1:` of packages, by platform.
+pub(crate) type HashesByPlatform = BTreeMap<Platform, BTreeSet<Hash>>;
+
+/// What is known of the platforms of a release.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ReleasePlatforms {
+    /// The platforms that the registry lists; `None` if that is not known.
+    pub(crate) listed: Option<BTreeSet<Platform>>,
+    /// The hashes of published packages. A platform without any may be published all the same.
+    pub(crate) published: HashesByPlatform,
+    /// The hashes of packages from mirrors. A mirror may have other packages than those that are published.
+    pub(crate) copies: HashesByPlatform,
+}
+
+/// [`ReleasePlatforms`] as they are written.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Stored {
+    listed: Option<BTreeSet<String>>,
+    published: BTreeMap<String, BTreeSet<Hash>>,
+    copies: BTreeMap<String, BTreeSet<Hash>>,
+}
+
+impl ReleasePlatforms {
+    /// Reads a file; nothing is known if it is missing or damaged.
+    pub(super) fn read(path: &Path) -> Self {
+        let stored = storage::read_json(path, LONGEST_FILE).and_then(Stored::parsed);
+        stored.unwrap_or_default()
+    }
+
+    /// Changes a file, if that is possible.
+    pub(super) fn change(path: &Path, change: impl FnOnce(&mut Self)) {
+        let _changing = lock(&CHANGING);
+        let before = Self::read(path);
+        let mut after = before.clone();
+        change(&mut after);
+        if after == before {
+            return;
+        }
+        let text = serde_json::to_string(&Stored::from(&after)).ok();
+        if let Some(text) = text.filter(|text| text.len() as u64 <= LONGEST_FILE) {
+            storage::keep(path, &text);
+        }
+    }
+}
+
+impl Stored {
+    /// `None` if a platform or hash is not one.
+    fn parsed(self) -> Option<ReleasePlatforms> {
+        let platforms = |names: BTreeSet<String>| names.iter().map(|name| name.parse().ok()).collect::<Option<_>>();
+        Some(ReleasePlatforms {
+            listed: self.listed.map(platforms).map_or(Some(None), |listed| listed.map(Some))?,
+            published: parsed(self.published)?,
+            copies: parsed(self.copies)?,
+        })
+    }
+}
+
+fn parsed(hashes: BTreeMap<String, BTreeSet<Hash>>) -> Option<HashesByPlatform> {
+    let is_h1 = |hash: &Hash| hash.is_of_files() && hash.is_well_formed();
+    let parse = |(platform, hashes): (String, BTreeSet<Hash>)| {
+        hashes.iter().all(is_h1).then_some((platform.parse().ok()?, hashes))
+    };
+    hashes.into_iter().map(parse).collect()
+}
+
+impl From<&ReleasePlatforms> for Stored {
+    fn from(platforms: &ReleasePlatforms) -> Self {
+        let named = |hashes: &HashesByPlatform| {
+            hashes.iter().map(|(platform, hashes)| (platform.to_string(), hashes.clone())).collect()
+        };
+        Self {
+            listed: platforms.listed.as_ref().map(|listed| listed.iter().map(Platform::to_string).collect()),
+            published: named(&platforms.published),
+            copies: named(&platforms.copies),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn platform(name: &str) -> Platform {
+        name.parse().unwrap()
+    }
+
+    #[test]
+    fn what_is_written_is_read_again_and_what_is_damaged_is_not_known() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a/1.0.0");
+        assert_eq!(ReleasePlatforms::read(&path), ReleasePlatforms::default());
+        let hashes = |byte: u8| BTreeSet::from([Hash::h1(&[byte; 32])]);
+        let expected = ReleasePlatforms {
+            listed: Some(BTreeSet::from([platform("linux_amd64"), platform("darwin_arm64")])),
+            published: BTreeMap::from([(platform("linux_amd64"), hashes(1))]),
+            copies: BTreeMap::from([(platform("linux_amd64"), hashes(2))]),
+        };
+        ReleasePlatforms::change(&path, |platforms| platforms.published = expected.published.clone());
+        ReleasePlatforms::change(&path, |platforms| platforms.listed = expected.listed.clone());
+        ReleasePlatforms::change(&path, |platforms| platforms.copies = expected.copies.clone());
+        assert_eq!(ReleasePlatforms::read(&path), expected);
+        for damaged in [
+            "{\"listed\":[\"linux\"]}",
+            "{\"listed\":1}",
+            "{\"copies\":{\"linux_amd64\":[\"zh:00\"]}}",
+            "{\"published\":{\"linux_amd64\":[\"h1:short\"]}}",
+            "{\"published\":{\"../linux_amd64\":[]}}",
+        ] {
+            storage::replace(&path, damaged.as_bytes()).unwrap();
+            assert_eq!(ReleasePlatforms::read(&path), ReleasePlatforms::default(), "{damaged}");
+        }
+    }
+
+    #[test]
+    fn a_file_does_not_grow_without_limit() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("1.0.0");
+        let add = |number: u32| {
+            let hash = Hash::h1(&std::array::from_fn(|index| number.to_be_bytes()[index % 4]));
+            ReleasePlatforms::change(&path, |platforms| {
+                platforms.copies.entry(platform("linux_amd64")).or_default().insert(hash);
+            });
+        };
+        (0..2_000).for_each(add);
+        assert!(std::fs::metadata(&path).unwrap().len() <= LONGEST_FILE);
+        assert!(ReleasePlatforms::read(&path).copies[&platform("linux_amd64")].len() > 1_000);
+    }
+}

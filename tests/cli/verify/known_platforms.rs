@@ -1,0 +1,231 @@
+//! Which platforms the recorded hashes are for, without a network: no line says OK for a platform that was not checked.
+
+use super::gate::OTHER_H1;
+use super::{H1, NOTHING, NULL, ZH, entry, found, good, lock, messages};
+use crate::lock::{lock_file, requires};
+use provlock_test::publish::{PackagesMap, Publish};
+use provlock_test::registry::Registry;
+use provlock_test::{TestEnvironment, str};
+
+const AWS: &str = "registry.opentofu.org/hashicorp/aws";
+const PLATFORMS: [&str; 4] = ["darwin_arm64", "linux_amd64", "linux_arm64", "windows_amd64"];
+
+/// A project with two providers that have two `h1:` each. Nothing on this machine says of which platforms these are.
+fn two_hashes_each() -> TestEnvironment {
+    let environment = good();
+    environment.write("main.tf", format!("{}provider \"aws\" {{}}\n", environment.read("main.tf")));
+    let hashes = [H1, OTHER_H1, ZH];
+    lock(&environment, &[entry(AWS, "5.0.0", "", &hashes), entry(NULL, "3.2.4", "~> 3.0", &hashes)]);
+    environment
+}
+
+/// A project that is locked for two of the four platforms of its provider.
+fn locked(registry: &Registry, map: Option<PackagesMap>) -> TestEnvironment {
+    let publish = registry.publish("hashicorp/null", "3.2.4").platforms(PLATFORMS);
+    map.into_iter().fold(publish, Publish::packages).done();
+    let environment = TestEnvironment::with_registry(registry);
+    environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
+    environment.provlock(["lock", "-p", "linux_amd64,darwin_arm64"]).assert_code(0);
+    environment
+}
+
+#[test]
+fn named_platforms_that_nothing_confirms_are_one_warning() {
+    let environment = two_hashes_each();
+    environment.provlock(["verify", "--no-cache", "-p", "windows_amd64,linux_arm64"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[platform-not-known]: cannot tell offline which platforms the recorded h1 are for
+  --> .terraform.lock.hcl:4:10
+   |
+ 4 | provider "registry.opentofu.org/hashicorp/aws" {
+   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+...
+13 | provider "registry.opentofu.org/hashicorp/null" {
+   |          --------------------------------------
+   |
+   = not confirmed: linux_arm64 and windows_amd64
+help: provlock verify --online -p linux_arm64,windows_amd64
+
+----- stderr -----
+Not checked: which platforms the hashes are for (--online checks that)
+Not checked: hashes against the registry (--online does)
+1 warning in .terraform.lock.hcl
+"#]]);
+    assert_eq!(found(&environment, &["--no-cache", "-p", "windows_amd64"]), ["warning platform-not-known"]);
+    environment.provlock(["verify", "--no-cache", "-p", "all"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[platform-not-known]: cannot tell offline which platforms the recorded h1 are for
+  --> .terraform.lock.hcl:4:10
+   |
+ 4 | provider "registry.opentofu.org/hashicorp/aws" {
+   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+...
+13 | provider "registry.opentofu.org/hashicorp/null" {
+   |          --------------------------------------
+   |
+   = not confirmed: all platforms
+help: provlock verify --online -p all
+
+----- stderr -----
+Not checked: which platforms the hashes are for (--online checks that)
+Not checked: hashes against the registry (--online does)
+1 warning in .terraform.lock.hcl
+"#]]);
+    let denied = ["verify", "--no-cache", "-p", "windows_amd64", "--deny", "warnings"];
+    environment.provlock(denied).assert_code(1);
+}
+
+#[test]
+fn the_warning_is_one_for_all_root_modules() {
+    let environment = TestEnvironment::new();
+    for root in ["a", "b"] {
+        environment.write(format!("{root}/main.tf"), requires("hashicorp/null", "~> 3.0"));
+        let entry = entry(NULL, "3.2.4", "~> 3.0", &[H1, ZH]);
+        environment.write(format!("{root}/.terraform.lock.hcl"), lock_file(&[entry]));
+    }
+    environment.provlock(["verify", "-r", "-p", "windows_amd64"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[platform-not-known]: cannot tell offline which platforms the recorded h1 are for, in 2 root modules
+ --> a/.terraform.lock.hcl:4:10
+  |
+4 | provider "registry.opentofu.org/hashicorp/null" {
+  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+  = not confirmed: windows_amd64
+  = also in b
+help: provlock verify -r --online -p windows_amd64
+
+----- stderr -----
+Not checked: which platforms the hashes are for (--online checks that)
+Not checked: hashes against the registry (--online does)
+2 root modules: 2 with warnings
+"#]]);
+}
+
+#[test]
+fn platforms_of_the_settings_are_no_warning_and_are_not_called_ok() {
+    let environment = two_hashes_each();
+    environment.write("provlock.toml", "platforms = [\"linux_amd64\", \"darwin_arm64\"]\n");
+    environment.provlock(["verify"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+OK: 2 providers locked as required
+Not checked: which platforms the hashes are for (--online checks that)
+Not checked: hashes against the registry (--online does)
+"#]]);
+    environment.provlock(["verify", "-v"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+.: dialect tofu (the lock file); checked 2 providers for darwin_arm64 and linux_amd64 (not confirmed)
+OK: 2 providers locked as required
+Not checked: which platforms the hashes are for (--online checks that)
+Not checked: hashes against the registry (--online does)
+"#]]);
+    environment.write("provlock.toml", "platforms = \"all\"\n");
+    environment.provlock(["verify"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+OK: 2 providers locked as required
+Not checked: which platforms the hashes are for (--online checks that)
+Not checked: hashes against the registry (--online does)
+"#]]);
+    let allowed = ["verify", "-p", "windows_amd64", "--allow", "platform-not-known"];
+    environment.provlock(allowed).matches(str![[r#"
+exit code: 0
+----- stderr -----
+OK: 2 providers locked as required
+Not checked: which platforms the hashes are for (--online checks that)
+Not checked: hashes against the registry (--online does)
+"#]]);
+}
+
+#[test]
+fn what_this_machine_has_downloaded_confirms_platforms() {
+    let registry = Registry::start();
+    let environment = locked(&registry, None);
+    registry.reset_statistics();
+    environment.provlock(["verify", "-p", "linux_amd64,darwin_arm64"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+OK: 1 provider locked as required, for darwin_arm64 and linux_amd64
+Not checked: hashes against the registry (--online does)
+"#]]);
+    assert_eq!(registry.statistics().connections, 0);
+    let both_are_others = ["error platform-missing"];
+    assert_eq!(found(&environment, &["-p", "windows_amd64"]), both_are_others, "each h1 is of one platform");
+    assert_eq!(found(&environment, &["-p", "linux_amd64,windows_amd64"]), both_are_others);
+    assert_eq!(found(&environment, &["-p", "linux_amd64,windows_amd64", "--no-cache"]), ["warning platform-not-known"]);
+    let of_all = messages(&environment, &["-p", "all"]);
+    let expected = "no h1 of hashicorp/null 3.2.4 for linux_arm64 is recorded\n\
+                    no h1 of hashicorp/null 3.2.4 for windows_amd64 is recorded\n";
+    assert_eq!(of_all, expected, "the registry has listed the platforms");
+    environment.provlock(["lock", "-p", "all"]).assert_code(0);
+    environment.provlock(["verify", "-p", "all"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+OK: 1 provider locked as required, for all platforms
+Not checked: hashes against the registry (--online does)
+"#]]);
+}
+
+/// The registry reports the `h1:` of all packages, of which one was downloaded.
+#[test]
+fn what_a_registry_has_reported_confirms_platforms() {
+    let registry = Registry::start();
+    let environment = locked(&registry, Some(PackagesMap::Right));
+    let others = ["-p", "windows_amd64,linux_arm64"];
+    assert_eq!(found(&environment, &others), NOTHING, "this registry's hashes are recorded");
+    environment.provlock(["verify", "-p", "all"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+OK: 1 provider locked as required, for all platforms
+Not checked: hashes against the registry (--online does)
+"#]]);
+    environment.provlock(["cache", "clean"]).assert_code(0);
+    assert_eq!(found(&environment, &others), ["warning platform-not-known"]);
+    environment.provlock(["verify", "--online", "-p", "all"]).assert_code(0);
+    assert_eq!(found(&environment, &others), NOTHING, "verify --online has asked");
+}
+
+#[test]
+fn a_damaged_or_hostile_cache_confirms_nothing() {
+    let registry = Registry::start();
+    let environment = locked(&registry, Some(PackagesMap::Right));
+    let folder = environment.home().join(".cache/provlock/provlock-platforms-v1/registry.opentofu.org/hashicorp/null");
+    let file = folder.join("3.2.4");
+    let kept = std::fs::read_to_string(&file).unwrap();
+    let windows = ["-p", "windows_amd64"];
+    assert_eq!(found(&environment, &windows), NOTHING);
+    let long = format!("{kept}{}", " ".repeat(1024 * 1024));
+    for damaged in ["", "{", "[]", "null", "{\"published\":{\"windows_amd64\":[\"h1:short\"]}}", &kept[1..], &long] {
+        std::fs::write(&file, damaged).unwrap();
+        assert_eq!(
+            found(&environment, &windows),
+            ["warning platform-not-known"],
+            "{}",
+            &damaged[..damaged.len().min(90)]
+        );
+        assert_ne!(found(&environment, &["-p", "all"]), NOTHING);
+    }
+    environment.provlock(["lock"]).assert_code(0);
+    assert_eq!(found(&environment, &windows), NOTHING, "it is written again");
+}
+
+/// A mirror's package shows of which platform an `h1:` is, and not that another one is missing.
+#[test]
+fn what_a_mirror_has_supplied_confirms_platforms() {
+    let registry = Registry::start();
+    let null = registry.publish("hashicorp/null", "3.2.4").platforms(PLATFORMS).done();
+    registry.mirror("https://mirror.example.com/providers/", provlock_test::Mirror::default());
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
+    let mirror = ["lock", "--net-mirror", "https://mirror.example.com/providers/", "-p", "linux_amd64"];
+    environment.provlock(mirror).assert_code(0);
+    assert_eq!(found(&environment, &["-p", "linux_amd64"]), NOTHING);
+    let darwin = null.h1("darwin_arm64");
+    environment.write_lock_file(lock_file(&[entry(NULL, "3.2.4", "~> 3.0", &[darwin])]));
+    assert_eq!(found(&environment, &["-p", "linux_amd64"]), ["warning platform-not-known"]);
+}

@@ -1,0 +1,196 @@
+//! `verify --online` where only a mirror can be asked, which does not know what was published.
+
+use super::{H1, NULL, ZH, entry, found};
+use crate::lock::{lock_file, requires};
+use provlock_test::publish::Published;
+use provlock_test::registry::{Mirror, Registry};
+use provlock_test::{TestEnvironment, str};
+
+const ZERO: &str = "zh:0000000000000000000000000000000000000000000000000000000000000000";
+const MIRRORED: [&str; 3] = ["--online", "--fs-mirror", "mirror"];
+const URL: &str = "https://mirror.example.com/providers/";
+
+/// A project whose mirror has the package for `linux_amd64` of a provider that is published for three platforms.
+fn project(registry: &Registry) -> (TestEnvironment, Published) {
+    let platforms = ["darwin_arm64", "linux_amd64", "windows_amd64"];
+    let null = registry.publish("hashicorp/null", "3.2.4").platforms(platforms).done();
+    let environment = TestEnvironment::with_registry(registry);
+    environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
+    let package = &null.packages["linux_amd64"];
+    let path = format!("mirror/{NULL}/{}", package.filename);
+    environment.write(path, &*package.archive);
+    (environment, null)
+}
+
+fn lock(environment: &TestEnvironment, hashes: &[&str]) {
+    let mut hashes = hashes.to_vec();
+    hashes.sort_unstable();
+    environment.write_lock_file(lock_file(&[entry(NULL, "3.2.4", "~> 3.0", &hashes)]));
+}
+
+fn verify(environment: &TestEnvironment, arguments: &[&str]) -> provlock_test::environment::Output {
+    environment.provlock(["verify", "--allow", "single-platform"].iter().chain(arguments))
+}
+
+#[test]
+fn hashes_that_the_mirror_does_not_have_are_not_called_published() {
+    let registry = Registry::start();
+    let (environment, null) = project(&registry);
+    lock(&environment, &[null.h1("linux_amd64"), null.zh("linux_amd64"), ZERO]);
+    verify(&environment, &MIRRORED).matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[hash-not-checked]: the mirror mirror does not confirm all recorded hashes
+ --> .terraform.lock.hcl:9:5
+  |
+9 |     "zh:0000000000000000000000000000000000000000000000000000000000000000",
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+  = no package that was taken from it has them; only a registry knows what was published
+help: provlock verify --online
+
+----- stderr -----
+Not checked: platforms (-p names some)
+Not checked: what registries publish of 1 provider, as the mirror mirror was asked
+1 warning in .terraform.lock.hcl
+"#]]);
+    lock(&environment, &[H1, null.zh("linux_amd64")]);
+    verify(&environment, &MIRRORED).matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[hash-not-checked]: the mirror mirror does not confirm all recorded hashes
+ --> .terraform.lock.hcl:8:5
+  |
+8 |     "h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+  = no package that was taken from it has them; only a registry knows what was published
+help: provlock verify --online
+
+----- stderr -----
+Not checked: platforms (-p names some)
+Not checked: what registries publish of 1 provider, as the mirror mirror was asked
+1 warning in .terraform.lock.hcl
+"#]]);
+    assert_eq!(
+        found(&environment, &[&MIRRORED[..], &["-p", "linux_amd64"]].concat()),
+        ["warning platform-not-known", "warning hash-not-checked"]
+    );
+    assert_eq!(registry.statistics().connections, 0);
+}
+
+#[test]
+fn what_the_mirror_has_is_confirmed_and_not_called_published() {
+    let registry = Registry::start();
+    let (environment, null) = project(&registry);
+    lock(&environment, &[null.h1("linux_amd64"), null.zh("linux_amd64")]);
+    verify(&environment, &[&MIRRORED[..], &["-p", "linux_amd64"]].concat()).matches(str![[r#"
+exit code: 0
+----- stderr -----
+OK: 1 provider locked as required, for linux_amd64
+Not checked: what registries publish of 1 provider, as the mirror mirror was asked
+"#]]);
+    lock(&environment, &[null.h1("linux_amd64"), null.h1("darwin_arm64")]);
+    verify(&environment, &[&MIRRORED[..], &["-p", "linux_amd64,darwin_arm64"]].concat()).matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[platform-not-known]: the mirror mirror does not tell which platforms the recorded h1 are for
+ --> .terraform.lock.hcl:4:10
+  |
+4 | provider "registry.opentofu.org/hashicorp/null" {
+  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+  = not confirmed: darwin_arm64
+help: provlock verify --online -p darwin_arm64,linux_amd64
+
+warning[hash-not-checked]: the mirror mirror does not confirm all recorded hashes
+ --> .terraform.lock.hcl:9:5
+  |
+9 |     "h1:wEoAzXFODTJbb4MWBVs/IaleBOr1L9pQ9N/1Zqh4zGY=",
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+  = no package that was taken from it has them; only a registry knows what was published
+help: provlock verify --online
+
+----- stderr -----
+Not checked: which platforms the hashes are for
+Not checked: what registries publish of 1 provider, as the mirror mirror was asked
+2 warnings in .terraform.lock.hcl
+"#]]);
+}
+
+#[test]
+fn a_mirror_does_not_show_that_a_version_was_withdrawn_or_a_platform_is_missing() {
+    let registry = Registry::start();
+    let (environment, _) = project(&registry);
+    environment.write_lock_file(lock_file(&[entry(NULL, "3.2.3", "~> 3.0", &[H1, ZH])]));
+    verify(&environment, &MIRRORED).matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[hash-not-checked]: the mirror mirror does not confirm all recorded hashes
+ --> .terraform.lock.hcl:5:13
+  |
+5 |   version = "3.2.3"
+  |             ^^^^^^^
+  |
+  = no package that was taken from it has them; only a registry knows what was published
+help: provlock verify --online
+
+----- stderr -----
+Not checked: platforms (-p names some)
+Not checked: what registries publish of 1 provider, as the mirror mirror was asked
+1 warning in .terraform.lock.hcl
+"#]]);
+    std::fs::remove_dir_all(environment.project().join("mirror/registry.opentofu.org")).unwrap();
+    assert_eq!(found(&environment, &MIRRORED), ["warning hash-not-checked"], "it has no such provider");
+}
+
+#[test]
+fn the_mirrors_of_the_cli_configuration_are_no_registry_either() {
+    let registry = Registry::start();
+    let (mut environment, null) = project(&registry);
+    let random = registry.publish("hashicorp/random", "3.6.3").platforms(["linux_amd64"]).done();
+    environment.write("main.tf", format!("{}provider \"random\" {{}}\n", requires("hashicorp/null", "~> 3.0")));
+    let random_address = "registry.opentofu.org/hashicorp/random";
+    let of_random = [random.h1("linux_amd64"), random.zh("linux_amd64")];
+    environment.write_lock_file(lock_file(&[
+        entry(NULL, "3.2.4", "~> 3.0", &[null.h1("linux_amd64"), ZERO]),
+        entry(random_address, "3.6.3", "", &of_random),
+    ]));
+    let mirror = environment.project().join("mirror");
+    let mirror = mirror.display();
+    let rules = format!(
+        "provider_installation {{\n  filesystem_mirror {{\n    path = \"{mirror}\"\n    include = [\"hashicorp/null\"]\n  }}\n\
+         direct {{\n    exclude = [\"hashicorp/null\"]\n  }}\n}}\n"
+    );
+    let path = environment.write("config.tofurc", rules);
+    environment.set("TF_CLI_CONFIG_FILE", path);
+    let output = verify(&environment, &["--online", "--use-cli-config"]);
+    output.assert_code(0).assert_stdout_has("does not confirm all recorded hashes").assert_lacks("random");
+    output.assert_lacks("All hashes are published");
+    output.assert_stderr_has("Not checked: what registries publish of 1 provider, as the mirror");
+}
+
+#[test]
+fn a_network_mirror_is_no_registry_either() {
+    let registry = Registry::start();
+    let (environment, null) = project(&registry);
+    registry.mirror(URL, Mirror::default());
+    lock(&environment, &[null.h1("linux_amd64"), ZERO]);
+    verify(&environment, &["--online", "--net-mirror", URL, "-p", "linux_amd64"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[hash-not-checked]: the mirror https://mirror.example.com/providers/ does not confirm all recorded hashes
+ --> .terraform.lock.hcl:9:5
+  |
+9 |     "zh:0000000000000000000000000000000000000000000000000000000000000000",
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+  = no package that was taken from it has them; only a registry knows what was published
+help: provlock verify --online
+
+----- stderr -----
+Not checked: what registries publish of 1 provider, as the mirror https://mirror.example.com/providers/ was asked
+1 warning in .terraform.lock.hcl
+"#]]);
+}
