@@ -51,6 +51,8 @@ pub trait Locked: Clone + fmt::Debug + Eq + Send + Sync {
     const BLOCK: &'static str;
     /// The type of other blocks, which are ignored with a warning.
     const IGNORED_BLOCK: &'static str;
+    /// Whether attributes that are not known are ignored with a warning, and kept. Otherwise they are errors.
+    const KEEPS_UNKNOWN_ATTRIBUTES: bool;
     /// What the label of an entry is, in words.
     const LABEL: &'static str;
     /// The attributes but `hashes`, in the order in which they are written. The first is required.

@@ -52,6 +52,7 @@ impl Locked for LockedModule {
     const BLOCK: &'static str = "module";
     /// The draft has both kinds of entries in one file.
     const IGNORED_BLOCK: &'static str = "provider";
+    const KEEPS_UNKNOWN_ATTRIBUTES: bool = true;
     const LABEL: &'static str = "the path of the calls";
     const ATTRIBUTES: &'static [AttributeRule] = &[
         AttributeRule { name: "source", is_required: true },

@@ -166,9 +166,8 @@ impl<T: Locked> Reader<T> {
             let span = span_of(structure);
             match structure {
                 Structure::Attribute(attribute) => {
-                    let name = attribute.key.as_str();
-                    let message = format!("unknown attribute {name}: a lock file contains {} blocks only", T::BLOCK);
-                    self.problems.syntax_error(span_of(&attribute.key), message);
+                    self.report_attribute(attribute, &format!("a lock file contains {} blocks only", T::BLOCK));
+                    self.blocks.push(TopLevelBlock { span, entry: None });
                 }
                 Structure::Block(block) => {
                     let is_entry = block.ident.as_str() == T::BLOCK;
@@ -208,7 +207,8 @@ impl<T: Locked> Reader<T> {
                     } else if let Some(index) = T::ATTRIBUTES.iter().position(|rule| rule.name == key) {
                         attributes[index] = Some(self.text_attribute(attribute, &format!("the {key}")));
                     } else {
-                        self.report_attribute(attribute);
+                        let known: Vec<_> = T::ATTRIBUTES.iter().map(|rule| rule.name).collect();
+                        self.report_attribute(attribute, &format!("an entry has {} and hashes", known.join(", ")));
                     }
                 }
                 Structure::Block(inner) => {
@@ -221,11 +221,16 @@ impl<T: Locked> Reader<T> {
         self.read_entry(RawEntry { span, keyword, label, attributes, hashes })
     }
 
-    fn report_attribute(&mut self, attribute: &structure::Attribute) {
-        let known: Vec<_> = T::ATTRIBUTES.iter().map(|rule| rule.name).collect();
-        let (unknown, known) = (attribute.key.as_str(), known.join(", "));
-        let message = format!("unknown attribute {unknown}: an entry has {known} and hashes");
-        self.problems.syntax_error(span_of(&attribute.key), message);
+    /// Reports an attribute that is not known, with what is `expected` in its place.
+    fn report_attribute(&mut self, attribute: &structure::Attribute, expected: &str) {
+        let (span, unknown) = (span_of(&attribute.key), attribute.key.as_str());
+        if !T::KEEPS_UNKNOWN_ATTRIBUTES {
+            return self.problems.syntax_error(span, format!("unknown attribute {unknown}: {expected}"));
+        }
+        let message = format!("unknown attribute {unknown} is ignored: {expected}");
+        let warning = Diagnostic::warning(Code::LockFileSyntax, message).at(self.problems.location(span), "");
+        let help = "a newer provlock may have written it; correct or remove it if it is a mistake";
+        self.problems.diagnostics.push(warning.help(help));
     }
 
     /// Checks the values of one entry and returns its index, unless it lacks what every entry has.

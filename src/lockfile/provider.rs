@@ -41,6 +41,8 @@ impl Locked for LockedProvider {
     const BLOCK: &'static str = "provider";
     /// Reserved for a later version of the format.
     const IGNORED_BLOCK: &'static str = "module";
+    /// As OpenTofu and Terraform refuse them.
+    const KEEPS_UNKNOWN_ATTRIBUTES: bool = false;
     const LABEL: &'static str = "the provider's address";
     const ATTRIBUTES: &'static [AttributeRule] = &[
         AttributeRule { name: "version", is_required: true },

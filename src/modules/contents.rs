@@ -1,6 +1,6 @@
 //! Writes the directories, files and links of a package, and nothing outside its directory.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
@@ -42,8 +42,6 @@ pub(crate) enum Problem {
     Outside(String),
     #[error("its entry {0:?} is a link to {1:?}, which leads out of the package")]
     LinkOutside(String, String),
-    #[error("its entry {0:?} is a link to a file that git may change at checkout")]
-    LinkToChanging(String),
     #[error("its entry {0:?} does not have a name of one line of text")]
     Name(String),
     #[error("its entry {0:?} differs from another one in case only, and this file system does not tell them apart")]
@@ -83,8 +81,6 @@ pub(super) struct PackageWriter {
     links: BTreeMap<String, String>,
     /// How many bytes the names and targets of links take that were noted, those of replaced links included.
     links_size: usize,
-    /// The files that are not the same where another program makes the package.
-    changing: BTreeSet<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -100,8 +96,8 @@ pub(crate) fn is_configuration(name: &str) -> bool {
 
 impl PackageWriter {
     pub(super) fn new(top: &Path, extent: Extent) -> Self {
-        let (entries, links, changing) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
-        Self { top: top.to_owned(), extent, entries, names: 0, links, links_size: 0, changing }
+        let (entries, links) = (BTreeMap::new(), BTreeMap::new());
+        Self { top: top.to_owned(), extent, entries, names: 0, links, links_size: 0 }
     }
 
     /// What of the package is written.
@@ -163,11 +159,6 @@ impl PackageWriter {
         Ok(())
     }
 
-    /// Notes a file whose content differs where another program makes the package. No configuration may lead to it.
-    pub(super) fn not_for_configuration(&mut self, name: &str) {
-        self.changing.insert(name.to_owned());
-    }
-
     /// Creates the directories and the links. Of a package that is not whole, a link that leads out of it or nowhere is
     /// left out. If its name is that of a configuration file, it stays and leads nowhere.
     pub(super) fn finish(self) -> Result<(), Problem> {
@@ -177,16 +168,10 @@ impl PackageWriter {
         for (name, target) in &self.links {
             make_link(target, &self.top.join(name)).map_err(|error| Problem::of_creating(error, name))?;
         }
-        let top = canonicalize(&self.top)?;
         if self.extent == Extent::Whole {
-            let is_changing = |name: &&String| {
-                let target = canonicalize(self.top.join(name)).unwrap_or_default();
-                let inside = target.strip_prefix(&top).ok().and_then(Path::to_str);
-                inside.is_some_and(|inside| self.changing.contains(inside))
-            };
-            let mut read = self.links.keys().filter(|name| !self.changing.is_empty() && is_configuration(name));
-            return read.find(is_changing).map_or(Ok(()), |name| Err(Problem::LinkToChanging(name.clone())));
+            return Ok(());
         }
+        let top = canonicalize(&self.top)?;
         let leads_inside = |path: &Path| canonicalize(path).is_ok_and(|target| target.starts_with(&top));
         let paths = self.links.keys().map(|name| self.top.join(name));
         let outside: Vec<_> = paths.filter(|path| !leads_inside(path)).collect();

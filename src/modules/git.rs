@@ -10,6 +10,7 @@ mod attributes;
 mod checkout;
 mod error;
 mod objects;
+mod package_attributes;
 mod references;
 mod repository;
 mod submodules;
@@ -30,10 +31,11 @@ use crate::system::process::{self, Finished, Limits, STDOUT_LIMIT, one_line};
 use crate::system::storage;
 pub(super) use address::GitAddress;
 pub(crate) use address::Revision;
-use checkout::Written;
+use checkout::{Submodule, Written};
 pub(super) use error::GitError;
 use error::Result;
 use objects::Objects;
+pub(super) use package_attributes::PackageAttributes;
 pub(crate) use references::References;
 
 /// The longest list of branches and tags, in bytes. Git writes a file for each.
@@ -86,7 +88,8 @@ impl Git<'_> {
         while let Some((address, prefix)) = wanted.pop() {
             let directory = &workshop.join(fetched.to_string());
             let fetch = Fetch { workshop, deadline, extent, ..self.in_directory(&address, directory) };
-            let written = fetch.write(&prefix, &mut writer, &mut left)?;
+            let written = fetch.write(&prefix, &mut writer, &mut left);
+            let written = written.map_err(|error| error.in_submodule(&prefix, &address))?;
             if fetched == 0 {
                 commit = written.as_ref().map(|written| written.commit.clone());
             }
@@ -95,8 +98,10 @@ impl Git<'_> {
             if fetched + wanted.len() + submodules.len() > MOST_SUBMODULES {
                 return Err(GitError::new(format!("it has more than {MOST_SUBMODULES} submodules")));
             }
-            for submodule in submodules {
-                wanted.push((address.submodule(&submodule.url, &submodule.commit)?, submodule.path));
+            for Submodule { path, url, commit } in submodules {
+                let refused =
+                    || GitError::new(format!("the URL of its submodule {path:?} is not one that git is asked for"));
+                wanted.push((address.submodule(&url, &commit).ok_or_else(refused)?, path));
             }
         }
         writer.finish()?;

@@ -1,24 +1,29 @@
 //! Copies of packages as OpenTofu and Terraform install them.
 //!
 //! Every call has a copy of its own. Names that begin with a dot are in one copy of a package only (`copyDir` of
-//! OpenTofu's `internal/copy`). Git may have written the files with other line endings, or expanded `$Id$`.
+//! OpenTofu's `internal/copy`). Git may have written the files with other line endings, expanded `$Id$`, or run a filter
+//! such as Git LFS: then a file is not the blob that is locked.
 
+use std::cell::OnceCell;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use sha1::{Digest as _, Sha1};
 
-use super::contents::GIT;
+use super::contents::{GIT, is_configuration};
 use super::fetcher::ModuleFetcher;
+use super::git::PackageAttributes;
 use super::locked::LockedAddress;
 use super::package_hash::Listing;
 use super::source::ModuleSource;
 use crate::lockfile::LockedModule;
 use crate::provider::Dialect;
-use crate::system::canonicalize;
+use crate::system::{canonicalize, files};
 
 /// The largest file whose line endings are looked at, in bytes.
 const LARGEST_TEXT: u64 = 64 << 20;
+/// The largest pointer of Git LFS, in bytes.
+const LARGEST_POINTER: u64 = 1024;
 
 impl ModuleFetcher {
     /// The directory of the whole package that is locked for a call with this source: in the cache, or made of the
@@ -41,24 +46,56 @@ impl ModuleFetcher {
     }
 }
 
-/// The first difference between a copy and what the programs may make of a whole package, if there is one. The text
-/// continues a message that names the copy.
-pub(crate) fn difference(
+/// The result of comparing a copy with a whole package.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    /// The copy is what OpenTofu and Terraform make of the package, except for files that git changes at checkout in a
+    /// way that cannot be computed here. These were not compared.
+    Same { not_compared: Vec<String> },
+    /// The first difference. The text continues a message that names the copy.
+    Different(String),
+}
+
+/// Compares a copy with a whole package.
+pub(crate) fn compare(
     (copy, files): (&Path, &Listing),
     (whole, expected): (&Path, &Listing),
     is_from_git: bool,
-) -> Option<String> {
+) -> Comparison {
     let has_hidden = files.0.keys().any(|name| is_hidden(name));
-    let is_expected = |name: &&String| has_hidden || !is_hidden(name);
     if let Some(name) = files.0.keys().find(|name| !expected.0.contains_key(*name)) {
-        return Some(format!("has {name:?}, which the package does not have"));
+        return Comparison::Different(format!("has {name:?}, which the package does not have"));
     }
-    expected.0.keys().filter(is_expected).find_map(|name| match files.0.get(name) {
-        None => Some(format!("does not have {name:?}")),
-        Some(digest) if *digest == expected.0[name] => None,
-        Some(_) if is_from_git && is_written_by_git(&copy.join(name), &whole.join(name)) => None,
-        Some(_) => Some(format!("has another {name:?}")),
-    })
+    let attributes = OnceCell::new();
+    let mut not_compared = Vec::new();
+    for (name, locked) in expected.0.iter().filter(|(name, _)| has_hidden || !is_hidden(name)) {
+        let Some(digest) = files.0.get(name) else {
+            return Comparison::Different(format!("does not have {name:?}"));
+        };
+        let blob = whole.join(name);
+        if digest == locked || (is_from_git && is_written_by_git(&copy.join(name), &blob)) {
+            continue;
+        }
+        let attributes = attributes.get_or_init(|| PackageAttributes::read(whole, expected.0.keys()));
+        let is_changed = is_from_git && !is_configuration(name) && attributes.changing(name).is_some();
+        match pointed_at(&blob) {
+            _ if !is_changed => return Comparison::Different(format!("has another {name:?}")),
+            Some(wanted) if wanted == *digest => {}
+            Some(_) => return Comparison::Different(format!("has another {name:?} than its Git LFS pointer names")),
+            None => not_compared.push(name.clone()),
+        }
+    }
+    Comparison::Same { not_compared }
+}
+
+/// The SHA-256 in a pointer of Git LFS (<https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md>); `None` for any
+/// other file.
+fn pointed_at(blob: &Path) -> Option<String> {
+    let text = String::from_utf8(files::read(blob, LARGEST_POINTER).ok()?).ok()?;
+    let rest = text.strip_prefix("version https://git-lfs.github.com/spec/v1\n")?;
+    let digest = rest.lines().find_map(|line| line.strip_prefix("oid sha256:"))?;
+    let is_digest = digest.len() == 64 && digest.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    is_digest.then(|| digest.to_owned())
 }
 
 fn is_hidden(name: &str) -> bool {
@@ -141,8 +178,9 @@ mod tests {
             (&[("main.tf", "a\r\n")], true, None),
         ] {
             let (place, files) = listed(copy);
-            let found = difference((place.path(), &files), (expected.path(), &expected_files), is_from_git);
-            assert_eq!(found.as_deref(), why, "{copy:?}");
+            let found = compare((place.path(), &files), (expected.path(), &expected_files), is_from_git);
+            let same = Comparison::Same { not_compared: Vec::new() };
+            assert_eq!(found, why.map_or(same, |why| Comparison::Different(why.to_owned())), "{copy:?}");
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Installing locked modules: below the data directory, as `get` of OpenTofu and Terraform lays them out (OpenTofu's
 //! `internal/modsdir`), so that neither program fetches a module afterwards.
 
+use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::coverage::Coverage;
 use super::event::Report;
@@ -49,8 +50,10 @@ pub struct InstalledModules {
     pub kept: usize,
     /// Whether it is a unit of Terragrunt, which copies modules itself, so that there is nothing to install.
     pub is_unit: bool,
-    /// Whether the list of installed modules was written, or would be.
+    /// Whether `modules.json`, the list of installed modules, was written, or would be.
     pub is_list_written: bool,
+    /// The paths of the calls that `modules.json` did not have as they are locked, or had without being locked.
+    pub listed_otherwise: Vec<String>,
 }
 
 impl InstalledModules {
@@ -129,7 +132,18 @@ impl<'a> Installation<'a> {
             kept: self.calls.packages.len() - self.missing.len(),
             is_unit: false,
             is_list_written: is_known && self.old_list.as_ref() != Some(&self.list),
+            listed_otherwise: self.listed_otherwise(),
         }
+    }
+
+    /// The calls that the old list and the new one do not have in common.
+    fn listed_otherwise(&self) -> Vec<String> {
+        let modules =
+            |list: &[u8]| serde_json::from_slice::<Manifest>(list).map_or_else(|_| Vec::new(), |it| it.modules);
+        let (old, new) = (modules(self.old_list.as_deref().unwrap_or_default()), modules(&self.list));
+        let (old, new): (HashSet<_>, HashSet<_>) = (old.into_iter().collect(), new.into_iter().collect());
+        let keys = old.symmetric_difference(&new).map(|entry| entry.key.clone());
+        keys.filter(|key| !key.is_empty()).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// Copies all packages beside the installed ones, and only then puts them in place. Before an installed package is
@@ -260,13 +274,13 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     Ok(replace().map_err(|error| Diagnostic::io("write", path, &error))?)
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Manifest {
     modules: Vec<Entry>,
 }
 
-#[derive(Serialize)]
+#[derive(PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Entry {
     key: String,

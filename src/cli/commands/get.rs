@@ -133,8 +133,17 @@ fn summary(installed: &InstalledModules, check: bool) -> String {
     }
     if installed.installed.is_empty() {
         return match (installed.is_list_written, check) {
-            (true, true) => "The list of installed modules differs from what is locked".to_owned(),
-            (true, false) => format!("Wrote the list of installed modules; {} up to date", count(kept, "module")),
+            (true, true) if installed.listed_otherwise.is_empty() => {
+                "modules.json, the list of installed modules, is not as provlock get writes it".to_owned()
+            }
+            (true, true) => {
+                let names = few(&installed.listed_otherwise);
+                let number = count(installed.listed_otherwise.len(), "module");
+                format!(
+                    "modules.json, the list of installed modules, differs from what is locked for {number}: {names}"
+                )
+            }
+            (true, false) => format!("Wrote modules.json; {} up to date", count(kept, "module")),
             (false, _) => format!("{} up to date", count(kept, "module")),
         };
     }

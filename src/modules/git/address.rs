@@ -89,26 +89,26 @@ impl GitAddress {
         Self { revision: other.revision.clone(), ..self }
     }
 
-    /// The address of a submodule at a commit. A relative URL starts at this repository, as `git submodule` has it.
-    pub(super) fn submodule(&self, url: &str, commit: &str) -> Result<Self> {
-        let refused = || GitError::new("the URL of a submodule in .gitmodules is not one that git is asked for");
+    /// The address of a submodule at a commit; `None` for a URL that git is not asked for. A relative URL starts at this
+    /// repository, as `git submodule` has it.
+    pub(super) fn submodule(&self, url: &str, commit: &str) -> Option<Self> {
         let url = if url.starts_with("./") || url.starts_with("../") {
             let mut base = self.url.clone();
-            base.path_segments_mut().map_err(|()| refused())?.pop_if_empty().push("");
-            base.join(url).map_err(|_| refused())?
+            base.path_segments_mut().ok()?.pop_if_empty().push("");
+            base.join(url).ok()?
         } else if let Some((host, path)) = url.strip_prefix("git@").and_then(|rest| rest.split_once(':')) {
-            Url::parse(&format!("ssh://git@{host}/{}", path.trim_start_matches('/'))).map_err(|_| refused())?
+            Url::parse(&format!("ssh://git@{host}/{}", path.trim_start_matches('/'))).ok()?
         } else {
-            Url::parse(url).map_err(|_| refused())?
+            Url::parse(url).ok()?
         };
         // As git refuses it: what was fetched chooses no file of this machine, and no connection that anybody can read
         // in place of one that nobody can.
         let is_same = url.scheme() == self.url.scheme();
         if !is_same && !matches!(url.scheme(), "https" | "ssh") || (url.scheme() == "file" && url.host_str().is_some())
         {
-            return Err(refused());
+            return None;
         }
-        Ok(Self { url, ..self.at_commit(commit) })
+        Some(Self { url, ..self.at_commit(commit) })
     }
 
     /// The repository's URL, without the parameters for provlock.

@@ -20,10 +20,12 @@ const MOST_RULES: usize = 1000;
 const MOST_NESTED: usize = 16;
 /// Git ignores longer lines, in bytes.
 const LONGEST_LINE: usize = 2048;
-/// Writes an id into the text `$Id$`, which matters only where a program reads the file as configuration.
-pub(super) const IDENT: &str = "ident";
+/// Writes an id into the text `$Id$`.
+const IDENT: &str = "ident";
+/// Runs a program, such as that of Git LFS.
+pub(super) const FILTER: &str = "filter";
 /// The attributes that change more of a file than its line ends.
-const CHANGING: [&str; 3] = ["filter", "working-tree-encoding", IDENT];
+const CHANGING: [&str; 3] = [FILTER, "working-tree-encoding", IDENT];
 
 /// For each attribute whether it is set or unset; none where that is not said.
 type Says = [Option<bool>; CHANGING.len()];
@@ -71,6 +73,13 @@ impl Macros {
             }
         }
         Err(GitError::new(format!("its {FILE_NAME} defines too many attributes by others")))
+    }
+
+    /// Adds names that another file makes.
+    pub(super) fn add(&mut self, other: Self) {
+        for (name, set) in other.0 {
+            self.0.entry(name).or_default().extend(set);
+        }
     }
 
     /// The attributes of [`CHANGING`] that a word of a line sets.
@@ -146,7 +155,7 @@ impl Attributes {
 
 /// The attribute by which git changes a file, by the files of its directory and of those above it, from the top. If
 /// there are several, [`IDENT`] is not the one.
-pub(super) fn changing(path: &str, files: &[Attributes]) -> Option<&'static str> {
+pub(super) fn changing<'a>(path: &str, files: impl IntoIterator<Item = &'a Attributes>) -> Option<&'static str> {
     let mut says = Says::default();
     for file in files {
         file.apply(path, &mut says);

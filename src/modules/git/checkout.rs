@@ -1,5 +1,7 @@
-//! Writes the files of a commit: their content as it is in the repository. Git converts line ends at most, or else the
-//! package is refused.
+//! Writes the files of a commit: their content as it is in the repository, whatever its `.gitattributes` say.
+//!
+//! A whole package is installed like that. Where only the configuration is read, git makes the copy that OpenTofu and
+//! Terraform read, so a configuration file that git changes at checkout (beyond its line ends) refuses the package.
 
 use super::attributes::{self, Attributes, Macros};
 use super::error::{GitError, Result};
@@ -75,7 +77,8 @@ struct Checkout<'a, 'b> {
     mappings: BTreeMap<String, Mapping>,
     submodules: Vec<Submodule>,
     macros: Macros,
-    /// Those of the directory that is written and of the directories around it, from the top.
+    /// Attributes of the directory that is written and of the directories around it, from the top; empty for a whole
+    /// package.
     attributes: Vec<Attributes>,
 }
 
@@ -99,7 +102,9 @@ impl Checkout<'_, '_> {
             return Err(GitError::new(format!("its directories are more than {MOST_DEPTH} deep")));
         }
         let outer = self.attributes.len();
-        self.read_attributes(entries, path, prefix)?;
+        if self.writer.extent() == Extent::Configuration {
+            self.read_attributes(entries, path, prefix)?;
+        }
         for TreeEntry { kind, name, id } in entries {
             let (kind, name) = (*kind, self.text(name, *kind)?);
             let path = if path.is_empty() { name } else { format!("{path}/{name}") };
@@ -160,14 +165,10 @@ impl Checkout<'_, '_> {
 
     fn file(&mut self, path: &str, is_executable: bool, id: &str) -> Result<()> {
         if let Some(mut file) = self.writer.open(path, is_executable)? {
-            match attributes::changing(path, &self.attributes) {
-                Some(attributes::IDENT) if !is_configuration(path) => self.writer.not_for_configuration(path),
-                Some(attribute) => {
-                    let (change, file) = ("git may change its", attributes::FILE_NAME);
-                    let why = format!("{change} {path:?} at checkout, by the attribute {attribute} in {file}");
-                    return Err(GitError::new(why));
-                }
-                None => {}
+            if let Some(attribute) = attributes::changing(path, &self.attributes) {
+                let (change, file) = ("git may change its", attributes::FILE_NAME);
+                let why = format!("{change} {path:?} at checkout, by the attribute {attribute} in {file}");
+                return Err(GitError::new(why));
             }
             let object = self.objects.ask(id)?;
             *self.left = self.left.checked_sub(object.size).ok_or(Problem::TooLarge)?;

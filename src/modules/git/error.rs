@@ -2,7 +2,9 @@
 
 use std::io;
 
+use super::address::GitAddress;
 use crate::modules::contents::Problem;
+use crate::system::SafeUrl;
 
 /// Why there is no package. The text continues a message that names the package.
 #[derive(Debug)]
@@ -19,6 +21,15 @@ pub(super) type Result<T> = std::result::Result<T, GitError>;
 impl GitError {
     pub(super) fn new(why: impl Into<String>) -> Self {
         Self { why: why.into(), said: Vec::new(), is_gone: false }
+    }
+
+    /// The error of a repository that is the submodule at `path` of a package; of the package itself if that is empty.
+    pub(super) fn in_submodule(self, path: &str, address: &GitAddress) -> Self {
+        if path.is_empty() {
+            return self;
+        }
+        let why = format!("its submodule {path:?} from {}: {}", SafeUrl::from(&address.url), self.why);
+        Self { why, ..self }
     }
 
     pub(super) fn unreadable() -> Self {

@@ -386,9 +386,9 @@ fn what_git_does_not_check_out_is_refused() {
     provlock_test::survived("a git repository that is read in another way than it is checked out", names.len() * 3 + 2);
 }
 
-/// Each of these is another file, or another directory, once git has checked it out.
+/// Where only the configuration is read, `init` reads what git checks out: with each of these another file.
 #[test]
-fn what_git_changes_at_checkout_is_refused() {
+fn configuration_that_git_changes_at_checkout_is_not_read() {
     let cases = [
         (".gitattributes", "*.tf working-tree-encoding=UTF-16LE", "working-tree-encoding"),
         (".gitattributes", "main.tf filter=evil", "attribute filter"),
@@ -408,30 +408,38 @@ fn what_git_changes_at_checkout_is_refused() {
         fixture.git(&["commit", "--quiet", "--message=attributes"]);
         let error = fixture.fetch(&fixture.url("")).unwrap_err();
         assert!(error.contains(expected), "{attributes}: {error}");
-        let error = fixture.fetch_whole(&fixture.url("")).unwrap_err();
-        assert!(error.contains(expected), "whole: {attributes}: {error}");
+        // A whole package is installed as it is, and not by git.
+        let package = fixture.fetch_whole(&fixture.url("")).unwrap();
+        assert_eq!(fs::read(package.join("main.tf")).unwrap(), b"two", "{attributes}");
+        assert_eq!(fs::read_to_string(package.join(name)).unwrap(), *attributes);
     }
-    let fixture = Fixture::new();
-    fixture.commit(&[(".gitattributes", "* text=auto eol=crlf\n*.png filter=lfs diff=lfs merge=lfs -text\n")]);
-    fixture.commit(&[("x.png", "version https://git-lfs.github.com/spec/v1\n")]);
-    assert_eq!(fixture.main(""), "two", "what is no configuration may be changed");
-    let error = fixture.fetch_whole(&fixture.url("")).unwrap_err();
-    assert!(error.contains("git may change its \"x.png\" at checkout"), "{error}");
-    let fixture = Fixture::new();
-    fixture.commit(&[(".gitattributes", "* ident\n*.tf -ident\n"), ("x.id", "$Id$")]);
-    let package = fixture.fetch_whole(&fixture.url("")).unwrap();
-    assert_eq!(fs::read(package.join("x.id")).unwrap(), b"$Id$", "it is installed as it is");
-    // Not if it is read as configuration after all.
-    std::os::unix::fs::symlink("x.id", fixture.origin().join("alias")).unwrap();
-    std::os::unix::fs::symlink("../alias", fixture.origin().join("modules/x.tf")).unwrap();
-    fixture.commit_all();
-    let error = fixture.fetch_whole(&fixture.url("")).unwrap_err();
-    assert!(error.contains("\"modules/x.tf\" is a link to a file that git may change"), "{error}");
     let fixture = Fixture::new();
     std::os::unix::fs::symlink("modules/a/main.tf", fixture.origin().join("modules/.gitattributes")).unwrap();
     fixture.commit_all();
     assert_eq!(fixture.fetch(&fixture.url("")).unwrap_err(), "its .gitattributes is a link: ");
-    provlock_test::survived("a git repository that is read in another way than it is checked out", 2 * cases.len() + 3);
+    fixture.fetch_whole(&fixture.url("")).unwrap();
+    provlock_test::survived("a git repository that is read in another way than it is checked out", cases.len() + 1);
+}
+
+#[test]
+fn a_whole_package_has_the_blobs_of_the_commit_whatever_its_attributes() {
+    let fixture = Fixture::new();
+    let attributes = "* text=auto eol=crlf ident\n*.png filter=lfs diff=lfs merge=lfs -text\n";
+    fixture.commit(&[(".gitattributes", attributes)]);
+    let pointer = "version https://git-lfs.github.com/spec/v1\n";
+    fixture.commit(&[("x.png", pointer), ("x.id", "$Id$\n"), ("modules/x.md", "$Format:%H$\n")]);
+    fixture.git(&["config", "--global", "filter.lfs.smudge", "touch smudged; cat"]);
+    std::os::unix::fs::symlink("x.id", fixture.origin().join("alias")).unwrap();
+    std::os::unix::fs::symlink("../alias", fixture.origin().join("modules/x.tf")).unwrap();
+    fixture.commit_all();
+    let package = fixture.fetch_whole(&fixture.url("")).unwrap();
+    let files = [("x.png", pointer), ("x.id", "$Id$\n"), ("modules/x.tf", "$Id$\n"), ("modules/x.md", "$Format:%H$\n")];
+    for (name, expected) in files {
+        assert_eq!(fs::read_to_string(package.join(name)).unwrap(), expected, "{name}");
+    }
+    let fixture = Fixture::new();
+    fixture.commit(&[(".gitattributes", "* text=auto eol=crlf\n*.png filter=lfs -text\n"), ("x.png", pointer)]);
+    assert_eq!(fixture.main(""), "two", "what is no configuration may be changed");
 }
 
 /// Both programs read such a file, and two of them look alike as text.
@@ -488,7 +496,7 @@ fn submodules_come_from_where_the_repository_says_but_from_no_other_protocol() {
     for url in ["ext::sh", "http://h.test/s.git", "-u", "git://h.test/s.git", &path] {
         for fetched in with_url(url) {
             let error = fetched.unwrap_err();
-            assert_eq!(error, "the URL of a submodule in .gitmodules is not one that git is asked for: ", "{url}");
+            assert_eq!(error, "the URL of its submodule \"s\" is not one that git is asked for: ", "{url}");
         }
     }
 }
@@ -641,6 +649,7 @@ fn there_is_an_end_to_what_a_server_sends() {
     fixture.git(&["add", ".gitmodules"]);
     fixture.git(&["commit", "--quiet", "--message=submodules"]);
     let error = fixture.fetch_whole(&fixture.url("")).unwrap_err();
-    assert_eq!(error, "git was ended because what it fetches is larger than 1024 MiB: ");
+    assert!(error.starts_with("its submodule \""), "{error}");
+    assert!(error.ends_with(": git was ended because what it fetches is larger than 1024 MiB: "), "{error}");
     provlock_test::survived("a module package that takes more memory or time than it may", cases.len() + 1);
 }

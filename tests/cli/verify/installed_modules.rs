@@ -145,3 +145,74 @@ fn a_forged_entry_of_the_cache_is_not_installed() {
     assert_eq!(project.found(&["--installed"]), NOTHING);
     survived("a forged entry in the cache of module packages", forged);
 }
+
+/// Files of a repository that git changes at checkout: a pointer of Git LFS, an encoding, `$Id$`.
+#[test]
+fn files_that_git_changes_at_checkout_are_locked_as_they_are_in_the_commit() {
+    let mut project = Project::new();
+    let root = project.environment.root();
+    let (work, ran) = (root.join("work"), root.join("ran"));
+    let attributes = "*.bin filter=lfs diff=lfs merge=lfs -text\n*.txt working-tree-encoding=UTF-16LE\n\
+                      *.tf ident eol=crlf\nREADME export-ignore export-subst\n";
+    // `printf 'the model\n' | sha256sum`
+    let pointer = "version https://git-lfs.github.com/spec/v1\n\
+                   oid sha256:7276fd6245992f4813a511df25c33edb9893e95194b401c231ccbd4ea362a47f\nsize 10\n";
+    project.environment.write(work.join("model.bin"), pointer);
+    project.environment.write(work.join("notes.txt"), "n\0o\0t\0e\0\n\0");
+    project.environment.write(work.join(".gitattributes"), attributes);
+    git(&project.environment, &work, ["add", "."]);
+    git(&project.environment, &work, ["commit", "--quiet", "--message=lfs"]);
+    git(&project.environment, &work, ["tag", "v2.0.0"]);
+    git(&project.environment, &work, ["push", "--quiet", "../modules.git", "main", "v2.0.0"]);
+    project.edit("main.tf", "ref=v1.0.0", "ref=v2.0.0");
+    project.environment.set("GIT_CONFIG_COUNT", "1");
+    project.environment.set("GIT_CONFIG_KEY_0", "filter.lfs.smudge");
+    let smudge = format!("echo >> {}; cat > /dev/null; echo the model", ran.display());
+    project.environment.set("GIT_CONFIG_VALUE_0", smudge);
+
+    project.environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
+    let network = project.install("network");
+    assert_eq!(project.environment.read(network.join("model.bin")), pointer);
+    assert_eq!(project.environment.read(network.join("notes.txt")), "note\n");
+    assert_eq!(project.found(&["--installed"]), NOTHING);
+    project.environment.provlock(["get", "--check", "--no-cache"]).assert_code(0);
+    assert!(!ran.exists(), "a filter ran");
+
+    // What `init` installs: git checks the files out.
+    std::fs::remove_dir_all(&network).unwrap();
+    let repository = root.join("modules.git").display().to_string();
+    git(&project.environment, &root, ["clone", "--quiet", &repository, &network.display().to_string()]);
+    assert!(ran.exists());
+    assert_eq!(project.environment.read(network.join("model.bin")), "the model\n");
+    assert_eq!(project.found(&["--installed"]), ["warning module-not-compared"]);
+    let output = project.environment.provlock(["verify", "--installed", "--allow", "single-platform"]);
+    output.matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[module-not-compared]: module "network" is compared in part: "notes.txt" in .terraform/modules/network was not checked
+ --> .modules.lock.hcl:4:8
+  |
+4 | module "network" {
+  |        ^^^^^^^^^
+  |
+  = a filter or an encoding in .gitattributes lets git change such a file when init checks it out
+help: install the files of the commit with provlock get
+
+----- stderr -----
+1 warning in .modules.lock.hcl
+"#]]);
+    for (name, text) in [
+        ("model.bin", "another model\n"),
+        ("network/main.tf", "# evil\n"),
+        ("network/README", "changed\n"),
+        ("evil.bin", "added\n"),
+    ] {
+        let path = network.join(name);
+        let right = std::fs::read(&path).ok();
+        std::fs::write(&path, text).unwrap();
+        assert_eq!(project.found(&["--installed"]), ["error module-differs"], "{name}");
+        let _ = right.map_or_else(|| std::fs::remove_file(&path), |right| std::fs::write(&path, right));
+    }
+    assert_eq!(project.found(&["--installed"]), ["warning module-not-compared"]);
+    survived("an installed module that is not what is locked", 4);
+}

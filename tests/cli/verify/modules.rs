@@ -590,3 +590,37 @@ fn the_tree_shows_what_is_locked() {
     let call = requirers.iter().find(|requirer| requirer["module"] == "module.network").unwrap();
     assert_eq!(call["locked"], commit);
 }
+
+/// The location of a version is a page that says where the archive is.
+#[test]
+fn a_version_whose_location_leads_on_is_locked_with_the_hashes_of_the_archive() {
+    let project = Project::new();
+    let environment = &project.environment;
+    let before = module_lock_file(environment);
+    let page = |location: &str| {
+        let page = format!(r#"<head><meta name="terraform-get" content="{location}"></head>"#);
+        project.registry.serve("/vpc/latest", page);
+    };
+    let lock = || {
+        let _ = std::fs::remove_file(environment.project().join(LOCK));
+        environment.provlock(["lock", "-p", "linux_amd64", "--modules", "--no-cache"]).assert_code(0);
+    };
+    project.leads_to("https://registry.opentofu.org/vpc/latest");
+    page("https://registry.opentofu.org/vpc.zip");
+    lock();
+    assert_eq!(module_lock_file(environment), before);
+    environment.provlock(["get", "--no-cache"]).assert_code(0);
+    assert_eq!(project.found(&["--online"]), NOTHING);
+
+    page("https://registry.opentofu.org/vpc.zip//files");
+    assert_eq!(project.found(&["--online", "--no-cache"]).first().map(String::as_str), Some("error module-replaced"));
+    lock();
+    let narrowed = module_lock_file(environment);
+    assert!(narrowed.contains("acme/vpc/aws@1.2.0//files\"\n  hashes = [\n    \"h1:"), "{narrowed}");
+    assert_eq!(narrowed.matches("\"zh:").count(), before.matches("\"zh:").count(), "{narrowed}");
+    environment.provlock(["get", "--no-cache"]).assert_code(0);
+    assert_eq!(environment.read(environment.project().join(".terraform/modules/vpc/motd")), "Welcome.\n");
+    assert_eq!(project.found(&["--online"]), NOTHING);
+    project.serve("vpc.zip", "# replaced\n");
+    assert_eq!(project.found(&["--online", "--no-cache"]), NOTHING, "the directory is the same");
+}

@@ -8,8 +8,9 @@ use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy};
 use crate::lockfile::{Entry, LockedModule, ModuleLockFile};
 use crate::modules::installed::Manifest;
+use crate::modules::installed_copy::{self, Comparison};
+use crate::modules::locked;
 use crate::modules::package_hash::{self, Listing};
-use crate::modules::{installed_copy, locked};
 use crate::project::verify::subject::{Verified, VerifyRequest};
 use crate::provider::Hash;
 use crate::system::files::{canonical_or_given, join};
@@ -118,13 +119,17 @@ fn differing(request: &VerifyRequest<'_>, copies: &[Copy<'_>]) -> Vec<Diagnostic
         }
     }
     let judge = |(copy, listing): (&Copy<'_>, &Result<Listing, String>)| {
-        let why = match listing {
-            Err(why) => Some(why.clone()),
-            Ok(listing) if is_whole(copy.entry, listing) => None,
-            Ok(listing) if listing.is_empty() => Some("is empty".to_owned()),
+        let compared = match listing {
+            Err(why) => Comparison::Different(why.clone()),
+            Ok(listing) if is_whole(copy.entry, listing) => return None,
+            Ok(listing) if listing.is_empty() => Comparison::Different("is empty".to_owned()),
             Ok(listing) => compared(request, copy, listing, wholes.get(&package_of(copy)).copied()),
         };
-        why.map(|why| differs(copy, listing.as_ref().ok(), &why))
+        match compared {
+            Comparison::Different(why) => Some(differs(copy, listing.as_ref().ok(), &why)),
+            Comparison::Same { not_compared } if !not_compared.is_empty() => Some(partly_compared(copy, &not_compared)),
+            Comparison::Same { .. } => None,
+        }
     };
     let differing = parallel::map(copies.iter().zip(&listings).collect(), cores, judge);
     differing.into_iter().flatten().collect()
@@ -135,26 +140,41 @@ fn package_of<'a>(copy: &Copy<'a>) -> (&'a String, &'a std::collections::BTreeSe
     (&copy.entry.locked.package, &copy.entry.locked.hashes)
 }
 
-/// In what way a copy that does not have the locked hash differs from a whole package that has it, if it does.
+/// Compares a copy that does not have the locked hash with a whole package that has it.
 fn compared(
     request: &VerifyRequest<'_>,
     copy: &Copy<'_>,
     listing: &Listing,
     whole: Option<(&Path, &Listing)>,
-) -> Option<String> {
+) -> Comparison {
     let is_from_git = copy.entry.locked.package.starts_with("git::");
     if let Some(whole) = whole {
-        return installed_copy::difference((&copy.directory, listing), whole, is_from_git);
+        return installed_copy::compare((&copy.directory, listing), whole, is_from_git);
     }
     let dialect = request.root.dialect;
     let whole = request.packages.whole_package(dialect, copy.call, &copy.entry.locked, &copy.directory);
     let whole = whole.and_then(|whole| package_hash::listing(&whole).ok().map(|listing| (whole, listing)));
     match whole {
         Some((whole, expected)) => {
-            installed_copy::difference((&copy.directory, listing), (&whole, &expected), is_from_git)
+            installed_copy::compare((&copy.directory, listing), (&whole, &expected), is_from_git)
         }
-        None => Some("has another hash".to_owned()),
+        None => Comparison::Different("has another hash".to_owned()),
     }
+}
+
+/// The finding for files that git changed when it checked the copy out.
+fn partly_compared(copy: &Copy<'_>, files: &[String]) -> Diagnostic {
+    let Copy { call, entry, directory } = copy;
+    let names = few(files.iter().map(|name| format!("{name:?}")));
+    let verb = if files.len() == 1 { "was" } else { "were" };
+    Diagnostic::finding(Code::ModuleNotCompared, "")
+        .naming(directory, |directory| {
+            let key = &call.key;
+            format!("module \"{key}\" is compared in part: {names} in {directory} {verb} not checked")
+        })
+        .at(entry.block.clone(), "")
+        .note("a filter or an encoding in .gitattributes lets git change such a file when init checks it out")
+        .help(Help::text("install the files of the commit with ").and(Remedy::Run(vec!["get".to_owned()])))
 }
 
 fn differs(copy: &Copy<'_>, listing: Option<&Listing>, why: &str) -> Diagnostic {
