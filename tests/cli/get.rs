@@ -450,6 +450,7 @@ warning[lock-file-syntax]: unknown attribute format is ignored: a lock file cont
 help: a newer provlock may have written it; correct or remove it if it is a mistake
 
 ----- stderr -----
+Not checked: platforms (-p names some), hashes against the registry (--online)
 3 warnings in .modules.lock.hcl
 "#]]);
 

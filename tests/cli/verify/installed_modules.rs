@@ -199,6 +199,7 @@ warning[module-not-compared]: module "network" is compared in part: "notes.txt" 
 help: install the files of the commit with provlock get
 
 ----- stderr -----
+Not checked: platforms (-p names some), hashes against the registry (--online)
 1 warning in .modules.lock.hcl
 "#]]);
     for (name, text) in [
