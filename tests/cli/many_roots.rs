@@ -428,6 +428,7 @@ warning[untracked-lock-file]: git does not track .terraform.lock.hcl, in 3 root 
 help: git add a/.terraform.lock.hcl b/.terraform.lock.hcl c/.terraform.lock.hcl
 
 ----- stderr -----
+Not checked: platforms (-p names some), hashes against the registry (--online)
 3 root modules: 3 with warnings
 "#]]);
     let add = "help: git add live/a/.terraform.lock.hcl live/b/.terraform.lock.hcl live/c/.terraform.lock.hcl\n";

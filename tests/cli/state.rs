@@ -146,6 +146,7 @@ warning[provider-not-required]: acme/two is locked, but the configuration does n
 help: provlock lock --prune, unless the state still has resources of it
 
 ----- stderr -----
+Not checked: platforms (-p names some), hashes against the registry (--online)
 1 warning in .terraform.lock.hcl
 "#]]);
     environment.provlock([&LOCK[..], &["--check"]].concat()).matches(str![[r#"
@@ -182,6 +183,7 @@ warning[provider-not-required]: acme/two is locked, but the configuration does n
 help: provlock lock --prune, unless a state that is not here still has resources of it
 
 ----- stderr -----
+Not checked: platforms (-p names some), hashes against the registry (--online)
 1 warning in .terraform.lock.hcl
 "#]]);
     environment.provlock([&LOCK[..], &["--check"]].concat()).matches(str![[r#"
@@ -209,6 +211,7 @@ warning[provider-not-required]: acme/two is locked, but the configuration does n
 help: provlock lock --prune
 
 ----- stderr -----
+Not checked: platforms (-p names some), hashes against the registry (--online)
 1 warning in .terraform.lock.hcl
 "#]]);
     environment.provlock([&LOCK[..], &["--check"]].concat()).matches(str![[r#"
@@ -248,6 +251,7 @@ warning[state-not-read]: the state in terraform.tfstate was not read: it is not 
 help: init installs the providers that it needs; check that the lock file has them
 
 ----- stderr -----
+Not checked: platforms (-p names some), hashes against the registry (--online)
 2 warnings in .terraform.lock.hcl and terraform.tfstate
 "#]]);
     for text in [r#"{"version": 4, "resources": "hunter2"}"#, r#"{"version": "hunter2"}"#, "{}"] {
@@ -343,6 +347,7 @@ warning[hash-not-checked]: 2 hashes of acme/two 1.0.0 were added, and nothing on
 help: provlock verify --online
 
 ----- stderr -----
+Not checked: platforms (-p names some), hashes against the registry (--online)
 2 warnings and 1 note in .terraform.lock.hcl
 "#]]);
     verify(&["--deny", "provider-not-required"]).assert_code(1);

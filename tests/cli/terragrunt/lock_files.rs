@@ -208,6 +208,7 @@ warning[requirements-not-known]: what the unit in . requires is not known in ful
 help: terragrunt init -lockfile=readonly checks the whole
 
 ----- stderr -----
+Not checked: platforms (-p names some), hashes against the registry (--online)
 1 warning in b.hcl
 "#]]);
 }

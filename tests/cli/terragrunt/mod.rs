@@ -371,6 +371,7 @@ warning[requirements-not-known]: what the unit in units/app requires is not know
 help: terragrunt init -lockfile=readonly checks the whole
 
 ----- stderr -----
+Not checked: platforms (-p names some), hashes against the registry (--online)
 2 Terragrunt units: 2 with warnings
 "#]]);
 

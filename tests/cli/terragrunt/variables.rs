@@ -70,6 +70,7 @@ help: terragrunt init -lockfile=readonly checks the whole
 
 ----- stderr -----
 unit: dialect tofu (the lock file); checked 0 providers for no platform, as none is named
+Not checked: platforms (-p names some), hashes against the registry (--online)
 1 warning in unit/terragrunt.hcl
 "#]]);
 }
