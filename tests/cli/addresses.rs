@@ -278,15 +278,18 @@ fn no_secret_in_the_source_of_a_module_is_shown() {
                 environment.write("terraform.tfvars", format!("s = \"{SECRET}\"\n"));
                 environment.write("locals.tf", "variable \"s\" {}\nlocals {\n  s = var.s\n}\n");
             }
-            for arguments in [
-                &["verify"][..],
-                &["verify", "--json"],
+            let all = [
+                &["verify", "--json"][..],
+                &["lock", "-vv", "--offline"],
+                &["tree", "--json"],
+                &["verify"],
                 &["verify", "--format", "sarif"],
                 &["verify", "--format", "github", "-r"],
-                &["lock", "-vv", "--offline"],
                 &["upgrade", "--dry-run", "--offline"],
-                &["tree", "--json"],
-            ] {
+            ];
+            // The syntax of the file makes no difference to how a source is printed.
+            let commands = if file == "main.tf" { &all[..] } else { &all[..3] };
+            for &arguments in commands {
                 let output = environment.provlock(arguments);
                 let shown = format!("{}{}", output.stdout, output.stderr);
                 assert!(!shown.is_empty() && matches!(output.code, Some(0..=2)), "{arguments:?}: {output}");

@@ -121,9 +121,12 @@ fn every_command_runs() {
         {
             continue;
         }
-        repository.git(["reset", "--quiet", "--hard"]);
-        repository.git(["clean", "--quiet", "--force", "-d"]);
+        let before = repository.environment.snapshot();
         let output = repository.environment.program("sh", ["-c", command]).run();
+        if repository.environment.snapshot() != before {
+            repository.git(["reset", "--quiet", "--hard"]);
+            repository.git(["clean", "--quiet", "--force", "-d"]);
+        }
         ran += 1;
         if !matches!(output.code, Some(0 | 1)) {
             failed.push(format!("{place}\n{output}"));

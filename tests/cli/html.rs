@@ -148,13 +148,13 @@ fn no_name_is_markup() {
 }
 
 #[test]
-fn a_page_of_a_thousand_root_modules_is_small() {
+fn a_page_of_many_root_modules_is_small() {
     let environment = TestEnvironment::new();
     let providers: Vec<_> = (0..10).map(|number| format!("hashicorp/provider{number}")).collect();
     let versions = ["1.0.0", "1.1.0", "2.0.0"];
     let lock_files =
         versions.map(|version| locks(&providers.iter().map(|name| (&**name, version)).collect::<Vec<_>>()));
-    for number in 0..1000 {
+    for number in 0..300 {
         let path = format!("infrastructure/production/region-{}/component-{number}", number % 20);
         environment.write(format!("{path}/main.tf"), requires("hashicorp/provider0", "~> 3.0"));
         environment.write(format!("{path}/.terraform.lock.hcl"), &lock_files[number % 3]);
@@ -163,8 +163,8 @@ fn a_page_of_a_thousand_root_modules_is_small() {
     output.assert_code(1);
     let page = environment.read("report.html");
     elements(&page);
-    assert!(page.contains("component-999") && page.contains("in 334 root modules"));
-    assert!(page.len() < 2 << 20, "{}", page.len());
+    assert!(page.contains("component-299") && page.contains("in 100 root modules"));
+    assert!(page.len() < 640 << 10, "{}", page.len());
 }
 
 #[test]

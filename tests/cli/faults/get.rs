@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::modules::publish;
 
 /// How many runs are killed.
-const KILLS: usize = 60;
+const KILLS: usize = 36;
 /// How many calls of an archive there are, beside one of a git repository.
 const CALLS: usize = 6;
 /// How often runs are started at the same time.

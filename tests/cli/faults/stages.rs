@@ -18,7 +18,7 @@ fn lasting_faults() -> Vec<(&'static str, Fault)> {
         ("connection reset", Fault::Reset),
         ("truncated body", Fault::Truncated),
         ("wrong length", Fault::WrongLength),
-        ("slow drip", Fault::Drip { pause: Duration::from_secs(1) }),
+        ("slow drip", Fault::Drip { pause: Duration::from_millis(300) }),
         ("empty body", body("")),
         ("login page", body("<html>log in</html>")),
         ("empty object", body("{}")),
@@ -46,7 +46,7 @@ fn check(url: &str) {
     for (name, fault) in lasting {
         let project = Project::new();
         let before = project.environment.snapshot();
-        let limit = if matches!(fault, Fault::Drip { .. }) { "3" } else { "60" };
+        let limit = if matches!(fault, Fault::Drip { .. }) { "1" } else { "60" };
         project.registry.fault(url, Times::Always, fault);
 
         let lock = project.environment.command(LOCK_BOTH).env("TF_REGISTRY_DISCOVERY_RETRY", "0");
