@@ -97,10 +97,10 @@ impl State {
     }
 
     fn add_file(&mut self, path: &Path, boundary: &Boundary, left: &mut u64) {
+        if boundary.is_outside(path) {
+            return self.note_unknown(format!("{} leads out of the repository", path.display()));
+        }
         let bytes = match files::read(path, MAX_STATE_SIZE) {
-            _ if boundary.is_outside(path) => {
-                return self.note_unknown(format!("{} leads out of the repository", path.display()));
-            }
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return,
             Err(error) => return self.add_error(path, &error.to_string()),
@@ -199,8 +199,9 @@ fn at_registry_of(
 fn state_files(root: &Path, paths: &StatePaths, boundary: &Boundary) -> io::Result<(Vec<PathBuf>, bool)> {
     let workspaces = join(root, &paths.workspaces);
     let mut files = Vec::new();
+    let is_outside = boundary.is_outside(&workspaces);
     let entries = match fs::read_dir(&workspaces) {
-        _ if boundary.is_outside(&workspaces) => None,
+        _ if is_outside => None,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
         entries => Some(entries?),
     };

@@ -188,7 +188,7 @@ codes! {
         /// An installed module is not what is locked.
         ModuleDiffers = "module-differs": Error, false, Installation, Forgery;
         /// An installed module has files that git changes at checkout, so they were not compared.
-        ModuleNotCompared = "module-not-compared": Warning, false, Circumstances, Weakness;
+        ModuleNotCompared = "module-not-compared": Warning, true, Circumstances, Weakness;
         /// A hash belongs to no published package.
         HashNotPublished = "hash-not-published": Error, false, Network, Forgery;
         /// The registry no longer lists the locked version.

@@ -99,7 +99,7 @@ fn every_problem_is_told_at_its_place() {
         "9:8 the entry of module.c has no package",
         "10:17 \"v1.0\" is not a version of module.c: a version does not start with \"v\"",
         "11:17 the constraints of module.c must be written \"~> 1\", not \"~>v1\"",
-        "12:3 unknown attribute floating: an entry has source, version, constraints, package and hashes",
+        "12:3 unknown attribute floating is ignored: an entry has source, version, constraints, package and hashes",
         "14:1 a module block has one label, the path of the calls; this one has 2",
         "14:1 the entry of the module has no source",
         "14:1 the entry of the module has no package",
