@@ -293,6 +293,29 @@ fn accepted_keys_are_properties() {
     assert_eq!(document.to_string().matches(key).count(), 1, "the other provider is of another namespace");
 }
 
+/// Each settings file must accept a key: a nearer file takes keys away and adds none.
+#[test]
+fn only_keys_that_all_settings_files_accept_are_properties() {
+    let environment = TestEnvironment::new();
+    environment.write("root/main.tf", requires("hashicorp/null", ""));
+    let locked = provider("registry.opentofu.org/hashicorp/null", "3.2.4", &[ZH]);
+    environment.write("root/.terraform.lock.hcl", locked);
+    let [above, both, below] = ["A", "B", "C"].map(|digit| digit.repeat(40));
+    let trust = |keys: &[&String]| format!("[trust]\n\"hashicorp/*\" = {}\n", json!(keys));
+    let trusted = || {
+        let document = sbom(&environment, "cyclonedx", &["root"]);
+        let properties = component(&document, NULL)["properties"].as_array().unwrap().clone();
+        let keys = properties.iter().filter(|property| property["name"] == "provlock:trusted-key");
+        keys.map(|property| property["value"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    environment.write("provlock.toml", trust(&[&above, &both]));
+    assert_eq!(trusted(), [&*above, &*both]);
+    environment.write("root/provlock.toml", trust(&[&both, &below]));
+    assert_eq!(trusted(), [&*both]);
+    environment.write("root/provlock.toml", "");
+    assert_eq!(trusted(), [&*above, &*both], "a file without keys takes none away");
+}
+
 #[test]
 fn without_root_modules_or_lock_files_there_is_no_document() {
     let environment = TestEnvironment::new();

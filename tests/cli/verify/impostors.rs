@@ -1,7 +1,7 @@
 //! Addresses that attackers have used, as they were.
 
 use super::gate::Gate;
-use super::{H1, NOTHING, ZH, entry, found, good, lock};
+use super::{H1, NOTHING, ZH, entry, found, good, lock, messages};
 use crate::lock::requires;
 use crate::repository::Repository;
 use provlock_test::archive::{self, Packing};
@@ -113,6 +113,23 @@ fn the_host_of_a_company_is_not_an_impostor() {
     assert_eq!(found(&environment, &[]), ["error look-alike"]);
     environment.write("provlock.toml", "[policy]\nallowed-hosts = [\"terraform-example.com\"]\n");
     assert_eq!(found(&environment, &[]), NOTHING);
+}
+
+/// Two letters that together look like one are more than the one different letter of other imitations.
+#[test]
+fn two_letters_that_look_like_one_are_an_imitation() {
+    let addresses = [
+        ("registry.terraforrn.io/acme/gamma", "registry.terraform.io"),
+        ("registry.opentofu.org/rnongodb/mongodbatlas", "mongodb/mongodbatlas"),
+        ("registry.opentofu.org/kreuzvverker/docker", "kreuzwerker/docker"),
+    ];
+    for (address, like) in addresses {
+        let environment = locking(address);
+        assert_eq!(found(&environment, &[]), ["error look-alike"], "{address}");
+        assert!(messages(&environment, &[]).contains(&format!("looks like {like}")), "{address}");
+    }
+    assert_eq!(found(&locking("registry.opentofu.org/rnother/gamma"), &[]), NOTHING);
+    survived("an address pretends to be that of a well-known provider", addresses.len());
 }
 
 #[test]

@@ -168,6 +168,60 @@ help: provlock lock --modules
 }
 
 #[test]
+fn duplicate_module() {
+    let project = Project::new();
+    let text = module_lock_file(&project.environment);
+    let site = text.split("module \"site\"").nth(1).unwrap().split("\n\n").next().unwrap();
+    project.environment.write(LOCK, format!("{text}\nmodule \"site\"{site}\n"));
+    assert_eq!(project.found(&[]), ["error duplicate-module", "warning module-not-installed"]);
+    project.environment.provlock(["verify", "--allow", "single-platform"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[duplicate-module]: module.site is locked twice
+  --> .modules.lock.hcl:41:8
+   |
+12 | module "site" {
+   |        ------ first here
+...
+41 | module "site" {
+   |        ^^^^^^ again here
+   |
+help: remove one of the two blocks
+
+warning[module-not-installed]: 3 modules are not installed, so what they require is not known
+  --> main.tf:2:12
+   |
+ 2 |   source = "git::file://[ROOT]/modules.git//network?ref=v1.0.0"
+   |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ module "network"
+...
+ 6 |   source = "https://registry.opentofu.org/site.zip"
+   |            ---------------------------------------- module "site"
+...
+10 |   source  = "acme/vpc/aws"
+   |             -------------- module "vpc"
+   |
+help: install them with tofu get or tofu init; without that, provlock verify --online reads what is not there
+
+----- stderr -----
+1 error and 1 warning in .modules.lock.hcl and main.tf
+"#]]);
+    project.environment.provlock(["get"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[duplicate-module]: module.site is locked twice
+  --> .modules.lock.hcl:41:8
+   |
+12 | module "site" {
+   |        ------ first here
+...
+41 | module "site" {
+   |        ^^^^^^ again here
+   |
+help: remove one of the two blocks
+"#]]);
+}
+
+#[test]
 fn an_entry_that_get_refuses_is_found_offline() {
     let project = Project::new();
     let good = module_lock_file(&project.environment);

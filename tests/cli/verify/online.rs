@@ -89,6 +89,37 @@ help: find out who added the hash, and remove it
 "#]]);
 }
 
+/// A foreign `zh:` makes `verify` ask about all platforms, not only the wanted one. Without an answer for one of them,
+/// its SHA256SUMS may list the hash.
+#[test]
+fn a_platform_that_cannot_be_asked_about_leaves_a_zh_unchecked() {
+    let registry = Registry::start();
+    let (environment, _) = locked(&registry);
+    add(&environment, ZH);
+    let arguments = ["--online", "-p", "linux_amd64"];
+    assert_eq!(found(&environment, &arguments), ["error hash-not-published"]);
+
+    registry.fault("*/download/windows/amd64", Times::Always, Fault::Status(500));
+    let output = verify(&environment, &arguments);
+    output.assert_code(2);
+    let report = validated(&output.stdout);
+    assert_eq!(report["roots"][0]["findings"], json!([]));
+    let errors = report["errors"].as_array().unwrap();
+    assert_eq!((errors.len(), &errors[0]["code"]), (1, &json!("request-failed")), "{report:#}");
+    let message = errors[0]["message"].as_str().unwrap();
+    assert!(message.contains("/v1/providers/acme/null/3.2.4/download/windows/amd64"), "{message}");
+}
+
+#[test]
+fn a_malformed_hash_is_not_also_reported_as_not_published() {
+    for hash in ["h1:AAAA", "zh:12"] {
+        let registry = Registry::start();
+        let (environment, _) = locked(&registry);
+        add(&environment, hash);
+        assert_eq!(found(&environment, &ONLINE), ["error malformed-hash"], "{hash}");
+    }
+}
+
 #[test]
 fn a_swapped_version_is_one_finding() {
     let registry = Registry::start();
