@@ -65,7 +65,11 @@ pub(super) fn read_text(path: &Path) -> Result<String> {
         Err(error) => Err(Diagnostic::io("read", path, &error).into()),
         Ok(_) if text.len() as u64 > SIZE_LIMIT => Err(Diagnostic::error(
             Code::InvalidCliConfiguration,
-            format!("{} is too large for a CLI configuration file", path.display()),
+            format!(
+                "{} is too large for a CLI configuration file: it is larger than {} MiB",
+                path.display(),
+                SIZE_LIMIT >> 20
+            ),
         )
         .into()),
         Ok(_) => Ok(text),

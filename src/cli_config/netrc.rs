@@ -1,6 +1,8 @@
 //! Logins for hosts in `.netrc` (<https://www.gnu.org/software/inetutils/manual/html_node/The-_002enetrc-file.html>),
 //! as go-getter uses them for archives (`netrc.go`).
 
+use std::io;
+
 use crate::system::Environment;
 use crate::system::files;
 
@@ -24,11 +26,20 @@ struct Machine {
 
 impl Netrc {
     /// Reads the file that `NETRC` names, or the one in the home directory. A file that cannot be read has no logins.
-    pub(crate) fn read(environment: &Environment) -> Self {
+    ///
+    /// # Errors
+    /// The file is larger than 1 MiB: without its logins, servers would refuse requests for a reason that nobody sees.
+    pub(crate) fn read(environment: &Environment) -> Result<Self, String> {
         let named = environment.path_variable("NETRC");
         let path = named.or_else(|| environment.home.as_ref().map(|home| home.join(FILE_NAME)));
-        let bytes = path.and_then(|path| files::read(&environment.current_directory.join(path), SIZE_LIMIT).ok());
-        bytes.map_or_else(Self::default, |bytes| Self::parse(&String::from_utf8_lossy(&bytes)))
+        let Some(path) = path.map(|path| environment.current_directory.join(path)) else { return Ok(Self::default()) };
+        match files::read(&path, SIZE_LIMIT) {
+            Ok(bytes) => Ok(Self::parse(&String::from_utf8_lossy(&bytes))),
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+                Err(format!("cannot read {}: {error}", path.display()))
+            }
+            Err(_) => Ok(Self::default()),
+        }
     }
 
     fn parse(text: &str) -> Self {
@@ -97,8 +108,9 @@ mod tests {
         std::fs::write(directory.path().join(FILE_NAME), "machine a.test login home password x").unwrap();
         std::fs::write(directory.path().join("other"), "machine a.test login other password x").unwrap();
         let mut environment = Environment { home: Some(directory.path().to_owned()), ..Environment::default() };
-        let user =
-            |environment: &Environment| Netrc::read(environment).login("a.test").map(|(user, _)| user.to_owned());
+        let user = |environment: &Environment| {
+            Netrc::read(environment).unwrap().login("a.test").map(|(user, _)| user.to_owned())
+        };
         assert_eq!(user(&environment).as_deref(), Some("home"));
         environment.variables.insert("NETRC".to_owned(), directory.path().join("other").display().to_string());
         assert_eq!(user(&environment).as_deref(), Some("other"));

@@ -45,7 +45,7 @@ pub(super) struct PackageFetcher {
     pub(super) cache: PackageCache,
     /// The directory of a cache that lasts only as long as the fetcher.
     _temporary: Option<TemporaryDirectory>,
-    netrc: OnceLock<Netrc>,
+    netrc: OnceLock<std::result::Result<Netrc, String>>,
     oci_registries: Option<Arc<OciRegistries>>,
     packages: OnceMap<(String, Option<Recorded>), Obtained<Arc<Package>>>,
     /// Those of registries, and whether they are whole.
@@ -357,6 +357,7 @@ impl PackageFetcher {
         hops: usize,
     ) -> Fetched {
         let netrc = self.netrc.get_or_init(|| Netrc::read(&self.environment));
+        let netrc = netrc.as_ref().map_err(|why| FetchError::Package(why.clone()))?;
         let address = HttpAddress::parse(url, self.dialect, netrc)?;
         if let Some(stored) = self.remembered(source, address.is_immutable()).filter(|_| whole.is_none()) {
             return Ok((stored, PackageOrigin::Cache));

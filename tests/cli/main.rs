@@ -58,6 +58,7 @@ mod runs;
 mod said_once;
 mod sbom;
 mod shared_facts;
+mod size_limits;
 mod state;
 mod terminal;
 mod terragrunt;

@@ -49,6 +49,8 @@ pub enum Fault {
     RedirectLoop,
     /// Answered with status 200 and this body.
     Body(Vec<u8>),
+    /// White space follows the body, until it has so many bytes.
+    PaddedTo(usize),
     /// Answered later.
     Delay(Duration),
     /// The body comes in pieces of 16 KiB with this pause before each.

@@ -33,6 +33,7 @@ pub(crate) fn spoil(mut response: Response, request: &Request, effects: Effects)
         Some(Fault::WrongLength) => Response { delivery: Delivery::WrongLength, ..response },
         Some(Fault::Drip { pause }) => Response { delivery: Delivery::Slow { piece: 1, pause }, ..response },
         Some(Fault::Body(body)) => Response { status: 200, body: Arc::new(body), ..response },
+        Some(Fault::PaddedTo(size)) => Response { body: Arc::new(padded(&response.body, size)), ..response },
         // A request that was redirected already is answered, or it would go round for ever.
         Some(Fault::RedirectTo(host)) if !request.target.starts_with("/via/") => {
             Response::redirect(format!("https://{host}/via/{}", request.url()))
@@ -40,6 +41,13 @@ pub(crate) fn spoil(mut response: Response, request: &Request, effects: Effects)
         Some(Fault::RedirectLoop) => Response::redirect(format!("https://{}", request.url())),
         Some(Fault::RedirectTo(_) | Fault::Delay(_) | Fault::SlowBody { .. }) | None => response,
     }
+}
+
+/// The document with white space after it, which JSON, lists of checksums and HCL may have.
+fn padded(document: &[u8], size: usize) -> Vec<u8> {
+    assert!(document.len() <= size, "the document alone has {} bytes", document.len());
+    let padding = vec![b'\n'; size - document.len()];
+    [document, &padding].concat()
 }
 
 fn error(status: u16) -> Response {

@@ -127,7 +127,12 @@ fn read_token(host: &Hostname) -> Result<Token> {
         rpassword::prompt_password(format!("Token for {host}: ")).with_context(attempt)?
     } else {
         let mut text = String::new();
-        std::io::stdin().lock().take(MAXIMUM_TOKEN_BYTES).read_to_string(&mut text).with_context(attempt)?;
+        std::io::stdin().lock().take(MAXIMUM_TOKEN_BYTES + 1).read_to_string(&mut text).with_context(attempt)?;
+        if text.len() as u64 > MAXIMUM_TOKEN_BYTES {
+            let limit = MAXIMUM_TOKEN_BYTES >> 20;
+            let message = format!("the token for {host} on stdin is larger than {limit} MiB");
+            return Err(Diagnostic::error(Code::InvalidArgument, message).into());
+        }
         text
     };
     let line = text.strip_suffix('\n').map_or(text.as_str(), |line| line.strip_suffix('\r').unwrap_or(line));

@@ -132,7 +132,13 @@ impl Applicant<'_> {
                 return Err(self.failed(&message));
             }
         }
-        let bytes = read_whole(response, MAXIMUM_TOKEN_DOCUMENT_BYTES)?;
+        let bytes = read_whole(response, MAXIMUM_TOKEN_DOCUMENT_BYTES).map_err(|failure| match failure.kind {
+            // Of itself it would be reported of the address that needs the token.
+            RequestErrorKind::TooLarge { .. } => {
+                self.failed(&format!("the answer of the token server {} {}", SafeUrl::from(&realm), failure.kind))
+            }
+            _ => failure,
+        })?;
         // No error quotes the document, which may hold a token.
         let document: Option<TokenDocument> = serde_json::from_slice(&bytes).ok();
         let token = document.and_then(|document| document.token.or(document.access_token));

@@ -51,7 +51,9 @@ impl DockerConfig {
         let read = file.take(MAXIMUM_BYTES + 1).read_to_end(&mut text);
         read.map_err(|error| format!("cannot read {}: {error}", path.display()))?;
         if text.len() as u64 > MAXIMUM_BYTES {
-            return Err(format!("{} is too large for a Docker configuration file", path.display()));
+            let limit = MAXIMUM_BYTES >> 20;
+            let path = path.display();
+            return Err(format!("{path} is too large for a Docker configuration file: it is larger than {limit} MiB"));
         }
         let content = serde_json::from_slice(&text).map_err(|error| {
             let (line, column) = (error.line(), error.column());
