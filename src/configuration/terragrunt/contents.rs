@@ -1,4 +1,5 @@
-//! The text of a generated file. Values in it may be unknown if no requirement depends on them.
+//! The text of a generated file. Values in it may be unknown if no requirement depends on them, and so may branches of
+//! it: what else the file requires is not known then.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -7,79 +8,134 @@ use std::sync::Arc;
 use hcl_edit::Span;
 use hcl_edit::structure::{Block, Body, Structure};
 
+use super::branches::{self, Branch, Part, holds};
 use crate::hcl::evaluate::value::{Outcome, Piece, Stop, Unknown, Value};
 use crate::hcl::parse;
 
 /// What stands in the text for a value that is not known.
 const PLACEHOLDER: &str = "unknown";
 
-/// The text, where each unknown value is a placeholder, and of each `if` with an unknown condition one branch.
+/// The text of a generated file.
+pub(super) struct Contents {
+    /// Each unknown value is a placeholder.
+    pub(super) text: String,
+    /// Why the file may have more than the text: branches of it are left out.
+    pub(super) left_out: Vec<Arc<Unknown>>,
+}
+
+/// The text, where each unknown value is a placeholder, and of each `if` with an unknown condition one branch, or what
+/// both branches have in common.
 ///
 /// An unknown text is taken for one value. It could close its block and open another, but people do not write that.
-pub(super) fn text(contents: &Value) -> Outcome<String> {
-    let Value::Partial(pieces) = contents else { return Ok(contents.as_string()?.to_string()) };
-    let (text, holes) = assemble(pieces);
-    let body = parse::body(&text).ok();
-    let mut free = Free::default();
-    for structure in body.iter().flat_map(Body::iter) {
-        if let Structure::Block(block) = structure {
+pub(super) fn text(contents: &Value) -> Outcome<Contents> {
+    let Value::Partial(pieces) = contents else {
+        return Ok(Contents { text: contents.as_string()?.to_string(), left_out: Vec::new() });
+    };
+    Assembled::new(pieces, is_common).text().or_else(|stop| {
+        // A branch that matters where it is can be left out, too.
+        Assembled::new(pieces, |piece| is_common(piece) || matches!(piece, Piece::Branch(..))).text().map_err(|_| stop)
+    })
+}
+
+fn is_common(piece: &Piece) -> bool {
+    matches!(piece, Piece::Common(..))
+}
+
+struct Hole<'a> {
+    range: Range<usize>,
+    is_branch: bool,
+    unknown: &'a Arc<Unknown>,
+}
+
+/// The text of pieces, some of which are left out.
+struct Assembled<'a> {
+    text: String,
+    /// Unknown parts of the text.
+    holes: Vec<Hole<'a>>,
+    /// The parts that are left out, and why.
+    parts: Vec<Part<'a>>,
+    left_out: Vec<Arc<Unknown>>,
+}
+
+impl<'a> Assembled<'a> {
+    fn new(pieces: &'a [Piece], leaves_out: impl Fn(&Piece) -> bool) -> Self {
+        let mut all = Self { text: String::new(), holes: Vec::new(), parts: Vec::new(), left_out: Vec::new() };
+        for piece in pieces {
+            let start = all.text.len();
+            match piece {
+                Piece::Common(_, unknown) | Piece::Branch(_, unknown) if leaves_out(piece) => {
+                    let common = if let Piece::Common(common, _) = piece { common } else { "" };
+                    all.text.push_str(&branches::mark(all.parts.len()));
+                    all.parts.push(Part { range: start..all.text.len(), common });
+                    all.left_out.push(Arc::clone(unknown));
+                }
+                Piece::Text(text) => all.text.push_str(text),
+                Piece::Hole(unknown) | Piece::Withheld(_, unknown) | Piece::Common(_, unknown) => {
+                    all.text.push_str(PLACEHOLDER);
+                    all.holes.push(Hole { range: start..all.text.len(), is_branch: false, unknown });
+                }
+                Piece::Branch(branch, unknown) => {
+                    all.text.push_str(branch);
+                    all.holes.push(Hole { range: start..all.text.len(), is_branch: true, unknown });
+                }
+            }
+        }
+        all
+    }
+
+    /// The text, if no requirement in it depends on an unknown part.
+    fn text(self) -> Outcome<Contents> {
+        let body = parse::body(&self.text).ok();
+        let mut free = Free::default();
+        for block in body.iter().flat_map(Body::blocks) {
             free.add_top_level(block);
         }
-    }
-    for (hole, is_branch, unknown) in holes {
-        let is_free = holds(&free.values, &hole) || (is_branch && holds(&free.bodies, &hole));
-        if !is_free {
-            return Err(Stop::Needs(Arc::clone(unknown)));
+        let blocks = match &body {
+            Some(body) => branches::around(&self.text, body, &self.parts),
+            None => self.parts.is_empty().then(Vec::new),
+        };
+        let Some(blocks) = blocks else { return Err(Stop::Needs(Arc::clone(&self.left_out[0]))) };
+        let is_free = |Hole { range, is_branch, .. }: &Hole<'_>| {
+            holds(&blocks, range) || holds(&free.values, range) || (*is_branch && holds(&free.bodies, range))
+        };
+        if let Some(hole) = self.holes.iter().find(|hole| !is_free(hole)) {
+            return Err(Stop::Needs(Arc::clone(hole.unknown)));
         }
+        let text = branches::without(&self.text, &blocks, &self.parts);
+        Ok(Contents { text, left_out: self.left_out })
     }
-    Ok(text)
-}
 
-type Hole<'a> = (Range<usize>, bool, &'a Arc<Unknown>);
-
-/// The text of pieces, and the ranges of its unknown parts, with whether each is a branch.
-fn assemble(pieces: &[Piece]) -> (String, Vec<Hole<'_>>) {
-    let mut text = String::new();
-    let mut holes = Vec::new();
-    for piece in pieces {
-        let start = text.len();
-        match piece {
-            Piece::Text(piece) => text.push_str(piece),
-            Piece::Hole(unknown) | Piece::Withheld(_, unknown) => {
-                text.push_str(PLACEHOLDER);
-                holes.push((start..text.len(), false, unknown));
-            }
-            Piece::Branch(branch, unknown) => {
-                text.push_str(branch);
-                holes.push((start..text.len(), true, unknown));
-            }
-        }
+    /// The text, if all that is left out consists of whole blocks or attributes.
+    fn settled(&self) -> Option<String> {
+        let body = parse::body(&self.text).ok()?;
+        let blocks = branches::around(&self.text, &body, &self.parts)?;
+        Some(branches::without(&self.text, &blocks, &self.parts))
     }
-    (text, holes)
-}
-
-/// Whether one of the ranges, which are in the order of the text, holds another.
-fn holds(ranges: &[Range<usize>], range: &Range<usize>) -> bool {
-    let behind = ranges.partition_point(|other| other.start <= range.start);
-    ranges[..behind].last().is_some_and(|other| range.end <= other.end)
 }
 
 /// The pieces that stand for two branches if it is unknown which one is taken: the first branch if both hold the same
-/// providers, a [`Piece::Branch`] if neither can hold a requirement, or else a hole.
+/// providers, a [`Piece::Branch`] if neither can hold a requirement, else what they have in common, or a hole if they
+/// do not consist of blocks and attributes.
 pub(super) fn either(one: Vec<Piece>, two: &[Piece], unknown: &Arc<Unknown>) -> Vec<Piece> {
-    let ((text, _), (other, _)) = (assemble(&one), assemble(two));
-    let (Ok(body), Ok(other_body)) = (parse::body(&text), parse::body(&other)) else {
-        return vec![Piece::Hole(Arc::clone(unknown))];
-    };
-    let providers = providers(&body);
-    if providers.is_some() && providers == self::providers(&other_body) {
-        return one;
+    let hole = || vec![Piece::Hole(Arc::clone(unknown))];
+    let settled = |pieces: &[Piece]| Assembled::new(pieces, is_common).settled();
+    let (Some(text), Some(other)) = (settled(&one), settled(two)) else { return hole() };
+    let (Ok(body), Ok(other_body)) = (parse::body(&text), parse::body(&other)) else { return hole() };
+    let all = || one.iter().chain(two);
+    if !all().any(is_common) {
+        let providers = providers(&body);
+        if providers.is_some() && providers == self::providers(&other_body) {
+            return one;
+        }
+        let may_require = |text: &str| ["version", "source", "provider"].iter().any(|word| text.contains(word));
+        if !may_require(&text) && !may_require(&other) {
+            return vec![Piece::Branch(text, Arc::clone(unknown))];
+        }
     }
-    let may_require = |text: &str| ["version", "source", "provider"].iter().any(|word| text.contains(word));
-    if may_require(&text) || may_require(&other) {
-        return vec![Piece::Hole(Arc::clone(unknown))];
-    }
-    vec![Piece::Branch(text, Arc::clone(unknown))]
+    let is_known = all().all(|piece| matches!(piece, Piece::Text(_) | Piece::Common(..)));
+    let branches = [(&text, &body), (&other, &other_body)].map(|(text, body)| Branch { text, body });
+    let common = if is_known { branches::common(branches[0], branches[1]) } else { String::new() };
+    vec![Piece::Common(common, Arc::clone(unknown))]
 }
 
 /// The names of the providers in a body of `provider` blocks without versions; `None` if it holds anything else.

@@ -13,6 +13,7 @@
 //! its includes (`merge`) → `unit` → `working_directory`. `session` bounds what hostile text can take, and what can be
 //! read.
 
+mod branches;
 mod configuration;
 mod contents;
 mod merge;

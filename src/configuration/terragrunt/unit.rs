@@ -68,6 +68,8 @@ pub(crate) struct GeneratedFile {
     pub path: PathBuf,
     /// The text without Terragrunt's signature. Values on which no requirement depends may be placeholders.
     pub contents: Result<String, Unknown>,
+    /// Why the file may have more than these contents.
+    pub left_out: Vec<Unknown>,
     /// How the file is written.
     pub action: Action,
     /// The block.
@@ -267,8 +269,14 @@ fn generated_file(label: &str, block: &Block) -> Outcome<Option<GeneratedFile>> 
         }
     };
     let location = block.location.clone();
-    let contents = contents::text(contents).map_err(|stop| settle(stop, location.clone()));
-    Ok(Some(GeneratedFile { label: label.to_owned(), path: PathBuf::from(&*path), contents, action, location }))
+    let settle = |stop| settle(stop, location.clone());
+    let (contents, left_out) = match contents::text(contents) {
+        Ok(contents) => (Ok(contents.text), contents.left_out),
+        Err(stop) => (Err(settle(stop)), Vec::new()),
+    };
+    let left_out = left_out.into_iter().map(|unknown| settle(Stop::Needs(unknown))).collect();
+    let (label, path) = (label.to_owned(), PathBuf::from(&*path));
+    Ok(Some(GeneratedFile { label, path, contents, left_out, action, location }))
 }
 
 fn if_exists(action: &str) -> Outcome<Action> {
@@ -297,6 +305,7 @@ fn state_file(block: &Block) -> Outcome<Option<GeneratedFile>> {
         label: "remote_state".to_owned(),
         path: PathBuf::from(&*text("path")?),
         contents: contents.map_err(|stop| settle(stop, block.location.clone())),
+        left_out: Vec::new(),
         action: if_exists(&text("if_exists")?)?,
         location: block.location.clone(),
     }))

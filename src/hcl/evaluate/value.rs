@@ -64,6 +64,9 @@ pub(crate) enum Piece {
     Hole(Arc<Unknown>),
     /// The text of one of two branches. It is unknown which branch is taken.
     Branch(String, Arc<Unknown>),
+    /// What two branches have in common, where the rest of one may hold a requirement. It is unknown which branch is
+    /// taken.
+    Common(String, Arc<Unknown>),
     /// A text that may be a secret. It can be compared. For every other use it is unknown, so that it is never shown or
     /// sent.
     Withheld(Arc<str>, Arc<Unknown>),
@@ -262,7 +265,10 @@ impl Value {
         match self {
             Self::Unknown(unknown) => Some(unknown),
             Self::Partial(pieces) => pieces.iter().find_map(|piece| match piece {
-                Piece::Hole(unknown) | Piece::Branch(_, unknown) | Piece::Withheld(_, unknown) => Some(unknown),
+                Piece::Hole(unknown)
+                | Piece::Branch(_, unknown)
+                | Piece::Common(_, unknown)
+                | Piece::Withheld(_, unknown) => Some(unknown),
                 Piece::Text(_) => None,
             }),
             _ => None,
@@ -289,7 +295,7 @@ impl Value {
         let text = |piece: &Piece| match piece {
             Piece::Text(text) => Some(text.clone()),
             Piece::Withheld(text, _) => Some(text.to_string()),
-            Piece::Hole(_) | Piece::Branch(..) => None,
+            Piece::Hole(_) | Piece::Branch(..) | Piece::Common(..) => None,
         };
         let texts = match self {
             Self::Partial(pieces) => pieces.iter().map(text).collect::<Option<String>>(),
@@ -387,7 +393,7 @@ impl Piece {
     /// How many bytes it holds, and itself.
     pub(crate) fn weight(&self) -> usize {
         match self {
-            Self::Text(text) | Self::Branch(text, _) => 1 + text.len(),
+            Self::Text(text) | Self::Branch(text, _) | Self::Common(text, _) => 1 + text.len(),
             Self::Withheld(text, _) => 1 + text.len(),
             Self::Hole(_) => 1,
         }

@@ -286,3 +286,39 @@ help: what it requires was not checked; terragrunt init -lockfile=readonly does 
     let expected = ["`run_cmd` is not evaluated", "`run_cmd` is not evaluated", "outputs of other units are not read"];
     assert_eq!(reasons, expected);
 }
+
+/// One repository generated the requirements of all its 101 units with such a branch.
+#[test]
+fn what_is_literal_around_an_unknown_branch_is_locked_and_checked() {
+    let registry = Registry::start();
+    let gamma = Gamma::publish(&registry);
+    registry.publish("acme/delta", "1.0.0").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    let provider = |name: &str, version: &str| {
+        format!("    {name} = {{\n      source  = \"acme/{name}\"\n      version = \"{version}\"\n    }}\n")
+    };
+    let contents = format!(
+        "terraform {{\n  required_providers {{\n{}%{{ if run_cmd(\"vault\") == \"x\" }}\n{}%{{ endif }}\n  }}\n}}\n",
+        provider("gamma", "~> 1.0"),
+        provider("delta", "~> 9.0"),
+    );
+    environment.write("terragrunt.hcl", generate("versions", &contents));
+
+    // Only the literal requirement is certain: the branch makes no provider required, and constrains none.
+    let verify = ["verify", "--allow", "requirements-not-known,single-platform,lock-file-missing"];
+    environment.write_lock_file(lock_file(&[]));
+    let output = environment.provlock(verify);
+    output.assert_code(1).assert_stdout_has("provider-not-locked").assert_stdout_has("gamma").assert_lacks("delta");
+    run(&environment, LOCK).assert_code(0);
+    assert_eq!(environment.lock_file(), gamma.locked(2, "~> 1.0"));
+    environment.provlock(verify).assert_code(0).assert_lacks("delta");
+    // A locked provider that only the branch has stays, whatever the branch asks for.
+    let delta = registry.publish("acme/delta", "1.1.0").platforms(["linux_amd64"]).done();
+    let hashes = [delta.hashes(&["linux_amd64"]), delta.all_zh()].concat();
+    let both = [gamma.0[2].hashes(&["linux_amd64"]), gamma.0[2].all_zh()].concat();
+    let recorded = lock_file(&[entry(&delta, "~> 1.0", &hashes), entry(&gamma.0[2], "~> 1.0", &both)]);
+    environment.write_lock_file(recorded.clone());
+    environment.provlock(verify).assert_code(0).assert_lacks("delta");
+    run(&environment, LOCK).assert_code(0);
+    assert_eq!(environment.lock_file(), recorded);
+}

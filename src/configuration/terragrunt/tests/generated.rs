@@ -167,6 +167,58 @@ fn a_branch_that_requires_nothing_need_not_be_known() {
     }
 }
 
+/// The text without white space of a file that a unit generates; `None` if nothing of it is known.
+fn generated_with(text: &str) -> Option<String> {
+    let text =
+        text.replace("$IF", "%{ if run_cmd(\"x\") }").replace("$ELSE", "%{ else }").replace("$END", "%{ endif }");
+    let working = unit(&generate("p.tf", &format!("if_exists = \"overwrite\"\n  contents = <<EOF\n{text}EOF")), &[]);
+    assert!(!working.unknown.is_empty(), "{text}");
+    working.files.get("p.tf").map(|file| file.text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+#[test]
+fn what_is_literal_around_a_branch_or_in_both_is_read() {
+    let aws = "terraform { required_providers { aws = \"5\" } }";
+    for (text, expected) in [
+        ("terraform {\n  required_providers {\n    aws = \"5\"\n$IF\n    k8s = \"2\"\n$END\n  }\n}\n", aws),
+        (
+            "terraform {\n  required_providers {\n$IF\n    aws = \"5\"\n    a = { version = \"1\" }\n$ELSE\n    aws = \"5\"\n\
+             $END\n  }\n}\n",
+            aws,
+        ),
+        (
+            "$IF\nterraform {\n  required_providers {\n    aws = \"5\"\n    a = 1\n  }\n}\n$ELSE\nterraform {\n  required_providers {\n    aws = \"5\"\n  }\n}\n$END\n",
+            aws,
+        ),
+        ("terraform {\n  required_providers {\n    aws = \"5\"\n  }\n}\n$IF\nprovider \"b\" {\n}\n$END\n", aws),
+        ("terraform {\n$IF\n  backend \"s3\" {\n  }\n$END\n  required_providers {\n    aws = \"5\"\n  }\n}\n", aws),
+        (
+            "terraform {\n  required_providers {\n    aws = \"5\"\n$IF\n    b = \"2\"\n$IF\n    c = { version = \"2\" }\n$END\n$ELSE\n    b = \"2\"\n$END\n  }\n}\n",
+            "terraform { required_providers { aws = \"5\" b = \"2\" } }",
+        ),
+        (
+            "module \"a\" {\n$IF\n  source = \"./a\"\n$ELSE\n  source = \"./b\"\n$END\n}\nprovider \"b\" {\n}\n",
+            "provider \"b\" { }",
+        ),
+        ("provider \"a\" {\n$IF\n  version = \"1\"\n$END\n}\nprovider \"b\" {\n}\n", "provider \"b\" { }"),
+    ] {
+        assert_eq!(generated_with(text).as_deref(), Some(expected), "{text}");
+    }
+    for text in [
+        // Not whole blocks or attributes.
+        "terraform {\n  required_providers {\n    aws = \"~> $IF 4 $ELSE 5 $END\"\n  }\n}\n",
+        "terraform {\n  required_providers {\n    aws = {\n$IF\n    version = \"1\"\n$END\n    }\n  }\n}\n",
+        "provider \"aws\" {\n$IF\n}\nmodule \"a\" {\n$END\n}\n",
+        "terraform {\n  required_version = <<X\n$IF\n  version = 1\n$END\nX\n}\n",
+        // As the marks are written.
+        "provlock_branch_0 {}\n$IF\nprovider \"b\" {\n}\n$END\n",
+        // Another part matters.
+        "$IF\nprovider \"b\" {\n}\n$END\nprovider \"a\" {\n  version = \"${run_cmd(\"x\")}\"\n}\n",
+    ] {
+        assert_eq!(generated_with(text), None, "{text}");
+    }
+}
+
 #[test]
 fn contents_of_which_nothing_is_known_replace_a_file_all_the_same() {
     let working =
