@@ -66,6 +66,12 @@ impl Prepared {
         self.only.iter().filter(|address| self.requirements.providers.contains_key(address))
     }
 
+    /// The entry of a side of a conflict that alone has this version: its hashes stay if the release has one of them.
+    pub(super) fn side_with(&self, address: &ProviderAddress, version: &Version) -> Option<&Arc<LockedProvider>> {
+        let mut sides = self.replaced.get(address)?.iter().filter(|side| side.version == *version);
+        sides.next().filter(|_| sides.next().is_none())
+    }
+
     /// The age that the options demand, else the settings; none when none is demanded.
     pub(super) fn minimum_age(&self, options: &LockOptions) -> Option<Duration> {
         options.min_age.or(self.root.settings.policy.min_age()).filter(|age| !age.is_zero())

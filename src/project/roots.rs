@@ -116,6 +116,11 @@ impl Roots {
         self.list.len()
     }
 
+    /// How many of them are units of Terragrunt's.
+    pub fn units(&self) -> usize {
+        self.list.iter().filter(|root| root.is_unit).count()
+    }
+
     /// Their directories, as the user knows them.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.list.iter().map(|root| root.path.as_path())

@@ -23,6 +23,14 @@ pub enum Authentication {
 }
 
 impl Authentication {
+    /// With the ID of the key that signed, as `init` shows it.
+    pub fn with_key(&self) -> String {
+        match self {
+            Self::Signed { key_id, .. } => format!("signed, key {key_id}"),
+            other => other.to_string(),
+        }
+    }
+
     /// With the whole fingerprint, as `[trust]` wants it.
     pub fn in_full(&self) -> String {
         match self {

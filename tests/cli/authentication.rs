@@ -220,7 +220,7 @@ exit code: 0
 ----- stderr -----
 warning[key-expired]: registry.opentofu.org/acme/gamma 1.5.0: signing key 20BC8E7BB4A0346D expired on 2021-01-01
 help: ask the provider's author for a release with a valid signature
-  + acme/gamma   1.5.0   signed   1 h1, 2 zh
+  + acme/gamma   1.5.0   signed, key 20BC8E7BB4A0346D   1 h1, 2 zh
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);

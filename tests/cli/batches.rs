@@ -69,7 +69,7 @@ help: correct its name, or require it in a configuration first
     environment.provlock(command("lock", &["hashicorp/random"])).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/random   3.7.2   signed   1 h1, 2 zh   in live/129
+  + hashicorp/random   3.7.2   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in live/129
 Locked 1 root module: 1 changed, 0 up to date; [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
@@ -97,6 +97,7 @@ hashicorp/random            3.7.2     3.7.2    live/129
   https://github.com/hashicorp/terraform-provider-random/releases/tag/v3.7.2
 ----- stderr -----
 130 root modules: 130 can move, 0 up to date
+Constraints hold back 1 provider; to change them, too: provlock upgrade --recursive --constraints
 "#]]);
     environment.provlock(command("upgrade", &["--constraints", "--quiet"])).assert_code(0);
 

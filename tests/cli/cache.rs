@@ -379,7 +379,7 @@ exit code: 0
 ----- stdout -----
 (JSON)
 ----- stderr -----
-  + hashicorp/null   3.2.4   signed   2 packages as the registry reports them, not downloaded, 2 h1, 3 zh
+  + hashicorp/null   3.2.4   signed, key 558D46FBE8647CB4   2 packages as the registry reports them, not downloaded, 2 h1, 3 zh
 Locked 1 provider for darwin_arm64 and linux_amd64 (1 added)
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
@@ -392,7 +392,7 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
     one.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/null   3.2.4   signed   1 package as the registry reports it, not downloaded, 2 h1, 3 zh
+  + hashicorp/null   3.2.4   signed, key 558D46FBE8647CB4   1 package as the registry reports it, not downloaded, 2 h1, 3 zh
 Locked 1 provider for linux_amd64 (1 added)
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);

@@ -98,6 +98,7 @@ help: add !.terraform.lock.hcl below this line, run provlock -C stage/c lock -p 
 
 ----- stderr -----
 Not checked: platforms (-p names some), hashes against the registry (--online)
+2 warnings in .gitignore and stage/.gitignore
 8 root modules: 2 OK, 6 without a lock file (git ignores them: .gitignore:2 and stage/.gitignore:1)
 "#]]);
     let output = environment.provlock(["verify", "-C", "live/a", "-p", "linux_amd64"]);

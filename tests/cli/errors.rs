@@ -117,8 +117,6 @@ exit code: 2
 ----- stderr -----
 error: invalid value 'linux-amd64' for '--platform <OS_ARCH>': "linux-amd64" is not a platform; did you mean linux_amd64?
 
-  tip: a similar argument exists: '--platform'
-
 For more information, try '--help'.
 "#]]);
     environment.provlock(["verify", "live", "--", "-platform"]).matches(str![[r#"

@@ -29,7 +29,7 @@ fn two_names_of_a_directory_are_one_root_module() {
     environment.provlock(names).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/null   3.2.4   signed   1 h1, 2 zh
+  + hashicorp/null   3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
@@ -50,7 +50,7 @@ fn a_lock_file_that_root_modules_share_through_links_is_written_once() {
     environment.provlock(["lock", "-r", "-p", "linux_amd64"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/null   3.2.4   signed   1 h1, 2 zh   in a
+  + hashicorp/null   3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in a
 Locked 2 root modules: 1 changed, 1 up to date; [SIZE] downloaded
 "#]]);
     assert!(environment.read("shared.hcl").contains("hashicorp/null"));

@@ -222,7 +222,7 @@ exit code: 0
 warning[dev-override]: acme/gamma is locked, although dev_overrides takes it from /work/gamma
  |
  = tofu init does the same; what is in the directory is not looked at
-  + acme/gamma   1.5.0   signed   1 h1, 2 zh
+  + acme/gamma   1.5.0   signed, key 558D46FBE8647CB4   1 h1, 2 zh
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);

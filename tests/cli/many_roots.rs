@@ -32,8 +32,8 @@ fn all_roots_share_every_request() {
     output.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/null     3.2.4   signed   1 h1, 2 zh   in a, b and deep/c
-  + hashicorp/random   3.7.2   signed   1 h1, 2 zh   in b
+  + hashicorp/null     3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in a, b and deep/c
+  + hashicorp/random   3.7.2   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in b
 Locked 3 root modules: 3 changed, 0 up to date; [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
@@ -68,8 +68,8 @@ exit code: 2
 ----- stdout -----
 (JSON)
 ----- stderr -----
-  + hashicorp/null     3.2.4   signed   1 h1, 2 zh   in b and deep/c
-  + hashicorp/random   3.7.2   signed   1 h1, 2 zh   in b
+  + hashicorp/null     3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in b and deep/c
+  + hashicorp/random   3.7.2   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in b
 error[no-matching-version]: no version of hashicorp/null meets all constraints: > 9.0.0
  --> a/main.tf:7:17
   |
@@ -88,6 +88,7 @@ error[invalid-configuration]: the "{" after locals is never closed
   |
   = root module: broken
 Locked 2 of 4 root modules: 2 changed, 0 up to date; 2 failed; [SIZE] downloaded
+2 errors
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
     let document = validated(&output.stdout);
@@ -108,11 +109,12 @@ fn a_package_that_fails_stops_the_roots_that_need_it_only() {
     output.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-  + hashicorp/null   3.2.4   signed   1 h1, 2 zh   in a and deep/c
+  + hashicorp/null   3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in a and deep/c
 error[request-failed]: cannot get registry.opentofu.org/hashicorp/random 3.7.2 for linux_amd64: https://registry.opentofu.org/files/registry.opentofu.org/hashicorp/random/3.7.2/terraform-provider-random_3.7.2_linux_amd64.zip was not found (404)
  |
  = root module: b
 Locked 2 of 3 root modules: 2 changed, 0 up to date; 1 failed; [SIZE] downloaded
+1 error
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
     assert!(!environment.project().join("b/.terraform.lock.hcl").exists());
@@ -152,8 +154,8 @@ fn check_finds_the_roots_that_would_change() {
     output.matches(str![[r#"
 exit code: 1
 ----- stderr -----
-  + hashicorp/null     3.2.4   signed   1 h1, 2 zh   in b and deep/c
-  + hashicorp/random   3.7.2   signed   1 h1, 2 zh   in b
+  + hashicorp/null     3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in b and deep/c
+  + hashicorp/random   3.7.2   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in b
 Would lock 3 root modules: 2 changed, 1 up to date; [SIZE] downloaded
 "#]]);
     before.assert_same(&environment.snapshot());
@@ -199,8 +201,8 @@ exit code: 0
 ----- stdout -----
 (JSON)
 ----- stderr -----
-  + hashicorp/null   3.1.0   signed   1 h1, 2 zh   in terra
-  + hashicorp/null   3.2.4   signed   1 h1, 2 zh   in open
+  + hashicorp/null   3.1.0   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in terra
+  + hashicorp/null   3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in open
 Locked 2 root modules: 2 changed, 0 up to date; [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
@@ -224,6 +226,7 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
 exit code: 0
 ----- stderr -----
 Upgraded 2 root modules: 0 changed, 1 up to date, 1 held back
+hashicorp/null is held back from 3.2.4 by modules/m/versions.tf:5  ~> 3.1.0
 1 provider held back from the newest version; see: provlock upgrade --recursive --check
 "#]]);
 }
@@ -313,7 +316,7 @@ fn a_directory_that_is_named_is_a_root_module_whatever_is_in_it() {
     environment.provlock(["lock", "-p", "linux_amd64", "modules/m"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/random   3.7.2   signed   1 h1, 2 zh
+  + hashicorp/random   3.7.2   signed, key 558D46FBE8647CB4   1 h1, 2 zh
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
@@ -379,7 +382,7 @@ fn what_several_root_modules_share_counts_as_downloaded_once() {
     many.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/null   3.2.4   signed   1 h1, 2 zh   in a and deep/c
+  + hashicorp/null   3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in a and deep/c
 Locked 2 root modules: 2 changed, 0 up to date; [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
@@ -408,6 +411,7 @@ error[lock-file-missing]: .terraform.lock.hcl is missing, and the configuration 
 help: provlock lock -r -p all
 
 ----- stderr -----
+3 errors in 3 files
 3 root modules: 3 with errors
 "#]]);
     for root in ["a", "b", "c"] {
@@ -429,6 +433,7 @@ help: git add a/.terraform.lock.hcl b/.terraform.lock.hcl c/.terraform.lock.hcl
 
 ----- stderr -----
 Not checked: platforms (-p names some), hashes against the registry (--online)
+3 warnings in 3 files
 3 root modules: 3 with warnings
 "#]]);
     let add = "help: git add live/a/.terraform.lock.hcl live/b/.terraform.lock.hcl live/c/.terraform.lock.hcl\n";
@@ -472,6 +477,7 @@ warning[no-configuration]: there is no configuration beside stale/.terraform.loc
   |
 help: remove the lock file, unless a configuration is put beside it later
 Locked 2 root modules: 0 changed, 2 up to date
+1 warning
 "#]]);
     environment.provlock(["upgrade", "-r", "-p", "linux_amd64", "--check"]).matches(str![[r#"
 exit code: 0
@@ -484,5 +490,6 @@ warning[no-configuration]: there is no configuration beside stale/.terraform.loc
   |
 help: remove the lock file, unless a configuration is put beside it later
 2 root modules: 0 can move, 2 up to date
+1 warning
 "#]]);
 }

@@ -131,7 +131,9 @@ fn providers_in_conflict_are_locked_again() {
     };
     side("3.0.0", &[entry("hashicorp/old", "1.0.0", &["h1:o"])]);
     side("3.1.0", &[entry("hashicorp/old", "2.0.0", &["h1:p"])]);
-    side("3.2.0", &[]);
+    let hashes = newest.hashes(&["linux_amd64"]);
+    let hashes: Vec<_> = hashes.iter().map(String::as_str).collect();
+    environment.write("3.2.0", lock_file(&[entry("hashicorp/null", "3.2.0", &hashes)]));
     let path = "infra/.terraform.lock.hcl";
     let merge = |arguments: &[&str]| {
         let first = ["merge", "3.0.0", "3.1.0", "3.2.0", "--path", path, "--resolve"];
@@ -166,6 +168,8 @@ help: choose a side of each conflict in infra/.terraform.lock.hcl, or run: provl
 exit code: 0
 ----- stderr -----
 warning[provider-not-required]: the configuration does not require hashicorp/old; it has no entry
+  hashicorp/null   3.2.0 (ours 3.1.0, theirs 3.2.0)
+  hashicorp/old   no entry (ours 2.0.0, theirs no entry)
 Merged infra/.terraform.lock.hcl
 "#]]);
     let hashes = newest.hashes(&["linux_amd64"]);

@@ -35,7 +35,7 @@ fn a_first_version_is_old_enough_and_a_locked_one_is_kept() {
 exit code: 0
 ----- stderr -----
 warning[too-young]: acme/gamma 1.1.0 is not chosen: published [TIME], and it must be 7 days old
-  + acme/gamma   1.0.0   signed   1 h1, 2 zh
+  + acme/gamma   1.0.0   signed, key 558D46FBE8647CB4   1 h1, 2 zh
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
@@ -107,6 +107,7 @@ exit code: 2
 error[invalid-argument]: min-age is set, but offline it is not known when versions were published
 help: to ignore the age pass --min-age 0d, or omit --offline
 Locked 1 of 2 root modules: 0 changed, 1 up to date; 1 failed
+1 error
 "#]]);
     assert_eq!(output.stderr.matches("error[").count(), 1, "{output}");
     assert!(!environment.project().join("new/.terraform.lock.hcl").exists());
@@ -127,8 +128,8 @@ fn a_version_that_is_taken_over_is_not_chosen_anew() {
     environment.provlock(LOCK).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/null                         3.0.0   signed   version taken over from registry.terraform.io/hashicorp/null, without its hashes, 1 h1, 2 zh
-  = registry.terraform.io/hashicorp/null   3.0.0            not required by the configuration; --prune removes it, also if a state still needs it
+  + hashicorp/null                         3.0.0   signed, key 558D46FBE8647CB4   version taken over from registry.terraform.io/hashicorp/null, without its hashes, 1 h1, 2 zh
+  = registry.terraform.io/hashicorp/null   3.0.0                                  not required by the configuration; --prune removes it, also if a state still needs it
 Locked 1 provider for linux_amd64 (1 added, 1 unchanged); [SIZE] downloaded
 "#]]);
     assert_eq!(environment.lock_file().matches(" = \"3.0.0\"").count(), 2);

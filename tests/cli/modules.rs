@@ -61,7 +61,7 @@ help: install it with tofu get or tofu init, or skip it with --allow-missing-mod
     environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + acme/gamma   1.5.0   signed   1 h1, 2 zh
+  + acme/gamma   1.5.0   signed, key 558D46FBE8647CB4   1 h1, 2 zh
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);

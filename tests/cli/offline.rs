@@ -324,5 +324,6 @@ error[no-matching-version]: offline only 3.0.0 of hashicorp/null is known, and t
   = root module: other
 help: run the command once without --offline and with the same cache
 Locked 0 of 2 root modules: 0 changed, 0 up to date; 2 failed
+2 errors
 "#]]);
 }

@@ -87,6 +87,10 @@ fn what_is_locked_is_what_is_pinned_and_the_lock_file_goes_along() {
     assert_eq!(root["edits"].as_array().map(Vec::len), Some(4));
     let version = json!({ "file": "main.tf", "line": 10, "column": 14, "old": "~> 1.0", "new": "1.1.0" });
     assert_eq!(root["edits"][3], version);
+    for edit in root["edits"].as_array().unwrap() {
+        let texts = [&edit["old"], &edit["new"]].map(|text| text.as_str().unwrap());
+        assert!(texts.iter().all(|text| !text.contains('"')), "no part of the source's quotes: {edit}");
+    }
     assert_eq!(environment.read("main.tf"), pinned(&calls, &old).replace("\"~> 1.0\"", "\"1.1.0\""));
     let locked = environment.read(environment.project().join(".modules.lock.hcl"));
     assert_eq!(locked.matches(&format!("//network?ref={old}\"")).count(), 3, "{locked}");

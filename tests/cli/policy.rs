@@ -146,7 +146,7 @@ fn a_version_that_the_policy_denies_is_skipped() {
 exit code: 0
 ----- stderr -----
 warning[version-not-allowed]: acme/gamma 2.1.0 is not chosen: the policy denies acme/gamma 2.1.0 (>= 2.0.0): it loses state
-  + acme/gamma   1.5.0   signed   1 h1, 2 zh
+  + acme/gamma   1.5.0   signed, key 558D46FBE8647CB4   1 h1, 2 zh
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);

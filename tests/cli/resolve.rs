@@ -36,7 +36,49 @@ fn the_platforms_that_both_sides_cover_stay() {
 
     merge(&environment, &gamma, &BOTH).assert_code(0);
 
-    assert_eq!(environment.read("ours"), lock_file(&[entry(&gamma[2], "", &gamma[2].hashes(&BOTH))]));
+    assert_eq!(environment.read("ours"), lock_file(&[entry(&gamma[1], "", &gamma[1].hashes(&BOTH))]));
+}
+
+#[test]
+fn the_newer_of_the_two_versions_stays_and_the_choice_is_shown() {
+    let registry = Registry::start();
+    let (environment, gamma) = project(&registry);
+    merge(&environment, &gamma, &["linux_amd64"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+  acme/gamma   1.1.0 (ours 1.0.0, theirs 1.1.0)
+Merged .terraform.lock.hcl
+"#]]);
+    assert_eq!(environment.read("ours"), lock_file(&[entry(&gamma[1], "", &gamma[1].hashes(&["linux_amd64"]))]));
+    environment.write("main.tf", requires("acme/gamma", "< 1.1.0"));
+    merge(&environment, &gamma, &["linux_amd64"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+  acme/gamma   1.0.0 (ours 1.0.0, theirs 1.1.0)
+Merged .terraform.lock.hcl
+"#]]);
+    environment.write("main.tf", requires("acme/gamma", "> 1.1.0"));
+    merge(&environment, &gamma, &["linux_amd64"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+  acme/gamma   1.2.0 (ours 1.0.0, theirs 1.1.0)
+Merged .terraform.lock.hcl
+"#]]);
+}
+
+/// The hashes of the side whose version stays protect it, as those of a lock file do.
+#[test]
+fn a_replaced_release_of_the_newer_side_is_refused() {
+    let registry = Registry::start();
+    let (environment, gamma) = project(&registry);
+    let side = |published: &Published, hashes: &[String]| lock_file(&[entry(published, "", hashes)]);
+    environment.write("base", lock_file(&[]));
+    environment.write("ours", side(&gamma[0], &gamma[0].hashes(&["linux_amd64"])));
+    let zh = format!("zh:{}", "0".repeat(64));
+    environment.write("theirs", side(&gamma[1], &[zh]));
+    let output = environment.provlock(["merge", "base", "ours", "theirs", "--path", PATH, "--resolve"]);
+    output.assert_stderr_has("error[hashes-changed]");
+    assert!(environment.read("ours").contains("<<<<<<< ours"), "{output}");
 }
 
 #[test]
@@ -44,14 +86,18 @@ fn a_version_must_be_old_enough() {
     let registry = Registry::start();
     let (environment, gamma) = project(&registry);
     environment.write("provlock.toml", "[policy]\nmin-age = \"7d\"\n");
+    registry.publish("acme/gamma", "1.1.5").platforms(BOTH).done();
+    document(&registry, "acme/gamma", &[("1.2.0", 2), ("1.1.5", 20), ("1.1.0", 50), ("1.0.0", 100)]);
+    environment.write("main.tf", requires("acme/gamma", "> 1.1.0"));
 
     merge(&environment, &gamma, &["linux_amd64"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
 warning[too-young]: acme/gamma 1.2.0 is not chosen: published [TIME], and it must be 7 days old
+  acme/gamma   1.1.5 (ours 1.0.0, theirs 1.1.0)
 Merged .terraform.lock.hcl
 "#]]);
-    assert!(environment.read("ours").contains("\"1.1.0\""));
+    assert!(environment.read("ours").contains("\"1.1.5\""));
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn lock_says_once(environment: &TestEnvironment) {
     environment.provlock(LOCK_ALL).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-  + hashicorp/null   3.2.4   signed   1 h1, 2 zh   in 298 root modules
+  + hashicorp/null   3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in 298 root modules
 error[no-matching-version]: no version of hashicorp/null meets all constraints: > 9.0.0, in 2 root modules
  --> live/298/main.tf:7:17
   |
@@ -38,6 +38,7 @@ error[no-matching-version]: no version of hashicorp/null meets all constraints: 
   = also in live/299
 help: relax one of the constraints
 Locked 298 of 300 root modules: 298 changed, 0 up to date; 2 failed; [SIZE] downloaded
+2 errors
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
 }
@@ -79,6 +80,7 @@ error[invalid-configuration]: the "{" after locals is never closed
   |
   = root module: live/010
 
+3 errors and 3 warnings in 3 files
 300 root modules: 3 with errors, 294 OK, 2 without a lock file; 1 could not be checked
 "#]]);
 }
@@ -103,6 +105,8 @@ error[no-matching-version]: no version of hashicorp/null meets all constraints: 
   = also in live/299
 help: relax one of the constraints
 298 of 300 root modules: 298 can move, 0 up to date; 2 failed
+2 errors
+Constraints hold back 1 provider; to change them, too: provlock upgrade --recursive --constraints
 "#]]);
     environment.provlock(["upgrade", "-r", "--check", "--format", "markdown"]).matches(str![[r#"
 exit code: 2
@@ -125,5 +129,7 @@ error[no-matching-version]: no version of hashicorp/null meets all constraints: 
   = also in live/299
 help: relax one of the constraints
 298 of 300 root modules: 298 can move, 0 up to date; 2 failed
+2 errors
+Constraints hold back 1 provider; to change them, too: provlock upgrade --recursive --constraints
 "#]]);
 }

@@ -61,7 +61,7 @@ fn all_roots_share_every_request() {
     output.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  ~ hashicorp/null   3.1.0 → 3.2.4   signed   1 h1, 2 zh   in a and b
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in a and b
 Upgraded 2 root modules: 2 changed, 0 up to date; [SIZE] downloaded
 "#]]);
     for root in ["a", "b"] {
@@ -101,7 +101,7 @@ exit code: 2
 ----- stdout -----
 (JSON)
 ----- stderr -----
-  ~ hashicorp/null   3.1.0 → 3.2.4   signed   1 h1, 2 zh   in a and b
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in a and b
 error[invalid-configuration]: the "{" after locals is never closed
  --> broken/other.tf:1:8
   |
@@ -120,6 +120,7 @@ error[no-matching-version]: no version of hashicorp/null meets all constraints: 
   = root module: never
 help: relax one of the constraints
 Upgraded 2 of 4 root modules: 2 changed, 0 up to date; 2 failed; [SIZE] downloaded
+2 errors
 "#]]);
     assert_eq!(lock_file_of(&environment, "a"), locked(&null[1], "~> 3.0"));
     assert_eq!(lock_file_of(&environment, "b"), locked(&null[1], "~> 3.0"));
@@ -143,11 +144,12 @@ fn a_package_that_fails_stops_the_roots_that_need_it_only() {
     output.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-  ~ hashicorp/null   3.1.0 → 3.2.4   signed   1 h1, 2 zh   in a
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in a
 error[request-failed]: cannot get registry.opentofu.org/hashicorp/random 3.7.2 for linux_amd64: https://registry.opentofu.org/files/registry.opentofu.org/hashicorp/random/3.7.2/terraform-provider-random_3.7.2_linux_amd64.zip was not found (404)
  |
  = root module: b
 Upgraded 1 of 2 root modules: 1 changed, 0 up to date; 1 failed; [SIZE] downloaded
+1 error
 "#]]);
     assert_eq!(lock_file_of(&environment, "a"), locked(&null[1], "~> 3.0"));
     assert_eq!(lock_file_of(&environment, "b"), locked(&null[0], "~> 3.0"));
@@ -219,7 +221,7 @@ fn paths_and_providers_narrow_what_moves() {
     named.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  ~ hashicorp/null   3.1.0 → 3.2.4   signed   1 h1, 2 zh   in b
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in b
 Upgraded 1 root module: 1 changed, 0 up to date; [SIZE] downloaded
 "#]]);
     assert_eq!(lock_file_of(&environment, "a"), locked(&null[0], "~> 3.0"));
@@ -283,7 +285,7 @@ exit code: 2
 ----- stdout -----
 (JSON)
 ----- stderr -----
-  + hashicorp/null   3.2.4   signed   1 h1, 2 zh   in c
+  + hashicorp/null   3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in c
   ~ c/main.tf:7   ~> 3.1.0 → ~> 3.2.4
 error[version-outside-constraints]: the constraint ~> 1.0 cannot be rewritten for all root modules that share it
  --> modules/m/main.tf:5:18
@@ -295,6 +297,7 @@ error[version-outside-constraints]: the constraint ~> 1.0 cannot be rewritten fo
   = b can get 1.0.0 at most, which that does not allow
 help: change what holds it back there, or keep all of them at an older version: provlock upgrade --recursive --constraints acme/gamma@1.0.0
 Upgraded 1 of 3 root modules: 1 changed, 0 up to date; 2 failed; [SIZE] downloaded
+2 errors
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
     assert_eq!(validated(&output.stdout)["errors"].as_array().unwrap().len(), 1);
@@ -331,13 +334,14 @@ fn a_shared_module_is_rewritten_although_a_root_cannot_be_written() {
     output.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-  ~ acme/gamma   1.0.0 → 2.0.0   signed   1 h1, 2 zh   in a
+  ~ acme/gamma   1.0.0 → 2.0.0   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in a
   ~ modules/m/main.tf:5   ~> 1.0 → ~> 2.0
 error[io]: cannot write b/.terraform.lock.hcl: No such file or directory (os error 2)
  |
  = root module: b
 help: create its directory; a symbolic link must lead into one
 Upgraded 1 of 2 root modules: 1 changed, 0 up to date; 1 failed; [SIZE] downloaded
+1 error
 "#]]);
     assert_eq!(environment.read("modules/m/main.tf"), requires("acme/gamma", "~> 2.0"));
     assert_eq!(lock_file_of(&environment, "a"), locked(&gamma[1], "~> 2.0"));
@@ -413,6 +417,7 @@ warning[too-young]: hashicorp/null 3.2.4 is not chosen: published [TIME], and it
  |
  = in a and b
 3 root modules: 1 can move, 0 up to date, 2 held back
+2 warnings
 2 recorded hashes were not compared with what is published; to compare all: provlock verify --online
 "#]]);
     assert_eq!(table.stderr.matches("hashicorp/null 3.2.4 is not chosen: published ").count(), 1, "{table}");
@@ -424,8 +429,9 @@ warning[too-young]: hashicorp/null 3.2.4 is not chosen: published [TIME], and it
 exit code: 0
 ----- stderr -----
 warning[too-young]: hashicorp/null 3.2.4 is not chosen: published [TIME], and it must be 7 days old
-  ~ hashicorp/null   3.1.0 → 3.2.4   signed   1 h1, 2 zh   in b and c
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in b and c
 Upgraded 3 root modules: 2 changed, 0 up to date, 1 held back; [SIZE] downloaded
+1 warning
 1 provider held back from the newest version; see: provlock upgrade --recursive --check
 "#]]);
     for (root, version) in [("a", 0), ("b", 1), ("c", 1)] {
@@ -435,7 +441,7 @@ Upgraded 3 root modules: 2 changed, 0 up to date, 1 held back; [SIZE] downloaded
     named.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  ~ hashicorp/null   3.1.0 → 3.2.4   signed   1 h1, 2 zh   in a
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in a
 Upgraded 3 root modules: 1 changed, 2 up to date
 "#]]);
 }

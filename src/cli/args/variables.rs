@@ -30,7 +30,8 @@ pub(crate) fn parse<T: Parser>() -> Result<(T, ArgMatches), clap::Error> {
                 error.insert(ContextKind::InvalidArg, ContextValue::String(variable));
             }
         }
-        let mut words = std::env::args().skip(1).take_while(|word| word != "--");
+        let words = std::env::args().skip(1).take_while(|word| word != "--");
+        let mut words = words.filter(|word| !is_flag_of_terraform(word.as_ref()));
         if let Some(flag) = words.find_map(|word| flag_meant(&command, &word)) {
             error.insert(ContextKind::SuggestedArg, ContextValue::String(flag));
         }
@@ -43,12 +44,19 @@ fn with_two_dashes(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut only_values_follow = false;
     let with_two_dashes = |word: OsString| {
         only_values_follow |= word == "--";
-        let bytes = word.as_encoded_bytes();
-        let name = bytes.split(|byte| *byte == b'=').next().unwrap_or_default();
-        let is_flag = !only_values_follow && TERRAFORM_FLAGS.iter().any(|flag| flag.as_bytes() == name);
-        if is_flag { [OsStr::new("-"), &word].into_iter().collect() } else { word }
+        if !only_values_follow && is_flag_of_terraform(&word) {
+            [OsStr::new("-"), &word].into_iter().collect()
+        } else {
+            word
+        }
     };
     words.map(with_two_dashes).collect()
+}
+
+/// Whether a word is one of [`TERRAFORM_FLAGS`], with a value or without.
+fn is_flag_of_terraform(word: &OsStr) -> bool {
+    let name = word.as_encoded_bytes().split(|byte| *byte == b'=').next().unwrap_or_default();
+    TERRAFORM_FLAGS.iter().any(|flag| flag.as_bytes() == name)
 }
 
 /// The long flag that a word with one dash is meant to be, as in `-json`, which is how Terraform has flags.

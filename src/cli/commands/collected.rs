@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use provlock::diagnostic::words::{count, few};
+use provlock::diagnostic::words::{count, enumerate, few};
 use provlock::diagnostic::{Diagnostic, Diagnostics, Result};
 use provlock::project::plan::UpgradePlan;
 use provlock::project::{Coverage, DialectReason, Event, Locked, Prepared, RootModule, Roots, Selection};
@@ -12,9 +12,9 @@ use provlock::provider::Dialect;
 use super::watch::no_root_module;
 use crate::cli::render::causes::{Causes, Many};
 use crate::cli::render::coverage;
+use crate::cli::render::held_back;
 use crate::cli::render::json::{FailedRoot, LockedRoot, Output, Root, Roots as JsonRoots};
 use crate::cli::render::lock::{LinesOfMany, Report, Tally};
-use crate::cli::render::upgrade;
 use crate::cli::ui::Ui;
 
 pub(super) struct Collected<'a> {
@@ -29,6 +29,8 @@ pub(super) struct Collected<'a> {
     lines: Vec<String>,
     lines_of_many: LinesOfMany,
     is_empty: bool,
+    /// How many errors and warnings there are.
+    totals: [usize; 2],
     /// What was found besides the root modules.
     passed_over: Coverage,
     /// The text for the user if there is no root module.
@@ -59,6 +61,7 @@ impl<'a> Collected<'a> {
             lines: Vec::new(),
             lines_of_many: LinesOfMany::default(),
             is_empty: true,
+            totals: [0, 0],
             passed_over: Coverage::default(),
             no_root_module: None,
             unpublished: 0,
@@ -91,6 +94,8 @@ impl<'a> Collected<'a> {
         self.passed_over = roots.passed_over().clone();
         self.no_root_module = roots.is_empty().then(|| no_root_module(roots));
         self.many = Many::of(roots, self.selection);
+        let noun = self.many.map(Many::noun);
+        (self.tally.noun, self.lines_of_many.noun) = (noun, noun);
         self.warnings = Causes::new(self.many, self.ui.stderr_style.verbose);
         self.failures = Causes::new(self.many, self.ui.stderr_style.verbose);
     }
@@ -108,7 +113,7 @@ impl<'a> Collected<'a> {
             Some(_) => self.lines_of_many.add(locked, style),
             None => self.lines.extend(Report(locked).lines(style, plan)),
         }
-        self.tally.add(locked, plan.is_some_and(|plan| upgrade::held_back(plan).next().is_some()));
+        self.tally.add(locked, plan.is_some_and(|plan| held_back::held_back(plan).next().is_some()));
         if locked.changed && locked.written {
             self.stale_caches.extend(prepared.root.stale_cache().map(|cache| cache.display().to_string()));
         }
@@ -140,6 +145,7 @@ impl<'a> Collected<'a> {
         self.unpublished += unpublished;
         self.uncompared += uncompared;
         for warning in warnings {
+            self.totals[1] += 1;
             self.warnings.add(Some(&prepared.root.path), warning);
             self.json.iter_mut().for_each(|json| json.warnings.add(warning));
         }
@@ -148,6 +154,7 @@ impl<'a> Collected<'a> {
     fn add_failed(&mut self, path: &Path, errors: &Diagnostics) {
         self.is_empty = false;
         self.tally.failed += 1;
+        self.totals[0] += errors.len();
         errors.iter().for_each(|error| self.failures.add(error.root(), error));
         if let Some(json) = &mut self.json {
             json.failed.push(Root::Failed(FailedRoot::new(path, errors, &self.ui.invocation)));
@@ -186,11 +193,20 @@ impl<'a> Collected<'a> {
             Some(_) => coverage::lines(&self.passed_over).iter().for_each(|line| ui.status(line)),
             None => {
                 ui.status_lines(&summary(&self.tally));
+                ui.status_lines(self.many.and_then(|_| self.total()).as_slice());
                 if let Some(line) = coverage::passed_over(&self.passed_over) {
                     ui.status(&line);
                 }
             }
         }
+    }
+
+    /// `2 errors and 1 warning`; nothing where there is none.
+    fn total(&self) -> Option<String> {
+        let [errors, warnings] = self.totals;
+        let parts = [(errors, "error"), (warnings, "warning")].into_iter().filter(|(number, _)| *number > 0);
+        let parts: Vec<_> = parts.map(|(number, noun)| count(number, noun)).collect();
+        (!parts.is_empty()).then(|| enumerate(parts))
     }
 
     /// Shows hints about what was written or, with `--check`, compared, and prints the result if it is JSON.

@@ -369,6 +369,9 @@ impl Revisions {
     /// `No lock file here or below, neither in HEAD nor in the working tree`
     fn no_lock_file(&self) -> String {
         let new = self.new.as_ref().map_or("the working tree", |new| new.name.as_str());
+        if self.old.name == new {
+            return format!("No lock file here or below in {new}");
+        }
         format!("No lock file here or below, neither in {} nor in {new}", self.old.name)
     }
 

@@ -17,6 +17,7 @@ use super::outcome::Outcome;
 use super::watch::start_locking;
 use crate::cli::args::{AgeArgs, FormatArgs, OutputFormat, SelectionArgs, SourceArgs, Targets, candidates};
 use crate::cli::render::foreign::printable;
+use crate::cli::render::held_back;
 use crate::cli::render::markdown;
 use crate::cli::render::upgrade::{self as table, Moving, Outlooks};
 use crate::cli::ui::{Ui, table_columns};
@@ -138,7 +139,11 @@ pub(crate) fn run(arguments: &UpgradeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     Ok(Outcome::of(has_failures, arguments.check && has_found))
 }
 
+/// For how many providers it is shown what holds them back, where no table shows it.
+const MOST_REASONS: usize = 10;
+
 /// What became of root modules, or what would.
+#[expect(clippy::struct_excessive_bools, reason = "each is independent of the others")]
 struct Upgraded<'a> {
     ui: &'a Ui,
     /// Whether nothing is written.
@@ -150,6 +155,12 @@ struct Upgraded<'a> {
     moving: Moving,
     outlooks: Outlooks,
     held_back: BTreeSet<String>,
+    /// The providers and modules that are held back by constraints which --constraints could rewrite.
+    constrained: BTreeSet<String>,
+    /// Whether constraints are rewritten.
+    rewrites: bool,
+    /// Whether lines say what holds providers back: the user named these, and no table shows it.
+    shows_reasons: bool,
     /// The constraints that are rewritten; one that root modules share is rewritten once.
     edited: BTreeSet<table::Edited>,
     edits: Vec<ConstraintEdit>,
@@ -170,6 +181,9 @@ impl<'a> Upgraded<'a> {
             moving: Moving::default(),
             outlooks: Outlooks::default(),
             held_back: BTreeSet::new(),
+            constrained: BTreeSet::new(),
+            rewrites: options.rewrite_constraints,
+            shows_reasons: !options.lock.dry_run && !options.lock.providers.is_empty(),
             edited: BTreeSet::new(),
             edits: Vec::new(),
             table: String::new(),
@@ -203,7 +217,8 @@ impl<'a> Upgraded<'a> {
         }
         self.moving.add(plan);
         self.outlooks.add(root, plan);
-        self.held_back.extend(table::held_back(plan));
+        self.held_back.extend(held_back::held_back(plan));
+        self.constrained.extend(held_back::constrained(plan));
         self.edited.extend(table::edited(&plan.edits));
     }
 
@@ -228,12 +243,19 @@ impl<'a> Upgraded<'a> {
             if self.is_dry { Vec::new() } else { self.edited.iter().map(table::Edited::text).collect() };
         let (moving, one, many) = (&self.moving, &self.summary, self.collected.many);
         self.collected.show(&edits, |tally| match many {
-            Some(_) if self.is_planned => vec![moving.summary(tally.failed)],
+            Some(many) if self.is_planned => vec![moving.summary(tally.failed, many.noun())],
             Some(_) => vec![tally.summary(["Upgraded", "Would upgrade"])],
             None => one.clone(),
         });
         let recursive = many.is_some_and(|many| many.selection.recursive);
-        if let Some(hint) = table::more_is_possible(&self.held_back, recursive).filter(|_| !self.is_dry) {
+        let reasons = if self.shows_reasons { self.outlooks.reasons() } else { Vec::new() };
+        ui.status_lines(&reasons[..reasons.len().min(MOST_REASONS)]);
+        let hint = if self.is_dry {
+            held_back::constraints_can_change(&self.constrained, recursive).filter(|_| !self.rewrites)
+        } else {
+            held_back::more_is_possible(&self.held_back, recursive)
+        };
+        if let Some(hint) = hint {
             ui.status(&hint);
         }
         if !self.is_dry {

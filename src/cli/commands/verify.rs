@@ -383,12 +383,13 @@ impl Report<'_> {
         let is_passed = failures.is_empty() && !has_error;
         let not_checked = if is_passed { text::not_checked(found.roots, self.online) } else { Vec::new() };
         let is_one = many.is_none() || (found.roots.len() == 1 && found.coverage.len() == 1);
-        let lines = match text::summary(*found).filter(|_| is_one) {
+        let total = text::summary(*found);
+        let lines = match total.clone().filter(|_| is_one) {
             Some(line) => vec![line],
             None if well.is_some() && coverage::is_plain(found.coverage) => Vec::new(),
             // What is wrong was said.
             None if many.is_none() && !failures.is_empty() => Vec::new(),
-            None => coverage::lines(found.coverage),
+            None => total.into_iter().chain(coverage::lines(found.coverage)).collect(),
         };
         let change = text::about_the_change(found.findings).filter(|_| !is_one);
         let suppressed = text::suppressed(found.roots);

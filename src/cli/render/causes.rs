@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use provlock::diagnostic::{Code, Diagnostic, RootModules, Severity};
 
 use provlock::diagnostic::words::{MOST_NAMED, count, enumerate, few};
-use provlock::project::{Roots, Selection};
+use provlock::project::{Kind, Roots, Selection};
+
+use super::coverage::noun;
 
 /// What diagnostics with the same cause share. The message names the provider and its version.
 type Key = (Severity, Code, String);
@@ -17,12 +19,19 @@ type Key = (Severity, Code, String);
 pub(crate) struct Many<'a> {
     pub(crate) selection: &'a Selection,
     pub(crate) number: usize,
+    /// How many of them are units of Terragrunt's.
+    pub(crate) units: usize,
 }
 
 impl<'a> Many<'a> {
     /// `None` if there is only one root module, whose diagnostics are all shown.
     pub(crate) fn of(roots: &Roots, selection: &'a Selection) -> Option<Self> {
-        roots.are_many().then_some(Self { selection, number: roots.len() })
+        roots.are_many().then_some(Self { selection, number: roots.len(), units: roots.units() })
+    }
+
+    /// The word for the root modules: units where all of them are.
+    pub(crate) fn noun(self) -> &'static str {
+        if self.units > 0 && self.units == self.number { noun(Kind::Unit) } else { noun(Kind::RootModule) }
     }
 
     /// Selects just these root modules. For commands that cannot name all of them, no path is given.
@@ -117,7 +126,7 @@ impl Cause {
         };
         let directories =
             std::iter::once(root).chain(others.iter().map(PathBuf::as_path)).map(Path::to_owned).collect();
-        let message = format!("{}, in {}", common_message(first), count(others.len() + 1, "root module"));
+        let message = format!("{}, in {}", common_message(first), count(others.len() + 1, many.noun()));
         let shown = Diagnostic { message, ..first.clone() }.in_root_modules(many.only(directories));
         vec![shown.note(places(first, root, others, all))]
     }
@@ -176,7 +185,7 @@ mod tests {
     fn messages(found: &[(&str, Diagnostic)], all: bool) -> Vec<Diagnostic> {
         let found = found.iter().map(|(root, diagnostic)| (Some(Path::new(*root)), diagnostic));
         let selection = &Selection { recursive: true, ..Selection::default() };
-        by_cause(found, Some(Many { selection, number: 5 }), all)
+        by_cause(found, Some(Many { selection, number: 5, units: 0 }), all)
     }
 
     #[test]

@@ -29,6 +29,9 @@ const CHANGES: [(EntryChange, &str); 4] = [
 /// Up to how many root modules are named.
 const FEW: usize = 3;
 
+/// The word for what is locked.
+const ROOT_MODULE: &str = "root module";
+
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Line {
     cells: [String; 4],
@@ -97,7 +100,11 @@ impl Report<'_> {
 
     fn line(&self, report: &ProviderReport, in_full: bool) -> Line {
         let row = Row::new(&report.difference, self.0.prepared.root.dialect);
-        let shown = |found: &Authentication| if in_full { found.in_full() } else { found.to_string() };
+        let shown = |found: &Authentication| match report.difference.change {
+            _ if in_full => found.in_full(),
+            EntryChange::Unchanged => found.to_string(),
+            _ => found.with_key(),
+        };
         let authentication: BTreeSet<String> =
             report.packages.values().map(|package| shown(&package.authentication)).collect();
         let authentication = authentication.into_iter().collect::<Vec<_>>().join("; ");
@@ -204,6 +211,8 @@ fn changed_modules(locked: &Locked<'_>) -> Option<String> {
 #[derive(Default)]
 pub(crate) struct LinesOfMany {
     lines: BTreeMap<Line, Places>,
+    /// The word for root modules, if it is another one.
+    pub(crate) noun: Option<&'static str>,
 }
 
 #[derive(Default)]
@@ -230,8 +239,9 @@ impl LinesOfMany {
 
     /// The lines for stderr.
     pub(crate) fn lines(self, style: TextStyle) -> Vec<String> {
+        let noun = self.noun.unwrap_or(ROOT_MODULE);
         let place = |Places { first, number }: &Places| {
-            if *number > FEW { format!("in {number} root modules") } else { format!("in {}", enumerate(first)) }
+            if *number > FEW { format!("in {}", count(*number, noun)) } else { format!("in {}", enumerate(first)) }
         };
         let lines = self.lines.into_iter().map(|(line, places)| (line, place(&places)));
         aligned(&lines.collect::<Vec<_>>(), style)
@@ -278,6 +288,8 @@ pub(crate) struct Tally {
     is_dry: bool,
     /// Entries that stay although the configuration does not require them.
     stale: usize,
+    /// The word for root modules, if it is another one.
+    pub(crate) noun: Option<&'static str>,
     downloads: Downloads,
 }
 
@@ -320,7 +332,7 @@ impl Tally {
     /// what was written and what would be.
     pub(crate) fn summary(&self, verbs: [&str; 2]) -> String {
         let parts = [(self.changed, "changed"), (self.unchanged, "up to date")];
-        let modules = root_modules(parts, self.held_back, self.failed);
+        let modules = root_modules(parts, self.held_back, self.failed, self.noun.unwrap_or(ROOT_MODULE));
         let stale = match self.stale {
             0 => String::new(),
             1 => "; 1 entry is not required".to_owned(),
@@ -331,10 +343,10 @@ impl Tally {
 }
 
 /// `998 of 1000 root modules: 3 changed, 995 up to date; 2 failed`
-pub(crate) fn root_modules(parts: [(usize, &str); 2], held_back: usize, failed: usize) -> String {
+pub(crate) fn root_modules(parts: [(usize, &str); 2], held_back: usize, failed: usize, noun: &str) -> String {
     let [(first, is_first), (second, is_second)] = parts;
     let done = first + second + held_back;
-    let all = count(done + failed, "root module");
+    let all = count(done + failed, noun);
     let (number, failed) = match failed {
         0 => (String::new(), String::new()),
         failed => (format!("{done} of "), format!("; {failed} failed")),

@@ -8,6 +8,7 @@ pub(crate) mod fit;
 pub(crate) mod foreign;
 pub(crate) mod github;
 pub(crate) mod gitlab;
+pub(crate) mod held_back;
 pub(crate) mod help;
 pub(crate) mod html;
 pub(crate) mod json;

@@ -16,8 +16,9 @@ use provlock::provider::{ProviderAddress, Version};
 use textwrap::{Options, WordSplitter};
 
 use super::foreign::{capped, printable};
+use super::held_back::held_back;
 use super::lock::root_modules;
-use super::style::{columns, count};
+use super::style::{columns, count, enumerate};
 
 /// Root modules in which a provider or a module can move in the same way, or is held back in the same way.
 pub(crate) struct Row {
@@ -117,6 +118,13 @@ impl Outlooks {
     /// Those of providers, or of modules.
     pub(crate) fn rows_of(&self, modules: bool) -> impl Iterator<Item = &Row> {
         self.rows().filter(move |row| row.call.is_some() == modules)
+    }
+
+    /// `acme/gamma is held back from 2.0.0 by main.tf:4  ~> 1.0`, for each row of a provider whose reason is known.
+    pub(crate) fn reasons(&self) -> Vec<String> {
+        let rows = self.rows_of(false).filter(|row| !row.reasons().is_empty());
+        let text = |row: &Row| format!("{} is held back from {} by {}", row.name, row.newest, enumerate(row.reasons()));
+        rows.map(|row| clean(&text(row))).collect()
     }
 
     /// Those that can move.
@@ -406,8 +414,8 @@ impl Moving {
     }
 
     /// `3 root modules: 2 can move, 1 up to date`
-    pub(crate) fn summary(&self, failed: usize) -> String {
-        root_modules([(self.can_move, "can move"), (self.up_to_date, "up to date")], self.held_back, failed)
+    pub(crate) fn summary(&self, failed: usize, noun: &str) -> String {
+        root_modules([(self.can_move, "can move"), (self.up_to_date, "up to date")], self.held_back, failed, noun)
     }
 }
 
@@ -435,38 +443,17 @@ impl Edited {
 
 pub(crate) fn edited(edits: &[ConstraintEdit]) -> impl Iterator<Item = Edited> {
     edits.iter().map(|edit| {
-        let Location { file, span } = &edit.location;
-        let old = file.text.get(span.clone()).unwrap_or_default();
-        // The comment after a source is part of the edit, and so is the closing quote before it.
-        let quotes = usize::from(old.contains('"'));
-        Edited {
-            path: edit.location.path().display().to_string(),
-            line: edit.location.line_column().0,
-            start: span.start,
-            old: old.replacen('"', "", quotes),
-            new: edit.new.replacen('"', "", quotes),
-        }
+        let [old, new] = old_and_new(edit);
+        let (path, line) = (edit.location.path().display().to_string(), edit.location.line_column().0);
+        Edited { path, line, start: edit.location.span.start, old, new }
     })
 }
 
-/// The providers and modules of which there is a newer version than the one that is chosen.
-pub(crate) fn held_back(plan: &UpgradePlan) -> impl Iterator<Item = String> {
-    let providers = plan.providers.iter().filter(|planned| planned.is_held_back());
-    let modules = plan.modules.iter().filter(|planned| planned.is_held_back());
-    let providers = providers.map(|planned| planned.address.to_string());
-    providers.chain(modules.map(|planned| LockedModule::label_name(&planned.key).into_owned()))
-}
-
-/// That more would be possible, if it would.
-pub(crate) fn more_is_possible(held_back: &BTreeSet<String>, recursive: bool) -> Option<String> {
-    let modules = held_back.iter().filter(|name| name.starts_with(MODULE)).count();
-    let (flag, with_modules) =
-        (if recursive { " --recursive" } else { "" }, if modules > 0 { " --modules" } else { "" });
-    let what = match (held_back.len() - modules, modules) {
-        (0, 0) => return None,
-        (providers, 0) => count(providers, "provider"),
-        (0, modules) => count(modules, "module"),
-        (providers, modules) => format!("{} and {}", count(providers, "provider"), count(modules, "module")),
-    };
-    Some(format!("{what} held back from the newest version; see: provlock upgrade{flag}{with_modules} --check"))
+/// The text that is edited and the one in its place. The comment after a source is part of the edit, but not the closing
+/// quote before it.
+pub(crate) fn old_and_new(edit: &ConstraintEdit) -> [String; 2] {
+    let Location { file, span } = &edit.location;
+    let old = file.text.get(span.clone()).unwrap_or_default();
+    let quotes = usize::from(old.contains('"'));
+    [old, edit.new.as_str()].map(|text| text.replacen('"', "", quotes))
 }

@@ -16,10 +16,10 @@ use super::record::{Recorded, Rules, record};
 use super::select::{Candidate, Selected};
 use crate::configuration::{Requirements, StateKnowledge};
 use crate::diagnostic::words::few;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Merged, Remedy, Result};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Merged, Remedy, Result, UpgradeRemedy};
 use crate::lockfile::{self, LockedProvider, Locks, ProviderDiff};
 use crate::packages::archive::{HashCache, PackageId};
-use crate::packages::{Packages, Platforms, ProgressSink, Source, SourceError};
+use crate::packages::{AvailableVersion, AvailableVersions, Packages, Platforms, ProgressSink, Source, SourceError};
 use crate::project::options::LockOptions;
 use crate::project::prepared::Prepared;
 use crate::project::root_module::RootModule;
@@ -257,7 +257,9 @@ pub(super) fn plan<'a>(
         && let Some(missing) = platforms.iter().find(|platform| !listed.contains(platform))
     {
         let package = PackageId::new(address, &version, missing);
-        return Err(SourceError::platform_not_available(&package, listed.iter(), None).into());
+        let error = Diagnostics::from(SourceError::platform_not_available(&package, listed.iter(), None));
+        let Some(newest) = newest_with(missing, &available) else { return Err(error) };
+        return Err(error.map(|error| with_newest(error, missing, newest, &candidate, prepared)));
     }
     let mut warnings: Vec<_> = available.warnings.iter().map(|text| listing::warning(address, text)).collect();
     if let Some(listings) = listings(&candidate, &version, request) {
@@ -270,6 +272,43 @@ pub(super) fn plan<'a>(
     warnings.extend(skipped);
     let keeps_platforms = !prepared.platforms_are_named && !follows_file;
     Ok(Plan { candidate, version, platforms, keeps_platforms, mirror: source.mirror_of(address), kept, warnings })
+}
+
+/// The newest version that has a package for a platform. Not all versions are known offline.
+fn newest_with<'a>(platform: &Platform, available: &'a AvailableVersions) -> Option<&'a Version> {
+    let has_package = |(version, release): &(&Version, &AvailableVersion)| {
+        !version.is_prerelease() && release.platforms.contains(platform) && release.unsupported_protocols.is_none()
+    };
+    let mut versions = available.versions.iter().rev().filter(|_| !available.is_partial);
+    versions.find(has_package).map(|(version, _)| version)
+}
+
+/// Adds the newest version with a platform to the error that another version has no package for it.
+fn with_newest(
+    error: Diagnostic,
+    platform: &Platform,
+    newest: &Version,
+    candidate: &Candidate<'_>,
+    prepared: &Prepared,
+) -> Diagnostic {
+    let message = format!("{}; the newest version with {platform} is {newest}", error.message);
+    let platforms = match &prepared.platforms {
+        PlatformSelection::These(platforms)
+            if prepared.root.settings.platforms.as_ref() != Some(&prepared.platforms) =>
+        {
+            Some(platforms.clone())
+        }
+        _ => None,
+    };
+    let remedy = UpgradeRemedy {
+        platforms,
+        providers: vec![format!("{}@{newest}", candidate.name())],
+        constraints: !candidate.requirement.constraints.allows(newest),
+        allow_downgrade: candidate.lock_file.entry(candidate.address).is_some_and(|old| old.locked.version > *newest),
+        ..UpgradeRemedy::default()
+    };
+    let help = Help::text("remove the platform, or lock that version: ").and(remedy);
+    Diagnostic { message, ..error }.help(help)
 }
 
 /// The platforms that are covered in place of those that nobody named; these, too, if there may be more.
@@ -318,7 +357,9 @@ pub(super) fn assemble(
         warnings.extend(plan.warnings.iter().cloned());
         warnings.extend(packages.values().flat_map(|package| package.warnings.iter().cloned()));
         errors.extend(plan.against_signatures(packages, &prepared.root.settings.policy));
-        let previous = old.get(plan.candidate.address).map(Arc::as_ref);
+        let previous =
+            old.get(plan.candidate.address).or_else(|| prepared.side_with(plan.candidate.address, &plan.version));
+        let previous = previous.map(Arc::as_ref);
         match recorded(supplied, previous, request, source, progress) {
             Ok(Recorded { provider, warning, unpublished, uncompared }) => {
                 unpublished_hashes += unpublished;

@@ -392,6 +392,6 @@ No lock file here or below, neither in HEAD nor in the working tree
     repository.provlock(["-C", "empty", "diff", "-r", "HEAD..HEAD", "--exit-code"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-No lock file here or below, neither in HEAD nor in HEAD
+No lock file here or below in HEAD
 "#]]);
 }

@@ -59,7 +59,7 @@ fn writes_what_tofu_providers_lock_would_write() {
     output.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/null   3.2.4   signed   2 h1, 4 zh
+  + hashicorp/null   3.2.4   signed, key 558D46FBE8647CB4   2 h1, 4 zh
 Locked 1 provider for darwin_arm64 and linux_amd64 (1 added); [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
@@ -79,7 +79,7 @@ fn empty_variables_are_unset_and_wrong_ones_are_named() {
     empty.run().matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/null   3.2.4   signed   1 h1, 3 zh
+  + hashicorp/null   3.2.4   signed, key 558D46FBE8647CB4   1 h1, 3 zh
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
@@ -179,7 +179,7 @@ fn keeps_comments_and_layout_of_the_file_that_is_there() {
     environment.provlock(LOCK_BOTH).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  ~ hashicorp/null   3.2.4   signed   h1 for darwin_arm64 added
+  ~ hashicorp/null   3.2.4   signed, key 558D46FBE8647CB4   h1 for darwin_arm64 added
 Locked 1 provider for darwin_arm64 and linux_amd64 (1 changed); [SIZE] downloaded
 "#]]);
 
@@ -201,7 +201,7 @@ fn check_and_dry_run_write_nothing() {
     check.matches(str![[r#"
 exit code: 1
 ----- stderr -----
-  + hashicorp/null   3.2.4   signed   1 h1, 3 zh
+  + hashicorp/null   3.2.4   signed, key 558D46FBE8647CB4   1 h1, 3 zh
 Would lock 1 provider for linux_amd64 (1 added); [SIZE] downloaded
 "#]]);
     let dry_run = environment.provlock(["lock", "-p", "linux_amd64", "--dry-run"]);
@@ -224,7 +224,7 @@ exit code: 0
 +  ]
 +}
 ----- stderr -----
-  + hashicorp/null   3.2.4   signed   1 h1, 3 zh
+  + hashicorp/null   3.2.4   signed, key 558D46FBE8647CB4   1 h1, 3 zh
 Would lock 1 provider for linux_amd64 (1 added)
 "#]]);
 
@@ -246,8 +246,8 @@ fn entries_that_are_not_required_stay_until_pruned() {
     environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  = acme/old         1.0.0            not required by the configuration; --prune removes it, also if a state still needs it
-  + hashicorp/null   3.2.4   signed   1 h1, 2 zh
+  = acme/old         1.0.0                                  not required by the configuration; --prune removes it, also if a state still needs it
+  + hashicorp/null   3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh
 Locked 1 provider for linux_amd64 (1 added, 1 unchanged); [SIZE] downloaded
 "#]]);
     assert_eq!(environment.lock_file(), lock_file(&[entry(&old, "", &old.all_zh()), locked.clone()]));
@@ -407,8 +407,8 @@ fn an_entry_of_terraforms_registry_gives_its_version_to_that_of_tofu() {
     output.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/null                         3.1.0   signed   version taken over from registry.terraform.io/hashicorp/null, without its hashes, 1 h1, 2 zh
-  = registry.terraform.io/hashicorp/null   3.1.0            not required by the configuration; --prune removes it, also if a state still needs it
+  + hashicorp/null                         3.1.0   signed, key 558D46FBE8647CB4   version taken over from registry.terraform.io/hashicorp/null, without its hashes, 1 h1, 2 zh
+  = registry.terraform.io/hashicorp/null   3.1.0                                  not required by the configuration; --prune removes it, also if a state still needs it
 Locked 1 provider for linux_amd64 (1 added, 1 unchanged); [SIZE] downloaded
 "#]]);
     let ours = entry(&ours, ">= 3.0.0", &ours.hashes(&["linux_amd64"]));
@@ -422,4 +422,20 @@ Locked 1 provider for linux_amd64 (1 added, 1 unchanged); [SIZE] downloaded
     environment.provlock(["--dialect", "tofu", "lock", "-p", "linux_amd64", "acme/gamma"]).assert_code(0);
     let gamma = entry(&gamma, "", &gamma.hashes(&["linux_amd64"]));
     assert_eq!(environment.lock_file(), lock_file(&[gamma, theirs]));
+}
+
+#[test]
+fn the_line_of_a_new_entry_names_the_key_that_signed_it() {
+    let registry = Registry::start();
+    registry.publish("acme/gamma", "1.0.0").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("acme/gamma", ""));
+    environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+  + acme/gamma   1.0.0   signed, key 558D46FBE8647CB4   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
+Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
+"#]]);
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_lacks("key");
 }

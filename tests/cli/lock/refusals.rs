@@ -140,3 +140,26 @@ exit code: 2
 error[io]: cannot read .terraform.lock.hcl: it is a directory
 "#]]);
 }
+
+#[test]
+fn where_a_version_lacks_a_platform_the_newest_that_has_it_is_named() {
+    let registry = Registry::start();
+    registry.publish("acme/gamma", "3.0.0").platforms(["linux_amd64", "windows_arm64"]).done();
+    registry.publish("acme/gamma", "3.1.0").platforms(["linux_amd64", "windows_arm64"]).done();
+    registry.publish("acme/gamma", "4.0.0").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("acme/gamma", ">= 3.0"));
+    environment.provlock(["lock", "-p", "linux_amd64,windows_arm64"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[platform-not-available]: registry.opentofu.org/acme/gamma 4.0.0 has no package for windows_arm64; the newest version with windows_arm64 is 3.1.0
+ |
+ = there are packages for linux_amd64
+help: remove the platform, or lock that version: provlock upgrade -p linux_amd64,windows_arm64 acme/gamma@3.1.0
+"#]]);
+    environment.provlock(["upgrade", "-p", "linux_amd64,windows_arm64", "acme/gamma@3.1.0"]).assert_code(0);
+    environment
+        .provlock(["upgrade", "-p", "windows_arm64"])
+        .assert_code(2)
+        .assert_stderr_has("has no package for windows_arm64; the newest version with windows_arm64 is 3.1.0");
+}

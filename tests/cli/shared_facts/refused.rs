@@ -183,7 +183,7 @@ warning[shared-facts-not-used]: not all packages could be looked up in oci://now
  |
  = the others were downloaded
 help: check HTTPS_PROXY, and NO_PROXY for hosts that are reached without it
-  + hashicorp/null   3.2.4   signed   2 h1, 3 zh
+  + hashicorp/null   3.2.4   signed, key 558D46FBE8647CB4   2 h1, 3 zh
 Locked 1 provider for darwin_arm64 and linux_amd64 (1 added); [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);

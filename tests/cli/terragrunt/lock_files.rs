@@ -36,9 +36,9 @@ fn the_lock_file_of_the_module_is_that_of_units_without_one() {
     environment.provlock(LOCK_ALL).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/random   3.7.2   signed   1 h1, 2 zh   in live/a
-  + hashicorp/tls      4.1.0   signed   1 h1, 2 zh   in live/a
-Locked 1 root module: 1 changed, 0 up to date; [SIZE] downloaded
+  + hashicorp/random   3.7.2   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in live/a
+  + hashicorp/tls      4.1.0   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in live/a
+Locked 1 Terragrunt unit: 1 changed, 0 up to date; [SIZE] downloaded
 "#]]);
 
     let locked = Providers::lock_file(&[(null, ""), (random, "~> 3.0"), (tls, "~> 4.0")]);

@@ -135,10 +135,10 @@ fn units_with_local_sources_are_locked_as_terragrunt_would_run_them() {
     environment.provlock(LOCK_ALL).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/null     3.2.4   signed   1 h1, 2 zh   in live/prod/app and live/prod/dns
-  + hashicorp/random   3.7.2   signed   1 h1, 2 zh   in live/prod/app and live/prod/dns
-  + hashicorp/tls      4.1.0   signed   1 h1, 2 zh   in live/prod/dns
-Locked 2 root modules: 2 changed, 0 up to date; [SIZE] downloaded
+  + hashicorp/null     3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in live/prod/app and live/prod/dns
+  + hashicorp/random   3.7.2   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in live/prod/app and live/prod/dns
+  + hashicorp/tls      4.1.0   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in live/prod/dns
+Locked 2 Terragrunt units: 2 changed, 0 up to date; [SIZE] downloaded
 "#]]);
 
     let app = Providers::lock_file(&[(null, ""), (random, "~> 3.0")]);
@@ -196,6 +196,7 @@ warning[provider-not-required]: hashicorp/tls is locked, but the configuration d
 help: provlock -C live/prod/app lock --prune, unless the state still has resources of it
 
 ----- stderr -----
+1 error and 2 warnings in live/prod/app/.terraform.lock.hcl and root.hcl
 2 Terragrunt units: 1 with errors, 1 with warnings
 "#]]);
 }
@@ -262,6 +263,7 @@ warning[requirements-not-known]: what the unit in live/prod/app requires is not 
 help: terragrunt init -lockfile=readonly checks the whole
 
 ----- stderr -----
+1 error and 1 warning in modules/name/main.tf and root.hcl
 2 Terragrunt units: 1 with errors, 1 without a lock file
 "#]]);
 
@@ -281,8 +283,9 @@ warning[requirements-not-known]: what the unit in live/prod/app requires is not 
 help: terragrunt init -lockfile=readonly checks the whole
 
 warning[provider-not-required]: no entry is removed, because not everything that the configuration requires is known
-  + hashicorp/null   3.2.4   signed   1 h1, 2 zh   in live/prod/app
-Locked 1 root module: 1 changed, 0 up to date; [SIZE] downloaded
+  + hashicorp/null   3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in live/prod/app
+Locked 1 Terragrunt unit: 1 changed, 0 up to date; [SIZE] downloaded
+2 warnings
 Not looked at: 1 Terragrunt unit without a lock file
 "#]]);
     let locked = Providers::lock_file(&[(null, ""), (random, "~> 3.0")]);
@@ -372,6 +375,7 @@ help: terragrunt init -lockfile=readonly checks the whole
 
 ----- stderr -----
 Not checked: platforms (-p names some), hashes against the registry (--online)
+2 warnings in live/.terragrunt-stack/app/.terraform.lock.hcl and units/app/terragrunt.hcl
 2 Terragrunt units: 2 with warnings
 "#]]);
 
@@ -396,6 +400,7 @@ provider           locked   allowed   newest   held back by
 hashicorp/random   3.7.2              4.0.0    terragrunt.hcl:1  ~> 3.0
 ----- stderr -----
 0 providers can move within their constraints; 1 held back
+Constraints hold back 1 provider; to change them, too: provlock upgrade --constraints
 1 recorded hash was not compared with what is published; to compare all: provlock verify --online
 "#]]);
     environment.provlock(["upgrade", "--constraints", "-p", "linux_amd64"]).matches(str![[r#"
@@ -423,7 +428,7 @@ fn a_cache_that_hides_the_new_lock_file_is_named() {
     environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/null   3.2.4   signed   1 h1, 2 zh
+  + hashicorp/null   3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
 Terragrunt would keep using the older lock file in .terragrunt-cache: delete that directory, or run Terragrunt with --source-update
 "#]]);

@@ -34,10 +34,10 @@ fn a_remote_module_is_fetched_and_what_it_calls_is_read() {
     environment.provlock(LOCK_ALL).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/null     3.2.4   signed   1 h1, 2 zh   in live/app
-  + hashicorp/random   3.7.2   signed   1 h1, 2 zh   in live/app
-  + hashicorp/tls      4.1.0   signed   1 h1, 2 zh   in live/app
-Locked 1 root module: 1 changed, 0 up to date; [SIZE] downloaded
+  + hashicorp/null     3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in live/app
+  + hashicorp/random   3.7.2   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in live/app
+  + hashicorp/tls      4.1.0   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in live/app
+Locked 1 Terragrunt unit: 1 changed, 0 up to date; [SIZE] downloaded
 "#]]);
 
     let locked = Providers::lock_file(&[(null, ""), (random, "~> 3.0"), (tls, "~> 4.0")]);

@@ -133,13 +133,13 @@ fn a_merge_stays_within_the_recorded_constraints_of_both_sides() {
     let gamma = Gamma::publish(&registry);
     let environment = with_unknown_unit(&registry, &requires("acme/gamma", ""));
     environment.write("base", lock_file(&[]));
-    environment.write("ours", gamma.locked(0, ">= 1.0.0"));
+    environment.write("ours", gamma.locked(0, ">= 1.0.0, != 1.1.0"));
     environment.write("theirs", gamma.locked(1, "~> 1.1"));
 
     let merge = ["merge", "base", "ours", "theirs", "--path", ".terraform.lock.hcl", "--resolve", "-p", "linux_amd64"];
     run(&environment, merge).assert_code(0);
 
-    assert_eq!(environment.read("ours"), gamma.locked(2, ">= 1.0.0, ~> 1.1"));
+    assert_eq!(environment.read("ours"), gamma.locked(2, ">= 1.0.0, ~> 1.1, != 1.1.0"));
 }
 
 /// Nothing is known of what the unit requires, so no lock file says that it requires nothing.
@@ -235,7 +235,7 @@ fn units_with_the_same_reason_are_one_warning() {
     environment.provlock(["verify", "-r"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
-error[provider-not-locked]: acme/gamma is required, but not locked, in 3 root modules
+error[provider-not-locked]: acme/gamma is required, but not locked, in 3 Terragrunt units
  --> modules/app/main.tf:4:16
   |
 4 |       source = "acme/gamma"
@@ -244,7 +244,7 @@ error[provider-not-locked]: acme/gamma is required, but not locked, in 3 root mo
   = in a, b and c
 help: provlock lock a b c
 
-warning[requirements-not-known]: what the unit requires is not known in full: `run_cmd` is not evaluated, in 2 root modules
+warning[requirements-not-known]: what the unit requires is not known in full: `run_cmd` is not evaluated, in 2 Terragrunt units
  --> a/terragrunt.hcl:8:3
   |
 8 | ${run_cmd("vault", "read")}
@@ -263,7 +263,7 @@ warning[requirements-not-known]: what the unit in c requires is not known in ful
   = the entries and constraints of the lock file are taken as required
 help: terragrunt init -lockfile=readonly checks the whole
 
-warning[module-not-installed]: the module of the unit is remote, and not here, in 2 root modules
+warning[module-not-installed]: the module of the unit is remote, and not here, in 2 Terragrunt units
  --> d/terragrunt.hcl:2:12
   |
 2 |   source = "git::https://example.com/a.git"
@@ -273,6 +273,7 @@ warning[module-not-installed]: the module of the unit is remote, and not here, i
 help: what it requires was not checked; terragrunt init -lockfile=readonly does that
 
 ----- stderr -----
+3 errors and 5 warnings in 6 files
 5 Terragrunt units: 3 with errors, 2 with warnings
 "#]]);
     let report = crate::json_output::validated(&environment.provlock(["verify", "-r", "--json"]).stdout);

@@ -42,6 +42,7 @@ warning[too-young]: acme/gamma 1.3.0 is not chosen: published [TIME], and it mus
  |
  = 1.2.0 is not chosen: published [TIME], and it must be 7 days old
 1 provider can move within its constraints; 1 held back
+Constraints hold back 1 provider; to change them, too: provlock upgrade --constraints
 "#]]);
     registry.reset_statistics();
     let output = environment.provlock(upgrade(&["--min-age", "7d"]));
@@ -52,8 +53,8 @@ exit code: 0
 warning[too-young]: acme/gamma 1.3.0 is not chosen: published [TIME], and it must be 7 days old
  |
  = 1.2.0 is not chosen: published [TIME], and it must be 7 days old
-  ~ acme/gamma       1.0.0 → 1.1.0   signed   1 h1, 2 zh
-  ~ hashicorp/null   3.1.0 → 3.2.4   signed   1 h1, 2 zh
+  ~ acme/gamma       1.0.0 → 1.1.0   signed, key 558D46FBE8647CB4   1 h1, 2 zh
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh
 Upgraded 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
 1 provider held back from the newest version; see: provlock upgrade --check
 "#]]);
@@ -106,7 +107,7 @@ fn without_a_date_a_version_is_not_chosen() {
 exit code: 0
 ----- stderr -----
 warning[too-young]: acme/gamma 1.1.0 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json was not found (404), and SHA256SUMS has no time stamp
-  ~ hashicorp/null   3.1.0 → 3.2.4   signed   1 h1, 2 zh
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh
 Upgraded 2 providers for linux_amd64 (1 changed, 1 unchanged); [SIZE] downloaded
 1 provider held back from the newest version; see: provlock upgrade --check
 "#]]);
@@ -140,7 +141,7 @@ fn checksums_have_a_date_where_no_registry_tells() {
 exit code: 0
 ----- stderr -----
 warning[too-young]: registry.example.com/acme/gamma 1.2.0 is not chosen: published [TIME], and it must be 14 days old
-  ~ registry.example.com/acme/gamma   1.0.0 → 1.1.0   signed   1 h1, 2 zh
+  ~ registry.example.com/acme/gamma   1.0.0 → 1.1.0   signed, key 558D46FBE8647CB4   1 h1, 2 zh
 Upgraded 1 provider for linux_amd64 (1 changed); [SIZE] downloaded
 1 provider held back from the newest version; see: provlock upgrade --check
 "#]]);

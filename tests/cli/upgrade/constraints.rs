@@ -80,8 +80,8 @@ hashicorp/null   3.1.0    3.2.4     minor    3.2.4
   https://github.com/hashicorp/terraform-provider-null/releases/tag/v3.2.4
   https://github.com/hashicorp/terraform-provider-null/compare/v3.1.0...v3.2.4
 ----- stderr -----
-  ~ acme/gamma       1.0.0 → 2.0.0   signed   1 h1, 2 zh
-  ~ hashicorp/null   3.1.0 → 3.2.4   signed   1 h1, 2 zh
+  ~ acme/gamma       1.0.0 → 2.0.0   signed, key 558D46FBE8647CB4   1 h1, 2 zh
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh
 Would upgrade 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
 "#]]);
     before.assert_same(&environment.snapshot());
@@ -90,8 +90,8 @@ Would upgrade 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
     output.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  ~ acme/gamma       1.0.0 → 2.0.0   signed   1 h1, 2 zh
-  ~ hashicorp/null   3.1.0 → 3.2.4   signed   1 h1, 2 zh
+  ~ acme/gamma       1.0.0 → 2.0.0   signed, key 558D46FBE8647CB4   1 h1, 2 zh
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh
 Upgraded 2 providers for linux_amd64 (2 changed)
   ~ a/main.tf:5   < 1.5 → < 2.1
   ~ main.tf:5   ~> 1.0 → ~> 2.0
@@ -145,8 +145,8 @@ warning[version-outside-constraints]: the constraint ~> 1.0 cannot be made to al
   |
 5 |       version = <<EOT
   |                 ^^^^^
-  ~ acme/gamma       1.0.0 → 1.1.0   signed   1 h1, 2 zh
-  ~ hashicorp/null   3.1.0 → 3.2.4   signed   1 h1, 2 zh
+  ~ acme/gamma       1.0.0 → 1.1.0   signed, key 558D46FBE8647CB4   1 h1, 2 zh
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh
 Upgraded 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
 1 provider held back from the newest version; see: provlock upgrade --check
 "#]]);
@@ -197,4 +197,24 @@ error[io]: cannot write .terraform.lock.hcl: No such file or directory (os error
 help: create its directory; a symbolic link must lead into one
 "#]]);
     assert_eq!(environment.read("main.tf"), before);
+}
+
+#[test]
+fn what_constraints_hold_back_is_named_with_the_flag_that_changes_them() {
+    let registry = Registry::start();
+    let (environment, ..) = two_providers(&registry);
+    environment.write("main.tf", requires_both("~> 1.0", "~> 3.0"));
+    let hint = "Constraints hold back 1 provider; to change them, too: provlock upgrade --constraints";
+    environment.provlock(["upgrade", "--check"]).assert_stderr_has(hint);
+    environment.provlock(["upgrade", "--dry-run"]).assert_stderr_has(hint);
+    environment.provlock(["upgrade", "--check", "--constraints"]).assert_lacks("Constraints hold back");
+    environment.provlock(["upgrade", "-r", "--check"]).assert_stderr_has("provlock upgrade --recursive --constraints");
+    environment.provlock(["upgrade", "acme/gamma"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+  ~ acme/gamma   1.0.0 → 1.1.0   signed, key 558D46FBE8647CB4   1 h1, 2 zh
+Upgraded 2 providers for linux_amd64 (1 changed, 1 unchanged)
+acme/gamma is held back from 2.0.0 by main.tf:5  ~> 1.0
+1 provider held back from the newest version; see: provlock upgrade --check
+"#]]);
 }

@@ -60,8 +60,8 @@ fn every_provider_moves_to_the_newest_version_that_its_constraints_allow() {
     output.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  ~ acme/gamma       1.0.0 → 1.1.0   signed   1 h1, 2 zh
-  ~ hashicorp/null   3.1.0 → 3.2.4   signed   1 h1, 2 zh
+  ~ acme/gamma       1.0.0 → 1.1.0   signed, key 558D46FBE8647CB4   1 h1, 2 zh
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh
 Upgraded 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
 1 provider held back from the newest version; see: provlock upgrade --check
 "#]]);
@@ -225,6 +225,7 @@ hashicorp/random            3.6.3              3.6.3
   https://github.com/hashicorp/terraform-provider-random/releases/tag/v3.6.3
 ----- stderr -----
 3 providers can move within their constraints; 1 held back
+Constraints hold back 1 provider; to change them, too: provlock upgrade --constraints
 "#]]);
     assert_eq!((registry.requests_to(url::VERSIONS), registry.requests_to(url::DOWNLOAD)), (3, 0));
     before.assert_same(&environment.snapshot());
@@ -264,8 +265,9 @@ acme/gamma   1.0.0    1.1.0     minor    2.0.0    main.tf:5  ~> 1.0
   https://github.com/acme/terraform-provider-gamma/releases/tag/v1.1.0
   https://github.com/acme/terraform-provider-gamma/compare/v1.0.0...v1.1.0
 ----- stderr -----
-  ~ acme/gamma   1.0.0 → 1.1.0   signed   1 h1, 2 zh
+  ~ acme/gamma   1.0.0 → 1.1.0   signed, key 558D46FBE8647CB4   1 h1, 2 zh
 Would upgrade 2 providers for linux_amd64 (1 changed, 1 unchanged); [SIZE] downloaded
+Constraints hold back 1 provider; to change them, too: provlock upgrade --constraints
 "#]]);
     let both = environment.provlock(upgrade(&["--dry-run", "--check", "acme/gamma"]));
     both.assert_code(1).assert_stdout_has(&dry_run.stdout);
@@ -319,6 +321,7 @@ hashicorp/null   3.1.0    3.2.4     minor    3.2.4
   https://github.com/hashicorp/terraform-provider-null/compare/v3.1.0...v3.2.4
 ----- stderr -----
 2 providers can move within their constraints; 1 held back
+Constraints hold back 1 provider; to change them, too: provlock upgrade --constraints
 "#]]);
     environment.provlock(["upgrade", "--check", "null@3.1.0"]).assert_code(0);
     before.assert_same(&environment.snapshot());
@@ -331,6 +334,7 @@ acme/gamma       1.1.0              2.0.0    main.tf:5  ~> 1.0
 hashicorp/null   3.2.4              3.2.4
 ----- stderr -----
 0 providers can move within their constraints; 1 held back
+Constraints hold back 1 provider; to change them, too: provlock upgrade --constraints
 "#]]);
 }
 
@@ -342,8 +346,8 @@ fn entries_that_are_not_required_go_only_when_pruned() {
     environment.provlock(UPGRADE).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  = acme/gamma       1.0.0                    not required by the configuration; --prune removes it, also if a state still needs it
-  ~ hashicorp/null   3.1.0 → 3.2.4   signed   1 h1, 2 zh
+  = acme/gamma       1.0.0                                          not required by the configuration; --prune removes it, also if a state still needs it
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh
 Upgraded 1 provider for linux_amd64 (1 changed, 1 unchanged); [SIZE] downloaded
 "#]]);
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[1], "~> 3.0")]));
@@ -392,7 +396,7 @@ help: if an older version is meant: provlock upgrade --allow-downgrade acme/gamm
     environment.provlock(upgrade(&["--allow-downgrade"])).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  ~ acme/gamma   1.1.0 → 1.0.0   signed   minor downgrade, 1 h1, 2 zh
+  ~ acme/gamma   1.1.0 → 1.0.0   signed, key 558D46FBE8647CB4   minor downgrade, 1 h1, 2 zh
 Upgraded 2 providers for linux_amd64 (1 changed, 1 unchanged); [SIZE] downloaded
 1 provider held back from the newest version; see: provlock upgrade --check
 "#]]);
@@ -469,6 +473,7 @@ warning[too-young]: acme/gamma 1.2.34 is not chosen: when it was published is no
  = 1.2.5 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
 help: only the newest 30 versions were asked about
 No newer version within the constraints: 2 providers for linux_amd64
+acme/gamma is held back from 2.0.0 by main.tf:5  ~> 1.0
 1 provider held back from the newest version; see: provlock upgrade --check
 "#]]);
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[0], "~> 3.0")]));
@@ -516,6 +521,7 @@ acme/gamma   1.0.0    1.1.0     minor    3.0.0-beta.1   main.tf:5  ~> 1.0
   https://github.com/acme/terraform-provider-gamma/compare/v1.0.0...v1.1.0
 ----- stderr -----
 1 provider can move within its constraints; 1 held back
+Constraints hold back 1 provider; to change them, too: provlock upgrade --constraints
 "#]]);
 
     environment.write("main.tf", requires_both("1.0.0", "~> 3.0"));

@@ -78,6 +78,7 @@ module       locked   allowed   change   newest   held back by
 module.net   1.0.0    1.1.0     minor    2.0.0    main.tf:3  ~> 1.0
 ----- stderr -----
 1 module can move within its constraints; 1 held back
+Constraints hold back 1 module; to change them, too: provlock upgrade --modules --constraints
 "#]]);
     environment.provlock(["upgrade", "--modules", "--check", "--format", "markdown"]).matches(str![[r#"
 exit code: 1
@@ -91,6 +92,7 @@ exit code: 1
 | `module.net` | `1.1.0` | `2.0.0` | `main.tf:3  ~> 1.0` |
 ----- stderr -----
 1 module can move within its constraints; 1 held back
+Constraints hold back 1 module; to change them, too: provlock upgrade --modules --constraints
 "#]]);
     before.assert_same(&environment.snapshot());
     environment.provlock(["upgrade", "--modules"]).matches(str![[r#"
@@ -250,6 +252,7 @@ module           locked   allowed   newest    held back by
 module.network   v1.0.0             v1.10.0   main.tf:2  ref=v1.0.0
 ----- stderr -----
 0 modules can move within their constraints; 1 held back
+Constraints hold back 1 module; to change them, too: provlock upgrade --modules --constraints
 "#]]);
     before.assert_same(&environment.snapshot());
     let old = environment.read("main.tf");
@@ -340,6 +343,7 @@ module.shared.net   1.0.0              2.0.0    2
   held back by modules/shared/main.tf:3  ~> 1.0
 ----- stderr -----
 2 root modules: 0 can move, 0 up to date, 2 held back
+Constraints hold back 1 module; to change them, too: provlock upgrade --recursive --modules --constraints
 "#]]);
     environment.provlock(["upgrade", "-r", "module.shared.module.net", "--constraints"]).assert_code(0);
     assert_eq!(environment.read("modules/shared/main.tf"), CALL.replace("~> 1.0", "~> 2.0"));

@@ -66,6 +66,7 @@ help: make sure that this provider is meant, and that its publisher is
 
 ----- stderr -----
 Not checked: platforms (-p names some), hashes against the registry (--online)
+3 notes in live/.terraform.lock.hcl
 2 root modules: 2 OK
 "#]]);
 }

@@ -124,6 +124,7 @@ help: make sure that Terragrunt is meant to run it from now on
 
 ----- stderr -----
 Not checked: platforms (-p names some), hashes against the registry (--online)
+1 warning in live/.terraform.lock.hcl
 2 root modules: 1 OK, 1 excluded by provlock.toml
 1 Terragrunt unit: with warnings
 2 changed modules: 2 need no lock file

@@ -61,6 +61,7 @@ warning[untracked-lock-file]: git ignores the lock files of 21 root modules, so 
 help: remove this line, run provlock lock -r -p all, and add the lock files to git
 
 ----- stderr -----
+1 warning in .gitignore
 21 root modules: none has a lock file (git ignores them: .gitignore:15)
 "#]]);
     assert_eq!(counts(&environment, "root_modules"), json!({ "ignored": 21 }));
@@ -186,7 +187,7 @@ fn a_unit_with_shared_state_is_to_have_a_lock_file() {
     environment.provlock(["verify", "-r"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
-error[lock-file-missing]: .terraform.lock.hcl is missing, and the configuration requires providers, in 2 root modules
+error[lock-file-missing]: .terraform.lock.hcl is missing, and the configuration requires providers, in 2 Terragrunt units
  --> modules/app/main.tf:1:10
   |
 1 | provider "null" {}
@@ -196,6 +197,7 @@ error[lock-file-missing]: .terraform.lock.hcl is missing, and the configuration 
 help: provlock lock -r -p all
 
 ----- stderr -----
+2 errors in modules/app/main.tf
 3 Terragrunt units: 2 with errors, 1 without a lock file
 "#]]);
 }
@@ -270,6 +272,7 @@ warning[unsorted-hashes]: the hashes of hashicorp/null are unsorted or duplicate
 help: sort the list and remove duplicates
 
 ----- stderr -----
+2 errors and 1 warning in 3 files
 7 root modules: 2 with errors, 1 with warnings, 2 OK, 2 excluded by provlock.toml
 "#]]);
     let numbers = json!({ "ok": 2, "with_errors": 2, "with_warnings": 1, "excluded": 2 });
@@ -334,6 +337,7 @@ error[lock-file-missing]: shared/.terraform.lock.hcl is missing, and the configu
 help: provlock -C shared lock -p all
 
 ----- stderr -----
+1 error in shared/main.tf
 4 root modules: 1 with errors, 3 without a lock file
 "#]]);
 }
@@ -364,7 +368,60 @@ help: provlock verify -r --online -p darwin_arm64,linux_amd64
 ----- stderr -----
 Not checked: which platforms the hashes are for (--online checks that)
 Not checked: hashes against the registry (--online does)
+3 warnings in 3 files
 1 root module: with warnings
 2 Terragrunt units: 2 with warnings
 "#]]);
+}
+
+#[test]
+fn of_many_root_modules_errors_and_warnings_are_counted() {
+    let environment = TestEnvironment::new();
+    for root in ["a", "b"] {
+        environment.write(format!("{root}/main.tf"), requires("hashicorp/null", "~> 3.0") + "provider \"null\" {}\n");
+        let old = [entry(NULL, "2.0.0", "", &[H1, ZH]), entry("example.com/a/b", "1.0.0", "", &[H1, ZH])];
+        environment.write(format!("{root}/.terraform.lock.hcl"), lock_file(&old));
+    }
+    let output = environment.provlock(["verify", "-r", "--allow", "single-platform"]);
+    output.assert_code(1).assert_stderr_has(
+        "2 errors and 2 warnings in a/.terraform.lock.hcl and b/.terraform.lock.hcl\n2 root modules: 2 with errors",
+    );
+    environment.write("c/main.tf", "provider \"null\" {}\nresource \"null_resource\" \"a\" {}\n");
+    environment.provlock(["lock", "-r", "--offline"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[version-outside-constraints]: hashicorp/null is locked at 2.0.0, but the configuration asks for ~> 3.0, in 2 root modules
+ --> a/.terraform.lock.hcl:5:13
+  |
+5 |   version = "2.0.0"
+  |             ^^^^^^^ locked here
+  |
+ ::: a/main.tf:5:17
+  |
+5 |       version = "~> 3.0"
+  |                 -------- asked for here
+  |
+  = also in b
+help: provlock upgrade a b hashicorp/null
+
+error[platform-not-known]: registry.opentofu.org/hashicorp/null 2.0.0 for linux_amd64: the package is not in the cache of hashes
+ |
+ = root module: c
+help: run the command once without --offline and with the same cache
+Locked 0 of 3 root modules: 0 changed, 0 up to date; 3 failed
+3 errors
+"#]]);
+}
+
+#[test]
+fn findings_of_units_call_them_units_as_the_last_line_does() {
+    let environment = TestEnvironment::new();
+    environment.write(".git/HEAD", "");
+    for unit in ["a", "b"] {
+        environment.write(format!("{unit}/terragrunt.hcl"), "");
+        environment.write(format!("{unit}/main.tf"), requires("hashicorp/null", "~> 3.0"));
+        environment.write(format!("{unit}/.terraform.lock.hcl"), lock_file(&[entry(NULL, "2.0.0", "", &[H1, ZH])]));
+    }
+    let output = environment.provlock(["verify", "-r", "--allow", "single-platform"]);
+    output.assert_code(1).assert_stdout_has("in 2 Terragrunt units").assert_lacks("root module");
 }

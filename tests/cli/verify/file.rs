@@ -101,6 +101,7 @@ error[conflict-markers]: the lock file contains git conflict markers
   = root module: live/a
 help: provlock -C live/a merge .terraform.lock.hcl; to lock again what is in conflict: provlock -C live/a merge --resolve .terraform.lock.hcl
 Locked 0 of 1 root module: 0 changed, 0 up to date; 1 failed
+1 error
 "#]]);
 }
 

@@ -226,6 +226,7 @@ error[invalid-configuration]: the "{" after terraform is never closed
   |           ^
   |
   = root module: broken
+2 errors and 1 warning in .terraform.lock.hcl
 3 root modules: 1 with errors, 1 OK; 1 could not be checked
 "#]]);
 }

@@ -498,6 +498,7 @@ warning[hash-not-checked]: 2 hashes of evil/null 3.2.4 were added, and nothing o
 help: provlock -C live verify --online
 
 ----- stderr -----
+3 errors and 1 warning in 3 files
 2 root modules: 2 with errors
 1 changed module: needs no lock file
 1 error about the change as a whole

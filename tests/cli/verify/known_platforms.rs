@@ -101,6 +101,7 @@ help: provlock verify -r --online -p windows_amd64
 ----- stderr -----
 Not checked: which platforms the hashes are for (--online checks that)
 Not checked: hashes against the registry (--online does)
+2 warnings in a/.terraform.lock.hcl and b/.terraform.lock.hcl
 2 root modules: 2 with warnings
 "#]]);
 }

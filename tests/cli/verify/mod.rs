@@ -215,6 +215,7 @@ error[invalid-configuration]: module "m" is in b/none, which does not exist
   |
   = root module: b
 
+1 error in .terraform.lock.hcl
 3 root modules: 1 with errors; 2 could not be checked
 "#]]);
 }

@@ -125,6 +125,7 @@ error[platform-not-covered]: only 1 h1 is recorded, but 2 platforms are required
 help: provlock lock -r -p darwin_arm64,linux_amd64
 
 ----- stderr -----
+3 errors in 3 files
 3 root modules: 3 with errors
 "#]]);
 }

@@ -182,6 +182,7 @@ error[bundled-plugins]: terraform.d/plugins contains packages of hashicorp/null,
 help: remove this directory, or name a mirror in the CLI configuration
 
 ----- stderr -----
+2 errors in a/.terraform.lock.hcl and b/.terraform.lock.hcl
 2 root modules: 2 with errors
 "#]]);
 }
@@ -214,6 +215,7 @@ error[tracked-data-directory]: git tracks .terraform/terraform.tfstate, which in
 help: git rm -r --cached 'live/a b/.terraform' live/c/.terraform, and add .terraform/ to .gitignore
 
 ----- stderr -----
+2 errors in live/a b/.terraform.lock.hcl and live/c/.terraform.lock.hcl
 2 root modules: 2 with errors
 "#]]);
     let removed = |found: &str| {

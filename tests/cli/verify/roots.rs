@@ -41,6 +41,7 @@ error[no-hashes]: no hash is recorded for hashicorp/null 3.2.4, so any package w
 help: provlock -C b lock -p all
 
 ----- stderr -----
+1 error in b/.terraform.lock.hcl
 2 root modules: 1 with errors, 1 OK
 "#]]);
     assert_eq!(checked(&environment, &["-r", "a", "./b"]), ["a", "b"]);
@@ -163,6 +164,7 @@ help: if all are for one program: set dialect = "tofu" in provlock.toml and lock
 
 ----- stderr -----
 Not checked: platforms (-p names some), hashes against the registry (--online)
+1 warning in live/c/.terraform.lock.hcl
 3 root modules: 1 with warnings, 2 OK
 "#]]);
     root("live/d", terraform);

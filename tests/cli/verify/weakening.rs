@@ -274,6 +274,7 @@ help: if this is intended, an owner lets it through with --warn root-removed; a 
 
 ----- stderr -----
 No root module in . or below: none has a backend, a lock file, or providers that it configures and uses; to use one anyway, name its directory here or in [roots] of provlock.toml
+1 error in .terraform.lock.hcl
 1 error about the change as a whole
 "#]]);
     let report = validated(&repository.environment.provlock(arguments.iter().chain(&["--json"])).stdout);
@@ -315,6 +316,7 @@ warning[provider-not-required]: evil/null is locked, but the configuration does 
 help: provlock -C examples/a lock --prune, unless a state that is not here still has resources of it
 
 ----- stderr -----
+1 error and 1 warning in examples/a/.terraform.lock.hcl and old/.terraform.lock.hcl
 5 root modules: 1 with errors, 1 with warnings, 3 OK
 Suppressed: 1 finding by comments
 "#]]);
@@ -361,6 +363,7 @@ error[root-removed]: team was removed, with 3 root modules
 help: if this is intended, an owner lets it through with --warn root-removed; a root module that moved is checked as a new one
 
 ----- stderr -----
+1 error in team/a/.terraform.lock.hcl
 3 root modules: 2 OK, 1 excluded by provlock.toml
 1 error about the change as a whole
 "#]]);

@@ -3,11 +3,12 @@
 mod resolve;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Result;
 use clap::{Args, ValueHint};
 use provlock::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, Remedy, Severity};
-use provlock::lockfile::merge::{self, MARKER_SIZE, MarkerStyle, Merged, Sides};
+use provlock::lockfile::merge::{self, Conflict, MARKER_SIZE, MarkerStyle, Merged, Sides};
 use provlock::lockfile::{self, EntryDiff, LockFileOf, LockedModule, LockedProvider, LocksOf};
 use provlock::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use provlock::project::Selection;
@@ -19,6 +20,7 @@ use super::outcome::{Outcome, diagnostics};
 use super::watch::{no_root_module, start};
 use crate::cli::args::{ARGUMENTS, FormatArgs, OWN};
 use crate::cli::git;
+use crate::cli::render::foreign::{capped, printable};
 use crate::cli::render::style::count;
 use crate::cli::ui::Ui;
 
@@ -80,7 +82,7 @@ struct Merge<'a, T: Resolve> {
 struct Report {
     warnings: Vec<Diagnostic>,
     errors: Diagnostics,
-    status: Option<String>,
+    status: Vec<String>,
     /// Whether there was anything to merge.
     had_conflict: bool,
     outcome: Outcome,
@@ -260,7 +262,7 @@ fn report_line_by_line(errors: Vec<Diagnostic>, clean: bool) -> Report {
 fn repair<T: Resolve>(file: &Path, bytes: Vec<u8>, arguments: &MergeArgs, ui: &Ui) -> Result<Report> {
     let shown = arguments.path.as_deref().unwrap_or(file);
     let Some(sides) = merge::split_conflicts(shown, &bytes)? else {
-        let status = Some(format!("No conflict in {}", shown.display()));
+        let status = vec![format!("No conflict in {}", shown.display())];
         return Ok(Report { status, ..Report::default() });
     };
     let Sides { ours, base, base_is_complete, theirs, style } = sides;
@@ -307,9 +309,10 @@ impl<T: Resolve> Merge<'_, T> {
         self.warnings.extend(mixed_releases::<T>(self.ours.locks(), self.theirs.locks(), self.dialect));
         let mut merged = merge::merge::<T>(&self.base, self.ours.locks(), self.theirs.locks());
         // When it fails the conflicts stay: a merge driver must not leave the file as if it had been merged.
-        let mut errors = Diagnostics::default();
+        let (mut errors, mut chosen) = (Diagnostics::default(), Vec::new());
         match self.resolve(&merged, resolve, ui) {
             Ok(Some((resolved, warnings))) => {
+                chosen = chosen_releases(&merged.conflicts, &resolved, self.dialect);
                 merged = resolved;
                 self.warnings.extend(warnings);
             }
@@ -326,8 +329,12 @@ impl<T: Resolve> Merge<'_, T> {
         if let Some(last) = conflicts.last_mut() {
             last.help = Some(help);
         }
-        let (status, outcome) =
-            if conflicts.is_empty() { (Some(format!("Merged {path}")), Outcome::Done) } else { (None, Outcome::Found) };
+        let merged = format!("Merged {path}");
+        let (status, outcome) = if conflicts.is_empty() {
+            (chosen.into_iter().chain([merged]).collect(), Outcome::Done)
+        } else {
+            (chosen, Outcome::Found)
+        };
         errors.extend(conflicts);
         Ok(Report { warnings: self.warnings, errors, status, had_conflict: true, outcome })
     }
@@ -347,6 +354,20 @@ impl<T: Resolve> Merge<'_, T> {
         let root = self.shown.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         T::resolve(arguments, (root, self.dialect), lock_file, merged.conflicts.clone(), ui).map(Some)
     }
+}
+
+/// `  hashicorp/null   5.0.0 (ours 5.0.0, theirs 4.0.0)`, for each conflict that was resolved.
+fn chosen_releases<T: Resolve>(conflicts: &[Conflict<T>], merged: &Merged<T>, dialect: Dialect) -> Vec<String> {
+    let release =
+        |entry: &Option<Arc<T>>| entry.as_ref().map_or("no entry".into(), |entry| entry.release().into_owned());
+    let is_left = |conflict: &&Conflict<T>| !merged.conflicts.iter().any(|left| left.address == conflict.address);
+    let line = |conflict: &Conflict<T>| {
+        let name = T::name(&conflict.address, dialect);
+        let chosen = release(&merged.locks.get(&conflict.address).cloned());
+        let (ours, theirs) = (release(&conflict.ours), release(&conflict.theirs));
+        printable(&capped(&format!("  {name}   {chosen} (ours {ours}, theirs {theirs})")))
+    };
+    conflicts.iter().filter(is_left).map(line).collect()
 }
 
 fn read(path: &Path) -> diagnostic::Result<Vec<u8>> {

@@ -20,7 +20,7 @@ use super::values::shown;
 use crate::cli::render::diff::FileDiff;
 use crate::cli::render::help::Invocation;
 use crate::cli::render::row::{Change, HashCounts, Row};
-use crate::cli::render::upgrade::change_of_module;
+use crate::cli::render::upgrade::{change_of_module, old_and_new};
 
 /// A root module or a lock file.
 #[derive(Serialize)]
@@ -486,10 +486,10 @@ impl HoldingBack {
 }
 
 fn constraint_edits(edits: &[rewrite::ConstraintEdit]) -> Vec<ConstraintEdit> {
-    let edit = |rewrite::ConstraintEdit { location, new, .. }: &rewrite::ConstraintEdit| {
-        let (line, column) = location.line_column();
-        let old = location.file.text.get(location.span.clone()).unwrap_or_default().to_owned();
-        ConstraintEdit { file: shown(location.path()), line, column, old, new: new.clone() }
+    let edit = |edit: &rewrite::ConstraintEdit| {
+        let (line, column) = edit.location.line_column();
+        let [old, new] = old_and_new(edit);
+        ConstraintEdit { file: shown(edit.location.path()), line, column, old, new }
     };
     edits.iter().map(edit).collect()
 }
