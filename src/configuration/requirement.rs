@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::locked_calls::LockedCalls;
-use super::state::StateKnowledge;
 use crate::diagnostic::{Diagnostic, Location, Result};
 use crate::modules::fetched::ModuleRequest;
 use crate::provider::{AddressParts, ConstraintList, Dialect, Hostname, ProviderAddress};
@@ -30,6 +29,18 @@ pub struct Requirements {
     pub(crate) locked: LockedCalls,
     /// How much is known of the state. Providers that only the state needs are among the others.
     pub(crate) state: StateKnowledge,
+}
+
+/// How much is known of the state, which may need providers that the configuration does not require.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum StateKnowledge {
+    /// There is no state file.
+    #[default]
+    Absent,
+    /// All state files were read.
+    Read,
+    /// The state was not read in full; the reason is a sentence without a full stop.
+    Unknown(String),
 }
 
 /// Something in the user's own configuration whose requirements are not known.
@@ -160,6 +171,16 @@ impl Requirements {
         let unknown = other.unknown.into_iter().filter(|unknown| !self.unknown.contains(unknown));
         self.unknown.extend(unknown.collect::<Vec<_>>());
         self
+    }
+}
+
+impl StateKnowledge {
+    pub(super) fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Unknown(reason), _) | (_, Self::Unknown(reason)) => Self::Unknown(reason),
+            (Self::Absent, Self::Absent) => Self::Absent,
+            _ => Self::Read,
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
 
 use super::file::{Backend, StatePaths};
-use super::requirement::{Declaration, DeclarationKind, Requirements};
+use super::requirement::{Declaration, DeclarationKind, Requirements, StateKnowledge};
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::provider::{Dialect, Hostname, ProviderAddress};
 use crate::system::Boundary;
@@ -30,18 +30,6 @@ const STATE_FILE: &str = "terraform.tfstate";
 /// Version of the state format since Terraform 0.12.
 const VERSION: u64 = 4;
 
-/// How much is known of the state, which may need providers that the configuration does not require.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum StateKnowledge {
-    /// There is no state file.
-    #[default]
-    Absent,
-    /// All state files were read.
-    Read,
-    /// The state was not read in full; the reason is a sentence without a full stop.
-    Unknown(String),
-}
-
 /// The state of a root module, as far as it is known.
 #[derive(Debug, Default)]
 pub(crate) struct State {
@@ -49,16 +37,6 @@ pub(crate) struct State {
     providers: BTreeMap<ProviderAddress, PathBuf>,
     knowledge: StateKnowledge,
     warnings: Vec<Diagnostic>,
-}
-
-impl StateKnowledge {
-    pub(super) fn and(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Unknown(reason), _) | (_, Self::Unknown(reason)) => Self::Unknown(reason),
-            (Self::Absent, Self::Absent) => Self::Absent,
-            _ => Self::Read,
-        }
-    }
 }
 
 impl State {

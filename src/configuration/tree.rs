@@ -27,11 +27,11 @@ use super::module::Module;
 use super::module_cache::ModuleCache;
 use super::moving_call::Wanted;
 use super::requirement::{
-    CalledModule, Declaration, DeclarationKind, ModuleCall, ModuleDirectory, Requirement, Requirements, UnknownCall,
+    CalledModule, Declaration, DeclarationKind, ModuleCall, ModuleDirectory, Requirement, Requirements, StateKnowledge,
+    UnknownCall,
 };
 use super::root::{ModulePath, RootFiles, RootModule};
 use super::scope::{Scope, UserValues, Values};
-use super::state::StateKnowledge;
 use super::syntax;
 use super::variables::InputVariables;
 

@@ -48,9 +48,6 @@ struct Release {
     text: String,
 }
 
-/// How the names of modules begin. Those of providers have slashes.
-const MODULE: &str = "module.";
-
 /// What many root modules have in common, collected one by one: rows by what tells one from another, which is their
 /// texts and constraints, wherever these are written.
 #[derive(Default)]
