@@ -4,6 +4,8 @@ mod added;
 mod around;
 mod brought;
 mod change;
+#[cfg(unix)]
+mod codes;
 mod configuration;
 mod coverage;
 mod dialects;
