@@ -116,7 +116,7 @@ impl Response {
         Self::new(302, "").header("Location", to)
     }
 
-    pub(crate) fn json(status: u16, document: &Value) -> Self {
+    pub fn json(status: u16, document: &Value) -> Self {
         Self::new(status, document.to_string()).header("Content-Type", "application/json")
     }
 

@@ -39,6 +39,15 @@ impl Server {
         Self::start(Some(authority.server("http/1.1")), |_| true, answer)
     }
 
+    /// The same for some hosts only; their names are in lower case, with the port unless it is 443.
+    pub fn https_for(
+        authority: &Authority,
+        reaches: impl Fn(&str) -> bool + Send + Sync + 'static,
+        answer: impl Fn(&Request) -> Response + Send + Sync + 'static,
+    ) -> Self {
+        Self::start(Some(authority.server("http/1.1")), reaches, answer)
+    }
+
     pub(crate) fn start(
         tls: Option<Arc<ServerConfig>>,
         reaches: impl Fn(&str) -> bool + Send + Sync + 'static,
