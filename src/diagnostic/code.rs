@@ -293,6 +293,8 @@ codes! {
         SharedFactsNotUsed = "shared-facts-not-used"
         /// A credentials helper failed.
         CredentialsHelper = "credentials-helper"
+        /// Nothing is installed that could be compared with the lock file.
+        NothingInstalled = "nothing-installed"
         /// A provider is under development, and therefore not locked.
         DevOverride = "dev-override"
         /// No version meets the constraints.

@@ -205,8 +205,7 @@ impl Client {
         weight: impl FnOnce(&T) -> usize,
     ) -> Requested<(Url, T)> {
         self.get_decoded(url, credentials_of, limit, Purpose::Metadata, |document| {
-            let value = serde_json::from_slice(&document.bytes);
-            let value = value.map_err(|error| RequestErrorKind::InvalidBody(what_is_wrong(&error)))?;
+            let value = decode_json(&document)?;
             let kept = weight(&value);
             Ok(((document.url, value), kept))
         })
@@ -392,15 +391,29 @@ impl Client {
     }
 }
 
+/// The value in a JSON document.
+pub(crate) fn decode_json<T: DeserializeOwned>(document: &Document) -> std::result::Result<T, RequestErrorKind> {
+    let value = serde_json::from_slice(&document.bytes);
+    value.map_err(|error| RequestErrorKind::InvalidBody(what_is_wrong(&error)))
+}
+
 /// What is wrong with a JSON document, and where. The words of serde would quote it, and a server may have put the
 /// token that it was sent in it.
 fn what_is_wrong(error: &serde_json::Error) -> String {
     let what = match error.classify() {
         Category::Syntax | Category::Io => "it is not JSON",
         Category::Eof => "its JSON ends too early",
-        Category::Data => "its JSON does not have the expected form",
+        Category::Data => match missing_field(&error.to_string()) {
+            Some(field) => return format!("it has no `{field}` (line {}, column {})", error.line(), error.column()),
+            None => "its JSON does not have the expected form",
+        },
     };
     format!("{what} (line {}, column {})", error.line(), error.column())
+}
+
+/// The name of the field in an error about a missing field. Such a name is one of this program's own words.
+fn missing_field(error: &str) -> Option<&str> {
+    Some(error.strip_prefix("missing field `")?.split_once('`')?.0)
 }
 
 /// Follows no redirect by itself, since [`redirect`] decides whether one may be followed, and with what. An error is

@@ -18,7 +18,7 @@ mod tests;
 
 pub(crate) use body::read_whole;
 pub(crate) use client::Credentials;
-pub(crate) use client::{Client, Document, Purpose};
+pub(crate) use client::{Client, Document, Purpose, decode_json};
 pub(crate) use error::{RequestError, RequestErrorKind, Requested};
 pub use observer::{RequestObserver, RequestOutcome, RequestReport};
 pub(crate) use proxy::is_loopback;

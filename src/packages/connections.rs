@@ -120,6 +120,17 @@ impl Connections {
         Ok(Self { shared: Arc::new(Shared { options, environment, tofu, terraform, facts }) })
     }
 
+    /// The providers that `init` takes from a directory and does not lock, where the CLI configuration decides where
+    /// packages come from. OpenTofu locks such a provider like any other.
+    pub(crate) fn dev_overrides(&self, dialect: Dialect) -> Result<BTreeMap<ProviderAddress, PathBuf>> {
+        let is_asked = matches!(self.shared.options.choice, SourceChoice::CliConfiguration);
+        if !is_asked || dialect == Dialect::Tofu {
+            return Ok(BTreeMap::new());
+        }
+        let installation = &self.connection(dialect)?.config.provider_installation;
+        Ok(installation.as_ref().map(|installation| installation.dev_overrides.clone()).unwrap_or_default())
+    }
+
     /// What registries of modules are asked with.
     pub(crate) fn module_registry(&self, dialect: Dialect) -> Result<(Client, Arc<Discovery>)> {
         let Connection { client, discovery, .. } = self.connection(dialect)?;

@@ -367,3 +367,55 @@ fn upgrade_takes_packages_from_the_same_places() {
     assert_locked(&environment, &new, &[new.h1(LINUX).to_owned()]);
     assert!(registry.requests().is_empty());
 }
+
+/// `terraform init` neither locks such a provider nor misses its entry.
+#[test]
+fn verify_does_not_miss_a_provider_under_development() {
+    let registry = Registry::start();
+    registry.publish("registry.terraform.io/hashicorp/null", "3.2.4").platforms([LINUX]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    let block =
+        "provider_installation {\n  dev_overrides {\n    \"acme/gamma\" = \"/work/gamma\"\n  }\n  direct {}\n}\n";
+    environment.write(environment.home().join(".terraformrc"), block);
+    environment.write("main.tf", requires_all(&["hashicorp/null", "acme/gamma"]));
+    environment.provlock([&LOCK[..], &["--dialect", "terraform"]].concat()).assert_code(0);
+    let verify = ["verify", "--dialect", "terraform", "-p", LINUX];
+    environment.provlock(verify).assert_code(1).assert_stdout_has("[provider-not-locked]");
+    environment.provlock(verify.iter().chain(&["--use-cli-config"])).matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[platform-not-known]: cannot tell offline which platforms the recorded h1 are for
+ --> .terraform.lock.hcl:4:10
+  |
+4 | provider "registry.terraform.io/hashicorp/null" {
+  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+  = not confirmed: linux_amd64
+help: provlock verify --online -p linux_amd64
+
+----- stderr -----
+Not checked: which platforms the hashes are for (--online checks that)
+Not checked: hashes against the registry (--online does)
+Not checked: registry.terraform.io/acme/gamma, under development (dev_overrides)
+1 warning in .terraform.lock.hcl
+"#]]);
+    std::fs::remove_file(environment.project().join(".terraform.lock.hcl")).unwrap();
+    environment.write("main.tf", requires_all(&["acme/gamma"]));
+    environment.provlock(verify.iter().chain(&["--use-cli-config"])).assert_lacks("acme/gamma");
+}
+
+#[test]
+fn a_mirror_that_lists_a_version_without_a_document_is_no_reason_to_ask_the_registry() {
+    let registry = Registry::start();
+    registry.publish("hashicorp/null", "3.2.4").platforms([LINUX]).done();
+    registry.mirror(MIRROR, Mirror::default());
+    registry.fault("mirror.example.com/*3.2.4.json", Times::Always, Fault::Status(404));
+    let block = format!("network_mirror {{\n  url = \"{MIRROR}\"\n}}\ndirect {{}}");
+    let environment = project(&registry, "hashicorp/null", &block);
+    environment.provlock(LOCK).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[request-failed]: cannot get registry.opentofu.org/hashicorp/null 3.2.4: https://mirror.example.com/providers/registry.opentofu.org/hashicorp/null/3.2.4.json was not found (404)
+"#]]);
+    environment.provlock([&LOCK[..], &["-p", "all"]].concat()).assert_code(2);
+}

@@ -289,3 +289,33 @@ fn a_provider_for_other_machines_stays_locked_for_them() {
         }
     }
 }
+
+#[test]
+fn an_unchanged_entry_is_not_called_up_to_date_for_one_platform() {
+    let registry = Registry::start();
+    registry.publish("hashicorp/null", "3.2.4").platforms(["darwin_arm64", "linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
+    environment.provlock(["lock", "-p", "linux_amd64,darwin_arm64"]).assert_code(0);
+    environment.provlock(["lock"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+Up to date: 1 provider, looked at for linux_amd64 only
+"#]]);
+    environment.provlock(["lock", "--check"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+Up to date: 1 provider, looked at for linux_amd64 only
+Looked at linux_amd64 only; for others: provlock lock --check -p all, or set platforms in provlock.toml
+"#]]);
+    environment.provlock(["upgrade"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+Up to date: 1 provider, looked at for linux_amd64 only
+"#]]);
+    environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+Up to date: 1 provider for linux_amd64
+"#]]);
+}

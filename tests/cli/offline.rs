@@ -327,3 +327,21 @@ Locked 0 of 2 root modules: 0 changed, 0 up to date; 2 failed
 2 errors
 "#]]);
 }
+
+#[test]
+fn an_entry_that_is_locked_offline_is_called_incomplete() {
+    let registry = Registry::start();
+    let (environment, _) = project(&registry);
+    lock_elsewhere(&environment, "3.2.4", "linux_amd64");
+    std::fs::remove_file(environment.project().join(".terraform.lock.hcl")).unwrap();
+    environment.provlock(["lock", "--offline", "-p", "linux_amd64"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+  + hashicorp/null   3.2.4   unauthenticated   1 h1, 1 zh
+Locked 1 provider for linux_amd64 (1 added)
+The new entries have only hashes of packages in the cache; to complete them: provlock lock, without --offline
+Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
+"#]]);
+    environment.provlock(["lock", "--offline", "-p", "linux_amd64"]).assert_lacks("only hashes of packages");
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_stderr_has("1 changed").assert_lacks("only hashes");
+}

@@ -344,3 +344,21 @@ fn what_refuses_the_stored_token_does_not_ask_for_another_login() {
     refused.assert_stderr_has("help: check where the token comes from: provlock login --check registry.example.com\n");
     refused.assert_lacks("provlock login registry.example.com");
 }
+
+#[test]
+fn a_field_that_a_registry_leaves_out_is_named() {
+    let registry = Registry::start();
+    registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    let lock = || environment.provlock(["lock", "-p", "linux_amd64", "--no-cache"]);
+    let body = r#"{"os": "linux", "arch": "amd64", "filename": "a.zip", "download_url": "a.zip", "shasum": ""}"#;
+    registry.fault(url::DOWNLOAD, Times::Always, Fault::Body(body.into()));
+    lock().matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[request-failed]: cannot get registry.opentofu.org/hashicorp/null 3.2.4 for linux_amd64: https://registry.opentofu.org/v1/providers/hashicorp/null/3.2.4/download/linux/amd64 sent an unusable response: it has no `shasums_url` (line 1, column 92)
+"#]]);
+    registry.fault(url::VERSIONS, Times::Always, Fault::Body(b"{}".to_vec()));
+    lock().assert_code(2).assert_stderr_has("it has no `versions` (line 1, column 2)");
+}

@@ -98,6 +98,22 @@ impl Report<'_> {
         self.0.outcome.providers.iter().find_map(|report| self.not_covered_by(report))
     }
 
+    /// Whether nobody has named platforms, and an unchanged entry has an `h1:` for more platforms than this.
+    fn covers_more_than(&self, platforms: usize) -> bool {
+        let hashes =
+            |report: &ProviderReport| report.difference.new.as_ref().map_or(0, |new| HashCounts::of(&new.hashes).h1);
+        let has_more = |report: &ProviderReport| report.required && hashes(report) > platforms;
+        !self.0.changed && !self.0.prepared.platforms_are_named && self.0.outcome.providers.iter().any(has_more)
+    }
+
+    /// Whether new entries were made without the network, so that they have only hashes of packages in the cache.
+    pub(crate) fn has_new_entry(&self) -> bool {
+        let is_new = |report: &ProviderReport| {
+            matches!(report.difference.change, EntryChange::Added | EntryChange::Changed) && !report.packages.is_empty()
+        };
+        self.0.changed && self.0.outcome.providers.iter().any(is_new)
+    }
+
     fn line(&self, report: &ProviderReport, in_full: bool) -> Line {
         let row = Row::new(&report.difference, self.0.prepared.root.dialect);
         let shown = |found: &Authentication| match report.difference.change {
@@ -140,7 +156,13 @@ impl Report<'_> {
         let platforms: BTreeSet<&Platform> = providers.iter().flat_map(|report| self.covered(report)).collect();
         let platforms: Vec<String> = platforms.into_iter().map(ToString::to_string).collect();
         let what = count(required, "provider");
-        let what = if platforms.is_empty() { what } else { format!("{what} for {}", enumerate(&platforms)) };
+        let what = match platforms.len() {
+            0 => what,
+            looked_at if self.covers_more_than(looked_at) => {
+                format!("{what}, looked at for {} only", enumerate(&platforms))
+            }
+            _ => format!("{what} for {}", enumerate(&platforms)),
+        };
         if !self.0.changed {
             let stale = self.stale().map(|stale| format!("; {stale}")).unwrap_or_default();
             let held_back = plan.map_or(0, |plan| plan.providers.iter().filter(|one| one.is_held_back()).count());

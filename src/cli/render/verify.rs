@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use provlock::diagnostic::words::few;
 use provlock::diagnostic::{Diagnostic, Severity};
 use provlock::project::{Coverage, DialectReason, Suppressed, VerifiedRoot};
 use provlock::provider::{Authentication, ProviderAddress};
@@ -195,6 +196,15 @@ pub(crate) fn not_checked(roots: &[VerifiedRoot], online: bool) -> Vec<String> {
         (false, false) => Some("Not checked: platforms (-p names some), hashes against the registry (--online)"),
     };
     lines.extend(hashes.map(str::to_owned));
+    let not_installed = compared.iter().map(|root| root.not_installed).sum::<usize>();
+    if not_installed > 0 {
+        let providers = count(not_installed, "provider");
+        lines.push(format!("Not checked: installed packages of {providers} (not installed, or no h1 is locked)"));
+    }
+    let overridden: BTreeSet<_> = compared.iter().flat_map(|root| &root.dev_overrides).collect();
+    if !overridden.is_empty() {
+        lines.push(format!("Not checked: {}, under development (dev_overrides)", few(overridden)));
+    }
     let mut mirrors: BTreeMap<&str, usize> = BTreeMap::new();
     for (mirror, entries) in compared.iter().flat_map(|root| &root.mirrors) {
         *mirrors.entry(mirror).or_default() += entries;
@@ -262,6 +272,9 @@ pub(super) mod tests {
             dialect: Dialect::Tofu,
             dialect_reason: DialectReason::Default,
             platforms,
+            installed: 0,
+            not_installed: 0,
+            dev_overrides: Vec::new(),
             has_unknown_platforms: false,
             mirrors: BTreeMap::new(),
             authentications: BTreeMap::new(),

@@ -4,19 +4,22 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use serde_json::value::RawValue;
 use url::Url;
 
 use super::cache::RegistryCache;
 use super::service::Service;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::net::{Client, RequestError, RequestErrorKind, Requested};
+use crate::net::{Client, Purpose, RequestError, RequestErrorKind, Requested, decode_json};
 use crate::provider::Hostname;
 use crate::system::OnceMap;
 use crate::system::bounded::Map;
 
 /// A service discovery document is small.
 const MAXIMUM_DOCUMENT_BYTES: u64 = 64 << 10;
+/// What a server must call its document.
+const MEDIA_TYPE: &str = "application/json";
 /// Hosts name fewer than ten services.
 const MOST_SERVICES: usize = 256;
 
@@ -161,10 +164,28 @@ impl Discovery {
             let weight = |services: &Services| {
                 services.0.iter().map(|(name, value)| MEMBER + name.len() + value.get().len()).sum()
             };
-            let answer = self.client.get_json(url, Some(host), MAXIMUM_DOCUMENT_BYTES, weight);
-            answer.map(Arc::new)
+            let (limit, purpose) = (MAXIMUM_DOCUMENT_BYTES, Purpose::Metadata);
+            self.client.get_decoded(url, Some(host), limit, purpose, |document| {
+                check_media_type(&document.headers)?;
+                let services = decode_json(&document)?;
+                let kept = weight(&services);
+                Ok((Arc::new((document.url, services)), kept))
+            })
         })
     }
+}
+
+/// Refuses a document that the server does not call JSON, as OpenTofu and Terraform do (`disco.go` of `svchost`): a
+/// site that answers every path with a page is no registry.
+fn check_media_type(headers: &HeaderMap) -> std::result::Result<(), RequestErrorKind> {
+    let media_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let media_type = media_type.split(';').next().unwrap_or_default().trim();
+    if media_type.eq_ignore_ascii_case(MEDIA_TYPE) {
+        return Ok(());
+    }
+    // What the server sent is not quoted, since it may echo a token.
+    let shown = if media_type.is_empty() { "no Content-Type" } else { "another Content-Type" };
+    Err(RequestErrorKind::InvalidBody(format!("it has {shown}, and must be {MEDIA_TYPE}")))
 }
 
 /// Where a host says which services it has. The URL standard refuses some names that IDNA allows, such as 1.2.3.4.5.
@@ -183,7 +204,10 @@ mod tests {
 
     use super::*;
     use crate::cli_config::NetSettings;
-    use crate::net::Purpose;
+
+    fn json(body: impl Into<Vec<u8>>) -> Response {
+        Response::ok(body).header("Content-Type", "application/json; charset=utf-8")
+    }
 
     fn host(text: &str) -> Hostname {
         Hostname::parse(text).unwrap()
@@ -213,7 +237,7 @@ mod tests {
     fn a_relative_url_is_relative_to_where_the_document_was() {
         let (server, discovery, name) = start(|request| match request.target.as_str() {
             "/.well-known/terraform.json" => Response::redirect("/moved/here/doc.json"),
-            "/moved/here/doc.json" => Response::ok(r#"{"modules.v1": "/m/", "providers.v1": "../providers/#x"}"#),
+            "/moved/here/doc.json" => json(r#"{"modules.v1": "/m/", "providers.v1": "../providers/#x"}"#),
             _ => Response::new(500, ""),
         });
         assert_eq!(discovery.service(&name, Service::Providers).unwrap(), server.url("localhost", "/moved/providers/"));
@@ -223,7 +247,7 @@ mod tests {
     #[test]
     fn a_document_of_another_host_does_not_say_who_gets_the_token() {
         let authority = Authority::new();
-        let elsewhere = Server::https(&authority, |_| Response::ok(r#"{"providers.v1": "/v1/"}"#));
+        let elsewhere = Server::https(&authority, |_| json(r#"{"providers.v1": "/v1/"}"#));
         let target = elsewhere.url("localhost", "/doc.json");
         let own = Server::https(&authority, move |_| Response::redirect(target.clone()));
         let settings = NetSettings {
@@ -242,7 +266,7 @@ mod tests {
         // A document of the host itself may name another host.
         let artifacts = elsewhere.url("localhost", "/v1/");
         let document = format!(r#"{{"providers.v1": "{artifacts}"}}"#);
-        let (_server, discovery, name) = start(move |_| Response::ok(document.clone()));
+        let (_server, discovery, name) = start(move |_| json(document.clone()));
         assert_eq!(discovery.service(&name, Service::Providers).unwrap(), artifacts);
         assert_eq!(discovery.credentials_of(&name, &artifacts), Some(&name));
     }
@@ -250,7 +274,7 @@ mod tests {
     #[test]
     fn a_host_without_the_service_is_told_from_one_that_fails() {
         for body in [r#"{"modules.v1": "/m/"}"#, "{}", r#"{"providers.v1": null}"#] {
-            let error = error_for(move |_| Response::ok(body));
+            let error = error_for(move |_| json(body));
             assert!(error.ends_with("/.well-known/terraform.json offers no provider registry"), "{body}: {error}");
         }
         assert!(error_for(|_| Response::new(404, "")).ends_with("offers no provider registry"));
@@ -261,8 +285,16 @@ mod tests {
             (r#"{"providers.v1": "https://"}"#, "providers.v1: empty host"),
             (r#"{"providers.v1": "https://u:p@h.test/"}"#, "providers.v1: the URL must not contain a user name"),
         ] {
-            let error = error_for(move |_| Response::ok(body));
+            let error = error_for(move |_| json(body));
             assert!(error.contains(&format!(" sent an unusable response: {expected}")), "{body}: {error}");
+        }
+        for (response, expected) in [
+            (Response::ok("{}"), "it has no Content-Type"),
+            (Response::ok("{}").header("Content-Type", "text/html"), "it has another Content-Type"),
+            (Response::ok("{}").header("Content-Type", "application/jsonx"), "it has another Content-Type"),
+        ] {
+            let error = error_for(move |_| response.clone());
+            assert!(error.contains(&format!("{expected}, and must be application/json")), "{error}");
         }
         let (server, discovery, name) = start(|_| Response::new(503, "no"));
         let error = discovery.service(&name, Service::Providers).unwrap_err();
@@ -272,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_service_without_encryption_is_not_asked() {
-        let (_server, discovery, name) = start(|_| Response::ok(r#"{"providers.v1": "http://127.0.0.1:1/"}"#));
+        let (_server, discovery, name) = start(|_| json(r#"{"providers.v1": "http://127.0.0.1:1/"}"#));
         let service = discovery.service(&name, Service::Providers).unwrap();
         let error = discovery.client.get(&service, Some(&name), 10, Purpose::Metadata).unwrap_err();
         assert_eq!(error.kind, RequestErrorKind::Insecure);
@@ -280,7 +312,7 @@ mod tests {
 
     #[test]
     fn threads_that_ask_for_the_same_host_share_one_request() {
-        let (server, discovery, name) = start(|_| Response::ok(r#"{"providers.v1": "/v1/"}"#));
+        let (server, discovery, name) = start(|_| json(r#"{"providers.v1": "/v1/"}"#));
         thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
@@ -293,7 +325,7 @@ mod tests {
 
     #[test]
     fn both_registries_of_a_host_are_found_by_one_request() {
-        let (server, discovery, name) = start(|_| Response::ok(r#"{"providers.v1": "/p/", "modules.v1": "/m/"}"#));
+        let (server, discovery, name) = start(|_| json(r#"{"providers.v1": "/p/", "modules.v1": "/m/"}"#));
         assert_eq!(discovery.service(&name, Service::Modules).unwrap(), server.url("localhost", "/m/"));
         assert_eq!(discovery.service(&name, Service::Providers).unwrap(), server.url("localhost", "/p/"));
         assert_eq!(server.requests().len(), 1);
@@ -303,7 +335,7 @@ mod tests {
     fn what_an_earlier_run_found_is_asked_for_again_only_if_it_fails() {
         let directory = tempfile::tempdir().unwrap();
         let cache = RegistryCache::open(directory.path());
-        let (server, discovery, name) = start(|_| Response::ok(r#"{"providers.v1": "/v2/"}"#));
+        let (server, discovery, name) = start(|_| json(r#"{"providers.v1": "/v2/"}"#));
         let (old, new) = (server.url("localhost", "/v1/"), server.url("localhost", "/v2/"));
         cache.put_service(&name, Service::Providers, &old);
         let discovery = Discovery { cache: Some(cache.clone()), ..discovery };
@@ -328,7 +360,7 @@ mod tests {
 
     #[test]
     fn a_host_that_the_user_has_named_is_not_asked() {
-        let (server, discovery, _) = start(|_| Response::ok(""));
+        let (server, discovery, _) = start(|_| json(""));
         let with = |services: &[(&str, &str)]| {
             let services = services.iter().map(|(name, url)| ((*name).to_owned(), (*url).to_owned())).collect();
             let hosts = BTreeMap::from([(host("h.test"), services)]);
@@ -343,7 +375,7 @@ mod tests {
 
     #[test]
     fn a_name_that_cannot_be_in_a_url_is_an_error() {
-        let (_server, discovery, _) = start(|_| Response::ok(""));
+        let (_server, discovery, _) = start(|_| json(""));
         let error = discovery.service(&host("1.2.3.4.5"), Service::Providers).unwrap_err();
         assert!(error[0].message.contains("https://1.2.3.4.5/.well-known/terraform.json is not a URL"), "{error}");
     }

@@ -104,6 +104,9 @@ impl Session<'_> {
             self.options.change.as_ref().is_some_and(|change| change.is_new_line(rule, &self.environment))
         };
         let mut verified = add_unshared(verified, options.version_control, is_new);
+        if options.check_installed {
+            report_nothing_installed(roots, &mut verified);
+        }
         if roots.selection.recursive {
             for (index, finding) in mixed(&verified, self) {
                 verified[index].iter_mut().for_each(|root| root.findings.push(finding.clone()));
@@ -198,6 +201,7 @@ impl Session<'_> {
             self.source(opened.dialect, shared)
         };
         let source = options.online.map(source).transpose()?;
+        let dev_overrides = self.connections.dev_overrides(opened.dialect)?;
         let listings = options.online.map(|_| self.listings(opened.dialect)).transpose()?.flatten();
         let age = opened.settings.policy.min_age().map(|age| DemandedAge { age, now: self.started });
         let progress = |package: &_, progress| self.note_progress(package, progress);
@@ -225,6 +229,7 @@ impl Session<'_> {
             platforms,
             platforms_are_named: options.platforms.is_some(),
             cache: self.hash_cache.as_ref(),
+            dev_overrides: &dev_overrides,
             check_installed: options.check_installed,
             tracked: &tracked,
             expected: if had_lock_file { Expected::Always } else { opened.expected(root.is_named, &self.modules) },
@@ -276,6 +281,22 @@ impl Session<'_> {
     }
 }
 
+/// Adds an error to each root module in which nothing that is locked is installed. With `--recursive` it may be meant
+/// that some are not installed, but not all. Terragrunt installs units elsewhere, and locked modules that are not
+/// installed are a finding.
+fn report_nothing_installed(roots: &Roots, verified: &mut [Result<VerifiedRoot>]) {
+    let is_meant = roots.selection.recursive && verified.iter().flatten().any(|root| root.installed > 0);
+    let is_empty = |root: &&mut VerifiedRoot| {
+        root.entries > 0 && root.installed == 0 && root.modules == 0 && root.kind == Kind::RootModule
+    };
+    for root in verified.iter_mut().flatten().filter(|root| !is_meant && is_empty(root)) {
+        let error = Diagnostic::error(Code::NothingInstalled, "nothing is installed that could be compared");
+        let error = error.note("the data directory has no package of a locked version whose entry has an h1");
+        let error = error.help(format!("install what is locked first: {} init", root.dialect.name()));
+        root.errors.push(if roots.are_many() { error.in_root(&root.path, true) } else { error });
+    }
+}
+
 impl VerifiedRoot {
     fn new(
         RootModule { path, lock_path, lock_bytes, dialect, dialect_reason, .. }: RootModule,
@@ -293,6 +314,9 @@ impl VerifiedRoot {
             dialect,
             dialect_reason,
             platforms,
+            installed: verified.installed,
+            not_installed: verified.not_installed,
+            dev_overrides: verified.dev_overrides,
             has_unknown_platforms: verified.has_unknown_platforms,
             mirrors: verified.mirrors,
             authentications: verified.authentications,

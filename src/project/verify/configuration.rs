@@ -26,7 +26,11 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     }
     let locked = subject.lock_file.locks();
     let missing = requirements.providers.iter();
-    let missing = missing.filter(|(address, requirement)| requirement.is_certain && !locked.contains_key(address));
+    let is_missing = |address: &ProviderAddress, requirement: &Requirement| {
+        let is_overridden = subject.request.dev_overrides.contains_key(address);
+        requirement.is_certain && !is_overridden && !locked.contains_key(address)
+    };
+    let missing = missing.filter(|(address, requirement)| is_missing(address, requirement));
     findings.extend(missing.map(|(address, requirement)| not_locked(subject, address, requirement)));
     findings
 }

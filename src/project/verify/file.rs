@@ -14,9 +14,11 @@ pub(super) fn missing(request: &VerifyRequest<'_>) -> Vec<Diagnostic> {
     if request.expected != Expected::Always {
         return Vec::new();
     }
-    let count = request.requirements.providers.len();
+    let required = request.requirements.providers.iter();
+    let required: Vec<_> = required.filter(|(address, _)| !request.dev_overrides.contains_key(address)).collect();
+    let count = required.len();
     let what = if count == 1 { "a provider".to_owned() } else { format!("{count} providers") };
-    let declarations = request.requirements.providers.values().flat_map(|requirement| &requirement.declarations);
+    let declarations = required.into_iter().flat_map(|(_, requirement)| &requirement.declarations);
     let finding = Diagnostic::finding(Code::LockFileMissing, "")
         .naming(&request.root.lock_path, |path| format!("{path} is missing, and the configuration requires {what}"))
         .shared(format!("{LOCK_FILE_NAME} is missing, and the configuration requires providers"))

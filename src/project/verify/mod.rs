@@ -58,9 +58,11 @@ fn check_entries(subject: &Subject<'_>, verified: &mut Verified) {
     findings.extend(change::check(subject));
     findings.extend(age::check(subject));
     if request.check_installed {
-        let (differences, errors) = platforms::installed(subject);
-        findings.extend(differences);
-        verified.errors.extend(errors);
+        let installed = platforms::installed(subject);
+        findings.extend(installed.findings);
+        verified.errors.extend(installed.errors);
+        verified.installed += installed.compared;
+        verified.not_installed = subject.entries().len() - installed.compared;
     }
     if let Some(online) = request.online {
         findings.extend(listing::check(subject, online));
@@ -90,6 +92,7 @@ pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
         findings.extend(checked.findings);
         verified.errors.extend(checked.errors);
         verified.modules = checked.modules;
+        verified.installed = checked.installed;
     } else {
         findings.extend(modules::added(request));
     }
@@ -112,6 +115,8 @@ pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
         }
     };
     verified.entries = lock_file.entries().len();
+    let required = &request.requirements.providers;
+    verified.dev_overrides = request.dev_overrides.keys().filter(|one| required.contains_key(one)).cloned().collect();
     let subject = Subject { request, lock_file: &lock_file };
     verified.registry = subject.registry().filter(|_| !request.is_only_judged);
     let findings = &mut verified.findings;

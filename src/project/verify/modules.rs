@@ -31,6 +31,7 @@ pub(super) fn check(request: &VerifyRequest<'_>, modules: &Parsed<LockedModule>)
     for more in asked.into_iter().chain(compared) {
         verified.findings.extend(more.findings);
         verified.errors.extend(more.errors);
+        verified.installed += more.installed;
     }
     verified
 }

@@ -163,10 +163,20 @@ pub(super) fn missing(subject: &Subject<'_>, entry: &Entry, platform: &Platform)
     error.help(subject.request.lock_remedy())
 }
 
+/// Result of comparing the installed packages with the entries.
+#[derive(Default)]
+pub(super) struct InstalledPackages {
+    pub(super) findings: Vec<Diagnostic>,
+    /// Why packages could not be looked at.
+    pub(super) errors: Vec<Diagnostic>,
+    /// Number of entries whose packages were compared.
+    pub(super) compared: usize,
+}
+
 /// Installed packages of locked versions whose `h1:` is not recorded; and those that cannot be read. An entry that
 /// holds no `h1:` says nothing about unpacked packages.
-pub(super) fn installed(subject: &Subject<'_>) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
-    let (mut findings, mut errors) = (Vec::new(), Vec::new());
+pub(super) fn installed(subject: &Subject<'_>) -> InstalledPackages {
+    let InstalledPackages { mut findings, mut errors, mut compared } = InstalledPackages::default();
     for entry in subject.entries() {
         if !entry.locked.hashes.iter().any(Hash::is_of_files) {
             continue;
@@ -176,6 +186,7 @@ pub(super) fn installed(subject: &Subject<'_>) -> (Vec<Diagnostic>, Vec<Diagnost
             errors.push(Diagnostic::io("read", &directory, &error));
             Vec::new()
         });
+        compared += usize::from(!packages.is_empty());
         for package in packages {
             match archive::hash_directory(&package, &entry.address.name) {
                 Ok(hash) if entry.locked.hashes.contains(&hash) => {}
@@ -184,7 +195,7 @@ pub(super) fn installed(subject: &Subject<'_>) -> (Vec<Diagnostic>, Vec<Diagnost
             }
         }
     }
-    (findings, errors)
+    InstalledPackages { findings, errors, compared }
 }
 
 fn differs(subject: &Subject<'_>, entry: &Entry, package: &Path, why: &str) -> Diagnostic {

@@ -1,7 +1,7 @@
 //! What is verified, and what comes of it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::verified::{Tracked, Tracking};
 use crate::configuration::{ModuleCache, Requirement, Requirements};
@@ -35,6 +35,8 @@ pub(crate) struct VerifyRequest<'a> {
     pub platforms_are_named: bool,
     /// Hashes of packages that are known already.
     pub cache: Option<&'a HashCache>,
+    /// The providers that `init` takes from a directory and does not lock, with these directories.
+    pub dev_overrides: &'a BTreeMap<ProviderAddress, PathBuf>,
     /// Whether installed packages are compared with the lock file.
     pub check_installed: bool,
     /// What git knows of the root module's files.
@@ -100,6 +102,12 @@ pub(crate) struct Verified {
     pub registry: Option<Dialect>,
     /// How many findings a comment in the lock file ignores.
     pub ignored: usize,
+    /// How many entries of the lock files were compared with what is installed.
+    pub installed: usize,
+    /// How many providers were not compared with an installed package although that was asked for.
+    pub not_installed: usize,
+    /// The locked or required providers that `dev_overrides` takes from a directory.
+    pub dev_overrides: Vec<ProviderAddress>,
     /// Whether an entry is not known to have a hash for a required platform.
     pub has_unknown_platforms: bool,
     /// The mirrors that were asked in place of registries, each with the number of entries that it was asked about.

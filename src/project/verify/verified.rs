@@ -30,6 +30,12 @@ pub struct VerifiedRoot {
     pub dialect_reason: DialectReason,
     /// The platforms that must be covered; none if nobody named any.
     pub platforms: Option<PlatformSelection>,
+    /// How many entries of the lock files were compared with what is installed.
+    pub installed: usize,
+    /// How many providers were not compared with an installed package although that was asked for.
+    pub not_installed: usize,
+    /// The required providers that need no entry, because `dev_overrides` takes them from a directory.
+    pub dev_overrides: Vec<ProviderAddress>,
     /// Whether an entry is not known to have a hash for one of these platforms.
     pub has_unknown_platforms: bool,
     /// The mirrors that were asked in place of registries, each with the number of entries that it was asked about. A

@@ -200,6 +200,7 @@ help: install the files of the commit with provlock get
 
 ----- stderr -----
 Not checked: platforms (-p names some), hashes against the registry (--online)
+Not checked: installed packages of 1 provider (not installed, or no h1 is locked)
 1 warning in .modules.lock.hcl
 "#]]);
     for (name, text) in [

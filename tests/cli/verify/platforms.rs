@@ -194,9 +194,45 @@ fn installed_package_differs() {
 }
 
 #[test]
+fn without_an_installation_there_is_nothing_to_compare() {
+    let registry = Registry::start();
+    let (environment, null) = locked(&registry);
+    environment.provlock(["verify", "--installed", "--allow", "single-platform"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[nothing-installed]: nothing is installed that could be compared
+ |
+ = the data directory has no package of a locked version whose entry has an h1
+help: install what is locked first: tofu init
+"#]]);
+    environment.write("other/main.tf", requires("hashicorp/null", "~> 3.0"));
+    environment.write("other/.terraform.lock.hcl", environment.lock_file());
+    let recursive = ["verify", "--installed", "--allow", "single-platform", "-r", "-p", "linux_amd64"];
+    environment.provlock(recursive).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[nothing-installed]: nothing is installed that could be compared, in 2 root modules
+ |
+ = the data directory has no package of a locked version whose entry has an h1
+ = in . and other
+help: install what is locked first: tofu init
+2 root modules: 2 partly checked
+"#]]);
+    install(&environment, &null, "linux_amd64");
+    environment.provlock(recursive).matches(str![[r#"
+exit code: 0
+----- stderr -----
+OK: 2 providers of 2 root modules locked as required, for linux_amd64
+Not checked: hashes against the registry (--online does)
+Not checked: installed packages of 1 provider (not installed, or no h1 is locked)
+"#]]);
+}
+
+#[test]
 fn offline_means_offline() {
     let registry = Registry::start();
-    let (environment, _) = locked(&registry);
+    let (environment, null) = locked(&registry);
+    install(&environment, &null, "linux_amd64");
     found(&environment, &["-p", "linux_amd64,darwin_arm64", "--installed", "--recursive"]);
     assert_eq!(registry.requests(), []);
     assert_eq!(registry.statistics().connections, 0);

@@ -41,6 +41,7 @@ pub(super) fn check(request: &VerifyRequest<'_>, lock_file: &ModuleLockFile) -> 
     }
     let (present, absent): (Vec<_>, Vec<_>) =
         copies.into_values().partition(|copy| copy.directory.symlink_metadata().is_ok());
+    verified.installed = present.len();
     match Manifest::read(&top.join("modules.json")) {
         Ok(manifest) => verified.findings.extend(listed(request, &manifest, &present)),
         Err(errors) => verified.errors.extend(errors),
