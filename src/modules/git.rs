@@ -89,7 +89,7 @@ impl Git<'_> {
             let directory = &workshop.join(fetched.to_string());
             let fetch = Fetch { workshop, deadline, extent, ..self.in_directory(&address, directory) };
             let written = fetch.write(&prefix, &mut writer, &mut left);
-            let written = written.map_err(|error| error.in_submodule(&prefix, &address))?;
+            let written = written.map_err(|error| error.in_submodule(&prefix, &address.url))?;
             if fetched == 0 {
                 commit = written.as_ref().map(|written| written.commit.clone());
             }

@@ -2,7 +2,8 @@
 
 use std::io;
 
-use super::address::GitAddress;
+use url::Url;
+
 use crate::modules::contents::Problem;
 use crate::system::SafeUrl;
 
@@ -23,12 +24,12 @@ impl GitError {
         Self { why: why.into(), said: Vec::new(), is_gone: false }
     }
 
-    /// The error of a repository that is the submodule at `path` of a package; of the package itself if that is empty.
-    pub(super) fn in_submodule(self, path: &str, address: &GitAddress) -> Self {
+    /// The error of the submodule at `path` of a package; of the package itself if that is empty.
+    pub(super) fn in_submodule(self, path: &str, url: &Url) -> Self {
         if path.is_empty() {
             return self;
         }
-        let why = format!("its submodule {path:?} from {}: {}", SafeUrl::from(&address.url), self.why);
+        let why = format!("its submodule {path:?} from {}: {}", SafeUrl::from(url), self.why);
         Self { why, ..self }
     }
 
