@@ -10,6 +10,7 @@ use serde_json::json;
 use super::around::BACKEND;
 use super::gate::OTHER_H1;
 use super::modules::Project;
+use super::platforms::install;
 use super::{H1, ZH, entry};
 use crate::get::module_lock_file;
 use crate::json_output::validated;
@@ -35,7 +36,7 @@ macro_rules! codes {
             #[test]
             fn $name() {
                 let code = stringify!($name).replace('_', "-");
-                assert_found_with(&code, $start, |start| &start.environment, &$arguments, $defect);
+                assert_found_with(&code, &$start, |start| &start.environment, &$arguments, $defect);
             }
         )+
 
@@ -100,7 +101,9 @@ codes! {
     platform_not_known: Case::new(), ["-p", BOTH], |case| {
         fs::remove_dir_all(case.environment.home().join(".cache")).unwrap();
     };
-    installed_package_differs: Case::new(), ["--installed"], |case| {
+    installed_package_differs: Case::with(|case| {
+        install(&case.environment, &case.null, "linux_amd64");
+    }), ["--installed"], |case| {
         let directory = format!(".terraform/providers/{NULL}/3.2.4/linux_amd64");
         case.write(&format!("{directory}/terraform-provider-null_v3.2.4"), "other");
     };
@@ -201,15 +204,15 @@ codes! {
 #[track_caller]
 fn assert_found_with<T>(
     code: &str,
-    start: T,
+    start: &T,
     environment: fn(&T) -> &TestEnvironment,
     arguments: &[&str],
     defect: impl FnOnce(&T),
 ) {
-    let without = found(environment(&start), arguments);
+    let without = found(environment(start), arguments);
     assert!(!without.iter().any(|found| found == code), "without the defect: {without:?}");
-    defect(&start);
-    let with = found(environment(&start), arguments);
+    defect(start);
+    let with = found(environment(start), arguments);
     assert!(with.iter().any(|found| found == code), "with the defect: {with:?}");
 }
 
@@ -257,8 +260,8 @@ impl Case {
     /// A repository for Terraform, whose registry reports a tier and dates.
     fn of_terraform() -> Self {
         Self::on_host(TERRAFORM, |case| {
-            let date = json!({ "version": "3.2.4", "published-at": jiff::Timestamp::now().to_string() });
-            let versions = [json!({ "type": "provider-versions", "attributes": date })];
+            let attributes = json!({ "version": "3.2.4", "published-at": jiff::Timestamp::now().to_string() });
+            let versions = [json!({ "type": "provider-versions", "attributes": attributes })];
             let data = json!({ "type": "providers", "attributes": { "tier": "community" } });
             let document = json!({ "data": data, "included": versions });
             case.registry.serve("/v2/providers/acme/null", document.to_string());

@@ -18,8 +18,9 @@ fn locked(registry: &Registry) -> (TestEnvironment, Published) {
     (environment, null)
 }
 
-fn install(environment: &TestEnvironment, null: &Published, platform: &str) -> std::path::PathBuf {
-    let folder = format!(".terraform/providers/{NULL}/3.2.4/{platform}");
+/// Installs a package of version 3.2.4 as `init` does, and returns its directory.
+pub(super) fn install(environment: &TestEnvironment, null: &Published, platform: &str) -> std::path::PathBuf {
+    let folder = format!(".terraform/providers/{}/3.2.4/{platform}", null.address);
     let directory = environment.project().join(folder);
     let archive = std::io::Cursor::new(&**null.packages[platform].archive);
     zip::ZipArchive::new(archive).unwrap().extract(&directory).unwrap();
