@@ -38,7 +38,11 @@ fn check_folder<T: Sample>(folder: &str, least: usize) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: ProptestConfig::default().cases.max(400), // PROPTEST_CASES may ask for more
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn properties_hold_for_canonical_files(seed: u64) {

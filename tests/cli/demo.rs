@@ -1,26 +1,14 @@
-//! The committed demo: `testdata/demo` and the filesystem mirror `testdata/mirror` that it locks from.
+//! The committed demo: `testdata/demo` and the filesystem mirror `testdata/mirror` that it locks from, which
+//! `cargo run -p provlock-test --example demo_mirror` makes.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use provlock_test::archive::{self, File, Packing};
-
-const PROVIDERS: [(&str, &str); 4] = [("null", "3.2.3"), ("null", "3.2.4"), ("random", "3.6.3"), ("random", "3.7.2")];
-const PLATFORMS: [&str; 4] = ["linux_amd64", "linux_arm64", "darwin_arm64", "windows_amd64"];
+use provlock_test::archive::{File, demo_packages};
 
 fn mirror() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/mirror/registry.opentofu.org/hashicorp")
-}
-
-/// The path below the mirror, and the files of the package.
-fn packages() -> impl Iterator<Item = (String, Vec<File>)> {
-    PROVIDERS.into_iter().flat_map(|(name, version)| {
-        PLATFORMS.into_iter().map(move |platform| {
-            let path = format!("{name}/terraform-provider-{name}_{version}_{platform}.zip");
-            (path, archive::provider_files(name, version, platform, &format!("{name} {version}"), 100))
-        })
-    })
 }
 
 fn files_of(archive: &[u8]) -> Vec<File> {
@@ -38,7 +26,7 @@ fn files_of(archive: &[u8]) -> Vec<File> {
 #[test]
 fn the_mirror_holds_the_packages_that_it_is_made_of() {
     let mut expected = BTreeSet::new();
-    for (path, files) in packages() {
+    for (path, files) in demo_packages() {
         let bytes = fs::read(mirror().join(&path)).unwrap();
         assert!(bytes.len() < 1_000, "{path} is for a demo, and has {} bytes", bytes.len());
         assert_eq!(files_of(&bytes), files, "{path}");
@@ -47,16 +35,6 @@ fn the_mirror_holds_the_packages_that_it_is_made_of() {
     let folders = fs::read_dir(mirror()).unwrap().map(|folder| folder.unwrap().path());
     let found = folders.flat_map(|folder| fs::read_dir(folder).unwrap()).map(|entry| entry.unwrap().path());
     assert_eq!(found.collect::<BTreeSet<_>>(), expected);
-}
-
-#[test]
-#[ignore = "writes testdata/mirror"]
-fn make_the_mirror() {
-    for (path, files) in packages() {
-        let path = mirror().join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, archive::pack(&files, Packing::Stored)).unwrap();
-    }
 }
 
 /// The demo of locked modules makes the repository and the archive that it locks.

@@ -77,6 +77,19 @@ fn write_files<W: Write + Seek>(writer: &mut ZipWriter<W>, files: &[File], metho
     }
 }
 
+/// The packages of the demo's mirror: the path in `testdata/mirror/registry.opentofu.org/hashicorp`, and the files.
+pub fn demo_packages() -> Vec<(String, Vec<File>)> {
+    let releases = [("null", "3.2.3"), ("null", "3.2.4"), ("random", "3.6.3"), ("random", "3.7.2")];
+    let platforms = ["linux_amd64", "linux_arm64", "darwin_arm64", "windows_amd64"];
+    let packages = releases.into_iter().flat_map(|(name, version)| {
+        platforms.into_iter().map(move |platform| {
+            let path = format!("{name}/terraform-provider-{name}_{version}_{platform}.zip");
+            (path, provider_files(name, version, platform, &format!("{name} {version}"), 100))
+        })
+    });
+    packages.collect()
+}
+
 /// The `h1:` hash of a package with these files.
 pub fn h1(files: &[File]) -> String {
     h1_of(files.iter().filter(|(name, _)| !name.ends_with('/')))

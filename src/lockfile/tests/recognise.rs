@@ -175,7 +175,11 @@ fn entries() -> impl Strategy<Value = Vec<(u8, u8, Vec<u8>)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: ProptestConfig::default().cases.max(512), // PROPTEST_CASES may ask for more
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn canonical_files_are_recognised(entries in entries()) {

@@ -6,12 +6,13 @@ use std::process::Command;
 
 use super::*;
 
-/// Runs [`with_the_variables_of_the_process`] in a process of its own with these variables and no others for proxies
-/// and certificates, and returns its output if it succeeds. `asks` is a URL to get, or `failure of` a URL, to print the
-/// error.
+/// Runs the test that calls it in a process of its own with these variables and no others for proxies and certificates.
+/// Returns its output if it succeeds. There, [`is_asked`] asks for `asks`: a URL to get, or `failure of` a URL, to print
+/// the error.
 fn in_a_process_with(variables: &[(&str, &str)], asks: &str) -> Option<String> {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--ignored", "--exact", "--nocapture", "net::tests::environment::with_the_variables_of_the_process"]);
+    let thread = std::thread::current();
+    command.args(["--exact", "--nocapture", thread.name().expect("tests run on threads that have their names")]);
     for name in ["SSL_CERT_DIR", "SSL_CERT_FILE", "REQUEST_METHOD"] {
         command.env_remove(name);
     }
@@ -23,8 +24,26 @@ fn in_a_process_with(variables: &[(&str, &str)], asks: &str) -> Option<String> {
     (output.status.success() && text.contains("1 passed")).then_some(text)
 }
 
+/// Whether this is the process that [`in_a_process_with`] has started, which then has asked for the URL.
+fn is_asked() -> bool {
+    let Ok(asks) = std::env::var("PROVLOCK_TEST_ASKS") else { return false };
+    let file = std::env::var_os("SSL_CERT_FILE").filter(|_| cfg!(any(windows, target_vendor = "apple")));
+    let certificate_file = file.map(PathBuf::from);
+    let client = client(NetSettings { certificate_file, use_proxies: true, retries: 0, ..plain() });
+    if let Some(url) = asks.strip_prefix("failure of ") {
+        let error = client.get(&Url::parse(url).unwrap(), None, 10, Purpose::Metadata).unwrap_err();
+        println!("\nFAILURE={error}; {:?}", error.clone().into_diagnostic("x")[0].help);
+    } else {
+        get(&client, &Url::parse(&asks).unwrap()).unwrap();
+    }
+    true
+}
+
 #[test]
 fn proxy_and_certificate_variables_are_honoured() {
+    if is_asked() {
+        return;
+    }
     let authority = Authority::new();
     let server = Server::https(&authority, |_| Response::ok(""));
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -42,6 +61,9 @@ fn proxy_and_certificate_variables_are_honoured() {
 
 #[test]
 fn a_token_for_this_machine_does_not_go_to_a_proxy() {
+    if is_asked() {
+        return;
+    }
     let proxy = Server::http(|_| Response::ok(""));
     let server = Server::http(|request| match request.target.as_str() {
         "/" => Response::redirect("/moved"),
@@ -68,6 +90,9 @@ fn a_token_for_this_machine_does_not_go_to_a_proxy() {
 
 #[test]
 fn what_a_proxy_did_is_said_in_plain_words() {
+    if is_asked() {
+        return;
+    }
     let refusing = |status: u16| Server::http(move |_| Response::new(status, ""));
     let silent = Server::http(|_| Response::reset());
     let (forbidden, login) = (refusing(403), refusing(407));
@@ -86,19 +111,4 @@ fn what_a_proxy_did_is_said_in_plain_words() {
         assert!(found.contains("check HTTPS_PROXY, and NO_PROXY for hosts that are reached without it"), "{found}");
     }
     assert_eq!(forbidden.requests()[0].target, "registry.acme.test:443");
-}
-
-#[test]
-#[ignore = "needs the variables that in_a_process_with sets"]
-fn with_the_variables_of_the_process() {
-    let Ok(asks) = std::env::var("PROVLOCK_TEST_ASKS") else { return };
-    let file = std::env::var_os("SSL_CERT_FILE").filter(|_| cfg!(any(windows, target_vendor = "apple")));
-    let certificate_file = file.map(PathBuf::from);
-    let client = client(NetSettings { certificate_file, use_proxies: true, retries: 0, ..plain() });
-    if let Some(url) = asks.strip_prefix("failure of ") {
-        let error = client.get(&Url::parse(url).unwrap(), None, 10, Purpose::Metadata).unwrap_err();
-        println!("\nFAILURE={error}; {:?}", error.clone().into_diagnostic("x")[0].help);
-    } else {
-        get(&client, &Url::parse(&asks).unwrap()).unwrap();
-    }
 }
