@@ -142,8 +142,8 @@ pub(crate) fn suppressed(roots: &[VerifiedRoot]) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Suppressed: {}", parts.join(", ")))
 }
 
-/// What was compared, where nothing is wrong, in lines of at most 80 columns: `OK: 3 providers locked as required, for
-/// linux_amd64`; nothing where there is no lock file. A platform is named only if each entry is known to cover it.
+/// The OK lines of a run without findings, of at most 80 columns: `OK: 3 providers locked as required, for linux_amd64`.
+/// `None` without a lock file. Platforms are named only if each entry is known to cover them.
 pub(crate) fn well(roots: &[VerifiedRoot]) -> Option<Vec<String>> {
     let compared = compared(roots);
     let (first, others) = compared.split_first()?;
@@ -171,14 +171,15 @@ fn compared(roots: &[VerifiedRoot]) -> Vec<&VerifiedRoot> {
     roots.iter().filter(|root| root.has_lock_file).collect()
 }
 
-/// That all hashes are published, if the registries were asked for all of them.
+/// The line for a run that compared all hashes with the registries.
 pub(crate) fn published(roots: &[VerifiedRoot], online: bool) -> Option<String> {
     let compared = compared(roots);
-    let are_all = online && !compared.is_empty() && compared.iter().all(|root| root.mirrors.is_empty());
+    let has_entries = compared.iter().any(|root| root.entries + root.modules > 0);
+    let are_all = online && has_entries && compared.iter().all(|root| root.mirrors.is_empty());
     are_all.then(|| "All hashes are published".to_owned())
 }
 
-/// What was not checked, in lines of at most 80 columns unless they name a mirror.
+/// The `Not checked: …` lines, of at most 80 columns unless they name a mirror.
 pub(crate) fn not_checked(roots: &[VerifiedRoot], online: bool) -> Vec<String> {
     let compared = compared(roots);
     if compared.is_empty() {
@@ -313,9 +314,8 @@ pub(super) mod tests {
         let unnamed = "OK: 1 provider locked as required\n\
             Not checked: platforms (-p names some), hashes against the registry (--online)";
         assert_eq!(well(&[root(None, 1)], false), unnamed);
-        assert!(
-            well(&[root(None, 0)], true).starts_with("OK: no provider locked as required\nAll hashes are published\n")
-        );
+        let nothing = "OK: no provider locked as required\nNot checked: platforms (-p names some)";
+        assert_eq!(well(&[root(None, 0)], true), nothing);
         let unknown = VerifiedRoot { has_unknown_platforms: true, ..root(two(), 3) };
         let not_named = "OK: 5 providers of 2 root modules locked as required\n\
             Not checked: which platforms the hashes are for (--online checks that)\n\

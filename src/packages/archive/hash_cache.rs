@@ -81,8 +81,11 @@ impl HashCache {
         files.filter_map(|file| read(&file)).filter(is_asked_for).collect()
     }
 
-    /// What earlier runs have learned of the platforms of a release.
+    /// Facts about the platforms of a release from earlier runs; none if the cache is not trusted.
     pub(crate) fn platforms_of(&self, provider: &ProviderAddress, version: &Version) -> ReleasePlatforms {
+        if !self.is_believed {
+            return ReleasePlatforms::default();
+        }
         let mut platforms = ReleasePlatforms::read(&self.path_of_platforms(provider, version));
         for (package, digest) in self.packages_of(provider, version) {
             platforms.published.entry(package.platform).or_default().extend(digest.into_h1());

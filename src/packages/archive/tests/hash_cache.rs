@@ -7,6 +7,7 @@ use std::thread;
 use tempfile::TempDir;
 
 use super::*;
+
 use crate::provider::{Dialect, ProviderAddress, Version};
 use crate::system::storage;
 
@@ -138,6 +139,17 @@ fn names_that_are_odd_or_differ_in_case_only_do_not_mix() {
         assert_eq!(cache.lookup(&package.0).as_ref(), Some(&package.1));
         assert_eq!(cache.get(&package.1.zh, "x").as_ref(), Some(&package.1));
     }
+}
+
+#[test]
+fn a_cache_that_is_not_believed_tells_no_platforms() {
+    let (_directory, cache) = cache();
+    let (package, digest) = null();
+    put(&cache, &(package.clone(), digest));
+    cache.put_listed(&package.address, &package.version, [package.platform.clone()].into());
+    assert_ne!(cache.platforms_of(&package.address, &package.version), ReleasePlatforms::default());
+    let cache = cache.not_believed();
+    assert_eq!(cache.platforms_of(&package.address, &package.version), ReleasePlatforms::default());
 }
 
 #[test]
