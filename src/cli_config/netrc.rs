@@ -28,7 +28,7 @@ impl Netrc {
     /// Reads the file that `NETRC` names, or the one in the home directory. A file that cannot be read has no logins.
     ///
     /// # Errors
-    /// The file is larger than 1 MiB: without its logins, servers would refuse requests for a reason that nobody sees.
+    /// The file is larger than 1 MiB. Ignoring it would make servers refuse requests without a visible reason.
     pub(crate) fn read(environment: &Environment) -> Result<Self, String> {
         let named = environment.path_variable("NETRC");
         let path = named.or_else(|| environment.home.as_ref().map(|home| home.join(FILE_NAME)));

@@ -1,4 +1,4 @@
-//! Providers that the state of a root module needs. `init` installs them beside those of the configuration.
+//! Providers that the state of a root module requires. `init` installs them in addition to those of the configuration.
 //!
 //! A state may contain secrets: only the addresses of its providers leave this module, and errors name a line and a
 //! column, never a text. It may also be hostile: its size, its depth (by `serde_json`) and the number of files have
@@ -159,7 +159,7 @@ impl Requirements {
     }
 }
 
-/// The provider that `init` installs for one in the state. OpenTofu takes those of Terraform's registry from its own,
+/// Returns the provider that `init` installs for a state's provider. OpenTofu replaces Terraform's registry by its own,
 /// unless the configuration requires them (`internal/tofumigrate`).
 fn at_registry_of(
     dialect: Dialect,

@@ -143,7 +143,7 @@ impl Change {
         own.chain(tested).collect()
     }
 
-    /// The lock files that git no longer has, of directories that the filter takes.
+    /// Lock files that the change removes, in the directories for which `is_meant` returns true.
     pub(super) fn removed(&self, is_meant: impl Fn(&Path) -> bool) -> BTreeSet<&Path> {
         let is_there = |path: &Path| self.unchanged(path).is_some() || path.exists();
         let is_gone = |path: &Path| !self.files_now.contains(path.as_os_str()) || !is_there(path);

@@ -139,7 +139,7 @@ pub(crate) fn run(arguments: &UpgradeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     Ok(Outcome::of(has_failures, arguments.check && has_found))
 }
 
-/// For how many providers it is shown what holds them back, where no table shows it.
+/// Maximum number of lines about what holds providers back.
 const MOST_REASONS: usize = 10;
 
 /// What became of root modules, or what would.

@@ -1,4 +1,4 @@
-//! What `upgrade` says of providers and modules that are held back from their newest version.
+//! Lines of `upgrade` about providers and modules that are held back from their newest version.
 
 use std::collections::BTreeSet;
 
@@ -31,13 +31,13 @@ pub(crate) fn constrained(plan: &UpgradePlan) -> impl Iterator<Item = String> {
     providers.chain(modules.map(|planned| LockedModule::label_name(&planned.key).into_owned()))
 }
 
-/// That constraints may be rewritten, if they hold something back.
+/// Suggests `--constraints` if constraints hold something back.
 pub(crate) fn constraints_can_change(constrained: &BTreeSet<String>, recursive: bool) -> Option<String> {
     let (what, flags) = held_back_and_flags(constrained, recursive)?;
     Some(format!("Constraints hold back {what}; to change them, too: provlock upgrade{flags} --constraints"))
 }
 
-/// That more would be possible, if it would.
+/// Suggests `upgrade --check` if something is held back.
 pub(crate) fn more_is_possible(held_back: &BTreeSet<String>, recursive: bool) -> Option<String> {
     let (what, flags) = held_back_and_flags(held_back, recursive)?;
     Some(format!("{what} held back from the newest version; see: provlock upgrade{flags} --check"))

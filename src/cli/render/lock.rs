@@ -98,7 +98,7 @@ impl Report<'_> {
         self.0.outcome.providers.iter().find_map(|report| self.not_covered_by(report))
     }
 
-    /// Whether nobody has named platforms, and an unchanged entry has an `h1:` for more platforms than this.
+    /// Whether platforms are not named, and an unchanged entry has more `h1:` than `platforms`.
     fn covers_more_than(&self, platforms: usize) -> bool {
         let hashes =
             |report: &ProviderReport| report.difference.new.as_ref().map_or(0, |new| HashCounts::of(&new.hashes).h1);

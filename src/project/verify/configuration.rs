@@ -75,16 +75,16 @@ fn compare(subject: &Subject<'_>, entry: &Entry, requirement: &Requirement) -> O
     Some(warning.help(Remedy::lock()))
 }
 
-/// A version that the entry's recorded constraints exclude. They are taken as required while the configuration is not
-/// known in full. A change that removes them is checked by those of the base.
+/// A version that the entry's recorded constraints exclude, if the configuration is not known in full. If the change
+/// removes these constraints, those of the base apply.
 fn outside_recorded(subject: &Subject<'_>, before: Option<&LockFile>, entry: &Entry) -> Option<Diagnostic> {
+    if !subject.request.requirements.is_incomplete {
+        return None;
+    }
     let version = &entry.locked.version;
     let own = Some(&entry.locked.constraints).filter(|recorded| !recorded.is_empty());
     let of_base = || Some(&before?.locks().get(&entry.address)?.constraints);
     let recorded = own.or_else(of_base).filter(|recorded| !recorded.is_empty() && !recorded.allows(version))?;
-    if !subject.request.requirements.is_incomplete {
-        return None;
-    }
     let name = subject.name(&entry.address);
     let records = if own.is_some() { "the lock file records" } else { "the base records" };
     let message = format!("{name} is locked at {version}, but {records} the constraints {recorded}");

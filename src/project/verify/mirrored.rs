@@ -73,7 +73,8 @@ pub(super) fn without_release<'a>(subject: &Subject<'_>, entry: &'a Entry, mirro
     }
 }
 
-/// It names no provider, so that it is one finding for all entries of a file.
+/// The finding about hashes that no package of the mirror has. Its message contains no provider, so that the findings of
+/// all entries are folded into one.
 fn not_confirmed(entry: &Entry, mirror: &str, location: &Location) -> Diagnostic {
     let message = format!("{mirror} does not confirm all recorded hashes");
     let warning = finding(Code::HashNotChecked, message, location, "");
