@@ -20,12 +20,13 @@ mod documents;
 mod errors;
 mod explain;
 mod faults;
-mod foreign;
 #[cfg(unix)]
 mod get;
+mod grouped_diagnostics;
 mod help;
 mod hints;
 mod hooks;
+mod hostile_text;
 mod html;
 #[cfg(unix)]
 mod identity;
@@ -35,14 +36,13 @@ mod installation;
 mod json_output;
 mod kept_platforms;
 mod lock;
-#[cfg(target_os = "linux")]
-mod looks;
 mod manual;
 mod many_roots;
 mod merge;
 mod min_age;
 mod mirror;
 mod mirrors;
+mod module_source_expressions;
 #[cfg(unix)]
 mod modules;
 mod offline;
@@ -55,17 +55,17 @@ mod private;
 mod repository;
 mod resolve;
 mod runs;
-mod said_once;
 mod sbom;
 mod shared_facts;
 mod size_limits;
 mod state;
 mod terminal;
+#[cfg(target_os = "linux")]
+mod terminal_sessions;
 mod terragrunt;
 mod tree;
 mod upgrade;
 mod upgrade_many;
-mod values;
 mod verify;
 mod version;
 #[cfg(windows)]

@@ -7,8 +7,8 @@ use provlock_test::publish::{Publish, Published};
 use provlock_test::{Flaw, Registry, TestEnvironment, keys};
 use serde_json::json;
 
-use super::around::BACKEND;
 use super::gate::OTHER_H1;
+use super::gate_bypass::BACKEND;
 use super::modules::Project;
 use super::platforms::install;
 use super::{H1, ZH, entry};

@@ -2,8 +2,8 @@
 
 use provlock_test::survived;
 
-use super::around::{BACKEND, all_are_errors, evil_configuration};
 use super::gate::{Attempt, FORBIDDEN, Gate};
+use super::gate_bypass::{BACKEND, all_are_errors, evil_configuration};
 use super::{H1, NULL, ZH, entry};
 use crate::lock::{lock_file, requires};
 

@@ -1,8 +1,6 @@
 //! `provlock verify`: what it finds, and what it does not.
 
 mod added;
-mod around;
-mod brought;
 mod change;
 #[cfg(unix)]
 mod codes;
@@ -12,6 +10,7 @@ mod dialects;
 mod file;
 mod formats;
 mod gate;
+mod gate_bypass;
 mod guide;
 mod impostors;
 mod installed_modules;
@@ -20,17 +19,19 @@ mod listing;
 mod mirrored;
 #[cfg(unix)]
 mod modules;
+mod new_findings;
 mod online;
 #[cfg(unix)]
 mod outside;
 mod platforms;
 mod policy;
+mod policy_changed;
 mod revisions;
+mod root_removed;
 mod roots;
+mod severity_overrides;
 mod snapshot;
-mod tuning;
 mod unknown;
-mod weakening;
 
 use super::json_output::validated;
 use super::lock::{lock_file, requires};

@@ -1,4 +1,4 @@
-//! Values of the configuration on which the sources of modules depend.
+//! Sources of modules that are expressions: variables, their defaults, and functions.
 
 use crate::lock::{entry, lock_file, requires};
 use provlock_test::TestEnvironment;

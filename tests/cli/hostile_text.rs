@@ -1,5 +1,5 @@
-//! What comes from elsewhere is shown without secrets, and so that neither a terminal nor the runner of a workflow
-//! obeys it.
+//! Hostile text from registries, files and arguments is shown without secrets, and escaped: neither a terminal nor the
+//! runner of a workflow obeys it.
 
 use std::fs;
 

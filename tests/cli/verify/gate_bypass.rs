@@ -1,4 +1,4 @@
-//! Ways around the gate: what a change adds so that `verify -r --base` looks at something else than what runs.
+//! Attempts to bypass the gate: files in a pull request that make `verify -r --base` check something else than what runs.
 
 use std::fs;
 

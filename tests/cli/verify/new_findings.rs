@@ -1,4 +1,4 @@
-//! `--base REV --new`: only what a change has brought.
+//! `verify --base REV --new` reports only the findings that a pull request brings.
 
 use provlock_test::survived;
 

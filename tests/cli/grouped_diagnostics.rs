@@ -1,4 +1,4 @@
-//! What many root modules have in common is said once.
+//! `lock`, `verify` and `upgrade` print a diagnostic that many root modules share once.
 
 use super::lock::requires;
 use super::many_roots::{LOCK_ALL, PROVIDER};

@@ -1,5 +1,4 @@
-//! Which findings count, and how much: `[verify]` of provlock.toml, comments in the lock file, the baseline and the
-//! flags.
+//! The severity of findings is changed by `[verify]` in provlock.toml, comments in the lock file, the baseline and flags.
 
 use super::{H1, NOTHING, NULL, ZH, entry, found, good, lock, messages, verify};
 use crate::json_output::validated;

@@ -1,5 +1,5 @@
-//! What people see: sessions of four of them, in terminals of 40, 80 and 120 columns: `testdata/looks`. A line that the
-//! terminal had to tear ends with an arrow.
+//! Sessions of four people in terminals of 40, 80 and 120 columns, recorded in `testdata/terminal-sessions`. A line that
+//! the terminal had to break ends with an arrow.
 
 use std::fs;
 use std::path::Path;
@@ -97,12 +97,12 @@ provlock verify -q
 
 #[test]
 fn a_newcomer_tries_each_command() {
-    looks("newcomer", NEWCOMER, || Repository::around(demo()));
+    session("newcomer", NEWCOMER, || Repository::around(demo()));
 }
 
 #[test]
 fn a_platform_engineer_looks_after_300_root_modules() {
-    looks("platform_engineer", PLATFORM_ENGINEER, || {
+    session("platform_engineer", PLATFORM_ENGINEER, || {
         let environment = demo();
         fs::remove_file(environment.project().join("main.tf")).unwrap();
         let regions = ["eu-central-1", "us-east-1", "ap-southeast-2"];
@@ -122,7 +122,7 @@ fn a_security_engineer_judges_what_others_change() {
     for name in ["acme/alpha", "acme/a-provider-with-a-long-name", "acmee/alpha"] {
         registry.publish(name, "1.0.0").platforms(["darwin_arm64", "linux_amd64"]).done();
     }
-    looks("security_engineer", SECURITY_ENGINEER, || {
+    session("security_engineer", SECURITY_ENGINEER, || {
         let environment = TestEnvironment::with_registry(&registry);
         let text = root_module(&[("acme/alpha", "~> 1.0"), ("acme/a-provider-with-a-long-name", ">= 0.9.0")]);
         environment.write("main.tf", text);
@@ -132,7 +132,7 @@ fn a_security_engineer_judges_what_others_change() {
 
 #[test]
 fn a_rust_developer_types_what_cargo_understands() {
-    looks("rust_developer", RUST_DEVELOPER, || Repository::around(demo()));
+    session("rust_developer", RUST_DEVELOPER, || Repository::around(demo()));
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn root_module(providers: &[(&str, &str)]) -> String {
 }
 
 /// Compares the screens of a session, at each width in a project of its own.
-fn looks(name: &str, commands: &str, project: impl Fn() -> Repository + Sync) {
+fn session(name: &str, commands: &str, project: impl Fn() -> Repository + Sync) {
     let of_width = |width: usize| {
         let repository = project();
         let screen = |command: &str| {
@@ -237,7 +237,7 @@ fn looks(name: &str, commands: &str, project: impl Fn() -> Repository + Sync) {
 }
 
 fn same(name: &str, screens: &str) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("testdata/looks/{name}.txt"));
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("testdata/terminal-sessions/{name}.txt"));
     Assert::new().action_env("SNAPSHOTS").eq(screens, Data::read_from(&file, None).raw());
 }
 

@@ -1,0 +1,124 @@
+//! `root-removed`: a pull request that removes root modules, or only their lock files.
+
+use super::gate::Gate;
+use super::policy_changed::gate;
+use super::{H1, NULL, ZH};
+use crate::json_output::validated;
+use crate::repository::Repository;
+
+#[test]
+fn nobody_removes_the_only_root_module_unseen() {
+    let repository = Repository::new();
+    repository.environment.write("main.tf", "terraform {\n  backend \"s3\" {}\n}\n");
+    repository.commit("# empty\n");
+    repository.git(["rm", "--quiet", "main.tf", ".terraform.lock.hcl"]);
+    repository.git(["commit", "--quiet", "--message=remove"]);
+
+    let arguments = ["verify", "-r", "--base", "HEAD~1", "--deny", "root-removed"];
+    repository.environment.provlock(arguments).matches(provlock_test::str![[r#"
+exit code: 1
+----- stdout -----
+error[root-removed]: the root module in . was removed
+ --> .terraform.lock.hcl:1:1
+  |
+1 |
+  | ^
+  |
+help: if this is intended, an owner lets it through with --warn root-removed; a root module that moved is checked as a new one
+
+----- stderr -----
+No root module in . or below: none has a backend, a lock file, or providers that it configures and uses; to use one anyway, name its directory here or in [roots] of provlock.toml
+1 error in .terraform.lock.hcl
+1 error about the change as a whole
+"#]]);
+    let report = validated(&repository.environment.provlock(arguments.iter().chain(&["--json"])).stdout);
+    assert_eq!(report["findings"][0]["code"], "root-removed");
+    for format in ["github", "sarif", "gitlab", "junit", "html"] {
+        let output = repository.environment.provlock(arguments.iter().chain(&["--format", format]));
+        output.assert_code(1).assert_stdout_has("root-removed");
+    }
+}
+
+/// Commits the removal of files and directories.
+fn remove(gate: &Gate, paths: &[&str]) {
+    gate.git(&[&["rm", "-r", "--quiet"], paths].concat());
+    gate.git(&["commit", "--quiet", "--message=remove"]);
+}
+
+#[test]
+fn a_removed_lock_file_is_reported_once_and_not_as_a_removed_root_module() {
+    let gate = gate();
+    remove(&gate, &["old/.terraform.lock.hcl"]);
+    gate.run(&["-r"]).matches(provlock_test::str![[r#"
+exit code: 1
+----- stdout -----
+error[root-removed]: the lock file old/.terraform.lock.hcl was removed
+ --> old/.terraform.lock.hcl:1:1
+  |
+1 |
+  | ^
+  |
+help: restore it; if this is intended, an owner lets it through with --warn root-removed
+
+warning[provider-not-required]: evil/null is locked, but the configuration does not require it
+ --> examples/a/.terraform.lock.hcl:4:10
+  |
+4 | provider "registry.opentofu.org/evil/null" {
+  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+  = tofu init -lockfile=readonly fails because of the entry
+help: provlock -C examples/a lock --prune, unless a state that is not here still has resources of it
+
+----- stderr -----
+1 error and 1 warning in examples/a/.terraform.lock.hcl and old/.terraform.lock.hcl
+5 root modules: 1 with errors, 1 with warnings, 3 OK
+Suppressed: 1 finding by comments
+"#]]);
+    gate.git(&["checkout", "--quiet", "HEAD~1", "--", "old/.terraform.lock.hcl"]);
+    gate.git(&["rm", "--quiet", "--cached", "old/.terraform.lock.hcl"]);
+    gate.write(".gitignore", ".terraform.lock.hcl\n");
+    gate.run(&["-r"]).assert_code(1).assert_stdout_has("git no longer has the lock file old/.terraform.lock.hcl");
+}
+
+#[test]
+fn a_named_directory_whose_lock_file_was_removed_is_not_weaker_than_recursive() {
+    let gate = Gate::with(|gate| {
+        gate.write("modest/main.tf", "terraform {\n  backend \"s3\" {}\n}\n");
+        gate.write("modest/.terraform.lock.hcl", "# empty\n");
+    });
+    for directory in ["modest", "live"] {
+        remove(&gate, &[&format!("{directory}/.terraform.lock.hcl")]);
+        assert_eq!(gate.errors(&[directory]), ["root-removed"], "{directory}");
+        assert_eq!(gate.errors(&[&format!("./{directory}/main.tf")]), ["root-removed"], "{directory}");
+        assert_eq!(gate.errors(&["-r", directory]), ["root-removed"], "{directory}");
+        assert_eq!(gate.errors(&["other"]), [] as [&str; 0], "{directory}");
+        gate.reset();
+    }
+}
+
+#[test]
+fn a_directory_that_was_removed_as_a_whole_is_one_line() {
+    let gate = Gate::with(|gate| {
+        for directory in ["team/a", "team/b/c", "team/b/d"] {
+            gate.root(directory, NULL, &[H1, ZH]);
+        }
+    });
+    remove(&gate, &["team"]);
+    gate.run(&["-r"]).matches(provlock_test::str![[r#"
+exit code: 1
+----- stdout -----
+error[root-removed]: team was removed, with 3 root modules
+ --> team/a/.terraform.lock.hcl:1:1
+  |
+1 |
+  | ^
+  |
+  = root modules: team/a, team/b/c and team/b/d
+help: if this is intended, an owner lets it through with --warn root-removed; a root module that moved is checked as a new one
+
+----- stderr -----
+1 error in team/a/.terraform.lock.hcl
+3 root modules: 2 OK, 1 excluded by provlock.toml
+1 error about the change as a whole
+"#]]);
+}
