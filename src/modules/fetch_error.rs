@@ -12,8 +12,10 @@ use crate::net::{RequestError, RequestErrorKind};
 pub(super) enum FetchError {
     /// Its address cannot be used.
     Address(String),
-    /// Its address names an unknown way to fetch it.
-    Getter(String),
+    /// Its address has a getter that only OpenTofu and Terraform support.
+    UnsupportedGetter(&'static str),
+    /// Its address has a getter that nobody supports.
+    UnknownGetter(String),
     /// What the address leads to is not a package that can be read.
     Package(String),
     /// It cannot be written to disk.
@@ -54,15 +56,14 @@ impl FetchError {
     fn into_diagnostics(self, address: &str) -> Diagnostics {
         let failed =
             |code, why: &str| Diagnostic::error(code, format!("cannot get the module package {address}: {why}"));
+        let unknown = |getter: &str| {
+            failed(Code::InvalidConfiguration, &format!("{getter:?} is not a known way to get a package"))
+        };
         match self {
             Self::Address(why) => failed(Code::InvalidConfiguration, &why).into(),
-            Self::Getter(getter) => {
-                let why = format!("{getter:?} is not a known way to get a package");
-                let help = match getter.as_str() {
-                    "s3" | "gcs" | "hg" => "install it with tofu get or terraform get",
-                    _ => "use git::, https:// or the address of a module in a registry",
-                };
-                failed(Code::InvalidConfiguration, &why).help(help).into()
+            Self::UnsupportedGetter(getter) => unknown(getter).help("install it with tofu get or terraform get").into(),
+            Self::UnknownGetter(getter) => {
+                unknown(&getter).help("use git::, https:// or the address of a module in a registry").into()
             }
             Self::Package(why) => failed(Code::InvalidPackage, &why).into(),
             Self::NoPlace(error) => failed(Code::Io, &format!("there is no place to put it: {error}")).into(),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::cache::{Identity, Stored};
 use super::package::{Package, PackageOrigin, Wildcards};
 use super::package_hash;
-use super::source::{ModuleSource, RegistrySource, RemoteSource};
+use super::source::{Getter, ModuleSource, RegistrySource, RemoteSource};
 use crate::diagnostic::Result;
 use crate::lockfile::LockedModule;
 use crate::provider::{ConstraintList, Hash, Version};
@@ -90,8 +90,7 @@ impl FetchedModule {
     /// # Errors
     /// The package has no such directory.
     pub(crate) fn on_this_machine(source: &RemoteSource) -> Option<Result<Self>> {
-        let (getter, _) = source.getter();
-        let path = source.path_on_this_machine().filter(|path| getter == "file" && path.is_dir())?;
+        let path = source.path_on_this_machine().filter(|path| source.getter() == Getter::File && path.is_dir())?;
         let (stored, origin) = (Stored::whole(path), PackageOrigin::Directory);
         let package = Package { stored, origin, address: source.without_directory() };
         Some(Self::new(Arc::new(package), &source.directory, Wildcards::Expanded))

@@ -12,7 +12,7 @@ use super::package::{Package, PackageOrigin, Wildcards};
 use super::package_fetcher::PackageFetcher;
 use super::registry::{self, ModuleRegistry, PackageLocation};
 use super::releases::{self, Releases};
-use super::source::{ModuleSource, RegistryModule, RegistrySource, RemoteSource};
+use super::source::{Getter, ModuleSource, RegistryModule, RegistrySource, RemoteSource};
 use crate::diagnostic::{Code, Diagnostic, Help, Result};
 use crate::lockfile::LockedModule;
 use crate::packages::connections::Connections;
@@ -112,7 +112,7 @@ impl ModuleFetcher {
         let getters = self.getters(dialect)?;
         match source {
             ModuleSource::Registry(source) => Ok(Releases::Versions(getters.versions(&source.module)?)),
-            ModuleSource::Remote(source) if source.getter().0 == "git" => {
+            ModuleSource::Remote(source) if source.getter() == Getter::Git => {
                 Ok(Releases::References(Arc::new(getters.packages.references(source)?)))
             }
             _ => Ok(Releases::None),
@@ -140,7 +140,7 @@ impl ModuleFetcher {
             published.ok_or_else(|| format!("{} does not tell", module.host))
         };
         said.or_else(|why| match getters.registry.location(module, version) {
-            Ok(PackageLocation::Source(source)) if source.getter().0 == "git" => {
+            Ok(PackageLocation::Source(source)) if source.getter() == Getter::Git => {
                 getters.packages.committed(&source).map_err(|errors| format!("{why}, and {errors}"))
             }
             _ => Err(why),

@@ -7,7 +7,7 @@ use url::Url;
 use super::cache::Identity;
 use super::fetched::ModuleRequest;
 use super::git::GitAddress;
-use super::source::{ModuleSource, RegistryModule, RemoteSource, with_directory};
+use super::source::{Getter, ModuleSource, RegistryModule, RemoteSource, with_directory};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::lockfile::{self, LockedModule};
 use crate::modules::registry;
@@ -65,11 +65,11 @@ impl LockedAddress {
                 locked.version.is_some() && !package.is_on_this_machine() && !package.is_unencrypted()
             }
             (Self::Remote(package), ModuleSource::Remote(source)) => match (package.getter(), source.getter()) {
-                (("git", _), ("git", _)) => {
+                (Getter::Git, Getter::Git) => {
                     let at_commit = package.at_commit("").package;
                     at_commit == source.without_credentials().at_commit("").package && package.directory.is_empty()
                 }
-                (_, ("http" | "https", _)) => {
+                (_, Getter::Http) => {
                     !package.is_on_this_machine() && (source.is_unencrypted() || !package.is_unencrypted())
                 }
                 _ => *package == RemoteSource { directory: String::new(), ..source.without_credentials() },
@@ -80,7 +80,7 @@ impl LockedAddress {
             return Err(of_another());
         }
         match &address {
-            Self::Remote(package) if package.getter().0 == "git" && locked_commit(package).is_none() => {
+            Self::Remote(package) if package.getter() == Getter::Git && locked_commit(package).is_none() => {
                 Err(format!("is locked with {}, whose ref is not a full commit id", locked.package))
             }
             _ => Ok(address),
@@ -125,14 +125,14 @@ pub(super) fn name(locked: &LockedModule) -> String {
 
 /// The address of a locked package in git, and the commit; none if the package comes from elsewhere.
 pub(crate) fn repository(locked: &LockedModule) -> Option<(RemoteSource, String)> {
-    let package = RemoteSource::parse_full(&locked.package).filter(|package| package.getter().0 == "git")?;
+    let package = RemoteSource::parse_full(&locked.package).filter(|package| package.getter() == Getter::Git)?;
     let commit = locked_commit(&package)?;
     Some((package, commit))
 }
 
 /// The commit that the address of a locked package in git names.
 pub(super) fn locked_commit(package: &RemoteSource) -> Option<String> {
-    let address = GitAddress::parse(package.getter().1).ok()?;
+    let address = GitAddress::parse(package.url()).ok()?;
     address.reference().filter(|reference| GitAddress::is_commit(reference)).map(str::to_owned)
 }
 
@@ -186,7 +186,7 @@ pub(crate) fn may_move(locked: &LockedModule, dialect: Dialect) -> bool {
     let source = ModuleSource::parse(&locked.source, dialect).ok();
     let remote = source.filter(|source| matches!(source, ModuleSource::Remote(_)));
     let request = remote.and_then(|source| ModuleRequest::new(source, ConstraintList::default()));
-    request.is_some_and(|request| request.floating().is_some())
+    request.is_some_and(|request| request.unpinned().is_some())
 }
 
 /// Who a locked module is from: of its source and of its package the host, with the namespace in a registry or the
@@ -211,9 +211,9 @@ pub(crate) fn publisher(request: &ModuleRequest) -> Option<String> {
         ModuleRequest::ToLock(request) => return publisher(request),
         ModuleRequest::Locked { locked, .. } => return publishers(locked).into_iter().next(),
     };
-    let url = Url::parse(source.getter().1).ok()?;
+    let url = Url::parse(source.url()).ok()?;
     let host = url.host_str().unwrap_or("this machine");
-    let owner = url.path_segments().and_then(|mut parts| parts.next()).filter(|_| source.getter().0 == "git");
+    let owner = url.path_segments().and_then(|mut parts| parts.next()).filter(|_| source.getter() == Getter::Git);
     Some(owner.map_or_else(|| host.to_owned(), |owner| format!("{host}/{owner}")))
 }
 

@@ -20,7 +20,7 @@ use super::locked::{self, LockedAddress, locked_commit};
 use super::package::{Package, PackageOrigin, Wildcards};
 use super::package_hash;
 use super::registry::PackageLocation;
-use super::source::{ModuleSource, RegistryModule, RemoteSource, with_directory};
+use super::source::{Getter, ModuleSource, RegistryModule, RemoteSource, with_directory};
 use super::workshop::Workshop;
 use crate::cli_config::Netrc;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
@@ -144,7 +144,7 @@ impl PackageFetcher {
             (LockedAddress::Registry { module, version, .. }, _) => {
                 self.fetch_version(module, version, true, || locate(module, version))?
             }
-            (LockedAddress::Remote(package), ModuleSource::Remote(_)) if package.getter().0 == "git" => {
+            (LockedAddress::Remote(package), ModuleSource::Remote(_)) if package.getter() == Getter::Git => {
                 let commit = locked_commit(package).unwrap_or_default();
                 let own = own_repository(source, package).at_commit(&commit);
                 self.fetch_whole(&RemoteSource { directory: String::new(), ..own })?
@@ -251,17 +251,22 @@ impl PackageFetcher {
         hops: usize,
     ) -> Obtained<(Stored, PackageOrigin)> {
         let address = source.without_directory();
-        self.environment.secrets.learn_url(source.getter().1);
+        self.environment.secrets.learn_url(source.url());
+        let url = source.url();
         let obtained = match source.getter() {
             // git takes the name of a host for a directory, and its errors quote files.
             _ if source.is_on_this_machine() && source.path_on_this_machine().is_none() => {
                 Err(FetchError::Address("it does not name a directory of this machine".to_owned()))
             }
-            ("git", url) => self.git(source, url, client, whole.is_some()),
-            ("http" | "https", url) => self.http(source, url, client, whole, hops),
-            ("file", url) => self.file(source, url, whole),
-            ("oci", url) if self.dialect == Dialect::Tofu => self.oci(source, url, &address, whole),
-            (getter, _) => Err(FetchError::Getter(getter.to_owned())),
+            Getter::Git => self.git(source, url, client, whole.is_some()),
+            Getter::Http => self.http(source, url, client, whole, hops),
+            Getter::File => self.file(source, url, whole),
+            Getter::Oci if self.dialect == Dialect::Tofu => self.oci(source, url, &address, whole),
+            Getter::Oci => Err(FetchError::UnknownGetter("oci".to_owned())),
+            Getter::S3 => Err(FetchError::UnsupportedGetter("s3")),
+            Getter::Gcs => Err(FetchError::UnsupportedGetter("gcs")),
+            Getter::Mercurial => Err(FetchError::UnsupportedGetter("hg")),
+            Getter::Unknown(name) => Err(FetchError::UnknownGetter(name.to_owned())),
         };
         obtained.map_err(|error| error.named(&address))
     }
@@ -288,8 +293,8 @@ impl PackageFetcher {
     /// The directory of the whole package of an address in git, from the objects in the `.git` of a copy, if these are
     /// what is locked.
     pub(super) fn package_of_copy(&self, address: &str, dot_git: &Path, hashes: &BTreeSet<Hash>) -> Option<PathBuf> {
-        let source = RemoteSource::parse_full(address).filter(|source| source.getter().0 == "git")?;
-        let git_address = GitAddress::parse(source.getter().1).ok()?;
+        let source = RemoteSource::parse_full(address).filter(|source| source.getter() == Getter::Git)?;
+        let git_address = GitAddress::parse(source.url()).ok()?;
         let workshop = self.workshop().ok()?;
         let (repository, package) =
             (workshop.new_directory("repository").ok()?, workshop.new_directory("package").ok()?);
@@ -323,9 +328,9 @@ impl PackageFetcher {
         let Some((package, commit)) = locked::repository(locked) else { return Ok(()) };
         let make = || -> std::result::Result<(), FetchError> {
             let git = self.git_program();
-            let named = GitAddress::parse(own_repository(source, &package).getter().1)?;
+            let named = GitAddress::parse(own_repository(source, &package).url())?;
             // What is in the installed repository must not have a login.
-            let shown = GitAddress::parse(package.getter().1)?.named_as(&named);
+            let shown = GitAddress::parse(package.url())?.named_as(&named);
             let pack = self.cache.pack(&package.package);
             fs::create_dir(directory)?;
             let is_made = pack.is_file() && git.make_repository(&shown, &commit, &pack, directory).is_ok();
@@ -459,7 +464,7 @@ fn recorded(whole: Option<&Recorded>, source: &RemoteSource) -> Option<String> {
 /// The address of the repository of a locked package, with a login, which is only in the source.
 fn own_repository<'a>(source: &'a ModuleSource, package: &'a RemoteSource) -> &'a RemoteSource {
     match source {
-        ModuleSource::Remote(own) if own.getter().0 == "git" => own,
+        ModuleSource::Remote(own) if own.getter() == Getter::Git => own,
         _ => package,
     }
 }

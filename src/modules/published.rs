@@ -6,7 +6,7 @@ use super::fetch_error::{NotFetched, Obtained};
 use super::fetcher::{Getters, ModuleFetcher};
 use super::locked::{self, locked_commit};
 use super::package::Package;
-use super::source::{ModuleSource, RemoteSource, with_directory};
+use super::source::{Getter, ModuleSource, RemoteSource, with_directory};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
 use crate::lockfile::LockedModule;
 use crate::provider::Dialect;
@@ -46,7 +46,7 @@ struct Commit {
 
 impl Commit {
     fn read(package: &str) -> Option<Self> {
-        let source = RemoteSource::parse_full(package).filter(|source| source.getter().0 == "git")?;
+        let source = RemoteSource::parse_full(package).filter(|source| source.getter() == Getter::Git)?;
         let repository = with_directory(&source.at_commit("").package, &source.directory);
         Some(Self { repository, id: locked_commit(&source)?, source })
     }
@@ -92,7 +92,7 @@ impl Question<'_> {
         let packages = &self.getters.packages;
         let mut findings = Vec::new();
         let (what, own) = match self.source {
-            ModuleSource::Remote(own) if own.getter().0 == "git" => {
+            ModuleSource::Remote(own) if own.getter() == Getter::Git => {
                 let what = if packages.is_tag(own)? { Some(format!("the tag of {own}")) } else { None };
                 (what, own.at_commit(&then.id))
             }

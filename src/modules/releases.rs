@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::fetch_error::{FetchError, Obtained};
 use super::git::{Git, GitAddress, GitError, References, Revision};
 use super::package_fetcher::PackageFetcher;
-use super::source::{ModuleSource, RemoteSource};
+use super::source::{Getter, ModuleSource, RemoteSource};
 use crate::diagnostic::Result;
 use crate::provider::Version;
 
@@ -26,8 +26,8 @@ pub(crate) enum Releases {
 impl Revision {
     /// The `ref` of a source; none if that is not a git repository.
     pub(crate) fn of(source: &RemoteSource) -> Option<Self> {
-        let ("git", url) = source.getter() else { return None };
-        Some(GitAddress::parse(url).ok()?.revision)
+        let is_in_git = source.getter() == Getter::Git;
+        is_in_git.then(|| GitAddress::parse(source.url()).ok())?.map(|address| address.revision)
     }
 }
 
@@ -83,5 +83,5 @@ fn git_address(source: &RemoteSource) -> std::result::Result<GitAddress, FetchEr
     if source.is_on_this_machine() && source.path_on_this_machine().is_none() {
         return Err(FetchError::Address("it does not name a directory of this machine".to_owned()));
     }
-    Ok(GitAddress::parse(source.getter().1)?)
+    Ok(GitAddress::parse(source.url())?)
 }

@@ -3,6 +3,8 @@
 //! The rules are those of OpenTofu's `internal/addrs/module_source.go` and of the detectors of go-getter in its
 //! `internal/getmodules/getter.go`. Terraform differs only in the default host.
 
+mod getter;
+
 use std::fmt;
 use std::fmt::Write as _;
 use std::path::{MAIN_SEPARATOR, PathBuf};
@@ -13,6 +15,7 @@ use super::local::is_local;
 use crate::hcl::evaluate::functions::path::clean;
 use crate::provider::{Dialect, Hostname};
 use crate::system::is_public;
+pub use getter::Getter;
 
 /// Hosts whose repositories have a short form of their own, so that they are never registries.
 const REPOSITORY_HOSTS: [&str; 2] = ["github.com", "bitbucket.org"];
@@ -180,35 +183,49 @@ impl RemoteSource {
     pub(crate) fn parse_full(text: &str) -> Option<Self> {
         let (package, directory) = split_directory(text);
         let source = Self { package, directory };
-        (is_url(source.getter().1) && !source.directory.starts_with("../")).then_some(source)
+        (is_url(source.url()) && !source.directory.starts_with("../")).then_some(source)
     }
 
     /// Whether the package is on this machine. Only the user's own configuration may name such a package.
     pub(crate) fn is_on_this_machine(&self) -> bool {
-        let (getter, url) = self.getter();
+        let (getter, url) = self.getter_and_url();
         getter.eq_ignore_ascii_case("file") || url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"))
     }
 
-    /// Whether packages are fetched in this way.
+    /// Whether provlock can fetch the package.
     pub(crate) fn can_be_fetched(&self, dialect: Dialect) -> bool {
-        matches!((self.getter().0, dialect), ("git" | "http" | "https" | "file", _) | ("oci", Dialect::Tofu))
+        match self.getter() {
+            Getter::Git | Getter::Http | Getter::File => true,
+            Getter::Oci => dialect == Dialect::Tofu,
+            Getter::S3 | Getter::Gcs | Getter::Mercurial | Getter::Unknown(_) => false,
+        }
     }
 
     /// Whether the package comes from a web server without encryption.
     pub(crate) fn is_unencrypted(&self) -> bool {
-        let (getter, url) = self.getter();
-        matches!(getter, "http" | "https" | "git") && ["http:", "git:"].iter().any(|scheme| url.starts_with(scheme))
+        matches!(self.getter(), Getter::Http | Getter::Git)
+            && ["http:", "git:"].iter().any(|scheme| self.url().starts_with(scheme))
     }
 
     /// Where on this machine the package is; none if it is elsewhere.
     pub(crate) fn path_on_this_machine(&self) -> Option<PathBuf> {
-        let url = Url::parse(self.getter().1).ok().filter(|_| self.is_on_this_machine())?;
+        let url = Url::parse(self.url()).ok().filter(|_| self.is_on_this_machine())?;
         url.to_file_path().ok()
     }
 
-    /// The way the package is fetched, and the URL: `git` and `https://example.com/network.git`. If the address names
-    /// no way, the scheme of the URL does.
-    pub fn getter(&self) -> (&str, &str) {
+    /// Returns how the package is fetched.
+    pub fn getter(&self) -> Getter<'_> {
+        Getter::named(self.getter_and_url().0)
+    }
+
+    /// Returns the URL of the package without the name of a getter: `https://example.com/network.git`.
+    pub fn url(&self) -> &str {
+        self.getter_and_url().1
+    }
+
+    /// The name of the getter and the URL: `git` and `https://example.com/network.git`. Without a name in the address,
+    /// the scheme of the URL is the name.
+    fn getter_and_url(&self) -> (&str, &str) {
         forced_getter(&self.package).unwrap_or_else(|| {
             let scheme = self.package.split(':').next().unwrap_or_default();
             (scheme, &self.package)

@@ -64,13 +64,15 @@ fn a_source_is_shown_without_its_secrets() {
 
 #[test]
 fn a_package_says_how_it_is_fetched() {
-    for (source, getter) in [
-        ("github.com/a/b", ("git", "https://github.com/a/b.git")),
-        ("https://h.test/a.zip", ("https", "https://h.test/a.zip")),
-        ("oci://h.test/a", ("oci", "oci://h.test/a")),
-        ("git::ext::sh", ("git", "ext::sh")),
+    for (source, expected) in [
+        ("github.com/a/b", (Getter::Git, "https://github.com/a/b.git")),
+        ("https://h.test/a.zip", (Getter::Http, "https://h.test/a.zip")),
+        ("oci://h.test/a", (Getter::Oci, "oci://h.test/a")),
+        ("git::ext::sh", (Getter::Git, "ext::sh")),
+        ("hg::https://h.test/a", (Getter::Mercurial, "https://h.test/a")),
+        ("ftp://h.test/a.zip", (Getter::Unknown("ftp"), "ftp://h.test/a.zip")),
     ] {
         let Ok(ModuleSource::Remote(source)) = ModuleSource::parse(source, Dialect::Tofu) else { panic!("{source}") };
-        assert_eq!(source.getter(), getter);
+        assert_eq!((source.getter(), source.url()), expected);
     }
 }

@@ -85,7 +85,7 @@ pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
     let findings = &mut verified.findings;
     findings.extend(policy::bundled_plugins(request));
     findings.extend(policy::tracked_data(request));
-    findings.extend(policy::floating_modules(request));
+    findings.extend(policy::unpinned_modules(request));
     if let Some(modules) = request.modules {
         findings.extend(file::unshared_modules(request));
         let checked = modules::check(request, modules);

@@ -8,7 +8,7 @@ use crate::configuration::ModuleCall;
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy};
 use crate::lockfile::Entry;
-use crate::modules::Floating;
+use crate::modules::Unpinned;
 use crate::packages::FilesystemMirror;
 use crate::project::change::KnownProviders;
 use crate::project::root_module::RootModule;
@@ -47,29 +47,29 @@ pub(super) fn tracked_data(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
 }
 
 /// Calls that do not say which state of a module they mean, if the policy wants that.
-pub(super) fn floating_modules(request: &VerifyRequest<'_>) -> Vec<Diagnostic> {
+pub(super) fn unpinned_modules(request: &VerifyRequest<'_>) -> Vec<Diagnostic> {
     let calls = request.judged.calls.iter().filter(|_| request.root.settings.policy.pins_modules());
-    calls.filter_map(|call| Some(floating(call, &call.request.floating()?))).collect()
+    calls.filter_map(|call| Some(unpinned(call, &call.request.unpinned()?))).collect()
 }
 
-fn floating(ModuleCall { name, location, .. }: &ModuleCall, why: &Floating) -> Diagnostic {
+fn unpinned(ModuleCall { name, location, .. }: &ModuleCall, why: &Unpinned) -> Diagnostic {
     let (message, help) = match why {
-        Floating::AnyVersion => {
+        Unpinned::AnyVersion => {
             (format!("{name} has no version, so the newest is used"), "add a version such as \"1.2.3\" or \"~> 1.2\"")
         }
-        Floating::DefaultBranch => (
+        Unpinned::DefaultBranch => (
             format!("{name} has no ref, so the newest commit of the default branch is used"),
             "add ?ref= with a full commit ID or the tag of a version",
         ),
-        Floating::Reference(reference) => (
+        Unpinned::Reference(reference) => (
             format!("{name} has the ref {reference:?}, which is a branch or may be one"),
             "use a full commit ID, or a tag: refs/tags/NAME unless it looks like a version",
         ),
-        Floating::NoChecksum => (
+        Unpinned::NoChecksum => (
             format!("{name} is an archive whose bytes the call does not name, so they may be others tomorrow"),
             "add ?checksum=sha256: with the digest of the archive; a list of the server's pins nothing",
         ),
-        Floating::Tag => {
+        Unpinned::Tag => {
             (format!("{name} has no digest, so what its tag leads to is used"), "add ?digest=sha256: with its digest")
         }
     };

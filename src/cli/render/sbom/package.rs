@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use provlock::lockfile::{LockedModule, LockedProvider};
-use provlock::modules::{ModuleSource, RegistryModule, RemoteSource};
+use provlock::modules::{Getter, ModuleSource, RegistryModule, RemoteSource};
 use provlock::provider::{Dialect, Hash, ProviderAddress};
 use provlock::system::Secrets;
 
@@ -135,13 +135,13 @@ impl Package {
 impl Origin {
     fn of(registry: Option<&RegistryModule>, package: Option<&RemoteSource>, commit: Option<&str>) -> Self {
         match (package, commit, registry) {
-            (Some(package), Some(commit), _) if package.getter().0 == "git" => {
-                let url = without_query(package.getter().1).to_owned();
+            (Some(package), Some(commit), _) if package.getter() == Getter::Git => {
+                let url = without_query(package.url()).to_owned();
                 let directory = if package.directory.is_empty() { "" } else { "#" }.to_owned() + &package.directory;
                 let location = format!("git+{url}@{commit}{directory}");
                 Self::Git(url, location)
             }
-            (Some(package), ..) => Self::Archive(package.getter().1.to_owned()),
+            (Some(package), ..) => Self::Archive(package.url().to_owned()),
             (None, _, Some(module)) => Self::Registry(format!("https://{}", module.host.as_ascii())),
             (None, _, None) => Self::Unknown,
         }

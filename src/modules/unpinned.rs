@@ -5,39 +5,40 @@ use url::Url;
 use super::checksum::Checksum;
 use super::fetched::ModuleRequest;
 use super::git::GitAddress;
+use super::source::Getter;
 use super::version_tag::version_start;
 use crate::packages::oci::ModulePackage;
 
-/// Why a call may lead to another module tomorrow.
+/// Why a later run may fetch a different module for the same call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Floating {
+pub(crate) enum Unpinned {
     /// A module of a registry without a version constraint.
     AnyVersion,
     /// A git repository without `ref`: the default branch.
     DefaultBranch,
     /// A git repository with a `ref` that may be a branch.
     Reference(String),
-    /// An archive without a checksum, or with one that its server names, or that others could be made for.
+    /// An archive without a checksum, with one that its server lists, or with one that other archives could have.
     NoChecksum,
-    /// A package of an OCI registry that is named by a tag.
+    /// A package of an OCI registry with a tag instead of a digest.
     Tag,
 }
 
 impl ModuleRequest {
-    /// Why the request floats. None if it is pinned, or for a directory of this machine.
-    pub(crate) fn floating(&self) -> Option<Floating> {
+    /// Returns why the request is not pinned; `None` if it is, or for a directory of this machine.
+    pub(crate) fn unpinned(&self) -> Option<Unpinned> {
         match self {
-            Self::Registry(_, constraints) => constraints.is_empty().then_some(Floating::AnyVersion),
+            Self::Registry(_, constraints) => constraints.is_empty().then_some(Unpinned::AnyVersion),
             Self::Remote(source) => match source.getter() {
-                ("git", url) => GitAddress::parse(url).ok()?.floating(),
-                ("oci", url) => {
-                    let package = ModulePackage::parse(&Url::parse(url).ok()?).ok()?;
-                    (!package.is_immutable()).then_some(Floating::Tag)
+                Getter::Git => GitAddress::parse(source.url()).ok()?.unpinned(),
+                Getter::Oci => {
+                    let package = ModulePackage::parse(&Url::parse(source.url()).ok()?).ok()?;
+                    (!package.is_immutable()).then_some(Unpinned::Tag)
                 }
                 _ if source.is_on_this_machine() => None,
-                (_, url) => (!has_checksum(url)).then_some(Floating::NoChecksum),
+                _ => (!has_checksum(source.url())).then_some(Unpinned::NoChecksum),
             },
-            Self::ToLock(request) => request.floating(),
+            Self::ToLock(request) => request.unpinned(),
             Self::Locked { .. } => None,
         }
     }
@@ -46,13 +47,13 @@ impl ModuleRequest {
 impl GitAddress {
     /// A branch may have any name, so only a commit id is certain to be pinned. A name that contains a version or
     /// begins with `tags/` is assumed to be a tag.
-    fn floating(&self) -> Option<Floating> {
-        let Some(reference) = self.reference() else { return Some(Floating::DefaultBranch) };
+    fn unpinned(&self) -> Option<Unpinned> {
+        let Some(reference) = self.reference() else { return Some(Unpinned::DefaultBranch) };
         let is_pinned = self.is_immutable() || self.tag().is_some();
-        (!is_pinned).then(|| Floating::Reference(reference.to_owned()))
+        (!is_pinned).then(|| Unpinned::Reference(reference.to_owned()))
     }
 
-    /// The tag that it names, judged by the name.
+    /// Returns the `ref` if its form is that of a tag.
     pub(super) fn tag(&self) -> Option<&str> {
         let reference = self.reference().filter(|_| !self.is_immutable())?;
         let tag = ["refs/tags/", "tags/"].iter().find_map(|start| reference.strip_prefix(start));
@@ -60,7 +61,7 @@ impl GitAddress {
     }
 }
 
-/// Whether the address of an archive says which bytes it has.
+/// Whether the address of an archive contains a SHA-256 or SHA-512 of it.
 fn has_checksum(url: &str) -> bool {
     let Ok(url) = Url::parse(url) else { return false };
     let checksum = url.query_pairs().find(|(name, _)| name == "checksum");
@@ -74,34 +75,34 @@ mod tests {
     use crate::modules::ModuleSource;
     use crate::provider::Dialect;
 
-    fn floating(source: &str, version: &str) -> Option<Floating> {
+    fn unpinned(source: &str, version: &str) -> Option<Unpinned> {
         let source = ModuleSource::parse(source, Dialect::Tofu).unwrap();
-        ModuleRequest::new(source, version.parse().unwrap()).unwrap().floating()
+        ModuleRequest::new(source, version.parse().unwrap()).unwrap().unpinned()
     }
 
     #[test]
-    fn a_registry_module_floats_without_a_version() {
-        assert_eq!(floating("acme/network/aws", ""), Some(Floating::AnyVersion));
-        assert_eq!(floating("acme/network/aws//part", "~> 1.0"), None);
+    fn a_registry_module_is_unpinned_without_a_version() {
+        assert_eq!(unpinned("acme/network/aws", ""), Some(Unpinned::AnyVersion));
+        assert_eq!(unpinned("acme/network/aws//part", "~> 1.0"), None);
     }
 
     #[test]
-    fn a_repository_floats_without_a_ref() {
+    fn a_repository_is_unpinned_without_a_ref() {
         for source in
             ["git::https://h.test/a.git", "github.com/a/b", "git@h.test:a.git//part", "git::https://h.test/a?ref="]
         {
-            assert_eq!(floating(source, ""), Some(Floating::DefaultBranch), "{source}");
+            assert_eq!(unpinned(source, ""), Some(Unpinned::DefaultBranch), "{source}");
         }
-        assert_eq!(floating("git::ext::sh", ""), None);
+        assert_eq!(unpinned("git::ext::sh", ""), None);
     }
 
     #[test]
-    fn an_archive_floats_without_a_checksum_of_its_own() {
+    fn an_archive_is_unpinned_without_a_checksum_in_its_address() {
         let digest = "0123456789abcdef".repeat(4);
         for source in
             ["https://h.test/a.zip", "s3::https://h.test/a.zip", "gcs::https://h.test/a.zip", "hg::http://h.test/a"]
         {
-            assert_eq!(floating(source, ""), Some(Floating::NoChecksum), "{source}");
+            assert_eq!(unpinned(source, ""), Some(Unpinned::NoChecksum), "{source}");
         }
         for (checksum, is_pinned) in [
             (format!("sha256:{digest}"), true),
@@ -112,27 +113,27 @@ mod tests {
             (String::new(), false),
             ("none".to_owned(), false),
         ] {
-            let found = floating(&format!("https://h.test/a.zip?checksum={checksum}"), "");
-            assert_eq!(found, (!is_pinned).then_some(Floating::NoChecksum), "{checksum}");
+            let found = unpinned(&format!("https://h.test/a.zip?checksum={checksum}"), "");
+            assert_eq!(found, (!is_pinned).then_some(Unpinned::NoChecksum), "{checksum}");
         }
     }
 
     #[test]
-    fn a_package_of_an_oci_registry_floats_without_a_digest() {
+    fn a_package_of_an_oci_registry_is_unpinned_without_a_digest() {
         let digest = "0123456789abcdef".repeat(4);
         for (source, is_pinned) in [
             ("oci://h.test/a".to_owned(), false),
             ("oci://h.test/a?tag=1.0.0".to_owned(), false),
             (format!("oci://h.test/a?digest=sha256:{digest}"), true),
         ] {
-            assert_eq!(floating(&source, ""), (!is_pinned).then_some(Floating::Tag), "{source}");
+            assert_eq!(unpinned(&source, ""), (!is_pinned).then_some(Unpinned::Tag), "{source}");
         }
     }
 
     #[test]
-    fn a_ref_floats_unless_it_is_a_commit_or_looks_like_a_tag() {
+    fn a_ref_is_unpinned_unless_it_is_a_commit_or_looks_like_a_tag() {
         let commit = "0123456789abcdef0123456789abcdef01234567";
-        let with = |reference: &str| floating(&format!("git::https://h.test/a.git?depth=1&ref={reference}"), "");
+        let with = |reference: &str| unpinned(&format!("git::https://h.test/a.git?depth=1&ref={reference}"), "");
         for pinned in [
             commit,
             &commit.to_uppercase(),
@@ -163,7 +164,7 @@ mod tests {
             &commit[..7],
             "HEAD",
         ] {
-            assert_eq!(with(other), Some(Floating::Reference(other.to_owned())), "{other}");
+            assert_eq!(with(other), Some(Unpinned::Reference(other.to_owned())), "{other}");
         }
     }
 }
