@@ -48,6 +48,8 @@ pub struct InstalledModules {
     pub installed: Vec<String>,
     /// How many packages were installed as they are locked already.
     pub kept: usize,
+    /// Warnings about the lock file of modules.
+    pub warnings: Vec<Diagnostic>,
     /// Whether it is a unit of Terragrunt, which copies modules itself, so that there is nothing to install.
     pub is_unit: bool,
     /// Whether `modules.json`, the list of installed modules, was written, or would be.
@@ -81,7 +83,7 @@ impl Session<'_> {
             let error = Diagnostic::error(Code::ModuleNotInstalled, message);
             return Err(error.shared(format!("there is no {MODULE_LOCK_FILE_NAME}")).help(help).into());
         }
-        let (lock_file, _) = root.module_lock_file()?;
+        let (lock_file, warnings) = root.module_lock_file()?;
         let mode = if options.check { LockingMode::Compare } else { LockingMode::Install };
         let locking = ModuleLocking { locks: lock_file.locks().clone(), mode, upgrades: None };
         let read = root.requirements_with(&self.modules, options.ignore_tests, false, Some(&locking))?;
@@ -97,7 +99,7 @@ impl Session<'_> {
             };
             installation.carry_out(&add_repository)?;
         }
-        Ok(installation.outcome())
+        Ok(InstalledModules { warnings, ..installation.outcome() })
     }
 }
 
@@ -130,6 +132,7 @@ impl<'a> Installation<'a> {
         InstalledModules {
             installed: self.missing.iter().map(|package| package.key.clone()).collect(),
             kept: self.calls.packages.len() - self.missing.len(),
+            warnings: Vec::new(),
             is_unit: false,
             is_list_written: is_known && self.old_list.as_ref() != Some(&self.list),
             listed_otherwise: self.listed_otherwise(),

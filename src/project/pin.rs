@@ -31,7 +31,7 @@ pub struct PinOptions {
 pub struct PinnedModules {
     /// The edits of the configuration.
     pub edits: Vec<ConstraintEdit>,
-    /// What the user should know: which calls are not pinned.
+    /// Warnings about calls that are not pinned, and about the lock file.
     pub warnings: Vec<Diagnostic>,
     /// The lock file of modules before and after, if it changes.
     pub lock_file: Option<(PathBuf, Vec<u8>, Vec<u8>)>,
@@ -60,7 +60,7 @@ impl Session<'_> {
     }
 
     fn plan_pins(&self, root: RootModule, options: PinOptions) -> Result<PinnedModules> {
-        let (lock_file, _) = root.module_lock_file()?;
+        let (lock_file, mut warnings) = root.module_lock_file()?;
         let mode = LockingMode::Pin { with_registry: options.registry };
         let locking = ModuleLocking { locks: lock_file.locks().clone(), mode, upgrades: None };
         let read = root.requirements_with(&self.modules, options.ignore_tests, false, Some(&locking))?;
@@ -71,6 +71,7 @@ impl Session<'_> {
             Some(old) => Some((root.module_lock_path, old, lock_file.edit(&locks)?)),
             None => None,
         };
-        Ok(PinnedModules { edits: read.locked.plan.edits, warnings: read.warnings, lock_file })
+        warnings.extend(read.warnings);
+        Ok(PinnedModules { edits: read.locked.plan.edits, warnings, lock_file })
     }
 }

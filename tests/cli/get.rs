@@ -419,8 +419,32 @@ fn an_unknown_attribute_of_a_locked_module_is_ignored_with_a_warning_and_kept() 
     assert_ne!(future, lock_file);
     let future = format!("{future}\nformat = 2\n");
     environment.write(".modules.lock.hcl", &future);
-    environment.provlock(["get"]).assert_code(0);
-    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
+    environment.provlock(["get"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+warning[lock-file-syntax]: unknown attribute signers is ignored: an entry has source, version, constraints, package and hashes
+  --> .modules.lock.hcl:6:3
+   |
+ 6 |   signers = ["a", { b = 1 }] # ours
+   |   ^^^^^^^
+...
+15 |   signers = ["a", { b = 1 }] # ours
+   |   -------
+   |
+help: a newer provlock may have written it; correct or remove it if it is a mistake
+
+warning[lock-file-syntax]: unknown attribute format is ignored: a lock file contains module blocks only
+  --> .modules.lock.hcl:23:1
+   |
+23 | format = 2
+   | ^^^^^^
+   |
+help: a newer provlock may have written it; correct or remove it if it is a mistake
+Installed 2 modules: network, site
+"#]]);
+    environment.provlock(["get", "--json"]).assert_code(0).assert_stdout_has("unknown attribute signers");
+    environment.provlock(["pin", "--check"]).assert_stderr_has("unknown attribute signers");
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0).assert_stderr_has("unknown attribute signers");
     assert_eq!(module_lock_file(&environment), future);
     environment.provlock(["verify", "--allow", "single-platform"]).matches(str![[r#"
 exit code: 0

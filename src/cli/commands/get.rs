@@ -76,10 +76,12 @@ pub(crate) fn run(arguments: &GetArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         ui.status(&no_root_module(&roots));
     }
     let (mut failed, mut differed, mut done) = (Vec::new(), false, Vec::new());
+    let mut warnings = Diagnostics::default();
     let mut lines = Lines::default();
     for (path, installed) in report.roots {
         match installed {
             Ok(installed) => {
+                warnings.extend(installed.warnings.iter().cloned());
                 done.push(Root::Installed(InstalledRoot::new(&path, &installed)));
                 differed |= installed.differed();
                 lines.add(&path, summary(&installed, *check), ui.stderr_style.verbose);
@@ -87,13 +89,15 @@ pub(crate) fn run(arguments: &GetArgs, ui: &Ui) -> anyhow::Result<Outcome> {
             Err(more) => failed.extend(more.into_iter().map(|error| (path.clone(), error))),
         }
     }
+    let warnings = warnings.merged();
+    ui.warn(&warnings);
     for line in lines.shown(roots.are_many()) {
         ui.status(&line);
     }
     let causes = failed.iter().map(|(path, error)| (Some(&**path), error));
     ui.error(&by_cause(causes, Many::of(&roots, &selection), ui.stderr_style.verbose));
     let errors: Diagnostics = failed.into_iter().map(|(_, error)| error).collect();
-    ui.print_json(&Output { roots: done, ..ui.output(&[], &errors) });
+    ui.print_json(&Output { roots: done, ..ui.output(&warnings, &errors) });
     Ok(Outcome::of(!errors.is_empty(), check & differed))
 }
 
