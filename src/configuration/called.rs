@@ -236,7 +236,7 @@ impl Walk<'_> {
         self.unread(error.help(help.and_text(format!(" or terraform.tfvars, or write the {what} as plain text"))));
     }
 
-    fn note_unknown(&mut self, calling: &Calling<'_>) {
+    pub(super) fn note_unknown(&mut self, calling: &Calling<'_>) {
         let location = calling.caller.entry.unwrap_or(&calling.call.location).clone();
         self.unknown.push(UnknownCall { location, directory: None });
     }

@@ -180,14 +180,28 @@ impl Walk<'_> {
             }
             _ => without_links(self.root, &join(&caller.at.directory, source)),
         };
-        let source = ModuleSource::Local(source.to_owned()).installed();
-        self.locked.records.push(ModuleRecord {
-            key: (*key).to_owned(),
-            source,
-            version: None,
-            directory: directory.clone(),
-        });
+        self.record_path(key, source, &directory);
         InstalledAt { directory, package }
+    }
+
+    /// Records a call by a directory of the package that is installed, or belongs, in `package`.
+    pub(super) fn record_installed(
+        &mut self,
+        calling: &Calling<'_>,
+        source: &str,
+        package: Option<PathBuf>,
+        below: &str,
+    ) -> InstalledAt {
+        let Some(package) = package else { return InstalledAt::root() };
+        let directory = join(&package, below);
+        self.record_path(calling.key, source, &directory);
+        InstalledAt { directory, package: Some(package) }
+    }
+
+    fn record_path(&mut self, key: &str, source: &str, directory: &Path) {
+        let source = ModuleSource::Local(source.to_owned()).installed();
+        let (key, directory) = (key.to_owned(), directory.to_owned());
+        self.locked.records.push(ModuleRecord { key, source, version: None, directory });
     }
 }
 

@@ -10,6 +10,7 @@
 //! is an error.
 
 mod called;
+mod called_packages;
 mod caller;
 mod decode;
 mod edits;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Merged, Remedy, Result};
 use crate::hcl::evaluate::allowance::Allowance;
+use crate::hcl::evaluate::value::Unknown;
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::modules::installed::Manifest;
 use crate::modules::local::{self, is_local};
@@ -17,6 +18,7 @@ use crate::system::files::canonical_or_given;
 use crate::system::files::join;
 use crate::system::{canonicalize, parallel, walk};
 
+use super::called_packages::{CalledPackage, CalledPackages, DATA_DIRECTORY, split_installed};
 use super::caller::{Caller, Calling, Reach, Visit};
 use super::decode;
 use super::file::Call;
@@ -44,8 +46,9 @@ const MOST_DECLARATIONS: usize = 100_000;
 const MOST_PROVIDERS: usize = 1_000;
 /// For how many providers of one module `required` waits at the same time.
 const ASKING_AT_ONCE: usize = 16;
-/// Where programs install modules unless `TF_DATA_DIR` names another directory.
-const DATA_DIRECTORY: &str = ".terraform";
+/// Maximum number of passes over a configuration only because calls by the directories of installed packages come
+/// before the calls of these packages.
+const MOST_PASSES: usize = 8;
 
 /// How a configuration is read.
 #[derive(Clone, Debug)]
@@ -96,16 +99,29 @@ pub(crate) fn read_locked(
         let providers: BTreeSet<_> = module.found.iter().map(|(address, _)| address).collect();
         parallel::map(providers.into_iter().collect(), ASKING_AT_ONCE, required);
     };
+    let (mut packages, mut passes) = (CalledPackages::default(), 0);
     loop {
-        let (requirements, wanted, asked) = read_known(root, options, cache, locking);
+        let pass = read_known(root, options, cache, locking, packages);
         match &cache.fetcher {
-            Some(fetcher) if !(wanted.is_empty() && asked.is_empty()) => {
-                fetcher.ask_releases(options.dialect, asked.into_iter().collect());
-                fetcher.fetch_all(options.dialect, wanted.into_iter().collect(), arrived);
+            Some(fetcher) if !(pass.wanted.is_empty() && pass.asked.is_empty()) => {
+                fetcher.ask_releases(options.dialect, pass.asked.into_iter().collect());
+                fetcher.fetch_all(options.dialect, pass.wanted.into_iter().collect(), arrived);
             }
-            _ => return requirements,
+            _ if pass.packages.is_settled() || passes == MOST_PASSES => return pass.requirements,
+            _ => passes += 1,
         }
+        packages = pass.packages.for_next_pass();
     }
+}
+
+/// The result of one pass over a configuration.
+struct Pass {
+    requirements: Result<Requirements>,
+    /// Missing modules that can be fetched.
+    wanted: HashSet<ModuleRequest>,
+    /// Sources whose versions or tags are needed.
+    asked: HashSet<ModuleSource>,
+    packages: CalledPackages,
 }
 
 /// Reads the configuration as far as its modules are here. The others are to be fetched, and sources asked for what
@@ -115,7 +131,8 @@ fn read_known(
     options: &Options,
     cache: &ModuleCache,
     locking: Option<&ModuleLocking>,
-) -> (Result<Requirements>, HashSet<ModuleRequest>, HashSet<ModuleSource>) {
+    packages: CalledPackages,
+) -> Pass {
     let values = UserValues::new(root.directory(), root.inputs(), &options.variables);
     let allowance = Allowance::default();
     let mut walk = Walk {
@@ -126,6 +143,8 @@ fn read_known(
         values: &values,
         allowance: &allowance,
         manifest: None,
+        base: None,
+        packages,
         chain: Vec::new(),
         taken: HashSet::new(),
         finished: HashSet::new(),
@@ -157,8 +176,9 @@ fn read_known(
     }
     let (wanted, asked) = (std::mem::take(&mut walk.wanted), std::mem::take(&mut walk.asked));
     let errors = std::mem::take(&mut walk.errors);
+    let packages = std::mem::take(&mut walk.packages);
     let requirements = errors.into_result(()).and_then(|()| walk.finish());
-    (requirements, wanted, asked)
+    Pass { requirements, wanted, asked, packages }
 }
 
 pub(super) struct Walk<'a> {
@@ -172,6 +192,9 @@ pub(super) struct Walk<'a> {
     allowance: &'a Allowance,
     /// Read when it is first needed.
     pub(super) manifest: Option<Manifest>,
+    /// Directory from which OpenTofu and Terraform run, unless that is a fetched module.
+    base: Option<PathBuf>,
+    packages: CalledPackages,
     /// The canonical directories of the modules that are being read, each called by the one before.
     chain: Vec<PathBuf>,
     /// Directories whose declarations and errors were collected.
@@ -219,6 +242,7 @@ impl Walk<'_> {
             self.warnings.push(Diagnostic::warning(Code::NoConfiguration, message).help(help));
         }
         self.chain.push(canonical.clone());
+        self.base = Some(shown.clone());
         self.take(&canonical, &module, None);
         self.own = self.declarations.len();
         self.follow_root(&module, &module.calls, &ModulePath::Directory(shown.clone()), None, "");
@@ -244,6 +268,7 @@ impl Walk<'_> {
             ModulePath::Directory(directory) => Some(directory),
             ModulePath::Package(_) => None,
         };
+        self.base = own_module.cloned();
         for path in [&root.directory].into_iter().chain(own_module).chain(&root.others) {
             let canonical = canonical_or_given(path);
             self.modules.push(ModuleDirectory { path: path.clone(), canonical, local: true });
@@ -364,10 +389,19 @@ impl Walk<'_> {
         let is_constant = call.constant_source().is_some();
         let is_same = is_constant && caller.scope.chosen_by.is_none();
         let reach_of_source = if is_same { Reach::Same } else { Reach::ByCaller };
-        let Some((source, withheld)) = self.source(&calling) else { return reach_of_source };
-        let Some(constraints) = self.constraints(&calling, &source) else { return reach_of_source };
+        let Some((source, withheld)) = self.source(&calling) else {
+            self.packages.add(calling.key, None, true);
+            return reach_of_source;
+        };
+        let Some(constraints) = self.constraints(&calling, &source) else {
+            self.packages.add(calling.key, None, true);
+            return reach_of_source;
+        };
         let ModuleSource::Local(path) = source else {
-            if let Some((place, at)) = self.elsewhere(&calling, &Wanted::new(&source, &constraints)) {
+            let unknown = self.unknown.len();
+            let found = self.elsewhere(&calling, &Wanted::new(&source, &constraints));
+            self.packages.add(calling.key, found.as_ref(), self.unknown.len() > unknown);
+            if let Some((place, at)) = found {
                 let entry = Some(caller.entry.unwrap_or(&call.location));
                 self.visit(&Visit { place, calling, entry, path: None, withheld, at });
             }
@@ -382,10 +416,52 @@ impl Walk<'_> {
             self.errors.push(calling.error(Code::InvalidConfiguration, message));
             return reach_of_source;
         };
+        if let Some((key, below)) = self.installed_call(caller, &place)
+            && let Some(package) = self.packages.get(&key)
+        {
+            self.follow_installed(calling, place, (package, &below), &path, withheld);
+            return Reach::ByCaller;
+        }
         let at = self.record_local(&calling, &place, &path);
         let entry = caller.entry;
         let reach = self.visit(&Visit { place, calling, entry, path: Some(&path), withheld, at });
         if is_same { reach } else { Reach::ByCaller }
+    }
+
+    /// The call in whose installed package a directory is, and the directory in the package. Only the user's own
+    /// modules call others in this way.
+    fn installed_call(&self, caller: &Caller<'_>, place: &ModulePath) -> Option<(String, String)> {
+        let ModulePath::Directory(directory) = place else { return None };
+        let base = self.base.as_deref().filter(|_| caller.entry.is_none())?;
+        split_installed(base, &self.options.data_directory, directory)
+    }
+
+    /// Follows a call by the directory in which the package of another call is installed. The package is that of the
+    /// other call, whatever is in the directory, unless OpenTofu or Terraform installed it for the same source.
+    fn follow_installed(
+        &mut self,
+        calling: Calling<'_>,
+        directory: ModulePath,
+        (package, below): (CalledPackage, &str),
+        source: &str,
+        withheld: Option<Unknown>,
+    ) {
+        let (place, at) = match package {
+            CalledPackage::Missing { is_unknown } => {
+                self.is_incomplete = true;
+                if is_unknown {
+                    self.note_unknown(&calling);
+                }
+                return;
+            }
+            CalledPackage::Installed => (directory, InstalledAt::root()),
+            CalledPackage::Fetched(package, installed) => {
+                let at = self.record_installed(&calling, source, installed, below);
+                (ModulePath::Package(package.at(below)), at)
+            }
+        };
+        let entry = Some(&calling.call.location);
+        self.visit(&Visit { place, calling, entry, path: None, withheld, at });
     }
 
     /// Reads a called module and all that it calls.

@@ -150,6 +150,11 @@ impl FetchedModule {
         self.package.directory_below(&self.package.top(), &self.directory, Wildcards::Literal)
     }
 
+    /// Another directory of the same package, from its top and with slashes.
+    pub(crate) fn at(&self, directory: &str) -> Self {
+        Self { directory: directory.to_owned(), ..self.clone() }
+    }
+
     /// The directory as it is shown to the user.
     pub(crate) fn shown(&self) -> PathBuf {
         let (name, directory) = (&self.package.address, &self.directory);

@@ -318,3 +318,149 @@ fn try_does_not_hide_that_what_it_refers_to_fails() {
         assert_eq!(output.to_string().contains("is not known: "), !is_known, "{expression}: {output}");
     }
 }
+
+/// A package whose directories `network` and `part` require different providers, called by `whole`; and `part` by the
+/// directory where the package of `whole` is installed.
+fn called_by_installed_path(path: &str) -> (Registry, TestEnvironment) {
+    let registry = Registry::start();
+    registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
+    registry.publish("acme/delta", "1.0.0").platforms(["linux_amd64"]).done();
+    registry.publish("acme/delta", "2.0.0").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    publish(&environment, "", "v0.1.0");
+    for version in ["1", "2"] {
+        environment
+            .write(environment.root().join("work/part/main.tf"), requires("acme/delta", &format!("~> {version}.0")));
+        publish(&environment, &requires("acme/gamma", &format!("~> 1.{version}")), &format!("v{version}.0.0"));
+    }
+    environment.write("a.tf", format!("module \"part\" {{\n  source = \"{path}\"\n}}\n"));
+    call_whole(&environment, "v1.0.0");
+    (registry, environment)
+}
+
+fn call_whole(environment: &TestEnvironment, tag: &str) {
+    let repository = environment.root().join("modules.git");
+    let source = format!("git::file://{}//network?ref={tag}", repository.display());
+    environment.write("b.tf", format!("module \"whole\" {{\n  source = \"{source}\"\n}}\n"));
+}
+
+const PART: &str = "./.terraform/modules/whole/part";
+
+#[test]
+fn a_module_is_called_by_the_directory_where_another_call_is_installed() {
+    let (_registry, environment) = called_by_installed_path(PART);
+    environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+  + acme/delta   1.0.0   signed, key 558D46FBE8647CB4   1 h1, 2 zh
+  + acme/gamma   1.5.0   signed, key 558D46FBE8647CB4   1 h1, 2 zh
+Locked 2 providers for linux_amd64 (2 added); [SIZE] downloaded
+Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
+"#]]);
+    environment.provlock(["verify"]).assert_code(0).assert_lacks("module-not-installed");
+    environment.provlock(["tree"]).assert_code(0).assert_stdout_has("module.part");
+
+    // A module of the repository calls it, too; and nothing else in the package may be called.
+    environment.write("a.tf", "module \"own\" {\n  source = \"./modules/own\"\n}\n");
+    environment.write("modules/own/main.tf", format!("module \"part\" {{\n  source = \"../.{PART}\"\n}}\n"));
+    environment.provlock(["lock", "-p", "linux_amd64", "--check"]).assert_code(0).assert_stderr_has("Up to date");
+    environment.write("modules/own/main.tf", format!("module \"part\" {{\n  source = \"../.{PART}s\"\n}}\n"));
+    let missing = environment.provlock(["lock", "-p", "linux_amd64"]);
+    missing
+        .assert_code(2)
+        .assert_stderr_has("has no directory \"parts\"")
+        .assert_stderr_has("modules/own/main.tf:2:12");
+}
+
+#[test]
+fn the_directory_of_an_installed_call_is_read_only_while_its_call_is_what_was_installed() {
+    let (_registry, environment) = called_by_installed_path(PART);
+    let installed = |tag: &str| {
+        let repository = environment.root().join("modules.git");
+        let source = format!("git::file://{}//network?ref={tag}", repository.display());
+        let list = format!(
+            "{{\"Modules\":[{{\"Key\":\"\",\"Source\":\"\",\"Dir\":\".\"}},\
+             {{\"Key\":\"part\",\"Source\":\"{PART}\",\"Dir\":\".terraform/modules/whole/part\"}},\
+             {{\"Key\":\"whole\",\"Source\":\"{source}\",\"Dir\":\".terraform/modules/whole/network\"}}]}}"
+        );
+        environment.write(".terraform/modules/modules.json", list);
+        environment.write(".terraform/modules/whole/network/main.tf", requires("acme/gamma", "~> 1.0"));
+        environment.write(".terraform/modules/whole/part/main.tf", requires("acme/delta", "~> 1.0"));
+    };
+    let constraints = || {
+        environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
+        let lock_file = environment.lock_file();
+        std::fs::remove_file(environment.project().join(".terraform.lock.hcl")).unwrap();
+        let line = |start: &str| lock_file.lines().find(|line| line.contains(start)).unwrap_or_default().to_owned();
+        line("~> 2.0") + &line("~> 1.0")
+    };
+    installed("v1.0.0");
+    assert_eq!(constraints().trim(), "constraints = \"~> 1.0\"", "as installed");
+    call_whole(&environment, "v2.0.0");
+    assert_eq!(constraints().trim(), "constraints = \"~> 2.0\"", "as called");
+    installed("v2.0.0");
+    assert_eq!(constraints().trim(), "constraints = \"~> 1.0\"", "as installed again");
+    std::fs::remove_dir_all(environment.project().join(".terraform/modules/whole/part")).unwrap();
+    let missing = environment.provlock(["lock", "-p", "linux_amd64"]);
+    missing.assert_code(2).assert_stderr_has("module \"part\" from \"./.terraform/modules/whole/part\"");
+}
+
+#[test]
+fn a_module_that_is_called_by_an_installed_path_is_installed_with_the_package() {
+    let (_registry, environment) = called_by_installed_path(PART);
+    environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
+    let locked = environment.read(".modules.lock.hcl");
+    assert_eq!(locked.matches("module \"").count(), 1, "{locked}");
+    assert!(environment.lock_file().contains("acme/delta"), "{}", environment.lock_file());
+    environment.provlock(["get"]).assert_code(0).assert_stderr_has("Installed 1 module: whole");
+    let list = environment.read(".terraform/modules/modules.json");
+    let part = format!(r#"{{"Key":"part","Source":"{PART}","Dir":".terraform/modules/whole/part"}}"#);
+    assert!(list.contains(&part), "{list}");
+    environment.provlock(["get", "--check"]).assert_code(0);
+    environment.provlock(["verify", "--installed"]).assert_lacks("module-");
+    environment.provlock(["upgrade", "--modules", "--check"]).assert_lacks("module.part");
+}
+
+#[test]
+fn a_call_by_an_installed_path_is_not_pinned_and_stops_no_other() {
+    let (_registry, environment) = called_by_installed_path(PART);
+    environment.provlock(["pin"]).assert_code(0).assert_lacks("module-not-installed");
+    let pinned = environment.read("b.tf");
+    assert!(pinned.contains("# v1.0.0"), "{pinned}");
+    assert_eq!(environment.read("a.tf"), format!("module \"part\" {{\n  source = \"{PART}\"\n}}\n"));
+}
+
+#[test]
+fn a_unit_calls_a_module_by_the_directory_where_another_call_is_installed() {
+    let (_registry, environment) = called_by_installed_path(PART);
+    for file in ["a.tf", "b.tf"] {
+        environment.write(format!("modules/m/{file}"), environment.read(file));
+        std::fs::remove_file(environment.project().join(file)).unwrap();
+    }
+    environment.write("unit/terragrunt.hcl", "terraform {\n  source = \"../modules//m\"\n}\n");
+    environment.provlock(["lock", "-p", "linux_amd64", "unit"]).assert_code(0);
+    let lock_file = environment.read("unit/.terraform.lock.hcl");
+    assert!(lock_file.contains("acme/delta") && lock_file.contains("acme/gamma"), "{lock_file}");
+}
+
+#[test]
+fn a_path_below_the_installed_modules_leads_to_a_package_of_another_call_only() {
+    for (path, message) in [
+        ("./.terraform/modules/none/part", "module \"part\" from \"./.terraform/modules/none/part\" is not installed"),
+        ("./.terraform/modules/part", "module \"part\" from \"./.terraform/modules/part\" is not installed"),
+        ("./.terraform/modules/loop/part", "2 modules are not installed"),
+        ("./.terraform/modules", "module \"part\" from \"./.terraform/modules\" is not installed"),
+        ("./.terraform/modules/whole/../none", "module \"part\" from \"./.terraform/modules/whole/../none\""),
+        ("./.terraform/modules/whole/../../../other", "module \"part\" is in other, which does not exist"),
+        ("./.terraform/modules/whole/.git", "has no directory \".git\""),
+    ] {
+        let (_registry, environment) = called_by_installed_path(path);
+        if path.contains("loop") {
+            environment.write("c.tf", "module \"loop\" {\n  source = \"./.terraform/modules/part\"\n}\n");
+        }
+        let output = environment.provlock(["lock", "-p", "linux_amd64"]);
+        let text = output.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(output.code == Some(2) && text.contains(message), "{path}: {output}");
+        assert!(!environment.has_lock_file(), "{path}");
+    }
+}

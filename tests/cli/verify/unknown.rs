@@ -172,6 +172,62 @@ fn what_was_unknown_before_stays_a_warning() {
     assert_eq!(found, ["module-not-installed", "module-source-added", "module-not-installed"]);
 }
 
+/// What is installed for another call could be read, unless that call cannot.
+#[test]
+fn a_new_call_by_the_path_of_an_installed_package_is_as_unknown_as_the_call_of_the_package() {
+    let installed = |name: &str| call(&format!("\"./.terraform/modules/{name}/part\"")).replace("\"m\"", "\"part\"");
+    let known = "\"git::https://example.com/net.git?ref=v1.0.0\"";
+    let gate = Gate::with(|gate| {
+        gate.write("live/known.tf", call(known));
+        gate.write("other/unknown.tf", call("\"s3::https://s3.amazonaws.com/b/known.zip\""));
+    });
+    let before = gate.judge(&["-r"]);
+    gate.write("live/part.tf", installed("m"));
+    assert_eq!(gate.judge(&["-r"]), before);
+    all_are_errors(
+        "a pull request calls a module by the directory of one that nobody reads",
+        |gate| {
+            gate.write("live/known.tf", call("\"git::https://example.com/net.git?ref=v1.0.0\""));
+            gate.write("other/unknown.tf", call("\"s3::https://s3.amazonaws.com/b/known.zip\""));
+        },
+        &[
+            (
+                "of a call that cannot be read",
+                |gate| {
+                    let part = call("\"./.terraform/modules/m/part\"").replace("\"m\"", "\"part\"");
+                    gate.write("other/part.tf", part);
+                },
+                "made-unknown",
+            ),
+            (
+                "of no call",
+                |gate| {
+                    let part = call("\"./.terraform/modules/none\"").replace("\"m\"", "\"part\"");
+                    gate.write("live/part.tf", part);
+                },
+                "made-unknown",
+            ),
+            (
+                "of itself",
+                |gate| {
+                    let part = call("\"./.terraform/modules/part\"").replace("\"m\"", "\"part\"");
+                    gate.write("live/part.tf", part);
+                },
+                "made-unknown",
+            ),
+            (
+                "that the pull request fills",
+                |gate| {
+                    let part = call("\"./.terraform/modules/m/part\"").replace("\"m\"", "\"part\"");
+                    gate.write("live/part.tf", part);
+                    gate.write("live/.terraform/modules/m/part/main.tf", "");
+                },
+                "tracked-data-directory",
+            ),
+        ],
+    );
+}
+
 const RECORDED: &str = ">= 3.7.0";
 const S3: &str = "\"s3::https://s3.amazonaws.com/b/known.zip\"";
 

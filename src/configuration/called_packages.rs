@@ -1,0 +1,73 @@
+//! Calls of modules by the directory in which the package of another call is installed, such as
+//! `./.terraform/modules/network/modules/subnets`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::locked_calls::InstalledAt;
+use super::root::ModulePath;
+use crate::modules::fetched::FetchedModule;
+use crate::system::files::join;
+
+/// Data directory of OpenTofu and Terraform unless `TF_DATA_DIR` names another.
+pub(super) const DATA_DIRECTORY: &str = ".terraform";
+
+/// Packages of the calls in a configuration, by the path of the call (the key in `modules.json`).
+#[derive(Clone, Debug, Default)]
+pub(super) struct CalledPackages {
+    packages: BTreeMap<String, CalledPackage>,
+    /// Packages that were looked up, as they were then. A later call may have changed the answer.
+    answers: Vec<(String, Option<CalledPackage>)>,
+}
+
+/// The package of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum CalledPackage {
+    /// In the directory where OpenTofu or Terraform installed it.
+    Installed,
+    /// A fetched package, and the directory where it belongs, relative to the root module.
+    Fetched(FetchedModule, Option<PathBuf>),
+    /// Not read, which was reported for its own call.
+    Missing {
+        /// Whether it cannot be read at all, not even by fetching it.
+        is_unknown: bool,
+    },
+}
+
+impl CalledPackages {
+    /// The packages found so far, for another pass over the same configuration.
+    pub(super) fn for_next_pass(self) -> Self {
+        Self { answers: Vec::new(), ..self }
+    }
+
+    /// Whether every answer given in this pass is still right.
+    pub(super) fn is_settled(&self) -> bool {
+        self.answers.iter().all(|(key, answer)| self.packages.get(key) == answer.as_ref())
+    }
+
+    /// Records what a call leads to.
+    pub(super) fn add(&mut self, key: &str, found: Option<&(ModulePath, InstalledAt)>, is_unknown: bool) {
+        let package = match found {
+            Some((ModulePath::Directory(_), _)) => CalledPackage::Installed,
+            Some((ModulePath::Package(module), at)) => CalledPackage::Fetched(module.clone(), at.package.clone()),
+            None => CalledPackage::Missing { is_unknown },
+        };
+        self.packages.insert(key.to_owned(), package);
+    }
+
+    /// The package of a call; `None` if there is no such call.
+    pub(super) fn get(&mut self, key: &str) -> Option<CalledPackage> {
+        let answer = self.packages.get(key).cloned();
+        self.answers.push((key.to_owned(), answer.clone()));
+        answer
+    }
+}
+
+/// Splits the directory of an installed package, or one below it, into the path of its call and the rest (with slashes):
+/// `network` and `modules/subnets`. `root` is the root module's directory.
+pub(super) fn split_installed(root: &Path, data_directory: &Path, directory: &Path) -> Option<(String, String)> {
+    let strip = |data: &Path| directory.strip_prefix(join(root, data.join("modules"))).ok();
+    let below = strip(data_directory).or_else(|| strip(Path::new(DATA_DIRECTORY)))?;
+    let mut parts = below.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
+    Some((parts.next()?, parts.collect::<Vec<_>>().join("/")))
+}
