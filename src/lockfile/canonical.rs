@@ -1,6 +1,7 @@
 //! The form in which a lock file is written: for providers `SaveLocksToBytes` in OpenTofu's
 //! `internal/depsfile/locks_file.go`, for modules the same with other attributes.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::provider::{Dialect, Hash};
@@ -44,12 +45,7 @@ pub(super) fn push_block<T: Locked>(text: &mut String, address: &T::Address, loc
 }
 
 /// `hashes = […]` with one hash on each line, for a place where the indentation is there already.
-pub(super) fn push_hashes_attribute<'a>(
-    text: &mut String,
-    hashes: impl IntoIterator<Item = &'a Hash>,
-    indent: &str,
-    line_break: &str,
-) {
+pub(super) fn push_hashes_attribute(text: &mut String, hashes: &BTreeSet<Hash>, indent: &str, line_break: &str) {
     text.push_str("hashes = [");
     text.push_str(line_break);
     for hash in hashes {

@@ -16,7 +16,6 @@ mod locked;
 mod marker;
 pub mod merge;
 mod module;
-mod opentofu;
 mod parse;
 mod problems;
 mod provider;
@@ -34,7 +33,6 @@ pub use lock_file::{Entry, LockFile, LockFileOf, Locks, ModuleLockFile, ModuleLo
 pub use locked::{AttributeRule, Locked, LocksOf};
 pub(crate) use module::module_name;
 pub use module::{LockedModule, MODULE_LOCK_FILE_NAME, UNIT_ADDRESS, is_of_modules};
-pub use opentofu::{OPENTOFU_LOCK_FILE_NAME, opentofu_text, read_opentofu};
 pub use parse::{parse, parse_as};
 pub(crate) use provider::named_providers;
 pub use provider::{LOCK_FILE_NAME, LockedProvider, detect_dialect};

@@ -9,7 +9,7 @@ use super::prepared::Prepared;
 use super::roots::Roots;
 use crate::cli_config::CliConfig;
 use crate::diagnostic::{Diagnostic, Diagnostics, Result};
-use crate::lockfile::{self, EntryDiff, LockedModule};
+use crate::lockfile::{EntryDiff, LockedModule};
 use crate::packages::archive::PackageId;
 use crate::packages::{Progress, SharedFacts};
 use crate::provider::Hostname;
@@ -73,13 +73,6 @@ pub struct Locked<'a> {
     pub changed: bool,
     /// Whether a difference was written.
     pub written: bool,
-}
-
-impl Locked<'_> {
-    /// The entries of providers and modules in the form of OpenTofu's draft, which may change.
-    pub fn opentofu_lock_file(&self) -> String {
-        lockfile::opentofu_text(&self.outcome.locks, &self.prepared.module_locks())
-    }
 }
 
 /// What locking a root module came to.

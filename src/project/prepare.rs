@@ -12,7 +12,7 @@ use super::root_module::RootModule;
 use super::session::Session;
 use crate::configuration::{Declaration, DeclarationKind, LockingMode, ModuleLocking, ModuleUpgrades, Requirements};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
-use crate::lockfile::{self, LockFile, ModuleLockFile, ModuleLocks, OPENTOFU_LOCK_FILE_NAME};
+use crate::lockfile::{LockFile, ModuleLockFile};
 use crate::packages::DemandedAge;
 use crate::provider::{ConstraintList, Dialect, Platform, ProviderAddress, ProviderSpec, Version};
 use crate::settings::PlatformSelection;
@@ -51,9 +51,7 @@ impl Session<'_> {
         let min_age = options.min_age.or(root.settings.policy.min_age());
         let age = min_age.map(|age| DemandedAge { age, now: self.started });
         let upgrades = options.module_upgrades.clone().map(|upgrades| ModuleUpgrades { age, ..upgrades });
-        let imported = if module_lock_file.is_some() { self.imported_modules(&root)? } else { None };
-        let locks = |file: &ModuleLockFile| imported.unwrap_or_else(|| file.locks().clone());
-        let locking = |file: &ModuleLockFile| ModuleLocking { locks: locks(file), mode, upgrades };
+        let locking = |file: &ModuleLockFile| ModuleLocking { locks: file.locks().clone(), mode, upgrades };
         let is_meant = |address: &ProviderAddress| {
             let mut named = options.providers.iter().map(|provider| provider.resolve(root.dialect));
             options.providers.is_empty() || named.any(|named| named == *address)
@@ -94,15 +92,6 @@ impl Session<'_> {
         if is_new && asked.fetch_add(1, Ordering::Relaxed) < MOST_ASKED_EARLY {
             let _ = source.versions(address);
         }
-    }
-
-    /// The modules that OpenTofu has locked, where provlock has not.
-    fn imported_modules(&self, root: &RootModule) -> Result<Option<ModuleLocks>> {
-        let path = super::join(&root.path, Path::new(OPENTOFU_LOCK_FILE_NAME));
-        if root.module_lock_bytes.is_some() || self.modules.boundary.is_link_out(&path) {
-            return Ok(None);
-        }
-        lockfile::read(&path)?.map(|bytes| lockfile::read_opentofu(&path, &bytes)).transpose()
     }
 
     /// What root modules with the same source ask for, each with its index. Adds to `refused` why some cannot ask.

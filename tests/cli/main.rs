@@ -48,7 +48,6 @@ mod modules;
 mod offline;
 mod only_h1;
 #[cfg(unix)]
-mod opentofu;
 mod pin;
 mod policy;
 mod private;

@@ -1,13 +1,10 @@
 //! `lock`: writes the lock file that the configuration asks for.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use clap_complete::ArgValueCandidates;
-use provlock::diagnostic::{Code, Diagnostic};
 use provlock::project::{Event, Locked, Selection};
-use provlock::system::files;
 
 use super::collected::Collected;
 use super::outcome::Outcome;
@@ -47,10 +44,6 @@ pub(crate) struct LockArgs {
     /// Lock the modules, too; the default with .modules.lock.hcl
     #[arg(long = "modules", help_heading = "Selection")]
     with_modules: bool,
-    /// Also write the entries to FILE in the form of OpenTofu's draft of a lock file with modules; experimental
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Modules")]
-    #[arg(hide_short_help = true)]
-    export_opentofu: Option<PathBuf>,
     #[command(flatten)]
     age: AgeArgs,
     #[command(flatten)]
@@ -76,19 +69,13 @@ pub(crate) fn run(arguments: &LockArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let mut options = selection.lock_options(providers, age.min_age);
     options.dry_run = arguments.check || arguments.dry_run;
     options.modules = arguments.with_modules;
-    let (export, mut exported) = (arguments.export_opentofu.as_ref(), None);
     let (mut collected, mut hints) = (Collected::new(&named, ui), Hints::default());
     let session = start_locking((&selection.modules, age, source), ui)?;
     let roots = session.roots(&named)?;
-    if export.is_some() && roots.are_many() {
-        let message = "one exported file cannot hold the entries of several root modules";
-        return Err(Diagnostic::error(Code::InvalidArgument, message).into());
-    }
     let session = session.observed_by(|event| {
         collected.add(event);
         if let Event::Locked(locked, _) = event {
             hints.add(locked);
-            exported = export.map(|_| locked.opentofu_lock_file());
             if arguments.dry_run && !ui.is_json() {
                 ui.print_changes(locked);
             }
@@ -96,9 +83,6 @@ pub(crate) fn run(arguments: &LockArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     });
     session.lock(&roots, &options)?;
     drop(session);
-    if let (Some(path), Some(text), false) = (export, &exported, options.dry_run) {
-        files::write(path, std::fs::read(path).ok().as_deref(), text.as_bytes())?;
-    }
     let (has_failures, has_unpublished) = (collected.failed() > 0, collected.unpublished > 0);
     collected.show_warnings()?;
     let are_many = collected.many.is_some();
