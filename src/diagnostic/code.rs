@@ -20,7 +20,7 @@ pub enum Severity {
 pub struct Rule {
     /// How much such a finding weighs unless settings or the caller say otherwise.
     pub level: Severity,
-    /// Whether a project may allow such findings, or lower them to warnings, in its settings, a comment or a baseline.
+    /// Whether a project may allow such findings, or lower them to warnings, in its settings or a comment.
     ///
     /// A project may not suppress findings that show a forgery or a change of the policy, that explain why a file was
     /// not checked, or that the policy itself decides: anyone who can edit those files could switch the check off.
@@ -255,7 +255,7 @@ codes! {
         ModuleSourceAdded = "module-source-added": Warning, false, Base, Substitution;
         /// Nothing that was asked confirms a recorded hash.
         HashNotChecked = "hash-not-checked": Warning, true, Circumstances, None;
-        /// A change edits what it is judged by: a settings file, an ignore comment or the baseline.
+        /// A change edits what it is judged by: a settings file or an ignore comment.
         PolicyChanged = "policy-changed": Error, false, Base, None;
         /// A change removes the lock file of a root module.
         RootRemoved = "root-removed": Error, false, Base, None;
@@ -271,8 +271,6 @@ codes! {
         InvalidIgnore = "invalid-ignore": Warning, true, Circumstances, None;
         /// A comment ignores a finding that there is not.
         UnusedIgnore = "unused-ignore": Warning, true, Circumstances, None;
-        /// The baseline lists a finding that there no longer is.
-        StaleBaseline = "stale-baseline": Warning, true, Circumstances, None;
     }
     errors {
         /// Two sides of a merge exclude each other.

@@ -92,8 +92,6 @@ pub enum Remedy {
     AcceptChangedHashes,
     /// The option to use no cache.
     NoCache,
-    /// The option to write the baseline anew.
-    WriteBaseline,
 }
 
 /// How to lock.

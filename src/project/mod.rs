@@ -54,9 +54,7 @@ pub use prepared::Prepared;
 pub use root_module::{DialectReason, RootModule};
 pub use roots::{OtherDirectories, Roots, Selection};
 pub use session::{ModuleFetching, Session, SessionOptions};
-pub use verify::{
-    Baseline, KnownFinding, OnlineOptions, Suppressed, Tracked, VerifiedRoot, VerifyOptions, VersionControl, split,
-};
+pub use verify::{OnlineOptions, Suppressed, Tracked, VerifiedRoot, VerifyOptions, VersionControl};
 
 /// `root/path`, without a leading `./`.
 fn join(root: &Path, path: &Path) -> PathBuf {

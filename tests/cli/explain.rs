@@ -20,7 +20,7 @@ lock -p all`, or with the platforms that you use, which records the hashes of th
 for a module, remove the entry and run `provlock lock --modules`.
 
 To suppress it: `allow = ["no-hashes"]` in `[verify]` of `provlock.toml`, `# provlock:
-ignore[no-hashes] REASON` above an entry that it is about, a baseline, or `--allow no-hashes`.
+ignore[no-hashes] REASON` above an entry that it is about, or `--allow no-hashes`.
 "#]]);
 }
 

@@ -367,7 +367,6 @@ fn what_is_typed_is_not_obeyed() {
         "verify --base TYPED",
         "verify -C TYPED",
         "verify --config TYPED",
-        "verify --baseline TYPED",
         "lock -p TYPED",
         "lock TYPED",
         "lock --min-age TYPED",

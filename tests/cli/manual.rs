@@ -105,7 +105,7 @@ fn short_help_shows_what_people_look_for() {
     for (command, flags) in [
         ("lock", &["--platform", "--fs-mirror", "--accept-changed-hashes", "--check", "--dry-run"][..]),
         ("upgrade", &["--fs-mirror", "--accept-changed-hashes", "--constraints", "--dry-run"]),
-        ("verify", &["--base", "--new", "--online", "--fs-mirror", "--report", "--deny", "--baseline"]),
+        ("verify", &["--base", "--new", "--online", "--fs-mirror", "--report", "--deny"]),
         ("mirror", &["--fs-mirror", "--prune", "--dry-run"]),
     ] {
         let output = help(&[command, "-h"]);

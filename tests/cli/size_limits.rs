@@ -126,13 +126,6 @@ documents! {
         |size| verify(|environment| {
             environment.write("provlock.toml", padded("dialect = \"tofu\"\n", size));
         });
-    baseline: 16 * MIB,
-        "cannot read known.json: it is larger than 16 MiB",
-        |size| {
-            let environment = locked();
-            environment.write("known.json", padded("{\"schema\": 1, \"findings\": []}", size));
-            environment.provlock(["verify", "--baseline", "known.json"])
-        };
     patterns_of_git: MIB,
         ".gitignore: it is larger than 1 MiB",
         |size| {

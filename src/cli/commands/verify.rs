@@ -9,11 +9,11 @@ use clap::{Args, ValueEnum as _, ValueHint};
 use clap_complete::ArgValueCandidates;
 use provlock::diagnostic::{Code, Diagnostic, Result, Severity};
 use provlock::project::{
-    Baseline, OnlineOptions, Report as ProjectReport, Selection, Session, SessionOptions, VerifiedRoot, VerifyOptions,
+    OnlineOptions, Report as ProjectReport, Selection, Session, SessionOptions, VerifiedRoot, VerifyOptions,
     VersionControl,
 };
 use provlock::settings::{Denied, Levels, Settings};
-use provlock::system::{Boundary, Environment, boundary, canonicalize, files};
+use provlock::system::{Boundary, Environment, boundary, canonicalize};
 
 use super::outcome::Outcome;
 use super::rules::Rules;
@@ -25,7 +25,7 @@ use crate::cli::git::Repository;
 use crate::cli::render::causes::{Many, by_cause, without_repetition};
 use crate::cli::render::coverage;
 use crate::cli::render::json::ProviderUse;
-use crate::cli::render::style::{TextStyle, count};
+use crate::cli::render::style::TextStyle;
 use crate::cli::render::verify::{self as text, Found, RepositoryPaths};
 use crate::cli::render::versions::uses;
 use crate::cli::render::{github, gitlab, html, json, junit, markdown, sarif};
@@ -93,12 +93,6 @@ pub(crate) struct VerifyArgs {
     #[arg(long, value_name = "CODE", value_parser = finding::<Code>, value_delimiter = ',', help_heading = "Output")]
     #[arg(add = ArgValueCandidates::new(candidates::findings))]
     allow: Vec<Code>,
-    /// Suppress the findings that FILE lists
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
-    baseline: Option<PathBuf>,
-    /// Write all findings to the file of --baseline
-    #[arg(long, requires = "baseline", conflicts_with = "base", help_heading = "Output", hide_short_help = true)]
-    write_baseline: bool,
 }
 
 /// A file that the result is written to besides stdout.
@@ -142,7 +136,7 @@ struct WhatArgs {
     #[arg(long, value_name = "REV")]
     base: Option<String>,
     /// With --base, leave out the findings that REV has, too
-    #[arg(long, requires = "base", conflicts_with = "write_baseline")]
+    #[arg(long, requires = "base")]
     new: bool,
     /// Ignore what only test files require
     #[arg(long, hide_short_help = true)]
@@ -185,17 +179,15 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let WhatArgs { paths, recursive, .. } = &arguments.what;
     let current_directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     let repository = Repository::around(&current_directory, arguments.what.base.is_some());
-    let mut options = arguments.options(repository.as_ref());
+    let options = arguments.options(repository.as_ref());
     let mut before = None;
     let session = start(ui, None, |environment, session| {
-        let baseline = arguments.baseline.as_deref().map(|path| (path, arguments.write_baseline));
-        let rules = Rules::read(arguments.what.base.as_deref(), baseline, environment, repository.as_ref(), ui)?;
+        let rules = Rules::read(arguments.what.base.as_deref(), environment, repository.as_ref(), ui)?;
         arguments.complete(session, environment, ui);
         before = rules.commit.map(|commit| (commit, rules.settings.clone()));
         session.change = rules.change;
         session.settings = rules.settings;
         refuse_cache_within(session)?;
-        options.baseline = rules.baseline;
         Ok(())
     })?;
     let selection = Selection { paths: paths.clone(), recursive: *recursive, with_modules: false };
@@ -232,13 +224,12 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     if ui.format == OutputFormat::Github {
         report.append_summary(job_summary)?;
     }
-    arguments.write_baseline(&checked, &failures, ui)?;
     let found = report.found.all().any(|(_, finding)| finding.severity == Severity::Error);
     Ok(Outcome::of(!failures.is_empty(), found))
 }
 
 impl VerifyArgs {
-    /// What is checked, but for the baseline.
+    /// What is checked.
     fn options<'a>(&self, repository: Option<&'a Repository>) -> VerifyOptions<'a> {
         let WhatArgs { platforms, installed, no_tests, .. } = &self.what;
         let mut options = VerifyOptions::default();
@@ -299,26 +290,6 @@ impl VerifyArgs {
         let found = session.roots(&Selection { paths, recursive: self.what.recursive, with_modules: false })?;
         let before = session.verify(&found, &self.options(None))?;
         verified.leave_out(&before, &current, &directory);
-        Ok(())
-    }
-
-    /// Writes the findings that were put off to the file of `--baseline`. Where something could not be checked, they
-    /// are not all.
-    fn write_baseline(&self, roots: &[VerifiedRoot], errors: &[Diagnostic], ui: &Ui) -> anyhow::Result<()> {
-        let Some(path) = self.baseline.as_ref().filter(|_| self.write_baseline) else { return Ok(()) };
-        if !errors.is_empty() {
-            ui.status(&format!("{} was not written, since not everything could be checked", path.display()));
-            return Ok(());
-        }
-        refuse_links(path)?;
-        let findings: Vec<_> = roots.iter().flat_map(|root| root.suppressed.baseline.clone()).collect();
-        let number = count(findings.len(), "finding");
-        let old = path.exists().then(|| Baseline::read(path)).transpose()?;
-        let text = Baseline::text(findings);
-        if old.as_deref() != Some(text.as_bytes()) {
-            files::write(path, old.as_deref(), text.as_bytes())?;
-        }
-        ui.status(&format!("Wrote {number} to {}", path.display()));
         Ok(())
     }
 }

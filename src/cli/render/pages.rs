@@ -18,7 +18,7 @@ pub(crate) fn suppression(code: Code) -> Option<String> {
         if code.may_be_suppressed() {
             format!(
                 "To suppress it: `allow = [\"{code}\"]` in `[verify]` of `provlock.toml`, \
-                `# provlock: ignore[{code}] REASON` above an entry that it is about, a baseline, or `--allow {code}`."
+                `# provlock: ignore[{code}] REASON` above an entry that it is about, or `--allow {code}`."
             )
         } else {
             format!("It is always reported; only `--allow {code}` suppresses it, for one run.")

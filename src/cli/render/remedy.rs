@@ -20,7 +20,6 @@ pub(super) fn flag(remedy: &Remedy) -> Option<String> {
         Remedy::CacheDirectory => "--cache-dir DIR",
         Remedy::AcceptChangedHashes => "--accept-changed-hashes",
         Remedy::NoCache => "--no-cache",
-        Remedy::WriteBaseline => "--write-baseline",
         Remedy::Dialect(dialect) => return Some(format!("--dialect {}", dialect.name())),
         _ => return None,
     };

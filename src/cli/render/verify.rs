@@ -128,13 +128,12 @@ pub(crate) fn about_the_change(findings: &[Diagnostic]) -> Option<String> {
     (!findings.is_empty()).then(|| format!("{numbers} about the change as a whole"))
 }
 
-/// `Suppressed: 1 finding by comments, 2 findings by the baseline`; nothing when none was. What settings and flags
+/// `Suppressed: 1 finding by comments`; nothing when none was. What settings and flags
 /// allow is not among them, since it is not about single findings.
 pub(crate) fn suppressed(roots: &[VerifiedRoot]) -> Option<String> {
     let number = |number: fn(&Suppressed) -> usize| roots.iter().map(|root| number(&root.suppressed)).sum::<usize>();
     let numbers = [
         (number(|suppressed| suppressed.ignored), "comments"),
-        (number(|suppressed| suppressed.baseline.len()), "the baseline"),
         (number(|suppressed| suppressed.base), "--new, as the base has them, too"),
     ];
     let parts: Vec<_> =

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use super::baseline::Baseline;
 use super::levels::Levelled;
 use super::mixed::mixed;
 use super::unshared::add_unshared;
@@ -42,8 +41,6 @@ pub struct VerifyOptions<'a> {
     pub version_control: Option<&'a dyn VersionControl>,
     /// What the caller says of findings; it wins over the settings.
     pub levels: Levels,
-    /// Findings that are not to be reported.
-    pub baseline: Option<Baseline>,
     /// Whether it is asked what is published, and whose word counts.
     pub online: Option<OnlineOptions>,
 }
@@ -156,7 +153,7 @@ impl Session<'_> {
         let unknown = super::change::unknown(&stacks.iter().collect::<Vec<_>>());
         let findings = findings.chain(changed.map(|(_, finding)| finding)).chain(unknown);
         let levels = (&options.levels, &settings.verify[..]);
-        let mut levelled = Levelled::new(&canonical, levels, None, Vec::new(), 0);
+        let mut levelled = Levelled::new(&canonical, levels, 0);
         findings.filter_map(|finding| levelled.apply(finding)).collect()
     }
 
@@ -168,9 +165,8 @@ impl Session<'_> {
         known: Option<&(KnownProviders, KnownPublishers)>,
     ) -> Result<Verdict<'a>> {
         let levels = (&options.levels, &opened.settings.verify[..]);
-        let baseline = options.baseline.as_ref();
         if let Some(refused) = opened.refused.clone() {
-            let levelled = Levelled::new(&opened.canonical, levels, baseline, Vec::new(), 0);
+            let levelled = Levelled::new(&opened.canonical, levels, 0);
             let verified = Verified { findings: vec![refused], ..Verified::default() };
             return Ok((VerifiedRoot::new(opened, root.kind(), None, verified), Vec::new(), levelled));
         }
@@ -180,8 +176,7 @@ impl Session<'_> {
         let in_root = |one: Diagnostic| opened.in_dialect(one.in_root(&opened.path, false));
         verified.findings = verified.findings.into_iter().map(in_root).collect();
         verified.errors = verified.errors.into_iter().map(in_root).collect();
-        let looked_for = std::mem::take(&mut verified.looked_for);
-        let mut levelled = Levelled::new(&opened.canonical, levels, baseline, looked_for, verified.ignored);
+        let mut levelled = Levelled::new(&opened.canonical, levels, verified.ignored);
         let unshared = std::mem::take(&mut verified.unshared).into_iter().map(in_root);
         let unshared = unshared.filter_map(|finding| levelled.apply(finding)).collect();
         Ok((VerifiedRoot::new(opened, root.kind(), platforms, verified), unshared, levelled))

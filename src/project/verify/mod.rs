@@ -8,7 +8,6 @@
 mod added;
 mod age;
 mod all;
-mod baseline;
 mod before;
 mod change;
 mod configuration;
@@ -34,7 +33,6 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::lockfile::{self, LockFile};
 
 pub use all::{OnlineOptions, VerifyOptions};
-pub use baseline::{Baseline, KnownFinding, split};
 pub(crate) use subject::{Expected, Online, Verified, VerifyRequest};
 pub use verified::{Suppressed, Tracked, Tracking, VerifiedRoot, VersionControl};
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::baseline::KnownFinding;
 use crate::diagnostic::{Diagnostic, Location, Severity};
 use crate::project::coverage::{Coverage, Fate, Kind};
 use crate::project::root_module::DialectReason;
@@ -87,8 +86,6 @@ pub struct Suppressed {
     pub ignored: usize,
     /// How many the commit before the change has, too ([`Report::leave_out`](crate::project::Report::leave_out)).
     pub base: usize,
-    /// Those that the baseline lists.
-    pub baseline: Vec<KnownFinding>,
 }
 
 /// Version control, such as git.

@@ -193,11 +193,6 @@ codes! {
     unit_added: Case::new(), ["-r", "--base", "main"], |case| case.write("terragrunt.hcl", "locals {}\n");
     invalid_ignore: Case::new(), [], |case| case.comment("ignore[no-such-code] why");
     unused_ignore: Case::new(), [], |case| case.comment("ignore[no-hashes] why");
-    stale_baseline: Case::with(|case| {
-        case.lock(NULL, "3.2.4", &[]);
-        commit(&case.environment);
-        case.environment.provlock(["verify", "--baseline", "known.json", "--write-baseline"]).assert_code(0);
-    }), ["--baseline", "known.json"], |case| case.lock(NULL, "3.2.4", &[H1, OTHER_H1]);
 }
 
 /// Asserts that `verify` finds the code once there is the defect, and not before.

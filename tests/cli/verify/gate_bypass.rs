@@ -277,13 +277,10 @@ fn nothing_is_written_through_links() {
     let before = gate.read(".git/config");
     let mut attempts = 0;
     for path in ["report.sarif", "reports/config", "reports/new", "outside.json", "none.json"] {
-        let report = format!("sarif={path}");
-        for arguments in [&["--report", &report][..], &["--baseline", path, "--write-baseline"]] {
-            let output = gate.provlock(&[&["verify", "-r"], arguments].concat());
-            assert!(output.code == Some(2) && output.stderr.contains("is a link of the repository"), "{output}");
-            assert_eq!(gate.read(".git/config"), before, "{output}");
-            attempts += 1;
-        }
+        let output = gate.provlock(&["verify", "-r", "--report", &format!("sarif={path}")]);
+        assert!(output.code == Some(2) && output.stderr.contains("is a link of the repository"), "{output}");
+        assert_eq!(gate.read(".git/config"), before, "{output}");
+        attempts += 1;
     }
     for path in [".git/new", "outside", "new", "../outside"] {
         assert!(!gate.project().join(path).exists(), "{path}");

@@ -1,4 +1,4 @@
-//! `policy-changed` and similar findings: settings, comments and baselines of a pull request cannot loosen how
+//! `policy-changed` and similar findings: settings and comments of a pull request cannot loosen how
 //! `verify -r --base` checks it.
 
 use super::gate::{Gate, OTHER_H1};
@@ -6,20 +6,17 @@ use super::{H1, NULL, ZH, entry};
 use crate::lock::lock_file;
 
 const RULES: &str = "[verify]\nallow = [\"hash-not-checked\"]\n[roots]\nexclude = [\"examples/**\"]\n";
-const KNOWN: &str = r#"{"schema": 1, "findings": [{"path": "old", "code": "no-hashes", "provider": "registry.opentofu.org/hashicorp/null"}]}"#;
 const IGNORE: &str = "# provlock: ignore[no-hashes] known\n";
 /// What the attempts are about.
 const BAD: &str = "no-hashes";
 
-/// A repository whose rules are in `ci/rules.toml` and `ci/known.json`, and whose root module `old` both a comment and
-/// the baseline let be without hashes.
+/// A repository whose rules are in `ci/rules.toml`, and in which a comment lets the root module `commented` be without
+/// hashes.
 pub(super) fn gate() -> Gate {
     Gate::with(|gate| {
         gate.write("provlock.toml", "");
         gate.write("ci/rules.toml", RULES);
-        gate.write("ci/known.json", KNOWN.replace("\"old\"", "\"../old\""));
-        gate.write("known.json", KNOWN);
-        gate.root("old", NULL, &[]);
+        gate.root("old", NULL, &[H1, OTHER_H1]);
         gate.root("commented", NULL, &[]);
         comment(gate, "commented");
     })
@@ -35,7 +32,7 @@ fn bad(gate: &Gate) {
     gate.root("live", NULL, &[]);
 }
 
-const FLAGS: [&str; 5] = ["-r", "--config", "ci/rules.toml", "--baseline", "known.json"];
+const FLAGS: [&str; 3] = ["-r", "--config", "ci/rules.toml"];
 
 /// An attempt, and the codes of what is found.
 type Attempt = (&'static str, fn(&Gate), &'static [&'static str]);
@@ -70,7 +67,7 @@ fn settings_count_as_the_base_has_them() {
     ] {
         bad(&gate);
         attempt(&gate);
-        let found = gate.judge(&["-r", "--baseline", "known.json"]);
+        let found = gate.judge(&["-r"]);
         assert!(
             found.iter().any(|code| code == BAD) && found.iter().any(|code| code == "policy-changed"),
             "{name}: {found:?}"
@@ -137,7 +134,7 @@ fn a_file_of_settings_that_is_named_counts_as_the_base_has_it() {
     let gate = gate();
     bad(&gate);
     gate.write("new.toml", ALLOW);
-    let found = gate.judge(&["-r", "--config", "new.toml", "--baseline", "known.json"]);
+    let found = gate.judge(&["-r", "--config", "new.toml"]);
     assert!(found.iter().any(|code| code == BAD) && found.iter().any(|code| code == "policy-changed"), "{found:?}");
 }
 
@@ -202,50 +199,8 @@ fn comments_count_as_the_base_has_them() {
 }
 
 #[test]
-fn the_baseline_counts_as_the_base_has_it() {
-    const MORE: &str =
-        r#", {"path": "live", "code": "no-hashes", "provider": "registry.opentofu.org/hashicorp/null"}]"#;
-    all_are_caught(&[
-        (
-            "one finding more",
-            |gate| {
-                bad(gate);
-                gate.write("known.json", KNOWN.replace(']', MORE));
-            },
-            &[BAD, "policy-changed"],
-        ),
-        (
-            "another root module takes the place of one that it knows",
-            |gate| {
-                bad(gate);
-                gate.root("old", NULL, &[H1, OTHER_H1]);
-            },
-            &[BAD, "stale-baseline"],
-        ),
-        #[cfg(unix)]
-        (
-            "a link",
-            |gate| {
-                bad(gate);
-                gate.write("other.json", KNOWN.replace(']', MORE));
-                gate.remove("known.json");
-                gate.link("other.json", "known.json");
-            },
-            &[BAD, "policy-changed"],
-        ),
-    ]);
-    let gate = gate();
-    bad(&gate);
-    gate.write("new.json", KNOWN.replace(']', MORE));
-    let found = gate.judge(&["-r", "--config", "ci/rules.toml", "--baseline", "new.json"]);
-    assert!(found.iter().filter(|code| *code == BAD).count() == 2, "{found:?}");
-}
-
-#[test]
 fn to_tighten_is_nothing_new() {
     let gate = gate();
-    gate.root("old", NULL, &[H1, OTHER_H1]);
     gate.root("commented", NULL, &[H1, OTHER_H1]);
-    gate.write("known.json", r#"{"schema": 1, "findings": []}"#);
     assert_eq!(gate.judge(&FLAGS), [] as [&str; 0]);
 }

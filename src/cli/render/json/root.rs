@@ -118,8 +118,6 @@ struct Suppressed {
     allowed: usize,
     /// By comments in the lock file.
     ignored: usize,
-    /// Those that the file of --baseline lists.
-    baseline: usize,
     /// Those that the commit of --base has, too, with --new.
     base: usize,
 }
@@ -345,7 +343,6 @@ impl VerifiedRoot {
             suppressed: Suppressed {
                 allowed: root.suppressed.allowed,
                 ignored: root.suppressed.ignored,
-                baseline: root.suppressed.baseline.len(),
                 base: root.suppressed.base,
             },
         }
