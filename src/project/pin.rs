@@ -43,7 +43,8 @@ impl Session<'_> {
     pub fn pin(&self, roots: &Roots, options: PinOptions) -> Report<PinnedModules> {
         let planned = self.each_root(roots, |_, root| self.plan_pins(root, options));
         let (paths, mut plans): (Vec<_>, Vec<_>) = planned.into_iter().unzip();
-        rewrites::agree(&mut plans, |plan: &PinnedModules| &plan.edits);
+        let roots: Vec<_> = paths.iter().map(PathBuf::as_path).collect();
+        rewrites::agree(&mut plans, &roots, |plan: &PinnedModules| plan.edits.clone());
         let rewrites = Rewrites::new(plans.iter().flatten().flat_map(|plan| &plan.edits));
         let carry_out = |plan: Result<PinnedModules>| {
             let plan = plan?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use crate::configuration::rewrite::{self, ConstraintEdit, FileRewrite};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Location, Result};
 use crate::system::files::{self, Replacement, canonical_or_given};
 use crate::system::lock;
 
@@ -44,20 +44,40 @@ impl Rewrites {
     }
 }
 
-/// Lets root modules fail that would each write something else into a call that they share.
-pub(super) fn agree<T>(plans: &mut [Result<T>], edits_of: impl Fn(&T) -> &[ConstraintEdit]) {
-    let place = |edit: &ConstraintEdit| (canonical_or_given(edit.location.path()), edit.location.span.start);
-    let mut edits: BTreeMap<(PathBuf, usize), (&str, bool)> = BTreeMap::new();
-    for edit in plans.iter().flatten().flat_map(&edits_of) {
-        let (new, differs) = edits.entry(place(edit)).or_insert((&edit.new, false));
-        *differs |= **new != *edit.new;
+/// Fails root modules that share a string of a configuration file and need different texts there.
+///
+/// `paths` are the paths of the root modules. `texts_of` returns the strings that a plan depends on, each with the text
+/// that it needs there: an edit, or the present text.
+pub(super) fn agree<T>(
+    plans: &mut [Result<T>],
+    paths: &[&Path],
+    texts_of: impl Fn(&T) -> Vec<ConstraintEdit>,
+) {
+    let mut canonical: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
+    let mut shared: BTreeMap<(PathBuf, usize), Vec<(usize, ConstraintEdit)>> = BTreeMap::new();
+    for (root, plan) in plans.iter().enumerate() {
+        for text in plan.iter().flat_map(&texts_of) {
+            let path = text.location.path();
+            let file = canonical.entry(path.to_owned()).or_insert_with(|| canonical_or_given(path)).clone();
+            shared.entry((file, text.location.span.start)).or_default().push((root, text));
+        }
     }
-    let places: BTreeSet<_> = edits.into_iter().filter(|(_, (_, differs))| *differs).map(|(place, _)| place).collect();
-    for plan in plans {
-        let edits = plan.iter().flat_map(&edits_of);
-        let Some(edit) = edits.into_iter().find(|edit| places.contains(&place(edit))) else { continue };
-        let message = "this cannot be rewritten for all root modules that share it: they would get different versions";
-        let error = Diagnostic::error(Code::VersionOutsideConstraints, message).at(edit.location.clone(), "");
-        *plan = Err(error.into());
+    for texts in shared.values() {
+        let (root, first) = &texts[0];
+        let Some((other_root, other)) = texts.iter().find(|(_, other)| other.new != first.new) else { continue };
+        let Location { file, span } = &first.location;
+        let old = file.text.get(span.clone()).unwrap_or_default();
+        let message = format!("\"{old}\" cannot be rewritten for all root modules that share it");
+        let error = Diagnostic::error(Code::VersionOutsideConstraints, message)
+            .at(first.location.clone(), "")
+            .note(format!("{} needs \"{}\" here", paths[*root].display(), first.new))
+            .note(format!("{} needs \"{}\" here", paths[*other_root].display(), other.new))
+            .help("let all of them select the same version: name it, or change what holds one of them back");
+        for root in texts.iter().map(|(root, _)| *root).collect::<BTreeSet<_>>() {
+            match &mut plans[root] {
+                Err(errors) => errors.push(error.clone()),
+                plan => *plan = Err(error.clone().into()),
+            }
+        }
     }
 }

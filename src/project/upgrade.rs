@@ -6,8 +6,7 @@ use std::sync::Mutex;
 use super::batches::{Batch, Batches};
 use super::event::{Done, LockedRoot, Report};
 use super::options::UpgradeOptions;
-use super::plan::{self, ConstraintConflict, LockRequest, UpgradePlan};
-use super::prepared::Prepared;
+use super::plan::{self, LockRequest, UpgradePlan};
 use super::rewrites::{self, Rewrites};
 use super::roots::Roots;
 use super::session::{ModuleFetching, Session};
@@ -22,7 +21,7 @@ use crate::system::lock;
 impl Session<'_> {
     /// Moves the providers of root modules, or their modules, to newer versions.
     ///
-    /// Root modules that share a constraint get the same rewrite of it; where that is not possible, they fail.
+    /// Root modules that share a constraint fail if they need different texts of it.
     ///
     /// # Errors
     /// The options name a provider that no root module requires, or a call that there is in none. What is wrong with a
@@ -78,7 +77,6 @@ impl Session<'_> {
             results.extend(indices.into_iter().zip(plans));
         }
         let mut plans = batch.results(results, refused);
-        agree(batch, &mut plans);
         for (index, prepared) in batch.prepared() {
             let ModulePlan { modules, edits } = prepared.requirements.locked.plan.clone();
             if let Ok(plan) = &mut plans[index] {
@@ -86,7 +84,10 @@ impl Session<'_> {
                 plan.edits.extend(edits);
             }
         }
-        rewrites::agree(&mut plans, |plan: &UpgradePlan| &plan.edits);
+        if plans.iter().flatten().any(|plan| !plan.edits.is_empty()) {
+            let paths: Vec<_> = batch.roots.iter().map(|(root, _)| root.path.as_path()).collect();
+            rewrites::agree(&mut plans, &paths, UpgradePlan::shared_texts);
+        }
         plans
     }
 
@@ -132,21 +133,4 @@ fn no_such_call(unknown: &Mutex<BTreeSet<&String>>) -> Option<Diagnostic> {
     let message = format!("there is no call {} of a module that could be locked", few(&names));
     let error = Diagnostic::error(Code::InvalidArgument, message);
     (!names.is_empty()).then(|| error.help("a call in a called module has the names of both: module.network.endpoints"))
-}
-
-/// Makes the root modules agree on the constraints that they share. Those that cannot fail.
-fn agree(batch: &Batch, plans: &mut [Result<UpgradePlan>]) {
-    let prepared = batch.prepared().filter_map(|(index, prepared)| plans[index].is_ok().then_some((index, prepared)));
-    let prepared: Vec<(usize, &Prepared)> = prepared.collect();
-    let sharing = plans.iter_mut().filter_map(|plan| plan.as_mut().ok());
-    let paths = prepared.iter().map(|(_, prepared)| prepared.root.path.as_path());
-    let mut sharing: Vec<_> = paths.zip(sharing).collect();
-    for ConstraintConflict { roots, error } in plan::agree(&mut sharing) {
-        for root in roots {
-            match &mut plans[prepared[root].0] {
-                Err(errors) => errors.push(error.clone()),
-                plan => *plan = Err(error.clone().into()),
-            }
-        }
-    }
 }

@@ -287,15 +287,15 @@ exit code: 2
 ----- stderr -----
   + hashicorp/null   3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in c
   ~ c/main.tf:7   ~> 3.1.0 → ~> 3.2.4
-error[version-outside-constraints]: the constraint ~> 1.0 cannot be rewritten for all root modules that share it
+error[version-outside-constraints]: "~> 1.0" cannot be rewritten for all root modules that share it
  --> modules/m/main.tf:5:18
   |
 5 |       version = "~> 1.0"
   |                  ^^^^^^
   |
-  = a should get 2.0.0, which needs ~> 2.0
-  = b can get 1.0.0 at most, which that does not allow
-help: change what holds it back there, or keep all of them at an older version: provlock upgrade --recursive --constraints acme/gamma@1.0.0
+  = a needs "~> 2.0" here
+  = b needs "~> 1.0" here
+help: let all of them select the same version: name it, or change what holds one of them back
 Upgraded 1 of 3 root modules: 1 changed, 0 up to date; 2 failed; [SIZE] downloaded
 2 errors
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
@@ -307,16 +307,32 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
 }
 
 #[test]
-fn a_rewrite_that_a_root_does_not_need_is_its_constraint_too() {
+fn a_shared_constraint_is_not_rewritten_when_a_root_needs_no_rewrite() {
     let registry = Registry::start();
-    let (environment, gamma) = shared_module(&registry, "< 2.0.0", ["", &held_back()]);
+    let (environment, _) = shared_module(&registry, "< 2.0.0", ["", &held_back()]);
+    let before = lock_file_of(&environment, "b");
 
-    environment.provlock(upgrade_all(&["--constraints"])).assert_code(0);
+    let output = environment.provlock(upgrade_all(&["--constraints"]));
 
-    assert_eq!(environment.read("modules/m/main.tf"), requires("acme/gamma", "< 3.0.0"));
-    assert_eq!(lock_file_of(&environment, "a"), locked(&gamma[1], "< 3.0.0"));
-    assert_eq!(lock_file_of(&environment, "b"), locked(&gamma[0], "< 2.0.0, < 3.0.0"));
-    environment.provlock(["lock", "-p", "linux_amd64", "-r", "--check"]).assert_code(0);
+    output.assert_code(2).assert_stderr_has("= a needs \"< 3.0.0\" here\n  = b needs \"< 2.0.0\" here");
+    assert_eq!(environment.read("modules/m/main.tf"), requires("acme/gamma", "< 2.0.0"));
+    assert_eq!((lock_file_of(&environment, "a"), lock_file_of(&environment, "b")), (before.clone(), before));
+    environment.provlock(upgrade_all(&["--constraints", "acme/gamma@1.0.0"])).assert_code(0);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_constraint_that_is_shared_through_a_symlink_is_one_constraint() {
+    let registry = Registry::start();
+    let (environment, _) = shared_module(&registry, "~> 1.0", ["", &held_back()]);
+    std::os::unix::fs::symlink("m", environment.project().join("modules/link")).unwrap();
+    let calls = environment.read("b/main.tf");
+    environment.write("b/main.tf", calls.replace("modules/m", "modules/link"));
+
+    let output = environment.provlock(upgrade_all(&["--constraints"]));
+
+    output.assert_code(2).assert_stderr_has("= a needs \"~> 2.0\" here\n  = b needs \"~> 1.0\" here");
+    assert_eq!(environment.read("modules/m/main.tf"), requires("acme/gamma", "~> 1.0"));
 }
 
 #[cfg(unix)]

@@ -12,7 +12,6 @@ mod needed;
 mod record;
 mod schedule;
 mod select;
-mod shared_constraints;
 mod upgrade;
 
 pub use age::Reason;
@@ -23,5 +22,4 @@ pub(crate) use age::MinimumAge;
 pub(crate) use listing::Listings;
 pub(crate) use lock::LockRequest;
 pub(crate) use schedule::{lock, lock_all};
-pub(crate) use shared_constraints::{ConstraintConflict, agree};
 pub(crate) use upgrade::plan_upgrades;

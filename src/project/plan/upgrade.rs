@@ -14,7 +14,7 @@ use super::select::Candidate;
 use crate::configuration::rewrite::{self, ConstraintEdit, Rewrite};
 use crate::configuration::{Declaration, PlannedModule, Requirement, Requirements};
 use crate::diagnostic::words::enumerate;
-use crate::diagnostic::{Code, Diagnostic, Help, Result, UpgradeRemedy};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Result, UpgradeRemedy};
 use crate::packages::archive::HashCache;
 use crate::packages::{AvailableVersions, Packages, PublicationDates, ReleaseInfo, Source};
 use crate::project::options::UpgradeOptions;
@@ -91,6 +91,21 @@ impl UpgradePlan {
     pub fn moves(&self) -> bool {
         let moves = self.providers.iter().any(PlannedUpgrade::moves) || self.modules.iter().any(PlannedModule::moves);
         moves || !self.edits.is_empty() || !self.pruned.is_empty()
+    }
+
+    /// Strings of the configuration that the plan depends on, each with the text that it needs there: the edits, and
+    /// the constraints of the planned providers that have none.
+    pub(crate) fn shared_texts(&self) -> Vec<ConstraintEdit> {
+        let place = |location: &Location| (location.path().to_owned(), location.span.start);
+        let edited: BTreeSet<_> = self.edits.iter().map(|edit| place(&edit.location)).collect();
+        let planned = self.requirements.providers.iter().filter(|(address, _)| self.versions.contains_key(*address));
+        let declared = planned.flat_map(|(_, requirement)| &requirement.declarations);
+        let unedited = declared.filter_map(|declaration| declaration.version.as_ref()).filter_map(|quoted| {
+            let text = quoted.file.text.get(quoted.span.clone())?.strip_prefix('"')?.strip_suffix('"')?;
+            let location = Location::new(&quoted.file, quoted.span.start + 1..quoted.span.end - 1);
+            (!edited.contains(&place(&location))).then(|| ConstraintEdit { new: text.to_owned(), location })
+        });
+        self.edits.iter().cloned().chain(unedited).collect()
     }
 
     /// The request that carries the plan out, made from the one that it was asked for.
