@@ -19,7 +19,7 @@ use crate::system::files::{self, BYTE_ORDER_MARK};
 
 use super::lock_file::{BlockLayout, Entry, LockFileOf, ModuleLockFile, Parsed, TopLevelBlock};
 use super::locked::Locked;
-use super::marker::{MARKER_SIZE, short_size};
+use super::marker::MARKER_SIZE;
 use super::module::LockedModule;
 use super::problems::Problems;
 use super::raw_entry::{Attribute, AttributeLayout, PerAttribute, RawEntry, Text};
@@ -100,8 +100,8 @@ impl<T: Locked> Reader<T> {
     }
 
     /// Reports git's conflict markers, which would otherwise be a syntax error somewhere near.
-    fn report_conflicts(&mut self, size: usize) -> bool {
-        let kinds = ["<", ">"].map(|character| character.repeat(size));
+    fn report_conflicts(&mut self) -> bool {
+        let kinds = ["<", ">"].map(|character| character.repeat(MARKER_SIZE));
         let mut start = 0;
         let mut markers = Vec::new();
         for line in self.problems.file.text.split_inclusive('\n') {
@@ -142,12 +142,11 @@ impl<T: Locked> Reader<T> {
     }
 
     fn parse(&mut self, text: &str) {
-        if self.report_conflicts(MARKER_SIZE) {
+        if self.report_conflicts() {
             return;
         }
         match hcl_edit::parser::parse_body(text) {
             Ok(body) => self.read_file(&body),
-            Err(_) if short_size(text.as_bytes()).is_some_and(|size| self.report_conflicts(size)) => {}
             Err(error) => {
                 let (start, message) = (error.location().offset(), error.message());
                 self.problems.syntax_error(start..start, format!("the lock file cannot be parsed: {message}"));

@@ -87,7 +87,7 @@ help: choose a side of each conflict in .terraform.lock.hcl, or run: provlock me
 }
 
 #[test]
-fn markers_of_every_size_are_recognised() {
+fn markers_of_at_least_seven_characters_are_recognised() {
     let environment = TestEnvironment::new();
     let comment = "/*\n< one\n=\n> two\n*/\n";
     let write = |name: &str, version: &str| {
@@ -103,7 +103,7 @@ fn markers_of_every_size_are_recognised() {
             .provlock(["merge", "--marker-size", size, "--path", "ours", "base", "ours", "theirs"])
             .assert_code(1);
         let merged = environment.read("ours");
-        let marker = format!("\n{} ours\n", "<".repeat(size.parse().unwrap()));
+        let marker = format!("\n{} ours\n", "<".repeat(size.parse::<usize>().unwrap().max(7)));
         assert!(merged.contains(&marker) && merged.starts_with(comment), "{merged}");
         let again = environment.provlock(["merge", "ours"]);
         again.assert_code(1).assert_stderr_has("conflict: ours has hashicorp/aws 5.1.0, theirs 5.2.0");
@@ -114,8 +114,10 @@ fn markers_of_every_size_are_recognised() {
             .assert_code(2)
             .assert_stderr_has("conflict-markers");
     }
-    environment.write("ours", "<<< ours\n===\n");
+    environment.write("ours", "<<<<<<< ours\n=======\n");
     environment.provlock(["merge", "ours"]).assert_code(2).assert_stderr_has("this conflict has no end");
+    environment.write("ours", "<<<<<< ours\n======\n>>>>>> theirs\n");
+    environment.provlock(["merge", "ours"]).assert_code(2).assert_stderr_has("the lock file cannot be parsed");
 }
 
 #[test]

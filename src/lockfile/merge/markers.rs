@@ -12,7 +12,7 @@ use crate::lockfile::canonical::push_block;
 use crate::lockfile::edit::self_check_failed;
 use crate::lockfile::lock_file::LockFileOf;
 use crate::lockfile::locked::Locked;
-use crate::lockfile::marker::{MARKER_SIZE, Marker, marker, short_size};
+use crate::lockfile::marker::{MARKER_SIZE, Marker, marker};
 use crate::lockfile::parse::parse_as;
 
 /// How conflict markers look.
@@ -64,16 +64,11 @@ pub fn split_conflicts(path: &Path, bytes: &[u8]) -> Result<Option<Sides>> {
     let (mut section, mut start, mut base_is_complete) = (Section::Common, 0, true);
     let mut style: Option<MarkerStyle> = None;
     let mut last_opened = (0..0, MARKER_SIZE);
-    let short = short_size(bytes).unwrap_or(MARKER_SIZE);
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         let place = start..start + line.len();
         start = place.end;
         // Within a conflict, markers of another size are text: git shows conflicts of the ancestors so.
-        let is_marker = |marker: &Marker| match section {
-            Section::Common if marker.size < MARKER_SIZE => marker.character == b'<' && marker.size == short,
-            Section::Common => true,
-            _ => marker.size == last_opened.1,
-        };
+        let is_marker = |marker: &Marker| section == Section::Common || marker.size == last_opened.1;
         let marker = marker(line).filter(is_marker);
         let Some(marker) = marker else {
             for (text, own) in [(&mut ours, Section::Ours), (&mut base, Section::Base), (&mut theirs, Section::Theirs)]

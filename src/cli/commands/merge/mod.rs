@@ -48,7 +48,7 @@ pub(crate) struct MergeArgs {
     /// configuration [default: FILE or OURS]
     #[arg(long, value_name = "PATH", requires = "files", allow_hyphen_values = true, hide_short_help = true)]
     path: Option<PathBuf>,
-    /// How many characters a conflict marker has; git's %L
+    /// How many characters a conflict marker has, at least 7; git's %L
     #[arg(long, value_name = "NUMBER", default_value_t = MARKER_SIZE, value_parser = marker_size)]
     #[arg(hide_short_help = true)]
     marker_size: usize,
@@ -59,7 +59,9 @@ pub(crate) struct MergeArgs {
 }
 
 fn marker_size(text: &str) -> std::result::Result<usize, String> {
-    text.parse().ok().filter(|size| (1..=1000).contains(size)).ok_or_else(|| "not a number from 1 to 1000".to_owned())
+    let size: Option<usize> = text.parse().ok().filter(|size| (1..=1000).contains(size));
+    // Git may ask for fewer characters, and shorter markers are not read again.
+    size.map(|size| size.max(MARKER_SIZE)).ok_or_else(|| "not a number from 1 to 1000".to_owned())
 }
 
 /// Both sides, read, and where the result goes.
@@ -262,6 +264,10 @@ fn report_line_by_line(errors: Vec<Diagnostic>, clean: bool) -> Report {
 fn repair<T: Resolve>(file: &Path, bytes: Vec<u8>, arguments: &MergeArgs, ui: &Ui) -> Result<Report> {
     let shown = arguments.path.as_deref().unwrap_or(file);
     let Some(sides) = merge::split_conflicts(shown, &bytes)? else {
+        if !arguments.recursive {
+            // Markers that git made with fewer characters are a syntax error.
+            lock_file::<T>(shown, &bytes, dialect([&bytes], ui))?;
+        }
         let status = vec![format!("No conflict in {}", shown.display())];
         return Ok(Report { status, ..Report::default() });
     };
