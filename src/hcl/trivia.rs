@@ -115,12 +115,6 @@ pub(crate) fn line_start(text: &str, position: usize) -> usize {
     text[..position].rfind('\n').map_or(0, |line_break| line_break + 1)
 }
 
-/// The white space before `position` on its line, or `None` if anything else precedes it.
-pub(crate) fn indentation(text: &str, position: usize) -> Option<&str> {
-    let before = &text[line_start(text, position)..position];
-    before.chars().all(char::is_whitespace).then_some(before)
-}
-
 /// The line break that most lines of the text end with.
 pub(crate) fn dominant_line_break(text: &str) -> &'static str {
     let with_return = text.matches("\r\n").count();

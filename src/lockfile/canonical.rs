@@ -1,12 +1,11 @@
 //! The form in which a lock file is written: for providers `SaveLocksToBytes` in OpenTofu's
 //! `internal/depsfile/locks_file.go`, for modules the same with other attributes.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use crate::provider::{Dialect, Hash};
+use crate::provider::Dialect;
 
-use super::locked::{Locked, LocksOf, name_width};
+use super::locked::{Locked, LocksOf};
 
 /// The header with its line breaks.
 pub(super) fn header<T: Locked>(dialect: Dialect) -> String {
@@ -29,38 +28,23 @@ pub(super) fn push_block<T: Locked>(text: &mut String, address: &T::Address, loc
     push_quoted(text, &address.to_string());
     text.push_str(" {\n");
     let values = locked.attributes();
-    let width = name_width::<T, _>(&values);
-    for (rule, value) in T::ATTRIBUTES.iter().zip(&values) {
-        let Some(value) = value else { continue };
+    let present = || T::ATTRIBUTES.iter().zip(&values).filter_map(|(rule, value)| Some((rule, value.as_ref()?)));
+    let width = present().map(|(rule, _)| rule.name.len()).max().unwrap_or_default();
+    for (rule, value) in present() {
         let _ = write!(text, "  {:width$} = ", rule.name);
         push_quoted(text, value);
         text.push('\n');
     }
     if !locked.hashes().is_empty() {
-        text.push_str("  ");
-        push_hashes_attribute(text, locked.hashes(), "  ", "\n");
-        text.push('\n');
+        text.push_str("  hashes = [\n");
+        for hash in locked.hashes() {
+            text.push_str("    ");
+            push_quoted(text, hash.as_str());
+            text.push_str(",\n");
+        }
+        text.push_str("  ]\n");
     }
     text.push_str("}\n");
-}
-
-/// `hashes = […]` with one hash on each line, for a place where the indentation is there already.
-pub(super) fn push_hashes_attribute(text: &mut String, hashes: &BTreeSet<Hash>, indent: &str, line_break: &str) {
-    text.push_str("hashes = [");
-    text.push_str(line_break);
-    for hash in hashes {
-        text.extend([indent, "  "]);
-        push_quoted(text, hash.as_str());
-        text.extend([",", line_break]);
-    }
-    text.extend([indent, "]"]);
-}
-
-/// A string literal that HCL reads back as `value`.
-pub(super) fn quoted(value: &str) -> String {
-    let mut text = String::new();
-    push_quoted(&mut text, value);
-    text
 }
 
 /// Writes a string literal that HCL reads back as `value`, with the escapes that OpenTofu writes.

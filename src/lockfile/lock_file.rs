@@ -97,10 +97,10 @@ pub(super) struct BlockLayout {
     pub(super) span: Range<usize>,
     /// Just after the last label.
     pub(super) label_end: usize,
-    /// The first attribute of the kind, which every entry has.
-    pub(super) main: AttributeLayout,
     pub(super) attributes: PerAttribute<AttributeLayout>,
     pub(super) hashes: Option<AttributeLayout>,
+    /// Attributes that this version of provlock does not know.
+    pub(super) unknown_attributes: Vec<Range<usize>>,
 }
 
 impl LockFile {

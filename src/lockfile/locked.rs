@@ -109,9 +109,3 @@ pub trait Locked: Clone + fmt::Debug + Eq + Send + Sync {
         problems: &mut Problems,
     ) -> Option<Self>;
 }
-
-/// How wide the names of attributes are so that the `=` of those that are present are below each other.
-pub(super) fn name_width<T: Locked, V>(present: &PerAttribute<V>) -> usize {
-    let names = T::ATTRIBUTES.iter().zip(present).filter(|(_, value)| value.is_some());
-    names.map(|(rule, _)| rule.name.len()).max().unwrap_or_default()
-}

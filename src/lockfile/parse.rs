@@ -196,7 +196,7 @@ impl<T: Locked> Reader<T> {
     fn read_block(&mut self, block: &Block) -> Option<usize> {
         let label = self.label(block);
         let name = name_of::<T>(label.as_ref()).into_owned();
-        let (mut attributes, mut hashes) = (PerAttribute::default(), None);
+        let (mut attributes, mut hashes, mut unknown_attributes) = (PerAttribute::default(), None, Vec::new());
         for structure in &block.body {
             match structure {
                 Structure::Attribute(attribute) => {
@@ -208,6 +208,7 @@ impl<T: Locked> Reader<T> {
                     } else {
                         let known: Vec<_> = T::ATTRIBUTES.iter().map(|rule| rule.name).collect();
                         self.report_attribute(attribute, &format!("an entry has {} and hashes", known.join(", ")));
+                        unknown_attributes.push(attribute_layout(attribute).span());
                     }
                 }
                 Structure::Block(inner) => {
@@ -217,7 +218,7 @@ impl<T: Locked> Reader<T> {
             }
         }
         let (span, keyword) = (span_of(block), span_of(&block.ident));
-        self.read_entry(RawEntry { span, keyword, label, attributes, hashes })
+        self.read_entry(RawEntry { span, keyword, label, attributes, hashes, unknown_attributes })
     }
 
     /// Reports an attribute that is not known, with what is `expected` in its place.
@@ -234,7 +235,7 @@ impl<T: Locked> Reader<T> {
 
     /// Checks the values of one entry and returns its index, unless it lacks what every entry has.
     fn read_entry(&mut self, written: RawEntry<'_>) -> Option<usize> {
-        let RawEntry { span, keyword, label, attributes, hashes } = written;
+        let RawEntry { span, keyword, label, attributes, hashes, unknown_attributes } = written;
         let address = label.as_ref().and_then(|label| T::read_address(label, self.dialect, &mut self.problems));
         let name = name_of::<T>(label.as_ref());
         for (rule, _) in T::ATTRIBUTES.iter().zip(&attributes).filter(|(rule, a)| rule.is_required && a.is_none()) {
@@ -251,9 +252,9 @@ impl<T: Locked> Reader<T> {
         let layout = BlockLayout {
             span,
             label_end: label.span.end,
-            main: layouts[0].clone()?,
             attributes: layouts,
             hashes: hashes_layout,
+            unknown_attributes,
         };
         let place = |attribute: &Option<AttributeLayout>| {
             attribute.as_ref().map(|attribute| self.problems.location(attribute.value.clone()))

@@ -14,6 +14,7 @@ pub(super) struct RawEntry<'a> {
     pub(super) label: Option<Text<'a>>,
     pub(super) attributes: PerAttribute<Attribute<Option<Text<'a>>>>,
     pub(super) hashes: Option<Attribute<Vec<Text<'a>>>>,
+    pub(super) unknown_attributes: Vec<Range<usize>>,
 }
 
 /// An attribute with its value.

@@ -73,7 +73,7 @@ impl<'a> Cursor<'a> {
         self.take("}")?;
         let span = start..self.position;
         self.take("\n")?;
-        Some(RawEntry { span, keyword, label: Some(label), attributes, hashes })
+        Some(RawEntry { span, keyword, label: Some(label), attributes, hashes, unknown_attributes: Vec::new() })
     }
 
     /// The indented name of an attribute, up to where the value starts.

@@ -48,11 +48,7 @@ impl Rewrites {
 ///
 /// `paths` are the paths of the root modules. `texts_of` returns the strings that a plan depends on, each with the text
 /// that it needs there: an edit, or the present text.
-pub(super) fn agree<T>(
-    plans: &mut [Result<T>],
-    paths: &[&Path],
-    texts_of: impl Fn(&T) -> Vec<ConstraintEdit>,
-) {
+pub(super) fn agree<T>(plans: &mut [Result<T>], paths: &[&Path], texts_of: impl Fn(&T) -> Vec<ConstraintEdit>) {
     let mut canonical: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
     let mut shared: BTreeMap<(PathBuf, usize), Vec<(usize, ConstraintEdit)>> = BTreeMap::new();
     for (root, plan) in plans.iter().enumerate() {

@@ -1,6 +1,7 @@
-//! What holds for every edit of a lock file: without a change the file stays the same to the byte, a canonical file
-//! stays canonical, and an edit repeated changes nothing.
+//! What holds for every edit of a lock file: without a change the file stays the same to the byte, and so does an entry
+//! that does not change; a canonical file stays canonical, and an edit repeated changes nothing.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use provlock::lockfile::{LockFileOf, LocksOf, canonical_text, detect_dialect, parse_as};
@@ -80,7 +81,27 @@ pub fn check_change<T: Sample>(lock_file: &LockFileOf<T>, new: &LocksOf<T>) -> R
     if plain == 0 && with_return > 0 {
         require(line_breaks(&edited).0 == 0, "CRLF does not stay", &edited)?;
     }
+    check_other_entries(lock_file, new, &again.file().text)?;
     check_comments(lock_file, new, &edited)
+}
+
+/// The block of an entry that does not change stays byte for byte.
+fn check_other_entries<T: Sample>(lock_file: &LockFileOf<T>, new: &LocksOf<T>, edited: &str) -> Result<(), String> {
+    let (before, after) = (blocks::<T>(&lock_file.file().text), blocks::<T>(edited));
+    let unchanged = lock_file.locks().iter().filter(|(address, entry)| new.get(*address) == Some(*entry));
+    for (address, _) in unchanged {
+        let label = address.to_string();
+        require(before.get(&label) == after.get(&label), &format!("the entry of {label} changed"), edited.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// The blocks of entries by their labels.
+fn blocks<T: Sample>(text: &str) -> BTreeMap<String, &str> {
+    let body = hcl_edit::parser::parse_body(text).unwrap();
+    let blocks = body.iter().filter_map(hcl_edit::structure::Structure::as_block);
+    let blocks = blocks.filter(|block| block.ident.as_str() == T::BLOCK);
+    blocks.map(|block| (block.labels[0].as_str().to_owned(), &text[hcl_edit::Span::span(block).unwrap()])).collect()
 }
 
 /// Every comment stays but those of entries that are removed.

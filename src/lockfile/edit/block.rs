@@ -1,196 +1,138 @@
-//! Editing one entry.
+//! The block of an entry that changed: canonical form with the user's comments.
 
-use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::hash_list::{self, Surroundings};
-use crate::hcl::trivia::{self, Kind, tokens};
+use crate::hcl::trivia::{self, Kind, Token, tokens};
 use crate::lockfile::Entry;
-use crate::lockfile::canonical::{push_hashes_attribute, quoted};
-use crate::lockfile::locked::{Locked, name_width};
-use crate::lockfile::raw_entry::{AttributeLayout, PerAttribute};
+use crate::lockfile::canonical::push_block;
+use crate::lockfile::locked::Locked;
+use crate::provider::Hash;
 
-/// A part of the text, and its replacement.
-type Splice = (Range<usize>, String);
-
-/// The text of an entry's block after it was changed to record `new`. Its hashes are sorted, too:
-/// the programs would write the file again otherwise.
-pub(super) fn edited<T: Locked>(text: &str, entry: &Entry<T>, new: &T, line_break: &str) -> String {
-    let layout = &entry.layout;
-    let indent = trivia::indentation(text, layout.main.key.start);
-    let mut edit = BlockEdit {
-        text,
-        entry,
-        line_break,
-        on_one_line: !tokens(text, layout.label_end..layout.main.key.start).any(|t| t.kind == Kind::LineBreak),
-        indent: indent.unwrap_or("  "),
-        splices: Vec::new(),
-        removed: Vec::new(),
-        added: Vec::new(),
-    };
-    edit.attributes(&entry.locked.attributes(), &new.attributes());
-    if entry.locked.hashes() != new.hashes() || !entry.hashes.is_sorted_by(|(one, _), (next, _)| one < next) {
-        edit.hashes(new);
-    }
-    edit.finish()
+/// A part of a block. In canonical form each has a line of its own.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Part<'a> {
+    Header,
+    /// Index of the attribute in [`Locked::ATTRIBUTES`].
+    Attribute(usize),
+    /// Text of an attribute that this version of provlock does not know.
+    UnknownAttribute(&'a str),
+    HashesStart,
+    Hash(&'a Hash),
+    HashesEnd,
+    End,
 }
 
-struct BlockEdit<'a, T: Locked> {
-    text: &'a str,
-    entry: &'a Entry<T>,
-    line_break: &'a str,
-    on_one_line: bool,
-    /// The indentation of the attributes.
-    indent: &'a str,
-    splices: Vec<Splice>,
-    removed: Vec<&'a AttributeLayout>,
-    /// New attributes, and after which one they go.
-    added: Vec<(&'a AttributeLayout, String)>,
+/// Comments of a part: on lines above it, and behind it on its line.
+#[derive(Default)]
+struct Comments<'a> {
+    above: Vec<&'a str>,
+    beside: Vec<&'a str>,
 }
 
-impl<'a, T: Locked> BlockEdit<'a, T> {
-    fn replace(&mut self, span: Range<usize>, text: String) {
-        self.splices.push((span, text));
-    }
-
-    /// Gives the attributes their new values. Those that come or go change the alignment of the others.
-    fn attributes(&mut self, old: &PerAttribute<Cow<'_, str>>, new: &PerAttribute<Cow<'_, str>>) {
-        let layouts = &self.entry.layout.attributes;
-        let widths = (name_width::<T, _>(layouts), name_width::<T, _>(new));
-        for (index, rule) in T::ATTRIBUTES.iter().enumerate() {
-            match (&layouts[index], &new[index]) {
-                (Some(attribute), None) => self.remove(attribute),
-                (Some(attribute), Some(value)) => {
-                    self.align(attribute, rule.name, widths);
-                    if old[index].as_ref() != Some(value) {
-                        self.replace(attribute.value.clone(), quoted(value));
-                    }
-                }
-                (None, Some(value)) => self.add(index, value, widths),
-                (None, None) => {}
-            }
-        }
-    }
-
-    /// Aligns an attribute with the others, if it was.
-    fn align(&mut self, attribute: &AttributeLayout, name: &str, (old, new): (usize, usize)) {
-        let gap = attribute.key.end..self.equals_sign(attribute);
-        if old != new && self.text[gap.clone()] == aligned_gap(name, old) {
-            self.replace(gap, aligned_gap(name, new));
-        }
-    }
-
-    /// Adds an attribute in the style of the one that every entry has.
-    fn add(&mut self, index: usize, value: &str, (old, new): (usize, usize)) {
-        let main = &self.entry.layout.main;
-        let sign = self.equals_sign(main);
-        let (found, name) = (&self.text[main.key.end..sign], T::ATTRIBUTES[index].name);
-        let before = match found {
-            "" => String::new(),
-            found if found == aligned_gap(T::ATTRIBUTES[0].name, old) => aligned_gap(name, new),
-            _ => " ".to_owned(),
+/// Returns the block of an entry that is to record `new`, in canonical form.
+///
+/// A comment stays above or beside its part. Comments of a removed part go above the next part that remains.
+pub(super) fn rewritten<T: Locked>(text: &str, entry: &Entry<T>, new: &T, line_break: &str) -> String {
+    let mut canonical = String::new();
+    push_block(&mut canonical, &entry.address, new);
+    let lines = lines(text, entry, new, &canonical);
+    let mut comments: BTreeMap<_, _> = lines.iter().map(|(part, _)| (part.clone(), Comments::default())).collect();
+    distribute_comments(text, &parts(text, entry), &mut comments);
+    let mut block = String::with_capacity(canonical.len());
+    for (part, line) in &lines {
+        let Comments { above, beside } = &comments[part];
+        let indent = match part {
+            Part::Header => "",
+            Part::Attribute(_) | Part::UnknownAttribute(_) | Part::HashesStart | Part::End => "  ",
+            Part::Hash(_) | Part::HashesEnd => "    ",
         };
-        let after = &self.text[sign + 1..main.value.start];
-        let after = if after.trim().is_empty() { after } else { " " };
-        let above = self.last_of(&self.entry.layout.attributes[..index]);
-        self.added.push((above, format!("{name}{before}={after}{}", quoted(value))));
-    }
-
-    /// The attribute of some that comes last in the text and stays; the main one always does.
-    fn last_of(&self, attributes: &'a [Option<AttributeLayout>]) -> &'a AttributeLayout {
-        let stays = |attribute: &&AttributeLayout| !self.removed.contains(attribute);
-        let last = attributes.iter().flatten().filter(stays).max_by_key(|attribute| attribute.key.start);
-        last.unwrap_or(&self.entry.layout.main)
-    }
-
-    fn hashes(&mut self, new: &T) {
-        let layout = &self.entry.layout;
-        match &layout.hashes {
-            Some(attribute) if new.hashes().is_empty() => self.remove(attribute),
-            Some(attribute) => {
-                let around = Surroundings {
-                    text: self.text,
-                    span: attribute.value.clone(),
-                    indent: self.indent,
-                    line_break: self.line_break,
-                };
-                let list = hash_list::edited(&around, &self.entry.hashes, new.hashes());
-                self.replace(attribute.value.clone(), list);
-            }
-            None => {
-                let mut attribute = String::new();
-                push_hashes_attribute(&mut attribute, new.hashes(), self.indent, self.line_break);
-                self.added.push((self.last_of(&layout.attributes), attribute));
-            }
+        for comment in above {
+            block.extend([indent, comment, line_break]);
+        }
+        block.push_str(line);
+        let mut is_in_line_comment = false;
+        for comment in beside {
+            block.extend(if is_in_line_comment { [line_break, indent] } else { [" ", ""] });
+            block.push_str(comment);
+            is_in_line_comment = !comment.starts_with("/*");
+        }
+        if *part != Part::End {
+            block.push_str(line_break);
         }
     }
-
-    /// Where the `=` of an attribute is.
-    fn equals_sign(&self, attribute: &AttributeLayout) -> usize {
-        let span = attribute.key.end..attribute.value.start;
-        let sign = tokens(self.text, span).find(|token| token.kind == Kind::Other);
-        sign.map_or(attribute.key.end, |token| token.span.start)
-    }
-
-    /// Removes an attribute with its lines, but no comment.
-    fn remove(&mut self, attribute: &'a AttributeLayout) {
-        self.removed.push(attribute);
-        let text = self.text;
-        let mut span = attribute.span();
-        let line_end = trivia::line_end(text, span.end);
-        let comments = trivia::comments(text, span.start..line_end);
-        let starts_line = trivia::indentation(text, span.start).is_some();
-        if comments.is_empty() && starts_line {
-            span = trivia::line_start(text, span.start)..trivia::skip_line_break(text, line_end);
-        } else {
-            span.end = line_end;
-        }
-        let separator = format!("{}{}", self.line_break, self.indent);
-        self.replace(span, comments.join(&separator));
-    }
-
-    /// Puts new attributes on lines of their own, then applies everything.
-    fn finish(mut self) -> String {
-        if self.on_one_line && !self.added.is_empty() {
-            self.open_up();
-        } else {
-            for (after, attribute) in std::mem::take(&mut self.added) {
-                let end = trivia::line_end(self.text, after.value.end);
-                self.replace(end..end, format!("{}{}{attribute}", self.line_break, self.indent));
-            }
-        }
-        splice(self.text, self.entry.layout.span.clone(), self.splices)
-    }
-
-    /// Breaks a block on one line, which can hold one attribute only, into lines.
-    fn open_up(&mut self) {
-        let (text, layout) = (self.text, &self.entry.layout);
-        let before = text[..layout.main.key.start].trim_end_matches([' ', '\t']).len();
-        let new_line = format!("{}{}", self.line_break, self.indent);
-        self.replace(before..layout.main.key.start, new_line.clone());
-        let closing = layout.span.end - 1;
-        let after = text[..closing].trim_end_matches([' ', '\t']).len();
-        let attributes = std::mem::take(&mut self.added).into_iter().map(|(_, attribute)| attribute);
-        let lines: String = attributes.flat_map(|attribute| [new_line.clone(), attribute]).collect();
-        self.replace(after..closing, format!("{lines}{}", self.line_break));
-    }
+    block
 }
 
-/// What stands between the name of an attribute and its `=` where the names are this wide.
-fn aligned_gap(name: &str, width: usize) -> String {
-    " ".repeat(width - name.len() + 1)
+/// The lines of the new block with the part that each is. Unknown attributes follow the known ones.
+fn lines<'a, T: Locked>(text: &'a str, entry: &Entry<T>, new: &'a T, canonical: &str) -> Vec<(Part<'a>, String)> {
+    let attributes = new.attributes();
+    let attributes = attributes.iter().enumerate().filter(|(_, value)| value.is_some());
+    let mut parts: Vec<_> = attributes.map(|(index, _)| Part::Attribute(index)).collect();
+    parts.insert(0, Part::Header);
+    let unknown_start = parts.len();
+    if !new.hashes().is_empty() {
+        parts.push(Part::HashesStart);
+        parts.extend(new.hashes().iter().map(Part::Hash));
+        parts.push(Part::HashesEnd);
+    }
+    parts.push(Part::End);
+    let mut lines: Vec<_> = parts.into_iter().zip(canonical.lines().map(str::to_owned)).collect();
+    let unknown = entry.layout.unknown_attributes.iter().map(|span| &text[span.clone()]);
+    let unknown = unknown.map(|text| (Part::UnknownAttribute(text), format!("  {text}")));
+    lines.splice(unknown_start..unknown_start, unknown);
+    lines
 }
 
-/// `text[span]` with parts replaced. Where several start at the same place, the first comes first.
-fn splice(text: &str, span: Range<usize>, mut splices: Vec<Splice>) -> String {
-    splices.sort_by_key(|(part, _)| part.start);
-    let mut result = String::with_capacity(span.len());
-    let mut position = span.start;
-    for (part, replacement) in splices {
-        result.push_str(&text[position..part.start]);
-        result.push_str(&replacement);
-        position = part.end;
+/// The parts of the old block in their order, each with its place.
+fn parts<'a, T: Locked>(text: &'a str, entry: &'a Entry<T>) -> Vec<(Part<'a>, Range<usize>)> {
+    let layout = &entry.layout;
+    let end = layout.span.end;
+    let mut parts = vec![(Part::Header, layout.span.start..layout.label_end), (Part::End, end - 1..end)];
+    let attributes = layout.attributes.iter().enumerate();
+    parts.extend(attributes.filter_map(|(index, layout)| Some((Part::Attribute(index), layout.as_ref()?.span()))));
+    let unknown = layout.unknown_attributes.iter();
+    parts.extend(unknown.map(|span| (Part::UnknownAttribute(&text[span.clone()]), span.clone())));
+    if let Some(hashes) = &layout.hashes {
+        let end = hashes.value.end;
+        parts.extend([(Part::HashesStart, hashes.key.start..hashes.value.start + 1), (Part::HashesEnd, end - 1..end)]);
     }
-    result.push_str(&text[position..span.end]);
-    result
+    parts.extend(entry.hashes.iter().map(|(hash, location)| (Part::Hash(hash), location.span.clone())));
+    parts.sort_by_key(|(_, span)| span.start);
+    parts
+}
+
+/// Adds each comment of the old block to a part that remains.
+///
+/// A comment belongs to the part before it on its line if the line or the list ends behind the comment, otherwise to
+/// the part that follows.
+fn distribute_comments<'a>(
+    text: &'a str,
+    parts: &[(Part<'a>, Range<usize>)],
+    remaining: &mut BTreeMap<Part<'a>, Comments<'a>>,
+) {
+    let mut above = Vec::new();
+    for (index, (part, span)) in parts.iter().enumerate() {
+        let is_copied = matches!(part, Part::UnknownAttribute(_));
+        let mut beside = if is_copied { Vec::new() } else { trivia::comments(text, span.clone()) };
+        let mut above_next = Vec::new();
+        if let Some((next, next_span)) = parts.get(index + 1) {
+            let gap: Vec<Token> = tokens(text, span.end..next_span.start).collect();
+            let line_break = gap.iter().position(|token| token.kind == Kind::LineBreak);
+            let closes = matches!(next, Part::HashesEnd | Part::End);
+            let line_end = line_break.unwrap_or(if closes { gap.len() } else { 0 });
+            for (index, token) in gap.into_iter().enumerate().filter(|(_, token)| token.is_comment()) {
+                let comments = if index < line_end { &mut beside } else { &mut above_next };
+                comments.push(&text[token.span]);
+            }
+        }
+        match remaining.get_mut(part) {
+            Some(comments) => {
+                comments.above.append(&mut above);
+                comments.beside.append(&mut beside);
+            }
+            None => above.append(&mut beside),
+        }
+        above.append(&mut above_next);
+    }
 }

@@ -1,8 +1,7 @@
-//! Editing a lock file so that only what changed differs.
+//! Editing a lock file: an entry that does not change stays byte for byte.
 
 mod block;
 mod canonical_blocks;
-mod hash_list;
 
 use std::path::Path;
 
@@ -17,8 +16,9 @@ pub(crate) use canonical_blocks::CanonicalBlocks;
 use canonical_blocks::says;
 
 impl<T: Locked> LockFileOf<T> {
-    /// The file's bytes when it records `new`, with only what differs changed: comments, blank lines, the order of
-    /// blocks, indentation, line breaks, a byte order mark and a missing final line break stay.
+    /// Returns the bytes of the file when it records `new`. Entries that do not change, comments, blank lines between
+    /// blocks, the order of blocks, line breaks, a byte order mark and a missing final line break stay. An entry that
+    /// changes gets canonical form and keeps its comments.
     ///
     /// The result is read again before it is returned.
     ///
@@ -203,7 +203,7 @@ impl<T: Locked> FileLayout<T> {
                     }
                     Some(locked) if *locked == entry.locked => {}
                     Some(locked) => {
-                        section.block = block::edited(&lock_file.file.text, entry, &**locked, self.line_break);
+                        section.block = block::rewritten(&lock_file.file.text, entry, &**locked, self.line_break);
                     }
                 }
             }

@@ -146,10 +146,17 @@ fn attributes_come_and_go_with_alignment() {
     let only_version = only_version.replace("     = ", " = ");
     assert_eq!(edited(registry, "r 1.0.0 [] p x"), only_version);
     let tight = "module \"a\" {\n\tsource=\"g\"\n\n\tpackage=\"p\"\n}\n";
-    let expected = "module \"a\" {\n\tsource=\"r\"\n\tversion=\"1.0.0\"\n\n\tpackage=\"p\"\n}\n";
+    let expected = "module \"a\" {\n  source  = \"r\"\n  version = \"1.0.0\"\n  package = \"p\"\n}\n";
     assert_eq!(edited(tight, "r 1.0.0 [] p"), expected);
     let crlf = git.replace('\n', "\r\n");
     assert_eq!(edited(&crlf, "r 1.0.0 [~> 1] p x"), registry.replace('\n', "\r\n"));
+}
+
+#[test]
+fn unknown_attributes_stay_as_they_are_written() {
+    let text = "module \"a\" {\n  new={ a = [ 1 ] } # n\n  source = \"g\"\n  # of p\n  package = \"p\"\n}\n";
+    let expected = "module \"a\" {\n  source  = \"r\"\n  # of p\n  package = \"p\"\n  new={ a = [ 1 ] } # n\n  hashes = [\n    \"h1:x\",\n  ]\n}\n";
+    assert_eq!(edited(text, "r - [] p x"), expected);
 }
 
 #[test]
