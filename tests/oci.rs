@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use provlock::packages::archive::PackageId;
 use provlock::packages::connections::{Connections, SourceChoice, SourceOptions};
 use provlock::packages::{Source, SourceError};
-use provlock::provider::{Dialect, Hash, ProviderAddress};
+use provlock::provider::{Dialect, Hash, HashScheme, ProviderAddress};
 use provlock::system::Environment;
 use provlock_test::Tool;
 use reqwest::blocking::{Client, RequestBuilder};
@@ -250,7 +250,7 @@ fn check(registry: &Registry, blocks: &str) {
         let wanted = PackageId { address: null.clone(), version: versions[1].clone(), platform };
         let fetched = mirror.package(&wanted, &|_, _| ()).unwrap();
         assert_eq!(fetched.downloaded, package.len() as u64);
-        let zh: Vec<_> = fetched.hashes.recordable().filter(|hash| hash.is_of_archive()).collect();
+        let zh: Vec<_> = fetched.hashes.recordable().filter(|hash| hash.scheme() == HashScheme::Zh).collect();
         assert_eq!(zh.iter().map(|hash| hash.value()).collect::<Vec<_>>(), [&digest(package)["sha256:".len()..]]);
         assert!(fetched.hashes.recordable().any(|hash| *hash == fetched.h1));
         h1.insert(fetched.h1.clone());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::provider::{Hash, Version};
+use crate::provider::{Hash, HashesByScheme, Version};
 
 use super::locked::{Locked, LocksOf};
 use super::provider::LockedProvider;
@@ -164,16 +164,20 @@ impl<T: Locked> EntryDiff<T> {
     /// happen.
     pub(crate) fn zh_added(&self) -> Option<usize> {
         let [removed, added] = self.zh_moved()?;
-        let had_some = self.old.as_ref()?.hashes().iter().any(Hash::is_of_archive);
+        let had_some = count_zh(self.old.as_ref()?.hashes()) > 0;
         (had_some && removed == 0 && added > 0).then_some(added)
     }
 
     /// How many `zh:` hashes went and came while the release stayed.
     fn zh_moved(&self) -> Option<[usize; 2]> {
-        let count = |hashes: BTreeSet<&Hash>| hashes.iter().filter(|hash| hash.is_of_archive()).count();
         let is_same_release = self.old.as_ref()?.is_same_release(self.new.as_ref()?);
-        is_same_release.then(|| [count(self.hashes_removed()), count(self.hashes_added())])
+        is_same_release.then(|| [count_zh(self.hashes_removed()), count_zh(self.hashes_added())])
     }
+}
+
+fn count_zh<'a>(hashes: impl IntoIterator<Item = &'a Hash>) -> usize {
+    let HashesByScheme { h1: _, zh, unknown: _ } = hashes.into_iter().collect();
+    zh.len()
 }
 
 fn only_in<'a, T: Locked>(entry: Option<&'a T>, other: Option<&T>) -> BTreeSet<&'a Hash> {

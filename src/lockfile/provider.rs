@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashSet};
 use memchr::memmem;
 
 use crate::diagnostic::{Code, Remedy};
-use crate::provider::{AddressError, ConstraintList, Dialect, Hash, ProviderAddress, Version};
+use crate::provider::{AddressError, ConstraintList, Dialect, Hash, HashScheme, ProviderAddress, Version};
 use crate::system::parallel;
 
 use super::locked::{AttributeRule, ConflictReason, Locked};
@@ -32,6 +32,16 @@ pub struct LockedProvider {
     pub constraints: ConstraintList,
     /// The packages that are accepted; may be empty.
     pub hashes: BTreeSet<Hash>,
+}
+
+impl LockedProvider {
+    /// Hashes of which each platform's package has its own.
+    pub fn platform_hashes(&self) -> impl Iterator<Item = &Hash> {
+        self.hashes.iter().filter(|hash| match hash.scheme() {
+            HashScheme::H1 => true,
+            HashScheme::Zh | HashScheme::Unknown => false,
+        })
+    }
 }
 
 impl Locked for LockedProvider {

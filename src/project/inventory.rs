@@ -97,7 +97,7 @@ impl Session<'_> {
                 inventory.providers.insert(address.clone());
                 let hashes = releases.entry((address.clone(), locked.version.clone(), dialect));
                 // Of what several root modules lock, all of them cover only what each does.
-                let of_files = || locked.hashes.iter().filter(|hash| hash.is_of_files()).cloned().collect();
+                let of_files = || locked.platform_hashes().cloned().collect();
                 let common = hashes.or_insert_with(of_files);
                 common.retain(|hash| locked.hashes.contains(hash));
             }

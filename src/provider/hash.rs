@@ -37,6 +37,47 @@ impl HashScheme {
     }
 }
 
+/// Hashes by their schemes.
+///
+/// Code takes it apart without `..`, so that the compiler lists each place that has to know a new scheme.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HashesByScheme<'a> {
+    /// Each platform's package has its own.
+    pub h1: Vec<&'a Hash>,
+    /// SHA256SUMS lists those of all packages of a release.
+    pub zh: Vec<&'a Hash>,
+    /// Of schemes that this program does not know.
+    pub unknown: Vec<&'a Hash>,
+}
+
+impl HashesByScheme<'_> {
+    /// The scheme of all hashes, if they have the same.
+    pub fn only(&self) -> Option<HashScheme> {
+        let Self { h1, zh, unknown } = self;
+        match (h1.is_empty(), zh.is_empty(), unknown.is_empty()) {
+            (false, true, true) => Some(HashScheme::H1),
+            (true, false, true) => Some(HashScheme::Zh),
+            (true, true, false) => Some(HashScheme::Unknown),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> FromIterator<&'a Hash> for HashesByScheme<'a> {
+    fn from_iter<I: IntoIterator<Item = &'a Hash>>(hashes: I) -> Self {
+        let mut lists = Self::default();
+        for hash in hashes {
+            let list = match hash.scheme() {
+                HashScheme::H1 => &mut lists.h1,
+                HashScheme::Zh => &mut lists.zh,
+                HashScheme::Unknown => &mut lists.unknown,
+            };
+            list.push(hash);
+        }
+        lists
+    }
+}
+
 /// The text has no `scheme:` in front.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a hash; a hash starts with its scheme, as in \"h1:\" or \"zh:\"")]
@@ -100,6 +141,11 @@ impl Hash {
             }
             _ => true,
         }
+    }
+
+    /// Whether it is a well-formed hash of the scheme.
+    pub fn is_well_formed_as(&self, scheme: HashScheme) -> bool {
+        self.scheme() == scheme && self.is_well_formed()
     }
 
     /// Whether its scheme is known.

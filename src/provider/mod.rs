@@ -16,7 +16,7 @@ pub use address::{AddressError, AddressParts, Hostname, ProviderAddress};
 pub use authentication::Authentication;
 pub use constraint::{Constraint, ConstraintError, ConstraintList, Operator};
 pub use dialect::{Dialect, DialectError};
-pub use hash::{Hash, HashError, HashScheme};
+pub use hash::{Hash, HashError, HashScheme, HashesByScheme};
 pub use oci_repository::{OciRepository, OciRepositoryError, SharedCache};
 pub use pattern::{PatternError, ProviderPattern, ProviderSelection};
 pub use platform::{Platform, PlatformError};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::provider::Hash;
+use crate::provider::{Hash, HashScheme};
 
 /// The hashes of a package that is a zip archive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,9 +24,9 @@ pub struct PackageDigest {
 impl PackageDigest {
     /// Whether the hashes are well-formed hashes of their schemes.
     pub(crate) fn is_well_formed(&self) -> bool {
-        let is_h1 = |hash: &Hash| hash.is_of_files() && hash.is_well_formed();
-        let is_zh = self.zh.is_of_archive() && self.zh.is_well_formed();
-        is_zh && is_h1(&self.h1) && is_h1(&self.h1_with_directories)
+        let Self { zh, h1, h1_with_directories, size: _ } = self;
+        let is_h1 = |hash: &Hash| hash.is_well_formed_as(HashScheme::H1);
+        zh.is_well_formed_as(HashScheme::Zh) && is_h1(h1) && is_h1(h1_with_directories)
     }
 
     /// The hashes that a lock file has of a package.

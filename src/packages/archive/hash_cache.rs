@@ -146,8 +146,7 @@ impl HashCache {
     }
 
     fn path_by_zh(&self, zh: &Hash) -> Option<PathBuf> {
-        let is_zh = zh.scheme() == HashScheme::Zh && zh.is_well_formed();
-        is_zh.then(|| self.folder.join("by-zh").join(&zh.value()[..2]).join(zh.value()))
+        zh.is_well_formed_as(HashScheme::Zh).then(|| self.folder.join("by-zh").join(&zh.value()[..2]).join(zh.value()))
     }
 
     fn path_by_provider(&self, package: &PackageId) -> PathBuf {

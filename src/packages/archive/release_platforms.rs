@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use serde::{Deserialize, Serialize};
 
-use crate::provider::{Hash, Platform};
+use crate::provider::{Hash, HashScheme, Platform};
 use crate::system::{lock, storage};
 
 /// The longest file, in bytes: a release for 100 platforms takes some 16 KiB.
@@ -76,7 +76,7 @@ impl Stored {
 }
 
 fn parsed(hashes: BTreeMap<String, BTreeSet<Hash>>) -> Option<HashesByPlatform> {
-    let is_h1 = |hash: &Hash| hash.is_of_files() && hash.is_well_formed();
+    let is_h1 = |hash: &Hash| hash.is_well_formed_as(HashScheme::H1);
     let parse = |(platform, hashes): (String, BTreeSet<Hash>)| {
         hashes.iter().all(is_h1).then_some((platform.parse().ok()?, hashes))
     };

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::provider::Hash;
+use crate::provider::{Hash, HashScheme};
 
 /// One thing that is known of a hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,7 +34,10 @@ impl HashDisposition {
     /// reported, because a mirror may have repacked the files.
     fn permits(self, hash: &Hash) -> bool {
         match self {
-            Self::Computed => hash.is_of_files(),
+            Self::Computed => match hash.scheme() {
+                HashScheme::H1 => true,
+                HashScheme::Zh | HashScheme::Unknown => false,
+            },
             Self::ListedWithMalformedLines => false,
             _ => true,
         }

@@ -15,7 +15,7 @@ use crate::packages::available::{AvailableVersions, LONGEST_VERSION};
 use crate::packages::download::{self, Downloader};
 use crate::packages::error::{Result, SourceError};
 use crate::packages::fetched::{Fetch, Fetched};
-use crate::provider::{Authentication, Dialect, Hash, Hostname, Platform, ProviderAddress, Version};
+use crate::provider::{Authentication, Dialect, Hash, HashesByScheme, Hostname, Platform, ProviderAddress, Version};
 use crate::system::bounded::{List, Map};
 use crate::system::{OnceMap, SafeUrl};
 
@@ -155,8 +155,8 @@ impl NetworkMirror {
         let transferred = downloaded.transferred;
         let mut fetched = Fetched { downloaded: transferred, ..Fetched::of_archive(downloaded.digest) };
         if self.dialect == Dialect::Tofu {
-            let of_archive = reported.iter().filter(|hash| hash.is_of_archive()).cloned();
-            fetched.hashes.add(HashDisposition::ReportedByMirror, of_archive);
+            let HashesByScheme { h1: _, zh, unknown: _ } = reported.iter().collect();
+            fetched.hashes.add(HashDisposition::ReportedByMirror, zh.into_iter().cloned());
             if self.trust_all_hashes {
                 fetched.hashes.add(HashDisposition::ReportedByMirror, document.reported());
             }

@@ -28,7 +28,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::packages::archive::{HashesByPlatform, PackageDigest, PackageId};
 use crate::packages::authentication::packages::{self, PackageReport};
 use crate::packages::authentication::{HashDisposition, HashDispositions, Sha256Sums, SignaturePolicy};
-use crate::provider::{Hash, Platform, ProviderAddress, PublicKey, Version};
+use crate::provider::{Hash, HashesByScheme, Platform, ProviderAddress, PublicKey, Version};
 use crate::system::OnceMap;
 use protocol::{Metadata, Protocol};
 use signed::{SignedReleases, SignedSums};
@@ -290,9 +290,10 @@ impl Registry {
 
 /// The `zh:` and the `h1:` that a registry reports for a package, if SHA256SUMS has the `zh:`.
 fn listed_report(report: &PackageReport, sums: &BTreeSet<Hash>) -> Option<(BTreeSet<Hash>, BTreeSet<Hash>)> {
-    let (zh, others): (BTreeSet<_>, BTreeSet<_>) = report.hashes.iter().cloned().partition(Hash::is_of_archive);
-    let h1: BTreeSet<_> = others.into_iter().filter(Hash::is_of_files).collect();
-    (!zh.is_empty() && !h1.is_empty() && zh.is_subset(sums)).then_some((zh, h1))
+    let HashesByScheme { h1, zh, unknown: _ } = report.hashes.iter().collect();
+    let is_listed = !zh.is_empty() && zh.iter().all(|zh| sums.contains(*zh));
+    let owned = |hashes: Vec<&Hash>| hashes.into_iter().cloned().collect();
+    (is_listed && !h1.is_empty()).then(|| (owned(zh), owned(h1)))
 }
 
 /// The `h1:` that a registry reports for the packages in SHA256SUMS. A package with one that has not the form of an
@@ -309,7 +310,8 @@ fn well_formed_h1(reports: &Reports, sums: &Sha256Sums) -> HashesByPlatform {
 /// A warning about `zh:` that a registry reports and SHA256SUMS does not list. They are recorded, as OpenTofu does.
 fn unlisted(package: &PackageId, reported: &BTreeSet<Hash>, sums: &Sha256Sums) -> Option<Diagnostic> {
     let listed: HashSet<_> = sums.lines().map(|(_, zh)| zh).collect();
-    let count = reported.iter().filter(|hash| hash.is_of_archive() && !listed.contains(hash)).count();
+    let HashesByScheme { h1: _, zh, unknown: _ } = reported.iter().collect();
+    let count = zh.into_iter().filter(|hash| !listed.contains(hash)).count();
     let PackageId { address, version, .. } = package;
     if count == 0 {
         return None;

@@ -7,7 +7,7 @@ use super::select::Candidate;
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy};
 use crate::packages::archive::HashCache;
 use crate::packages::{Fetched, Packages, Published};
-use crate::provider::{Authentication, Hash, Version};
+use crate::provider::{Authentication, Hash, HashScheme, HashesByScheme, Version};
 
 /// What is known of the recorded hashes of a release.
 #[derive(Default)]
@@ -51,7 +51,11 @@ impl Compared {
         };
         let mut compared = Self::default();
         for hash in unseen.into_iter().filter(|hash| !is_published(hash)) {
-            let is_compared = if hash.is_of_archive() { has_sums } else { has_all_h1 };
+            let is_compared = match hash.scheme() {
+                HashScheme::Zh => has_sums,
+                HashScheme::H1 => has_all_h1,
+                HashScheme::Unknown => continue,
+            };
             if is_compared {
                 compared.unpublished.insert(hash.clone());
             } else {
@@ -65,11 +69,10 @@ impl Compared {
     pub(super) fn warning(&self, candidate: &Candidate<'_>, version: &Version) -> Option<Diagnostic> {
         let first = self.unpublished.first()?;
         let name = candidate.address.short(candidate.dialect);
-        let are_all = |is_meant: fn(&Hash) -> bool| self.unpublished.iter().all(is_meant);
-        let (hash, compared) = match (are_all(Hash::is_of_archive), are_all(Hash::is_of_files)) {
-            (true, _) => ("zh: hash", "SHA256SUMS"),
-            (_, true) => ("h1: hash", "the packages of all its platforms"),
-            _ => ("hash", "SHA256SUMS and the packages of all its platforms"),
+        let (hash, compared) = match self.unpublished.iter().collect::<HashesByScheme<'_>>().only() {
+            Some(HashScheme::Zh) => ("zh: hash", "SHA256SUMS"),
+            Some(HashScheme::H1) => ("h1: hash", "the packages of all its platforms"),
+            Some(HashScheme::Unknown) | None => ("hash", "SHA256SUMS and the packages of all its platforms"),
         };
         let message = match self.unpublished.len() {
             1 => format!("a recorded {hash} belongs to no published package of {name} {version}"),

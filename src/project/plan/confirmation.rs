@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::explained::{Release, likely_first};
 use crate::packages::archive::HashCache;
 use crate::packages::{Fetched, Packages, Published};
-use crate::provider::Hash;
+use crate::provider::{Hash, HashesByScheme};
 
 /// Result of comparing an entry with the packages of its release.
 pub(super) enum Confirmation {
@@ -74,8 +74,9 @@ impl Confirmation {
 }
 
 /// Whether an entry has `h1:` hashes and no `zh:` hashes.
-pub(super) fn has_only_h1(recorded: &BTreeSet<Hash>) -> bool {
-    recorded.iter().any(Hash::is_of_files) && !recorded.iter().any(Hash::is_of_archive)
+fn has_only_h1(recorded: &BTreeSet<Hash>) -> bool {
+    let HashesByScheme { h1, zh, unknown: _ } = recorded.iter().collect();
+    !h1.is_empty() && zh.is_empty()
 }
 
 /// Whether the registry reports a recorded hash, or the cache has a published package with a recorded hash.

@@ -10,7 +10,7 @@ use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy, UpgradeRemed
 use crate::lockfile::{LockedProvider, Locks};
 use crate::packages::Source;
 use crate::packages::archive::{HashCache, PackageDigest};
-use crate::provider::{Hash, Platform, Version};
+use crate::provider::{Hash, HashesByScheme, Platform, Version};
 
 /// What the old entry of a provider covers.
 #[derive(Default)]
@@ -30,7 +30,7 @@ pub(in crate::project) fn of_file(locks: &Locks, source: &Source, cache: Option<
     let mut covered = BTreeSet::new();
     let mut unknown = Vec::new();
     for (address, locked) in locks {
-        let recorded = of_files(locked);
+        let recorded: BTreeSet<_> = locked.platform_hashes().cloned().collect();
         let release = Release { address, version: &locked.version, source, progress: &|_, _| {} };
         let mut known = cached(&release, cache);
         let is_known = unexplained(&recorded, &known).is_empty();
@@ -53,12 +53,7 @@ pub(in crate::project) fn of_file(locks: &Locks, source: &Source, cache: Option<
 
 /// The largest number of `h1:` hashes that an entry of a lock file has: most often one for each platform.
 pub(in crate::project) fn most_hashes(locks: &Locks) -> usize {
-    locks.values().map(|locked| of_files(locked).len()).max().unwrap_or_default()
-}
-
-/// The hashes that are each of one platform.
-fn of_files(locked: &LockedProvider) -> BTreeSet<Hash> {
-    locked.hashes.iter().filter(|hash| hash.is_of_files()).cloned().collect()
+    locks.values().map(|locked| locked.platform_hashes().count()).max().unwrap_or_default()
 }
 
 impl KeptPlatforms {
@@ -75,7 +70,7 @@ impl KeptPlatforms {
         asked_for: &[Platform],
         cache: Option<&HashCache>,
     ) -> Self {
-        let recorded = of_files(locked);
+        let recorded: BTreeSet<_> = locked.platform_hashes().cloned().collect();
         let old = Release { version: &locked.version, ..*new };
         let mut known = cached(&old, cache);
         // A single hash makes room for a single one. Of a version that was published again the packages as they were
@@ -111,7 +106,7 @@ impl KeptPlatforms {
         new: &LockedProvider,
     ) -> Option<Diagnostic> {
         let (version, before) = self.old.as_ref()?;
-        let (before, after) = (*before, new.hashes.iter().filter(|hash| hash.is_of_files()).count());
+        let (before, after) = (*before, new.platform_hashes().count());
         let gone: Vec<_> = self.platforms.iter().filter(|platform| !platforms.contains(platform)).collect();
         if after >= before || (self.unexplained == 0 && gone.is_empty()) {
             return None;
@@ -158,9 +153,10 @@ fn cached(release: &Release<'_>, cache: Option<&HashCache>) -> Known {
 /// If the package that is needed first cannot be had, nothing else matters.
 fn gets_as_many(recorded: &BTreeSet<Hash>, new: &Release<'_>, asked_for: &[Platform]) -> bool {
     let Some(platform) = asked_for.first() else { return false };
-    let package = new.source.package(&new.package(platform), new.progress);
-    package
-        .map_or(true, |package| package.hashes.recordable().filter(|hash| hash.is_of_files()).count() >= recorded.len())
+    new.source.package(&new.package(platform), new.progress).map_or(true, |package| {
+        let HashesByScheme { h1, zh: _, unknown: _ } = package.hashes.recordable().collect();
+        h1.len() >= recorded.len()
+    })
 }
 
 /// Asks the source what the recorded hashes are of. Why a package could not be looked at, if that matters.

@@ -325,7 +325,7 @@ fn or_covered(platforms: &[Platform], covered: Vec<Platform>, may_be_more: bool)
 /// `h1:` than other entries, unless these are as many as its release has packages, or no package for this machine.
 fn follows_file(candidate: &Candidate<'_>, prepared: &Prepared, listed: Option<&Platforms>) -> bool {
     let PlatformSelection::These(platforms) = &prepared.platforms else { return false };
-    let number = |locked: &LockedProvider| locked.hashes.iter().filter(|hash| hash.is_of_files()).count();
+    let number = |locked: &LockedProvider| locked.platform_hashes().count();
     let own = candidate.locked.map_or(0, number);
     let is_elsewhere = listed.is_some_and(|listed| !platforms.iter().all(|platform| listed.contains(platform)));
     let is_complete = listed.is_some_and(|listed| own >= listed.iter().count());

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::compared::{Compared, accept};
-use super::confirmation::{Confirmation, has_only_h1};
+use super::confirmation::Confirmation;
 use super::select::Candidate;
 use crate::diagnostic::words::count;
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use crate::lockfile::LockedProvider;
 use crate::packages::Packages;
-use crate::provider::{Hash, Version};
+use crate::provider::{Hash, HashScheme, HashesByScheme, Version};
 
 #[derive(Clone)]
 pub(crate) struct Recorded {
@@ -63,21 +63,21 @@ pub(super) fn record(
         return Ok(Recorded { provider: Arc::new(provider), warning: None, unpublished: 0, uncompared: 0 });
     };
     let version = &provider.version;
-    let count_zh = |hashes: &BTreeSet<Hash>| hashes.iter().filter(|hash| hash.is_of_archive()).count();
-    let zh = count_zh(kept);
+    let HashesByScheme { h1: kept_h1, zh: kept_zh, unknown: _ } = kept.iter().collect();
+    let HashesByScheme { h1: _, zh: unpublished_zh, unknown: _ } = compared.unpublished.iter().collect();
+    let HashesByScheme { h1: new_h1, zh: new_zh, unknown: _ } = provider.hashes.iter().collect();
     let contradicted = !packages.is_empty() && !matches!(confirmation, Confirmation::Confirmed);
     // A hash of an unknown scheme neither confirms nor contradicts a release.
-    let is_comparable = zh > 0 || has_only_h1(kept);
-    let replaced = count_zh(&compared.unpublished) == zh && zh >= count_zh(&provider.hashes);
-    if is_comparable && !accept_changed_hashes && (contradicted || (zh > 0 && replaced && mirror.is_none())) {
+    let is_comparable = !kept_zh.is_empty() || !kept_h1.is_empty();
+    let is_replaced = !kept_zh.is_empty() && unpublished_zh.len() == kept_zh.len() && kept_zh.len() >= new_zh.len();
+    if is_comparable && !accept_changed_hashes && (contradicted || (is_replaced && mirror.is_none())) {
         if let Some(mirror) = mirror {
             return Err(not_confirmed_by(mirror, candidate, version, kept).into());
         }
         if let Confirmation::Incomplete(not_seen) = confirmation {
             return Err(not_confirmed(candidate, version, kept, not_seen).into());
         }
-        let is_wrong = |hash: &&Hash| contradicted || (hash.is_of_archive() && compared.unpublished.contains(hash));
-        let wrong = kept.iter().filter(is_wrong).collect();
+        let wrong = kept.iter().filter(|hash| contradicted || unpublished_zh.contains(hash)).collect();
         return Err(refusal(candidate, version, &wrong, packages).into());
     }
     let goes = |hash: &Hash| {
@@ -92,8 +92,7 @@ pub(super) fn record(
     let warning =
         if is_unconfirmed { Some(unconfirmed(candidate, version, kept)) } else { compared.warning(candidate, version) };
     let is_of_package = |hash: &Hash| packages.values().any(|package| package.h1 == *hash);
-    let covers_others = kept.iter().any(Hash::is_of_files)
-        && provider.hashes.iter().all(|hash| !hash.is_of_files() || is_of_package(hash));
+    let covers_others = !kept_h1.is_empty() && new_h1.iter().all(|hash| is_of_package(hash));
     if keeps_platforms && !accept_changed_hashes && covers_others {
         provider.hashes.retain(|hash| !is_of_package(hash));
     }
@@ -110,11 +109,10 @@ fn refusal(candidate: &Candidate<'_>, version: &Version, wrong: &BTreeSet<&Hash>
     );
     let authentication =
         packages.values().next().map(|package| format!(" ({})", package.authentication)).unwrap_or_default();
-    let are_all = |is_of_scheme: fn(&Hash) -> bool| wrong.iter().all(|hash| is_of_scheme(hash));
-    let noun = match (are_all(Hash::is_of_archive), are_all(Hash::is_of_files)) {
-        (true, _) => "zh: hashes",
-        (_, true) => "h1: hashes",
-        _ => "hashes",
+    let noun = match wrong.iter().copied().collect::<HashesByScheme<'_>>().only() {
+        Some(HashScheme::Zh) => "zh: hashes",
+        Some(HashScheme::H1) => "h1: hashes",
+        Some(HashScheme::Unknown) | None => "hashes",
     };
     let label = format!("none of the {} recorded {noun} is among the published ones{authentication}", wrong.len());
     let error = Diagnostic::error(Code::HashesChanged, message);

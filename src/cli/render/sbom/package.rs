@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use provlock::lockfile::{LockedModule, LockedProvider};
 use provlock::modules::{Getter, ModuleSource, RegistryModule, RemoteSource};
-use provlock::provider::{Dialect, Hash, ProviderAddress};
+use provlock::provider::{Dialect, Hash, HashScheme, ProviderAddress};
 use provlock::system::Secrets;
 
 use super::purl::{Purl, repository};
@@ -86,7 +86,7 @@ impl Package {
             (format!("{}/{}", module.name, module.system), purl.to_string())
         } else {
             let name = shown(name_of(package.as_ref().map_or(&locked.package, |package| &package.package)));
-            let zh = locked.hashes.iter().find(|hash| hash.is_of_archive() && hash.is_well_formed());
+            let zh = locked.hashes.iter().find(|hash| hash.is_well_formed_as(HashScheme::Zh));
             let checksum = zh.map(|hash| format!("sha256:{}", hash.value())).unwrap_or_default();
             let (download, vcs) = (origin.download_url(), origin.vcs_url());
             let qualifiers = vec![("checksum", checksum), ("download_url", download), ("vcs_url", vcs)];
@@ -111,10 +111,11 @@ impl Package {
     /// Only what is over the bytes of an archive is a SHA-256 of something that can be fetched.
     fn with_hashes(mut self, hashes: &BTreeSet<Hash>) -> Self {
         for hash in hashes {
-            if hash.is_of_archive() && hash.is_well_formed() {
-                self.archives.insert(hash.value().to_owned());
-            } else {
-                self.properties.insert(("provlock:hash", capped(hash.as_str())));
+            match hash.scheme() {
+                HashScheme::Zh if hash.is_well_formed() => _ = self.archives.insert(hash.value().to_owned()),
+                HashScheme::H1 | HashScheme::Zh | HashScheme::Unknown => {
+                    self.properties.insert(("provlock:hash", capped(hash.as_str())));
+                }
             }
         }
         self
