@@ -13,9 +13,8 @@ use hcl_edit::template::{Element, ForDirective};
 use hcl_edit::visit::{self, Visit};
 
 use crate::hcl::evaluate::allowance::Allowance;
-use crate::hcl::evaluate::convert::convert;
 use crate::hcl::evaluate::expression::{Evaluator, undecided};
-use crate::hcl::evaluate::value::{Outcome, Type, Unknown, Value, failure, unknown};
+use crate::hcl::evaluate::value::{Outcome, Unknown, Value, failure, unknown};
 use crate::system::files::{self, canonicalize, join};
 use crate::system::{Boundary, glob, repository};
 
@@ -167,7 +166,7 @@ impl FileFunctions<'_> {
         if let Some(directory) = self.resolve(path)? {
             self.find(&directory, "", &parts, &mut found)?;
         }
-        convert(&Value::strings(found)?, &Type::set(Type::String))
+        Value::set(found.into_iter().map(Value::string).collect())
     }
 
     /// Adds the files of a directory that match the parts of a pattern. `above` is the path of the directory, with a

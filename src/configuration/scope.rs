@@ -10,9 +10,9 @@ use hcl_edit::expr::{Expression, TraversalOperator};
 
 use crate::diagnostic::{Diagnostics, Location, SourceFile};
 use crate::hcl::evaluate::allowance::Allowance;
-use crate::hcl::evaluate::convert::convert;
 use crate::hcl::evaluate::expression::{Evaluator, undecided};
-use crate::hcl::evaluate::value::{Outcome, Type, Unknown, Value, failure, unknown};
+use crate::hcl::evaluate::types;
+use crate::hcl::evaluate::value::{Outcome, Unknown, Value, failure, unknown};
 use crate::modules::local;
 use crate::provider::Dialect;
 
@@ -204,13 +204,12 @@ impl<'a> Scope<'a> {
     fn typed(&self, name: &str, variable: &Variable) -> Outcome {
         let kind = match &variable.kind {
             Some(written) => match written.parse()?.as_expression()? {
-                Some(expression) => Some(Type::declared(&expression, self.allowance)?),
-                None => return failure("the type of the variable is not one"),
+                Some(expression) => Some(expression),
+                None => return failure("the type of the variable is invalid"),
             },
             None => None,
         };
-        let is_text = kind.as_ref().is_none_or(Type::is_primitive);
-        let kind = kind.unwrap_or(Type::Any);
+        let is_text = kind.as_ref().is_none_or(types::is_primitive);
         let given = match self.values {
             Values::User(values) => values.get(name)?.map(|given| {
                 if let Given::FromEnvironment(_) = given {
@@ -232,7 +231,10 @@ impl<'a> Scope<'a> {
         let is_nullable = variable.is_nullable != Some(false);
         let convert = |value: Value| {
             self.allowance.spend_on(value.weight())?;
-            convert(&value, &kind)
+            match &kind {
+                Some(kind) => types::convert(&value, kind, self.allowance),
+                None => value.failed().map(|()| value),
+            }
         };
         // A default that does not fit fails, whether it is needed or not.
         let default = variable.default.as_ref().map(|default| convert(self.evaluate(default))).transpose()?;

@@ -12,7 +12,7 @@ use std::path::{MAIN_SEPARATOR, PathBuf};
 use url::{Url, form_urlencoded};
 
 use super::local::is_local;
-use crate::hcl::evaluate::functions::path::clean;
+use crate::hcl::evaluate::functions::clean_path;
 use crate::provider::{Dialect, Hostname};
 use crate::system::is_public;
 pub use getter::Getter;
@@ -241,7 +241,7 @@ fn split_directory(text: &str) -> (String, String) {
     let start = address.find("://").map_or(0, |index| index + 3);
     match address[start..].split_once("//") {
         Some((package, directory)) => {
-            let directory = if directory.is_empty() { String::new() } else { clean(directory) };
+            let directory = if directory.is_empty() { String::new() } else { clean_path(directory) };
             (format!("{}{package}{query}", &address[..start]), directory)
         }
         None => (text.to_owned(), String::new()),
@@ -268,7 +268,7 @@ fn joined(directory: String, below: &str) -> String {
     match (directory.as_str(), below) {
         ("", below) => below.to_owned(),
         (_, "") => directory,
-        _ => clean(&format!("{directory}/{below}")),
+        _ => clean_path(&format!("{directory}/{below}")),
     }
 }
 
@@ -441,7 +441,7 @@ fn is_name(text: &str) -> bool {
 
 /// A local source with slashes, cleaned; it starts with `./` or `../`.
 fn clean_local(text: &str) -> String {
-    let path = clean(&text.replace('\\', "/"));
+    let path = clean_path(&text.replace('\\', "/"));
     if path.starts_with("../") { path } else { format!("./{path}") }
 }
 

@@ -8,9 +8,8 @@ use hcl_edit::template::StringTemplate;
 
 use crate::diagnostic::Location;
 use crate::hcl::Fault;
-use crate::hcl::evaluate::number::Number;
 use crate::hcl::evaluate::references::References;
-use crate::hcl::evaluate::value::{Outcome, Stop, Value};
+use crate::hcl::evaluate::value::{Outcome, Stop, Value, integer, unknown};
 use crate::hcl::json::{self, Kind};
 use crate::hcl::parse;
 
@@ -127,12 +126,15 @@ fn template(text: &str) -> Outcome<Expression> {
 /// A JSON value, where `string` gives the value of a string.
 pub(super) fn json_value(value: &json::Value, string: &dyn Fn(&str) -> Outcome) -> Outcome {
     match &value.kind {
-        Kind::Null => Ok(Value::NULL),
+        Kind::Null => Ok(Value::Null),
         Kind::Bool(value) => Ok(Value::Bool(*value)),
-        Kind::Number(number) => Number::parse(number).map(Value::Number),
+        Kind::Number(number) => match integer(number) {
+            Some(number) => Ok(Value::Int(number)),
+            None => unknown("only integers in plain digits are computed"),
+        },
         Kind::String(text) => string(text),
         Kind::Array(values) => {
-            Value::tuple(values.iter().map(|value| json_value(value, string)).collect::<Outcome<_>>()?)
+            Value::list(values.iter().map(|value| json_value(value, string)).collect::<Outcome<_>>()?)
         }
         Kind::Object(members) => {
             let member = |member: &json::Member| Ok((member.name.clone(), json_value(&member.value, string)?));

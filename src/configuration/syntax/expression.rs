@@ -98,7 +98,7 @@ impl<'a> Expression<'a> {
     /// [`Expression::constant_string`], where a number stands for its digits.
     pub(in crate::configuration) fn constant_text(&self) -> Result<String, Fault> {
         match self.constant()? {
-            Value::Number(number) => Ok(number.to_string()),
+            Value::Int(number) => Ok(number.to_string()),
             other => expect_string(&other, &self.span()),
         }
     }

@@ -46,7 +46,7 @@ pub(super) fn read(session: &Session, path: &Path, context: ParsingContext) -> O
     variables.insert("include".to_owned(), exposed(&includes)?);
     let (mut configuration, variables) = parsed.evaluate(variables)?;
     if let Some(generated) = parsed.beside("terragrunt.autoinclude.hcl")? {
-        let generated = generated.with_evaluator(&variables, |evaluator| generated.blocks(evaluator, Value::NULL));
+        let generated = generated.with_evaluator(&variables, |evaluator| generated.blocks(evaluator, Value::Null));
         configuration = merge(configuration, generated, Strategy::Last)?;
     }
     // A later include beats an earlier one, and the file itself beats all.
@@ -185,7 +185,7 @@ impl<'a> Parsed<'a> {
         let features = self.features(&variables)?;
         variables.insert("feature".to_owned(), features);
         self.locals(&mut variables)?;
-        let locals = variables.get("local").cloned().unwrap_or(Value::NULL);
+        let locals = variables.get("local").cloned().unwrap_or(Value::Null);
         let configuration = self.with_evaluator(&variables, |evaluator| self.blocks(evaluator, locals));
         Ok((configuration, variables))
     }
@@ -199,7 +199,7 @@ impl<'a> Parsed<'a> {
         let mut features = BTreeMap::new();
         for block in self.body.get_blocks("feature") {
             let members = self.attributes_of(variables, &block.body);
-            let value = members.get("default").cloned().unwrap_or(Value::NULL);
+            let value = members.get("default").cloned().unwrap_or(Value::Null);
             features.insert(
                 label(block).unwrap_or_default(),
                 Value::object(BTreeMap::from([("value".to_owned(), value)]))?,

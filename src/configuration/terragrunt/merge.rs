@@ -103,8 +103,8 @@ fn merge_terraform(mut parent: Block, child: Block, strategy: Strategy) -> Outco
 fn merge_inputs(parent: &Value, child: &Value, strategy: Strategy) -> Outcome {
     match (parent, child) {
         (Value::Object(parent), Value::Object(child)) if strategy != Strategy::Deep => {
-            let mut members = parent.members.clone();
-            members.extend(child.members.clone());
+            let mut members = parent.items.clone();
+            members.extend(child.items.clone());
             Value::object(members)
         }
         _ => deep(parent, child),
@@ -115,16 +115,14 @@ fn merge_inputs(parent: &Value, child: &Value, strategy: Strategy) -> Outcome {
 fn deep(parent: &Value, child: &Value) -> Outcome {
     match (parent, child) {
         (Value::Object(parent), Value::Object(child)) => {
-            let mut members = parent.members.clone();
-            for (name, value) in &child.members {
+            let mut members = parent.items.clone();
+            for (name, value) in child.iter() {
                 let value = members.get(name).map_or_else(|| Ok(value.clone()), |first| deep(first, value))?;
                 members.insert(name.clone(), value);
             }
             Value::object(members)
         }
-        (Value::List(parent), Value::List(child)) => {
-            Value::tuple(parent.items.iter().chain(&child.items).cloned().collect())
-        }
+        (Value::List(parent), Value::List(child)) => Value::list(parent.iter().chain(child.iter()).cloned().collect()),
         (Value::Unknown(unknown), Value::Object(_) | Value::List(_)) => Ok(Value::Unknown(Arc::clone(unknown))),
         _ => Ok(child.clone()),
     }
@@ -133,16 +131,16 @@ fn deep(parent: &Value, child: &Value) -> Outcome {
 impl Configuration {
     /// The value that `read_terragrunt_config` and an exposed `include` give.
     pub(super) fn to_value(&self) -> Outcome {
-        let block = |block: Option<&Block>| block.map_or(Ok(Value::NULL), |block| Value::object(block.members.clone()));
+        let block = |block: Option<&Block>| block.map_or(Ok(Value::Null), |block| Value::object(block.members.clone()));
         let merged = || {
             let generate = self.generate.iter().map(|(label, found)| Ok((label.clone(), block(Some(found))?)));
             Ok([
                 ("terraform", block(self.terraform.as_ref())?),
                 ("generate", Value::object(generate.collect::<Outcome<_>>()?)?),
                 ("remote_state", block(self.remote_state.as_ref())?),
-                ("inputs", self.inputs.clone().unwrap_or(Value::NULL)),
-                ("terraform_binary", self.program.clone().unwrap_or(Value::NULL)),
-                ("download_dir", self.download_directory.clone().unwrap_or(Value::NULL)),
+                ("inputs", self.inputs.clone().unwrap_or(Value::Null)),
+                ("terraform_binary", self.program.clone().unwrap_or(Value::Null)),
+                ("download_dir", self.download_directory.clone().unwrap_or(Value::Null)),
             ])
         };
         let mut members: Vec<(&str, Value)> = merged()?.into();

@@ -151,9 +151,9 @@ fn inputs(configuration: &Configuration) -> Inputs {
     let uncertain = configuration.may_pass_flags.then_some("extra_arguments may give it another value");
     let mut inputs = Inputs { is_partial: !configuration.unknown.is_empty(), uncertain, ..Inputs::default() };
     match &configuration.inputs {
-        None | Some(Value::Null(_)) => {}
+        None | Some(Value::Null) => {}
         Some(Value::Object(members)) => {
-            inputs.texts = members.members.iter().map(|(name, value)| (name.clone(), text(value))).collect();
+            inputs.texts = members.iter().map(|(name, value)| (name.clone(), text(value))).collect();
         }
         Some(_) => inputs.is_partial = true,
     }
@@ -188,7 +188,7 @@ fn unit(directory: PathBuf, configuration: &Configuration, repository: &Reposito
         Vec::new()
     });
     let download_directory = match &configuration.download_directory {
-        None | Some(Value::Null(_)) => Ok("".into()),
+        None | Some(Value::Null) => Ok("".into()),
         Some(path) => path.as_string().map_err(|stop| settle(stop, None)),
     };
     Unit {
@@ -251,7 +251,7 @@ fn split_source(path: &str) -> (&str, &str) {
 /// The file of a `generate` block; `None` if the block does nothing.
 fn generated_file(label: &str, block: &Block) -> Outcome<Option<GeneratedFile>> {
     let text = |name: &str| match block.members.get(name) {
-        None | Some(Value::Null(_)) => Ok(None),
+        None | Some(Value::Null) => Ok(None),
         Some(value) => value.as_string().map(Some),
     };
     let (Some(path), Some(contents)) = (text("path")?, block.members.get("contents")) else {

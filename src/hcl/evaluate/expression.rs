@@ -1,21 +1,18 @@
-//! Evaluates expressions and templates of HCL, in which values may be unknown.
+//! Evaluates expressions of HCL (HCL native syntax specification). Values may be unknown; there is no arithmetic.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use hcl_edit::expr::{
-    Array, Conditional, Expression, ForExpr, FuncCall, Object, ObjectKey, Traversal, TraversalOperator,
+    Array, BinaryOperator, Conditional, Expression, ForExpr, FuncCall, Object, ObjectKey, Traversal, TraversalOperator,
+    UnaryOperator,
 };
 use hcl_edit::{Decorated, Formatted, Ident, Span};
 
 use super::allowance::Allowance;
-use super::convert::convert;
 use super::functions;
-use super::number::Number;
-use super::operators;
-use super::types::unify;
-use super::value::{ListKind, Outcome, Piece, Stop, Unknown, Value, failure, unknown};
+use super::value::{Members, Outcome, Piece, Stop, Unknown, Value, equals, failure, integer, uniform, unknown};
 use crate::diagnostic::{Location, SourceFile};
 
 /// Calls a function that depends on the file, or replaces one of [`functions`]; `None` for any other name.
@@ -24,11 +21,11 @@ pub(crate) type Functions<'a> = dyn Fn(&str, &[Value]) -> Option<Outcome> + 'a;
 /// Gives the pieces that stand for both branches of an `if` whose condition is unknown.
 pub(crate) type Either = fn(Vec<Piece>, &[Piece], &Arc<Unknown>) -> Vec<Piece>;
 
-/// What the expressions of a file see.
+/// Context of the expressions of a file.
 #[derive(Clone, Copy)]
 pub(crate) struct Evaluator<'a> {
     pub allowance: &'a Allowance,
-    /// The place in its file of a part of the text that was parsed, if there is a file.
+    /// Location of a part of the parsed text, if it comes from a file.
     pub place: &'a dyn Fn(Range<usize>) -> Option<Location>,
     pub variables: &'a BTreeMap<String, Value>,
     pub functions: &'a Functions<'a>,
@@ -50,8 +47,8 @@ pub(crate) fn undecided(_: Vec<Piece>, _: &[Piece], unknown: &Arc<Unknown>) -> V
     vec![Piece::Hole(Arc::clone(unknown))]
 }
 
-/// The value of an expression without variables and functions, or the reason why it is unknown. `text` is what was
-/// parsed.
+/// Returns the value of an expression without variables and functions, or the reason why it is unknown. `text` is the
+/// text that was parsed.
 pub(crate) fn constant(expression: &Expression, text: &str) -> Result<Value, String> {
     let (allowance, variables) = (Allowance::default(), BTreeMap::new());
     let place = |span| Some(Location::new(&SourceFile::new("value", text), span));
@@ -69,7 +66,6 @@ impl<'a> Evaluator<'a> {
 }
 
 impl Evaluator<'_> {
-    /// The value of an expression.
     pub(crate) fn evaluate(&self, expression: &Expression) -> Value {
         self.value(expression, None)
     }
@@ -82,9 +78,12 @@ impl Evaluator<'_> {
 
     fn outcome(&self, expression: &Expression, scope: Around) -> Outcome {
         match expression {
-            Expression::Null(_) => Ok(Value::NULL),
+            Expression::Null(_) => Ok(Value::Null),
             Expression::Bool(value) => Ok(Value::Bool(*value.value())),
-            Expression::Number(number) => literal(number),
+            Expression::Number(number) => match integer(&written(number)) {
+                Some(number) => Ok(Value::Int(number)),
+                None => unknown("only integers in plain digits are computed"),
+            },
             Expression::String(text) => Ok(Value::string(text.value().as_str())),
             Expression::Array(array) => self.array(array, scope),
             Expression::Object(object) => self.object(object, scope),
@@ -95,14 +94,15 @@ impl Evaluator<'_> {
             Expression::Conditional(conditional) => self.conditional(conditional, scope),
             Expression::FuncCall(call) => self.call(call, scope),
             Expression::Traversal(traversal) => self.traversal(traversal, scope),
-            Expression::UnaryOp(operation) => {
-                operators::unary(*operation.operator.value(), &self.value(&operation.expr, scope))
-            }
+            Expression::UnaryOp(operation) => match operation.operator.value() {
+                UnaryOperator::Not => Ok(Value::Bool(!self.value(&operation.expr, scope).as_bool()?)),
+                UnaryOperator::Neg => no_arithmetic(),
+            },
             Expression::BinaryOp(operation) => {
                 let left = self.value(&operation.lhs_expr, scope);
                 let right = self.value(&operation.rhs_expr, scope);
                 self.allowance.spend_on(left.weight() + right.weight())?;
-                operators::binary(*operation.operator.value(), &left, &right)
+                binary(*operation.operator.value(), &left, &right)
             }
             Expression::ForExpr(expression) => self.for_expression(expression, scope),
         }
@@ -121,53 +121,54 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The value of an item, member or argument, whose failure is that of the whole expression.
+    /// The value of an item, member or branch, whose failure makes the whole expression fail.
     fn part(&self, expression: &Expression, scope: Around) -> Outcome {
         let value = self.value(expression, scope);
         value.failed().map(|()| value)
     }
 
-    /// The chosen branch, as the type that suits both. A branch that fails and is not chosen does not matter.
+    /// The chosen branch. Both branches must be strings, or primitive values of one kind: other branches are converted
+    /// to a common type. A branch that fails and is not chosen does not matter.
     fn conditional(&self, conditional: &Conditional, scope: Around) -> Outcome {
         let condition = self.value(&conditional.cond_expr, scope).as_bool()?;
         let (one, two) = (&conditional.true_expr, &conditional.false_expr);
         let (chosen, other) = if condition { (one, two) } else { (two, one) };
-        let chosen = self.part(chosen, scope)?;
-        let is_text = matches!(chosen, Value::String(_) | Value::Partial(_));
-        let other_value = self.value(other, scope);
-        if other_value.failed().is_err() {
-            // What fails has a type nevertheless, unless it is a reference or a call.
+        let (chosen, other_value) = (self.part(chosen, scope)?, self.value(other, scope));
+        if matches!(chosen, Value::Unknown(_)) {
+            return Ok(chosen);
+        }
+        if let Value::Unknown(reason) = &other_value {
+            // A branch without a value has a type nevertheless, unless it is a reference or a call that fails.
             return match unwrapped(other) {
-                Expression::Variable(_) | Expression::Traversal(_) | Expression::FuncCall(_) => Ok(chosen),
-                Expression::StringTemplate(_) | Expression::UnaryOp(_) | Expression::BinaryOp(_) if is_text => {
-                    Ok(chosen)
+                expression if is_reference(expression) && reason.is_failure => Ok(chosen),
+                expression if is_reference(expression) || matches!(expression, Expression::StringTemplate(_)) => {
+                    uniform([&chosen, &Value::string("")]).map(|()| chosen)
                 }
-                _ => unknown("the type of a branch that fails is not computed"),
+                _ => unknown("the type of the other branch is not computed"),
             };
         }
-        let other = other_value;
-        if is_text && (other.is_null() || other.type_of().is_ok_and(|kind| kind.is_primitive())) {
-            return Ok(chosen);
-        }
-        // Text has the type that all values have that go together with it.
-        if is_text && matches!(other, Value::Unknown(_)) || matches!(chosen, Value::Unknown(_)) {
-            return Ok(chosen);
-        }
-        self.allowance.spend_on(chosen.weight() + other.weight())?;
-        match unify(&[chosen.type_of()?, other.type_of()?])? {
-            Some(kind) => convert(&chosen, &kind),
-            None => failure("the branches have types that do not go together"),
+        match (&chosen, &other_value) {
+            (Value::Bool(_) | Value::Int(_), Value::String(_) | Value::Partial(_)) => {
+                chosen.as_string().map(Value::String)
+            }
+            (Value::String(_) | Value::Partial(_), Value::Bool(_) | Value::Int(_)) => Ok(chosen),
+            (Value::List(_) | Value::Set(_) | Value::Object(_), _)
+                if !matches!(unwrapped(other), Expression::Null(_)) =>
+            {
+                unknown("branches that are lists or objects are not computed")
+            }
+            _ => uniform([&chosen, &other_value]).map(|()| chosen),
         }
     }
 
     fn array(&self, array: &Array, scope: Around) -> Outcome {
-        Value::tuple(array.iter().map(|item| self.part(item, scope)).collect::<Outcome<_>>()?)
+        Value::list(array.iter().map(|item| self.part(item, scope)).collect::<Outcome<_>>()?)
     }
 
     fn object(&self, object: &Object, scope: Around) -> Outcome {
         // The members of an object take more memory than its expressions.
         self.allowance.spend(4 + 4 * object.len())?;
-        let mut members = BTreeMap::new();
+        let mut members = Members::new();
         for (key, value) in object {
             let key = match key {
                 ObjectKey::Ident(name) => name.to_string(),
@@ -184,7 +185,6 @@ impl Evaluator<'_> {
             return unknown("functions of providers are not evaluated");
         }
         let name = call.name.name.as_str();
-        let is_lazy = name == "try" || name == "can";
         let mut arguments = Vec::with_capacity(call.args.len());
         for argument in &call.args {
             let value = self.value(argument, scope);
@@ -195,7 +195,7 @@ impl Evaluator<'_> {
                 break;
             }
         }
-        if !is_lazy {
+        if name != "try" && name != "can" {
             arguments.iter().try_for_each(Value::failed)?;
         }
         if call.args.expand_final()
@@ -205,12 +205,10 @@ impl Evaluator<'_> {
             arguments.extend(last.as_list()?.iter().cloned());
         }
         self.allowance.spend_on(arguments.iter().map(Value::weight).sum())?;
-        let result = (self.functions)(name, &arguments).or_else(|| functions::call(name, &arguments, self.allowance));
-        let value = match result {
-            None => unknown(format!("`{name}` is not evaluated")),
+        let value = match (self.functions)(name, &arguments).unwrap_or_else(|| functions::call(name, &arguments)) {
             // The reason of a function is about one of its arguments.
-            Some(Err(Stop::Failure(reason))) => failure(format!("`{name}`: {reason}")),
-            Some(outcome) => outcome,
+            Err(Stop::Failure(reason)) => failure(format!("`{name}`: {reason}")),
+            outcome => outcome,
         }?;
         self.allowance.spend_on(value.weight())?;
         Ok(value)
@@ -219,23 +217,27 @@ impl Evaluator<'_> {
     fn traversal(&self, traversal: &Traversal, scope: Around) -> Outcome {
         if matches!(&traversal.expr, Expression::Number(number) if written(number).starts_with('-')) {
             // To the language the sign belongs to the whole of `-1[0]`.
-            return unknown("parts of a negative number are not computed");
+            return no_arithmetic();
         }
-        self.traverse(self.value(&traversal.expr, scope), &traversal.operators, scope)
+        let value = self.value(&traversal.expr, scope);
+        if let Expression::Array(_) | Expression::Object(_) = unwrapped(&traversal.expr) {
+            // A part that is not computed may fail, and the whole with it.
+            value.known()?;
+        }
+        self.traverse(value, &traversal.operators, scope)
     }
 
     fn traverse(&self, mut value: Value, operators: &[Decorated<TraversalOperator>], scope: Around) -> Outcome {
         for (at, operator) in operators.iter().enumerate() {
             let rest = &operators[at + 1..];
             value = match operator.value() {
-                TraversalOperator::GetAttr(name) => operators::attribute(&value, name)?,
-                TraversalOperator::LegacyIndex(index) => {
-                    let index = i64::try_from(*index.value()).map_or_else(|_| failure("the index is too large"), Ok)?;
-                    operators::index(value.known_itself()?, &Value::number(index))?
+                // An attribute of an unknown value is unknown for the same reason.
+                TraversalOperator::GetAttr(_) if matches!(value, Value::Unknown(_)) => value,
+                TraversalOperator::GetAttr(name) => attribute(value.as_object()?, name)?,
+                TraversalOperator::LegacyIndex(number) => {
+                    index(&value, &Value::Int(i64::try_from(*number.value()).unwrap_or(i64::MAX)))?
                 }
-                TraversalOperator::Index(expression) => {
-                    operators::index(value.known_itself()?, &self.part(expression, scope)?)?
-                }
+                TraversalOperator::Index(expression) => index(&value, &self.part(expression, scope)?)?,
                 TraversalOperator::FullSplat(_) => return self.splat(&value, rest, scope),
                 TraversalOperator::AttrSplat(_) => {
                     let is_attribute = |operator: &&Decorated<TraversalOperator>| {
@@ -255,19 +257,10 @@ impl Evaluator<'_> {
             let item = self.allowance.nested(|| self.traverse(item.clone(), operators, scope))?;
             item.failed().map(|()| item)
         };
-        let list = match value.known_itself()? {
-            Value::Null(_) => return Value::tuple(Vec::new()),
-            Value::List(list) => list,
-            other => return Value::tuple(vec![each(other)?]),
-        };
-        let items: Vec<Value> = list.items.iter().map(each).collect::<Outcome<_>>()?;
-        match &list.kind {
-            ListKind::Tuple => Value::tuple(items),
-            ListKind::List(of) | ListKind::Set(of) if operators.is_empty() => Value::list(of.clone(), items),
-            _ => match items.first() {
-                Some(first) => Value::list(first.type_of()?, items),
-                None => unknown("the type of an empty list's parts is not computed"),
-            },
+        match value.known_itself()? {
+            Value::Null => Value::list(Vec::new()),
+            Value::List(list) | Value::Set(list) => Value::list(list.iter().map(each).collect::<Outcome<_>>()?),
+            other => Value::list(vec![each(other)?]),
         }
     }
 
@@ -284,24 +277,23 @@ impl Evaluator<'_> {
                 return Ok(());
             }
             let value = self.part(&expression.value_expr, inner)?;
-            match &expression.key_expr {
-                Some(key) => {
-                    let same = members.entry(self.value(key, inner).as_string()?.to_string()).or_default();
-                    if !same.is_empty() && !expression.grouping {
-                        return failure("two items have the same key");
-                    }
-                    same.push(value);
-                }
-                None => items.push(value),
+            let Some(key) = &expression.key_expr else {
+                items.push(value);
+                return Ok(());
+            };
+            let same = members.entry(self.value(key, inner).as_string()?.to_string()).or_default();
+            if !same.is_empty() && !expression.grouping {
+                return failure("two items have the same key");
             }
+            same.push(value);
             Ok(())
         })?;
         if expression.key_expr.is_none() {
-            return Value::tuple(items);
+            return Value::list(items);
         }
         let member = |mut values: Vec<Value>| match values.pop() {
             Some(value) if !expression.grouping => Ok(value),
-            last => Value::tuple(values.into_iter().chain(last).collect()),
+            last => Value::list(values.into_iter().chain(last).collect()),
         };
         Value::object(members.into_iter().map(|(key, values)| Ok((key, member(values)?))).collect::<Outcome<_>>()?)
     }
@@ -314,26 +306,82 @@ impl Evaluator<'_> {
         scope: Around,
         mut step: impl FnMut(Around) -> Outcome<()>,
     ) -> Outcome<()> {
+        let [key_name, value_name] = [key_name, value_name].map(|name| name.map_or("", |name| name.as_str()));
         let mut run = |key: &Value, value: &Value| {
             self.allowance.spend(1)?;
-            let name = |name: Option<&'_ Decorated<Ident>>| name.map_or("", |name| name.as_str()).to_owned();
-            let (key_name, value_name) = (name(key_name), name(value_name));
-            let key = Scope { name: &key_name, value: key, outer: scope };
-            step(Some(&Scope { name: &value_name, value, outer: Some(&key) }))
+            let key = Scope { name: key_name, value: key, outer: scope };
+            step(Some(&Scope { name: value_name, value, outer: Some(&key) }))
         };
         match self.value(collection, scope).known_itself()? {
             // The keys of a set are its items.
-            Value::List(list) if matches!(list.kind, ListKind::Set(_)) => {
-                list.items.iter().try_for_each(|value| run(value, value))
-            }
+            Value::Set(set) => set.iter().try_for_each(|value| run(value, value)),
             Value::List(list) => {
-                list.items.iter().enumerate().try_for_each(|(index, value)| run(&Value::number(index), value))
+                list.iter().enumerate().try_for_each(|(index, value)| run(&Value::count(index), value))
             }
-            Value::Object(object) => {
-                object.members.iter().try_for_each(|(key, value)| run(&Value::string(key.as_str()), value))
+            other => {
+                let members = other.as_object()?;
+                members.iter().try_for_each(|(key, value)| run(&Value::string(key.as_str()), value))
             }
-            other => failure(format!("a list or an object is needed, not {}", other.kind())),
         }
+    }
+}
+
+/// `a == b` and the like.
+fn binary(operator: BinaryOperator, left: &Value, right: &Value) -> Outcome {
+    use BinaryOperator::{And, Eq, Greater, GreaterEq, Less, LessEq, NotEq, Or};
+    Ok(Value::Bool(match operator {
+        Eq => equals(left, right)?,
+        NotEq => !equals(left, right)?,
+        And => logical(left, right, false)?,
+        Or => logical(left, right, true)?,
+        Less => left.as_int()? < right.as_int()?,
+        LessEq => left.as_int()? <= right.as_int()?,
+        Greater => left.as_int()? > right.as_int()?,
+        GreaterEq => left.as_int()? >= right.as_int()?,
+        _ => return no_arithmetic(),
+    }))
+}
+
+/// `&&`, which `false` decides, or `||`, which `true` decides, even if the other operand is unknown but does not fail.
+fn logical(left: &Value, right: &Value, deciding: bool) -> Outcome<bool> {
+    let decides = |value: &Value| value.as_bool() == Ok(deciding);
+    left.failed()?;
+    let is_open = |value: &Value| value.is_null() || value.failed().is_err();
+    if is_open(right) || left.is_null() || decides(left) && right.known_itself().is_ok() && right.as_bool().is_err() {
+        // Newer versions evaluate the second operand only when they need it, older ones always.
+        return unknown("whether an operand that fails matters depends on the version of the program");
+    }
+    if decides(left) || decides(right) && left.known_itself().is_err() {
+        return Ok(deciding);
+    }
+    left.as_bool()?;
+    right.as_bool()
+}
+
+fn no_arithmetic<T>() -> Outcome<T> {
+    unknown("arithmetic is not evaluated")
+}
+
+/// `object.name`.
+fn attribute(object: &Members, name: &str) -> Outcome {
+    object.get(name).cloned().map_or_else(|| failure(format!("there is no attribute \"{name}\"")), Ok)
+}
+
+/// `collection[index]`. The index may be secret.
+fn index(collection: &Value, index: &Value) -> Outcome {
+    let item = match collection.known_itself()? {
+        Value::List(list) => list.get(index.as_index()?),
+        other => other.as_object()?.get(&*index.comparable()?.as_string()?),
+    };
+    item.cloned().map_or_else(|| failure("the index is past the end of the list, or no key of the object"), Ok)
+}
+
+/// Whether an expression refers to a variable or calls a function.
+fn is_reference(expression: &Expression) -> bool {
+    match expression {
+        Expression::Variable(_) | Expression::FuncCall(_) => true,
+        Expression::Traversal(traversal) => is_reference(unwrapped(&traversal.expr)),
+        _ => false,
     }
 }
 
@@ -347,13 +395,4 @@ fn unwrapped(mut expression: &Expression) -> &Expression {
 
 fn written(number: &Formatted<hcl_edit::Number>) -> String {
     number.as_repr().map_or_else(|| number.value().to_string(), |written| String::from(&**written))
-}
-
-/// A number as it is written. The parser holds it as a double, and a sign as part of it.
-fn literal(number: &Formatted<hcl_edit::Number>) -> Outcome {
-    let written = written(number);
-    match written.strip_prefix('-') {
-        Some(unsigned) => Number::parse(unsigned.trim_start())?.negated().map(Value::Number),
-        None => Number::parse(&written).map(Value::Number),
-    }
 }

@@ -10,8 +10,7 @@ use super::expression::{Around, Evaluator};
 use super::value::{Outcome, Piece, Stop, Value, unknown};
 use crate::hcl::parse;
 
-/// How the text of a template becomes tokens, on which markers such as `~` work
-/// (`hclsyntax/parser_template.go`).
+/// Form of a template, which decides the tokens on which markers such as `~` work (`hclsyntax/parser_template.go`).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// Between quotes: all text between two expressions is a token.
@@ -25,7 +24,7 @@ enum Form {
 /// A token, in the order of the text.
 enum Token<'a> {
     Literal(&'a mut String, Vec<String>),
-    /// An interpolation or a part of a directive, and whether white space before and behind it is removed.
+    /// An interpolation or a part of a directive, and whether it removes the white space around it.
     Marker(Strip),
 }
 
@@ -67,17 +66,10 @@ impl Evaluator<'_> {
     }
 
     fn text(&self, template: &Template, form: Form, scope: Around) -> Outcome {
-        let mut pieces = Vec::new();
-        if form == Form::Quoted && has_escapes(template) {
-            return unknown("escapes within the directives of a string are not evaluated");
-        }
-        if form == Form::Flush || has_markers(template) {
-            let mut template = template.clone();
-            adjust(&mut template, form);
-            self.template(&template, scope, &mut pieces)?;
-        } else {
-            self.template(template, scope, &mut pieces)?;
-        }
+        self.allowance.spend_on(template.span().map_or(0, |span| span.len()))?;
+        let (mut template, mut pieces) = (template.clone(), Vec::new());
+        adjust(&mut template, form)?;
+        self.template(&template, scope, &mut pieces)?;
         Value::pieces(pieces)
     }
 
@@ -168,52 +160,12 @@ impl Evaluator<'_> {
     }
 }
 
-/// The templates within a directive.
-fn inner(directive: &Directive) -> Vec<&Template> {
-    match directive {
-        Directive::If(it) => {
-            let other = it.else_expr.as_ref().map(|other| &other.template);
-            std::iter::once(&it.if_expr.template).chain(other).collect()
-        }
-        Directive::For(it) => vec![&it.for_expr.template],
-    }
-}
-
-fn has_markers(template: &Template) -> bool {
-    template.iter().any(|element| match element {
-        Element::Literal(_) => false,
-        Element::Interpolation(interpolation) => interpolation.strip != Strip::None,
-        Element::Directive(directive) => {
-            let strips = match &**directive {
-                Directive::If(it) => {
-                    let other = it.else_expr.as_ref().map_or(Strip::None, |other| other.strip);
-                    [it.if_expr.strip, other, it.endif_expr.strip]
-                }
-                Directive::For(it) => [it.for_expr.strip, it.endfor_expr.strip, Strip::None],
-            };
-            strips.iter().any(|strip| *strip != Strip::None) || inner(directive).into_iter().any(has_markers)
-        }
-    })
-}
-
-/// Whether the text within a directive has characters that the parser does not treat as in a quoted string.
-fn has_escapes(template: &Template) -> bool {
-    let is_special = |template: &Template| {
-        template.iter().any(|element| matches!(element, Element::Literal(text) if text.contains(['\\', '"', '\n'])))
-    };
-    template.iter().any(|element| match element {
-        Element::Directive(directive) => inner(directive).into_iter().any(|it| is_special(it) || has_escapes(it)),
-        _ => false,
-    })
-}
-
 /// Removes the white space that markers and the form of the template remove.
-fn adjust(template: &mut Template, form: Form) {
+fn adjust(template: &mut Template, form: Form) -> Outcome<()> {
     let mut tokens = Vec::new();
-    collect(template, form, &mut tokens);
+    collect(template, form, false, &mut tokens)?;
     for index in 0..tokens.len() {
-        let Token::Marker(strip) = &tokens[index] else { continue };
-        let strip = *strip;
+        let Token::Marker(strip) = tokens[index] else { continue };
         if strip.strip_start()
             && let Some(Token::Literal(_, lines)) = index.checked_sub(1).and_then(|before| tokens.get_mut(before))
             && let Some(last) = lines.last_mut()
@@ -235,11 +187,16 @@ fn adjust(template: &mut Template, form: Form) {
             *text = lines.concat();
         }
     }
+    Ok(())
 }
 
-fn collect<'a>(template: &'a mut Template, form: Form, tokens: &mut Vec<Token<'a>>) {
+/// Adds the tokens of a template, which may be inside of a directive.
+fn collect<'a>(template: &'a mut Template, form: Form, is_inner: bool, tokens: &mut Vec<Token<'a>>) -> Outcome<()> {
     for element in template.iter_mut() {
         match element {
+            Element::Literal(text) if is_inner && form == Form::Quoted && text.contains(['\\', '"', '\n']) => {
+                return unknown("escapes within the directives of a string are not evaluated");
+            }
             Element::Literal(text) => {
                 let lines = match form {
                     Form::Quoted => vec![text.to_string()],
@@ -251,21 +208,22 @@ fn collect<'a>(template: &'a mut Template, form: Form, tokens: &mut Vec<Token<'a
             Element::Directive(directive) => match &mut **directive {
                 Directive::If(it) => {
                     tokens.push(Token::Marker(it.if_expr.strip));
-                    collect(&mut it.if_expr.template, form, tokens);
+                    collect(&mut it.if_expr.template, form, true, tokens)?;
                     if let Some(other) = &mut it.else_expr {
                         tokens.push(Token::Marker(other.strip));
-                        collect(&mut other.template, form, tokens);
+                        collect(&mut other.template, form, true, tokens)?;
                     }
                     tokens.push(Token::Marker(it.endif_expr.strip));
                 }
                 Directive::For(it) => {
                     tokens.push(Token::Marker(it.for_expr.strip));
-                    collect(&mut it.for_expr.template, form, tokens);
+                    collect(&mut it.for_expr.template, form, true, tokens)?;
                     tokens.push(Token::Marker(it.endfor_expr.strip));
                 }
             },
         }
     }
+    Ok(())
 }
 
 /// Removes from the start of each line the white space that all lines have. Lines of white space alone stay.

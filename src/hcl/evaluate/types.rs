@@ -1,230 +1,132 @@
-//! The types of the language, and which of them values can be converted to (cty's `convert` and `unify`).
+//! Converts values to the types that variables declare (HCL's `ext/typeexpr` and cty's `convert`).
 
 use std::collections::BTreeMap;
 
-use super::value::{Attribute, Outcome, Type, unknown};
+use hcl_edit::expr::{Expression, FuncCall, Object, ObjectKey};
 
-/// How many different types are unified.
-const MAX_TYPES: usize = 64;
+use super::allowance::Allowance;
+use super::expression::Evaluator;
+use super::references::References;
+use super::value::{Members, Outcome, Value, failure, uniform, unknown};
 
-impl Type {
-    pub(crate) fn list(of: Self) -> Self {
-        Self::List(Box::new(of))
+/// Whether a type is `string`, `number` or `bool`: a text that is given for it is the value itself, not an expression.
+pub(crate) fn is_primitive(kind: &Expression) -> bool {
+    match kind {
+        Expression::Variable(name) => matches!(name.as_str(), "string" | "number" | "bool"),
+        Expression::String(name) => name.as_str() == "string",
+        _ => false,
     }
+}
 
-    pub(crate) fn set(of: Self) -> Self {
-        Self::Set(Box::new(of))
+/// Converts a value to a type such as `string` or `list(object({ name = optional(string, "a") }))`. Unknown parts of
+/// the value stay unknown, and null fits every type.
+pub(crate) fn convert(value: &Value, kind: &Expression, allowance: &Allowance) -> Outcome {
+    value.failed()?;
+    allowance.nested(|| match kind {
+        Expression::Variable(name) => named(value, name.as_str()),
+        // A type in quotes is from before 0.12.
+        Expression::String(name) if matches!(name.as_str(), "list" | "map" | "string") => named(value, name.as_str()),
+        Expression::FuncCall(call) => composed(value, call, allowance),
+        _ => invalid(),
+    })
+}
+
+fn invalid<T>() -> Outcome<T> {
+    failure("the type of the variable is invalid")
+}
+
+fn named(value: &Value, name: &str) -> Outcome {
+    match (name, value) {
+        ("string" | "number" | "bool" | "any" | "list" | "map", Value::Null | Value::Unknown(_))
+        | ("string", Value::Partial(_))
+        | ("any", _) => Ok(value.clone()),
+        ("string", _) => value.as_string().map(Value::String),
+        ("number", _) => value.as_int().map(Value::Int),
+        ("bool", _) => value.as_bool().map(Value::Bool),
+        ("list", _) => uniform(value.as_list()?).and_then(|()| Value::list(value.as_list()?.to_vec())),
+        ("map", _) => uniform(value.as_object()?.values()).map(|()| value.clone()),
+        _ => invalid(),
     }
+}
 
-    pub(crate) fn map(of: Self) -> Self {
-        Self::Map(Box::new(of))
-    }
-
-    /// The name with its article, for an error.
-    pub(crate) fn name(&self) -> &'static str {
-        match self {
-            Self::Any => "any value",
-            Self::Bool => "a bool",
-            Self::Number => "a number",
-            Self::String => "a string",
-            Self::List(_) | Self::Set(_) | Self::Tuple(_) => "a list",
-            Self::Map(_) | Self::Object(_) => "an object",
+/// Converts to a type that contains others. The types in it are checked even if the value contains none of them.
+fn composed(value: &Value, call: &FuncCall, allowance: &Allowance) -> Outcome {
+    let mut arguments = call.args.iter();
+    let (Some(of), None, false) = (arguments.next(), arguments.next(), call.name.is_namespaced()) else {
+        return invalid();
+    };
+    let name = call.name.name.as_str();
+    match (name, of) {
+        ("list" | "set" | "map", of) => convert(&Value::Null, of, allowance)?,
+        ("tuple", Expression::Array(kinds)) => {
+            kinds.iter().try_for_each(|kind| convert(&Value::Null, kind, allowance).map(drop))?;
+            Value::Null
         }
+        ("object", Expression::Object(attributes)) => object(&Members::new(), attributes, true, allowance)?,
+        _ => return invalid(),
+    };
+    if value.is_null() || matches!(value, Value::Unknown(_)) {
+        return Ok(value.clone());
     }
-
-    /// Whether it has no parts. A value of such a type that is given as text is the text itself, and no expression.
-    pub(crate) fn is_primitive(&self) -> bool {
-        matches!(self, Self::Bool | Self::Number | Self::String)
-    }
-
-    /// Whether it is or contains [`Type::Any`].
-    pub(crate) fn has_any(&self) -> bool {
-        match self {
-            Self::Any => true,
-            Self::Bool | Self::Number | Self::String => false,
-            Self::List(of) | Self::Set(of) | Self::Map(of) => of.has_any(),
-            Self::Tuple(items) => items.iter().any(Self::has_any),
-            Self::Object(attributes) => attributes.values().any(|attribute| attribute.kind.has_any()),
-        }
-    }
-
-    /// The type without defaults, as a value has it.
-    pub(crate) fn of_values(&self) -> Self {
-        match self {
-            Self::Any | Self::Bool | Self::Number | Self::String => self.clone(),
-            Self::List(of) => Self::list(of.of_values()),
-            Self::Set(of) => Self::set(of.of_values()),
-            Self::Map(of) => Self::map(of.of_values()),
-            Self::Tuple(items) => Self::Tuple(items.iter().map(Self::of_values).collect()),
-            Self::Object(attributes) => {
-                let attribute =
-                    |(name, it): (&String, &Attribute)| (name.clone(), Attribute::required(it.kind.of_values()));
-                Self::Object(attributes.iter().map(attribute).collect())
+    // Where a type is left open by `any`, all items are converted to one type.
+    let is_open = References::of(of).names.iter().any(|(name, _)| matches!(name.as_str(), "any" | "list" | "map"));
+    let all = |items: &[Value]| items.iter().map(|item| convert(item, of, allowance)).collect::<Outcome<Vec<_>>>();
+    match (name, of) {
+        ("list" | "set", _) => {
+            let items = all(value.as_list()?)?;
+            if is_open {
+                uniform(&items)?;
             }
+            if name == "set" { Value::set(items) } else { Value::list(items) }
         }
-    }
-
-    /// Whether some value of this type can be converted to another type.
-    pub(crate) fn converts_to(&self, to: &Self) -> Outcome<bool> {
-        let all = |pairs: &mut dyn Iterator<Item = (&Self, &Self)>| -> Outcome<bool> {
-            for (from, to) in pairs {
-                if !from.converts_to(to)? {
-                    return Ok(false);
-                }
+        ("map", _) => {
+            let members = value.as_object()?.iter();
+            let members = members.map(|(name, value)| Ok((name.clone(), convert(value, of, allowance)?)));
+            let members: Members = members.collect::<Outcome<_>>()?;
+            if is_open {
+                uniform(members.values())?;
             }
-            Ok(true)
+            Value::object(members)
+        }
+        ("object", Expression::Object(attributes)) => object(value.as_object()?, attributes, false, allowance),
+        _ => unknown("values of tuple types are not computed"),
+    }
+}
+
+/// An object with exactly these attributes; others are dropped. `is_check` checks the types alone.
+fn object(given: &Members, attributes: &Object, is_check: bool, allowance: &Allowance) -> Outcome {
+    let mut members = Members::new();
+    for (name, kind) in attributes {
+        let name = match name {
+            ObjectKey::Ident(name) => name.to_string(),
+            ObjectKey::Expression(Expression::String(name)) => name.to_string(),
+            ObjectKey::Expression(_) => return invalid(),
         };
-        match (self, to) {
-            (_, Self::Any) | (Self::Any, _) => Ok(true),
-            (from, to) if from.is_primitive() && to.is_primitive() => {
-                Ok(from == to || *to == Self::String || *from == Self::String)
-            }
-            (Self::List(from) | Self::Set(from), Self::List(to) | Self::Set(to)) | (Self::Map(from), Self::Map(to)) => {
-                from.converts_to(to)
-            }
-            (Self::Tuple(items), Self::List(to) | Self::Set(to)) => match &**to {
-                Self::Any => Ok(unify(items)?.is_some()),
-                to => all(&mut items.iter().map(|item| (item, to))),
-            },
-            (Self::Object(from), Self::Map(to)) => {
-                let kinds: Vec<_> = from.values().map(|attribute| attribute.kind.clone()).collect();
-                match &**to {
-                    Self::Any => Ok(unify(&kinds)?.is_some()),
-                    to => all(&mut kinds.iter().map(|kind| (kind, to))),
+        let (kind, default) = match kind.expr() {
+            Expression::FuncCall(call) if call.name.name.as_str() == "optional" => {
+                match call.args.iter().collect::<Vec<_>>().as_slice() {
+                    [kind] => (*kind, Some(Value::Null)),
+                    [kind, default] => (*kind, Some(constant(default, kind, allowance)?)),
+                    _ => return invalid(),
                 }
             }
-            (Self::Tuple(from), Self::Tuple(to)) => Ok(from.len() == to.len() && all(&mut from.iter().zip(to))?),
-            (Self::Map(from), Self::Object(to)) => all(&mut to.values().map(|attribute| (&**from, &attribute.kind))),
-            (Self::Object(from), Self::Object(to)) => {
-                for (name, attribute) in to {
-                    match from.get(name) {
-                        Some(given) if !given.kind.converts_to(&attribute.kind)? => return Ok(false),
-                        None if attribute.default.is_none() => return Ok(false),
-                        _ => {}
-                    }
-                }
-                Ok(true)
-            }
-            _ => Ok(false),
-        }
-    }
-
-    /// Whether values of the other type become values of this one, where both are unified.
-    fn is_preferred_to(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Any, _) => *other != Self::Any,
-            (Self::List(a), Self::List(b)) | (Self::Set(a), Self::Set(b)) | (Self::Map(a), Self::Map(b)) => {
-                a.is_preferred_to(b)
-            }
-            (Self::String, Self::Bool | Self::Number)
-            | (Self::List(_), Self::Set(_) | Self::Tuple(_))
-            | (Self::Tuple(_), Self::Set(_))
-            | (Self::Map(_), Self::Object(_)) => true,
-            _ => false,
-        }
-    }
-}
-
-/// The type that values of all these types are converted to where one type is needed; `None` if there is none.
-pub(crate) fn unify(types: &[Type]) -> Outcome<Option<Type>> {
-    let mut distinct: Vec<&Type> = Vec::new();
-    for kind in types {
-        if !distinct.contains(&kind) {
-            if distinct.len() == MAX_TYPES {
-                return unknown("the types of so many values are not compared");
-            }
-            distinct.push(kind);
-        }
-    }
-    let known: Vec<&Type> = distinct.iter().copied().filter(|kind| **kind != Type::Any).collect();
-    match known.as_slice() {
-        [] => Ok(distinct.first().map(|_| Type::Any)),
-        [only] => Ok(Some((*only).clone())),
-        several => unify_known(several),
-    }
-}
-
-/// [`unify`] for different types, none of which is [`Type::Any`].
-fn unify_known(types: &[&Type]) -> Outcome<Option<Type>> {
-    let count = |test: fn(&Type) -> bool| types.iter().filter(|kind| test(kind)).count();
-    let objects = count(|kind| matches!(kind, Type::Object(_)));
-    let maps = count(|kind| matches!(kind, Type::Map(_)));
-    let tuples = count(|kind| matches!(kind, Type::Tuple(_)));
-    let lists = count(|kind| matches!(kind, Type::List(_)));
-    let sets = count(|kind| matches!(kind, Type::Set(_)));
-    if objects > 0 && tuples > 0 {
-        return Ok(None);
-    }
-    if objects == types.len() {
-        return unify_objects(types);
-    }
-    if tuples == types.len() {
-        return unify_tuples(types);
-    }
-    for (collections, others, make) in
-        [(maps, objects, Type::map as fn(Type) -> Type), (lists, tuples, Type::list), (sets, 0, Type::set)]
-    {
-        if collections > 0 && collections + others == types.len() {
-            return Ok(unify(&parts(types))?.map(make));
-        }
-    }
-    let mut open = types.to_vec();
-    while !open.is_empty() {
-        let is_best = |at: &usize| !open.iter().any(|other| other.is_preferred_to(open[*at]));
-        let best = open.remove((0..open.len()).find(is_best).unwrap_or(0));
-        let mut all = true;
-        for kind in types {
-            all = all && kind.converts_to(best)?;
-        }
-        if all {
-            return Ok(Some(best.clone()));
-        }
-    }
-    Ok(None)
-}
-
-/// The types of what values of these types consist of.
-fn parts(types: &[&Type]) -> Vec<Type> {
-    let parts = types.iter().flat_map(|kind| match kind {
-        Type::Tuple(items) => items.clone(),
-        Type::Object(attributes) => attributes.values().map(|attribute| attribute.kind.clone()).collect(),
-        Type::List(of) | Type::Set(of) | Type::Map(of) => vec![(**of).clone()],
-        _ => Vec::new(),
-    });
-    parts.collect()
-}
-
-fn unify_tuples(types: &[&Type]) -> Outcome<Option<Type>> {
-    let items: Vec<&[Type]> =
-        types.iter().map(|kind| if let Type::Tuple(items) = kind { items.as_slice() } else { &[] }).collect();
-    if items.iter().any(|other| other.len() != items[0].len()) {
-        return Ok(unify(&parts(types))?.map(Type::list));
-    }
-    let mut unified = Vec::new();
-    for index in 0..items[0].len() {
-        let across: Vec<Type> = items.iter().map(|items| items[index].clone()).collect();
-        match unify(&across)? {
-            Some(kind) => unified.push(kind),
-            None => return Ok(None),
-        }
-    }
-    Ok(Some(Type::Tuple(unified)))
-}
-
-fn unify_objects(types: &[&Type]) -> Outcome<Option<Type>> {
-    let empty = BTreeMap::new();
-    let objects: Vec<&BTreeMap<String, Attribute>> =
-        types.iter().map(|kind| if let Type::Object(attributes) = kind { attributes } else { &empty }).collect();
-    if objects.iter().any(|other| !other.keys().eq(objects[0].keys())) {
-        return Ok(unify(&parts(types))?.map(Type::map));
-    }
-    let mut unified = BTreeMap::new();
-    for name in objects[0].keys() {
-        let across: Vec<Type> = objects.iter().map(|attributes| attributes[name].kind.clone()).collect();
-        match unify(&across)? {
-            Some(kind) => unified.insert(name.clone(), Attribute::required(kind)),
-            None => return Ok(None),
+            kind => (kind, None),
         };
+        let value = match (given.get(&name), default) {
+            (None, None) if is_check => Value::Null,
+            (None, None) => return failure(format!("the attribute \"{name}\" is required")),
+            (None, Some(default)) => default,
+            (Some(given), Some(default)) if given.is_null() => default,
+            (Some(given), _) => given.clone(),
+        };
+        members.insert(name, convert(&value, kind, allowance)?);
     }
-    Ok(Some(Type::Object(unified)))
+    Value::object(members)
+}
+
+/// The default of an optional attribute.
+fn constant(default: &Expression, kind: &Expression, allowance: &Allowance) -> Outcome {
+    let variables = BTreeMap::new();
+    let value = Evaluator::without_functions(allowance, &variables).evaluate(default);
+    convert(value.known()?, kind, allowance)
 }

@@ -1,59 +1,36 @@
-//! Values of expressions, where a value, or a piece of one, may be unknown.
+//! Values of expressions. A value, or a piece of a string, may be unknown.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use derive_more::Deref;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-use super::number::Number;
 pub(crate) use super::outcome::{Stop, Unknown, failure, unknown};
 
 /// The result of a function or an operator.
 pub(crate) type Outcome<T = Value> = super::outcome::Outcome<T>;
 
-/// A type. In the type of a value no attribute is optional.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Type {
-    /// Any type: `any` where a type is declared, and the type of `null`.
-    Any,
-    Bool,
-    Number,
-    String,
-    List(Box<Self>),
-    Set(Box<Self>),
-    Map(Box<Self>),
-    Tuple(Vec<Self>),
-    Object(BTreeMap<String, Attribute>),
-}
+/// Attributes of an object, or elements of a map, by name.
+pub(crate) type Members = BTreeMap<String, Value>;
 
-/// The attribute of an object type.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Attribute {
-    pub kind: Type,
-    /// What an object gets that lacks the attribute: null, or the declared default.
-    pub default: Option<Value>,
-}
-
-impl Attribute {
-    pub(crate) fn required(kind: Type) -> Self {
-        Self { kind, default: None }
-    }
-}
-
-/// A value.
+/// A value. Lists have no type of their own: where a list, tuple, map or object of Terraform would behave differently,
+/// the result is unknown.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
-    /// The null of a type, which is [`Type::Any`] for a literal `null`.
-    Null(Type),
+    Null,
     Bool(bool),
-    Number(Number),
+    /// An integer that a double holds exactly. All other numbers are unknown.
+    Int(i64),
     String(Arc<str>),
     /// A string with unknown pieces.
     Partial(Arc<[Piece]>),
-    /// A list, a set or a tuple.
-    List(Arc<List>),
+    /// A list or a tuple.
+    List(Arc<Collection<Vec<Self>>>),
+    /// A set of known primitive values of one kind, sorted.
+    Set(Arc<Collection<Vec<Self>>>),
     /// A map or an object.
-    Object(Arc<Object>),
+    Object(Arc<Collection<Members>>),
     Unknown(Arc<Unknown>),
 }
 
@@ -62,180 +39,77 @@ pub(crate) enum Value {
 pub(crate) enum Piece {
     Text(String),
     Hole(Arc<Unknown>),
-    /// The text of one of two branches. It is unknown which branch is taken.
+    /// The text of one of two branches, if the condition is unknown.
     Branch(String, Arc<Unknown>),
-    /// What two branches have in common, where the rest of one may hold a requirement. It is unknown which branch is
-    /// taken.
+    /// The text that two branches share, if the condition is unknown and the rest of a branch may contain a requirement.
     Common(String, Arc<Unknown>),
-    /// A text that may be a secret. It can be compared. For every other use it is unknown, so that it is never shown or
+    /// A text that may be a secret. It can be compared; in every other use it is unknown, so that it is never shown or
     /// sent.
     Withheld(Arc<str>, Arc<Unknown>),
 }
 
-/// What a [`List`] is.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum ListKind {
-    Tuple,
-    /// A list of items of one type.
-    List(Type),
-    /// A set of items of one type, in their order.
-    Set(Type),
+/// Items with facts about all values in them.
+#[derive(Debug, Deref, PartialEq)]
+pub(crate) struct Collection<T> {
+    #[deref]
+    pub items: T,
+    facts: Facts,
 }
 
-#[derive(Debug)]
-pub(crate) struct List {
-    pub kind: ListKind,
-    pub items: Vec<Value>,
-    shape: Shape,
-}
-
-#[derive(Debug)]
-pub(crate) struct Object {
-    /// The type of a map's members; `None` for an object.
-    pub map_of: Option<Type>,
-    pub members: BTreeMap<String, Value>,
-    shape: Shape,
-}
-
-impl PartialEq for List {
-    fn eq(&self, other: &Self) -> bool {
-        self.kind == other.kind && self.items == other.items
-    }
-}
-
-impl PartialEq for Object {
-    fn eq(&self, other: &Self) -> bool {
-        self.map_of == other.map_of && self.members == other.members
-    }
-}
-
-/// What is known about a value without walking it. Values are shared, so walking a value may take far longer than
-/// building it: a shared value adds to the weight each time it occurs.
-#[derive(Clone, Debug, Default)]
-struct Shape {
-    /// About how many bytes it takes.
+/// Facts about all values in a collection. Values are shared, so visiting each one may take far longer than building the
+/// collection did.
+#[derive(Debug, PartialEq)]
+struct Facts {
+    /// Approximate size in bytes; a shared value counts each time it occurs.
     weight: usize,
     depth: usize,
-    /// The first unknown value in it.
+    /// The first unknown value.
     unknown: Option<Arc<Unknown>>,
 }
 
-impl Shape {
-    /// The heaviest value that is built.
-    const MAX_WEIGHT: usize = 8 << 20;
-    /// Also bounds the stack that walking and dropping take.
-    const MAX_DEPTH: usize = 64;
+/// Heaviest value that is built.
+const MAX_WEIGHT: usize = 8 << 20;
+/// Deepest value that is built; bounds the stack needed to visit or drop a value.
+const MAX_DEPTH: usize = 64;
+/// Weight of a value without content.
+const VALUE_WEIGHT: usize = 32;
+/// Integers are smaller than this, so that a double holds them exactly.
+const INTEGER_END: u64 = 1 << 53;
 
+impl Facts {
     fn of<'a>(values: impl Iterator<Item = &'a Value>, names: usize) -> Outcome<Self> {
-        let mut shape = Self { weight: VALUE_WEIGHT + names, depth: 1, unknown: None };
+        let mut facts = Self { weight: VALUE_WEIGHT + names, depth: 1, unknown: None };
         for value in values {
-            let (depth, unknown) = match value {
-                Value::List(list) => (list.shape.depth, list.shape.unknown.as_ref()),
-                Value::Object(object) => (object.shape.depth, object.shape.unknown.as_ref()),
-                _ => (0, value.hole()),
-            };
-            shape.weight += value.weight();
-            shape.depth = shape.depth.max(depth + 1);
-            if shape.unknown.is_none() {
-                shape.unknown = unknown.cloned();
-            }
-            if shape.weight > Self::MAX_WEIGHT || shape.depth > Self::MAX_DEPTH {
-                return unknown_size();
+            facts.weight += value.weight();
+            facts.depth = facts.depth.max(1 + value.facts().map_or(0, |inner| inner.depth));
+            facts.unknown = facts.unknown.or_else(|| value.first_unknown().cloned());
+            if facts.weight > MAX_WEIGHT || facts.depth > MAX_DEPTH {
+                return too_large();
             }
         }
-        Ok(shape)
+        Ok(facts)
     }
 }
 
-fn unknown_size<T>() -> Outcome<T> {
+fn too_large<T>() -> Outcome<T> {
     unknown("the value is too large or too deeply nested to be computed")
 }
 
-/// The weight of a value that holds nothing.
-const VALUE_WEIGHT: usize = 32;
+/// Parses an integer in plain digits.
+pub(crate) fn integer(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == text || !digits.starts_with('0'));
+    text.parse::<i64>().ok().filter(|number| is_plain && number.unsigned_abs() < INTEGER_END)
+}
 
 impl Value {
-    /// A literal `null`.
-    pub(crate) const NULL: Self = Self::Null(Type::Any);
-
-    /// A string, which the language keeps in Unicode's normal form C.
+    /// A string in Unicode's normal form C, as the language keeps strings.
     pub(crate) fn string(text: impl Into<Arc<str>>) -> Self {
         let text = text.into();
         if text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes {
             return Self::String(text);
         }
         Self::String(text.nfc().collect::<String>().into())
-    }
-
-    pub(crate) fn number(number: impl Into<Number>) -> Self {
-        Self::Number(number.into())
-    }
-
-    pub(crate) fn tuple(items: Vec<Self>) -> Outcome {
-        Self::collection(ListKind::Tuple, items)
-    }
-
-    /// A list whose items are of a type already.
-    pub(crate) fn list(of: Type, items: Vec<Self>) -> Outcome {
-        Self::collection(ListKind::List(of), items)
-    }
-
-    /// A list of strings.
-    pub(crate) fn strings(texts: impl IntoIterator<Item = impl Into<Arc<str>>>) -> Outcome {
-        Self::list(Type::String, texts.into_iter().map(Self::string).collect())
-    }
-
-    /// A list, a tuple, or a set whose items are in order already.
-    pub(crate) fn collection(kind: ListKind, items: Vec<Self>) -> Outcome {
-        let shape = Shape::of(items.iter(), 0)?;
-        Ok(Self::List(Arc::new(List { kind, items, shape })))
-    }
-
-    pub(crate) fn object(members: BTreeMap<String, Self>) -> Outcome {
-        Self::members(None, members)
-    }
-
-    /// A map whose members are of a type already, or an object.
-    pub(crate) fn members(map_of: Option<Type>, members: BTreeMap<String, Self>) -> Outcome {
-        let names = members.keys().map(String::len).sum();
-        let shape = Shape::of(members.values(), names)?;
-        Ok(Self::Object(Arc::new(Object { map_of, members, shape })))
-    }
-
-    pub(crate) fn is_null(&self) -> bool {
-        matches!(self, Self::Null(_))
-    }
-
-    /// Why the program that runs the configuration would certainly fail here, if it would.
-    pub(crate) fn failed(&self) -> Outcome<()> {
-        match self {
-            Self::Unknown(unknown) if unknown.is_failure => Err(Stop::Needs(Arc::clone(unknown))),
-            _ => Ok(()),
-        }
-    }
-
-    /// The type, if what is known decides it.
-    pub(crate) fn type_of(&self) -> Outcome<Type> {
-        Ok(match self {
-            Self::Null(kind) => kind.clone(),
-            Self::Bool(_) => Type::Bool,
-            Self::Number(_) => Type::Number,
-            Self::String(_) | Self::Partial(_) => Type::String,
-            Self::List(list) => match &list.kind {
-                ListKind::Tuple => Type::Tuple(list.items.iter().map(Self::type_of).collect::<Outcome<_>>()?),
-                ListKind::List(of) => Type::list(of.clone()),
-                ListKind::Set(of) => Type::set(of.clone()),
-            },
-            Self::Object(object) => {
-                let attribute =
-                    |(name, value): (&String, &Self)| Ok((name.clone(), Attribute::required(value.type_of()?)));
-                match &object.map_of {
-                    Some(of) => Type::map(of.clone()),
-                    None => Type::Object(object.members.iter().map(attribute).collect::<Outcome<_>>()?),
-                }
-            }
-            Self::Unknown(unknown) => return Err(Stop::Needs(Arc::clone(unknown))),
-        })
     }
 
     /// A string of pieces. No two neighbours are [`Piece::Text`].
@@ -245,157 +119,241 @@ impl Value {
             [Piece::Text(text)] => Self::string(text.as_str()),
             _ => Self::Partial(pieces.into()),
         };
-        if value.weight() > Shape::MAX_WEIGHT { unknown_size() } else { Ok(value) }
+        if value.weight() > MAX_WEIGHT { too_large() } else { Ok(value) }
     }
 
-    /// About how many bytes it takes, or as much more as it is slower to handle.
-    pub(crate) fn weight(&self) -> usize {
+    /// A number of items.
+    pub(crate) fn count(count: usize) -> Self {
+        Self::Int(i64::try_from(count).unwrap_or(i64::MAX))
+    }
+
+    pub(crate) fn list(items: Vec<Self>) -> Outcome {
+        let facts = Facts::of(items.iter(), 0)?;
+        Ok(Self::List(Arc::new(Collection { items, facts })))
+    }
+
+    /// A list of strings.
+    pub(crate) fn strings(texts: impl IntoIterator<Item = impl Into<Arc<str>>>) -> Outcome {
+        Self::list(texts.into_iter().map(Self::string).collect())
+    }
+
+    /// A set: sorted, without duplicates. The order of items that are not primitive depends on cty's hashes.
+    pub(crate) fn set(mut items: Vec<Self>) -> Outcome {
+        uniform(&items)?;
+        let facts = Facts::of(items.iter(), 0)?;
+        let is_sorted = |item: &Self| matches!(item, Self::Bool(_) | Self::Int(_) | Self::String(_));
+        if facts.unknown.is_some() || items.len() > 1 && !items.iter().all(is_sorted) {
+            return unknown("the order of this set is not computed");
+        }
+        items.sort_by(|one, two| match (one, two) {
+            (Self::String(one), Self::String(two)) => one.cmp(two),
+            (Self::Int(one), Self::Int(two)) => one.cmp(two),
+            (one, two) => (*one == Self::Bool(true)).cmp(&(*two == Self::Bool(true))),
+        });
+        items.dedup();
+        Ok(Self::Set(Arc::new(Collection { items, facts })))
+    }
+
+    pub(crate) fn object(members: Members) -> Outcome {
+        let facts = Facts::of(members.values(), members.keys().map(String::len).sum())?;
+        Ok(Self::Object(Arc::new(Collection { items: members, facts })))
+    }
+
+    pub(crate) fn is_null(&self) -> bool {
+        matches!(self, Self::Null)
+    }
+
+    /// Returns an error if OpenTofu, Terraform or Terragrunt would certainly fail here.
+    pub(crate) fn failed(&self) -> Outcome<()> {
         match self {
-            Self::String(text) => VALUE_WEIGHT + text.len(),
-            Self::Number(number) => VALUE_WEIGHT + number.weight(),
-            Self::Partial(pieces) => VALUE_WEIGHT + pieces.iter().map(Piece::weight).sum::<usize>(),
-            Self::List(list) => list.shape.weight,
-            Self::Object(object) => object.shape.weight,
-            Self::Null(_) | Self::Bool(_) | Self::Unknown(_) => VALUE_WEIGHT,
+            Self::Unknown(unknown) if unknown.is_failure => Err(Stop::Needs(Arc::clone(unknown))),
+            _ => Ok(()),
         }
     }
 
-    /// Why the value itself is unknown, or a piece of it. Items of a list or an object are not looked at.
-    fn hole(&self) -> Option<&Arc<Unknown>> {
+    /// Approximate size in bytes.
+    pub(crate) fn weight(&self) -> usize {
         match self {
-            Self::Unknown(unknown) => Some(unknown),
-            Self::Partial(pieces) => pieces.iter().find_map(|piece| match piece {
-                Piece::Hole(unknown)
-                | Piece::Branch(_, unknown)
-                | Piece::Common(_, unknown)
-                | Piece::Withheld(_, unknown) => Some(unknown),
-                Piece::Text(_) => None,
-            }),
+            Self::String(text) => VALUE_WEIGHT + text.len(),
+            Self::Partial(pieces) => VALUE_WEIGHT + pieces.iter().map(Piece::weight).sum::<usize>(),
+            other => other.facts().map_or(VALUE_WEIGHT, |facts| facts.weight),
+        }
+    }
+
+    fn facts(&self) -> Option<&Facts> {
+        match self {
+            Self::List(list) | Self::Set(list) => Some(&list.facts),
+            Self::Object(object) => Some(&object.facts),
             _ => None,
         }
     }
 
-    /// The value, if it and all in it is known.
-    pub(crate) fn known(&self) -> Outcome<&Self> {
-        let unknown = match self {
-            Self::List(list) => list.shape.unknown.as_ref(),
-            Self::Object(object) => object.shape.unknown.as_ref(),
-            _ => self.hole(),
-        };
-        unknown.map_or(Ok(self), |unknown| Err(Stop::Needs(Arc::clone(unknown))))
+    /// Why the value itself is unknown, or a piece of it, ignoring the items of a collection.
+    fn hole(&self) -> Option<&Arc<Unknown>> {
+        match self {
+            Self::Unknown(unknown) => Some(unknown),
+            Self::Partial(pieces) => pieces.iter().find_map(Piece::unknown),
+            _ => None,
+        }
     }
 
-    /// The value, if it is known; its items need not be.
+    fn first_unknown(&self) -> Option<&Arc<Unknown>> {
+        self.facts().map_or_else(|| self.hole(), |facts| facts.unknown.as_ref())
+    }
+
+    /// Returns the value if everything in it is known.
+    pub(crate) fn known(&self) -> Outcome<&Self> {
+        self.first_unknown().map_or(Ok(self), |unknown| Err(Stop::Needs(Arc::clone(unknown))))
+    }
+
+    /// Returns the value if it is known; its items need not be.
     pub(crate) fn known_itself(&self) -> Outcome<&Self> {
         self.hole().map_or(Ok(self), |unknown| Err(Stop::Needs(Arc::clone(unknown))))
     }
 
-    /// The value, if it can be compared with others: if it is known, or a text that is withheld.
+    /// Returns the value if it can be compared: if it is known, or a text that is withheld.
     pub(crate) fn comparable(&self) -> Outcome {
         let text = |piece: &Piece| match piece {
             Piece::Text(text) => Some(text.clone()),
             Piece::Withheld(text, _) => Some(text.to_string()),
-            Piece::Hole(_) | Piece::Branch(..) | Piece::Common(..) => None,
-        };
-        let texts = match self {
-            Self::Partial(pieces) => pieces.iter().map(text).collect::<Option<String>>(),
             _ => None,
         };
+        let Self::Partial(pieces) = self else { return self.known_itself().cloned() };
+        let texts: Option<String> = pieces.iter().map(text).collect();
         texts.map_or_else(|| self.known().cloned(), |text| Ok(Self::string(text)))
     }
 
-    /// The kind of the value, with its article, for an error.
+    /// The kind of the value with its article.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
-            Self::Null(_) => "null",
+            Self::Null => "null",
             Self::Bool(_) => "a bool",
-            Self::Number(_) => "a number",
+            Self::Int(_) => "a number",
             Self::String(_) | Self::Partial(_) => "a string",
             Self::List(_) => "a list",
+            Self::Set(_) => "a set",
             Self::Object(_) => "an object",
             Self::Unknown(_) => "unknown",
         }
     }
 
-    fn is_not<T>(&self, expected: &str) -> Outcome<T> {
+    fn mismatch<T>(&self, expected: &str) -> Outcome<T> {
         self.known_itself()?;
         failure(format!("{expected} is needed, not {}", self.kind()))
     }
 
-    /// As a string; numbers and bools are converted.
+    /// Converts a primitive value to a string.
     pub(crate) fn as_string(&self) -> Outcome<Arc<str>> {
         match self {
             Self::String(text) => Ok(Arc::clone(text)),
             Self::Bool(value) => Ok(value.to_string().into()),
-            Self::Number(number) => Ok(number.to_string().into()),
-            other => other.is_not("a string"),
+            Self::Int(number) => Ok(number.to_string().into()),
+            other => other.mismatch("a string"),
         }
     }
 
-    /// As a bool; strings that stand for one are converted.
+    /// Converts `true`, `false` and the strings for them.
     pub(crate) fn as_bool(&self) -> Outcome<bool> {
         match self {
             Self::Bool(value) => Ok(*value),
-            Self::String(text) => match &**text {
-                "true" | "1" => Ok(true),
-                "false" | "0" => Ok(false),
-                _ => self.is_not("a bool"),
-            },
-            other => other.is_not("a bool"),
+            Self::String(text) if matches!(&**text, "true" | "1") => Ok(true),
+            Self::String(text) if matches!(&**text, "false" | "0") => Ok(false),
+            other => other.mismatch("a bool"),
         }
     }
 
-    /// As a number; a string that holds one is converted.
-    pub(crate) fn as_number(&self) -> Outcome<Number> {
+    /// Converts an integer or a string of digits.
+    pub(crate) fn as_int(&self) -> Outcome<i64> {
         match self {
-            Self::Number(number) => Ok(number.clone()),
-            Self::String(text) => Number::parse(text),
-            other => other.is_not("a number"),
+            Self::Int(number) => Ok(*number),
+            Self::String(text) => match integer(text) {
+                Some(number) => Ok(number),
+                // Go also reads fractions, exponents and infinity.
+                None if text.starts_with(['i', 'I']) || text.contains(|c: char| c.is_ascii_digit()) => {
+                    unknown("only integers in plain digits are computed")
+                }
+                None => self.mismatch("a number"),
+            },
+            other => other.mismatch("a number"),
         }
     }
 
-    /// As a whole number that a machine holds.
-    pub(crate) fn as_integer(&self) -> Outcome<i64> {
-        let number = self.as_number()?;
-        match number.to_i64() {
-            Some(number) => Ok(number),
-            None if number.to_integer().is_some() => unknown("indexes this large are not computed"),
-            None => failure("a whole number is needed"),
-        }
-    }
-
-    /// As a whole number that is not negative.
+    /// Converts an integer that is not negative.
     pub(crate) fn as_index(&self) -> Outcome<usize> {
-        let Ok(index) = usize::try_from(self.as_integer()?) else {
-            return failure("a whole number that is not negative is needed");
-        };
-        Ok(index)
+        usize::try_from(self.as_int()?).or_else(|_| failure("an integer that is not negative is needed"))
     }
 
-    /// As the items of a list, a set or a tuple.
+    /// Returns the items of a list or a set.
     pub(crate) fn as_list(&self) -> Outcome<&[Self]> {
         match self {
-            Self::List(list) => Ok(&list.items),
-            other => other.is_not("a list"),
+            Self::List(list) | Self::Set(list) => Ok(list),
+            other => other.mismatch("a list"),
         }
     }
 
-    /// As the members of a map or an object.
-    pub(crate) fn as_object(&self) -> Outcome<&BTreeMap<String, Self>> {
+    /// Returns the items of a list, which have indexes.
+    pub(crate) fn as_sequence(&self) -> Outcome<&[Self]> {
         match self {
-            Self::Object(object) => Ok(&object.members),
-            other => other.is_not("an object"),
+            Self::List(list) => Ok(list),
+            other => other.mismatch("a list"),
+        }
+    }
+
+    pub(crate) fn as_object(&self) -> Outcome<&Members> {
+        match self {
+            Self::Object(object) => Ok(object),
+            other => other.mismatch("an object"),
         }
     }
 }
 
+/// Returns an error unless Terraform could put the values into one list without converting any: if it is one value, or
+/// all are strings, or primitive values of one kind. Null fits all.
+pub(super) fn uniform<'a, V>(values: V) -> Outcome<()>
+where
+    V: IntoIterator<Item = &'a Value, IntoIter: Clone>,
+{
+    let values = values.into_iter();
+    let is_single = values.clone().filter(|value| !value.is_null()).nth(1).is_none();
+    match kinds(values).as_slice() {
+        ["a string" | "a bool" | "a number" | "unknown"] | ["a string", "unknown"] => Ok(()),
+        _ if is_single => Ok(()),
+        _ => unknown("conversions to a common type are not computed"),
+    }
+}
+
+/// The different kinds of values other than null, sorted.
+pub(super) fn kinds<'a>(values: impl IntoIterator<Item = &'a Value>) -> Vec<&'static str> {
+    let kinds: BTreeSet<_> = values.into_iter().filter(|value| !value.is_null()).map(Value::kind).collect();
+    kinds.into_iter().collect()
+}
+
+/// Whether two values are equal. Only primitive values are compared.
+pub(super) fn equals(left: &Value, right: &Value) -> Outcome<bool> {
+    let (left, right) = (left.comparable()?, right.comparable()?);
+    let is_primitive = |value: &Value| matches!(value, Value::Null | Value::Bool(_) | Value::Int(_) | Value::String(_));
+    if is_primitive(&left) && is_primitive(&right) || left.is_null() || right.is_null() {
+        return Ok(left == right);
+    }
+    unknown("lists and objects are not compared")
+}
+
 impl Piece {
-    /// How many bytes it holds, and itself.
+    /// Approximate size in bytes.
     pub(crate) fn weight(&self) -> usize {
         match self {
             Self::Text(text) | Self::Branch(text, _) | Self::Common(text, _) => 1 + text.len(),
             Self::Withheld(text, _) => 1 + text.len(),
             Self::Hole(_) => 1,
+        }
+    }
+
+    fn unknown(&self) -> Option<&Arc<Unknown>> {
+        match self {
+            Self::Text(_) => None,
+            Self::Hole(unknown) | Self::Branch(_, unknown) | Self::Common(_, unknown) | Self::Withheld(_, unknown) => {
+                Some(unknown)
+            }
         }
     }
 }

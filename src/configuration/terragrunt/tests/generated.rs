@@ -112,7 +112,7 @@ terraform {
     bucket = "${run_cmd("x")}-state"
   }
   required_providers {
-    aws = { source = "hashicorp/aws", version = "${1 + 4}.0" }
+    aws = { source = "hashicorp/aws", version = "${length("abcde")}.0" }
   }
 }
 provider "aws" {

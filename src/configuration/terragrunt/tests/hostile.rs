@@ -58,8 +58,8 @@ fn deep_nesting_does_not_overflow_the_stack() {
         let unknown = Tree::new(&[("unit/terragrunt.hcl", &text)]).read("unit").unwrap_err();
         assert!(unknown.reason.starts_with("the file cannot be parsed: "), "{}", unknown.reason);
     }
-    let sums = "1 + ".repeat(100);
-    assert!(evaluate(&format!("{sums}{}1{}", "(".repeat(50), ")".repeat(50))).is_ok());
+    let operands = "false || ".repeat(100);
+    assert!(evaluate(&format!("{operands}{}true{}", "(".repeat(50), ")".repeat(50))).is_ok());
 }
 
 #[test]
@@ -76,8 +76,7 @@ fn functions_do_not_make_much_of_little() {
     for expression in [
         "indent(1000000000, \"a\\nb\")",
         "replace(\"aaaaaaaaaa\", \"\", join(\"\", [for x in range(1000) : join(\"\", range(1000))]))",
-        "replace(join(\"\", range(1000)), \"/./\", join(\"\", range(1000)))",
-        "regex(\"(a{1000}){1000}\", \"a\")",
+        "replace(join(\"\", range(1000)), \"1\", join(\"\", [for x in range(1000) : join(\"\", range(1000))]))",
         "join(join(\"\", range(1000)), range(1000))",
     ] {
         assert!(evaluate(expression).is_err(), "{expression}");
@@ -131,7 +130,7 @@ fn symbolic_links_do_not_lead_out_of_the_repository() {
 fn values_are_not_quoted_in_reasons() {
     let tree = Tree::new(&[]).with_environment("TOKEN", "secret");
     for expression in [
-        "get_env(\"TOKEN\") + 1",
+        "get_env(\"TOKEN\") < 1",
         "{}[get_env(\"TOKEN\")]",
         "tobool(get_env(\"TOKEN\"))",
         "regex(get_env(\"TOKEN\"), \"a\")",

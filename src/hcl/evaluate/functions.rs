@@ -1,0 +1,397 @@
+//! Functions of OpenTofu's and Terraform's language that depend on their arguments alone
+//! (<https://opentofu.org/docs/language/functions/>): those that real configurations call where a source or a version
+//! depends on them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+
+use super::value::{Members, Outcome, Value, equals, failure, integer, kinds, uniform, unknown};
+use super::yaml;
+
+/// Longest text that a function builds from shorter ones, in bytes.
+const MAX_TEXT: usize = 1 << 20;
+/// Most values that `jsondecode` returns.
+const MAX_JSON_VALUES: usize = 100_000;
+
+/// Calls a function. Arguments that fail are passed to `try` and `can` alone.
+pub(crate) fn call(name: &str, arguments: &[Value]) -> Outcome {
+    match (name, arguments) {
+        ("try", _) => match arguments.iter().find(|argument| argument.failed().is_ok()) {
+            Some(value) => Ok(value.clone()),
+            None => failure("all arguments fail"),
+        },
+        ("can", [value]) => match value.failed() {
+            Ok(()) => value.known().map(|_| Value::Bool(true)),
+            Err(_) => Ok(Value::Bool(false)),
+        },
+        ("tostring" | "tonumber" | "tobool" | "tolist" | "toset" | "tomap", [value]) => convert(name, value),
+        ("lower" | "upper" | "trimspace" | "chomp" | "basename" | "dirname" | "abspath" | "pathexpand", [text]) => {
+            of_one_text(name, &text.as_string()?)
+        }
+        ("base64encode", [text]) => Ok(Value::string(BASE64_STANDARD.encode(&*text.as_string()?))),
+        ("base64decode", [text]) => {
+            let bytes = BASE64_STANDARD.decode(&*text.as_string()?).ok();
+            let decoded = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+            decoded.map_or_else(|| unknown("the text is not base64 of UTF-8"), |text| Ok(Value::string(text)))
+        }
+        ("jsonencode", [value]) => Ok(Value::string(json(value)?)),
+        ("jsondecode", [text]) => from_json(&text.as_string()?),
+        ("yamldecode", [text]) => yaml::decode(&text.as_string()?),
+        ("trim" | "trimprefix" | "trimsuffix" | "startswith" | "endswith" | "strcontains" | "split", [one, two]) => {
+            of_two_texts(name, &one.as_string()?, &two.as_string()?)
+        }
+        ("join", [separator, lists @ ..]) if !lists.is_empty() => join(&separator.as_string()?, lists),
+        ("replace", [text, part, by]) => replace(&text.as_string()?, &part.as_string()?, &by.as_string()?),
+        ("substr", [text, offset, length]) => substr(&text.as_string()?, offset.as_int()?, length.as_int()?),
+        ("format", [pattern, arguments @ ..]) => format(&pattern.as_string()?, arguments),
+        ("length", [value]) => length(value),
+        ("keys", [map]) => Value::strings(map.as_object()?.keys().map(String::as_str)),
+        ("values", [map]) => Value::list(map.as_object()?.values().cloned().collect()),
+        ("lookup", [map, key, default @ ..]) => lookup(map.as_object()?, &key.as_string()?, default),
+        ("merge", maps) => merge(maps),
+        ("zipmap", [keys, values]) => zipmap(keys.as_list()?, values.as_sequence()?),
+        ("coalesce", values) => coalesce(values),
+        ("concat", [_, ..]) => concat(arguments),
+        ("contains", [list, value]) => contains(list.known()?.as_list()?, value.known()?),
+        _ => of_list(name, arguments),
+    }
+}
+
+fn of_list(name: &str, arguments: &[Value]) -> Outcome {
+    match (name, arguments) {
+        ("element", [list, index]) => match (list.as_sequence()?, usize::try_from(index.as_int()?)) {
+            ([], _) => failure("the list is empty"),
+            (items, Ok(index)) => Ok(items[index % items.len()].clone()),
+            (_, Err(_)) => unknown("a negative index has a meaning in some versions only"),
+        },
+        ("one", [list]) => match list.as_list()? {
+            [] => Ok(Value::Null),
+            [item] => Ok(item.clone()),
+            _ => failure("the list has more than one item"),
+        },
+        ("slice", [list, start, end]) => match list.as_sequence()?.get(start.as_index()?..end.as_index()?) {
+            Some(items) => Value::list(items.to_vec()),
+            None => failure("the range is not in the list"),
+        },
+        ("compact", [list]) => {
+            let items = list.known()?.as_list()?.iter().filter(|item| !item.is_null());
+            let texts = items.map(Value::as_string).collect::<Outcome<Vec<Arc<str>>>>()?;
+            Value::strings(texts.into_iter().filter(|text| !text.is_empty()))
+        }
+        ("sort", [list]) => {
+            let mut texts = list.as_list()?.iter().map(Value::as_string).collect::<Outcome<Vec<Arc<str>>>>()?;
+            texts.sort_unstable();
+            Value::strings(texts)
+        }
+        ("distinct", [list]) => {
+            uniform(list.known()?.as_list()?)?;
+            let (mut seen, mut items) = (BTreeSet::new(), Vec::new());
+            for item in list.as_list()? {
+                if seen.insert(json(item)?) {
+                    items.push(item.clone());
+                }
+            }
+            Value::list(items)
+        }
+        ("flatten", [list]) => {
+            let mut flat = Vec::new();
+            flatten(list.as_list()?, &mut flat)?;
+            Value::list(flat)
+        }
+        ("reverse", [list]) => Value::list(list.as_list()?.iter().rev().cloned().collect()),
+        ("range", [end]) => range(0, end.as_int()?),
+        ("range", [start, end]) => range(start.as_int()?, end.as_int()?),
+        _ => unknown(format!("`{name}` is not evaluated")),
+    }
+}
+
+fn convert(name: &str, value: &Value) -> Outcome {
+    match (name, value.known_itself()?) {
+        (_, Value::Null) => unknown("a conversion of null depends on its type"),
+        ("tostring", _) => value.as_string().map(Value::String),
+        ("tonumber", _) => value.as_int().map(Value::Int),
+        ("tobool", _) => value.as_bool().map(Value::Bool),
+        ("toset", _) => Value::set(value.as_list()?.to_vec()),
+        ("tolist", _) => uniform(value.as_list()?).and_then(|()| Value::list(value.as_list()?.to_vec())),
+        _ => uniform(value.as_object()?.values()).map(|()| value.clone()),
+    }
+}
+
+fn of_one_text(name: &str, text: &str) -> Outcome {
+    let result = match name {
+        "lower" | "upper" if !text.is_ascii() => return unknown("the case of text that is not ASCII is not computed"),
+        "lower" => text.to_ascii_lowercase(),
+        "upper" => text.to_ascii_uppercase(),
+        "trimspace" => text.trim().to_owned(),
+        "chomp" => text.trim_end_matches(['\r', '\n']).to_owned(),
+        "basename" => match (text, text.trim_end_matches('/')) {
+            ("", _) => ".".to_owned(),
+            (_, "") => "/".to_owned(),
+            (_, path) => path.rsplit('/').next().unwrap_or(path).to_owned(),
+        },
+        "dirname" => clean_path(&text[..text.rfind('/').map_or(0, |slash| slash + 1)]),
+        "abspath" if text.starts_with('/') && cfg!(unix) => clean_path(text),
+        "abspath" => return unknown("the current directory is not known"),
+        _ if text.starts_with('~') => return unknown("the home directory is not read"),
+        _ => text.to_owned(),
+    };
+    Ok(Value::string(result))
+}
+
+/// Returns the shortest equivalent of a path (Go's `path.Clean`): `a/./b/../c` is `a/c`.
+pub(crate) fn clean_path(path: &str) -> String {
+    let is_absolute = path.starts_with('/');
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => drop(parts.pop()),
+            ".." if is_absolute => {}
+            part => parts.push(part),
+        }
+    }
+    match (is_absolute, parts.join("/")) {
+        (true, path) => format!("/{path}"),
+        (false, path) if path.is_empty() => ".".to_owned(),
+        (false, path) => path,
+    }
+}
+
+fn of_two_texts(name: &str, one: &str, two: &str) -> Outcome {
+    Ok(match name {
+        "trim" => Value::string(one.trim_matches(|c| two.contains(c))),
+        "trimprefix" => Value::string(one.strip_prefix(two).unwrap_or(one)),
+        "trimsuffix" => Value::string(one.strip_suffix(two).unwrap_or(one)),
+        "startswith" => Value::Bool(one.starts_with(two)),
+        "endswith" => Value::Bool(one.ends_with(two)),
+        "strcontains" => Value::Bool(one.contains(two)),
+        _ if one.is_empty() => return unknown("a split at every character is not computed"),
+        _ => return Value::strings(two.split(one)),
+    })
+}
+
+/// Refuses to build a long text out of short ones.
+fn bounded(length: usize) -> Outcome<()> {
+    if length > MAX_TEXT { unknown("the text is too long to be computed") } else { Ok(()) }
+}
+
+fn join(separator: &str, lists: &[Value]) -> Outcome {
+    let mut parts: Vec<Arc<str>> = Vec::new();
+    for list in lists {
+        for item in list.as_list()? {
+            parts.push(item.as_string()?);
+        }
+    }
+    bounded(parts.iter().map(|part| part.len() + separator.len()).sum())?;
+    Ok(Value::string(parts.join(separator)))
+}
+
+/// `replace`. A pattern between slashes is a regular expression of RE2.
+fn replace(text: &str, part: &str, by: &str) -> Outcome {
+    if part.len() > 1 && part.starts_with('/') && part.ends_with('/') {
+        return unknown("regular expressions are not evaluated");
+    }
+    bounded(text.matches(part).count().saturating_mul(by.len()).saturating_add(text.len()))?;
+    Ok(Value::string(text.replace(part, by)))
+}
+
+/// `substr`. A negative offset counts from the end; a negative length means the rest.
+fn substr(text: &str, offset: i64, length: i64) -> Outcome {
+    if !text.is_ascii() || text.contains("\r\n") {
+        return unknown("parts of text that is not ASCII are not computed");
+    }
+    if offset >= 0 && length == 0 {
+        return Ok(Value::string(""));
+    }
+    let index = |number: i64| usize::try_from(number.max(0)).unwrap_or(usize::MAX).min(text.len());
+    let end = i64::try_from(text.len()).unwrap_or(i64::MAX);
+    let start = if offset < 0 { end.saturating_add(offset) } else { offset };
+    let stop = if length <= 0 { end } else { start.max(0).saturating_add(length) };
+    Ok(Value::string(text.get(index(start)..index(stop)).unwrap_or_default()))
+}
+
+/// `format` with the verbs `%s`, `%v`, `%d` and `%%`, without widths.
+fn format(pattern: &str, arguments: &[Value]) -> Outcome {
+    let (mut text, mut rest, mut arguments) = (String::new(), pattern, arguments.iter());
+    while let Some((literal, verb)) = rest.split_once('%') {
+        text.push_str(literal);
+        let mut letters = verb.chars();
+        let Some(letter) = letters.next() else { return failure("the format ends within a verb") };
+        rest = letters.as_str();
+        let argument = match letter {
+            '%' => "%".into(),
+            's' | 'v' | 'd' => match (letter, arguments.next()) {
+                (_, None) => return failure("too few arguments"),
+                ('d', Some(argument)) => argument.as_int()?.to_string().into(),
+                (_, Some(Value::Null | Value::List(_) | Value::Set(_) | Value::Object(_))) => {
+                    return unknown("only strings, numbers and bools are formatted");
+                }
+                (_, Some(argument)) => argument.as_string()?,
+            },
+            _ => return unknown("this format is not evaluated"),
+        };
+        text.push_str(&argument);
+        bounded(text.len())?;
+    }
+    match arguments.next() {
+        None => Ok(Value::string(text + rest)),
+        Some(_) => unknown("too many arguments"),
+    }
+}
+
+fn length(value: &Value) -> Outcome {
+    match value.known_itself()? {
+        Value::Object(object) => Ok(Value::count(object.len())),
+        Value::String(text) if text.is_ascii() && !text.contains("\r\n") => Ok(Value::count(text.len())),
+        Value::String(_) => unknown("the length of text that is not ASCII is not computed"),
+        other => other.as_list().map(|items| Value::count(items.len())),
+    }
+}
+
+/// `lookup`. The values of a map and the default have one type, those of an object need not. A map that could be
+/// either has a value only if both rules give the same.
+fn lookup(map: &Members, key: &str, default: &[Value]) -> Outcome {
+    let [default] = default else {
+        return match (map.get(key), default) {
+            (Some(value), []) => Ok(value.clone()),
+            (None, []) => failure("the key is not in the map, and there is no default"),
+            _ => failure("takes a map, a key and perhaps a default"),
+        };
+    };
+    let known: Vec<_> = kinds(map.values()).into_iter().filter(|kind| *kind != "unknown").collect();
+    let is_primitive = matches!(default, Value::Bool(_) | Value::Int(_) | Value::String(_));
+    if known.len() > 1 || known == [default.kind()] && is_primitive {
+        return Ok(map.get(key).unwrap_or(default).clone());
+    }
+    unknown("whether the default has the type of the map's values is not computed")
+}
+
+/// The members of all. Null is skipped.
+fn merge(maps: &[Value]) -> Outcome {
+    let mut members = Members::new();
+    for map in maps.iter().filter(|map| !map.is_null()) {
+        members.extend(map.as_object()?.iter().map(|(key, value)| (key.clone(), value.clone())));
+    }
+    if !maps.is_empty() && maps.iter().all(Value::is_null) {
+        return unknown("a merge of nulls is not computed");
+    }
+    Value::object(members)
+}
+
+fn zipmap(keys: &[Value], values: &[Value]) -> Outcome {
+    if keys.len() != values.len() {
+        return failure("the lists differ in length");
+    }
+    let pair = |(key, value): (&Value, &Value)| Ok((key.as_string()?.to_string(), value.clone()));
+    Value::object(keys.iter().zip(values).map(pair).collect::<Outcome<_>>()?)
+}
+
+/// The first value that is neither null nor empty.
+fn coalesce(values: &[Value]) -> Outcome {
+    uniform(values)?;
+    for value in values {
+        match value.known_itself()? {
+            Value::Null => {}
+            Value::String(text) if text.is_empty() => {}
+            value => return Ok(value.clone()),
+        }
+    }
+    failure("all arguments are null or empty")
+}
+
+/// `concat`. Lists, unlike tuples, have their items converted to one type; an empty one may be of any.
+fn concat(lists: &[Value]) -> Outcome {
+    let lists = lists.iter().map(Value::as_sequence).collect::<Outcome<Vec<_>>>()?;
+    let items = || lists.iter().copied().flatten();
+    let is_text = kinds(items()).iter().all(|kind| matches!(*kind, "a string" | "unknown"));
+    if lists.len() > 1 && !is_text {
+        uniform(items())?;
+        if lists.iter().any(|list| list.iter().all(Value::is_null)) {
+            return unknown("the type of an empty list is not computed");
+        }
+    }
+    Value::list(items().cloned().collect())
+}
+
+fn contains(items: &[Value], value: &Value) -> Outcome {
+    for item in items {
+        if equals(item, value)? {
+            return Ok(Value::Bool(true));
+        }
+    }
+    Ok(Value::Bool(false))
+}
+
+fn flatten(items: &[Value], flat: &mut Vec<Value>) -> Outcome<()> {
+    for item in items {
+        match item.known_itself()? {
+            Value::List(list) | Value::Set(list) => flatten(list, flat)?,
+            other => flat.push(other.clone()),
+        }
+    }
+    Ok(())
+}
+
+/// The integers from `start` up or down to `end`, without it.
+fn range(start: i64, end: i64) -> Outcome {
+    if start.abs_diff(end) > 1024 {
+        return failure("more than 1024 numbers");
+    }
+    let numbers: Vec<i64> = if start <= end { (start..end).collect() } else { (end + 1..=start).rev().collect() };
+    Value::list(numbers.into_iter().map(Value::Int).collect())
+}
+
+/// JSON as Go writes it: characters that have a meaning in HTML are escaped.
+fn json(value: &Value) -> Outcome<String> {
+    const ESCAPED: [(char, &str); 5] =
+        [('<', "\\u003c"), ('>', "\\u003e"), ('&', "\\u0026"), ('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029")];
+    let Ok(json) = serde_json::to_string(&to_hcl(value.known()?)) else { return unknown("the value is not encoded") };
+    if json.contains("\\b") || json.contains("\\f") {
+        return unknown("the escapes of these characters depend on the version of the program");
+    }
+    Ok(ESCAPED.iter().fold(json, |json, (character, escape)| json.replace(*character, escape)))
+}
+
+fn to_hcl(value: &Value) -> ::hcl::Value {
+    match value {
+        Value::Bool(value) => (*value).into(),
+        Value::Int(number) => (*number).into(),
+        Value::String(text) => (&**text).into(),
+        Value::List(list) | Value::Set(list) => list.iter().map(to_hcl).collect::<Vec<_>>().into(),
+        Value::Object(object) => {
+            ::hcl::Value::Object(object.iter().map(|(name, member)| (name.clone(), to_hcl(member))).collect())
+        }
+        Value::Null | Value::Partial(_) | Value::Unknown(_) => ::hcl::Value::Null,
+    }
+}
+
+fn from_json(text: &str) -> Outcome {
+    if text.bytes().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count() > MAX_JSON_VALUES {
+        return unknown("JSON with so many values is not read");
+    }
+    match serde_json::from_str::<::hcl::Value>(text) {
+        Ok(value) => from_hcl(value),
+        Err(_) => unknown("the text is not JSON"),
+    }
+}
+
+/// Converts a literal. A number that is not an exact integer is unknown.
+pub(crate) fn from_hcl(value: ::hcl::Value) -> Outcome {
+    match value {
+        ::hcl::Value::Null => Ok(Value::Null),
+        ::hcl::Value::Bool(value) => Ok(Value::Bool(value)),
+        ::hcl::Value::Number(number) => match number.as_i64().and_then(|number| integer(&number.to_string())) {
+            Some(number) => Ok(Value::Int(number)),
+            None => unknown("only integers in plain digits are computed"),
+        },
+        ::hcl::Value::String(text) => Ok(Value::string(text)),
+        ::hcl::Value::Array(items) => Value::list(items.into_iter().map(from_hcl).collect::<Outcome<_>>()?),
+        ::hcl::Value::Object(members) => {
+            let member = |(name, value)| Ok((name, from_hcl(value)?));
+            Value::object(members.into_iter().map(member).collect::<Outcome<_>>()?)
+        }
+    }
+}
