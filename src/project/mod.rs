@@ -32,10 +32,10 @@ mod root_module;
 mod roots;
 mod selection;
 mod session;
+mod similar_names;
 mod unit;
 mod upgrade;
 pub mod verify;
-mod well_known;
 
 use std::path::{Path, PathBuf};
 

@@ -8,7 +8,6 @@ use std::sync::{Arc, OnceLock};
 use super::age::MinimumAge;
 use super::compared::Compared;
 use super::confirmation::Confirmation;
-use super::did_you_mean;
 use super::explained::Release;
 use super::kept_platforms::{self, KeptPlatforms};
 use super::listing::{self, Listings};
@@ -23,6 +22,7 @@ use crate::packages::{AvailableVersion, AvailableVersions, Packages, Platforms, 
 use crate::project::options::LockOptions;
 use crate::project::prepared::Prepared;
 use crate::project::root_module::RootModule;
+use crate::project::similar_names;
 use crate::provider::{Dialect, Hostname, Platform, ProviderAddress, Version};
 use crate::settings::{PlatformSelection, Policy};
 
@@ -188,7 +188,7 @@ fn candidates<'a>(request: &LockRequest<'a>, old: &'a Locks) -> Result<Vec<Candi
     if !unknown.is_empty() {
         let error = |address: &&ProviderAddress| {
             let message = format!("the configuration does not require {}", address.short(dialect));
-            let help = did_you_mean::required_or_path(address, required, dialect);
+            let help = similar_names::required_or_path(address, required, dialect);
             Diagnostic::error(Code::InvalidArgument, message).help(help)
         };
         return Err(unknown.iter().map(error).collect());

@@ -3,8 +3,8 @@
 mod age;
 mod compared;
 mod confirmation;
-pub(super) mod did_you_mean;
 pub(super) mod explained;
+pub(super) mod implied_source;
 pub(super) mod kept_platforms;
 pub(super) mod listing;
 mod lock;

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::age::{self, MinimumAge, Reason, RejectedVersion};
-use super::did_you_mean::{explained, is_implied, namesake, provider_meant, with_source};
+use super::implied_source::{explained, is_implied, namesake, with_source};
 use crate::configuration::{DeclarationKind, Requirement};
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result, UpgradeRemedy};
 use crate::lockfile::{Entry, LockFile, LockedProvider};
 use crate::packages::{AvailableVersion, AvailableVersions, Source, SourceError};
+use crate::project::similar_names::provider_meant;
 use crate::provider::{Dialect, ProviderAddress, Version};
 use crate::settings::Policy;
 

@@ -16,7 +16,6 @@ mod file;
 mod ignore;
 mod levels;
 mod listing;
-mod lookalike;
 mod mirrored;
 mod mixed;
 mod modules;

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use super::lookalike::{self, Lookalike, Part};
 use super::subject::{Named, Subject, VerifyRequest, finding};
 use crate::configuration::ModuleCall;
 use crate::diagnostic::words::few;
@@ -12,6 +11,7 @@ use crate::modules::Unpinned;
 use crate::packages::FilesystemMirror;
 use crate::project::change::KnownProviders;
 use crate::project::root_module::RootModule;
+use crate::project::similar_names::{Lookalike, Part, look_alike};
 use crate::provider::{Authentication, ProviderAddress};
 use crate::settings::Settings;
 
@@ -104,7 +104,7 @@ pub(in crate::project) fn looks_like_another(
     known: Option<&KnownProviders>,
     address: &ProviderAddress,
 ) -> Option<Diagnostic> {
-    let Lookalike { like, part } = lookalike::of(address)?;
+    let Lookalike { like, part } = look_alike(address)?;
     let RootModule { settings: Settings { policy, .. }, dialect, .. } = root;
     let was_there = |known: &KnownProviders| known.has_host(&address.hostname);
     let is_meant = match part {

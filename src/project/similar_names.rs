@@ -1,11 +1,16 @@
-//! Addresses that are easily taken for those of well-known providers.
+//! Names of providers and hosts that are nearly others: what somebody meant, and what imitates a well-known provider.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::LazyLock;
 
-use crate::project::well_known;
-use crate::provider::{AddressParts, Hostname, ProviderAddress};
+use super::path_meant::path_meant;
+use crate::configuration::Requirement;
+use crate::lockfile::LockFile;
+use crate::provider::{AddressParts, Dialect, Hostname, ProviderAddress};
 
+/// How many of the providers in the lock file and the configuration an address is compared with.
+const MOST_COMPARED: usize = 1_000;
 /// The public registries, with those that forks of Terraform had before, and then those of services.
 const HOSTS: [&str; 7] = [
     "registry.opentofu.org",
@@ -23,20 +28,87 @@ const BRANDS: [&str; 3] = ["hashicorp", "terraform", "opentofu"];
 /// A namespace that is shorter is one letter away from other words.
 const NAMESPACE_LENGTH: usize = 6;
 
-static PROVIDERS: LazyLock<WellKnown> = LazyLock::new(|| WellKnown::of(well_known::providers().collect()));
+/// `NAMESPACE/TYPE` of the most used providers in the public registries, the most used first.
+fn well_known_providers() -> impl Iterator<Item = &'static str> + Clone {
+    include_str!("well_known_providers.txt").lines().filter(|line| !line.starts_with('#'))
+}
+
+/// The provider, as it is written in a source: one of the lock file, of the configuration, or a well-known one. Its
+/// name differs in few letters, or only in the namespace if the address has that of providers without a source.
+pub(in crate::project) fn provider_meant(
+    address: &ProviderAddress,
+    lock_file: &LockFile,
+    required: &BTreeMap<ProviderAddress, Requirement>,
+    dialect: Dialect,
+) -> Option<String> {
+    let well_known: Vec<_> =
+        well_known_providers().filter_map(|text| ProviderAddress::parse(text, dialect).ok()).collect();
+    if well_known.contains(address) {
+        return None;
+    }
+    let named = lock_file.locks().keys().chain(required.keys()).take(MOST_COMPARED).cloned();
+    let known: Vec<_> =
+        named.chain(well_known).filter(|known| known != address && known.hostname == address.hostname).collect();
+    let near = known.iter().filter_map(|known| Some((distance(address, known)?, known))).min();
+    let has_no_source = |known: &&ProviderAddress| address.namespace == "hashicorp" && known.name == address.name;
+    let meant = near.map(|(_, known)| known).or_else(|| known.iter().find(has_no_source));
+    meant.map(|known| known.short(dialect))
+}
+
+/// Help for a provider that is named on the command line and not required: a required provider with nearly the same
+/// name, or a path, since a path that does not exist may look like the address of a provider.
+pub(in crate::project) fn required_or_path(
+    address: &ProviderAddress,
+    required: &BTreeMap<ProviderAddress, Requirement>,
+    dialect: Dialect,
+) -> String {
+    let others = required.keys().take(MOST_COMPARED).filter(|known| known.hostname == address.hostname);
+    let near = others.clone().filter_map(|known| Some((distance(address, known)?, known))).min();
+    let has_no_namespace = address.namespace == "hashicorp" && address.hostname.is_default_of(dialect);
+    let has_its_name = |known: &&ProviderAddress| has_no_namespace && address.name == known.name;
+    if let Some(known) = near.map(|(_, known)| known).or_else(|| others.clone().find(has_its_name)) {
+        return format!("did you mean {}?", known.short(dialect));
+    }
+    let typed = if has_no_namespace { address.name.clone() } else { address.short(dialect) };
+    match path_meant(Path::new(&typed)) {
+        Some(path) => format!("did you mean the path {}?", path.display()),
+        None if has_no_namespace => {
+            format!("choose a provider that required_providers lists; there is no file or directory {typed} either")
+        }
+        None => "choose a provider that required_providers lists".to_owned(),
+    }
+}
+
+/// How many letters two addresses differ in, unless that is too many to take one for the other.
+fn distance(one: &ProviderAddress, other: &ProviderAddress) -> Option<usize> {
+    let parts = [(&one.namespace, &other.namespace), (&one.name, &other.name)];
+    parts
+        .into_iter()
+        .map(|(one, other)| {
+            let most = match other.chars().count() {
+                0..3 => 0,
+                3..8 => 1,
+                _ => 2,
+            };
+            Some(strsim::osa_distance(one, other)).filter(|distance| *distance <= most)
+        })
+        .sum()
+}
+
+static PROVIDERS: LazyLock<WellKnown> = LazyLock::new(|| WellKnown::of(well_known_providers().collect()));
 
 /// What an address is easily taken for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Lookalike {
+pub(in crate::project) struct Lookalike {
     /// What it looks like.
-    pub(super) like: String,
+    pub(in crate::project) like: String,
     /// What about it looks like that.
-    pub(super) part: Part,
+    pub(in crate::project) part: Part,
 }
 
 /// What of an address looks like something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(in crate::project) enum Part {
     /// The namespace and the type.
     Provider,
     /// The host.
@@ -52,7 +124,7 @@ struct WellKnown {
 }
 
 /// What an address looks like, if that is a well-known host, namespace or provider which it is not.
-pub(super) fn of(address: &ProviderAddress) -> Option<Lookalike> {
+pub(in crate::project) fn look_alike(address: &ProviderAddress) -> Option<Lookalike> {
     let AddressParts { hostname, namespace, name } = &**address;
     if let Some(known) = HOSTS.iter().position(|host| *host == hostname.host()) {
         let like = (known < PUBLIC).then(|| PROVIDERS.imitated(namespace, name));
@@ -164,11 +236,12 @@ fn differs_by_one(one: &str, other: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
-    use crate::provider::Dialect;
 
     fn lookalike(text: &str) -> Option<Lookalike> {
-        of(&ProviderAddress::parse(text, Dialect::Tofu).unwrap())
+        look_alike(&ProviderAddress::parse(text, Dialect::Tofu).unwrap())
     }
 
     fn looks_like(text: &str) -> Option<String> {
@@ -251,13 +324,35 @@ mod tests {
     /// Each well-known provider, if it were not well known.
     #[test]
     fn well_known_providers_do_not_look_like_each_other() {
-        assert!(well_known::providers().all(|provider| provider.split('/').count() == 2));
+        assert!(well_known_providers().all(|provider| provider.split('/').count() == 2));
         let looks_like_another = |provider: &&&str| {
-            let others = WellKnown::of(well_known::providers().filter(|other| *other != **provider).collect());
+            let others = WellKnown::of(well_known_providers().filter(|other| *other != **provider).collect());
             let (namespace, name) = provider.split_once('/').unwrap();
             others.imitated(namespace, name).is_some()
         };
         let found: Vec<_> = PROVIDERS.providers.iter().filter(looks_like_another).collect();
         assert_eq!(found, [] as [&&str; 0]);
+    }
+
+    #[test]
+    fn a_provider_whose_name_is_nearly_the_same_is_meant() {
+        let lock_file = LockFile::empty(Path::new(".terraform.lock.hcl"), Dialect::Tofu);
+        let address = |text| ProviderAddress::parse(text, Dialect::Tofu).unwrap();
+        let required = BTreeMap::from([(address("acme/gamma"), Requirement::default())]);
+        for (text, meant) in [
+            ("hashicrop/aws", Some("hashicorp/aws")),
+            ("hashicorp/kuberentes", Some("hashicorp/kubernetes")),
+            ("hashicorp/azurrm", Some("hashicorp/azurerm")),
+            ("acme/gama", Some("acme/gamma")),
+            ("hashicorp/datadog", Some("datadog/datadog")),
+            ("acme/gamma", None),
+            ("acme/beta", None),
+            ("acme/aws", None),
+            ("hashicorp/aws", None),
+            ("registry.example.com/hashicrop/aws", None),
+        ] {
+            let found = provider_meant(&address(text), &lock_file, &required, Dialect::Tofu);
+            assert_eq!(found.as_deref(), meant, "{text}");
+        }
     }
 }
