@@ -12,7 +12,7 @@ use super::explained::Release;
 use super::kept_platforms::{self, KeptPlatforms};
 use super::listing::{self, Listings};
 use super::record::{Recorded, Rules, record};
-use super::select::{Candidate, Selected};
+use super::select::{Candidate, Search, Selected, SelectionRules};
 use crate::configuration::{Requirements, StateKnowledge};
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Merged, Remedy, Result, UpgradeRemedy};
@@ -222,7 +222,9 @@ pub(super) fn plan<'a>(
 ) -> Result<Plan<'a>> {
     let (address, prepared) = (candidate.address, request.prepared);
     let available = candidate.available(source)?;
-    let Selected { version, skipped } = candidate.select(&available, source)?;
+    let search = Search { candidate, available: &available, source, rules: SelectionRules::default() };
+    let Selected { version, warnings: selection_warnings, .. } = search.select(candidate.wanted())?;
+    candidate.check(&version, &available)?;
     let listed = available.versions.get(&version).map(|release| &release.platforms).filter(|listed| !listed.is_empty());
     let goes = |locked: &&LockedProvider| locked.version != version || request.options.accept_changed_hashes;
     let replaced = prepared.replaced.get(address).into_iter().flatten().map(Arc::as_ref);
@@ -269,7 +271,7 @@ pub(super) fn plan<'a>(
         errors.collect::<Diagnostics>().into_result(())?;
         warnings.extend(listings.warnings(address));
     }
-    warnings.extend(skipped);
+    warnings.extend(selection_warnings);
     let keeps_platforms = !prepared.platforms_are_named && !follows_file;
     Ok(Plan { candidate, version, platforms, keeps_platforms, mirror: source.mirror_of(address), kept, warnings })
 }

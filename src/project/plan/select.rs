@@ -1,18 +1,19 @@
 //! Which version of a provider is locked, as OpenTofu's `internal/providercache/installer.go` selects it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::age::{self, MinimumAge, Reason, RejectedVersion};
 use super::implied_source::{explained, is_implied, namesake, with_source};
+use crate::configuration::rewrite::{self, Rewrite};
 use crate::configuration::{DeclarationKind, Requirement};
-use crate::diagnostic::words::few;
+use crate::diagnostic::words::{enumerate, few};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result, UpgradeRemedy};
 use crate::lockfile::{Entry, LockFile, LockedProvider};
 use crate::packages::{AvailableVersion, AvailableVersions, Source, SourceError};
 use crate::project::similar_names::provider_meant;
-use crate::provider::{Dialect, ProviderAddress, Version};
-use crate::settings::Policy;
+use crate::provider::{Dialect, Platform, ProviderAddress, Version};
+use crate::settings::{PlatformSelection, Policy};
 
 #[derive(Clone, Copy)]
 pub(crate) struct Candidate<'a> {
@@ -31,10 +32,157 @@ pub(crate) struct Candidate<'a> {
     pub(crate) dialect: Dialect,
 }
 
+/// The version that is wanted of a provider.
+#[derive(Clone, Copy)]
+pub(crate) enum Wanted<'a> {
+    /// The locked one, or the newest if none is locked.
+    Keep,
+    /// The newest that the constraints allow.
+    Newest,
+    /// This one.
+    Exactly(&'a Version),
+}
+
+/// The rules of a selection. By default they are those of `lock`.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct SelectionRules<'a> {
+    /// Constraints may be rewritten to allow a version.
+    pub(crate) rewrites_constraints: bool,
+    /// Constraints may be rewritten to allow a prerelease.
+    pub(crate) prereleases: bool,
+    /// Platforms for which the source, which has only some packages, must have those of the version.
+    pub(crate) complete_for: Option<&'a PlatformSelection>,
+    /// A version that the user named must be old enough, too.
+    pub(crate) checks_named: bool,
+}
+
+/// The version that is selected, with what has to be done for it.
 pub(crate) struct Selected {
     pub(crate) version: Version,
-    /// What to say about newer versions that were skipped, if any were.
-    pub(crate) skipped: Option<Diagnostic>,
+    /// The rewritten constraints, if they had to be.
+    pub(crate) rewrite: Option<Rewrite>,
+    /// Why newer versions that the constraints allow were skipped, if any were.
+    pub(crate) skipped: Option<Reason>,
+    pub(crate) warnings: Vec<Diagnostic>,
+}
+
+impl From<Version> for Selected {
+    fn from(version: Version) -> Self {
+        Self { version, rewrite: None, skipped: None, warnings: Vec::new() }
+    }
+}
+
+/// The search for a version of a provider.
+pub(crate) struct Search<'a> {
+    pub(crate) candidate: Candidate<'a>,
+    pub(crate) available: &'a AvailableVersions,
+    pub(crate) source: &'a Source,
+    pub(crate) rules: SelectionRules<'a>,
+}
+
+impl Search<'_> {
+    /// Selects a version that meets the constraints and the rules.
+    pub(crate) fn select(&self, wanted: Wanted<'_>) -> Result<Selected> {
+        match (wanted, self.candidate.locked) {
+            (Wanted::Exactly(version), _) => self.exactly(version),
+            (Wanted::Keep, Some(locked)) => Ok(self.candidate.keep(locked, self.available)?.into()),
+            (Wanted::Keep | Wanted::Newest, _) => self.newest(),
+        }
+    }
+
+    fn exactly(&self, version: &Version) -> Result<Selected> {
+        let Self { candidate, rules, .. } = self;
+        candidate.listed(version, self.available)?;
+        let rewrite = if candidate.requirement.constraints.allows(version) {
+            None
+        } else if rules.rewrites_constraints {
+            let refused = |warning: Box<Diagnostic>| {
+                let error = candidate.chosen_against_constraints(version);
+                Diagnostic { help: None, ..error }.note(warning.message)
+            };
+            Some(rewrite::allow(candidate.requirement, version).map_err(refused)?)
+        } else {
+            return Err(candidate.chosen_against_constraints(version).into());
+        };
+        let rejected = rules.checks_named.then(|| self.rejects(version)).flatten();
+        match age::error(candidate.address, candidate.dialect, rejected.as_slice()) {
+            Some(error) => Err(error.into()),
+            None => Ok(Selected { rewrite, ..version.clone().into() }),
+        }
+    }
+
+    fn newest(&self) -> Result<Selected> {
+        let Candidate { requirement, address, dialect, .. } = self.candidate;
+        let (mut skipped, mut not_rewritten) = (Vec::new(), None);
+        for version in self.available.versions.keys().rev() {
+            let rewrite = if requirement.constraints.allows(version) {
+                None
+            } else if self.outgrows(version) {
+                match rewrite::allow(requirement, version) {
+                    Ok(rewrite) => Some(rewrite),
+                    Err(warning) => {
+                        not_rewritten.get_or_insert(*warning);
+                        continue;
+                    }
+                }
+            } else {
+                continue;
+            };
+            if !self.candidate.has_locked(version) && !age::may_ask_more(&skipped) {
+                continue;
+            }
+            let Some(rejected) = self.rejects(version) else {
+                let warnings = not_rewritten.into_iter().chain(age::warning(address, dialect, &skipped)).collect();
+                let skipped = skipped.first().map(|rejected| rejected.reason);
+                return Ok(Selected { version: version.clone(), rewrite, skipped, warnings });
+            };
+            age::skip(&mut skipped, rejected);
+        }
+        if let Some(error) = age::error(address, dialect, &skipped) {
+            return Err(error.into());
+        }
+        let notes = not_rewritten.into_iter().map(|warning| warning.message);
+        Err(notes.fold(self.candidate.no_match(self.available), Diagnostic::note).into())
+    }
+
+    /// Whether constraints may be rewritten for a version. Downgrades require an explicit version.
+    fn outgrows(&self, version: &Version) -> bool {
+        let Self { candidate, rules, .. } = self;
+        let is_candidate = rules.rewrites_constraints && (rules.prereleases || !version.is_prerelease());
+        is_candidate && candidate.requirement.constraints.is_outgrown_by(version)
+    }
+
+    /// Why a version is not to be selected. The locked version may be selected again, however young it is, if the
+    /// policy allows it.
+    fn rejects(&self, version: &Version) -> Option<RejectedVersion> {
+        let Self { candidate, source, rules, .. } = self;
+        let not_allowed = candidate.not_allowed(version);
+        if not_allowed.is_some() || candidate.has_locked(version) {
+            return not_allowed;
+        }
+        let incomplete = rules.complete_for.and_then(|platforms| self.incomplete(version, platforms));
+        let incomplete =
+            incomplete.map(|why| RejectedVersion { reason: Reason::Incomplete, version: version.clone(), why });
+        incomplete.or_else(|| candidate.minimum_age?.rejects(candidate.address, version, source))
+    }
+
+    /// Which packages of a version the source does not have. All platforms are those that it has packages for, of
+    /// whatever version.
+    fn incomplete(&self, version: &Version, platforms: &PlatformSelection) -> Option<String> {
+        let platforms_of = |version| self.source.platforms(self.candidate.address, version).unwrap_or_default();
+        let present = platforms_of(version);
+        let required: BTreeSet<Platform> = match platforms {
+            PlatformSelection::These(platforms) => platforms.iter().cloned().collect(),
+            PlatformSelection::All if present.is_empty() => return Some("none of its packages is in the cache".into()),
+            PlatformSelection::All => self.available.versions.keys().flat_map(platforms_of).collect(),
+        };
+        let missing: Vec<_> = required.difference(&present).map(ToString::to_string).collect();
+        match &missing[..] {
+            [] => None,
+            [platform] => Some(format!("its package for {platform} is not in the cache")),
+            _ => Some(format!("its packages for {} are not in the cache", enumerate(missing))),
+        }
+    }
 }
 
 impl Candidate<'_> {
@@ -73,27 +221,16 @@ impl Candidate<'_> {
         self.locked.is_some_and(|locked| locked.version == *version)
     }
 
-    /// The chosen version, else the locked one, if it meets the constraints; else the newest version that does and that
-    /// is old enough.
-    pub(crate) fn select(&self, available: &AvailableVersions, source: &Source) -> Result<Selected> {
-        let as_it_is = |version| Selected { version, skipped: None };
-        let selected = match (self.chosen, self.locked) {
-            (Some(chosen), _) => {
-                self.listed(chosen, available)?;
-                if !self.requirement.constraints.allows(chosen) {
-                    return Err(self.chosen_against_constraints(chosen).into());
-                }
-                as_it_is(chosen.clone())
-            }
-            (None, Some(locked)) => as_it_is(self.keep(locked, available)?),
-            (None, None) => self.newest(available, source)?,
-        };
-        self.supported(&selected.version, available)?;
-        let against = self.policy.against_version(self.address, self.dialect, &selected.version).into_iter();
-        against
-            .map(|error| self.against_policy(error, &selected.version))
-            .collect::<Diagnostics>()
-            .into_result(selected)
+    /// The version that `lock` wants of the provider.
+    pub(crate) fn wanted(&self) -> Wanted<'_> {
+        self.chosen.map_or(Wanted::Keep, Wanted::Exactly)
+    }
+
+    /// Fails for a version that the policy does not allow or whose plugin protocols are not supported.
+    pub(crate) fn check(&self, version: &Version, available: &AvailableVersions) -> Result<()> {
+        self.supported(version, available)?;
+        let against = self.policy.against_version(self.address, self.dialect, version).into_iter();
+        against.map(|error| self.against_policy(error, version)).collect::<Diagnostics>().into_result(())
     }
 
     /// The error for a version that the policy does not allow, with where it is locked, or else required.
@@ -181,26 +318,6 @@ impl Candidate<'_> {
         } else {
             format!("the configuration asks for {constraints}")
         }
-    }
-
-    fn newest(&self, available: &AvailableVersions, source: &Source) -> Result<Selected> {
-        let constraints = &self.requirement.constraints;
-        let mut skipped = Vec::new();
-        for version in available.versions.keys().rev().filter(|version| constraints.allows(version)) {
-            if !age::may_ask_more(&skipped) {
-                break;
-            }
-            let too_young = || self.minimum_age?.rejects(self.address, version, source);
-            match self.not_allowed(version).or_else(too_young) {
-                None => {
-                    let skipped = age::warning(self.address, self.dialect, &skipped);
-                    return Ok(Selected { version: version.clone(), skipped });
-                }
-                Some(rejected) => age::skip(&mut skipped, rejected),
-            }
-        }
-        let too_young = age::error(self.address, self.dialect, &skipped);
-        Err(too_young.unwrap_or_else(|| self.no_match(available)).into())
     }
 
     /// No version that is known offline meets the constraints; others may.

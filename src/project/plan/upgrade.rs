@@ -5,21 +5,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::age::{self, Reason, RejectedVersion};
+use super::age::Reason;
 use super::compared::Compared;
 use super::explained::Release;
 use super::lock::{self, LockRequest};
 use super::schedule::{self, Ahead};
-use super::select::Candidate;
-use crate::configuration::rewrite::{self, ConstraintEdit, Rewrite};
+use super::select::{Candidate, Search, Selected, SelectionRules, Wanted};
+use crate::configuration::rewrite::{ConstraintEdit, Rewrite};
 use crate::configuration::{Declaration, PlannedModule, Requirement, Requirements};
-use crate::diagnostic::words::enumerate;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Result, UpgradeRemedy};
 use crate::packages::archive::HashCache;
-use crate::packages::{AvailableVersions, Packages, PublicationDates, ReleaseInfo, Source};
+use crate::packages::{Packages, PublicationDates, ReleaseInfo, Source};
 use crate::project::options::UpgradeOptions;
-use crate::provider::{Dialect, Platform, ProviderAddress, Version};
-use crate::settings::PlatformSelection;
+use crate::provider::{Dialect, ProviderAddress, Version};
 use crate::system::parallel::WAITING_REQUESTS;
 
 /// What an upgrade would do.
@@ -163,8 +161,14 @@ pub(crate) fn plan_upgrades(
     let planned = schedule::each_candidate(to_upgrade, WAITING_REQUESTS, |index, candidate| {
         let available = candidate.available(source)?;
         let LockRequest { prepared, cache, .. } = requests[index];
-        let platforms = &prepared.platforms;
-        Search { candidate, available: &available, platforms, options, source, cache, only_complete, dates }.plan()
+        let rules = SelectionRules {
+            rewrites_constraints: options.rewrite_constraints,
+            prereleases: options.prereleases,
+            complete_for: only_complete.then_some(&prepared.platforms),
+            checks_named: true,
+        };
+        let search = Search { candidate, available: &available, source, rules };
+        ProviderUpgrade { search, options, cache, dates }.plan()
     });
     let plan = |((plans, request), warnings): ((Result<Vec<_>>, &LockRequest<'_>), _)| {
         let mut plan = UpgradePlan::new(request, warnings);
@@ -189,34 +193,22 @@ fn holding_back(requirement: &Requirement, version: &Version) -> Vec<Declaration
     if requirement.constraints.allows(version) { Vec::new() } else { found }
 }
 
-/// A version with what has to be done for it.
-struct Chosen {
-    version: Version,
-    rewrite: Option<Rewrite>,
-    skipped: Option<Reason>,
-    warnings: Vec<Diagnostic>,
-}
-
-/// The search for the version that a provider moves to.
-struct Search<'a> {
-    candidate: Candidate<'a>,
-    available: &'a AvailableVersions,
-    platforms: &'a PlatformSelection,
+/// The upgrade of one provider.
+struct ProviderUpgrade<'a> {
+    search: Search<'a>,
     options: &'a UpgradeOptions,
-    source: &'a Source,
     cache: Option<&'a HashCache>,
-    only_complete: bool,
     dates: Option<&'a PublicationDates>,
 }
 
-impl Search<'_> {
+impl ProviderUpgrade<'_> {
     fn plan(&self) -> Result<ProviderPlan> {
-        let Self { candidate, available, .. } = self;
+        let Search { candidate, available, source, .. } = &self.search;
         let counts = |version: &&Version| self.options.prereleases || !version.is_prerelease();
         let newest = available.versions.keys().rev().find(counts).or_else(|| available.versions.keys().next_back());
         let newest = newest.ok_or_else(|| candidate.no_match(available))?.clone();
-        let chosen = candidate.chosen.map_or_else(|| self.newest_allowed(), |version| self.exactly(version))?;
-        let chosen = self.unless_left(chosen);
+        let wanted = candidate.chosen.map_or(Wanted::Newest, Wanted::Exactly);
+        let chosen = self.unless_left(self.search.select(wanted)?);
         candidate.supported(&chosen.version, available)?;
         self.refuse_downgrade(&chosen)?;
         let requirement = chosen.rewrite.as_ref().map_or(candidate.requirement, |rewrite| &rewrite.requirement);
@@ -235,7 +227,7 @@ impl Search<'_> {
             releases: ReleaseInfo::default(),
         };
         // A mirror is there so that no registry need be asked.
-        let dates = self.dates.filter(|_| planned.moves() && self.source.mirror_of(&planned.address).is_none());
+        let dates = self.dates.filter(|_| planned.moves() && source.mirror_of(&planned.address).is_none());
         if let Some(dates) = dates {
             planned.releases = dates.releases(&planned.address, &planned.allowed, &planned.newest);
         }
@@ -243,26 +235,24 @@ impl Search<'_> {
     }
 
     /// The locked version in place of one that is not among the moves that the user chose.
-    fn unless_left(&self, chosen: Chosen) -> Chosen {
-        let Self { candidate: Candidate { address, lock_file, .. }, options, .. } = self;
-        let moves = |moves: &BTreeSet<_>| moves.contains(&((*address).clone(), chosen.version.clone()));
+    fn unless_left(&self, chosen: Selected) -> Selected {
+        let Candidate { address, lock_file, .. } = self.search.candidate;
+        let moves = |moves: &BTreeSet<_>| moves.contains(&(address.clone(), chosen.version.clone()));
         match lock_file.locks().get(address) {
-            Some(locked) if !options.moves.as_ref().is_none_or(moves) => {
-                Chosen { version: locked.version.clone(), rewrite: None, skipped: None, warnings: Vec::new() }
-            }
+            Some(locked) if !self.options.moves.as_ref().is_none_or(moves) => locked.version.clone().into(),
             _ => chosen,
         }
     }
 
     /// Refuses a version below the locked one, unless that is what the constraints or the policy ask for: then
     /// `init -upgrade` goes down as well.
-    fn refuse_downgrade(&self, chosen: &Chosen) -> Result<()> {
-        let Self { candidate, available, options, .. } = self;
+    fn refuse_downgrade(&self, chosen: &Selected) -> Result<()> {
+        let Search { candidate, available, .. } = &self.search;
         let Some(locked) = candidate.lock_file.locks().get(candidate.address).map(|locked| &locked.version) else {
             return Ok(());
         };
         let must_go = !candidate.requirement.constraints.allows(locked) || candidate.not_allowed(locked).is_some();
-        if options.allow_downgrade || chosen.version >= *locked || must_go {
+        if self.options.allow_downgrade || chosen.version >= *locked || must_go {
             return Ok(());
         }
         let name = candidate.name();
@@ -280,106 +270,9 @@ impl Search<'_> {
 
     /// What is known of the recorded hashes, if the entry stays and that is asked for.
     fn compared(&self, version: &Version) -> Compared {
-        let Self { candidate, source, cache, .. } = *self;
+        let Search { candidate, source, .. } = self.search;
         let kept = candidate.locked.filter(|old| self.options.compare_hashes && old.version == *version);
         let release = Release { address: candidate.address, version, source, progress: &|_, _| {} };
-        kept.map(|old| Compared::with(&old.hashes, &release, &Packages::new(), cache)).unwrap_or_default()
-    }
-
-    fn exactly(&self, version: &Version) -> Result<Chosen> {
-        let Self { candidate, .. } = self;
-        candidate.listed(version, self.available)?;
-        let rewrite = if candidate.requirement.constraints.allows(version) {
-            None
-        } else if self.options.rewrite_constraints {
-            let refused = |warning: Box<Diagnostic>| {
-                let error = candidate.chosen_against_constraints(version);
-                Diagnostic { help: None, ..error }.note(warning.message)
-            };
-            Some(rewrite::allow(candidate.requirement, version).map_err(refused)?)
-        } else {
-            return Err(candidate.chosen_against_constraints(version).into());
-        };
-        match age::error(candidate.address, candidate.dialect, self.rejects(version).as_slice()) {
-            Some(error) => Err(error.into()),
-            None => Ok(Chosen { version: version.clone(), rewrite, skipped: None, warnings: Vec::new() }),
-        }
-    }
-
-    /// The newest version that the constraints, rewritten if that is asked for, and the demanded age allow.
-    fn newest_allowed(&self) -> Result<Chosen> {
-        let Candidate { requirement, address, dialect, .. } = self.candidate;
-        let mut not_rewritten = None;
-        let mut skipped: Vec<RejectedVersion> = Vec::new();
-        for version in self.available.versions.keys().rev() {
-            let rewrite = if requirement.constraints.allows(version) {
-                None
-            } else if self.options.rewrite_constraints && self.outgrows(version) {
-                match rewrite::allow(requirement, version) {
-                    Ok(rewrite) => Some(rewrite),
-                    Err(warning) => {
-                        not_rewritten.get_or_insert(*warning);
-                        continue;
-                    }
-                }
-            } else {
-                continue;
-            };
-            if !self.candidate.has_locked(version) && !age::may_ask_more(&skipped) {
-                continue;
-            }
-            let Some(rejected) = self.rejects(version) else {
-                let warnings = not_rewritten.into_iter().chain(age::warning(address, dialect, &skipped)).collect();
-                let skipped = skipped.first().map(|rejected| rejected.reason);
-                return Ok(Chosen { version: version.clone(), rewrite, skipped, warnings });
-            };
-            age::skip(&mut skipped, rejected);
-        }
-        if let Some(error) = age::error(address, dialect, &skipped) {
-            return Err(error.into());
-        }
-        let notes = not_rewritten.into_iter().map(|warning| warning.message);
-        Err(notes.fold(self.candidate.no_match(self.available), Diagnostic::note).into())
-    }
-
-    /// Whether constraints may be rewritten for a version. None is for an older version that nobody named.
-    fn outgrows(&self, version: &Version) -> bool {
-        let is_meant = self.options.prereleases || !version.is_prerelease();
-        is_meant && self.candidate.requirement.constraints.is_outgrown_by(version)
-    }
-
-    /// Why a version is not to be chosen. The locked version may be chosen again, however young it is, if the policy
-    /// allows it.
-    fn rejects(&self, version: &Version) -> Option<RejectedVersion> {
-        let Self { candidate, source, .. } = self;
-        let not_allowed = candidate.not_allowed(version);
-        if not_allowed.is_some() || candidate.has_locked(version) {
-            return not_allowed;
-        }
-        let incomplete = self.incomplete(version);
-        let incomplete =
-            incomplete.map(|why| RejectedVersion { reason: Reason::Incomplete, version: version.clone(), why });
-        incomplete.or_else(|| candidate.minimum_age?.rejects(candidate.address, version, source))
-    }
-
-    /// Which packages of a version the source does not have, if it must have them all. All platforms are those that it
-    /// has packages for, of whatever version.
-    fn incomplete(&self, version: &Version) -> Option<String> {
-        if !self.only_complete {
-            return None;
-        }
-        let platforms = |version| self.source.platforms(self.candidate.address, version).unwrap_or_default();
-        let present = platforms(version);
-        let required: BTreeSet<Platform> = match self.platforms {
-            PlatformSelection::These(platforms) => platforms.iter().cloned().collect(),
-            PlatformSelection::All if present.is_empty() => return Some("none of its packages is in the cache".into()),
-            PlatformSelection::All => self.available.versions.keys().flat_map(platforms).collect(),
-        };
-        let missing: Vec<_> = required.difference(&present).map(ToString::to_string).collect();
-        match &missing[..] {
-            [] => None,
-            [platform] => Some(format!("its package for {platform} is not in the cache")),
-            _ => Some(format!("its packages for {} are not in the cache", enumerate(missing))),
-        }
+        kept.map(|old| Compared::with(&old.hashes, &release, &Packages::new(), self.cache)).unwrap_or_default()
     }
 }
