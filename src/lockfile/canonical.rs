@@ -82,7 +82,7 @@ fn push_escaped(text: &mut String, value: &str) {
     }
 }
 
-/// Whether OpenTofu writes a character as it is: letters, marks, numbers, punctuation, symbols and the space.
+/// Whether OpenTofu writes a character without an escape: letters, marks, numbers, punctuation, symbols and the space.
 fn is_printable(c: char) -> bool {
     // `escape_debug` keeps exactly these, except three that never get here, and marks at the start of a text.
     c.is_ascii_graphic() || c == ' ' || format!("x{c}").escape_debug().count() == 2

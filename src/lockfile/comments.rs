@@ -11,7 +11,7 @@ use super::provider::LockedProvider;
 pub(crate) struct CommentLine<'a, T: Locked = LockedProvider> {
     /// The comment, with `#` or `//`.
     pub text: &'a str,
-    /// Where it is.
+    /// Position of the comment.
     pub location: Location,
     /// The entry directly below, with at most other such lines between.
     pub entry: Option<&'a Entry<T>>,

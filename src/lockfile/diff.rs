@@ -11,7 +11,7 @@ use crate::provider::{Hash, HashesByScheme, Version};
 use super::locked::{Locked, LocksOf};
 use super::provider::LockedProvider;
 
-/// What differs between two sets of locks: every entry of either, in address order.
+/// Difference between two sets of locks: every entry of either, in address order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockDiff<T: Locked = LockedProvider> {
     /// One for each address, unchanged ones included.
@@ -26,7 +26,7 @@ pub type ProviderDiff = EntryDiff<LockedProvider>;
 pub struct EntryDiff<T: Locked> {
     /// The provider, or the path of a module's calls.
     pub address: T::Address,
-    /// How the two compare.
+    /// Kind of change.
     pub change: EntryChange,
     /// The entry before.
     pub old: Option<Arc<T>>,
@@ -34,7 +34,7 @@ pub struct EntryDiff<T: Locked> {
     pub new: Option<Arc<T>>,
 }
 
-/// How an entry changed.
+/// Kind of change of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EntryChange {
@@ -52,14 +52,14 @@ pub enum EntryChange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, derive_more::Display)]
 #[display("{step}{}", if *direction == Direction::Downgrade { " downgrade" } else { "" })]
 pub struct VersionMove {
-    /// Whether the version became newer or older.
+    /// Upgrade or downgrade.
     pub direction: Direction,
     /// The first number that differs.
     pub step: Step,
 }
 
 impl VersionMove {
-    /// Which way and how far it is from one version to another, if they differ.
+    /// Direction and size of the step from one version to another; `None` if they are equal.
     pub fn between(old: &Version, new: &Version) -> Option<Self> {
         let direction = match new.cmp(old) {
             Ordering::Equal => return None,
@@ -70,7 +70,7 @@ impl VersionMove {
     }
 }
 
-/// Which way a version went.
+/// Direction of a change of version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -80,7 +80,7 @@ pub enum Direction {
     Downgrade,
 }
 
-/// How far a version went.
+/// Size of a change of version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, derive_more::Display)]
 #[serde(rename_all = "lowercase")]
 #[display(rename_all = "lowercase")]
@@ -106,7 +106,7 @@ pub fn diff<T: Locked>(old: &LocksOf<T>, new: &LocksOf<T>) -> LockDiff<T> {
 }
 
 impl<T: Locked> LockDiff<T> {
-    /// Whether nothing differs.
+    /// `true` if all entries are unchanged.
     pub fn is_empty(&self) -> bool {
         self.changes().next().is_none()
     }
@@ -138,12 +138,12 @@ impl<T: Locked> EntryDiff<T> {
         only_in(self.old.as_deref(), self.new.as_deref())
     }
 
-    /// Which way and how far the version went, if there are two versions and they differ.
+    /// Change of the version; `None` if it is the same or an entry has none.
     pub fn version_move(&self) -> Option<VersionMove> {
         VersionMove::between(self.old.as_ref()?.version()?, self.new.as_ref()?.version()?)
     }
 
-    /// Whether the release stayed but none of its `h1:` and `zh:` hashes did, although both entries have some: the
+    /// `true` if the release is the same but none of its `h1:` and `zh:` hashes, although both entries have some: the
     /// release was replaced after it was locked, or the file was tampered with.
     pub fn hashes_replaced(&self) -> bool {
         let (Some(old), Some(new)) = (&self.old, &self.new) else { return false };
@@ -151,24 +151,24 @@ impl<T: Locked> EntryDiff<T> {
         old.is_same_release(new) && !before.is_empty() && !after.is_empty() && before.is_disjoint(&after)
     }
 
-    /// How many `zh:` hashes were replaced while the release stayed; `None` if that did not happen.
+    /// Number of `zh:` hashes that were replaced although the release is the same; `None` if there are none.
     ///
-    /// A release has one list of `zh:` hashes, so that none of them may make room for another. An `h1:` may: each
-    /// platform has its own, and whoever locks again on another one gets another.
+    /// A release has one list of `zh:` hashes, so none of them may be replaced. An `h1:` may: each platform has its
+    /// own, and locking again on a different platform records a different one.
     pub fn zh_replaced(&self) -> Option<usize> {
         let [removed, added] = self.zh_moved()?;
         (removed > 0 && added > 0).then_some(removed)
     }
 
-    /// How many `zh:` hashes were added while the release and all other `zh:` hashes stayed; `None` if that did not
-    /// happen.
+    /// Number of `zh:` hashes that were added although the release is the same and no `zh:` hash was removed; `None` if
+    /// there are none.
     pub(crate) fn zh_added(&self) -> Option<usize> {
         let [removed, added] = self.zh_moved()?;
         let had_some = count_zh(self.old.as_ref()?.hashes()) > 0;
         (had_some && removed == 0 && added > 0).then_some(added)
     }
 
-    /// How many `zh:` hashes went and came while the release stayed.
+    /// Numbers of removed and added `zh:` hashes of the same release.
     fn zh_moved(&self) -> Option<[usize; 2]> {
         let is_same_release = self.old.as_ref()?.is_same_release(self.new.as_ref()?);
         is_same_release.then(|| [count_zh(self.hashes_removed()), count_zh(self.hashes_added())])

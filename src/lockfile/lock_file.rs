@@ -55,7 +55,7 @@ pub struct LockFileOf<T: Locked> {
     pub(super) indexes: BTreeMap<T::Address, usize>,
     /// Every top-level block, in file order.
     pub(super) blocks: Vec<TopLevelBlock>,
-    /// Whether the file does not exist yet, so that a header is written even if nothing is locked.
+    /// `true` if there is no file yet. Its header is written even if nothing is locked.
     pub(super) is_new: bool,
 }
 
@@ -64,7 +64,7 @@ pub struct LockFileOf<T: Locked> {
 pub struct Entry<T: Locked = LockedProvider> {
     /// The provider, or the path of a module's calls.
     pub address: T::Address,
-    /// What the entry records.
+    /// The recorded values.
     pub locked: Arc<T>,
     /// The block's label, the address.
     pub block: Location,
@@ -91,7 +91,7 @@ pub(super) struct TopLevelBlock {
     pub(super) entry: Option<usize>,
 }
 
-/// Where the parts of an entry are.
+/// Positions of the parts of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BlockLayout {
     pub(super) span: Range<usize>,
@@ -131,7 +131,7 @@ impl<T: Locked> LockFileOf<T> {
         }
     }
 
-    /// What the file locks.
+    /// The entries by address.
     pub fn locks(&self) -> &LocksOf<T> {
         &self.locks
     }

@@ -1,4 +1,4 @@
-//! What the entries of a lock file record. A file holds entries of one kind.
+//! Kinds of lock file entries. A file contains entries of one kind.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,11 +19,11 @@ pub type LocksOf<T> = BTreeMap<<T as Locked>::Address, Arc<T>>;
 pub struct AttributeRule {
     /// Its name.
     pub name: &'static str,
-    /// Whether every entry has it.
+    /// Every entry must have it.
     pub is_required: bool,
 }
 
-/// Why two sides exclude each other.
+/// Reason why two sides exclude each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ConflictReason {
     /// They are at different versions, or have different packages.
@@ -42,7 +42,7 @@ pub enum ConflictReason {
 
 /// A kind of entry: what it records, and how that is written. There are two: a provider and a module.
 pub trait Locked: Clone + fmt::Debug + Eq + Send + Sync {
-    /// What the label of an entry holds.
+    /// Address in the label of an entry.
     type Address: Clone + fmt::Debug + fmt::Display + Ord + Send + Sync;
 
     /// The name of such lock files.
@@ -51,13 +51,13 @@ pub trait Locked: Clone + fmt::Debug + Eq + Send + Sync {
     const BLOCK: &'static str;
     /// The type of other blocks, which are ignored with a warning.
     const IGNORED_BLOCK: &'static str;
-    /// Whether attributes that are not known are ignored with a warning, and kept. Otherwise they are errors.
+    /// Unknown attributes are kept and only cause a warning. Otherwise they are errors.
     const KEEPS_UNKNOWN_ATTRIBUTES: bool;
-    /// What the label of an entry is, in words.
+    /// Description of the label in messages.
     const LABEL: &'static str;
     /// The attributes but `hashes`, in the order in which they are written. The first is required.
     const ATTRIBUTES: &'static [AttributeRule];
-    /// Why addresses, versions and constraints must be written in canonical form, and what to do where they are not.
+    /// Help for addresses, versions and constraints that are not in canonical form.
     const CANONICAL_HELP: &'static str;
     /// The code of the error about two entries with one address.
     const DUPLICATE: Code;
@@ -71,10 +71,10 @@ pub trait Locked: Clone + fmt::Debug + Eq + Send + Sync {
     /// The version, if the entry has one.
     fn version(&self) -> Option<&Version>;
 
-    /// What hashes belong to, as it is shown: the version, or the package if there is no version.
+    /// Displayed version, or the package if there is no version.
     fn release(&self) -> Cow<'_, str>;
 
-    /// Whether two entries with one address are for the same release, so that they may share hashes.
+    /// Whether two entries with the same address are for the same release and may share hashes.
     fn is_same_release(&self, other: &Self) -> bool;
 
     /// An entry that two sides changed, with these hashes. Both sides are for the same release.
@@ -83,10 +83,10 @@ pub trait Locked: Clone + fmt::Debug + Eq + Send + Sync {
     /// The sides exclude each other.
     fn merged(base: Option<&Self>, ours: &Self, theirs: &Self, hashes: BTreeSet<Hash>) -> Result<Self, ConflictReason>;
 
-    /// How messages name an entry.
+    /// Name of an entry in messages.
     fn name(address: &Self::Address, dialect: Dialect) -> String;
 
-    /// How messages name an entry by its label, which may not be an address.
+    /// Name of an entry in messages, by its label, which need not be a valid address.
     fn label_name(label: &str) -> Cow<'_, str>;
 
     /// The lines that such a file begins with.
@@ -95,7 +95,7 @@ pub trait Locked: Clone + fmt::Debug + Eq + Send + Sync {
     /// Whether a comment is a line of such a header.
     fn is_header_line(comment: &str) -> bool;
 
-    /// What writes such a file.
+    /// Command that writes such a file.
     fn remedy() -> Remedy;
 
     /// Reads the label of an entry, and reports what is wrong with it.

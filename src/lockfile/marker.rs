@@ -1,6 +1,7 @@
 //! The lines that git puts around conflicts.
 
-/// Default number of characters of a marker (`conflict-marker-size` in gitattributes(5)), and the smallest that is read.
+/// Default number of characters of a marker (`conflict-marker-size` in gitattributes(5)), and the smallest number that
+/// is read.
 pub const MARKER_SIZE: usize = 7;
 
 /// A line that is a conflict marker.
@@ -10,7 +11,8 @@ pub(super) struct Marker {
     pub(super) label: String,
 }
 
-/// Parses a line such as `<<<<<<< ours`. Outside of comments, no line of a lock file starts with one of these characters.
+/// Parses a line such as `<<<<<<< ours`. Outside of comments, no line of a lock file starts with one of these
+/// characters.
 pub(super) fn marker(line: &[u8]) -> Option<Marker> {
     let character = *line.first().filter(|byte| b"<|=>".contains(byte))?;
     let size = line.iter().take_while(|byte| **byte == character).count();

@@ -161,19 +161,20 @@ impl LockedModule {
 }
 
 impl EntryDiff<LockedModule> {
-    /// Whether a version of a registry, or a source with its tag or branch, has another package than before.
+    /// `true` if the same version of a registry module, or the same source with its tag or branch, has a different
+    /// package.
     pub fn package_replaced(&self) -> bool {
         let (Some(old), Some(new)) = (&self.old, &self.new) else { return false };
         (&old.source, &old.version) == (&new.source, &new.version) && old.package != new.package
     }
 }
 
-/// What a sentence calls the module that a path of calls leads to.
+/// Name of a module in a sentence.
 pub(crate) fn module_name(path: &str) -> Cow<'_, str> {
     if path == UNIT_ADDRESS { "the unit's module".into() } else { format!("module \"{path}\"").into() }
 }
 
-/// Whether a lock file is one of modules: by its name, or else by its content, which need not be readable.
+/// Whether a lock file is one of modules. Its name decides, else its content, which need not be valid.
 pub fn is_of_modules(name: &Path, bytes: &[u8]) -> bool {
     let name = name.file_name().unwrap_or_default().to_string_lossy();
     if name.contains(MODULE_LOCK_FILE_NAME) || name.contains(LOCK_FILE_NAME) {
@@ -184,7 +185,7 @@ pub fn is_of_modules(name: &Path, bytes: &[u8]) -> bool {
     text.trim_start_matches('\u{feff}').starts_with(HEADER[0]) || (has("module \"") && !has("provider \""))
 }
 
-/// Whether a label may be the path of calls. It is also the name of a directory below `.terraform/modules`.
+/// Whether a label is a valid path of calls. It is also the name of a directory below `.terraform/modules`.
 ///
 /// The path to a module of a test begins with the names of directories, which need not be names of calls.
 fn is_path_of_calls(label: &str) -> bool {

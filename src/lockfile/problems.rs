@@ -1,4 +1,4 @@
-//! What is wrong with a lock file.
+//! Problems found while a lock file is parsed.
 
 use std::fmt::Display;
 use std::ops::Range;
@@ -9,13 +9,13 @@ use crate::provider::{ConstraintError, ConstraintList, Version, VersionError};
 
 use super::raw_entry::Text;
 
-/// Collects what is wrong with a file.
+/// Collects the problems of a file.
 #[derive(Debug)]
 pub struct Problems {
     pub(super) file: Arc<SourceFile>,
-    /// What writes such a file anew.
+    /// Command that writes the file anew.
     pub(super) remedy: Remedy,
-    /// Why values must be in canonical form.
+    /// Help for values that are not in canonical form.
     pub(super) canonical_help: &'static str,
     pub(super) diagnostics: Vec<Diagnostic>,
 }
@@ -39,7 +39,7 @@ impl Problems {
         self.error(Code::NotCanonical, span, message, self.canonical_help);
     }
 
-    /// Reports a value that another text stands for.
+    /// Reports a value whose canonical text is different.
     pub(super) fn not_written_as(&mut self, found: &Text<'_>, what: &str, canonical: &impl Display) {
         let canonical = canonical.to_string();
         self.not_canonical(found.span.clone(), format!("{what} must be written {canonical:?}, not {:?}", found.value));

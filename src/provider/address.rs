@@ -35,18 +35,18 @@ pub struct Hostname {
 #[from(AddressParts)]
 pub struct ProviderAddress(#[deref(forward)] Arc<AddressParts>);
 
-/// What a provider's address consists of.
+/// Parts of a provider address.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AddressParts {
     /// The registry that the provider comes from.
     pub hostname: Hostname,
     /// Who publishes it.
     pub namespace: String,
-    /// What it is called, for example `aws`.
+    /// Name, for example `aws`.
     pub name: String,
 }
 
-/// Why a text is not a provider address.
+/// Error of a text that is not a provider address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// Neither one, two nor three parts, or an empty one.
@@ -107,7 +107,7 @@ impl Hostname {
         Self::known(dialect.default_host_name())
     }
 
-    /// Whether an address without this host belongs to it.
+    /// Whether addresses without a host have this host.
     pub fn is_default_of(&self, dialect: Dialect) -> bool {
         self.as_ascii() == dialect.default_host_name()
     }
@@ -203,7 +203,7 @@ impl ProviderAddress {
         AddressParts { hostname, namespace: self.namespace.clone(), name: self.name.clone() }.into()
     }
 
-    /// Whether the provider is part of the program itself, or a legacy address; a lock file holds neither.
+    /// Whether the provider is built in or has a legacy address. Lock files contain neither.
     pub fn is_never_locked(&self) -> bool {
         self.namespace == "-" || (self.hostname.as_ascii() == "terraform.io" && self.namespace == "builtin")
     }

@@ -1,6 +1,6 @@
-//! What vouches for a package.
+//! Authentication of packages.
 
-/// How a package was authenticated, in the words that OpenTofu uses.
+/// Method by which a package was authenticated, in the words of OpenTofu.
 #[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
 pub enum Authentication {
     /// SHA256SUMS is signed by a key that the registry reports.

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use crate::provider::{Version, VersionError};
 
-/// How a constraint compares a version with its boundary.
+/// Comparison operator of a constraint.
 ///
 /// The order of the variants is the order in which constraints at the same boundary are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
@@ -44,9 +44,9 @@ pub enum Operator {
 /// One term of a constraint list, such as `>= 1.2.0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Constraint {
-    /// How to compare.
+    /// The operator.
     pub operator: Operator,
-    /// What to compare with; numbers that were not written are zero.
+    /// Boundary; numbers that were not written are zero.
     pub boundary: Version,
 }
 
@@ -56,7 +56,7 @@ pub struct Constraint {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ConstraintList(Vec<Constraint>);
 
-/// Why a text is not a constraint list.
+/// Error of a text that is not a constraint list.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConstraintError {
     /// Two terms without a comma between them.
@@ -79,7 +79,7 @@ pub enum ConstraintError {
     Version {
         /// The term as written.
         term: String,
-        /// What is wrong with its version.
+        /// Error of its version.
         error: VersionError,
     },
 }
@@ -199,7 +199,7 @@ impl ConstraintList {
         Self(vec![Constraint { operator: Operator::Exact, boundary: version.clone() }])
     }
 
-    /// Whether a version is newer than what the constraints allow, so that they may come to allow it.
+    /// Whether a version is newer than all that the constraints allow, so that a rewrite may allow it.
     pub(crate) fn is_outgrown_by(&self, version: &Version) -> bool {
         let is_above = |term: &Constraint| {
             *version > term.boundary || (*version == term.boundary && term.operator == Operator::Less)
@@ -207,7 +207,7 @@ impl ConstraintList {
         self.0.iter().all(|term| term.compares(version) || is_above(term))
     }
 
-    /// Whether no constraint is set.
+    /// `true` if there is no constraint.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-/// Which program's rules apply.
+/// Tool whose rules apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, derive_more::Display)]
 #[serde(rename_all = "lowercase")]
 #[display("{}", self.name())]
@@ -30,7 +30,7 @@ impl Dialect {
         }
     }
 
-    /// The one that it is not.
+    /// The other dialect.
     #[must_use]
     pub(crate) fn other(self) -> Self {
         match self {

@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
 pub struct Hash(Arc<str>);
 
-/// What a hash was taken over.
+/// Scheme of a hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HashScheme {
     /// `h1`: the files of the package, whatever it is packed in.
@@ -27,7 +27,7 @@ pub enum HashScheme {
 }
 
 impl HashScheme {
-    /// What a well-formed hash of the scheme looks like, in words.
+    /// Description of a well-formed hash of the scheme.
     pub fn form(self) -> &'static str {
         match self {
             Self::H1 => "h1: and the base64 of 32 bytes",

@@ -1,4 +1,4 @@
-//! What is said of providers: addresses, versions, constraints, platforms, hashes, keys. Values without I/O.
+//! Addresses, versions, constraints, platforms, hashes and keys of providers: values without I/O.
 
 mod address;
 mod authentication;

@@ -18,7 +18,7 @@ pub struct OciRepository {
     pub name: String,
 }
 
-/// Where facts about packages are shared, and whose facts are trusted.
+/// Repository of shared facts about packages, and the keys that are trusted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SharedCache {
     /// Each provider has a repository below this one.
@@ -27,7 +27,7 @@ pub struct SharedCache {
     pub trusted_keys: Vec<PublicKey>,
 }
 
-/// Why a text is not the address of a repository.
+/// Error of a text that is not the address of a repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OciRepositoryError {
     /// There is no name, or no registry.
@@ -48,7 +48,7 @@ impl OciRepository {
     /// Reads `oci://REGISTRY/NAME`.
     ///
     /// # Errors
-    /// What is wrong with it, as a sentence that quotes it.
+    /// Description that quotes the text.
     pub fn parse_url(text: &str) -> Result<Self, String> {
         let invalid = |why: &dyn fmt::Display| format!("{text:?} is not a place in an OCI registry: {why}");
         let address = text.strip_prefix("oci://").ok_or_else(|| invalid(&"write it as oci://HOST/PATH"))?;

@@ -16,7 +16,7 @@ pub struct ProviderPattern {
     pub name: Option<String>,
 }
 
-/// Which providers something is for.
+/// Set of providers, such as in `provider_installation`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProviderSelection {
     /// These; all when empty.
@@ -25,7 +25,7 @@ pub struct ProviderSelection {
     pub exclude: Vec<ProviderPattern>,
 }
 
-/// Why a text is not a pattern.
+/// Error of a text that is not a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
     /// Neither two nor three parts.
@@ -62,7 +62,7 @@ impl ProviderPattern {
         })
     }
 
-    /// Whether the pattern covers a provider.
+    /// Whether the pattern matches a provider.
     pub fn matches(&self, address: &ProviderAddress) -> bool {
         self.hostname.as_ref().is_none_or(|hostname| *hostname == address.hostname)
             && self.namespace.as_ref().is_none_or(|namespace| *namespace == address.namespace)
@@ -79,7 +79,7 @@ impl From<ProviderAddress> for ProviderPattern {
 }
 
 impl ProviderSelection {
-    /// Whether a provider is among them.
+    /// Whether the set contains a provider.
     pub fn contains(&self, address: &ProviderAddress) -> bool {
         let any = |patterns: &[ProviderPattern]| patterns.iter().any(|pattern| pattern.matches(address));
         !any(&self.exclude) && (self.include.is_empty() || any(&self.include))

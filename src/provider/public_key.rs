@@ -8,9 +8,9 @@ use ed25519_dalek::{Signature, VerifyingKey};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
 
-/// What a public key begins with.
+/// Prefix of a public key.
 const PUBLIC: &str = "ed25519:";
-/// What a private key begins with.
+/// Prefix of a private key.
 const PRIVATE: &str = "ed25519-private:";
 /// The bytes of a key, of either kind (RFC 8032, section 5.1.5).
 const LENGTH: usize = 32;
@@ -37,7 +37,7 @@ pub struct SigningKey {
     text: String,
 }
 
-/// Why a text is not a key. It does not quote the text, which may be a secret.
+/// Error of a text that is not a key. It does not quote the text, which may be a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// Not a public key.
@@ -66,7 +66,7 @@ pub enum KeyError {
 }
 
 impl PublicKey {
-    /// Whether the signature over a message was made with the key that belongs to this one.
+    /// Verifies a signature of a message.
     pub(crate) fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
         let (key, signature) = (VerifyingKey::from_bytes(&self.0), Signature::from_slice(signature));
         key.is_ok_and(|key| signature.is_ok_and(|signature| key.verify_strict(message, &signature).is_ok()))
@@ -112,7 +112,7 @@ impl SigningKey {
         &self.text
     }
 
-    /// What nothing may show: the whole key, and its base64 alone.
+    /// Secrets that must not be shown: the whole key, and its base64 alone.
     pub fn secrets(&self) -> [&str; 2] {
         [self.reveal(), self.value()]
     }

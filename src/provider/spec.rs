@@ -7,7 +7,7 @@ use crate::provider::{
     AddressError, Dialect, Hostname, PatternError, ProviderAddress, ProviderPattern, Version, VersionError,
 };
 
-/// A provider, `[[HOSTNAME/]NAMESPACE/]TYPE`, with a version after an `@` if one is meant.
+/// A provider, `[[HOSTNAME/]NAMESPACE/]TYPE`, with an optional version after an `@`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderSpec {
     /// With the host of the default dialect if none is written.
@@ -24,19 +24,19 @@ pub struct ProviderPatternSpec {
     has_host: bool,
 }
 
-/// Why a text names no provider.
+/// Error of a text that is not a provider.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderSpecError {
     /// The provider.
     #[error(transparent)]
     Address(#[from] AddressError),
-    /// What is after the `@`.
+    /// Text after the `@`.
     #[error("{0:?} is not a version: {1}")]
     Version(String, VersionError),
 }
 
 impl ProviderSpec {
-    /// The provider that is meant where this dialect's rules apply.
+    /// Address of the provider by the rules of a dialect.
     pub fn resolve(&self, dialect: Dialect) -> ProviderAddress {
         if self.has_host { self.address.clone() } else { self.address.at_host(Hostname::default_of(dialect)) }
     }

@@ -24,13 +24,13 @@ pub struct Version {
     pub minor: u64,
     /// Third number.
     pub patch: u64,
-    /// What follows `-`, without it; empty for a release.
+    /// Text after `-`; empty for a release.
     prerelease: Identifiers,
-    /// What follows `+`, without it; empty when there is none.
+    /// Text after `+`; may be empty.
     metadata: Identifiers,
 }
 
-/// Why a text is not a version.
+/// Error of a text that is not a version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VersionError {
     /// More than three numbers.
@@ -62,7 +62,7 @@ impl Version {
         Self { major, minor, patch, prerelease: Identifiers::EMPTY, metadata: Identifiers::EMPTY }
     }
 
-    /// Whether this is a prerelease, which only an exact constraint selects.
+    /// Whether this is a prerelease. Only an exact constraint selects it.
     pub fn is_prerelease(&self) -> bool {
         !self.prerelease.is_empty()
     }
@@ -82,7 +82,7 @@ impl Version {
         Self { metadata: Identifiers::EMPTY, ..self.clone() }
     }
 
-    /// How many bytes there are beside the numbers.
+    /// Number of bytes beside the numbers.
     pub(crate) fn text_length(&self) -> usize {
         self.prerelease.len() + self.metadata.len()
     }

@@ -20,7 +20,7 @@ struct Block<T: Locked> {
     /// Kept, so that no other entry gets its place.
     locked: Arc<T>,
     text: String,
-    /// Whether the text was read again and says what it should.
+    /// `true` if the text was parsed again and records the entry.
     is_checked: bool,
 }
 
@@ -31,8 +31,8 @@ impl<T: Locked> Default for CanonicalBlocks<T> {
 }
 
 impl<T: Locked> CanonicalBlocks<T> {
-    /// What [`canonical_text`](crate::lockfile::canonical_text) gives, if all of it was read again and says what it
-    /// should.
+    /// Returns the same as [`canonical_text`](crate::lockfile::canonical_text), unless a block did not record its entry
+    /// when it was parsed again.
     pub(super) fn checked_text(&self, locks: &LocksOf<T>, dialect: Dialect) -> Option<String> {
         let blocks: Vec<_> = locks.iter().map(|(address, locked)| self.block(address, locked)).collect();
         let header = header::<T>(dialect);
@@ -64,7 +64,7 @@ impl<T: Locked> Block<T> {
     }
 }
 
-/// Whether bytes that were just written record just these locks.
+/// Parses bytes that were just written, and returns `true` if they record exactly these locks.
 pub(super) fn says<T: Locked>(bytes: &[u8], locks: &LocksOf<T>) -> bool {
     // Each address has its host, so defaults do not matter; in this dialect a namespace may hold underscores.
     parse_as::<T>(Path::new(""), bytes, Dialect::Terraform).lock_file.is_some_and(|lock_file| lock_file.locks == *locks)

@@ -46,7 +46,10 @@ impl<T: Locked> LockFileOf<T> {
         if says::<T>(&bytes, new) { Ok(bytes) } else { Err(self_check_failed(&self.file.path).into()) }
     }
 
-    /// New bytes of the file, if somebody can read them again.
+    /// New bytes of the file.
+    ///
+    /// # Errors
+    /// They are too many to be read again.
     fn within_limit(&self, bytes: Vec<u8>) -> Result<Vec<u8>> {
         if bytes.len() as u64 > SIZE_LIMIT { Err(too_large(&self.file.path).into()) } else { Ok(bytes) }
     }

@@ -15,14 +15,14 @@ use crate::lockfile::locked::Locked;
 use crate::lockfile::marker::{MARKER_SIZE, Marker, marker};
 use crate::lockfile::parse::parse_as;
 
-/// How conflict markers look.
+/// Format of conflict markers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MarkerStyle {
-    /// How many characters a marker has.
+    /// Number of characters of a marker.
     pub size: usize,
-    /// What our side is called; may be empty.
+    /// Label of our side; may be empty.
     pub ours: String,
-    /// What their side is called; may be empty.
+    /// Label of their side; may be empty.
     pub theirs: String,
 }
 
@@ -39,7 +39,7 @@ pub struct Sides {
     pub ours: Vec<u8>,
     /// The common ancestor, if the conflicts show it. With `merge.conflictStyle` `zdiff3` it may be garbled.
     pub base: Vec<u8>,
-    /// Whether every conflict shows the ancestor (`merge.conflictStyle` `diff3`).
+    /// `true` if every conflict shows the ancestor (`merge.conflictStyle` `diff3`).
     pub base_is_complete: bool,
     /// Their file.
     pub theirs: Vec<u8>,
@@ -47,7 +47,7 @@ pub struct Sides {
     pub style: MarkerStyle,
 }
 
-/// Where a line of a file with conflicts is.
+/// Part of a file with conflicts that a line belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Section {
     Common,

@@ -31,7 +31,7 @@ pub struct Merged<T: Locked = LockedProvider> {
 pub struct Conflict<T: Locked = LockedProvider> {
     /// The provider, or the path of a module's calls.
     pub address: T::Address,
-    /// Why the sides exclude each other.
+    /// Reason why the sides exclude each other.
     pub reason: ConflictReason,
     /// The common ancestor's entry.
     pub base: Option<Arc<T>>,
