@@ -191,9 +191,6 @@ constraints and numbers of hashes. Hashes that were replaced although the
 version did not change are marked with an exclamation mark. Lock files of
 modules (.modules.lock.hcl) are compared in the same way, module by module.
 
-On a terminal the result is shown by the pager that `PROVLOCK_PAGER` or `PAGER`
-names, else by less, as git does.
-
 Usage: provlock diff [OPTIONS] [OLD] [NEW]
 
 Arguments:
@@ -258,9 +255,6 @@ Output:
 
       --exit-code
           Exit with 1 if there are differences
-
-      --no-pager
-          Print the result even if it does not fit on the terminal
 
 Exit codes: 0 done, 1 --exit-code: there are differences, 2 failed
 "#]]);

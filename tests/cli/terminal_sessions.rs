@@ -50,7 +50,7 @@ git add . && git commit --quiet -m 'lock all'
 sed -i 's/>= 3.2.0, < 3.2.4/~> 3.2/' live/eu-central-1/*/team-00*/main.tf
 provlock upgrade -r --dry-run --fs-mirror mirror
 provlock upgrade -r --fs-mirror mirror hashicorp/null
-provlock tree -r hashicorp/null@3.2.3 | tail -3
+provlock tree -r hashicorp/null | tail -3
 provlock diff main | head -3
 git commit --quiet -a -m 'upgrade' && sed -i 's/~> 3.6.0/~> 3.7/' live/*/*/team-01*/main.tf
 provlock verify -r
@@ -246,7 +246,7 @@ fn typed_in(repository: &Repository, width: usize, term: &str, command: &str) ->
     let command = format!("stty cols {width} rows 50; {command}");
     let arguments = ["--quiet", "--return", "--flush", "--command", &command, "/dev/null"];
     let script = repository.environment.program("script", arguments).env("TERM", term).env("SHELL", "/bin/sh");
-    let output = script.env("PROVLOCK_PAGER", "cat").run();
+    let output = script.run();
     let code = output.code.filter(|code| *code != 0).map_or(String::new(), |code| format!("[exit code {code}]\n"));
     (output.stdout, code)
 }

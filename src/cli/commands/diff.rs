@@ -35,8 +35,6 @@ const EXAMPLES: &str = "Examples:
 /// Shows which providers were added, removed or changed, their versions, constraints and numbers of hashes. Hashes that
 /// were replaced although the version did not change are marked with an exclamation mark. Lock files of modules
 /// (.modules.lock.hcl) are compared in the same way, module by module.
-///
-/// On a terminal the result is shown by the pager that `PROVLOCK_PAGER` or `PAGER` names, else by less, as git does.
 #[derive(Args)]
 #[command(before_help = "Example: provlock diff main --format markdown", before_long_help = EXAMPLES)]
 #[command(next_display_order = OWN)]
@@ -50,9 +48,6 @@ pub(crate) struct DiffArgs {
     /// Exit with 1 if there are differences
     #[arg(long, help_heading = "Output")]
     exit_code: bool,
-    /// Print the result even if it does not fit on the terminal
-    #[arg(long, help_heading = "Output")]
-    no_pager: bool,
 }
 
 /// What is compared.
@@ -103,19 +98,18 @@ pub(crate) fn run(arguments: &DiffArgs, ui: &Ui) -> Result<Outcome> {
     if let Some(path) = &arguments.what.textconv {
         return textconv(path, ui);
     }
-    let print = if arguments.no_pager { Ui::print_fitted } else { Ui::page };
-    let differ = show(&pairs(&arguments.what, ui)?, print, ui)?;
+    let differ = show(&pairs(&arguments.what, ui)?, ui)?;
     Ok(if arguments.exit_code && differ { Outcome::Found } else { Outcome::Done })
 }
 
 /// Prints the differences, those for people by `print`. Whether there are any.
-fn show(pairs: &[Pair], print: fn(&Ui, &str), ui: &Ui) -> Result<bool> {
+fn show(pairs: &[Pair], ui: &Ui) -> Result<bool> {
     if ui.format == OutputFormat::Unified {
         let unified = |pair: &Pair| {
             text::unified(&pair.path, pair.old.bytes.as_deref(), pair.new.bytes.as_deref(), ui.stdout_style.color)
         };
         let texts: String = pairs.iter().map(unified).collect();
-        print(ui, &texts);
+        ui.print_fitted(&texts);
         return Ok(!texts.is_empty());
     }
     let mut warnings = Vec::new();
@@ -137,7 +131,7 @@ fn show(pairs: &[Pair], print: fn(&Ui, &str), ui: &Ui) -> Result<bool> {
     match ui.format {
         OutputFormat::Markdown => ui.print(&markdown::render(&files)),
         OutputFormat::Json => ui.print(&json::diff(&files, warnings, &ui.invocation)),
-        _ => print(ui, &text::render(&files, ui.stdout_style)),
+        _ => ui.print_fitted(&text::render(&files, ui.stdout_style)),
     }
     let has_lock_file = pairs.iter().any(|pair| pair.old.bytes.is_some() || pair.new.bytes.is_some());
     if !differ && has_lock_file && ui.format == OutputFormat::Text {

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
 use clap_complete::ArgValueCandidates;
-use provlock::diagnostic::{Code, Diagnostic, Diagnostics, Remedy, Result};
+use provlock::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use provlock::project::{LockedVersions, RootModule, Roots, Selection, Session};
 use provlock::provider::{ProviderAddress, ProviderSpec};
 
 use super::outcome::Outcome;
 use super::watch::{no_root_module, start};
-use crate::cli::args::{CacheArgs, FormatArgs, ModuleArgs, OutputFormat, Targets, candidates};
+use crate::cli::args::{CacheArgs, FormatArgs, ModuleArgs, OutputFormat, Targets, candidates, is_surely_path};
 use crate::cli::render::foreign::printable;
 use crate::cli::render::html;
 use crate::cli::render::json::{Output, ProviderUse, Root, TreeRoot};
@@ -26,7 +26,7 @@ const EXAMPLES: &str = "Examples:
   provlock tree                 # every provider that is required or locked
   provlock tree infra/dns       # those of the root module in a directory
   provlock tree -r              # which versions are locked below, and in how many root modules
-  provlock tree -r hashicorp/aws@4   # the root modules that still lock a 4.x
+  provlock tree -r hashicorp/aws   # the root modules that lock each version
   provlock tree --online        # also read modules that are not installed";
 
 /// Show which modules require a provider, and where
@@ -45,9 +45,8 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = "Example: provlock tree hashicorp/aws", before_long_help = EXAMPLES)]
 #[command(mut_arg("format", |format| format.value_parser(OutputFormat::one_of(FORMATS))))]
 pub(crate) struct TreeArgs {
-    /// Only these providers [default: all], with --recursive also a version or its beginning; and root modules, by a
-    /// directory or a file in it [default: .]
-    #[arg(value_name = "PROVIDER[@VERSION]|PATH", value_hint = ValueHint::AnyPath)]
+    /// Only these providers [default: all]; and root modules, by a directory or a file in it [default: .]
+    #[arg(value_name = "PROVIDER|PATH", value_hint = ValueHint::AnyPath)]
     #[arg(add = ArgValueCandidates::new(candidates::providers))]
     targets: Vec<OsString>,
     /// Every root module below the paths: which versions are locked in how many
@@ -67,51 +66,25 @@ pub(crate) struct TreeArgs {
     format: FormatArgs,
 }
 
-/// A provider that is named, with a version or its beginning.
-struct Named {
-    provider: ProviderSpec,
-    version: Option<String>,
-}
-
-impl Named {
-    /// Reads what is named, and takes the version off: `4` is the beginning of one.
-    fn read(arguments: &[OsString]) -> Result<(Vec<Self>, Vec<PathBuf>)> {
-        let (mut named, mut paths, mut errors) = (Vec::new(), Vec::new(), Diagnostics::default());
-        for argument in arguments {
-            let text = argument.to_string_lossy();
-            let (name, version) = match text.split_once('@') {
-                Some((name, version)) if !PathBuf::from(argument).exists() => (OsString::from(name), Some(version)),
-                _ => (argument.clone(), None),
-            };
-            match Targets::read(&[name]) {
-                Ok(targets) => {
-                    let version = version.map(str::to_owned);
-                    named.extend(
-                        targets.providers.into_iter().map(|provider| Self { provider, version: version.clone() }),
-                    );
-                    paths.extend(targets.paths);
-                }
-                Err(more) => errors.extend(more),
-            }
+/// Reads providers and paths. Versions cannot be named, since all are shown.
+fn targets(arguments: &[OsString]) -> Result<Targets> {
+    for argument in arguments {
+        let (text, path) = (argument.to_string_lossy(), Path::new(argument));
+        if let Some((provider, _)) = text.split_once('@')
+            && !path.exists()
+            && !is_surely_path(path)
+        {
+            let message = format!("tree takes providers without a version, and not {text}");
+            let help = Help::text("for the root modules of each version: ");
+            let remedy = Remedy::Run(["tree", "-r", provider].map(str::to_owned).into());
+            return Err(Diagnostic::error(Code::InvalidArgument, message).help(help.and(remedy)).into());
         }
-        errors.into_result((named, paths))
     }
-
-    /// Whether a version is meant.
-    fn includes(&self, version: &str) -> bool {
-        let Some(beginning) = &self.version else { return true };
-        let rest = version.strip_prefix(beginning.as_str());
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-', '+']))
-    }
+    Targets::read(arguments)
 }
 
 pub(crate) fn run(arguments: &TreeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
-    let (named, paths) = Named::read(&arguments.targets)?;
-    let version = named.iter().find_map(|named| Some((&named.provider, named.version.as_ref()?)));
-    if let Some((provider, version)) = version.filter(|_| !arguments.recursive) {
-        let message = format!("{provider}@{version} names a version, and without --recursive there is only one");
-        return Err(Diagnostic::error(Code::InvalidArgument, message).into());
-    }
+    let Targets { providers, paths, .. } = targets(&arguments.targets)?;
     if ui.format == OutputFormat::Html && !arguments.recursive {
         let error = Diagnostic::error(Code::InvalidArgument, "only the table of all root modules is a page of HTML");
         return Err(error.help("add --recursive").into());
@@ -126,16 +99,15 @@ pub(crate) fn run(arguments: &TreeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         let roots = session.roots(&selection)?;
         let versions = session.locked_versions(&roots);
         drop(session);
-        return Ok(show_versions(&versions, &named, &roots, ui)?);
+        return Ok(show_versions(&versions, &providers, &roots, ui)?);
     }
-    let wanted: Vec<_> = named.into_iter().map(|named| named.provider).collect();
     let paths = if paths.is_empty() { vec![PathBuf::from(".")] } else { paths };
     let with_signers = ui.stdout_style.verbose || ui.is_json();
     let (mut shown, mut warnings) = (Vec::new(), Vec::new());
     for path in &paths {
         let above = path.parent().filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let root = session.open(if path.is_file() { above } else { path })?;
-        shown.push(one(&session, &root, &wanted, arguments.no_tests, with_signers, &mut warnings)?);
+        shown.push(one(&session, &root, &providers, arguments.no_tests, with_signers, &mut warnings)?);
     }
     drop(session);
     ui.warn(&warnings);
@@ -193,22 +165,18 @@ fn one(
     Ok((text(&trees, root.dialect), TreeRoot::new(root, &trees)))
 }
 
-/// Shows which versions are locked where: those that are named, or all.
-fn show_versions(versions: &LockedVersions, named: &[Named], roots: &Roots, ui: &Ui) -> Result<Outcome> {
+/// Shows which versions are locked where: those of the named providers, or all.
+fn show_versions(versions: &LockedVersions, named: &[ProviderSpec], roots: &Roots, ui: &Ui) -> Result<Outcome> {
     let mut uses = uses(versions);
     if !named.is_empty() {
         let is_named =
-            |named: &Named, found: &ProviderUse| named.provider.resolve(versions.dialect).to_string() == found.address;
+            |named: &ProviderSpec, found: &ProviderUse| named.resolve(versions.dialect).to_string() == found.address;
         if let Some(unknown) = named.iter().find(|named| !uses.iter().any(|found| is_named(named, found))) {
-            let message = format!("no root module here has locked {}", unknown.provider);
+            let message = format!("no root module here has locked {unknown}");
             let error = Diagnostic::error(Code::InvalidArgument, message);
             return Err(error.help(Remedy::Run(["tree", "-r"].map(str::to_owned).into())).into());
         }
-        for found in &mut uses {
-            let named: Vec<_> = named.iter().filter(|named| is_named(named, found)).collect();
-            found.versions.retain(|locked| named.iter().any(|named| named.includes(&locked.version)));
-        }
-        uses.retain(|found| !found.versions.is_empty());
+        uses.retain(|found| named.iter().any(|named| is_named(named, found)));
     }
     match ui.format {
         OutputFormat::Json => {}

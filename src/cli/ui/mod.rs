@@ -1,7 +1,6 @@
 //! The terminal: stdout is data, stderr is status.
 
 mod frame;
-mod pager;
 mod progress;
 mod terminal;
 
@@ -143,15 +142,6 @@ impl Ui {
                 harmless(&self.invocation.secrets.redact(text), self.stdout_style.has_escapes())
             }
             _ => harmless_json(text),
-        }
-    }
-
-    /// [`Ui::print_fitted`], on a terminal by the pager of people.
-    pub(crate) fn page(&self, text: &str) {
-        let text = &self.fitted(text);
-        let is_paged = !text.is_empty() && std::io::stdout().is_terminal();
-        if !is_paged || !pager::show(&self.safe(text, self.format)) {
-            self.print(text);
         }
     }
 

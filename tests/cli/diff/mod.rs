@@ -3,8 +3,6 @@
 mod git;
 mod modules;
 #[cfg(target_os = "linux")]
-mod pager;
-
 use std::path::Path;
 
 use crate::json_output::validated;
