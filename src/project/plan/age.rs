@@ -1,13 +1,13 @@
-//! Why a version that the constraints allow is not chosen.
+//! Versions that the constraints allow and that are not selected.
 
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Severity};
 use crate::packages::{DemandedAge, NotOldEnough, PublicationDates, Source};
 use crate::provider::{Dialect, ProviderAddress, Version};
 
-/// How many versions of a provider are skipped for their age, newest first; older ones are then not asked about.
+/// Maximum number of versions of a provider whose ages are looked up, newest first.
 const MOST_ASKED_ABOUT: usize = 30;
 
-/// How old a version must be to be chosen.
+/// Minimum age of a version that is selected.
 #[derive(Clone, Copy)]
 pub(crate) struct MinimumAge<'a> {
     /// The age.
@@ -16,12 +16,12 @@ pub(crate) struct MinimumAge<'a> {
     pub dates: &'a PublicationDates,
 }
 
-/// The kinds of reasons why versions are skipped.
+/// Kind of reason for which versions are skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// They are too young.
     TooYoung,
-    /// When they were published is not known, so that they cannot be shown to be old enough.
+    /// Their publication dates are not known.
     AgeNotKnown,
     /// The source does not have all their packages.
     Incomplete,
@@ -34,7 +34,7 @@ pub enum Reason {
 pub(crate) struct RejectedVersion {
     pub(super) reason: Reason,
     pub(super) version: Version,
-    /// What is wrong with it.
+    /// The reason in words.
     pub(super) why: String,
 }
 
@@ -48,14 +48,13 @@ impl Reason {
     }
 }
 
-/// Whether one more version may be asked about after those that were skipped.
+/// Whether the age of one more version may be looked up after those that were skipped.
 pub(super) fn may_ask_more(skipped: &[RejectedVersion]) -> bool {
     let is_asked_about = |reason| matches!(reason, Reason::TooYoung | Reason::AgeNotKnown);
     skipped.iter().filter(|rejected| is_asked_about(rejected.reason)).count() < MOST_ASKED_ABOUT
 }
 
-/// Adds a version that is skipped. The newest of those that the policy does not allow stands for all, which may be
-/// many.
+/// Adds a skipped version. Of those that the policy does not allow, only the newest is kept.
 pub(super) fn skip(skipped: &mut Vec<RejectedVersion>, rejected: RejectedVersion) {
     let is_said = |other: &RejectedVersion| other.reason == Reason::NotAllowed && rejected.reason == Reason::NotAllowed;
     if !skipped.iter().any(is_said) {
@@ -63,7 +62,7 @@ pub(super) fn skip(skipped: &mut Vec<RejectedVersion>, rejected: RejectedVersion
     }
 }
 
-/// What to say about the versions of a provider that were skipped, the newest first.
+/// Returns the warning about skipped versions of a provider, the newest first.
 pub(super) fn warning(provider: &ProviderAddress, dialect: Dialect, skipped: &[RejectedVersion]) -> Option<Diagnostic> {
     let (first, others) = skipped.split_first()?;
     let warning = Diagnostic::warning(first.reason.code(), format!("{} {first}", provider.short(dialect)));
@@ -77,7 +76,7 @@ pub(super) fn warning(provider: &ProviderAddress, dialect: Dialect, skipped: &[R
     Some(others.iter().map(ToString::to_string).fold(warning, Diagnostic::note))
 }
 
-/// The error when nothing else can be chosen than what was skipped.
+/// Returns the error if all versions that the constraints allow were skipped.
 pub(super) fn error(provider: &ProviderAddress, dialect: Dialect, skipped: &[RejectedVersion]) -> Option<Diagnostic> {
     let help = match skipped.first()?.reason {
         Reason::TooYoung | Reason::AgeNotKnown => Help::text("to use it anyway, pass ").and(Remedy::AnyAge),
@@ -89,7 +88,7 @@ pub(super) fn error(provider: &ProviderAddress, dialect: Dialect, skipped: &[Rej
 }
 
 impl MinimumAge<'_> {
-    /// Why a version is not old enough, or cannot be shown to be.
+    /// Returns the version with a reason if it is too young or its date is not known.
     pub(super) fn rejects(
         &self,
         address: &ProviderAddress,

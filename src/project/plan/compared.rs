@@ -1,21 +1,21 @@
-//! What recorded hashes are compared with although nobody asks for more packages: what this run and earlier ones know.
+//! Comparison of recorded hashes with the packages that this run and earlier ones have seen, without fetching more.
 
 use std::collections::BTreeSet;
 
-use super::explained::Release;
+use super::explained::ReleaseLookup;
 use super::select::Candidate;
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy};
 use crate::packages::archive::HashCache;
 use crate::packages::{Fetched, Packages, Published};
 use crate::provider::{Authentication, Hash, HashScheme, HashesByScheme, Version};
 
-/// What is known of the recorded hashes of a release.
+/// Result of comparing the recorded hashes of a release.
 #[derive(Default)]
 pub(super) struct Compared {
     /// Those that are known to belong to no published package: a `zh:` that SHA256SUMS does not have, and an `h1:` if
     /// those of all packages are known.
     pub(super) unpublished: BTreeSet<Hash>,
-    /// How many may or may not belong to one.
+    /// Number of hashes that could not be compared.
     pub(super) unknown: usize,
 }
 
@@ -24,7 +24,7 @@ impl Compared {
     /// that it publishes.
     pub(super) fn with(
         recorded: &BTreeSet<Hash>,
-        release: &Release<'_>,
+        release: &ReleaseLookup<'_>,
         packages: &Packages,
         cache: Option<&HashCache>,
     ) -> Self {
@@ -92,7 +92,7 @@ pub(super) fn accept(name: String) -> LockRemedy {
 }
 
 /// What is published about a release, if that is about all its packages: a registry may have a SHA256SUMS for each.
-fn published(release: &Release<'_>, packages: &Packages) -> Option<Published> {
+fn published(release: &ReleaseLookup<'_>, packages: &Packages) -> Option<Published> {
     let platforms = || release.source.platforms(release.address, release.version).ok();
     let seen_from = match packages.keys().next() {
         Some(platform) => platform.clone(),

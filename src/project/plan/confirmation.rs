@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::explained::{Release, likely_first};
+use super::explained::{ReleaseLookup, likely_first};
 use crate::packages::archive::HashCache;
 use crate::packages::{Fetched, Packages, Published};
 use crate::provider::{Hash, HashesByScheme};
@@ -25,7 +25,7 @@ impl Confirmation {
     /// packages that the cache knows, then at downloads.
     pub(super) fn find(
         recorded: &BTreeSet<Hash>,
-        release: &Release<'_>,
+        release: &ReleaseLookup<'_>,
         packages: &Packages,
         cache: Option<&HashCache>,
     ) -> Self {
@@ -43,7 +43,7 @@ impl Confirmation {
 
     fn of_other_packages(
         recorded: &BTreeSet<Hash>,
-        release: &Release<'_>,
+        release: &ReleaseLookup<'_>,
         packages: &Packages,
         cache: Option<&HashCache>,
     ) -> Self {
@@ -82,7 +82,7 @@ fn has_only_h1(recorded: &BTreeSet<Hash>) -> bool {
 /// Whether the registry reports a recorded hash, or the cache has a published package with a recorded hash.
 fn is_known(
     recorded: &BTreeSet<Hash>,
-    release: &Release<'_>,
+    release: &ReleaseLookup<'_>,
     published: &Published,
     cache: Option<&HashCache>,
 ) -> bool {

@@ -1,8 +1,8 @@
-//! Which packages of a release recorded `h1:` hashes are of. A lock file does not say so; looking at the packages does.
+//! Platforms of recorded `h1:` hashes. A lock file does not contain them, so the packages of the release are looked at.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use crate::packages::archive::PackageId;
+use crate::packages::archive::{HashesByPlatform, PackageId};
 use crate::packages::{ProgressSink, Source, SourceError};
 use crate::provider::{Hash, Platform, ProviderAddress, Version};
 use crate::system::parallel::{self, WAITING_REQUESTS};
@@ -10,18 +10,16 @@ use crate::system::parallel::{self, WAITING_REQUESTS};
 /// Packages that are most often locked; looked at first.
 const COMMON: [&str; 5] = ["linux_amd64", "darwin_arm64", "darwin_amd64", "windows_amd64", "linux_arm64"];
 
-/// The `h1:` of platforms' packages, as far as they are known.
-pub(in crate::project) type Known = BTreeMap<Platform, BTreeSet<Hash>>;
-
+/// A release whose packages are looked at.
 #[derive(Clone, Copy)]
-pub(in crate::project) struct Release<'a> {
+pub(in crate::project) struct ReleaseLookup<'a> {
     pub(in crate::project) address: &'a ProviderAddress,
     pub(in crate::project) version: &'a Version,
     pub(in crate::project) source: &'a Source,
     pub(in crate::project) progress: ProgressSink<'a>,
 }
 
-impl Release<'_> {
+impl ReleaseLookup<'_> {
     pub(in crate::project) fn package(&self, platform: &Platform) -> PackageId {
         PackageId::new(self.address, self.version, platform)
     }
@@ -32,7 +30,7 @@ impl Release<'_> {
         &self,
         recorded: &BTreeSet<Hash>,
         platforms: &BTreeSet<Platform>,
-        known: &mut Known,
+        known: &mut HashesByPlatform,
     ) -> Vec<SourceError> {
         let mut errors = Vec::new();
         let mut rest = likely_first(platforms.iter().filter(|platform| !known.contains_key(platform)));
@@ -48,7 +46,7 @@ impl Release<'_> {
     }
 
     /// Fetches packages and notes their hashes. Returns why some that exist could not be fetched.
-    pub(in crate::project) fn fetch(&self, platforms: Vec<Platform>, known: &mut Known) -> Vec<SourceError> {
+    pub(in crate::project) fn fetch(&self, platforms: Vec<Platform>, known: &mut HashesByPlatform) -> Vec<SourceError> {
         let fetch = |platform: Platform| {
             let fetched = self.source.package(&self.package(&platform), self.progress);
             (platform, fetched)
@@ -65,8 +63,8 @@ impl Release<'_> {
     }
 }
 
-/// The recorded `h1:` that no known package has.
-pub(in crate::project) fn unexplained(recorded: &BTreeSet<Hash>, known: &Known) -> BTreeSet<Hash> {
+/// Recorded `h1:` hashes that no known package has.
+pub(in crate::project) fn unexplained(recorded: &BTreeSet<Hash>, known: &HashesByPlatform) -> BTreeSet<Hash> {
     recorded.iter().filter(|hash| !known.values().any(|hashes| hashes.contains(hash))).cloned().collect()
 }
 

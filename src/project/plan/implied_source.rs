@@ -26,12 +26,12 @@ pub(in crate::project) fn namesake<'a>(
     }
 }
 
-/// Says why the provider is taken for one of hashicorp.
+/// Adds why the provider is assumed to be one of hashicorp.
 pub(in crate::project) fn explained(error: Diagnostic) -> Diagnostic {
     error.note("required_providers has no source for it, so it is assumed to be a hashicorp provider")
 }
 
-/// Says which source is missing, if the entry is what is meant.
+/// Adds the missing source, taken from the entry that is probably meant.
 pub(in crate::project) fn with_source(error: Diagnostic, entry: &Entry, dialect: Dialect) -> Diagnostic {
     let name = &entry.address.name;
     let help = format!("add {name} = {{ source = \"{}\" }} to required_providers", entry.address.short(dialect));

@@ -1,25 +1,25 @@
-//! The platforms that a lock file covers. Where nobody names platforms, what is locked covers them and no others, or
-//! the one that this program runs on if there are none: whoever locks on one machine must neither lock the others out
+//! The platforms that a lock file covers. If the user names no platforms, new entries cover the same ones, or the
+//! current platform if there are none: locking on one machine must neither lock the other ones out
 //! nor make one entry differ from the rest.
 
 use std::collections::BTreeSet;
 
-use super::explained::{Known, Release, unexplained};
+use super::explained::{ReleaseLookup, unexplained};
 use super::select::Candidate;
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy, UpgradeRemedy};
 use crate::lockfile::{LockedProvider, Locks};
 use crate::packages::Source;
-use crate::packages::archive::{HashCache, PackageDigest};
+use crate::packages::archive::{HashCache, HashesByPlatform, PackageDigest};
 use crate::provider::{Hash, HashesByScheme, Platform, Version};
 
-/// What the old entry of a provider covers.
+/// Platforms that the old entry of a provider covers.
 #[derive(Default)]
 pub(super) struct KeptPlatforms {
     /// Its platforms, as far as they are known.
     pub(super) platforms: BTreeSet<Platform>,
-    /// How many of its `h1:` are of no package that is known.
+    /// Number of its `h1:` hashes that no known package has.
     unexplained: usize,
-    /// Why a package could not be looked at, if one could not.
+    /// Error of a package that could not be looked at.
     failure: Option<String>,
     /// The version of the entry, and how many `h1:` it has.
     old: Option<(Version, usize)>,
@@ -31,7 +31,7 @@ pub(in crate::project) fn of_file(locks: &Locks, source: &Source, cache: Option<
     let mut unknown = Vec::new();
     for (address, locked) in locks {
         let recorded: BTreeSet<_> = locked.platform_hashes().cloned().collect();
-        let release = Release { address, version: &locked.version, source, progress: &|_, _| {} };
+        let release = ReleaseLookup { address, version: &locked.version, source, progress: &|_, _| {} };
         let mut known = cached(&release, cache);
         let is_known = unexplained(&recorded, &known).is_empty();
         known.retain(|_, hashes| !hashes.is_disjoint(&recorded));
@@ -43,7 +43,7 @@ pub(in crate::project) fn of_file(locks: &Locks, source: &Source, cache: Option<
     // One entry with as many hashes as any is enough: most often all cover the same.
     let most = unknown.into_iter().max_by_key(|(recorded, _)| recorded.len());
     if let Some((recorded, release)) = most.filter(|(recorded, _)| recorded.len() > covered.len()) {
-        let mut known = Known::new();
+        let mut known = HashesByPlatform::new();
         ask(&recorded, &release, &mut known);
         known.retain(|_, hashes| !hashes.is_disjoint(&recorded));
         covered.extend(known.into_keys());
@@ -57,7 +57,7 @@ pub(in crate::project) fn most_hashes(locks: &Locks) -> usize {
 }
 
 impl KeptPlatforms {
-    /// Whether there are hashes of which it is not known which platforms they are for.
+    /// Whether the platform of some hash is not known.
     pub(super) fn old_is_unknown(&self) -> bool {
         self.unexplained > 0
     }
@@ -66,12 +66,12 @@ impl KeptPlatforms {
     /// first what the source reports, then the packages of the locked version. `asked_for` are locked in any case.
     pub(super) fn find(
         locked: &LockedProvider,
-        new: &Release<'_>,
+        new: &ReleaseLookup<'_>,
         asked_for: &[Platform],
         cache: Option<&HashCache>,
     ) -> Self {
         let recorded: BTreeSet<_> = locked.platform_hashes().cloned().collect();
-        let old = Release { version: &locked.version, ..*new };
+        let old = ReleaseLookup { version: &locked.version, ..*new };
         let mut known = cached(&old, cache);
         // A single hash makes room for a single one. Of a version that was published again the packages as they were
         // are gone.
@@ -86,7 +86,7 @@ impl KeptPlatforms {
         Self { platforms: known.into_keys().collect(), unexplained, failure, old }
     }
 
-    /// What two entries cover, both of which the new one takes the place of.
+    /// Platforms of two entries, both of which the new one replaces.
     pub(super) fn and(mut self, other: Self) -> Self {
         let more = |old: &Option<(Version, usize)>| old.as_ref().map_or(0, |(_, number)| *number);
         if more(&other.old) > more(&self.old) {
@@ -142,8 +142,8 @@ impl KeptPlatforms {
     }
 }
 
-/// What the cache knows of the packages of a release.
-fn cached(release: &Release<'_>, cache: Option<&HashCache>) -> Known {
+/// Hashes of the packages of a release that are in the cache.
+fn cached(release: &ReleaseLookup<'_>, cache: Option<&HashCache>) -> HashesByPlatform {
     let packages = cache.into_iter().flat_map(|cache| cache.packages_of(release.address, release.version));
     let hashes = |digest: PackageDigest| BTreeSet::from([digest.h1, digest.h1_with_directories]);
     packages.map(|(package, digest)| (package.platform, hashes(digest))).collect()
@@ -151,7 +151,7 @@ fn cached(release: &Release<'_>, cache: Option<&HashCache>) -> Known {
 
 /// Whether the new entry gets as many hashes anyway, since the source reports those of packages that are not fetched.
 /// If the package that is needed first cannot be had, nothing else matters.
-fn gets_as_many(recorded: &BTreeSet<Hash>, new: &Release<'_>, asked_for: &[Platform]) -> bool {
+fn gets_as_many(recorded: &BTreeSet<Hash>, new: &ReleaseLookup<'_>, asked_for: &[Platform]) -> bool {
     let Some(platform) = asked_for.first() else { return false };
     new.source.package(&new.package(platform), new.progress).map_or(true, |package| {
         let HashesByScheme { h1, zh: _, unknown: _ } = package.hashes.recordable().collect();
@@ -160,7 +160,7 @@ fn gets_as_many(recorded: &BTreeSet<Hash>, new: &Release<'_>, asked_for: &[Platf
 }
 
 /// Asks the source what the recorded hashes are of. Why a package could not be looked at, if that matters.
-fn ask(recorded: &BTreeSet<Hash>, old: &Release<'_>, known: &mut Known) -> Option<String> {
+fn ask(recorded: &BTreeSet<Hash>, old: &ReleaseLookup<'_>, known: &mut HashesByPlatform) -> Option<String> {
     let platforms = match old.source.platforms(old.address, old.version) {
         Ok(platforms) => platforms,
         Err(error) => return Some(error.to_string()),

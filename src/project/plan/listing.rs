@@ -1,4 +1,4 @@
-//! What a registry says of a provider as a whole, whatever its version.
+//! Registry data about a provider as a whole, whatever its version.
 
 use jiff::Timestamp;
 
@@ -7,21 +7,21 @@ use crate::packages::{DemandedAge, Listing, PublicationDates, Source};
 use crate::provider::{Dialect, ProviderAddress};
 use crate::settings::Policy;
 
-/// What registries say of providers, as of a time.
+/// Registry data about providers at a time.
 #[derive(Clone, Copy)]
 pub(crate) struct Listings<'a> {
     pub(crate) dates: &'a PublicationDates,
     pub(crate) now: Timestamp,
 }
 
-/// What a registry has to say about a provider.
+/// Warning of a registry about a provider.
 pub(in crate::project) fn warning(address: &ProviderAddress, text: &str) -> Diagnostic {
     let message = format!("{} says about {address}: {text}", address.hostname);
     Diagnostic::finding(Code::ProviderWarning, message).help("ask its publisher what that means for those who use it")
 }
 
 impl Listings<'_> {
-    /// What the registry of a provider warns of.
+    /// Warnings of the registry about a provider.
     pub(in crate::project) fn warnings(&self, address: &ProviderAddress) -> impl Iterator<Item = Diagnostic> + use<> {
         let Listing { unlisted, warning: text, .. } = self.dates.listing(address).unwrap_or_default();
         let unlisted = (unlisted == Some(true)).then(|| {
@@ -33,7 +33,7 @@ impl Listings<'_> {
         unlisted.into_iter().chain(text)
     }
 
-    /// Why the policy does not allow a provider.
+    /// Returns an error for each rule of the policy that a provider violates.
     pub(in crate::project) fn against(
         &self,
         address: &ProviderAddress,

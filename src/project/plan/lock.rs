@@ -1,4 +1,4 @@
-//! `lock`: every required provider at one version, with hashes for every platform that is asked for as
+//! `lock`: every required provider at one version, with hashes for every requested platform, as
 //! OpenTofu's `internal/command/providers_lock.go` does it.
 
 use std::borrow::Cow;
@@ -8,10 +8,10 @@ use std::sync::{Arc, OnceLock};
 use super::age::MinimumAge;
 use super::compared::Compared;
 use super::confirmation::Confirmation;
-use super::explained::Release;
+use super::explained::ReleaseLookup;
 use super::kept_platforms::{self, KeptPlatforms};
 use super::listing::{self, Listings};
-use super::record::{Recorded, Rules, record};
+use super::record::{Recorded, RecordingRules, record};
 use super::select::{Candidate, Search, Selected, SelectionRules};
 use crate::configuration::{Requirements, StateKnowledge};
 use crate::diagnostic::words::few;
@@ -30,15 +30,15 @@ use crate::settings::{PlatformSelection, Policy};
 pub(crate) struct LockRequest<'a> {
     pub prepared: &'a Prepared,
     pub options: &'a LockOptions,
-    /// What the configuration requires, after any edits.
+    /// Requirements of the configuration, after any edits.
     pub requirements: &'a Requirements,
     /// The versions that were chosen. Any other provider keeps its version, or gets the newest when it is not locked.
     pub versions: &'a BTreeMap<ProviderAddress, Version>,
-    /// What is known of packages, to tell which platforms an entry covers.
+    /// Known packages, from which the platforms of an entry are derived.
     pub cache: Option<&'a HashCache>,
-    /// How old a version must be to be chosen. No age is demanded of locked and of chosen versions.
+    /// Minimum age of a version that is selected. Locked and named versions may be younger.
     pub minimum_age: Option<MinimumAge<'a>>,
-    /// What registries say of providers, if the policy depends on it.
+    /// Registry data about providers, if the policy depends on it.
     pub listings: Option<Listings<'a>>,
 }
 
@@ -64,17 +64,17 @@ impl<'a> LockRequest<'a> {
 pub struct LockOutcome {
     /// All entries.
     pub locks: Locks,
-    /// What happened to each provider, in the order of their addresses.
+    /// Results of the providers, in the order of their addresses.
     pub providers: Vec<ProviderReport>,
-    /// What the user should know.
+    /// Warnings for the user.
     pub warnings: Vec<Diagnostic>,
-    /// How many of the recorded hashes belong to no published package.
+    /// Number of recorded hashes that belong to no published package.
     pub unpublished_hashes: usize,
-    /// How many of the recorded hashes could not be compared with what is published.
+    /// Number of recorded hashes that could not be compared with the published release.
     pub uncompared_hashes: usize,
 }
 
-/// What happened to a provider.
+/// Result of one provider.
 #[derive(Clone)]
 pub struct ProviderReport {
     /// Its entry before and after.
@@ -97,7 +97,7 @@ pub(super) struct Plan<'a> {
     pub(super) platforms: Cow<'a, [Platform]>,
     /// Whether an entry that stays gets no other platform than it covers.
     keeps_platforms: bool,
-    /// What its source is called, if that holds only copies of what a registry publishes.
+    /// Name of its mirror, if a mirror takes the place of the registry.
     mirror: Option<String>,
     kept: KeptPlatforms,
     warnings: Vec<Diagnostic>,
@@ -121,7 +121,7 @@ impl Plan<'_> {
             && self.candidate.chosen.is_some() == other.candidate.chosen.is_some()
     }
 
-    /// Why the policy does not allow the packages, with the places that require them.
+    /// Returns an error for each rule of the policy that a package violates, at the declarations of the provider.
     fn against_signatures(&self, packages: &Packages, policy: &Policy) -> Diagnostics {
         let mut errors = Merged::default();
         if policy.rules.is_empty() {
@@ -143,9 +143,9 @@ impl Plan<'_> {
     }
 }
 
-/// Says which providers are taken from a directory of their developer. In Terraform's dialect they are left out, as in
-/// newer versions of `terraform init` (`internal/command/meta_providers.go`): no registry need have them, and what is
-/// locked of them is for others. `tofu init` locks them like any other.
+/// Warns of providers that are taken from a directory of their developer. In Terraform's dialect they are not locked, as
+/// in newer versions of `terraform init` (`internal/command/meta_providers.go`): no registry need have them, and their
+/// entries are for other users. `tofu init` locks them like any other.
 fn drop_dev_overrides(candidates: &mut Vec<Candidate<'_>>, source: &Source) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     candidates.retain(|candidate| {
@@ -231,7 +231,7 @@ pub(super) fn plan<'a>(
     let follows_file = follows_file(&candidate, prepared, listed);
     let kept = match &prepared.platforms {
         PlatformSelection::These(platforms) if !prepared.platforms_are_named => {
-            let new = Release { address, version: &version, source, progress };
+            let new = ReleaseLookup { address, version: &version, source, progress };
             let old = candidate.locked.filter(goes).into_iter().chain(replaced);
             let found = old.map(|old| KeptPlatforms::find(old, &new, platforms, request.cache));
             found.reduce(KeptPlatforms::and).unwrap_or_default()
@@ -335,7 +335,7 @@ fn follows_file(candidate: &Candidate<'_>, prepared: &Prepared, listed: Option<&
     !prepared.platforms_are_named && (is_elsewhere || covers_less())
 }
 
-/// What the registry says of a provider, if the policy depends on it or it was asked for the age of the version.
+/// Registry data about a provider, if the policy depends on it or the age of the version was looked up.
 fn listings<'a>(candidate: &Candidate<'a>, version: &Version, request: &LockRequest<'a>) -> Option<Listings<'a>> {
     let of_age = candidate.minimum_age.filter(|_| candidate.locked.is_none_or(|locked| locked.version != *version));
     request.listings.or_else(|| of_age.map(|age| Listings { dates: age.dates, now: age.demanded.now }))
@@ -401,7 +401,7 @@ pub(super) fn assemble(
     Ok(LockOutcome { locks, providers, warnings, unpublished_hashes, uncompared_hashes })
 }
 
-/// What is recorded for a plan. What calls for no warning is kept for those that plan the same.
+/// Returns the entry that is recorded for a plan. One without a warning is reused for equal plans.
 fn recorded(
     Supplied { plan, packages, entry }: &Supplied<'_>,
     previous: Option<&LockedProvider>,
@@ -413,14 +413,14 @@ fn recorded(
         return Ok(recorded.clone());
     }
     let Plan { candidate, version, mirror, .. } = plan;
-    let release = Release { address: candidate.address, version, source, progress };
+    let release = ReleaseLookup { address: candidate.address, version, source, progress };
     let kept = previous.filter(|old| old.version == *version && !old.hashes.is_empty());
     let confirmation = kept.map(|old| Confirmation::find(&old.hashes, &release, packages, request.cache));
     let confirmation = confirmation.unwrap_or(Confirmation::Confirmed);
     let compared = kept.map(|old| Compared::with(&old.hashes, &release, packages, request.cache)).unwrap_or_default();
     let accept_changed_hashes = request.options.accept_changed_hashes;
     let (version, mirror) = (version.clone(), mirror.as_deref());
-    let rules = Rules { mirror, accept_changed_hashes, keeps_platforms: plan.keeps_platforms };
+    let rules = RecordingRules { mirror, accept_changed_hashes, keeps_platforms: plan.keeps_platforms };
     let recorded = record(candidate, previous, version, packages, rules, compared, confirmation)?;
     if recorded.warning.is_none() && recorded.unpublished == 0 {
         return Ok(entry.get_or_init(|| recorded).clone());

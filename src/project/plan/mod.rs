@@ -1,4 +1,4 @@
-//! What the commands do: selecting versions, locking, verifying, upgrading.
+//! Planning: selecting versions, recording hashes, upgrading.
 
 mod age;
 mod compared;

@@ -1,4 +1,4 @@
-//! What root modules need: each package once, and each entry once, however many of them get it.
+//! Packages and entries that root modules need, each once, however many of them share it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -11,7 +11,7 @@ use crate::packages::archive::PackageId;
 use crate::packages::{self, Fetched, Packages};
 use crate::provider::{Platform, ProviderAddress, Version};
 
-/// How many entries of a provider an entry is compared with. Most often all root modules get the same few.
+/// Maximum number of entries of a provider that an entry is compared with. Most root modules get one of the same few.
 const COMPARED: usize = 8;
 
 #[derive(Default)]
@@ -31,11 +31,11 @@ pub(super) struct Package<'a> {
     pub(super) address: &'a ProviderAddress,
     version: &'a Version,
     platform: &'a Platform,
-    /// Where its platform is in the list of those that are locked.
+    /// Index of its platform in the list of locked platforms.
     pub(super) place: usize,
     /// The root modules that need it.
     pub(super) waiting: Vec<usize>,
-    /// What came of it; nothing if no root module needed it any more.
+    /// The result; `None` inside if no root module needed it any more.
     pub(super) fetched: OnceLock<Option<packages::Result<Arc<Fetched>>>>,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct NewEntry<'a> {
     /// The packages of its platforms.
     pub(super) packages: Vec<usize>,
     supplied: OnceLock<Result<Arc<Packages>>>,
-    /// What is recorded, if that calls for no warning, which would be about one root module.
+    /// The recorded entry, if there is no warning, which would be about one root module.
     pub(super) recorded: OnceLock<Recorded>,
 }
 

@@ -1,4 +1,4 @@
-//! Which hashes a lock file entry gets, and when an entry contradicts what is published (OpenTofu's
+//! Hashes of a new lock file entry, and entries that contradict the published release (OpenTofu's
 //! `internal/providercache/installer.go`).
 
 use std::collections::BTreeSet;
@@ -17,16 +17,16 @@ use crate::provider::{Hash, HashScheme, HashesByScheme, Version};
 pub(crate) struct Recorded {
     pub(crate) provider: Arc<LockedProvider>,
     pub(crate) warning: Option<Diagnostic>,
-    /// How many of its hashes belong to no published package.
+    /// Number of its hashes that belong to no published package.
     pub(crate) unpublished: usize,
-    /// How many of its hashes could not be compared with what is published.
+    /// Number of its hashes that could not be compared with the published release.
     pub(crate) uncompared: usize,
 }
 
-/// What decides which hashes are recorded.
+/// Rules by which hashes are recorded.
 #[derive(Clone, Copy)]
-pub(super) struct Rules<'a> {
-    /// What the source of the packages is called, if it holds only copies of what a registry publishes.
+pub(super) struct RecordingRules<'a> {
+    /// Name of the mirror, if a mirror takes the place of the registry.
     pub(super) mirror: Option<&'a str>,
     /// Whether hashes that are not those of the published release are replaced.
     pub(super) accept_changed_hashes: bool,
@@ -47,7 +47,7 @@ pub(super) fn record(
     old: Option<&LockedProvider>,
     version: Version,
     packages: &Packages,
-    Rules { mirror, accept_changed_hashes, keeps_platforms }: Rules<'_>,
+    RecordingRules { mirror, accept_changed_hashes, keeps_platforms }: RecordingRules<'_>,
     mut compared: Compared,
     confirmation: Confirmation,
 ) -> Result<Recorded> {

@@ -23,7 +23,7 @@ use crate::provider::{Hostname, ProviderAddress, Version};
 use crate::settings::PlatformSelection;
 use crate::system::parallel::{self, WAITING_REQUESTS};
 
-/// How many threads finish root modules where no host is waited for, but the disk may be.
+/// Number of threads that finish root modules when only the disk is waited for.
 const WITHOUT_WAITING: usize = 4;
 
 /// Computes the lock file that meets the configuration. Nothing is written; all errors are collected.
@@ -92,20 +92,20 @@ fn plan_all<'a, 'b>(
     progress: ProgressSink<'_>,
 ) -> (Vec<Result<Vec<Plan<'a>>>>, Option<MutexGuard<'b, ()>>) {
     let known: Vec<_> = to_lock.iter().flatten().flatten().collect();
-    let mut ahead = ahead(&known, requests);
-    ahead.retain(|job| !job.is_known(source));
+    let mut prefetches = prefetches(&known, requests);
+    prefetches.retain(|job| !job.is_known(source));
     let asks_while_selecting = requests.iter().any(LockRequest::asks_while_selecting);
-    let asking = (asks_while_selecting || !ahead.is_empty()).then(|| source.batch_permit());
+    let asking = (asks_while_selecting || !prefetches.is_empty()).then(|| source.batch_permit());
     // Others may have asked for the same until now.
-    ahead.retain(|job| !job.is_known(source));
+    prefetches.retain(|job| !job.is_known(source));
     // Where nobody is waited for, others plan their root modules beside this.
-    let threads = if asks_while_selecting || !ahead.is_empty() { WAITING_REQUESTS } else { 1 };
-    ask(ahead, source);
+    let threads = if asks_while_selecting || !prefetches.is_empty() { WAITING_REQUESTS } else { 1 };
+    ask(prefetches, source);
     let plan = |index: usize, candidate| plan(candidate, &requests[index], source, progress);
     (each_candidate(to_lock, threads, plan), asking)
 }
 
-/// What there is to do once the versions are selected.
+/// A job after the versions are selected.
 enum Job {
     /// Fetch a package.
     Fetch(usize),
@@ -128,11 +128,11 @@ struct Root<'a> {
     request: &'a LockRequest<'a>,
     old: &'a CarriedOver,
     plans: &'a [Plan<'a>],
-    /// The entries that the plans come to, in their order.
+    /// Indices of the entries of the plans, in their order.
     entries: Vec<usize>,
     /// Warnings about providers that are left out.
     overridden: Vec<Diagnostic>,
-    /// How many packages have not come yet.
+    /// Number of packages that are not fetched yet.
     awaited: AtomicUsize,
     has_failed: AtomicBool,
 }
@@ -151,7 +151,7 @@ impl<'a> Root<'a> {
         Self { request, old, plans, entries, overridden, awaited, has_failed }
     }
 
-    /// Counts a package that has come or failed. Whether it was the last.
+    /// Counts a package that was fetched or has failed. Returns `true` for the last one.
     fn arrived(&self, has_failed: bool) -> bool {
         if has_failed {
             self.has_failed.store(true, Ordering::Relaxed);
@@ -178,19 +178,19 @@ impl<'a> Root<'a> {
     }
 }
 
-/// Something that is sure to be needed.
+/// A request that is certain to be needed.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Ahead<'a> {
-    /// Which versions there are.
+pub(super) enum Prefetch<'a> {
+    /// The list of versions.
     Versions(&'a ProviderAddress),
-    /// What is signed about a version.
+    /// The signed checksums of a version.
     Release(&'a ProviderAddress, &'a Version),
-    /// What the source says of a package.
+    /// The metadata of a package.
     Package(PackageId),
 }
 
-impl Ahead<'_> {
-    /// Whether it has been asked for before, for other root modules.
+impl Prefetch<'_> {
+    /// Whether the source has the answer already.
     fn is_known(&self, source: &Source) -> bool {
         match self {
             Self::Versions(address) | Self::Release(address, _) => source.knows_versions(address),
@@ -206,8 +206,8 @@ impl Ahead<'_> {
     }
 }
 
-/// Everything that is known to be needed before any version is selected.
-fn ahead<'a>(candidates: &[&'a Candidate<'a>], requests: &[LockRequest<'_>]) -> BTreeSet<Ahead<'a>> {
+/// Returns all requests that are certain to be needed before a version is selected.
+fn prefetches<'a>(candidates: &[&'a Candidate<'a>], requests: &[LockRequest<'_>]) -> BTreeSet<Prefetch<'a>> {
     let platforms: BTreeSet<_> = requests
         .iter()
         .filter_map(|request| match &request.prepared.platforms {
@@ -218,25 +218,25 @@ fn ahead<'a>(candidates: &[&'a Candidate<'a>], requests: &[LockRequest<'_>]) -> 
         .collect();
     // A thousand roots name the same providers; those are dropped before anything is sorted.
     let addresses: HashSet<_> = candidates.iter().map(|candidate| candidate.address).collect();
-    let versions = addresses.into_iter().map(Ahead::Versions);
+    let versions = addresses.into_iter().map(Prefetch::Versions);
     let kept = candidates.iter().filter_map(|candidate| Some((candidate.address, candidate.kept_version()?)));
     let kept: HashSet<_> = kept.collect();
-    let releases = kept.iter().map(|(address, version)| Ahead::Release(address, version));
+    let releases = kept.iter().map(|(address, version)| Prefetch::Release(address, version));
     let packages = kept.iter().flat_map(|&(address, version)| {
-        platforms.iter().map(|platform| Ahead::Package(PackageId::new(address, version, platform)))
+        platforms.iter().map(|platform| Prefetch::Package(PackageId::new(address, version, platform)))
     });
     versions.chain(releases).chain(packages).collect()
 }
 
-/// Asks for each once, so that no thread waits for an answer that another one has asked for. What goes wrong is met
-/// again by whoever needs the answer.
-pub(super) fn ask(ahead: BTreeSet<Ahead<'_>>, source: &Source) {
-    let threads = WAITING_REQUESTS.min(ahead.len());
-    parallel::run(ahead.into_iter().map(|job| (Some(job.host().clone()), job)), threads, |job| {
+/// Makes each request once, so that no thread waits for the answer to a request of a different thread. Errors are
+/// returned again when the answer is used.
+pub(super) fn ask(prefetches: BTreeSet<Prefetch<'_>>, source: &Source) {
+    let threads = WAITING_REQUESTS.min(prefetches.len());
+    parallel::run(prefetches.into_iter().map(|job| (Some(job.host().clone()), job)), threads, |job| {
         match job {
-            Ahead::Versions(address) => drop(source.versions(address)),
-            Ahead::Release(address, version) => source.prepare_release(address, version),
-            Ahead::Package(package) => source.prepare(&package),
+            Prefetch::Versions(address) => drop(source.versions(address)),
+            Prefetch::Release(address, version) => source.prepare_release(address, version),
+            Prefetch::Package(package) => source.prepare(&package),
         }
         Vec::new()
     });

@@ -1,4 +1,4 @@
-//! Which version of a provider is locked, as OpenTofu's `internal/providercache/installer.go` selects it.
+//! Selection of the version of a provider, as OpenTofu's `internal/providercache/installer.go` selects it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,9 +25,9 @@ pub(crate) struct Candidate<'a> {
     pub(crate) chosen: Option<&'a Version>,
     pub(crate) lock_file: &'a LockFile,
     pub(crate) required: &'a BTreeMap<ProviderAddress, Requirement>,
-    /// How old a version must be to be chosen, if an age is demanded.
+    /// Minimum age of the version, if there is one.
     pub(crate) minimum_age: Option<MinimumAge<'a>>,
-    /// What the project allows.
+    /// Policy of the project.
     pub(crate) policy: &'a Policy,
     pub(crate) dialect: Dialect,
 }
@@ -61,7 +61,7 @@ pub(crate) struct Selected {
     pub(crate) version: Version,
     /// The rewritten constraints, if they had to be.
     pub(crate) rewrite: Option<Rewrite>,
-    /// Why newer versions that the constraints allow were skipped, if any were.
+    /// Reason for which newer versions that the constraints allow were skipped, if any were.
     pub(crate) skipped: Option<Reason>,
     pub(crate) warnings: Vec<Diagnostic>,
 }
@@ -152,8 +152,8 @@ impl Search<'_> {
         is_candidate && candidate.requirement.constraints.is_outgrown_by(version)
     }
 
-    /// Why a version is not to be selected. The locked version may be selected again, however young it is, if the
-    /// policy allows it.
+    /// Returns the reason why a version cannot be selected. The locked version may be selected again, however young it
+    /// is, if the policy allows it.
     fn rejects(&self, version: &Version) -> Option<RejectedVersion> {
         let Self { candidate, source, rules, .. } = self;
         let not_allowed = candidate.not_allowed(version);
@@ -166,8 +166,8 @@ impl Search<'_> {
         incomplete.or_else(|| candidate.minimum_age?.rejects(candidate.address, version, source))
     }
 
-    /// Which packages of a version the source does not have. All platforms are those that it has packages for, of
-    /// whatever version.
+    /// Returns which packages of a version the source does not have, if some. All platforms are those that it has
+    /// packages for, of whatever version.
     fn incomplete(&self, version: &Version, platforms: &PlatformSelection) -> Option<String> {
         let platforms_of = |version| self.source.platforms(self.candidate.address, version).unwrap_or_default();
         let present = platforms_of(version);
@@ -198,7 +198,7 @@ impl Candidate<'_> {
         })
     }
 
-    /// The error for a provider that does not exist, with the one that is `meant` if that can be told.
+    /// The error for a provider that does not exist, with the one that is probably `meant`.
     fn not_found(&self, error: Diagnostic, meant: Option<&str>) -> Diagnostic {
         let declarations = self.requirement.declarations.iter();
         let places = declarations.map(|declaration| declaration.source.as_ref().unwrap_or(&declaration.location));
@@ -242,7 +242,7 @@ impl Candidate<'_> {
         self.requirement.at_declarations(error)
     }
 
-    /// Why the policy does not allow a version, as a reason to choose another one.
+    /// Returns the reason of the policy against a version.
     pub(crate) fn not_allowed(&self, version: &Version) -> Option<RejectedVersion> {
         let error = self.policy.against_version(self.address, self.dialect, version).into_iter().next()?;
         Some(RejectedVersion { reason: Reason::NotAllowed, version: version.clone(), why: error.message })
@@ -310,7 +310,7 @@ impl Candidate<'_> {
         self.at_constraints(error, version).help(Remedy::upgrade(self.name()))
     }
 
-    /// What the configuration asks for, where a version does not meet it.
+    /// Requirement of the configuration that a version does not meet, in words.
     fn requirement_text(&self) -> String {
         let constraints = &self.requirement.constraints;
         if constraints.is_empty() {

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::age::Reason;
 use super::compared::Compared;
-use super::explained::Release;
+use super::explained::ReleaseLookup;
 use super::lock::{self, LockRequest};
-use super::schedule::{self, Ahead};
+use super::schedule::{self, Prefetch};
 use super::select::{Candidate, Search, Selected, SelectionRules, Wanted};
 use crate::configuration::rewrite::{ConstraintEdit, Rewrite};
 use crate::configuration::{Declaration, PlannedModule, Requirement, Requirements};
@@ -20,7 +20,7 @@ use crate::project::options::UpgradeOptions;
 use crate::provider::{Dialect, ProviderAddress, Version};
 use crate::system::parallel::WAITING_REQUESTS;
 
-/// What an upgrade would do.
+/// Plan of an upgrade of one root module.
 pub struct UpgradePlan {
     /// The dialect whose rules apply.
     pub dialect: Dialect,
@@ -36,11 +36,11 @@ pub struct UpgradePlan {
     pub versions: BTreeMap<ProviderAddress, Version>,
     /// The entries that the configuration does not require and that are to go.
     pub pruned: Vec<ProviderAddress>,
-    /// What the user should know.
+    /// Warnings for the user.
     pub warnings: Vec<Diagnostic>,
-    /// How many hashes of entries that stay belong to no published package, if that was asked for.
+    /// Number of hashes of unchanged entries that belong to no published package, if they were compared.
     pub unpublished_hashes: usize,
-    /// How many of them could not be compared with what is published.
+    /// Number of these hashes that could not be compared with the published release.
     pub uncompared_hashes: usize,
 }
 
@@ -56,11 +56,11 @@ pub struct PlannedUpgrade {
     pub newest: Version,
     /// Whether the user named the version that is chosen.
     pub is_named: bool,
-    /// The declarations whose constraints do not allow the newest version, if nobody named another.
+    /// Declarations whose constraints do not allow the newest version, unless the user named a version.
     pub held_back_by: Vec<Declaration>,
-    /// Why newer versions that the constraints allow were skipped, if any were.
+    /// Reason for which newer versions that the constraints allow were skipped, if any were.
     pub skipped: Option<Reason>,
-    /// What is known of its releases, if it moves and that was asked for.
+    /// Dates and links of its releases, if its version changes and they were requested.
     pub releases: ReleaseInfo,
 }
 
@@ -78,7 +78,7 @@ impl PlannedUpgrade {
         self.locked.as_ref() != Some(&self.allowed)
     }
 
-    /// Whether there is a newer version than the one that is chosen, and not because the user named one.
+    /// Whether there is a newer version than the selected one, and the user named none.
     pub fn is_held_back(&self) -> bool {
         !self.is_named && self.allowed < self.newest
     }
@@ -106,7 +106,7 @@ impl UpgradePlan {
         self.edits.iter().cloned().chain(unedited).collect()
     }
 
-    /// The request that carries the plan out, made from the one that it was asked for.
+    /// The request by which the plan is carried out.
     pub(crate) fn lock_request<'a>(&'a self, request: LockRequest<'a>) -> LockRequest<'a> {
         LockRequest { requirements: &self.requirements, versions: &self.versions, ..request }
     }
@@ -156,7 +156,7 @@ pub(crate) fn plan_upgrades(
     let old: Vec<_> = requests.iter().map(lock::carry_over).collect();
     let (to_upgrade, overridden) = lock::candidates_of(requests.iter().zip(&old), source);
     let _asking = source.batch_permit();
-    let addresses = to_upgrade.iter().flatten().flatten().map(|candidate| Ahead::Versions(candidate.address));
+    let addresses = to_upgrade.iter().flatten().flatten().map(|candidate| Prefetch::Versions(candidate.address));
     schedule::ask(addresses.collect(), source);
     let planned = schedule::each_candidate(to_upgrade, WAITING_REQUESTS, |index, candidate| {
         let available = candidate.available(source)?;
@@ -268,11 +268,11 @@ impl ProviderUpgrade<'_> {
         Err(error.help(Help::text("if an older version is meant: ").and(remedy)).into())
     }
 
-    /// What is known of the recorded hashes, if the entry stays and that is asked for.
+    /// Compares the recorded hashes, if the entry is unchanged and that is requested.
     fn compared(&self, version: &Version) -> Compared {
         let Search { candidate, source, .. } = self.search;
         let kept = candidate.locked.filter(|old| self.options.compare_hashes && old.version == *version);
-        let release = Release { address: candidate.address, version, source, progress: &|_, _| {} };
+        let release = ReleaseLookup { address: candidate.address, version, source, progress: &|_, _| {} };
         kept.map(|old| Compared::with(&old.hashes, &release, &Packages::new(), self.cache)).unwrap_or_default()
     }
 }

@@ -9,8 +9,8 @@ use super::subject::{Subject, finding};
 use crate::diagnostic::{Code, Diagnostic, Location, Remedy};
 use crate::lockfile::Entry;
 use crate::packages::SourceError;
-use crate::packages::archive::ReleasePlatforms;
-use crate::project::plan::explained::{Known, Release};
+use crate::packages::archive::{HashesByPlatform, ReleasePlatforms};
+use crate::project::plan::explained::ReleaseLookup;
 use crate::provider::{Hash, Platform};
 use crate::settings::PlatformSelection;
 
@@ -29,7 +29,7 @@ pub(super) fn compare<'a>(
     subject: &Subject<'_>,
     entry: &'a Entry,
     mirror: String,
-    release: &Release<'_>,
+    release: &ReleaseLookup<'_>,
     available: &BTreeSet<Platform>,
 ) -> Mirrored<'a> {
     let recorded = entry.locked.hashes.iter().filter(|hash| hash.is_known() && hash.is_well_formed());
@@ -38,7 +38,7 @@ pub(super) fn compare<'a>(
         Some(PlatformSelection::All) => available.iter().cloned().collect(),
         _ => subject.request.named_platforms().iter().filter(|one| available.contains(one)).cloned().collect(),
     };
-    let mut known = Known::new();
+    let mut known = HashesByPlatform::new();
     let mut failures = release.fetch(required, &mut known);
     failures.extend(release.explain(&of_files, available, &mut known));
     let fetched = known.keys().filter_map(|platform| {

@@ -9,9 +9,9 @@ use super::subject::{Online, Subject, Verified, finding};
 use crate::diagnostic::words::enumerate;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Remedy};
 use crate::lockfile::Entry;
-use crate::packages::archive::PackageId;
+use crate::packages::archive::{HashesByPlatform, PackageId};
 use crate::packages::{self, AvailableVersions, Published, SourceError};
-use crate::project::plan::explained::{Known, Release, unexplained};
+use crate::project::plan::explained::{ReleaseLookup, unexplained};
 use crate::project::plan::listing;
 use crate::provider::{Authentication, Hash, Platform, Version};
 use crate::settings::PlatformSelection;
@@ -131,7 +131,7 @@ impl<'a> Question<'a> {
             Ok(published) => published,
             Err(error) => return self.failed(error),
         };
-        let (mut known, mut compared) = (Known::new(), Vec::new());
+        let (mut known, mut compared) = (HashesByPlatform::new(), Vec::new());
         if let Some(published) = &published {
             let warnings: Vec<_> = published.warnings.iter().map(|warning| self.about_entry(warning.clone())).collect();
             self.verified.findings.extend(warnings);
@@ -210,7 +210,7 @@ impl<'a> Question<'a> {
     fn key_changed(&self, now: &Authentication) -> Option<Diagnostic> {
         let (source, address, old) = (self.online.source, &self.entry.address, self.before?);
         let platform = source.platforms(address, old).ok()?.into_iter().next()?;
-        let release = Release { version: old, ..self.release() };
+        let release = ReleaseLookup { version: old, ..self.release() };
         let before = source.published(&release.package(&platform)).ok()??.authentication;
         let Authentication::Signed { fingerprint: key, .. } = &before else { return None };
         let who = match now {
@@ -283,9 +283,9 @@ impl<'a> Question<'a> {
         self.release().package(platform)
     }
 
-    fn release(&self) -> Release<'a> {
+    fn release(&self) -> ReleaseLookup<'a> {
         let (entry, Online { source, progress, .. }) = (self.entry, self.online);
-        Release { address: &entry.address, version: &entry.locked.version, source, progress }
+        ReleaseLookup { address: &entry.address, version: &entry.locked.version, source, progress }
     }
 
     /// Keeps why packages could not be looked at. Whether all could.
