@@ -19,7 +19,7 @@ use sha2::{Digest as _, Sha256};
 use super::contents::Problem;
 use super::package_hash;
 use super::source::RegistryModule;
-use crate::provider::{Hash, Version};
+use crate::provider::{Hash, HashesByScheme, Version};
 use crate::system::{TemporaryDirectory, files, storage};
 
 /// The longest entry, in bytes.
@@ -62,10 +62,11 @@ impl Identity {
     /// Whether it is what a lock file records: with one of the hashes of its files, or of its archive where none of the
     /// files is recorded.
     pub(super) fn is_one_of(&self, hashes: &BTreeSet<Hash>) -> bool {
-        if hashes.iter().any(Hash::is_of_files) {
-            return hashes.contains(&self.h1);
+        let HashesByScheme { h1, zh, unknown: _ } = hashes.iter().collect();
+        if !h1.is_empty() {
+            return h1.contains(&&self.h1);
         }
-        self.zh.as_ref().is_some_and(|zh| hashes.contains(zh))
+        self.zh.as_ref().is_some_and(|archive| zh.contains(&archive))
     }
 }
 
@@ -190,16 +191,17 @@ impl PackageCache {
 
     /// The whole package of an address that has one of these hashes.
     pub(super) fn get_whole(&self, address: &str, hashes: &BTreeSet<Hash>) -> Option<Stored> {
-        let of_files: Vec<Hash> = if hashes.iter().any(Hash::is_of_files) {
-            hashes.iter().filter(|hash| hash.is_of_files()).cloned().collect()
+        let HashesByScheme { h1, zh, unknown: _ } = hashes.iter().collect();
+        let of_files: Vec<Hash> = if h1.is_empty() {
+            let of_archive = |zh: &&Hash| storage::read(&self.of_archive(address, zh), LONGEST_ENTRY)?.parse().ok();
+            zh.iter().filter_map(of_archive).collect()
         } else {
-            let of_archive = |zh| storage::read(&self.of_archive(address, zh), LONGEST_ENTRY)?.parse().ok();
-            hashes.iter().filter(|hash| hash.is_of_archive()).filter_map(of_archive).collect()
+            h1.into_iter().cloned().collect()
         };
         of_files.into_iter().find_map(|h1| {
             let content = self.whole(address, &h1);
             let is_right = is_kept(&content, &h1);
-            let zh = hashes.iter().find(|hash| hash.is_of_archive()).cloned();
+            let zh = zh.first().map(|zh| (*zh).clone());
             is_right.then(|| Stored::identified(content, address, h1, zh))
         })
     }

@@ -11,7 +11,7 @@ use super::source::{Getter, ModuleSource, RegistryModule, RemoteSource, with_dir
 use crate::diagnostic::{Code, Diagnostic};
 use crate::lockfile::{self, LockedModule};
 use crate::modules::registry;
-use crate::provider::{ConstraintList, Dialect, Hash, Version};
+use crate::provider::{ConstraintList, Dialect, Hash, HashesByScheme, Version};
 
 /// The start of the address of a package that a registry hands out.
 const REGISTRY: &str = "registry::";
@@ -104,10 +104,13 @@ impl LockedAddress {
 
 /// The error for a package that is not what a lock file records.
 pub(super) fn replaced(locked: &LockedModule, identity: Option<&Identity>) -> Diagnostic {
-    let is_of_files = locked.hashes.iter().any(Hash::is_of_files);
-    let expected: Vec<_> =
-        locked.hashes.iter().filter(|hash| hash.is_of_files() == is_of_files).map(Hash::as_str).collect();
-    let found = identity.and_then(|identity| if is_of_files { Some(&identity.h1) } else { identity.zh.as_ref() });
+    let HashesByScheme { h1, zh, unknown } = locked.hashes.iter().collect();
+    let (expected, found) = if h1.is_empty() {
+        ([zh, unknown].concat(), identity.and_then(|identity| identity.zh.as_ref()))
+    } else {
+        (h1, identity.map(|identity| &identity.h1))
+    };
+    let expected: Vec<_> = expected.into_iter().map(Hash::as_str).collect();
     let message = format!("the package of {} has other bytes than when it was locked", name(locked));
     let error = Diagnostic::error(Code::ModuleReplaced, message)
         .note(format!("locked hash: {}", expected.join(", ")))

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::coverage::Coverage;
-use super::event::{Done, Event, LockedRoot, Report};
+use super::event::{Event, LockedRoot, Report, RootOutcome};
 use super::options::LockOptions;
 use super::prepared::Prepared;
 use super::roots::{RootPath, Roots};
@@ -165,7 +165,7 @@ impl<'a, 'b> Batches<'a, 'b> {
     /// modules.
     pub(super) fn for_each(
         mut self,
-        work: impl for<'x> Fn(&'x Batch) -> Vec<Result<Done<'x>>> + Sync,
+        work: impl for<'x> Fn(&'x Batch) -> Vec<Result<RootOutcome<'x>>> + Sync,
     ) -> Report<LockedRoot> {
         let session = self.session;
         let reported = Mutex::new(Vec::new());

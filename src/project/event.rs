@@ -1,4 +1,4 @@
-//! What happens during a run, and what comes of it.
+//! Events of a run, and its results.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::packages::archive::PackageId;
 use crate::packages::{Progress, SharedFacts};
 use crate::provider::Hostname;
 
-/// What happens during a run.
+/// Event of a run.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -30,7 +30,7 @@ pub enum Event<'a> {
     Prepared(&'a Prepared),
     /// A CLI configuration was read.
     Configuration(&'a CliConfig),
-    /// What happens to a package while it is fetched.
+    /// Progress of a package that is being fetched.
     Package(&'a PackageId, Progress),
     /// A root module was locked, as it had been planned if it was upgraded.
     Locked(&'a Locked<'a>, Option<&'a UpgradePlan>),
@@ -45,14 +45,14 @@ pub enum Event<'a> {
 /// Receives events. Called from several threads, one at a time.
 pub type Observer<'a> = Box<dyn FnMut(Event<'_>) + Send + 'a>;
 
-/// What became of root modules.
+/// Results of root modules.
 #[non_exhaustive]
 pub struct Report<T> {
-    /// What became of each, in the order of their paths.
+    /// Result of each root module, in the order of their paths.
     pub roots: Vec<(PathBuf, Result<T>)>,
-    /// What concerns no single root module.
+    /// Findings about no single root module.
     pub findings: Vec<Diagnostic>,
-    /// What was looked at, and what was not.
+    /// Root modules and other directories that were checked and that were not.
     pub coverage: Coverage,
 }
 
@@ -61,13 +61,13 @@ pub struct Report<T> {
 pub struct Locked<'a> {
     /// The root module.
     pub prepared: &'a Prepared,
-    /// What the lock file holds now, and how that came about.
+    /// The new content of the lock file, with the result of each provider.
     pub outcome: LockOutcome,
     /// The lock file's bytes.
     pub bytes: Vec<u8>,
     /// The bytes of the lock file of modules, if they change.
     pub modules: Option<Vec<u8>>,
-    /// What became of the entries of modules.
+    /// Changes of the entries of modules.
     pub module_changes: Vec<EntryDiff<LockedModule>>,
     /// Whether either file differs from what it was.
     pub changed: bool,
@@ -75,7 +75,7 @@ pub struct Locked<'a> {
     pub written: bool,
 }
 
-/// What locking a root module came to.
+/// Summary of a root module that was locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LockedRoot {
@@ -83,7 +83,8 @@ pub struct LockedRoot {
     pub changed: bool,
 }
 
-pub(super) enum Done<'a> {
+/// Outcome of one root module.
+pub(super) enum RootOutcome<'a> {
     /// It was locked, as the plan says if it was upgraded.
     Locked(Locked<'a>, Option<UpgradePlan>),
     /// An upgrade was planned that is not to be carried out.

@@ -17,7 +17,7 @@ use crate::configuration::{LockedCalls, LockedPackage, LockingMode, ModuleLockin
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use crate::lockfile::MODULE_LOCK_FILE_NAME;
 use crate::modules::{GIT, copy, locked, package_hash};
-use crate::provider::Hash;
+use crate::provider::HashesByScheme;
 use crate::system::files::{self, DirectoryLock};
 use crate::system::{TemporaryDirectory, boundary, parallel};
 
@@ -225,7 +225,8 @@ fn copied(package: &LockedPackage, to: &Path) -> Result<PathBuf> {
     copy().map_err(|error| Diagnostic::io("copy the module package", from, &error))?;
     let hashes = &package.locked.hashes;
     let h1 = package_hash::h1(to).ok();
-    if hashes.iter().any(Hash::is_of_files) && h1.is_none_or(|h1| !hashes.contains(&h1)) {
+    let HashesByScheme { h1: recorded, zh: _, unknown: _ } = hashes.iter().collect();
+    if !recorded.is_empty() && h1.is_none_or(|h1| !hashes.contains(&h1)) {
         let message = format!("the package of module \"{}\" changed while it was copied", package.key);
         let help = "run the command again; if this stays, empty the cache";
         return Err(Diagnostic::error(Code::InvalidPackage, message).help(help).into());

@@ -1,7 +1,7 @@
 //! Locking: computing and writing the lock files of root modules.
 
 use super::batches::{Batch, Batches};
-use super::event::{Done, Locked, LockedRoot, Report};
+use super::event::{Locked, LockedRoot, Report, RootOutcome};
 use super::options::LockOptions;
 use super::plan::{self, LockOutcome, LockRequest};
 use super::prepared::Prepared;
@@ -28,7 +28,7 @@ impl Session<'_> {
 
     /// Locks the root modules of a batch, each with a result of its own. A lock file is written as soon as it is known,
     /// if it changes.
-    fn lock_batch<'a>(&self, batch: &'a Batch, options: &LockOptions) -> Vec<Result<Done<'a>>> {
+    fn lock_batch<'a>(&self, batch: &'a Batch, options: &LockOptions) -> Vec<Result<RootOutcome<'a>>> {
         let write = |_, lock_files: &[Replacement<'_>]| {
             if options.dry_run { Ok(()) } else { files::write_all(lock_files) }
         };
@@ -39,7 +39,7 @@ impl Session<'_> {
             results.extend(self.lock_requests(requests, source, &write));
         }
         let results = batch.results(results, refused).into_iter();
-        results.map(|locked| Ok(Done::Locked(locked?, None))).collect()
+        results.map(|locked| Ok(RootOutcome::Locked(locked?, None))).collect()
     }
 
     /// Locks root modules that are locked from the same source.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use jiff::Timestamp;
 
 use super::change::Change;
-use super::event::{Done, Event, LockedRoot, Observer};
+use super::event::{Event, LockedRoot, Observer, RootOutcome};
 use super::plan::Listings;
 use super::repository::Repositories;
 use super::roots::Roots;
@@ -121,13 +121,13 @@ impl<'a> Session<'a> {
     }
 
     /// Notifies the observers of what was done with a root module, and returns what is reported.
-    pub(super) fn conclude(&self, path: &Path, done: Result<Done<'_>>) -> Result<LockedRoot> {
+    pub(super) fn conclude(&self, path: &Path, done: Result<RootOutcome<'_>>) -> Result<LockedRoot> {
         let changed = match &done {
-            Ok(Done::Locked(locked, plan)) => {
+            Ok(RootOutcome::Locked(locked, plan)) => {
                 self.notify(Event::Locked(locked, plan.as_ref()));
                 locked.changed
             }
-            Ok(Done::Planned(prepared, plan)) => {
+            Ok(RootOutcome::Planned(prepared, plan)) => {
                 self.notify(Event::Planned(prepared, plan));
                 plan.moves()
             }

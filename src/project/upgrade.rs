@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use super::batches::{Batch, Batches};
-use super::event::{Done, LockedRoot, Report};
+use super::event::{LockedRoot, Report, RootOutcome};
 use super::options::UpgradeOptions;
 use super::plan::{self, LockRequest, UpgradePlan};
 use super::rewrites::{self, Rewrites};
@@ -49,7 +49,9 @@ impl Session<'_> {
                 return self.carry_out(batch, options, plans);
             }
             let planned = plans.into_iter().zip(&batch.roots);
-            planned.map(|(plan, (_, root))| Ok(Done::Planned(root.as_ref().map_err(Clone::clone)?, plan?))).collect()
+            planned
+                .map(|(plan, (_, root))| Ok(RootOutcome::Planned(root.as_ref().map_err(Clone::clone)?, plan?)))
+                .collect()
         });
         let has_failures = report.roots.iter().any(|(_, done)| done.is_err());
         match no_such_call(&unknown).filter(|_| !has_failures) {
@@ -98,7 +100,7 @@ impl Session<'_> {
         batch: &'a Batch,
         options: &UpgradeOptions,
         plans: Vec<Result<UpgradePlan>>,
-    ) -> Vec<Result<Done<'a>>> {
+    ) -> Vec<Result<RootOutcome<'a>>> {
         let edits = |index: usize| plans[index].iter().flat_map(|plan: &UpgradePlan| &plan.edits);
         let rewrites = Rewrites::new((0..plans.len()).flat_map(edits));
         let mut results = Vec::new();
@@ -122,7 +124,7 @@ impl Session<'_> {
             results.extend(self.lock_requests(requests.collect(), source, &write));
         }
         let results = batch.results(results, Vec::new()).into_iter().zip(plans);
-        results.map(|(locked, plan)| plan.and_then(|plan| Ok(Done::Locked(locked?, Some(plan))))).collect()
+        results.map(|(locked, plan)| plan.and_then(|plan| Ok(RootOutcome::Locked(locked?, Some(plan))))).collect()
     }
 }
 

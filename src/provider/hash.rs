@@ -155,12 +155,18 @@ impl Hash {
 
     /// Whether it is over the bytes of an archive. SHA256SUMS has these of every package of a release.
     pub fn is_of_archive(&self) -> bool {
-        self.scheme() == HashScheme::Zh
+        match self.scheme() {
+            HashScheme::Zh => true,
+            HashScheme::H1 | HashScheme::Unknown => false,
+        }
     }
 
     /// Whether it is over the files of a package, however they are packed. Each platform has its own.
     pub fn is_of_files(&self) -> bool {
-        self.scheme() == HashScheme::H1
+        match self.scheme() {
+            HashScheme::H1 => true,
+            HashScheme::Zh | HashScheme::Unknown => false,
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use super::explained::ReleaseLookup;
 use super::kept_platforms::{self, KeptPlatforms};
 use super::listing::{self, Listings};
 use super::record::{Recorded, RecordingRules, record};
-use super::select::{Candidate, Search, Selected, SelectionRules};
+use super::select::{Candidate, Selected};
 use crate::configuration::{Requirements, StateKnowledge};
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Merged, Remedy, Result, UpgradeRemedy};
@@ -222,9 +222,7 @@ pub(super) fn plan<'a>(
 ) -> Result<Plan<'a>> {
     let (address, prepared) = (candidate.address, request.prepared);
     let available = candidate.available(source)?;
-    let search = Search { candidate, available: &available, source, rules: SelectionRules::default() };
-    let Selected { version, warnings: selection_warnings, .. } = search.select(candidate.wanted())?;
-    candidate.check(&version, &available)?;
+    let Selected { version, warnings: selection_warnings, .. } = candidate.select(&available, source)?;
     let listed = available.versions.get(&version).map(|release| &release.platforms).filter(|listed| !listed.is_empty());
     let goes = |locked: &&LockedProvider| locked.version != version || request.options.accept_changed_hashes;
     let replaced = prepared.replaced.get(address).into_iter().flatten().map(Arc::as_ref);

@@ -221,13 +221,16 @@ impl Candidate<'_> {
         self.locked.is_some_and(|locked| locked.version == *version)
     }
 
-    /// The version that `lock` wants of the provider.
-    pub(crate) fn wanted(&self) -> Wanted<'_> {
-        self.chosen.map_or(Wanted::Keep, Wanted::Exactly)
+    /// Selects the version that `lock` records.
+    pub(crate) fn select(&self, available: &AvailableVersions, source: &Source) -> Result<Selected> {
+        let search = Search { candidate: *self, available, source, rules: SelectionRules::default() };
+        let selected = search.select(self.chosen.map_or(Wanted::Keep, Wanted::Exactly))?;
+        self.check(&selected.version, available)?;
+        Ok(selected)
     }
 
     /// Fails for a version that the policy does not allow or whose plugin protocols are not supported.
-    pub(crate) fn check(&self, version: &Version, available: &AvailableVersions) -> Result<()> {
+    fn check(&self, version: &Version, available: &AvailableVersions) -> Result<()> {
         self.supported(version, available)?;
         let against = self.policy.against_version(self.address, self.dialect, version).into_iter();
         against.map(|error| self.against_policy(error, version)).collect::<Diagnostics>().into_result(())
