@@ -238,6 +238,22 @@ impl Module {
         self.calls.iter().any(|call| !is_local(call))
     }
 
+    /// Whether the modules that it calls may depend on more than its own files: on values of variables or, by a local
+    /// path, on the directory that it is copied to.
+    pub(crate) fn calls_depend_on_context(&self, is_copied: bool) -> bool {
+        self.calls.iter().any(|call| match &call.source {
+            CallSource::Constant(source) => is_copied && is_local(source),
+            CallSource::Expression(_) | CallSource::Missing => true,
+        })
+    }
+
+    /// Whether everything in its directory was read, and the directory has no test files.
+    pub(crate) fn is_read_in_full(&self) -> bool {
+        let has_tests =
+            self.directory.join("tests").exists() || self.test_names.as_ref().is_none_or(|it| !it.is_empty());
+        self.refused.is_empty() && self.diagnostics.is_empty() && !has_tests
+    }
+
     /// The modules of other packages that it calls by a source that is plain text.
     pub(crate) fn requests(&self, dialect: Dialect) -> impl Iterator<Item = ModuleRequest> {
         let sources = self.calls.iter().filter_map(Call::constant_source);

@@ -11,6 +11,7 @@ use crate::configuration::{Module, UnknownCall, is_part_of_configuration, terrag
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, ModuleLockFile};
+use crate::modules::is_configuration;
 use crate::modules::locked::{publisher, publishers};
 use crate::provider::{Dialect, Hostname, ProviderAddress};
 use crate::settings::{self, SettingsFiles, on_disk};
@@ -217,6 +218,12 @@ impl Change {
     pub(super) fn makes_unit(&self, directory: &Path) -> bool {
         let is_unit = |name: &str| terragrunt::FILE_NAMES.contains(&name);
         self.names_before(directory).is_some_and(|mut names| !names.any(is_unit))
+    }
+
+    /// Whether a directory that the change touches had a configuration or a lock file at the base revision.
+    pub(super) fn had_configuration(&self, directory: &Path) -> bool {
+        let is_one = |name: &str| is_configuration(name) || [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].contains(&name);
+        self.names_before(directory).is_some_and(|mut names| names.any(is_one))
     }
 
     /// Whether the change makes something unknown: its line is new, or the directory in which nothing is found was not

@@ -102,11 +102,15 @@ impl Session<'_> {
         };
         let is_told = |(_, reason): (_, DialectReason)| !reason.is_guess() || reason == DialectReason::OtherLockFiles;
         let may_be_of_other = self.options.change.is_some() && !named.or(before).is_some_and(is_told);
-        let makes_unit = |change: &Change| unit.is_some() && change.makes_unit(&canonical);
-        let is_new_unit = self.options.change.as_ref().is_some_and(makes_unit);
+        let hides_files = |change: &Change, unit: &Unit| {
+            change.makes_unit(&canonical)
+                && (change.had_configuration(&canonical) || !unit.loads_own_files(&self.modules))
+        };
+        let may_hide_files =
+            self.options.change.as_ref().zip(unit.as_ref()).is_some_and(|(change, unit)| hides_files(change, unit));
         Ok(RootModule {
             path: path.to_owned(),
-            stays: is_new_unit.then(|| path.to_owned()).into_iter().collect(),
+            stays: may_hide_files.then(|| path.to_owned()).into_iter().collect(),
             settings,
             dialect,
             dialect_reason,

@@ -49,6 +49,18 @@ impl Unit {
         self.read.shares_state
     }
 
+    /// Whether checking what Terragrunt runs also checks the unit's directory on its own. In the directory alone, called
+    /// modules must be the same, and no file may be hidden.
+    pub(super) fn loads_own_files(&self, modules: &ModuleCache) -> bool {
+        let is_copied = self.read.source != Ok(ModuleSource::Unit);
+        let is_independent = |dialect| {
+            let module = modules.module(&self.root, dialect);
+            module.is_read_in_full() && !module.calls_depend_on_context(is_copied)
+        };
+        [Dialect::Tofu, Dialect::Terraform].into_iter().all(is_independent)
+            && terragrunt::loads_own_files(&self.read, &self.repository)
+    }
+
     /// What it requires, as far as it is known.
     pub(super) fn requirements(
         &self,

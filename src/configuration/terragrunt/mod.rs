@@ -31,4 +31,4 @@ pub(crate) use parsing_context::FILE_NAMES;
 pub(crate) use session::Repository;
 pub(crate) use stack::{STACK, remote_units};
 pub(crate) use unit::{ModuleSource, Unit, is_unit, read_or_unknown};
-pub(crate) use working_directory::{WorkingDirectory, working_directory};
+pub(crate) use working_directory::{WorkingDirectory, loads_own_files, working_directory};

@@ -10,10 +10,12 @@ use globset::GlobSet;
 
 use super::session::{Repository, has_configuration};
 use super::unit::{Action, GeneratedFile, ModuleSource, Unit};
+use crate::configuration::files::module_files;
 use crate::configuration::variables::{automatic_files, is_automatic};
 use crate::diagnostic::{Location, SourceFile};
 use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, failure, unknown};
 use crate::modules::is_configuration;
+use crate::provider::Dialect;
 use crate::system::files::join;
 use crate::system::glob;
 
@@ -74,6 +76,28 @@ pub(crate) fn working_directory(
         }
     }
     working
+}
+
+/// Whether OpenTofu and Terraform load every configuration file of the unit's directory unchanged when Terragrunt runs
+/// the unit: no file of the module and no generated file replaces, hides or overrides one. The files of a remote module
+/// are not compared, so that the answer is `false` for it.
+pub(crate) fn loads_own_files(unit: &Unit, repository: &Repository) -> bool {
+    let Ok(own) = configuration_files(&unit.directory, repository) else { return false };
+    let working = working_directory(unit, repository, None);
+    let is_loaded = |(name, file): &(String, Arc<SourceFile>)| {
+        working.files.get(name).is_some_and(|loaded| loaded.text == file.text)
+    };
+    let (mut names, all): (Vec<_>, Vec<_>) =
+        (own.iter().map(|(name, _)| name.clone()).collect(), working.files.keys().cloned().collect());
+    names.sort_unstable();
+    let is_same_in = |dialect| {
+        let (alone, together) = (module_files(&names, dialect), module_files(&all, dialect));
+        alone.overrides == together.overrides && alone.primary.iter().all(|name| together.primary.contains(name))
+    };
+    !working.is_module_missing
+        && working.unknown.is_empty()
+        && own.iter().all(is_loaded)
+        && [Dialect::Tofu, Dialect::Terraform].into_iter().all(is_same_in)
 }
 
 impl WorkingDirectory {

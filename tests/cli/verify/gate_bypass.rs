@@ -131,6 +131,142 @@ Not checked: platforms (-p names some), hashes against the registry (--online)
 "#]]);
 }
 
+/// A unit with a lock file, a file of its own that uses a provider of the module, and the module that it runs.
+fn new_unit(gate: &Gate, configuration: &str) {
+    let required = "terraform {\n  required_providers {\n    extra = { source = \"hashicorp/null\" }\n  }\n}\n";
+    gate.write("modules/m/main.tf", required);
+    gate.write("new/more.tf", "resource \"extra_thing\" \"more\" {}\n");
+    gate.write("new/.terraform.lock.hcl", gate.read("live/.terraform.lock.hcl"));
+    gate.write("new/terragrunt.hcl", configuration);
+}
+
+const RUNS_M: &str = "terraform {\n  source = \"../modules/m\"\n}\n";
+
+#[test]
+fn a_new_unit_with_a_file_of_its_own_is_checked_as_terragrunt_runs_it() {
+    let gate = Gate::with(|gate| gate.write("units/u/terragrunt.hcl", RUNS_M));
+    new_unit(&gate, RUNS_M);
+    assert_eq!(gate.judge(&["-r"]), ["hash-not-checked"], "its own directory needs hashicorp/extra without the module");
+    let generate = "generate \"more\" {\n  path = \"settings.tf\"\n  if_exists = \"overwrite\"\n  contents = \"\"\n}\n";
+    gate.write("new/terragrunt.hcl", format!("{RUNS_M}{generate}"));
+    assert_eq!(gate.judge(&["-r"]), ["hash-not-checked"], "a generated file beside it hides nothing");
+    gate.write("new/terragrunt.hcl", "terraform {\n  source = \"s3::https://s3.amazonaws.com/b/m.zip\"\n}\n");
+    let remote = gate.judge(&["-r"]);
+    let is_found = |code: &&str| remote.iter().any(|found| found == code);
+    assert!(["unit-added", "provider-not-locked"].iter().all(is_found), "a remote module may override it: {remote:?}");
+}
+
+/// A new unit with an evil file, and the lock file of the base.
+fn hiding(gate: &Gate, configuration: &str) {
+    gate.write("new/.terraform.lock.hcl", gate.read("live/.terraform.lock.hcl"));
+    gate.write("new/evil.tf", "resource \"evil_thing\" \"a\" {}\n");
+    gate.write("new/terragrunt.hcl", configuration);
+}
+
+/// A `generate` block for a file.
+fn generating(file: &str, more: &str) -> String {
+    format!(
+        "{RUNS_M}generate \"g\" {{\n  path = \"{file}\"\n  if_exists = \"overwrite\"\n  contents = \"\"\n{more}}}\n"
+    )
+}
+
+#[test]
+fn a_new_unit_does_not_hide_its_own_files() {
+    all_are_errors(
+        "a pull request hides the files of a new Terragrunt unit",
+        |gate| {
+            gate.write("units/u/terragrunt.hcl", RUNS_M);
+            gate.write("modules/m/main.tf", requires("hashicorp/null", ""));
+            gate.write("configured/main.tf", "");
+        },
+        &[
+            ("nothing hides it", |gate| hiding(gate, RUNS_M), "provider-not-locked"),
+            (
+                "it generates another text over one",
+                |gate| hiding(gate, &generating("evil.tf", "")),
+                "provider-not-locked",
+            ),
+            (
+                "it removes one",
+                |gate| hiding(gate, &generating("evil.tf", "  disable = true\n  if_disabled = \"remove\"\n")),
+                "provider-not-locked",
+            ),
+            (
+                "it does not copy one",
+                |gate| hiding(gate, &RUNS_M.replace("}\n", "  exclude_from_copy = [\"evil.tf\"]\n}\n")),
+                "provider-not-locked",
+            ),
+            (
+                "the module has a file for OpenTofu of the same name",
+                |gate| {
+                    hiding(gate, RUNS_M);
+                    gate.write("modules/m/evil.tofu", "");
+                },
+                "provider-not-locked",
+            ),
+            (
+                "it generates a file for OpenTofu of the same name",
+                |gate| hiding(gate, &generating("evil.tofu", "")),
+                "provider-not-locked",
+            ),
+            (
+                "the module overrides one",
+                |gate| {
+                    hiding(gate, RUNS_M);
+                    gate.write("modules/m/main.tf", "");
+                    gate.write("new/evil.tf", requires("evil/null", ""));
+                    gate.write("modules/m/override.tf", requires("hashicorp/null", ""));
+                },
+                "provider-not-locked",
+            ),
+            (
+                "its path leads to another module beside the unit's module",
+                |gate| {
+                    hiding(gate, RUNS_M);
+                    gate.write("new/evil.tf", "module \"evil\" {\n  source = \"./evil\"\n}\n");
+                    gate.write("new/evil/main.tf", requires("evil/other", ""));
+                    gate.write("modules/m/evil/main.tf", "");
+                },
+                "provider-not-locked",
+            ),
+            (
+                "inputs choose another module",
+                |gate| {
+                    hiding(gate, "inputs = {\n  source = \"../modules/m\"\n}\n");
+                    let variable = "variable \"source\" {\n  default = \"../evil\"\n}\n";
+                    gate.write("new/evil.tf", format!("{variable}module \"evil\" {{\n  source = var.source\n}}\n"));
+                    gate.write("evil/main.tf", requires("evil/other", ""));
+                },
+                "provider-not-locked",
+            ),
+            (
+                "it is a test",
+                |gate| {
+                    hiding(gate, RUNS_M);
+                    gate.write("new/evil.tf", "");
+                    let run = "run \"evil\" {\n  module {\n    source = \"./evil\"\n  }\n}\n";
+                    gate.write("new/tests/evil.tftest.hcl", run);
+                    gate.write("new/evil/main.tf", requires("evil/other", ""));
+                },
+                "provider-not-locked",
+            ),
+            (
+                "the base has a configuration there",
+                |gate| {
+                    gate.write("configured/.terraform.lock.hcl", gate.read("live/.terraform.lock.hcl"));
+                    gate.write("configured/more.tf", "resource \"extra_thing\" \"a\" {}\n");
+                    gate.write("modules/m/main.tf", "");
+                    let names =
+                        "terraform {\n  required_providers {\n    extra = { source = \"hashicorp/null\" }\n  }\n}\n";
+                    gate.write("modules/m/names.tf", names);
+                    gate.write("configured/terragrunt.hcl", RUNS_M);
+                },
+                "provider-not-locked",
+            ),
+        ],
+    );
+}
+
 #[test]
 fn what_was_a_root_module_stays_one() {
     all_are_errors(
