@@ -179,7 +179,7 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let WhatArgs { paths, recursive, .. } = &arguments.what;
     let current_directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     let repository = Repository::around(&current_directory, arguments.what.base.is_some());
-    let options = arguments.options(repository.as_ref());
+    let options = arguments.options(repository.as_ref().map(|repository| repository as &dyn VersionControl));
     let mut before = None;
     let session = start(ui, None, |environment, session| {
         let rules = Rules::read(arguments.what.base.as_deref(), environment, repository.as_ref(), ui)?;
@@ -230,13 +230,13 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
 
 impl VerifyArgs {
     /// What is checked.
-    fn options<'a>(&self, repository: Option<&'a Repository>) -> VerifyOptions<'a> {
+    fn options<'a>(&self, version_control: Option<&'a dyn VersionControl>) -> VerifyOptions<'a> {
         let WhatArgs { platforms, installed, no_tests, .. } = &self.what;
         let mut options = VerifyOptions::default();
         options.platforms = platforms.named();
         options.ignore_tests = *no_tests;
         options.check_installed = *installed;
-        options.version_control = repository.map(|repository| repository as &dyn VersionControl);
+        options.version_control = version_control;
         options.levels = Levels { deny: self.deny.clone(), warn: self.warn.clone(), allow: self.allow.clone() };
         options.online = self.online.then_some(OnlineOptions { trust_shared: self.trust_shared });
         options
@@ -288,7 +288,8 @@ impl VerifyArgs {
         options.boundary = Boundary::around([&top]);
         let session = Session::new(environment, options)?;
         let found = session.roots(&Selection { paths, recursive: self.what.recursive, with_modules: false })?;
-        let before = session.verify(&found, &self.options(None))?;
+        let base = repository.base(&top);
+        let before = session.verify(&found, &self.options(Some(&base)))?;
         verified.leave_out(&before, &current, &directory);
         Ok(())
     }

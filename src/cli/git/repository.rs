@@ -17,8 +17,8 @@ use provlock::settings;
 use provlock::system::{canonicalize, files, parallel, repository};
 
 use super::command::{
-    Blobs, IgnoreRule, Running, blobs_before, changed_files, contents, entries, files_in, ignore_rules, is_blob,
-    links_in, listed, staged_changes, working_tree,
+    Blobs, Entry, IgnoreRule, Running, blobs_before, changed_files, contents, entries, files_in, ignore_rules, is_blob,
+    is_blob_on_disk, links_in, listed, staged_changes, working_tree,
 };
 use super::revision::{self, Commit};
 
@@ -38,6 +38,8 @@ pub(crate) struct Repository {
     /// The process that lists the tracked lock files and the files below `.terraform` in the background.
     listing: Mutex<Option<std::io::Result<Running>>>,
     tracked: OnceLock<Result<BTreeSet<OsString>>>,
+    /// Files below `.terraform` in the index or in the compared commit, each with its blob if both have the same one.
+    data: OnceLock<BTreeMap<OsString, Option<String>>>,
     /// Lock files that are neither tracked nor ignored.
     others: OnceLock<Result<BTreeSet<OsString>>>,
 }
@@ -60,7 +62,7 @@ impl Repository {
         let top = repository::top(&directory)?;
         let patterns = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, ".terraform", ".terraform/**"];
         let listing = Mutex::new((!is_compared).then(|| list(&top, &["--cached"], &patterns)));
-        Some(Self { directory, top, listing, tracked: OnceLock::new(), others: OnceLock::new() })
+        Some(Self { directory, top, listing, tracked: OnceLock::new(), data: OnceLock::new(), others: OnceLock::new() })
     }
 
     pub(crate) fn top(&self) -> &Path {
@@ -109,6 +111,20 @@ impl Repository {
         below.map(|path| Path::new(DATA_DIRECTORY).join(path)).collect()
     }
 
+    /// Whether the compared commit has the same files below `.terraform` of a root module, byte for byte. Git's own
+    /// comparison with the files on disk depends on `.gitattributes`, which a change may bring.
+    fn has_unchanged_data(&self, root: &Path) -> bool {
+        let Some((directory, data)) = self.path_in(root, DATA_DIRECTORY).zip(self.data.get()) else { return false };
+        let below = data.range(directory.clone().into_os_string()..);
+        let mut below = below.filter(|(path, _)| Path::new(path).starts_with(&directory));
+        below.all(|(path, blob)| blob.as_ref().is_some_and(|blob| is_blob_on_disk(&self.top.join(path), blob)))
+    }
+
+    /// Git's knowledge of the compared commit, whose files [`Repository::write_commit`] has written to a directory.
+    pub(crate) fn base<'a>(&'a self, directory: &'a Path) -> impl VersionControl + 'a {
+        Base { repository: self, directory }
+    }
+
     /// The lock files, settings and configurations in the commit that a revision names, and now. None if git does not
     /// know the commit.
     pub(crate) fn change_since(&self, revision: &str) -> Result<Option<(Commit, Change)>> {
@@ -122,10 +138,16 @@ impl Repository {
         let mut now = entries(now, |path| is_read(path) || is_data(path))?;
         let tracked = now.iter().filter(|(_, entry)| entry.is_tracked);
         let _ = self.tracked.set(Ok(tracked.map(|(path, _)| path.clone()).collect()));
+        let is_tracked_data = |(path, entry): &(&OsString, &Entry)| entry.is_tracked && is_data(Path::new(path));
+        let data = now.iter().filter(is_tracked_data).map(|(path, entry)| (path.clone(), entry.blob.clone()));
+        let mut data: BTreeMap<_, _> = data.collect();
         now.retain(|path, _| is_read(Path::new(path)));
         let mut before: BTreeMap<_, _> =
             now.iter().filter_map(|(path, entry)| Some((path.clone(), entry.blob.clone()?))).collect();
-        for (path, blob) in blobs_before(staged)?.into_iter().filter(|(path, _)| is_read(path)) {
+        let staged = blobs_before(staged)?;
+        data.extend(staged.iter().filter(|(path, _)| is_data(path)).map(|(path, _)| (path.clone().into(), None)));
+        let _ = self.data.set(data);
+        for (path, blob) in staged.into_iter().filter(|(path, _)| is_read(path)) {
             before.remove(path.as_os_str());
             before.extend(blob.map(|blob| (path.into_os_string(), blob)));
         }
@@ -257,6 +279,27 @@ impl VersionControl for Repository {
         let known: Vec<&PathBuf> = paths.iter().flatten().collect();
         let mut rules = ignore_rules(&self.top, &known).into_iter().map(|rule| rule.map(|rule| self.place(&rule)));
         paths.iter().map(|path| path.as_ref().and_then(|_| rules.next().flatten())).collect()
+    }
+}
+
+/// The copy of a commit in a directory.
+struct Base<'a> {
+    repository: &'a Repository,
+    directory: &'a Path,
+}
+
+impl VersionControl for Base<'_> {
+    /// The tracked data files if they are unchanged. Nothing else is known, so that only a finding about the same files
+    /// is one of the commit, too.
+    fn tracked(&self, root: &Path, _: bool) -> Tracked {
+        let root = root.strip_prefix(self.directory).map(|below| self.repository.top.join(below));
+        let root = root.ok().filter(|root| self.repository.has_unchanged_data(root));
+        let data_files = root.map(|root| self.repository.data_files(&root)).unwrap_or_default();
+        Tracked { data_files, ..Tracked::default() }
+    }
+
+    fn ignore_rules(&self, roots: &[&Path]) -> Vec<Option<Location>> {
+        vec![None; roots.len()]
     }
 }
 

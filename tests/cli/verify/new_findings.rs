@@ -55,6 +55,80 @@ fn a_finding_that_the_change_brings_is_the_only_one() {
     assert!(output.stdout.contains("live/.terraform.lock.hcl") && !output.stdout.contains("old"), "{output}");
 }
 
+/// Files below `.terraform` that git tracks, in the root module `live`.
+const DATA: [&str; 2] = ["live/.terraform/modules/m/main.tf", "live/.terraform/plugins/x"];
+
+fn tracked_data(gate: &Gate) {
+    gate.write(DATA[0], "locals {}\r\n");
+    gate.write(DATA[1], "#!/bin/sh\n");
+}
+
+#[test]
+fn tracked_data_of_the_base_is_no_finding_of_the_change() {
+    let gate = Gate::with(tracked_data);
+    gate.write("README.md", "changed\n");
+    assert_eq!(gate.judge(&["-r"]), ["tracked-data-directory"]);
+    let output = gate.provlock(&ARGUMENTS);
+    assert_eq!(output.assert_code(0).stdout, "");
+    assert!(output.stderr.contains("Suppressed: 1 finding by --new, as the base has them, too\n"), "{output}");
+    gate.provlock(&[&["-C", "live"], &ARGUMENTS[..]].concat()).assert_code(0);
+}
+
+#[test]
+fn tracked_data_that_changes_is_a_finding_of_the_change() {
+    let attempts: &[Attempt] = &[
+        ("another text", |gate| gate.write(DATA[1], "#!/bin/evil\n"), "tracked-data-directory"),
+        ("one more file", |gate| gate.write("live/.terraform/plugins/y", ""), "tracked-data-directory"),
+        ("one in place of another", |gate| gate.rename(DATA[1], "live/.terraform/plugins/y"), "tracked-data-directory"),
+        ("one file less", |gate| gate.remove(DATA[1]), "tracked-data-directory"),
+        (
+            "line breaks that git is told to ignore",
+            |gate| {
+                gate.write(".gitattributes", "*.tf text\n");
+                gate.write(DATA[0], "locals {}\n");
+            },
+            "tracked-data-directory",
+        ),
+        ("in another root module", |gate| gate.write("other/.terraform/plugins/x", ""), "tracked-data-directory"),
+        #[cfg(unix)]
+        (
+            "a link to a file with the same text",
+            |gate| {
+                gate.rename(DATA[1], "script");
+                gate.link("../../../script", DATA[1]);
+            },
+            "tracked-data-directory",
+        ),
+        #[cfg(unix)]
+        (
+            "a link to a directory with the same files",
+            |gate| {
+                gate.rename("live/.terraform", "data");
+                gate.link("../data", "live/.terraform");
+            },
+            "tracked-data-directory",
+        ),
+        (
+            "files that git takes for unchanged",
+            |gate| {
+                gate.git(&["update-index", "--assume-unchanged", DATA[1]]);
+                gate.write(DATA[1], "#!/bin/evil\n");
+            },
+            "tracked-data-directory",
+        ),
+    ];
+    let gate = Gate::with(tracked_data);
+    for (name, attempt, code) in attempts {
+        attempt(&gate);
+        gate.commit();
+        let output = gate.provlock(&ARGUMENTS);
+        assert_eq!(output.code, Some(1), "{name}: {output}");
+        assert!(output.stdout.contains(&format!("error[{code}]")), "{name}: {output}");
+        gate.reset();
+    }
+    survived("a pull request changes tracked data behind a finding of the base (--new)", attempts.len());
+}
+
 #[test]
 fn a_link_in_the_base_is_a_link_in_its_copy() {
     let gate = Gate::with(|gate| {
