@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::filter::Filter;
 use super::roots::normal;
+use super::unit::has_literal_source;
 use crate::configuration::{Module, UnknownCall, is_part_of_configuration, terragrunt};
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Location};
@@ -234,6 +235,13 @@ impl Change {
             self.before_below(&directory).next().is_some()
         };
         self.is_new_line(&unknown.location, environment) || unknown.directory.as_ref().is_some_and(is_emptied)
+    }
+
+    /// Whether a unit that the change does not touch runs the same remote module, named by the same plain string.
+    pub(super) fn has_unit_with_source(&self, source: &str, environment: &Environment) -> bool {
+        let files = terragrunt::FILE_NAMES.into_iter().flat_map(|name| self.now_named(name));
+        let mut untouched = files.filter_map(Path::parent).filter(|directory| !self.touched.contains(*directory));
+        untouched.any(|directory| has_literal_source(directory, source, environment))
     }
 
     /// The new lines by which stacks of Terragrunt make units of what is not in the repository, or not known.

@@ -49,6 +49,14 @@ impl Unit {
         self.read.shares_state
     }
 
+    /// The remote source if the unit's file has it as a plain string, and the location of that string.
+    pub(super) fn literal_source(&self) -> Option<(&str, &Location)> {
+        let Ok(ModuleSource::Remote(source)) = &self.read.source else { return None };
+        let location = self.read.source_location.as_ref()?;
+        let is_literal = location.file.text.get(location.span.clone())? == format!("\"{source}\"");
+        is_literal.then_some((source, location))
+    }
+
     /// Whether checking what Terragrunt runs also checks the unit's directory on its own. In the directory alone, called
     /// modules must be the same, and no file may be hidden.
     pub(super) fn loads_own_files(&self, modules: &ModuleCache) -> bool {
@@ -277,6 +285,12 @@ pub(super) fn survey(absolute: &Path, environment: &Environment) -> Option<Surve
         _ => None,
     };
     Some(SurveyedUnit { runs, has_source, shares_state, lock_directory, source })
+}
+
+/// Whether the unit in a directory has this source as a plain string.
+pub(super) fn has_literal_source(directory: &Path, source: &str, environment: &Environment) -> bool {
+    let unit = Unit::open(directory, directory, environment);
+    unit.as_ref().and_then(Unit::literal_source).is_some_and(|(other, _)| other == source)
 }
 
 fn has_lock_file(directory: &Path) -> bool {

@@ -244,7 +244,14 @@ impl Session<'_> {
         if let Some(change) = change {
             let is_new = |unknown: &&UnknownCall| change.makes_unknown(unknown, &self.environment);
             let new = judged.unknown.iter().filter(is_new).map(|unknown| &unknown.location);
-            verified.findings.extend(super::change::unknown(&new.collect::<Vec<_>>()));
+            let sources: Vec<_> = opened.units.iter().filter_map(Unit::literal_source).collect();
+            let is_of_base = |place: &&Location| {
+                let mut of_unit = sources.iter().filter(|(_, location)| location == place);
+                of_unit.any(|(source, _)| change.has_unit_with_source(source, &self.environment))
+            };
+            let (of_base, new): (Vec<_>, Vec<_>) = new.partition(is_of_base);
+            verified.findings.extend(super::change::unknown(&new));
+            verified.findings.extend(super::change::unknown_as_before(&of_base));
         }
         Ok(verified)
     }

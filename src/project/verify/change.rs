@@ -67,6 +67,13 @@ pub(super) fn unknown(places: &[&Location]) -> Option<Diagnostic> {
     (!places.is_empty()).then_some(finding)
 }
 
+/// [`unknown`] where a unit of the base runs the same module, which could not be read there either.
+pub(super) fn unknown_as_before(places: &[&Location]) -> Option<Diagnostic> {
+    let finding =
+        unknown(places)?.note("units of the base have the same source, so their requirements are unknown, too");
+    Some(Diagnostic { severity: Severity::Warning, ..finding })
+}
+
 /// The change of a lock file could not be checked.
 pub(super) fn unreadable(lock_path: &Path, why: Vec<Diagnostic>) -> Diagnostic {
     let warning = Diagnostic::warning(Code::LockFileSyntax, "")

@@ -228,6 +228,98 @@ fn a_new_call_by_the_path_of_an_installed_package_is_as_unknown_as_the_call_of_t
     );
 }
 
+/// A unit with a lock file, whose source is an expression.
+fn unit(gate: &Gate, directory: &str, source: &str) {
+    gate.write(&format!("{directory}/terragrunt.hcl"), format!("{UNIT}terraform {{\n  source = {source}\n}}\n"));
+    gate.write(&format!("{directory}/.terraform.lock.hcl"), gate.read("live/.terraform.lock.hcl"));
+}
+
+#[test]
+fn a_new_unit_with_the_unknown_source_of_a_unit_in_the_base_is_a_warning() {
+    let gate = Gate::with(|gate| unit(gate, "units/old", S3));
+    unit(&gate, "units/new", S3);
+    gate.commit();
+    let output = gate.run(&["-r", "--allow", "module-not-installed,hash-not-checked"]);
+    output.matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[made-unknown]: because of this change it is not known what the configuration requires
+ --> units/new/terragrunt.hcl:6:12
+  |
+6 |   source = "s3::https://s3.amazonaws.com/b/known.zip"
+  |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ cannot be read
+  |
+  = units of the base have the same source, so their requirements are unknown, too
+help: use a source that provlock can read, or let the job read it
+
+----- stderr -----
+Not checked: platforms (-p names some), hashes against the registry (--online)
+1 warning in units/new/terragrunt.hcl
+3 root modules: 2 OK, 1 excluded by provlock.toml
+2 Terragrunt units: 1 with warnings, 1 OK
+"#]]);
+    gate.run(&["-r", "--deny", "made-unknown"]).assert_code(1);
+}
+
+#[test]
+fn a_new_unit_with_an_unknown_source_that_no_unit_in_the_base_has_is_an_error() {
+    all_are_errors(
+        "a pull request adds a unit beside one whose module nobody can read",
+        |gate| {
+            gate.write("common.hcl", format!("locals {{\n  source = {S3}\n}}\n"));
+            unit(gate, "units/old", S3);
+            let computed = "read_terragrunt_config(\"../../common.hcl\").locals.source";
+            unit(gate, "units/computed", computed);
+            gate.write("root/main.tf", format!("{BACKEND}{}", call("\"s3::https://s3.amazonaws.com/b/root.zip\"")));
+            gate.write("root/.terraform.lock.hcl", lock_file(&[]));
+        },
+        &[
+            (
+                "another archive of the same host",
+                |gate| unit(gate, "units/new", &S3.replace("known", "new")),
+                "made-unknown",
+            ),
+            (
+                "the unit in the base gets the same source in the same change",
+                |gate| {
+                    unit(gate, "units/old", &S3.replace("known", "new"));
+                    unit(gate, "units/new", &S3.replace("known", "new"));
+                },
+                "made-unknown",
+            ),
+            (
+                "two new units have the same source",
+                |gate| {
+                    unit(gate, "units/a", &S3.replace("known", "new"));
+                    unit(gate, "units/b", &S3.replace("known", "new"));
+                },
+                "made-unknown",
+            ),
+            (
+                "a root module of the base calls it",
+                |gate| unit(gate, "units/new", "\"s3::https://s3.amazonaws.com/b/root.zip\""),
+                "made-unknown",
+            ),
+            (
+                "the source is computed",
+                |gate| {
+                    unit(gate, "units/new", "\"${run_cmd(\"echo\", \"s3::https://s3.amazonaws.com/b/known.zip\")}\"")
+                },
+                "made-unknown",
+            ),
+            (
+                "it also runs a command",
+                |gate| {
+                    unit(gate, "units/new", S3);
+                    let generate = "generate \"a\" {\n  path = \"a.tf\"\n  if_exists = \"overwrite\"\n  contents = run_cmd(\"cat\", \"x\")\n}\n";
+                    gate.write("units/new/terragrunt.hcl", gate.read("units/new/terragrunt.hcl") + generate);
+                },
+                "made-unknown",
+            ),
+        ],
+    );
+}
+
 const RECORDED: &str = ">= 3.7.0";
 const S3: &str = "\"s3::https://s3.amazonaws.com/b/known.zip\"";
 
