@@ -221,6 +221,11 @@ impl Change {
         self.names_before(directory).is_some_and(|mut names| !names.any(is_unit))
     }
 
+    /// Whether no file of a directory is in the base revision.
+    pub(super) fn is_new(&self, directory: &Path) -> bool {
+        self.names_before(directory).is_some_and(|mut names| names.next().is_none())
+    }
+
     /// Whether a directory that the change touches had a configuration or a lock file at the base revision.
     pub(super) fn had_configuration(&self, directory: &Path) -> bool {
         let is_one = |name: &str| is_configuration(name) || [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].contains(&name);

@@ -58,9 +58,8 @@ impl Session<'_> {
         if let Some(dialect) = nearest {
             return Some((dialect, DialectReason::OtherLockFiles));
         }
-        let is_new = change.names_before(canonical).is_some_and(|mut names| names.next().is_none());
         let repository = || self.repositories.around(&change.top, &self.environment);
-        (!is_new).then(|| self.guessed(repository().mentions_tofu_in(&change.commit)))
+        (!change.is_new(canonical)).then(|| self.guessed(repository().mentions_tofu_in(&change.commit)))
     }
 }
 

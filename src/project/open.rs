@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::change::Change;
 use super::event::Event;
-use super::root_module::{DialectReason, RootModule};
+use super::root_module::{DialectReason, OtherReading, RootModule};
 use super::roots::{RootPath, Roots};
 use super::session::Session;
 use super::unit::Unit;
@@ -91,17 +91,26 @@ impl Session<'_> {
         let named = self.options.dialect.map(|dialect| (dialect, DialectReason::Named));
         let named = named.or_else(|| Some((settings.dialect?, DialectReason::Settings)));
         let before = named.is_none().then(|| self.dialect_before(&lock_directory)).flatten();
-        let (dialect, dialect_reason) = if let Some(known) = named.or(before) {
+        let of_lock_file = lock_bytes.as_deref().and_then(lockfile::detect_dialect);
+        let is_new = |change: &Change| change.is_new(&canonical) && change.is_new(&lock_directory);
+        let is_new = before.is_some() && self.options.change.as_ref().is_some_and(is_new);
+        let (dialect, dialect_reason) = if let Some(known) = named.or(before.filter(|_| !is_new)) {
             known
-        } else if let Some(dialect) = lock_bytes.as_deref().and_then(lockfile::detect_dialect) {
+        } else if let Some(dialect) = of_lock_file {
             (dialect, DialectReason::LockFile)
+        } else if let Some(known) = before {
+            known
         } else if refused.is_some() {
             (Dialect::default(), DialectReason::Default)
         } else {
             self.detect_dialect(&canonical)
         };
         let is_told = |(_, reason): (_, DialectReason)| !reason.is_guess() || reason == DialectReason::OtherLockFiles;
-        let may_be_of_other = self.options.change.is_some() && !named.or(before).is_some_and(is_told);
+        let other_reading = match named.or(before) {
+            Some((of_base, _)) if is_new && of_base != dialect => OtherReading::IsLocked,
+            known if self.options.change.is_some() && !known.is_some_and(is_told) => OtherReading::MeetsPolicy,
+            _ => OtherReading::Ignored,
+        };
         let hides_files = |change: &Change, unit: &Unit| {
             change.makes_unit(&canonical)
                 && (change.had_configuration(&canonical) || !unit.loads_own_files(&self.modules))
@@ -114,7 +123,7 @@ impl Session<'_> {
             settings,
             dialect,
             dialect_reason,
-            may_be_of_other,
+            other_reading,
             lock_path,
             lock_bytes,
             module_lock_path,

@@ -41,6 +41,18 @@ impl DialectReason {
     }
 }
 
+/// Checks of the files that the tool of the other dialect would load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OtherReading {
+    /// None: the base revision, the settings or the user determine the dialect.
+    Ignored,
+    /// Their providers must meet the policy, because only files under review determine the dialect.
+    MeetsPolicy,
+    /// Their providers must also be locked: the root module is new, and its lock file is not for the tool of the lock
+    /// files around it.
+    IsLocked,
+}
+
 /// A root module as it is on disk.
 pub struct RootModule {
     /// The root module's directory, as the user knows it.
@@ -51,9 +63,8 @@ pub struct RootModule {
     pub dialect: Dialect,
     /// What the dialect was decided by.
     pub dialect_reason: DialectReason,
-    /// Whether nothing tells the dialect that the change which is judged cannot have written, so that it is judged in
-    /// both.
-    pub(super) may_be_of_other: bool,
+    /// How a change under review is checked by the rules of the other dialect.
+    pub(super) other_reading: OtherReading,
     /// The lock file's path, as the user knows it.
     pub lock_path: PathBuf,
     /// The lock file's content; `None` when there is none.

@@ -16,7 +16,7 @@ use crate::packages::DemandedAge;
 use crate::project::change::{KnownProviders, KnownPublishers, removed_lock_file};
 use crate::project::coverage::{Fate, Kind};
 use crate::project::event::Report;
-use crate::project::root_module::RootModule;
+use crate::project::root_module::{OtherReading, RootModule};
 use crate::project::roots::{RootPath, Roots};
 use crate::project::session::Session;
 use crate::project::unit::Unit;
@@ -270,7 +270,7 @@ impl Session<'_> {
             return Ok((unknown(), None));
         }
         let own = opened.known_requirements(&self.modules, ignore_tests, locking)?;
-        let judged = if opened.may_be_of_other {
+        let judged = if opened.other_reading != OtherReading::Ignored {
             let other =
                 opened.requirements_as(opened.dialect.other(), &self.modules, ignore_tests, true, locking, &|_| ())?;
             own.clone().with_reading_of_other(other, opened.dialect)
@@ -279,7 +279,9 @@ impl Session<'_> {
         } else {
             return Ok((own, None));
         };
-        Ok((judged, Some(if root.is_only_judged { unknown() } else { own })))
+        let must_be_locked = !root.is_only_judged && opened.other_reading == OtherReading::IsLocked;
+        let to_fit = if root.is_only_judged { unknown() } else { own };
+        Ok((judged, Some(to_fit).filter(|_| !must_be_locked)))
     }
 }
 

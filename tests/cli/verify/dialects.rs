@@ -67,7 +67,7 @@ fn a_change_does_not_choose_its_dialect() {
                     gate.root("new", NULL, &[H1, ZH]);
                     hidden_by_tofu(gate, "new");
                 },
-                "dialect-changed",
+                "provider-not-locked",
             ),
             (
                 "one that had no lock file, by a file for OpenTofu",
@@ -77,6 +77,72 @@ fn a_change_does_not_choose_its_dialect() {
                     gate.write("backend/.terraform.lock.hcl", lock_file(&[]));
                 },
                 "provider-not-locked",
+            ),
+        ],
+    );
+}
+
+/// Writes a new root module with a lock file of Terraform's, which the lock files around it are not.
+fn new_for_terraform(gate: &Gate) {
+    let terraform = NULL.replace("opentofu.org", "terraform.io");
+    gate.root("new", &terraform, &[H1, ZH]);
+    let entry = entry(&terraform, "3.2.4", "", &[H1, ZH]);
+    gate.write("new/.terraform.lock.hcl", format!("{TERRAFORM_HEADER}{entry}"));
+}
+
+#[test]
+fn a_new_root_module_for_the_other_tool_is_no_changed_dialect() {
+    let gate = Gate::with(|gate| gate.write("empty/main.tf", BACKEND));
+    new_for_terraform(&gate);
+    assert_eq!(gate.errors(&["-r"]), [] as [&str; 0]);
+    let found = gate.judge(&["-r"]);
+    assert!(found.contains(&"host-added".to_owned()), "its registry is new: {found:?}");
+    gate.rename("new/.terraform.lock.hcl", "empty/.terraform.lock.hcl");
+    gate.write("empty/main.tf", format!("{BACKEND}{}", requires("hashicorp/null", "")));
+    assert!(gate.errors(&["-r"]).contains(&"dialect-changed".to_owned()), "empty is not new");
+}
+
+#[test]
+fn a_new_root_module_for_the_other_tool_does_not_hide_what_that_tool_loads() {
+    all_are_errors(
+        "a pull request adds a root module for the other program",
+        |_| {},
+        &[
+            (
+                "with another file for OpenTofu",
+                |gate| {
+                    new_for_terraform(gate);
+                    gate.write("new/main.tofu", requires("evil/null", ""));
+                },
+                "provider-not-locked",
+            ),
+            (
+                "with one more file for OpenTofu, whose provider the policy allows",
+                |gate| {
+                    new_for_terraform(gate);
+                    gate.write("new/more.tofu", "resource \"other_thing\" \"a\" {}\n");
+                },
+                "provider-not-locked",
+            ),
+            (
+                "that calls a module with a file for OpenTofu",
+                |gate| {
+                    new_for_terraform(gate);
+                    gate.write("new/call.tf", "module \"m\" {\n  source = \"../called\"\n}\n");
+                    gate.write("called/main.tf", "");
+                    gate.write("called/main.tofu", requires("evil/other", ""));
+                },
+                "provider-not-locked",
+            ),
+            (
+                "that locks what the policy forbids",
+                |gate| {
+                    new_for_terraform(gate);
+                    gate.write("new/main.tf", requires("evil/null", ""));
+                    let text = gate.read("new/.terraform.lock.hcl").replace("hashicorp", "evil");
+                    gate.write("new/.terraform.lock.hcl", text);
+                },
+                FORBIDDEN,
             ),
         ],
     );
