@@ -12,7 +12,8 @@ use crate::configuration::{Requirement, Requirements};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, LockRemedy, Result, Severity};
 use crate::lockfile::{Entry, LockFile};
 use crate::packages::Source;
-use crate::packages::archive::{PackageDigest, PackageId};
+use crate::packages::archive::PackageId;
+use crate::project::covers::EntryPlatforms;
 use crate::provider::{Authentication, Dialect, Hash, Platform, ProviderAddress, Version};
 use crate::settings::{PlatformSelection, schema_directive};
 use crate::system::parallel::{self, WAITING_REQUESTS};
@@ -154,15 +155,11 @@ impl Session<'_> {
 
     /// The platforms that each entry covers, as far as the cache knows its packages.
     fn platforms_of(&self, releases: &BTreeMap<Release, BTreeSet<Hash>>) -> Vec<BTreeSet<Platform>> {
-        let covered = releases.iter().map(|((address, version, _), hashes)| {
-            let packages = self.hash_cache.iter().flat_map(|cache| cache.packages_of(address, version));
-            let is_covered = |digest: &PackageDigest| {
-                [&digest.h1, &digest.h1_with_directories].into_iter().any(|hash| hashes.contains(hash))
-            };
-            let covered = packages.filter(|(_, digest)| is_covered(digest));
-            covered.map(|(package, _)| package.platform).collect()
-        });
-        covered.collect()
+        let covered = |((address, version, _), hashes): (&Release, &BTreeSet<Hash>)| {
+            let known = self.hash_cache.as_ref().map(|cache| cache.platforms_of(address, version));
+            EntryPlatforms::new(hashes, known.unwrap_or_default()).covered()
+        };
+        releases.iter().map(covered).collect()
     }
 
     fn signers(&self, releases: Vec<Release>) -> Result<BTreeMap<ProviderAddress, BTreeSet<Signer>>> {

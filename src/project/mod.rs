@@ -9,6 +9,7 @@ mod batches;
 mod bill_of_materials;
 mod change;
 mod coverage;
+mod covers;
 mod dialect;
 mod discover;
 mod event;

@@ -300,22 +300,45 @@ fn an_unchanged_entry_is_not_called_up_to_date_for_one_platform() {
     environment.provlock(["lock"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-Up to date: 1 provider, looked at for linux_amd64 only
+Up to date: 1 provider for darwin_arm64 and linux_amd64, looked at for linux_amd64 only
 "#]]);
     environment.provlock(["lock", "--check"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-Up to date: 1 provider, looked at for linux_amd64 only
+Up to date: 1 provider for darwin_arm64 and linux_amd64, looked at for linux_amd64 only
 Looked at linux_amd64 only; for others: provlock lock --check -p all, or set platforms in provlock.toml
 "#]]);
     environment.provlock(["upgrade"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-Up to date: 1 provider, looked at for linux_amd64 only
+Up to date: 1 provider for darwin_arm64 and linux_amd64, looked at for linux_amd64 only
 "#]]);
     environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
 Up to date: 1 provider for linux_amd64
+"#]]);
+    environment.provlock(["lock", "--no-cache"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+Up to date: 1 provider, looked at for linux_amd64 only
+"#]]);
+}
+
+#[test]
+fn platforms_that_not_every_entry_covers_are_not_called_covered() {
+    let registry = Registry::start();
+    for name in ["hashicorp/null", "hashicorp/random"] {
+        registry.publish(name, "3.2.4").platforms(["darwin_arm64", "linux_amd64", "windows_amd64"]).done();
+    }
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
+    environment.write("more.tf", "resource \"random_id\" \"a\" {}\n");
+    environment.provlock(["lock", "-p", "linux_amd64,darwin_arm64", "hashicorp/null"]).assert_code(0);
+    environment.provlock(["lock", "-p", "linux_amd64,windows_amd64", "hashicorp/random"]).assert_code(0);
+    environment.provlock(["lock"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+Up to date: 2 providers, looked at for linux_amd64 only
 "#]]);
 }

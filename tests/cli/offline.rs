@@ -70,6 +70,7 @@ help: run the command once without --offline and with the same cache
   ~ hashicorp/null   3.0.0 → 3.1.0   unauthenticated   2 h1, 2 zh
 Upgraded 1 provider for darwin_arm64 and linux_amd64 (1 changed)
 1 provider held back from the newest version; see: provlock upgrade --check
+The new entries have only hashes of packages in the cache; to complete them: provlock lock, without --offline
 "#]]);
     assert_eq!(validated(&output.stdout)["roots"][0]["versions"][0]["newest"], "3.2.0", "3.2.4 was never seen here");
     assert_eq!(environment.lock_file(), locked(&null[1]));
@@ -94,6 +95,7 @@ help: run the command once without --offline and with the same cache
   ~ hashicorp/null   3.0.0 → 3.1.0   unauthenticated   2 h1, 2 zh
 Upgraded 1 provider for darwin_arm64 and linux_amd64 (1 changed)
 1 provider held back from the newest version; see: provlock upgrade --check
+The new entries have only hashes of packages in the cache; to complete them: provlock lock, without --offline
 "#]]);
     assert_eq!(environment.lock_file(), locked(&null[1]));
 }
@@ -142,6 +144,7 @@ help: run the command once without --offline and with the same cache
   + hashicorp/null   3.0.0   unauthenticated   2 h1, 2 zh
 Upgraded 1 provider for darwin_arm64 and linux_amd64 (1 added)
 1 provider held back from the newest version; see: provlock upgrade --check
+The new entries have only hashes of packages in the cache; to complete them: provlock lock, without --offline
 "#]]);
     environment.write("main.tf", requires("hashicorp/null", "~> 3.2"));
     let none = environment.provlock(upgrade(&[]));

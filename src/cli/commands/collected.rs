@@ -29,6 +29,8 @@ pub(super) struct Collected<'a> {
     lines: Vec<String>,
     lines_of_many: LinesOfMany,
     is_empty: bool,
+    /// Whether an entry was added or changed.
+    has_new_entry: bool,
     /// How many errors and warnings there are.
     totals: [usize; 2],
     /// What was found besides the root modules.
@@ -61,6 +63,7 @@ impl<'a> Collected<'a> {
             lines: Vec::new(),
             lines_of_many: LinesOfMany::default(),
             is_empty: true,
+            has_new_entry: false,
             totals: [0, 0],
             passed_over: Coverage::default(),
             no_root_module: None,
@@ -113,6 +116,7 @@ impl<'a> Collected<'a> {
             Some(_) => self.lines_of_many.add(locked, style),
             None => self.lines.extend(Report(locked).lines(style, plan)),
         }
+        self.has_new_entry |= Report(locked).has_new_entry();
         self.tally.add(locked, plan.is_some_and(|plan| held_back::held_back(plan).next().is_some()));
         if locked.changed && locked.written {
             self.stale_caches.extend(prepared.root.stale_cache().map(|cache| cache.display().to_string()));
@@ -179,6 +183,14 @@ impl<'a> Collected<'a> {
         }
         self.ui.warn(&self.warnings.shown());
         Ok(())
+    }
+
+    /// Says that new entries are incomplete, if they were made without the network.
+    pub(super) fn show_incomplete(&self, is_offline: bool) {
+        if is_offline && self.has_new_entry {
+            let line = "The new entries have only hashes of packages in the cache";
+            self.ui.status(&format!("{line}; to complete them: provlock lock, without --offline"));
+        }
     }
 
     /// Shows what became of the root modules, `lines` of what else was written, and a summary.

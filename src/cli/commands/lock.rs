@@ -87,7 +87,8 @@ pub(crate) fn run(arguments: &LockArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     collected.show_warnings()?;
     let are_many = collected.many.is_some();
     collected.show(&[], |tally| are_many.then(|| tally.summary(["Locked", "Would lock"])).into_iter().collect());
-    hints.show(arguments.check, source.offline, ui);
+    collected.show_incomplete(source.offline);
+    hints.show(arguments.check, ui);
     collected.finish(arguments.check);
     Ok(Outcome::of(has_failures, arguments.check && (hints.would_change || has_unpublished)))
 }
@@ -99,8 +100,6 @@ struct Hints {
     would_change: bool,
     /// Whether an entry was written that is sure to fit only the platform of this machine, and no platform was named.
     is_for_one_platform: bool,
-    /// Whether an entry was made.
-    has_new_entry: bool,
     /// The platform of this machine, if a lock file covers others only.
     not_covered: Option<String>,
     /// The platforms that were not looked at where none is named.
@@ -114,7 +113,6 @@ impl Hints {
         let is_default = !locked.prepared.platforms_are_named;
         self.would_change |= locked.changed;
         self.is_for_one_platform |= is_default && Report(locked).has_written_for_one_platform();
-        self.has_new_entry |= Report(locked).has_new_entry();
         self.not_covered = self.not_covered.take().or_else(|| Report(locked).not_covered().map(ToString::to_string));
         let not_looked_at = if is_default { &mut self.looked_at_one } else { &mut self.not_looked_at };
         if not_looked_at.is_none() {
@@ -122,12 +120,9 @@ impl Hints {
         }
     }
 
-    fn show(&self, check: bool, is_offline: bool, ui: &Ui) {
+    fn show(&self, check: bool, ui: &Ui) {
         if self.is_for_one_platform {
             ui.status("Other platforms: in provlock.toml, platforms = [\"linux_amd64\", \"darwin_arm64\"]");
-        }
-        if is_offline && self.has_new_entry {
-            ui.status("The new entries have only hashes of packages in the cache; to complete them: provlock lock, without --offline");
         }
         if let Some(platform) = &self.not_covered {
             ui.status(&format!("The lock file does not cover {platform}; to add it: provlock lock -p {platform}"));

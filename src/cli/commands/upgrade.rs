@@ -113,6 +113,7 @@ pub(crate) fn run(arguments: &UpgradeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     options.rewrite_constraints = arguments.constraints;
     (options.modules, options.calls) = (arguments.with_modules, modules);
     let mut upgraded = Upgraded::new(&named, &options, arguments.check, ui);
+    upgraded.is_offline = source.offline;
     let outlooks = Mutex::new(Outlooks::default());
     let mut session = start_locking((&selection.modules, age, source), ui)?;
     let roots = session.roots(&named)?;
@@ -149,6 +150,7 @@ struct Upgraded<'a> {
     /// Whether nothing is written.
     is_dry: bool,
     is_check: bool,
+    is_offline: bool,
     /// Whether no package was looked at either.
     is_planned: bool,
     collected: Collected<'a>,
@@ -176,6 +178,7 @@ impl<'a> Upgraded<'a> {
             ui,
             is_dry: options.lock.dry_run,
             is_check,
+            is_offline: false,
             is_planned: options.plan_only,
             collected: Collected::new(selection, ui),
             moving: Moving::default(),
@@ -258,6 +261,7 @@ impl<'a> Upgraded<'a> {
         if let Some(hint) = hint {
             ui.status(&hint);
         }
+        self.collected.show_incomplete(self.is_offline);
         if !self.is_dry {
             self.print();
         }

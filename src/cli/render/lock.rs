@@ -106,6 +106,13 @@ impl Report<'_> {
         !self.0.changed && !self.0.prepared.platforms_are_named && self.0.outcome.providers.iter().any(has_more)
     }
 
+    /// The platforms that each required entry covers; `None` if that is not known of an entry.
+    fn covered_by_all(&self) -> Option<BTreeSet<Platform>> {
+        let required = self.0.outcome.providers.iter().filter(|report| report.required);
+        let covered: Vec<_> = required.map(|report| report.covered.clone()).collect::<Option<_>>()?;
+        covered.into_iter().reduce(|all, one| &all & &one)
+    }
+
     /// Whether new entries were made without the network, so that they have only hashes of packages in the cache.
     pub(crate) fn has_new_entry(&self) -> bool {
         let is_new = |report: &ProviderReport| {
@@ -159,7 +166,11 @@ impl Report<'_> {
         let what = match platforms.len() {
             0 => what,
             looked_at if self.covers_more_than(looked_at) => {
-                format!("{what}, looked at for {} only", enumerate(&platforms))
+                let covered: Option<Vec<_>> =
+                    self.covered_by_all().map(|all| all.iter().map(Platform::to_string).collect());
+                let covered = covered.filter(|covered| !covered.is_empty() && *covered != platforms);
+                let covered = covered.map(|covered| format!(" for {}", enumerate(&covered))).unwrap_or_default();
+                format!("{what}{covered}, looked at for {} only", enumerate(&platforms))
             }
             _ => format!("{what} for {}", enumerate(&platforms)),
         };

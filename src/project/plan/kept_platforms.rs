@@ -8,8 +8,9 @@ use super::explained::{ReleaseLookup, unexplained};
 use super::select::Candidate;
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy, UpgradeRemedy};
 use crate::lockfile::{LockedProvider, Locks};
-use crate::packages::Source;
 use crate::packages::archive::{HashCache, HashesByPlatform, PackageDigest};
+use crate::packages::{Packages, Source};
+use crate::project::covers::EntryPlatforms;
 use crate::provider::{Hash, HashesByScheme, Platform, Version};
 
 /// Platforms that the old entry of a provider covers.
@@ -30,25 +31,37 @@ pub(in crate::project) fn of_file(locks: &Locks, source: &Source, cache: Option<
     let mut covered = BTreeSet::new();
     let mut unknown = Vec::new();
     for (address, locked) in locks {
-        let recorded: BTreeSet<_> = locked.platform_hashes().cloned().collect();
         let release = ReleaseLookup { address, version: &locked.version, source, progress: &|_, _| {} };
-        let mut known = cached(&release, cache);
-        let is_known = unexplained(&recorded, &known).is_empty();
-        known.retain(|_, hashes| !hashes.is_disjoint(&recorded));
-        covered.extend(known.into_keys());
-        if !is_known {
-            unknown.push((recorded, release));
+        let entry = EntryPlatforms::of_published(&locked.hashes, cached(&release, cache));
+        covered.extend(entry.covered());
+        if entry.unexplained() > 0 {
+            unknown.push((locked, release));
         }
     }
     // One entry with as many hashes as any is enough: most often all cover the same.
-    let most = unknown.into_iter().max_by_key(|(recorded, _)| recorded.len());
-    if let Some((recorded, release)) = most.filter(|(recorded, _)| recorded.len() > covered.len()) {
+    let most = unknown.into_iter().max_by_key(|(locked, _)| locked.platform_hashes().count());
+    if let Some((locked, release)) = most.filter(|(locked, _)| locked.platform_hashes().count() > covered.len()) {
         let mut known = HashesByPlatform::new();
-        ask(&recorded, &release, &mut known);
-        known.retain(|_, hashes| !hashes.is_disjoint(&recorded));
-        covered.extend(known.into_keys());
+        ask(&locked.platform_hashes().cloned().collect(), &release, &mut known);
+        covered.extend(EntryPlatforms::of_published(&locked.hashes, known).covered());
     }
     covered
+}
+
+/// The platforms that an entry covers, as far as the cache and these packages tell. None if they do not explain each of
+/// its `h1:`.
+pub(super) fn of_entry(
+    locked: &LockedProvider,
+    release: &ReleaseLookup<'_>,
+    packages: &Packages,
+    cache: Option<&HashCache>,
+) -> Option<BTreeSet<Platform>> {
+    let mut known: HashesByPlatform = packages.iter().map(|(platform, one)| (platform.clone(), [one.h1.clone()].into())).collect();
+    if EntryPlatforms::of_published(&locked.hashes, known.clone()).unexplained() > 0 {
+        known.extend(cached(release, cache));
+    }
+    let entry = EntryPlatforms::of_published(&locked.hashes, known);
+    (entry.unexplained() == 0).then(|| entry.covered())
 }
 
 /// The largest number of `h1:` hashes that an entry of a lock file has: most often one for each platform.
@@ -80,10 +93,9 @@ impl KeptPlatforms {
             || unexplained(&recorded, &known).is_empty()
             || gets_as_many(&recorded, new, asked_for);
         let failure = if is_enough { None } else { ask(&recorded, &old, &mut known) };
-        let unexplained = unexplained(&recorded, &known).len();
-        known.retain(|_, hashes| !hashes.is_disjoint(&recorded));
-        let old = Some((locked.version.clone(), recorded.len()));
-        Self { platforms: known.into_keys().collect(), unexplained, failure, old }
+        let entry = EntryPlatforms::of_published(&locked.hashes, known);
+        let old = Some((locked.version.clone(), entry.recorded()));
+        Self { platforms: entry.covered(), unexplained: entry.unexplained(), failure, old }
     }
 
     /// Platforms of two entries, both of which the new one replaces.

@@ -85,6 +85,9 @@ pub struct ProviderReport {
     pub carried_over_from: Option<ProviderAddress>,
     /// The packages that were looked at.
     pub packages: Arc<Packages>,
+    /// Platforms that the entry covers; `None` if a package with one of its `h1:` is not known. Determined only for an
+    /// entry that keeps its version, where nobody names platforms.
+    pub covered: Option<BTreeSet<Platform>>,
 }
 
 /// Entries, and from which entry the version of some of them was carried over.
@@ -351,6 +354,7 @@ pub(super) fn assemble(
     let mut warnings = requirements.warnings.clone();
     let mut errors = Diagnostics::default();
     let mut new = Vec::with_capacity(supplied.len());
+    let mut covered = BTreeMap::new();
     let (mut unpublished_hashes, mut uncompared_hashes) = (0, 0);
     for supplied in &supplied {
         let Supplied { plan, packages, .. } = supplied;
@@ -361,7 +365,8 @@ pub(super) fn assemble(
             old.get(plan.candidate.address).or_else(|| prepared.side_with(plan.candidate.address, &plan.version));
         let previous = previous.map(Arc::as_ref);
         match recorded(supplied, previous, request, source, progress) {
-            Ok(Recorded { provider, warning, unpublished, uncompared }) => {
+            Ok(Recorded { provider, warning, unpublished, uncompared, covered: platforms }) => {
+                covered.insert(plan.candidate.address, platforms);
                 unpublished_hashes += unpublished;
                 uncompared_hashes += uncompared;
                 warnings.extend(warning);
@@ -391,6 +396,7 @@ pub(super) fn assemble(
                 || requirements.is_incomplete
                 || requirements.providers.contains_key(&difference.address),
             carried_over_from: carried_over.get(&difference.address).cloned(),
+            covered: covered.remove(&difference.address).flatten(),
             packages: supplied.map(|supplied| supplied.packages).unwrap_or_default(),
             difference,
         }
@@ -420,6 +426,9 @@ fn recorded(
     let (version, mirror) = (version.clone(), mirror.as_deref());
     let rules = RecordingRules { mirror, accept_changed_hashes, keeps_platforms: plan.keeps_platforms };
     let recorded = record(candidate, previous, version, packages, rules, compared, confirmation)?;
+    let covered = kept.filter(|_| !request.prepared.platforms_are_named);
+    let covered = covered.and_then(|_| kept_platforms::of_entry(&recorded.provider, &release, packages, request.cache));
+    let recorded = Recorded { covered, ..recorded };
     if recorded.warning.is_none() && recorded.unpublished == 0 {
         return Ok(entry.get_or_init(|| recorded).clone());
     }

@@ -11,7 +11,7 @@ use crate::diagnostic::words::count;
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use crate::lockfile::LockedProvider;
 use crate::packages::Packages;
-use crate::provider::{Hash, HashScheme, HashesByScheme, Version};
+use crate::provider::{Hash, HashScheme, HashesByScheme, Platform, Version};
 
 #[derive(Clone)]
 pub(crate) struct Recorded {
@@ -21,6 +21,8 @@ pub(crate) struct Recorded {
     pub(crate) unpublished: usize,
     /// Number of its hashes that could not be compared with the published release.
     pub(crate) uncompared: usize,
+    /// Platforms that the entry covers; `None` if a package with one of its `h1:` is not known.
+    pub(crate) covered: Option<BTreeSet<Platform>>,
 }
 
 /// Rules by which hashes are recorded.
@@ -60,7 +62,13 @@ pub(super) fn record(
     let stays = |hash: &Hash| candidate.chosen.is_none() || hash.is_known();
     let mut provider = LockedProvider { version, constraints, hashes };
     let Some(kept) = kept.filter(|kept| !kept.is_empty()) else {
-        return Ok(Recorded { provider: Arc::new(provider), warning: None, unpublished: 0, uncompared: 0 });
+        return Ok(Recorded {
+            provider: Arc::new(provider),
+            warning: None,
+            unpublished: 0,
+            uncompared: 0,
+            covered: None,
+        });
     };
     let version = &provider.version;
     let HashesByScheme { h1: kept_h1, zh: kept_zh, unknown: _ } = kept.iter().collect();
@@ -98,7 +106,7 @@ pub(super) fn record(
     }
     provider.hashes.extend(remaining);
     let (unpublished, uncompared) = (compared.unpublished.len(), compared.unknown);
-    Ok(Recorded { provider: Arc::new(provider), warning, unpublished, uncompared })
+    Ok(Recorded { provider: Arc::new(provider), warning, unpublished, uncompared, covered: None })
 }
 
 fn refusal(candidate: &Candidate<'_>, version: &Version, wrong: &BTreeSet<&Hash>, packages: &Packages) -> Diagnostic {

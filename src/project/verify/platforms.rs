@@ -9,6 +9,7 @@ use crate::diagnostic::words::enumerate;
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
 use crate::lockfile::Entry;
 use crate::packages::archive::{self, ReleasePlatforms};
+use crate::project::covers::{Covers, EntryPlatforms};
 use crate::provider::{Hash, Platform};
 use crate::settings::PlatformSelection;
 use crate::system::files;
@@ -54,9 +55,8 @@ fn remembered(subject: &Subject<'_>, entry: &Entry) -> ReleasePlatforms {
     cache.map(|cache| cache.platforms_of(&entry.address, &entry.locked.version)).unwrap_or_default()
 }
 
-/// Compares an entry with the required platforms. Each `h1:` belongs to one platform.
+/// Compares an entry with the required platforms.
 pub(super) fn compare<'a>(subject: &Subject<'_>, entry: &'a Entry, known: &ReleasePlatforms) -> ComparedEntry<'a> {
-    let recorded: BTreeSet<_> = entry.locked.hashes.iter().filter(|hash| hash.is_of_files()).collect();
     let required: Vec<&Platform> = match (subject.request.platforms, &known.listed) {
         (Some(PlatformSelection::These(platforms)), _) => platforms.iter().collect(),
         (Some(PlatformSelection::All), Some(listed)) => listed.iter().collect(),
@@ -65,19 +65,15 @@ pub(super) fn compare<'a>(subject: &Subject<'_>, entry: &'a Entry, known: &Relea
         }
         (None, _) => Vec::new(),
     };
-    let is_recorded = |hashes: &BTreeSet<Hash>| hashes.iter().any(|hash| recorded.contains(hash));
-    let is_confirmed = |platform: &Platform| {
-        let of_platform = [&known.published, &known.copies].into_iter().filter_map(|of| of.get(platform));
-        of_platform.into_iter().any(is_recorded)
+    let platforms = EntryPlatforms::new(&entry.locked.hashes, known.clone());
+    let that = |answer| -> Vec<&Platform> {
+        required.iter().copied().filter(|platform| platforms.covers(platform) == answer).collect()
     };
-    let others: Vec<&Platform> = required.iter().filter(|platform| !is_confirmed(platform)).copied().collect();
-    let is_of_package = |hash: &&&Hash| known.published.values().any(|hashes| hashes.contains(**hash));
-    let unexplained = recorded.len() - recorded.iter().filter(is_of_package).count();
-    let is_missing = |platform: &&Platform| unexplained == 0 || known.published.contains_key(platform);
-    let (absent, unknown): (Vec<_>, Vec<_>) = others.into_iter().partition(is_missing);
+    let (absent, unknown) = (that(Covers::No), that(Covers::Unknown));
     let mut findings: Vec<_> = absent.iter().map(|platform| missing(subject, entry, platform)).collect();
-    if unexplained < unknown.len() || (!unknown.is_empty() && recorded.len() < required.len() - absent.len()) {
-        let message = too_few(recorded.len(), required.len(), unexplained, unknown.len());
+    let (recorded, unexplained) = (platforms.recorded(), platforms.unexplained());
+    if unexplained < unknown.len() || (!unknown.is_empty() && recorded < required.len() - absent.len()) {
+        let message = too_few(recorded, required.len(), unexplained, unknown.len());
         findings.push(not_covered(subject, entry, &required, message));
         return ComparedEntry { entry, findings, unknown: Unknown::These(Vec::new()) };
     }

@@ -1,0 +1,62 @@
+//! Which platforms an entry of a lock file covers. The file does not say which platform an `h1:` is for; packages whose
+//! hashes are known do.
+
+use std::collections::BTreeSet;
+
+use crate::packages::archive::{HashesByPlatform, ReleasePlatforms};
+use crate::provider::{Hash, HashesByScheme, Platform};
+
+/// Whether an entry has a hash of a platform's package.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Covers {
+    Yes,
+    No,
+    /// The package is not known, and one of the recorded hashes may be its.
+    Unknown,
+}
+
+/// The `h1:` of an entry beside the known packages of its release.
+pub(super) struct EntryPlatforms<'a> {
+    recorded: BTreeSet<&'a Hash>,
+    known: ReleasePlatforms,
+}
+
+impl<'a> EntryPlatforms<'a> {
+    pub(super) fn new(hashes: &'a BTreeSet<Hash>, known: ReleasePlatforms) -> Self {
+        Self { recorded: HashesByScheme::from_iter(hashes).h1.into_iter().collect(), known }
+    }
+
+    /// Compares an entry with packages that were published.
+    pub(super) fn of_published(hashes: &'a BTreeSet<Hash>, published: HashesByPlatform) -> Self {
+        Self::new(hashes, ReleasePlatforms { published, ..ReleasePlatforms::default() })
+    }
+
+    pub(super) fn covers(&self, platform: &Platform) -> Covers {
+        let of_platform = [&self.known.published, &self.known.copies].into_iter().filter_map(|of| of.get(platform));
+        if of_platform.flatten().any(|hash| self.recorded.contains(hash)) {
+            Covers::Yes
+        } else if self.unexplained() == 0 || self.known.published.contains_key(platform) {
+            Covers::No
+        } else {
+            Covers::Unknown
+        }
+    }
+
+    /// The platforms that the entry is known to cover.
+    pub(super) fn covered(&self) -> BTreeSet<Platform> {
+        let platforms = self.known.published.keys().chain(self.known.copies.keys());
+        platforms.filter(|platform| self.covers(platform) == Covers::Yes).cloned().collect()
+    }
+
+    /// Number of recorded `h1:`. Each is for one platform.
+    pub(super) fn recorded(&self) -> usize {
+        self.recorded.len()
+    }
+
+    /// Number of recorded `h1:` that no published package has. A mirror may have packed the files anew, so its copies
+    /// explain none.
+    pub(super) fn unexplained(&self) -> usize {
+        let is_known = |hash: &&&Hash| self.known.published.values().any(|hashes| hashes.contains(**hash));
+        self.recorded.len() - self.recorded.iter().filter(is_known).count()
+    }
+}
