@@ -2,9 +2,10 @@
 //!
 //! Whatever comes from a file is shown as code, in which GitHub and GitLab see neither markup nor mentions.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 
+use provlock::diagnostic::words::few;
 use provlock::diagnostic::{Diagnostic, Severity};
 use provlock::lockfile::{Direction, EntryChange};
 
@@ -19,23 +20,37 @@ use super::verify::{Found, numbers};
 /// GitHub takes 65,536 characters in a comment; the folded hashes are left out of anything near that.
 const LENGTH_LIMIT: usize = 60_000;
 
-/// A section for each file that differs, or one line if no file does.
+/// A section for each file that differs, one for all files with the same changes, or one line if no file differs.
 pub(crate) fn render(files: &[FileDiff]) -> String {
     let changed: Vec<_> = files.iter().filter(|file| !file.is_empty()).collect();
     if changed.is_empty() {
         return format!("{}.\n", nothing_differs(files));
     }
-    let section = |file: &&FileDiff, details: bool| {
-        let path = code(&file.path.display().to_string());
-        format!("#### {path}\n\n{}{}", table(file), if details { folded_hashes(file) } else { String::new() })
-    };
-    let with_hashes: Vec<_> = changed.iter().map(|file| section(file, true)).collect();
-    let text = with_hashes.join("\n");
+    let text = sections(&changed, |file| table(file) + &folded_hashes(file));
     if text.chars().count() <= LENGTH_LIMIT {
         return text;
     }
-    let without: Vec<_> = changed.iter().map(|file| section(file, false)).collect();
-    without.join("\n") + "\nThe hashes are too many to be listed here; `provlock diff --format json` has them.\n"
+    let text = sections(&changed, table);
+    text + "\nThe hashes are too many to be listed here; `provlock diff --format json` has them.\n"
+}
+
+/// The sections of files. Files with the same content share one.
+fn sections(files: &[&FileDiff], content: impl Fn(&FileDiff) -> String) -> String {
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    let mut known = HashMap::new();
+    for file in files {
+        let content = content(file);
+        let index = *known.entry(content.clone()).or_insert(groups.len());
+        if index == groups.len() {
+            groups.push((content, Vec::new()));
+        }
+        groups[index].1.push(code(&file.path.display().to_string()));
+    }
+    let section = |(content, paths): (String, Vec<String>)| match &paths[..] {
+        [path] => format!("#### {path}\n\n{content}"),
+        paths => format!("#### {} lock files\n\n{}\n\n{content}", paths.len(), few(paths)),
+    };
+    groups.into_iter().map(section).collect::<Vec<_>>().join("\n")
 }
 
 /// What was found, for the summary of a job.

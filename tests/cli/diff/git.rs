@@ -245,6 +245,41 @@ c/.terraform.lock.hcl
 }
 
 #[test]
+fn markdown_has_one_section_for_lock_files_with_the_same_changes() {
+    let repository = Repository::new();
+    let lock = |version: &str| lock_file(&[entry("hashicorp/null", version, &["h1:a"])]);
+    let write = |version: &str| {
+        for directory in ["a", "b", "c", "d", "e"] {
+            repository.environment.write(format!("{directory}/.terraform.lock.hcl"), lock(version));
+        }
+    };
+    write("1.0.0");
+    repository.environment.write("other/.terraform.lock.hcl", lock("1.0.0"));
+    repository.git(["add", "--all"]);
+    repository.git(["commit", "--quiet", "--message=base"]);
+    write("1.0.1");
+    repository.environment.write("other/.terraform.lock.hcl", lock("2.0.0"));
+    repository.provlock(["diff", "-r", "--format=markdown"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+#### 5 lock files
+
+`a/.terraform.lock.hcl`, `b/.terraform.lock.hcl`, `c/.terraform.lock.hcl` and 2 more
+
+| | Provider | Version | Change | Constraints | Hashes |
+|---|---|---|---|---|---|
+| **~** | `hashicorp/null` | `1.0.0` → `1.0.1` | patch upgrade |  |  |
+
+#### `other/.terraform.lock.hcl`
+
+| | Provider | Version | Change | Constraints | Hashes |
+|---|---|---|---|---|---|
+| **~** | `hashicorp/null` | `1.0.0` → `2.0.0` | major upgrade |  |  |
+
+"#]]);
+}
+
+#[test]
 fn markdown_has_a_table_for_every_lock_file_below() {
     let repository = changed_below();
     repository.git(["add", "--all"]);
