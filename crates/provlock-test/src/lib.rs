@@ -7,6 +7,7 @@
 //!   is what comes in and goes out, [`http2`] and [`tls`] carry it, [`shared`] answers and counts.
 //! - [`environment`]: a temporary home and project, and the `provlock` program run in it.
 //! - [`generated`]: the files of the repository that are made from code.
+//! - [`lock_reader`]: reads lock files by hcl-rs, to compare with what provlock writes.
 //! - [`threats`]: how many cases of an attack a test has tried, for the table in SECURITY.md.
 //! - [`tools`]: programs that some tests need, and how a test is skipped without them.
 //!
@@ -18,6 +19,7 @@ pub mod faults;
 mod generated;
 mod http2;
 pub mod keys;
+pub mod lock_reader;
 mod message;
 mod oci;
 pub mod publish;

@@ -80,14 +80,6 @@ impl ParsedValue {
             Self::Json(value) => json_value(value, &|text| Ok(evaluate(&template(text)?))),
         }
     }
-
-    /// The value where nothing can be referred to: JSON strings are no templates then.
-    pub(in crate::configuration) fn constant(&self, evaluate: &dyn Fn(&Expression) -> Value) -> Outcome {
-        match self {
-            Self::Native(expression) => Ok(evaluate(expression)),
-            Self::Json(value) => json_value(value, &|text| Ok(Value::string(text))),
-        }
-    }
 }
 
 fn add_references(value: &json::Value, references: &mut References) {

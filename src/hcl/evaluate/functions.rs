@@ -8,13 +8,12 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
-use super::value::{Members, Outcome, Value, equals, failure, integer, kinds, uniform, unknown};
+use super::literal::{from_json, json};
+use super::value::{Members, Outcome, Value, equals, failure, kinds, uniform, unknown};
 use super::yaml;
 
 /// Longest text that a function builds from shorter ones, in bytes.
 const MAX_TEXT: usize = 1 << 20;
-/// Most values that `jsondecode` returns.
-const MAX_JSON_VALUES: usize = 100_000;
 
 /// Calls a function. Arguments that fail are passed to `try` and `can` alone.
 pub(crate) fn call(name: &str, arguments: &[Value]) -> Outcome {
@@ -342,56 +341,4 @@ fn range(start: i64, end: i64) -> Outcome {
     }
     let numbers: Vec<i64> = if start <= end { (start..end).collect() } else { (end + 1..=start).rev().collect() };
     Value::list(numbers.into_iter().map(Value::Int).collect())
-}
-
-/// JSON as Go writes it: characters that have a meaning in HTML are escaped.
-fn json(value: &Value) -> Outcome<String> {
-    const ESCAPED: [(char, &str); 5] =
-        [('<', "\\u003c"), ('>', "\\u003e"), ('&', "\\u0026"), ('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029")];
-    let Ok(json) = serde_json::to_string(&to_hcl(value.known()?)) else { return unknown("the value is not encoded") };
-    if json.contains("\\b") || json.contains("\\f") {
-        return unknown("the escapes of these characters depend on the version of the program");
-    }
-    Ok(ESCAPED.iter().fold(json, |json, (character, escape)| json.replace(*character, escape)))
-}
-
-fn to_hcl(value: &Value) -> ::hcl::Value {
-    match value {
-        Value::Bool(value) => (*value).into(),
-        Value::Int(number) => (*number).into(),
-        Value::String(text) => (&**text).into(),
-        Value::List(list) | Value::Set(list) => list.iter().map(to_hcl).collect::<Vec<_>>().into(),
-        Value::Object(object) => {
-            ::hcl::Value::Object(object.iter().map(|(name, member)| (name.clone(), to_hcl(member))).collect())
-        }
-        Value::Null | Value::Partial(_) | Value::Unknown(_) => ::hcl::Value::Null,
-    }
-}
-
-fn from_json(text: &str) -> Outcome {
-    if text.bytes().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count() > MAX_JSON_VALUES {
-        return unknown("JSON with so many values is not read");
-    }
-    match serde_json::from_str::<::hcl::Value>(text) {
-        Ok(value) => from_hcl(value),
-        Err(_) => unknown("the text is not JSON"),
-    }
-}
-
-/// Converts a literal. A number that is not an exact integer is unknown.
-pub(crate) fn from_hcl(value: ::hcl::Value) -> Outcome {
-    match value {
-        ::hcl::Value::Null => Ok(Value::Null),
-        ::hcl::Value::Bool(value) => Ok(Value::Bool(value)),
-        ::hcl::Value::Number(number) => match number.as_i64().and_then(|number| integer(&number.to_string())) {
-            Some(number) => Ok(Value::Int(number)),
-            None => unknown("only integers in plain digits are computed"),
-        },
-        ::hcl::Value::String(text) => Ok(Value::string(text)),
-        ::hcl::Value::Array(items) => Value::list(items.into_iter().map(from_hcl).collect::<Outcome<_>>()?),
-        ::hcl::Value::Object(members) => {
-            let member = |(name, value)| Ok((name, from_hcl(value)?));
-            Value::object(members.into_iter().map(member).collect::<Outcome<_>>()?)
-        }
-    }
 }

@@ -7,6 +7,7 @@
 pub(crate) mod allowance;
 pub(crate) mod expression;
 pub(crate) mod functions;
+pub(crate) mod literal;
 mod outcome;
 pub(crate) mod references;
 mod template;

@@ -1,0 +1,49 @@
+//! A second reader of lock files: hcl-rs, through serde, into plain structs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use serde::Deserialize;
+
+/// An entry of a lock file of providers or of modules.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(default)]
+pub struct LockEntry {
+    pub source: Option<String>,
+    pub version: Option<String>,
+    pub constraints: Option<String>,
+    pub package: Option<String>,
+    pub hashes: BTreeSet<String>,
+}
+
+/// Reads the entries of a lock file by label. `block` is `provider` or `module`.
+///
+/// # Errors
+/// Why the file is not HCL, or an entry is none.
+pub fn lock_entries(text: &str, block: &str) -> Result<BTreeMap<String, LockEntry>, String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut blocks: BTreeMap<String, hcl::Value> = hcl::from_str(text).map_err(|error| error.to_string())?;
+    let entries = blocks.remove(block).unwrap_or_else(|| hcl::Value::Object(hcl::Map::new()));
+    let mut entries: BTreeMap<String, LockEntry> = hcl::from_value(entries).map_err(|error| error.to_string())?;
+    // An entry without constraints may have an empty text of them.
+    entries.values_mut().for_each(|entry| entry.constraints = entry.constraints.take().filter(|text| !text.is_empty()));
+    Ok(entries)
+}
+
+/// Fails unless hcl-rs reads in a lock file the entries and hashes whose lines it contains. A file with conflict markers
+/// is no HCL.
+pub fn check_lock_file(path: &Path, text: &str) {
+    if text.contains("\n<<<<<<< ") || text.starts_with("<<<<<<< ") {
+        return;
+    }
+    for block in ["provider", "module"] {
+        let entries = lock_entries(text, block).unwrap_or_else(|error| panic!("{}: {error}\n{text}", path.display()));
+        let start = format!("{block} \"");
+        let labels: BTreeSet<&str> =
+            text.lines().filter_map(|line| line.strip_prefix(&start)?.split('"').next()).collect();
+        assert_eq!(entries.keys().map(String::as_str).collect::<BTreeSet<_>>(), labels, "{}\n{text}", path.display());
+        let hashes = entries.values().flat_map(|entry| &entry.hashes);
+        let missing: Vec<_> = hashes.filter(|hash| !text.contains(&format!("\"{hash}\""))).collect();
+        assert_eq!(missing, [""; 0], "{}\n{text}", path.display());
+    }
+}

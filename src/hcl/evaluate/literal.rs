@@ -1,0 +1,102 @@
+//! Literals, read and written by hcl-rs, which keeps neither positions nor exact numbers: values of `*.tfvars` files and
+//! flags, and JSON.
+
+use std::sync::Arc;
+
+use ::hcl::expr::{Expression, ObjectKey};
+use hcl_edit::expr::Expression as EditExpression;
+
+use super::value::{Outcome, Unknown, Value, integer, unknown};
+use crate::hcl::parse;
+
+/// Most values that one JSON text may contain.
+const MAX_JSON_VALUES: usize = 100_000;
+
+/// Converts a literal of native syntax. Any other expression, and a number that is not an exact integer, is unknown.
+pub(crate) fn literal(expression: EditExpression) -> Outcome {
+    from_hcl(as_literal(expression.into())?)
+}
+
+/// Parses a literal of native syntax, such as the value of `--var`.
+pub(crate) fn parse_literal(text: &str) -> Outcome {
+    match parse::expression(text) {
+        Ok(expression) => literal(expression),
+        Err(error) => unknown(format!("this value cannot be read: {}", error.message())),
+    }
+}
+
+fn as_literal(expression: Expression) -> Outcome<::hcl::Value> {
+    Ok(match expression {
+        Expression::Null => ::hcl::Value::Null,
+        Expression::Bool(value) => value.into(),
+        Expression::Number(number) => number.into(),
+        Expression::String(text) => text.into(),
+        Expression::Array(items) => items.into_iter().map(as_literal).collect::<Outcome<Vec<_>>>()?.into(),
+        Expression::Object(members) => {
+            let member = |(key, value)| match key {
+                ObjectKey::Identifier(name) => Ok((name.to_string(), as_literal(value)?)),
+                ObjectKey::Expression(Expression::String(name)) => Ok((name, as_literal(value)?)),
+                _ => not_a_literal(),
+            };
+            ::hcl::Value::Object(members.into_iter().map(member).collect::<Outcome<_>>()?)
+        }
+        _ => return not_a_literal(),
+    })
+}
+
+fn not_a_literal<T>() -> Outcome<T> {
+    unknown("only a literal may stand here")
+}
+
+/// JSON as Go writes it: characters that have a meaning in HTML are escaped.
+pub(super) fn json(value: &Value) -> Outcome<String> {
+    const ESCAPED: [(char, &str); 5] =
+        [('<', "\\u003c"), ('>', "\\u003e"), ('&', "\\u0026"), ('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029")];
+    let Ok(json) = serde_json::to_string(&to_hcl(value.known()?)) else { return unknown("the value is not encoded") };
+    if json.contains("\\b") || json.contains("\\f") {
+        return unknown("the escapes of these characters depend on the version of the program");
+    }
+    Ok(ESCAPED.iter().fold(json, |json, (character, escape)| json.replace(*character, escape)))
+}
+
+fn to_hcl(value: &Value) -> ::hcl::Value {
+    match value {
+        Value::Bool(value) => (*value).into(),
+        Value::Int(number) => (*number).into(),
+        Value::String(text) => (&**text).into(),
+        Value::List(list) | Value::Set(list) => list.iter().map(to_hcl).collect::<Vec<_>>().into(),
+        Value::Object(object) => {
+            ::hcl::Value::Object(object.iter().map(|(name, member)| (name.clone(), to_hcl(member))).collect())
+        }
+        Value::Null | Value::Partial(_) | Value::Unknown(_) => ::hcl::Value::Null,
+    }
+}
+
+/// Parses JSON, in which strings are not templates.
+pub(crate) fn from_json(text: &str) -> Outcome {
+    if text.bytes().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count() > MAX_JSON_VALUES {
+        return unknown("JSON with so many values is not read");
+    }
+    match serde_json::from_str::<::hcl::Value>(text) {
+        Ok(value) => from_hcl(value),
+        Err(_) => unknown("the text is not JSON"),
+    }
+}
+
+/// Converts a literal. A number that is not an exact integer is unknown.
+fn from_hcl(value: ::hcl::Value) -> Outcome {
+    match value {
+        ::hcl::Value::Null => Ok(Value::Null),
+        ::hcl::Value::Bool(value) => Ok(Value::Bool(value)),
+        ::hcl::Value::Number(number) => match number.as_i64().and_then(|number| integer(&number.to_string())) {
+            Some(number) => Ok(Value::Int(number)),
+            None => Ok(Value::Unknown(Arc::new(Unknown::new("only integers in plain digits are computed", None)))),
+        },
+        ::hcl::Value::String(text) => Ok(Value::string(text)),
+        ::hcl::Value::Array(items) => Value::list(items.into_iter().map(from_hcl).collect::<Outcome<_>>()?),
+        ::hcl::Value::Object(members) => {
+            let member = |(name, value)| Ok((name, from_hcl(value)?));
+            Value::object(members.into_iter().map(member).collect::<Outcome<_>>()?)
+        }
+    }
+}
