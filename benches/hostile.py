@@ -307,7 +307,7 @@ def commit_tree(git, tree):
 
 
 def unfiltered(origin, git, number):
-    """So many MiB in one commit, from a server that leaves nothing out."""
+    """So many MiB in one commit."""
     for index in range(number // 64):
         write(origin / f"large{index}", os.urandom(64 << 20))
     git("config", "core.compression", "0")
@@ -516,7 +516,7 @@ ATTACKS = {
     "directories with long names": (600, repository(deep, ""), FETCH),
     "links to 60 KB": (3_000, repository(links, ""), FETCH),
     "many branches": (200_000, repository(branches, "?ref=x~0"), FETCH),
-    "MiB that a filter should leave out": (768, repository(unfiltered, ""), FETCH),
+    "MiB in one commit": (768, repository(unfiltered, ""), FETCH),
 }
 
 

@@ -1,7 +1,7 @@
 //! Finds called modules by a lock file of modules, and records what each call leads to.
 
 use std::ops::ControlFlow;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::caller::Calling;
@@ -21,7 +21,7 @@ use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::modules::locked;
 use crate::provider::{ConstraintList, Dialect};
 use crate::system::files::join;
-use crate::system::{Secrets, canonicalize};
+use crate::system::{Secrets, canonicalize, links};
 
 impl Walk<'_> {
     /// Notes a call that should be locked, and returns the path of its module in the locked package; none if that must
@@ -293,28 +293,8 @@ fn not_locked(
     calling.error(code, message).help(Help::text("lock it with ").and(Remedy::LockModules))
 }
 
-/// A relative path with what its symbolic links lead to, as Go's `filepath.EvalSymlinks` gives it.
+/// Returns a relative path without symbolic links, as Go's `filepath.EvalSymlinks` does.
 fn without_links(root: &Path, path: &Path) -> PathBuf {
-    let (mut found, mut links) = (PathBuf::new(), 0);
-    let mut rest: Vec<_> = path.components().rev().map(|part| part.as_os_str().to_owned()).collect();
-    while let Some(part) = rest.pop() {
-        match Path::new(&part).components().next() {
-            Some(Component::ParentDir)
-                if !matches!(found.components().next_back(), None | Some(Component::ParentDir)) =>
-            {
-                found.pop();
-                continue;
-            }
-            Some(Component::CurDir) | None => continue,
-            _ => found.push(&part),
-        }
-        let Ok(target) = std::fs::read_link(root.join(&found)) else { continue };
-        links += 1;
-        if links > 255 {
-            return path.to_owned();
-        }
-        found.pop();
-        rest.extend(target.components().rev().map(|part| part.as_os_str().to_owned()));
-    }
-    if found.as_os_str().is_empty() { PathBuf::from(".") } else { found }
+    let Ok(Some(followed)) = links::follow(root, path) else { return path.to_owned() };
+    if followed.path.as_os_str().is_empty() { PathBuf::from(".") } else { followed.path }
 }

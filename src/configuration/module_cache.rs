@@ -114,18 +114,16 @@ impl ModuleCache {
     ///
     /// # Errors
     /// It cannot be fetched.
-    pub(crate) fn make_repository(&self, dialect: Dialect, package: &LockedPackage, directory: &Path) -> Result<()> {
+    pub(crate) fn make_repository(&self, package: &LockedPackage, directory: &Path) -> Result<()> {
         let Some(fetcher) = &self.fetcher else { return Ok(()) };
-        fetcher.make_repository(dialect, &package.source, &package.locked, directory)
+        fetcher.make_repository(&package.source, &package.locked, directory)
     }
 
     /// Whether what a missing module requires cannot be found out: hosts were asked for it, or none can be. Without the
     /// network it is only not known yet.
     pub(crate) fn is_surely_unknown(&self, request: &ModuleRequest, dialect: Dialect, fetches: bool) -> bool {
-        let can_be_asked = match request {
-            ModuleRequest::Remote(source) => source.can_be_fetched(dialect),
-            _ => true,
-        };
+        let is_locked = matches!(request, ModuleRequest::Locked { .. });
+        let can_be_asked = is_locked || request.remote().is_none_or(|source| source.can_be_fetched(dialect));
         let asks = fetches && self.fetcher.as_ref().is_some_and(|fetcher| !fetcher.is_offline());
         asks || !can_be_asked
     }
@@ -149,14 +147,8 @@ impl ModuleCache {
 
     /// The directory of the whole package that is locked for a call, if it is in the cache or can be made of the
     /// objects in the `.git` of a copy.
-    pub(crate) fn whole_package(
-        &self,
-        dialect: Dialect,
-        call: &CallToLock,
-        locked: &LockedModule,
-        copy: &Path,
-    ) -> Option<PathBuf> {
-        self.fetcher.as_ref()?.whole(dialect, &call.source, locked, copy)
+    pub(crate) fn whole_package(&self, call: &CallToLock, locked: &LockedModule, copy: &Path) -> Option<PathBuf> {
+        self.fetcher.as_ref()?.whole(&call.source, locked, copy)
     }
 
     /// Whether nothing is fetched from a source: it is on this machine, and either out of the repository or not named

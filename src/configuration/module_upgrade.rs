@@ -169,7 +169,7 @@ impl Walk<'_> {
                 [tag, tag.trim_start_matches(start), &version.to_string()].contains(&name)
             },
             |(tag, _)| if tag == current { Way::Allowed } else { git.way(moving, tag, git.references.commit(tag)) },
-            |(tag, _)| self.date(|fetcher| fetcher.committed(moving.dialect, &git.source.at_commit(tag))),
+            |(tag, _)| self.date(|fetcher| fetcher.committed(&git.source.at_commit(tag))),
         )?;
         let labels = Labels { current: Some(current.to_owned()), newest, asked: git.asked(moving) };
         let chosen = self.chosen(moving, found, labels)?;
@@ -200,7 +200,7 @@ impl Walk<'_> {
                 (Some(pinned), Some(name)) if pinned != commit => git.way(moving, name, Some(commit)),
                 _ => Way::Allowed,
             },
-            |commit| self.date(|fetcher| fetcher.committed(moving.dialect, &git.source.at_commit(commit))),
+            |commit| self.date(|fetcher| fetcher.committed(&git.source.at_commit(commit))),
         )?;
         let current = current.as_deref().map(short);
         let labels = Labels { current, newest: short(newest), asked: git.asked(moving) };

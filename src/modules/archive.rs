@@ -12,7 +12,8 @@ use flate2::bufread::GzDecoder;
 use lzma_rust2::XzReader;
 use tar::{EntryType, Header, PaxExtensions};
 
-use super::contents::{Extent, PackageWriter, Problem, is_configuration};
+use super::package_writer::PackageWriter;
+use super::problem::{Problem, is_configuration};
 use crate::packages::archive::{Limits, PackageError, Refusal, UnpackedEntry, unpack as unpack_zip};
 use crate::provider::Dialect;
 use crate::system::lock;
@@ -70,9 +71,10 @@ impl Format {
 /// Unpacks an archive of at most `most` bytes into an empty directory, as Go's `archive/tar` and `archive/zip` and
 /// go-getter do (`decompress_tar.go`, `decompress_zip.go`). Neither makes links: that of a zip archive is a file with
 /// its target, and any other entry without content, such as a link or a pipe of a tar archive, is an empty file. An
-/// archive that Go may read in another way is refused. The whole archive is read, so that damage is noticed.
-pub(super) fn unpack(archive: File, format: Format, most: u64, package: &Path, extent: Extent) -> Result<(), Problem> {
-    let mut writer = PackageWriter::new(package, extent);
+/// archive that Go may read in another way is refused. The whole archive is read, so that damage is noticed. Returns why
+/// the package cannot be locked, if it cannot.
+pub(super) fn unpack(archive: File, format: Format, most: u64, package: &Path) -> Result<Option<Problem>, Problem> {
+    let mut writer = PackageWriter::new(package);
     let archive = io::BufReader::new(archive);
     match format {
         Format::Zip => unzip(archive, most, &mut writer)?,

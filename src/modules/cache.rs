@@ -1,24 +1,25 @@
 //! Module packages, and the versions that registries listed, kept across runs. Offline, these lists name the packages
-//! that the cache may hold.
+//! that the cache may contain.
 //!
-//! Each package lies in a directory named after its content, which never changes once it has its name. A small file for
-//! each address holds the name of that directory, the hash of its files and the time. So concurrent runs can share
-//! both. What is found there is checked again: it has that hash, and nobody else can write to it.
+//! Each package lies in a directory named after the hash of its files, which never changes once it has its name. Small
+//! files name that directory: one for each address as it was fetched last, and one for each hash that a lock file may
+//! record for an address. So concurrent runs can share them. Everything is checked when it is read: the files have the
+//! hash, and nobody else can write to them.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::contents::Problem;
 use super::package_hash;
+use super::problem::Problem;
 use super::source::RegistryModule;
+use crate::diagnostic::{self, Code, Diagnostic};
 use crate::provider::{Hash, HashesByScheme, Version};
 use crate::system::{TemporaryDirectory, files, storage};
 
@@ -28,39 +29,35 @@ const LONGEST_ENTRY: u64 = 64 * 1024;
 const LONGEST_LIST: u64 = 4 << 20;
 
 /// Packages and lists of versions in a directory. A directory that cannot be used is treated as empty.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PackageCache {
+pub(super) struct PackageCache {
     packages: PathBuf,
     versions: PathBuf,
+    /// The directory of a cache that lasts only as long as the run.
+    _temporary: Option<TemporaryDirectory>,
 }
 
-/// A package in the cache.
+/// The files of a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Stored {
-    /// The directory with all that was fetched.
-    pub(super) content: PathBuf,
-    /// The part of what was fetched that belongs to the package; empty for all.
-    pub(super) top: String,
-    /// The directory in the package that its address leads to; empty for its top.
-    pub(super) directory: String,
-    /// What a whole package is.
-    pub(super) identity: Option<Arc<Identity>>,
+pub(super) struct Content {
+    pub(super) path: PathBuf,
+    /// Hash of the files.
+    pub(super) h1: Hash,
 }
 
-/// What a whole package is.
+/// Address and hashes under which a lock file records a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
-    /// Its address, which never leads to another package.
+    /// The address, which always leads to the same package.
     pub(super) address: String,
-    /// The hash of its files.
+    /// Hash of the files.
     pub(super) h1: Hash,
-    /// The hash of the archive that it came in, if that is known.
+    /// Hash of the archive; `None` for packages from git.
     pub(super) zh: Option<Hash>,
 }
 
 impl Identity {
-    /// Whether it is what a lock file records: with one of the hashes of its files, or of its archive where none of the
-    /// files is recorded.
+    /// Whether a lock file with these hashes records this package: one of them is that of the files, or that of the
+    /// archive if no hash of files is recorded.
     pub(super) fn is_one_of(&self, hashes: &BTreeSet<Hash>) -> bool {
         let HashesByScheme { h1, zh, unknown: _ } = hashes.iter().collect();
         if !h1.is_empty() {
@@ -70,43 +67,36 @@ impl Identity {
     }
 }
 
+/// The package that an address led to last.
 #[derive(Serialize, Deserialize)]
 struct Entry {
     /// Seconds since 1970.
     saved: i64,
-    /// The name of the directory.
-    content: String,
-    /// The hash of its files.
+    /// Hash of the files.
     h1: Hash,
-    top: String,
+    /// Directory in the package to which the address leads.
     directory: String,
 }
 
-impl Stored {
-    /// A package of all that is in a directory.
-    pub(super) fn whole(content: PathBuf) -> Self {
-        Self { content, top: String::new(), directory: String::new(), identity: None }
-    }
-
-    fn identified(content: PathBuf, address: &str, h1: Hash, zh: Option<Hash>) -> Self {
-        let identity = Some(Arc::new(Identity { address: address.to_owned(), h1, zh }));
-        Self { identity, ..Self::whole(content) }
-    }
-
-    /// The same with nothing but the directory that its address leads to.
-    pub(super) fn below_directory(self) -> Self {
-        let top = Path::new(&self.top).join(&self.directory).to_string_lossy().into_owned();
-        Self { top, directory: String::new(), ..self }
-    }
-}
-
 impl PackageCache {
-    /// The cache in `directory`, which need not exist.
-    pub fn open(directory: &Path) -> Self {
-        Self { packages: directory.join(storage::MODULES), versions: directory.join(storage::MODULE_VERSIONS) }
+    /// The cache in `directory`, which need not exist; without one, a temporary directory.
+    ///
+    /// # Errors
+    /// The temporary directory cannot be created.
+    pub(super) fn open(directory: Option<&Path>) -> diagnostic::Result<Self> {
+        let temporary = match directory {
+            Some(_) => None,
+            None => Some(TemporaryDirectory::new().map_err(|error| {
+                let message = format!("cannot create a temporary directory for module packages: {error}");
+                Diagnostic::error(Code::Io, message)
+            })?),
+        };
+        let directory = directory.or(temporary.as_ref().map(TemporaryDirectory::path)).unwrap_or(Path::new("."));
+        let (packages, versions) = (directory.join(storage::MODULES), directory.join(storage::MODULE_VERSIONS));
+        Ok(Self { packages, versions, _temporary: temporary })
     }
 
-    /// The versions of a module that its registry listed last.
+    /// Returns the versions of a module that its registry listed last.
     pub(super) fn versions(&self, module: &RegistryModule) -> Vec<Version> {
         let text = storage::read(&self.list(module), LONGEST_LIST).unwrap_or_default();
         text.lines().filter_map(|line| line.parse().ok()).collect()
@@ -122,91 +112,69 @@ impl PackageCache {
         storage::path(&self.versions, [host.as_ascii(), &format!("{namespace}/{name}/{system}")])
     }
 
-    /// The package of an address, if it is younger than `lifetime`. Without `lifetime`, its age does not matter.
-    pub(super) fn get(&self, address: &str, lifetime: Option<Duration>) -> Option<Stored> {
-        let Entry { saved, content, h1, top, directory } = storage::read_json(&self.entry(address), LONGEST_ENTRY)?;
-        let age = Timestamp::now().as_second().checked_sub(saved)?;
-        let is_current = lifetime.is_none_or(|lifetime| u64::try_from(age).is_ok_and(|age| age < lifetime.as_secs()));
-        let is_name = content.len() == 64 && content.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let content = self.contents().join(&content);
-        let is_right = is_current && is_name && stays_below(&top) && stays_below(&directory) && is_kept(&content, &h1);
-        is_right.then_some(Stored { content, top, directory, identity: None })
-    }
-
-    /// A temporary directory for assembling a package.
-    pub(super) fn workshop(&self) -> io::Result<TemporaryDirectory> {
+    /// Creates a temporary directory for fetching and unpacking a package.
+    pub(super) fn scratch(&self) -> io::Result<TemporaryDirectory> {
         let folder = self.packages.join("unfinished");
         storage::create_directory(&folder)?;
         TemporaryDirectory::new_in(&folder)
     }
 
-    /// Keeps the package in the directory `package`, which is moved, for an address. Packages with different content
-    /// have different values of `identity`.
-    pub(super) fn put(&self, address: &str, identity: &str, package: &Path) -> Result<Stored, Problem> {
-        let (content, h1) = (self.contents().join(digest(identity)), package_hash::h1(package)?);
-        self.keep(package, &content, &h1)?;
-        let stored = Stored::whole(content);
-        self.note(address, &stored, h1)?;
-        Ok(stored)
-    }
-
-    /// Keeps a package that the cache holds for another address, too. A directory elsewhere is not kept.
-    pub(super) fn put_again(&self, address: &str, stored: &Stored) -> Result<(), Problem> {
-        if stored.content.parent() != Some(&self.contents()) {
-            return Ok(());
-        }
-        self.note(address, stored, package_hash::h1(&stored.content)?)
-    }
-
-    fn note(&self, address: &str, stored: &Stored, h1: Hash) -> Result<(), Problem> {
-        let content = stored.content.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let Stored { top, directory, .. } = stored.clone();
-        let entry = Entry { saved: Timestamp::now().as_second(), content, h1, top, directory };
-        let entry = serde_json::to_vec(&entry).map_err(io::Error::from)?;
-        Ok(storage::replace(&self.entry(address), &entry)?)
-    }
-
-    /// Moves a package into its place, unless it is there.
-    fn keep(&self, package: &Path, content: &Path, h1: &Hash) -> io::Result<()> {
-        storage::create_directory(&self.contents())?;
+    /// Keeps the package in a directory, which is moved.
+    pub(super) fn put(&self, package: &Path) -> Result<Content, Problem> {
+        let content = self.content(package_hash::h1(package)?);
+        storage::create_directory(&self.packages.join("contents"))?;
         let _uninterrupted = files::hold_off_interrupts();
-        // What another run has put there has the same hash, or is damaged.
-        if !is_kept(content, h1) {
-            let _ = if content.is_symlink() { fs::remove_file(content) } else { fs::remove_dir_all(content) };
-            fs::rename(package, content).or_else(|error| if is_kept(content, h1) { Ok(()) } else { Err(error) })?;
+        // The package of another run has the same hash, or is damaged.
+        if !content.is_intact() {
+            let path = &content.path;
+            let _ = if path.is_symlink() { fs::remove_file(path) } else { fs::remove_dir_all(path) };
+            fs::rename(package, path).or_else(|error| if content.is_intact() { Ok(()) } else { Err(error) })?;
         }
-        Ok(())
+        Ok(content)
     }
 
-    /// Keeps the whole package in the directory `package`, which is moved, under its address and the hash of its files.
-    pub(super) fn put_whole(&self, address: &str, zh: Option<Hash>, package: &Path) -> Result<Stored, Problem> {
-        let h1 = package_hash::h1(package)?;
-        let content = self.whole(address, &h1);
-        self.keep(package, &content, &h1)?;
-        if let Some(zh) = &zh {
-            storage::replace(&self.of_archive(address, zh), h1.as_str().as_bytes())?;
-        }
-        Ok(Stored::identified(content, address, h1, zh))
+    /// Remembers the package that an address leads to now, and the directory in it.
+    pub(super) fn remember(&self, address: &str, h1: &Hash, directory: &str) -> io::Result<()> {
+        let (saved, h1, directory) = (Timestamp::now().as_second(), h1.clone(), directory.to_owned());
+        let entry = serde_json::to_vec(&Entry { saved, h1, directory }).map_err(io::Error::from)?;
+        storage::replace(&self.entry(address), &entry)
     }
 
-    /// The whole package of an address that has one of these hashes.
-    pub(super) fn get_whole(&self, address: &str, hashes: &BTreeSet<Hash>) -> Option<Stored> {
-        let HashesByScheme { h1, zh, unknown: _ } = hashes.iter().collect();
-        let of_files: Vec<Hash> = if h1.is_empty() {
-            let of_archive = |zh: &&Hash| storage::read(&self.of_archive(address, zh), LONGEST_ENTRY)?.parse().ok();
-            zh.iter().filter_map(of_archive).collect()
-        } else {
-            h1.into_iter().cloned().collect()
-        };
-        of_files.into_iter().find_map(|h1| {
-            let content = self.whole(address, &h1);
-            let is_right = is_kept(&content, &h1);
-            let zh = zh.first().map(|zh| (*zh).clone());
-            is_right.then(|| Stored::identified(content, address, h1, zh))
+    /// Returns the package that an address led to last, and the directory in it, unless that was longer than `lifetime`
+    /// ago.
+    pub(super) fn get(&self, address: &str, lifetime: Option<Duration>) -> Option<(Content, String)> {
+        let Entry { saved, h1, directory } = storage::read_json(&self.entry(address), LONGEST_ENTRY)?;
+        let age = Timestamp::now().as_second().checked_sub(saved)?;
+        let is_current = lifetime.is_none_or(|lifetime| u64::try_from(age).is_ok_and(|age| age < lifetime.as_secs()));
+        let content = self.content(h1);
+        let is_right = is_current && stays_below(&directory) && content.is_intact();
+        is_right.then_some((content, directory))
+    }
+
+    /// Keeps the address and the hashes under which lock files record a package.
+    pub(super) fn record(&self, identity: &Identity) -> io::Result<()> {
+        let hashes = [Some(&identity.h1), identity.zh.as_ref()];
+        hashes.into_iter().flatten().try_for_each(|hash| {
+            let path = self.recorded(&identity.address, hash);
+            storage::replace(&path, identity.h1.as_str().as_bytes())
         })
     }
 
-    /// Where the objects of the commit are that the address of a package names.
+    /// Returns the package that a lock file records with an address and hashes.
+    pub(super) fn get_recorded(&self, address: &str, hashes: &BTreeSet<Hash>) -> Option<(Content, Identity)> {
+        let HashesByScheme { h1: of_files, zh: of_archive, unknown: _ } = hashes.iter().collect();
+        let has_files = !of_files.is_empty();
+        let decisive = if has_files { &of_files } else { &of_archive };
+        decisive.iter().find_map(|hash| {
+            let h1: Hash = storage::read(&self.recorded(address, hash), LONGEST_ENTRY)?.parse().ok()?;
+            let content = self.content(h1.clone());
+            let is_right = (!has_files || h1 == **hash) && content.is_intact();
+            let zh = of_archive.first().map(|zh| (*zh).clone());
+            is_right.then(|| (content, Identity { address: address.to_owned(), h1, zh }))
+        })
+    }
+
+    /// Path of the file with the objects of the commit in the address of a package.
     pub(super) fn pack(&self, address: &str) -> PathBuf {
         self.packages.join("repositories").join(digest(address))
     }
@@ -219,31 +187,27 @@ impl PackageCache {
         fs::rename(pack, place)
     }
 
-    fn whole(&self, address: &str, h1: &Hash) -> PathBuf {
-        self.contents().join(digest(&format!("whole {address} {h1}")))
+    fn content(&self, h1: Hash) -> Content {
+        Content { path: self.packages.join("contents").join(digest(h1.as_str())), h1 }
     }
 
-    /// Where the hash of the files in an archive is.
-    fn of_archive(&self, address: &str, zh: &Hash) -> PathBuf {
-        self.packages.join("archives").join(digest(&format!("{address} {zh}")))
+    fn recorded(&self, address: &str, hash: &Hash) -> PathBuf {
+        self.packages.join("recorded").join(digest(&format!("{address} {hash}")))
     }
 
     fn entry(&self, address: &str) -> PathBuf {
         // The address may hold a password.
         self.packages.join("addresses").join(digest(address))
     }
-
-    fn contents(&self) -> PathBuf {
-        self.packages.join("contents")
-    }
 }
 
-/// Whether a directory of the cache, which is not a link and which nobody else can write to, holds files with this
-/// hash.
-fn is_kept(content: &Path, h1: &Hash) -> bool {
-    content.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
-        && !storage::is_writable_by_others(content)
-        && package_hash::h1(content).ok().as_ref() == Some(h1)
+impl Content {
+    /// Whether the directory, which is not a link and which nobody else can write to, holds files with the hash.
+    fn is_intact(&self) -> bool {
+        self.path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
+            && !storage::is_writable_by_others(&self.path)
+            && package_hash::h1(&self.path).ok().as_ref() == Some(&self.h1)
+    }
 }
 
 /// Whether a path cannot lead out of the directory that it is joined to.
@@ -260,55 +224,79 @@ fn digest(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn package(cache: &PackageCache, text: &str) -> (TemporaryDirectory, PathBuf) {
-        let workshop = cache.workshop().unwrap();
-        let path = workshop.path().join("package");
+    /// Puts a package into a cache, and remembers it for an address.
+    fn put(cache: &PackageCache, address: &str, text: &str) -> Content {
+        let scratch = cache.scratch().unwrap();
+        let path = scratch.path().join("package");
         fs::create_dir(&path).unwrap();
         fs::write(path.join("main.tf"), text).unwrap();
-        (workshop, path)
+        let content = cache.put(&path).unwrap();
+        cache.remember(address, &content.h1, "").unwrap();
+        content
+    }
+
+    fn found(cache: &PackageCache, address: &str) -> Option<Content> {
+        cache.get(address, None).map(|(content, _)| content)
     }
 
     #[test]
     fn a_package_is_found_by_its_address_as_long_as_it_lives() {
         let directory = tempfile::tempdir().unwrap();
-        let cache = PackageCache::open(directory.path());
-        let (_workshop, path) = package(&cache, "one");
-        let stored = cache.put("git::https://u:s3cr3t@h.test/a.git", "1", &path).unwrap();
-        assert_eq!(fs::read(stored.content.join("main.tf")).unwrap(), b"one");
-        assert_eq!(cache.get("git::https://u:s3cr3t@h.test/a.git", None), Some(stored.clone()));
-        assert_eq!(cache.get("git::https://u:s3cr3t@h.test/a.git", Some(Duration::ZERO)), None);
-        assert_eq!(cache.get("git::https://h.test/b.git", None), None);
-        let stored = Stored { directory: "m".to_owned(), ..stored };
-        cache.put_again("registry", &stored).unwrap();
-        assert_eq!(cache.get("registry", Some(Duration::from_hours(1))), Some(stored));
+        let cache = PackageCache::open(Some(directory.path())).unwrap();
+        let address = "git::https://u:s3cr3t@h.test/a.git";
+        let content = put(&cache, address, "one");
+        assert_eq!(fs::read(content.path.join("main.tf")).unwrap(), b"one");
+        assert_eq!(found(&cache, address).as_ref(), Some(&content));
+        assert_eq!(cache.get(address, Some(Duration::ZERO)), None);
+        assert_eq!(found(&cache, "git::https://h.test/b.git"), None);
+        cache.remember("registry", &content.h1, "m").unwrap();
+        assert_eq!(cache.get("registry", Some(Duration::from_hours(1))), Some((content, "m".to_owned())));
         assert!(storage::clean(directory.path()).unwrap() > 0);
-        assert_eq!(cache.get("registry", None), None);
+        assert_eq!(found(&cache, "registry"), None);
     }
 
     #[test]
-    fn a_second_run_shares_what_the_first_put_there() {
+    fn a_recorded_package_is_found_by_its_address_and_hashes() {
         let directory = tempfile::tempdir().unwrap();
-        let cache = PackageCache::open(directory.path());
-        let (_workshop, path) = package(&cache, "one");
-        let first = cache.put("a", "1", &path).unwrap();
-        let (_workshop, path) = package(&cache, "one");
-        assert_eq!(cache.put("a", "1", &path).unwrap(), first);
-        let (_workshop, path) = package(&cache, "two");
-        let moved = cache.put("a", "2", &path).unwrap();
-        assert_eq!(fs::read(first.content.join("main.tf")).unwrap(), b"one", "as it was, for whoever reads it");
-        assert_eq!(cache.get("a", None), Some(moved));
+        let cache = PackageCache::open(Some(directory.path())).unwrap();
+        let (content, other) = (put(&cache, "a", "one"), put(&cache, "b", "two"));
+        let zh: Hash = format!("zh:{}", "0".repeat(64)).parse().unwrap();
+        let identity = Identity { address: "a".to_owned(), h1: content.h1.clone(), zh: Some(zh.clone()) };
+        cache.record(&identity).unwrap();
+        let get = |address: &str, hashes: &[&Hash]| {
+            let hashes = hashes.iter().copied().cloned().collect();
+            cache.get_recorded(address, &hashes).map(|(content, _)| content)
+        };
+        assert_eq!(get("a", &[&content.h1]), Some(content.clone()));
+        assert_eq!(get("a", &[&zh]), Some(content.clone()), "without a hash of files, that of the archive decides");
+        assert_eq!(get("a", &[&zh, &other.h1]), None);
+        assert_eq!(get("a", &[&other.h1]), None);
+        assert_eq!(get("b", &[&other.h1]), None, "it was never recorded");
+        // A file that names a package with a different hash.
+        storage::replace(&cache.recorded("a", &content.h1), other.h1.as_str().as_bytes()).unwrap();
+        assert_eq!(get("a", &[&content.h1]), None);
     }
 
     #[test]
-    fn what_is_damaged_or_leads_elsewhere_does_not_count() {
+    fn a_second_run_shares_the_packages_of_the_first() {
         let directory = tempfile::tempdir().unwrap();
-        let cache = PackageCache::open(directory.path());
-        let (_workshop, path) = package(&cache, "one");
-        cache.put("a", "1", &path).unwrap();
+        let cache = PackageCache::open(Some(directory.path())).unwrap();
+        let first = put(&cache, "a", "one");
+        assert_eq!(put(&cache, "a", "one"), first);
+        let moved = put(&cache, "a", "two");
+        assert_eq!(fs::read(first.path.join("main.tf")).unwrap(), b"one", "unchanged, for runs that read it");
+        assert_eq!(found(&cache, "a"), Some(moved));
+    }
+
+    #[test]
+    fn an_entry_that_is_damaged_or_leads_elsewhere_is_ignored() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = PackageCache::open(Some(directory.path())).unwrap();
+        put(&cache, "a", "one");
         let right = storage::read(&cache.entry("a"), LONGEST_ENTRY).unwrap();
         let mut changed = vec!["{\"saved\":".to_owned()];
         for elsewhere in ["../../../../secret", "..", "/etc", "a/../..", "./.."] {
-            for part in ["top", "directory", "content"] {
+            for part in ["directory", "h1", "saved"] {
                 let mut entry: serde_json::Value = serde_json::from_str(&right).unwrap();
                 entry[part] = elsewhere.into();
                 changed.push(entry.to_string());
@@ -319,14 +307,14 @@ mod tests {
         changed.push(entry.to_string());
         for text in &changed {
             storage::replace(&cache.entry("a"), text.as_bytes()).unwrap();
-            assert_eq!(cache.get("a", None), None, "{text}");
+            assert_eq!(found(&cache, "a"), None, "{text}");
         }
         provlock_test::survived("a module in the cache that others have changed", changed.len());
     }
 
     #[cfg(unix)]
     #[test]
-    fn what_others_have_changed_does_not_count() {
+    fn a_package_that_others_have_changed_is_ignored() {
         use std::os::unix::fs::{PermissionsExt, symlink};
         let changes: [fn(&Path, &Path); 8] = [
             |content, _| fs::write(content.join("main.tf"), "evil").unwrap(),
@@ -343,17 +331,15 @@ mod tests {
         ];
         for (number, change) in changes.iter().enumerate() {
             let directory = tempfile::tempdir().unwrap();
-            let cache = PackageCache::open(directory.path());
-            let (_workshop, path) = package(&cache, "one");
-            let stored = cache.put("a", "1", &path).unwrap();
-            assert_eq!(cache.get("a", None).as_ref(), Some(&stored));
+            let cache = PackageCache::open(Some(directory.path())).unwrap();
+            let content = put(&cache, "a", "one");
+            assert_eq!(found(&cache, "a").as_ref(), Some(&content));
             let aside = directory.path().join("aside");
-            change(&stored.content, &if number < 6 { aside } else { cache.entry("a") });
-            assert_eq!(cache.get("a", None), None, "{number}");
-            let (_workshop, path) = package(&cache, "one");
-            cache.put("a", "1", &path).unwrap();
-            assert_eq!(cache.get("a", None), Some(stored.clone()), "{number}");
-            assert_eq!(fs::read_dir(&stored.content).unwrap().count(), 1, "{number}");
+            change(&content.path, &if number < 6 { aside } else { cache.entry("a") });
+            assert_eq!(found(&cache, "a"), None, "{number}");
+            put(&cache, "a", "one");
+            assert_eq!(found(&cache, "a").as_ref(), Some(&content), "{number}");
+            assert_eq!(fs::read_dir(&content.path).unwrap().count(), 1, "{number}");
         }
         provlock_test::survived("a module in the cache that others have changed", changes.len());
     }

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use super::contents::Problem;
 use super::git::GitError;
+use super::problem::Problem;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::net::{RequestError, RequestErrorKind};
 

@@ -2,62 +2,67 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use jiff::Timestamp;
 
+use super::cache::PackageCache;
+use super::fetch_error::Obtained;
 use super::fetched::{FetchedModule, ModuleRequest};
 use super::locked::LockedAddress;
-use super::package::{Package, PackageOrigin, Wildcards};
-use super::package_fetcher::PackageFetcher;
+use super::package::{Package, PackageOrigin};
 use super::registry::{self, ModuleRegistry, PackageLocation};
 use super::releases::{self, Releases};
-use super::source::{Getter, ModuleSource, RegistryModule, RegistrySource, RemoteSource};
+use super::source::{Getter, ModuleSource, RegistryModule, RemoteSource};
+use crate::cli_config::Netrc;
 use crate::diagnostic::{Code, Diagnostic, Help, Result};
 use crate::lockfile::LockedModule;
+use crate::net::Client;
 use crate::packages::connections::Connections;
+use crate::packages::oci::OciRegistries;
 use crate::provider::{ConstraintList, Dialect, Version};
 use crate::system::{OnceMap, lock, parallel};
 
 /// The most packages that a run fetches. A configuration with more is hostile.
 const MAX_PACKAGES: usize = 10_000;
 
-/// Fetches modules, each package once a run. Threads share it.
+/// Fetches modules and their packages, each once a run. The threads of a run share it.
 pub(crate) struct ModuleFetcher {
-    connections: Connections,
+    pub(super) connections: Connections,
     /// Whether no requests are made. Then only packages in the cache are found.
     is_offline: bool,
-    getters: OnceMap<Dialect, Result<Arc<Getters>>>,
+    pub(super) clients: OnceMap<Dialect, Result<Arc<Clients>>>,
+    cache: OnceLock<Result<PackageCache>>,
+    pub(super) netrc: OnceLock<std::result::Result<Netrc, String>>,
+    /// Packages by address or registry version, and whether they are to be recorded in a lock file.
+    pub(super) packages: OnceMap<(Dialect, String, bool), Obtained<Arc<Package>>>,
     modules: OnceMap<(Dialect, ModuleRequest), Result<Option<FetchedModule>>>,
     releases: OnceMap<(Dialect, String), Result<Releases>>,
-    /// Modules that are installed as they are locked.
+    /// Installed modules that are as they are locked.
     installed: OnceMap<(PathBuf, Arc<LockedModule>), Option<FetchedModule>>,
     /// The packages that were read, and where they came from.
     found: Mutex<BTreeSet<(String, &'static str)>>,
 }
 
 /// The clients for one dialect.
-pub(super) struct Getters {
+pub(super) struct Clients {
+    pub(super) dialect: Dialect,
+    /// Sends the token of a registry only to that registry.
+    pub(super) http: Client,
     pub(super) registry: ModuleRegistry,
-    pub(super) packages: PackageFetcher,
-}
-
-impl Getters {
-    /// The versions of a module, which the cache keeps for runs that ask nobody.
-    fn versions(&self, module: &RegistryModule) -> Result<Arc<Vec<Version>>> {
-        let versions = self.registry.versions(module)?;
-        self.packages.cache.put_versions(module, &versions);
-        Ok(versions)
-    }
+    pub(super) oci_registries: Arc<OciRegistries>,
 }
 
 impl ModuleFetcher {
-    /// A fetcher that asks hosts through `connections`, unless it is offline.
+    /// A fetcher that makes requests through `connections`, unless it is offline.
     pub(crate) fn new(connections: &Connections, is_offline: bool) -> Self {
         Self {
             connections: connections.clone(),
             is_offline,
-            getters: OnceMap::default(),
+            clients: OnceMap::default(),
+            cache: OnceLock::new(),
+            netrc: OnceLock::new(),
+            packages: OnceMap::default(),
             modules: OnceMap::default(),
             releases: OnceMap::default(),
             installed: OnceMap::default(),
@@ -65,18 +70,39 @@ impl ModuleFetcher {
         }
     }
 
-    /// The packages that were read in this run, with where they came from.
+    pub(super) fn cache(&self) -> Result<&PackageCache> {
+        let cache = self.cache.get_or_init(|| PackageCache::open(self.connections.cache_directory()));
+        cache.as_ref().map_err(Clone::clone)
+    }
+
+    pub(super) fn clients(&self, dialect: Dialect) -> Result<Arc<Clients>> {
+        self.clients.get_or_compute(&dialect, || {
+            let (http, discovery) = self.connections.module_registry(dialect)?;
+            let registry = ModuleRegistry::new(http.clone(), discovery, dialect);
+            let oci_registries = self.connections.oci_registries(dialect)?;
+            Ok(Arc::new(Clients { dialect, http, registry, oci_registries }))
+        })
+    }
+
+    /// Returns the versions of a module, and keeps them for offline runs.
+    fn versions(&self, clients: &Clients, module: &RegistryModule) -> Result<Arc<Vec<Version>>> {
+        let versions = clients.registry.versions(module)?;
+        self.cache()?.put_versions(module, &versions);
+        Ok(versions)
+    }
+
+    /// The packages that were read in this run, and where they came from.
     pub(crate) fn found(&self) -> Vec<(String, &'static str)> {
         lock(&self.found).iter().cloned().collect()
     }
 
-    /// What was fetched for a request. The outer `None` means that it was not tried, the inner one that it is not in
-    /// the cache and no requests may be made.
+    /// The module that was fetched for a request. The outer `None` means that it was not tried, the inner one that the
+    /// module is not in the cache and no requests may be made.
     pub(crate) fn get(&self, dialect: Dialect, request: &ModuleRequest) -> Option<Result<Option<FetchedModule>>> {
         self.modules.get(&(dialect, request.clone()))
     }
 
-    /// Fetches what requests ask for, several at a time. Each module goes to `arrived` while others are fetched.
+    /// Fetches the modules of requests, several at a time, and calls `arrived` with each while others are fetched.
     pub(crate) fn fetch_all(
         &self,
         dialect: Dialect,
@@ -90,12 +116,12 @@ impl ModuleFetcher {
         });
     }
 
-    /// What a source can move to, if it was asked.
+    /// The releases of a source, if [`ModuleFetcher::ask_releases`] was called for it.
     pub(crate) fn releases(&self, dialect: Dialect, source: &ModuleSource) -> Option<Result<Releases>> {
         self.releases.get(&(dialect, releases::key(source)))
     }
 
-    /// Asks what sources can move to, several at a time.
+    /// Requests the releases of sources, several at a time.
     pub(crate) fn ask_releases(&self, dialect: Dialect, sources: Vec<ModuleSource>) {
         parallel::map(sources, parallel::WAITING_REQUESTS, |source| {
             let key = (dialect, releases::key(&source));
@@ -109,114 +135,113 @@ impl ModuleFetcher {
             let message = format!("it is not known what there is of {source}, because nobody is asked");
             return Err(Diagnostic::error(Code::RequestFailed, message).help(Help::run_online()).into());
         }
-        let getters = self.getters(dialect)?;
+        let clients = self.clients(dialect)?;
         match source {
-            ModuleSource::Registry(source) => Ok(Releases::Versions(getters.versions(&source.module)?)),
+            ModuleSource::Registry(source) => Ok(Releases::Versions(self.versions(&clients, &source.module)?)),
             ModuleSource::Remote(source) if source.getter() == Getter::Git => {
-                Ok(Releases::References(Arc::new(getters.packages.references(source)?)))
+                Ok(Releases::References(Arc::new(self.references(source)?)))
             }
             _ => Ok(Releases::None),
         }
     }
 
-    /// When a version of a registry's module was published: as the registry says, or when the commit was made that it
-    /// leads to.
+    /// Returns when a version of a registry module was published according to the registry, or else the date of the
+    /// commit to which the registry leads.
     ///
     /// # Errors
-    /// Why that is not known.
+    /// The reason why it is unknown.
     pub(crate) fn published(
         &self,
         dialect: Dialect,
         module: &RegistryModule,
         version: &Version,
     ) -> std::result::Result<Timestamp, String> {
-        let getters = self.getters(dialect).map_err(|errors| errors.to_string())?;
+        let clients = self.clients(dialect).map_err(|errors| errors.to_string())?;
         let said = if module.host.as_ascii() == Dialect::Tofu.default_host_name() {
             let dates = self.connections.publication_dates(dialect).map_err(|errors| errors.to_string())?;
             let dates = dates.ok_or("nobody is asked")?;
             dates.published_module(&format!("{}/{}/{}", module.namespace, module.name, module.system), version)
         } else {
-            let published = getters.registry.published(module, version).map_err(|errors| errors.to_string())?;
+            let published = clients.registry.published(module, version).map_err(|errors| errors.to_string())?;
             published.ok_or_else(|| format!("{} does not tell", module.host))
         };
-        said.or_else(|why| match getters.registry.location(module, version) {
+        said.or_else(|why| match clients.registry.location(module, version) {
             Ok(PackageLocation::Source(source)) if source.getter() == Getter::Git => {
-                getters.packages.committed(&source).map_err(|errors| format!("{why}, and {errors}"))
+                self.committed(&source).map_err(|error| format!("{why}, and {error}"))
             }
             _ => Err(why),
         })
     }
 
-    /// When the commit of a git source was made.
+    /// Returns the date of the commit of a git source.
     ///
     /// # Errors
-    /// Why that is not known.
-    pub(crate) fn committed(&self, dialect: Dialect, source: &RemoteSource) -> std::result::Result<Timestamp, String> {
-        let committed = self.getters(dialect).and_then(|getters| getters.packages.committed(source));
-        committed.map_err(|errors| errors.to_string())
+    /// The reason why it is unknown.
+    pub(crate) fn committed(&self, source: &RemoteSource) -> std::result::Result<Timestamp, String> {
+        self.commit_date(source).map_err(|errors| errors.to_string())
     }
 
     fn fetch(&self, dialect: Dialect, request: &ModuleRequest) -> Result<Option<FetchedModule>> {
-        let getters = &*self.getters(dialect)?;
-        let (package, directory, wildcards) = match request {
-            ModuleRequest::ToLock(request) => return self.fetch_to_lock(getters, request),
+        let clients = &*self.clients(dialect)?;
+        let (source, package, version) = match request {
             ModuleRequest::Locked { source, locked, may_change } => {
-                let locate = |module: &RegistryModule, version: &Version| getters.registry.location(module, version);
-                let package = getters.packages.fetch_locked(source, locked, *may_change, self.is_offline, locate)?;
-                let Some(package) = package else { return Ok(None) };
-                return self.found_in(package, source).map(|module| Some(module.of_version(locked.version.clone())));
+                let package = self.locked_package(clients, source, locked, *may_change)?;
+                (source, package, locked.version.clone())
             }
-            ModuleRequest::Registry(RegistrySource { module, directory }, constraints) => {
-                (self.package(getters, module, constraints)?, directory, Wildcards::Literal)
-            }
-            ModuleRequest::Remote(source) => {
-                let package = if self.is_offline {
-                    getters.packages.cached(source).map(Arc::new)
-                } else {
-                    Some(getters.packages.fetch(source)?)
-                };
-                (package, &source.directory, Wildcards::Expanded)
-            }
+            ModuleRequest::Unlocked { is_recorded: true, .. } if self.is_offline => return Ok(None),
+            ModuleRequest::Unlocked { source, constraints, is_recorded } => match source {
+                ModuleSource::Local(_) => return Ok(None),
+                ModuleSource::Remote(remote) if self.is_offline => (source, self.cached(remote)?.map(Arc::new), None),
+                ModuleSource::Remote(remote) => (source, Some(self.package(clients, remote, *is_recorded)?), None),
+                ModuleSource::Registry(registry) => {
+                    let found = self.of_registry(clients, &registry.module, constraints, *is_recorded)?;
+                    let (package, version) = found.unzip();
+                    (source, package, version)
+                }
+            },
         };
         let Some(package) = package else { return Ok(None) };
         self.note(&package)?;
-        FetchedModule::new(package, directory, wildcards).map(Some)
+        let (directory, wildcards) = source.directory();
+        Ok(Some(FetchedModule::new(package, directory, wildcards)?.of_version(version)))
     }
 
-    /// Fetches the whole package of a call that is not locked.
-    fn fetch_to_lock(&self, getters: &Getters, request: &ModuleRequest) -> Result<Option<FetchedModule>> {
-        let Getters { registry, packages } = getters;
+    /// Returns the package of the selected version of a registry module, and the version.
+    fn of_registry(
+        &self,
+        clients: &Clients,
+        module: &RegistryModule,
+        constraints: &ConstraintList,
+        is_recorded: bool,
+    ) -> Result<Option<(Arc<Package>, Version)>> {
+        let cached = |version: &Version| -> Result<Option<(Arc<Package>, Version)>> {
+            let package = self.cached_version(module, version)?;
+            Ok(package.map(|package| (Arc::new(package), version.clone())))
+        };
+        // A pinned version in the cache cannot have changed.
+        if !is_recorded
+            && let Some(pinned) = registry::pinned(constraints)
+            && let Some(found) = cached(pinned)?
+        {
+            return Ok(Some(found));
+        }
         if self.is_offline {
-            return Ok(None);
+            let listed = self.cache()?.versions(module);
+            let here = listed.iter().filter(|version| cached(version).is_ok_and(|found| found.is_some()));
+            return registry::newest(here, constraints).map_or(Ok(None), cached);
         }
-        match request {
-            ModuleRequest::Registry(source, constraints) => {
-                let version = registry::select(&source.module, &getters.versions(&source.module)?, constraints)?;
-                let locate = || registry.location(&source.module, &version);
-                let package = packages.fetch_version(&source.module, &version, true, locate)?;
-                let module = self.found_in(package, &ModuleSource::Registry(source.clone()))?;
-                Ok(Some(module.of_version(Some(version))))
-            }
-            ModuleRequest::Remote(source) => {
-                self.found_in(packages.fetch_whole(source)?, &ModuleSource::Remote(source.clone())).map(Some)
-            }
-            _ => Ok(None),
-        }
+        let version = registry::select(module, &self.versions(clients, module)?, constraints)?;
+        let locate = || clients.registry.location(module, &version);
+        let package = self.version(clients, (module, &version), is_recorded, locate)?;
+        Ok(Some((package, version)))
     }
 
-    /// Whether it asks no host.
+    /// Whether no requests are made.
     pub(crate) fn is_offline(&self) -> bool {
         self.is_offline
     }
 
-    /// The directory that a source names in a package.
-    fn found_in(&self, package: Arc<Package>, source: &ModuleSource) -> Result<FetchedModule> {
-        self.note(&package)?;
-        let (directory, wildcards) = source.directory();
-        FetchedModule::new(package, directory, wildcards)
-    }
-
-    /// The module that is installed in a directory, if that holds exactly what is locked for a call with this source.
+    /// The module that is installed in a directory, if that contains exactly the package that is locked for a call.
     pub(crate) fn installed(
         &self,
         directory: &Path,
@@ -231,54 +256,7 @@ impl ModuleFetcher {
         })
     }
 
-    /// Makes the git repository of a locked package, if it comes from git, as a new directory in a copy of the package.
-    ///
-    /// # Errors
-    /// It cannot be fetched.
-    pub(crate) fn make_repository(
-        &self,
-        dialect: Dialect,
-        source: &ModuleSource,
-        locked: &LockedModule,
-        directory: &Path,
-    ) -> Result<()> {
-        self.getters(dialect)?.packages.make_repository(source, locked, self.is_offline, directory)
-    }
-
-    /// The package of the selected version of a registry module.
-    fn package(
-        &self,
-        getters: &Getters,
-        module: &RegistryModule,
-        constraints: &ConstraintList,
-    ) -> Result<Option<Arc<Package>>> {
-        let Getters { registry, packages } = getters;
-        let cached = |version: &Version| packages.cached_version(module, version).map(Arc::new);
-        // A pinned version in the cache cannot have changed.
-        if let Some(found) = registry::pinned(constraints).and_then(cached) {
-            return Ok(Some(found));
-        }
-        if self.is_offline {
-            let listed = packages.cache.versions(module);
-            let here = listed.iter().filter(|version| cached(version).is_some());
-            return Ok(registry::newest(here, constraints).and_then(cached));
-        }
-        let version = registry::select(module, &getters.versions(module)?, constraints)?;
-        Ok(Some(packages.fetch_version(module, &version, false, || registry.location(module, &version))?))
-    }
-
-    pub(super) fn getters(&self, dialect: Dialect) -> Result<Arc<Getters>> {
-        self.getters.get_or_compute(&dialect, || {
-            let (client, discovery) = self.connections.module_registry(dialect)?;
-            let Self { connections, .. } = self;
-            let (environment, cache_directory) = (connections.environment(), connections.cache_directory());
-            let oci_registries = Some(connections.oci_registries(dialect)?);
-            let packages = PackageFetcher::new(client.clone(), environment, dialect, cache_directory, oci_registries)?;
-            Ok(Arc::new(Getters { registry: ModuleRegistry::new(client, discovery, dialect), packages }))
-        })
-    }
-
-    /// Notes a package that is read.
+    /// Notes that a package is read.
     fn note(&self, package: &Package) -> Result<()> {
         let origin = match package.origin {
             PackageOrigin::Network => "fetched",
@@ -290,7 +268,7 @@ impl ModuleFetcher {
             let message = format!("more than {MAX_PACKAGES} packages of modules are called");
             return Err(Diagnostic::error(Code::InvalidConfiguration, message).into());
         }
-        found.insert((package.address.clone(), origin));
+        found.insert((package.name.clone(), origin));
         Ok(())
     }
 }

@@ -9,8 +9,8 @@ use url::Url;
 
 use super::archive::Format;
 use super::checksum::{Checksum, ExpectedDigest};
-use super::contents::MOST_BYTES;
 use super::fetch_error::FetchError;
+use super::problem::MOST_BYTES;
 use super::source::RemoteSource;
 use crate::cli_config::Netrc;
 use crate::net::{Client, Credentials, Purpose, read_whole};
@@ -31,8 +31,8 @@ pub(super) struct HttpAddress {
     checksum: Option<Checksum>,
 }
 
-/// What a web server has for an address.
-pub(super) enum Found {
+/// The answer of a web server for an address.
+pub(super) enum HttpPackage {
     Archive(File, Format),
     /// The package is at another address.
     Elsewhere(RemoteSource),
@@ -68,11 +68,11 @@ impl HttpAddress {
         matches!(self.checksum, Some(Checksum::Digest(_)))
     }
 
-    /// Asks the server. `workshop` is a directory for the archive.
-    pub(super) fn fetch(&self, client: &Client, netrc: &Netrc, workshop: &Path) -> Result<Found> {
+    /// Asks the server. `scratch` is a directory for the archive.
+    pub(super) fn fetch(&self, client: &Client, netrc: &Netrc, scratch: &Path) -> Result<HttpPackage> {
         let credentials = self.login.as_ref().map_or(Credentials::None, Credentials::Basic);
         let Some(format) = self.format else { return self.ask_location(client, credentials) };
-        let mut file = download(client, &self.url, credentials, workshop)?;
+        let mut file = download(client, &self.url, credentials, scratch)?;
         let expected = match &self.checksum {
             None => None,
             Some(Checksum::Digest(expected)) => Some(expected.clone()),
@@ -81,11 +81,11 @@ impl HttpAddress {
         if let Some(expected) = expected {
             expected.check(&mut file).map_err(FetchError::Package)?;
         }
-        Ok(Found::Archive(file, format))
+        Ok(HttpPackage::Archive(file, format))
     }
 
     /// The location that the server names, in a header or in a `meta` element of a page.
-    fn ask_location(&self, client: &Client, credentials: Credentials<'_>) -> Result<Found> {
+    fn ask_location(&self, client: &Client, credentials: Credentials<'_>) -> Result<HttpPackage> {
         let mut url = self.url.clone();
         url.query_pairs_mut().append_pair("terraform-get", "1");
         let location = client.exchange(&url, credentials, Purpose::Download, |response| {
@@ -102,7 +102,7 @@ impl HttpAddress {
             ))
         })?;
         match RemoteSource::parse_full(&location) {
-            Some(source) if !source.is_on_this_machine() => Ok(Found::Elsewhere(source)),
+            Some(source) if !source.is_on_this_machine() => Ok(HttpPackage::Elsewhere(source)),
             Some(_) => Err(FetchError::Package(format!("{shown} leads to this machine"))),
             None => Err(FetchError::Package(format!(
                 "{shown} leads to something that is not the full address of a package"
@@ -123,10 +123,10 @@ impl HttpAddress {
     }
 }
 
-/// Downloads an archive to a file in `workshop` that has no name there.
-pub(super) fn download(client: &Client, url: &Url, credentials: Credentials<'_>, workshop: &Path) -> Result<File> {
+/// Downloads an archive to a file in `scratch` that has no name there.
+pub(super) fn download(client: &Client, url: &Url, credentials: Credentials<'_>, scratch: &Path) -> Result<File> {
     let written: std::result::Result<io::Result<File>, _> = client.download(url, credentials, MOST_BYTES, |body, _| {
-        let mut file = tempfile::tempfile_in(workshop)?;
+        let mut file = tempfile::tempfile_in(scratch)?;
         io::copy(body, &mut file)?;
         file.rewind()?;
         Ok(file)

@@ -4,47 +4,24 @@
 //! OpenTofu's `internal/copy`). Git may have written the files with other line endings, expanded `$Id$`, or run a filter
 //! such as Git LFS: then a file is not the blob that is locked.
 
-use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::time::Duration;
 
 use sha1::{Digest as _, Sha1};
 
-use super::contents::{GIT, is_configuration};
-use super::fetcher::ModuleFetcher;
-use super::git::PackageAttributes;
-use super::locked::LockedAddress;
+use super::git::Git;
 use super::package_hash::Listing;
-use super::source::ModuleSource;
-use crate::lockfile::LockedModule;
-use crate::provider::Dialect;
-use crate::system::{canonicalize, files};
+use super::problem::is_configuration;
+use crate::system::files;
 
 /// The largest file whose line endings are looked at, in bytes.
 const LARGEST_TEXT: u64 = 64 << 20;
+/// How long git may take to read the attributes of a package.
+const ATTRIBUTES_TIME_LIMIT: Duration = Duration::from_mins(1);
 /// The largest pointer of Git LFS, in bytes.
 const LARGEST_POINTER: u64 = 1024;
-
-impl ModuleFetcher {
-    /// The directory of the whole package that is locked for a call with this source: in the cache, or made of the
-    /// objects in the `.git` of a copy. It has the hash that is locked.
-    pub(crate) fn whole(
-        &self,
-        dialect: Dialect,
-        source: &ModuleSource,
-        locked: &LockedModule,
-        copy: &Path,
-    ) -> Option<PathBuf> {
-        let (address, _) = LockedAddress::of(locked, source).ok()?.key(source);
-        let getters = self.getters(dialect).ok()?;
-        if let Some(stored) = getters.packages.cache.get_whole(&address, &locked.hashes) {
-            return Some(stored.content);
-        }
-        let dot_git = canonicalize(copy).ok()?.join(GIT);
-        let is_repository = dot_git.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
-        is_repository.then(|| getters.packages.package_of_copy(&address, &dot_git, &locked.hashes)).flatten()
-    }
-}
 
 /// The result of comparing a copy with a whole package.
 #[derive(Debug, PartialEq, Eq)]
@@ -66,8 +43,7 @@ pub(crate) fn compare(
     if let Some(name) = files.0.keys().find(|name| !expected.0.contains_key(*name)) {
         return Comparison::Different(format!("has {name:?}, which the package does not have"));
     }
-    let attributes = OnceCell::new();
-    let mut not_compared = Vec::new();
+    let mut differing = Vec::new();
     for (name, locked) in expected.0.iter().filter(|(name, _)| has_hidden || !is_hidden(name)) {
         let Some(digest) = files.0.get(name) else {
             return Comparison::Different(format!("does not have {name:?}"));
@@ -76,16 +52,30 @@ pub(crate) fn compare(
         if digest == locked || (is_from_git && is_written_by_git(&copy.join(name), &blob)) {
             continue;
         }
-        let attributes = attributes.get_or_init(|| PackageAttributes::read(whole, expected.0.keys()));
-        let is_changed = is_from_git && !is_configuration(name) && attributes.changing(name).is_some();
-        match pointed_at(&blob) {
-            _ if !is_changed => return Comparison::Different(format!("has another {name:?}")),
+        differing.push((name.as_str(), digest));
+    }
+    let mut not_compared = Vec::new();
+    let changed = if is_from_git { changed_at_checkout(whole, &differing) } else { BTreeSet::new() };
+    for (name, digest) in differing {
+        match pointed_at(&whole.join(name)) {
+            _ if !changed.contains(name) => return Comparison::Different(format!("has another {name:?}")),
             Some(wanted) if wanted == *digest => {}
             Some(_) => return Comparison::Different(format!("has another {name:?} than its Git LFS pointer names")),
-            None => not_compared.push(name.clone()),
+            None => not_compared.push(name.to_owned()),
         }
     }
     Comparison::Same { not_compared }
+}
+
+/// Returns those of the files that git may have changed when it checked them out. If git cannot read the attributes of
+/// the package, it may have changed any. Configuration is always compared.
+fn changed_at_checkout<'a>(whole: &Path, files: &[(&'a str, &String)]) -> BTreeSet<&'a str> {
+    let names: Vec<_> = files.iter().map(|(name, _)| *name).filter(|name| !is_configuration(name)).collect();
+    if names.is_empty() {
+        return BTreeSet::new();
+    }
+    let git = Git { program: Path::new("git"), time_limit: ATTRIBUTES_TIME_LIMIT, ssh_command: None };
+    git.changed_at_checkout(whole, &names).unwrap_or_else(|_| names.into_iter().collect())
 }
 
 /// The SHA-256 in a pointer of Git LFS (<https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md>); `None` for any

@@ -200,7 +200,7 @@ pub(crate) fn publishers(locked: &LockedModule) -> BTreeSet<String> {
     let source = source.and_then(|source| publisher(&ModuleRequest::new(source, ConstraintList::default())?));
     let package = match LockedAddress::parse(&locked.package) {
         Some(LockedAddress::Registry { module, .. }) => Some(publisher_in_registry(&module)),
-        Some(LockedAddress::Remote(source)) => publisher(&ModuleRequest::Remote(source)),
+        Some(LockedAddress::Remote(source)) => publisher_of_remote(&source),
         None => None,
     };
     source.into_iter().chain(package).collect()
@@ -208,12 +208,17 @@ pub(crate) fn publishers(locked: &LockedModule) -> BTreeSet<String> {
 
 /// Who the source of a call is from, as [`publishers`] says it.
 pub(crate) fn publisher(request: &ModuleRequest) -> Option<String> {
-    let source = match request {
-        ModuleRequest::Registry(source, _) => return Some(publisher_in_registry(&source.module)),
-        ModuleRequest::Remote(source) => source,
-        ModuleRequest::ToLock(request) => return publisher(request),
-        ModuleRequest::Locked { locked, .. } => return publishers(locked).into_iter().next(),
-    };
+    match request {
+        ModuleRequest::Unlocked { source: ModuleSource::Registry(source), .. } => {
+            Some(publisher_in_registry(&source.module))
+        }
+        ModuleRequest::Unlocked { source: ModuleSource::Remote(source), .. } => publisher_of_remote(source),
+        ModuleRequest::Unlocked { source: ModuleSource::Local(_), .. } => None,
+        ModuleRequest::Locked { locked, .. } => publishers(locked).into_iter().next(),
+    }
+}
+
+fn publisher_of_remote(source: &RemoteSource) -> Option<String> {
     let url = Url::parse(source.url()).ok()?;
     let host = url.host_str().unwrap_or("this machine");
     let owner = url.path_segments().and_then(|mut parts| parts.next()).filter(|_| source.getter() == Getter::Git);

@@ -2,29 +2,37 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::cache::Stored;
-use super::contents::is_configuration;
+use super::cache::{Content, Identity};
+use super::problem::is_configuration;
 use super::source::with_directory;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::provider::Hash;
 use crate::system::{canonicalize, glob};
 
-/// A fetched package: the configuration files in it, without anything else.
+/// A package of modules on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Package {
-    pub(super) stored: Stored,
-    /// Where it came from.
+    /// The directory with its files. Nothing outside it belongs to the package.
+    pub(super) top: PathBuf,
+    /// Hash of the files; `None` for a directory of this machine, which may change.
+    pub(super) h1: Option<Hash>,
+    /// The directory in the package to which its address leads; empty for the top.
+    pub(super) directory: String,
+    /// How a lock file records the package; `None` if it was fetched to be read only.
+    pub(super) identity: Option<Arc<Identity>>,
     pub(super) origin: PackageOrigin,
-    /// Its address, without secrets, or the registry module and version that it is.
-    pub(super) address: String,
+    /// What messages call it: its address without secrets, or the registry module and version.
+    pub(super) name: String,
 }
 
-/// Where a package came from.
+/// The place that a package was taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PackageOrigin {
-    /// It was fetched in this run.
+    /// A host, in this run.
     Network,
-    /// An earlier run fetched it.
+    /// The cache, or the directory of an installed module.
     Cache,
     /// A directory of this machine, which is read where it is.
     Directory,
@@ -32,31 +40,39 @@ pub(super) enum PackageOrigin {
     Archive,
 }
 
-/// Whether `*` in the directory of a source is a wildcard.
+/// Meaning of `*` in the directory of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wildcards {
-    /// It is, and must match exactly one directory, as in the address of a package.
+    /// A wildcard that must match exactly one directory, as in the address of a package.
     Expanded,
-    /// It is part of the name, as in the address of a registry module.
+    /// Part of the name, as in the address of a registry module.
     Literal,
 }
 
 impl Package {
-    /// The directory with its files. Nothing outside it belongs to the package.
-    pub(super) fn top(&self) -> PathBuf {
-        self.stored.content.join(&self.stored.top)
+    /// A package of the cache.
+    pub(super) fn cached(content: Content, name: String) -> Self {
+        let (h1, directory) = (Some(content.h1), String::new());
+        Self { top: content.path, h1, directory, identity: None, origin: PackageOrigin::Cache, name }
     }
 
-    /// Where the package is kept, with a directory in it as the one that its address leads to.
-    pub(super) fn stored_at(&self, directory: &Path) -> Stored {
-        let below = directory.strip_prefix(self.top()).unwrap_or(Path::new(""));
-        Stored { directory: below.to_string_lossy().into_owned(), ..self.stored.clone() }
+    /// A directory of this machine, which is read where it is.
+    pub(super) fn of_this_machine(top: PathBuf, name: String) -> Self {
+        let origin = PackageOrigin::Directory;
+        Self { top, h1: None, directory: String::new(), identity: None, origin, name }
     }
 
-    /// The address under which a lock file records a whole package, with the directory that it leads to.
+    /// The path of one of its directories, relative to the top and with slashes.
+    pub(super) fn below_top(&self, directory: &Path) -> String {
+        let below = directory.strip_prefix(&self.top).unwrap_or(directory);
+        let parts = below.components().map(|part| part.as_os_str().to_string_lossy());
+        parts.collect::<Vec<_>>().join("/")
+    }
+
+    /// The address under which a lock file records the package, with the directory to which it leads.
     pub(super) fn locked_address(&self) -> Option<String> {
-        let identity = self.stored.identity.as_ref()?;
-        Some(with_directory(&identity.address, &self.stored.directory))
+        let identity = self.identity.as_ref()?;
+        Some(with_directory(&identity.address, &self.directory))
     }
 
     /// A directory of the package, relative to where its address leads.
@@ -65,13 +81,13 @@ impl Package {
     /// There is no such directory or more than one; or the directory, or a configuration file in it, lies outside the
     /// package.
     pub(super) fn directory(&self, directory: &str, wildcards: Wildcards) -> Result<PathBuf> {
-        self.directory_below(&self.top().join(&self.stored.directory), directory, wildcards)
+        self.directory_below(&self.top.join(&self.directory), directory, wildcards)
     }
 
     /// [`Package::directory`], relative to another directory of the package.
     pub(super) fn directory_below(&self, base: &Path, directory: &str, wildcards: Wildcards) -> Result<PathBuf> {
         let failed = |why: String| -> Diagnostic {
-            Diagnostic::error(Code::InvalidPackage, format!("the module package {} {why}", self.address))
+            Diagnostic::error(Code::InvalidPackage, format!("the module package {} {why}", self.name))
         };
         let found = match wildcards {
             Wildcards::Expanded if directory.contains(['*', '?', '[']) => {
@@ -86,16 +102,16 @@ impl Package {
             _ => base.join(directory.trim_start_matches('/')),
         };
         let missing = || failed(format!("has no directory {directory:?}"));
-        let (Ok(top), Ok(canonical)) = (canonicalize(self.top()), canonicalize(&found)) else {
+        let (Ok(top), Ok(canonical)) = (canonicalize(&self.top), canonicalize(&found)) else {
             return Err(missing().into());
         };
-        if !canonical.starts_with(&top) {
+        let is_inside = |path: &Path| canonicalize(path).is_ok_and(|canonical| canonical.starts_with(&top));
+        if !is_inside(&canonical) {
             return Err(failed(format!("does not contain {directory:?}, which leads out of it")).into());
         }
-        let leads_outside = |path: &Path| path.is_symlink() && !canonicalize(path).is_ok_and(|to| to.starts_with(&top));
         for entry in fs::read_dir(&canonical).map_err(|_| missing())?.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
-            if is_configuration(&name) && leads_outside(&entry.path()) {
+            if is_configuration(&name) && entry.path().is_symlink() && !is_inside(&entry.path()) {
                 return Err(failed(format!("contains {name}, a link that leads out of it, or nowhere")).into());
             }
         }
@@ -103,7 +119,7 @@ impl Package {
     }
 }
 
-/// The directories below `top` that a pattern stands for.
+/// Returns the directories below `top` that match a pattern.
 fn matching(top: &Path, pattern: &str) -> Vec<PathBuf> {
     let mut found = vec![top.to_owned()];
     for part in pattern.split('/').filter(|part| !part.is_empty()) {
@@ -126,16 +142,14 @@ mod tests {
         for directory in directories {
             fs::create_dir_all(content.join(directory)).unwrap();
         }
-        let (origin, address) = (PackageOrigin::Cache, "https://h.test/m.zip".to_owned());
-        let package = Package { stored: Stored::whole(content), origin, address };
-        (place, package)
+        (place, Package::of_this_machine(content, "https://h.test/m.zip".to_owned()))
     }
 
     #[test]
     fn a_directory_is_in_the_package() {
         let (_place, package) = package(&["modules/a", "modules/b", "[x]"]);
         let directory = |name, wildcards| {
-            package.directory(name, wildcards).map(|path| path.strip_prefix(package.top()).unwrap().to_owned())
+            package.directory(name, wildcards).map(|path| path.strip_prefix(&package.top).unwrap().to_owned())
         };
         assert_eq!(directory("", Wildcards::Literal), Ok(PathBuf::new()));
         assert_eq!(directory("modules/a", Wildcards::Literal), Ok("modules/a".into()));
@@ -159,8 +173,8 @@ mod tests {
     fn links_out_of_the_package_are_named() {
         let (place, package) = package(&["modules"]);
         fs::create_dir(place.path().join("outside")).unwrap();
-        std::os::unix::fs::symlink("../outside", package.top().join("out")).unwrap();
-        std::os::unix::fs::symlink("/etc/passwd", package.top().join("modules/passwd.tf")).unwrap();
+        std::os::unix::fs::symlink("../outside", package.top.join("out")).unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", package.top.join("modules/passwd.tf")).unwrap();
         package.directory("", Wildcards::Literal).unwrap();
         for (name, message) in [("out", "which leads out of it"), ("modules", "contains passwd.tf, a link")] {
             let error = package.directory(name, Wildcards::Literal).unwrap_err().to_string();

@@ -5,18 +5,16 @@
 //! any other link in the package as a file that holds the link's text. A link that leaves the package on its way
 //! refuses it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
 use super::checksum::hexadecimal;
-use super::contents::{GIT, MOST_BYTES, MOST_ENTRIES, Problem};
+use super::problem::{GIT, MOST_BYTES, MOST_ENTRIES, Problem};
 use crate::provider::Hash;
-
-/// How many links one path may lead through, as on Linux.
-const MOST_LINKS: usize = 40;
+use crate::system::links;
 
 /// The hash of the package in a directory.
 ///
@@ -106,7 +104,7 @@ impl Walk<'_> {
 
     fn link(&mut self, parts: &[String]) -> Result<String, Problem> {
         let text = target(&path(self.top, parts))?;
-        match follow(self.top, parts)? {
+        match linked_file(self.top, &parts.join("/"))? {
             Some(file) => self.file(&file),
             None => Ok(format!("{:x}", Sha256::digest(text))),
         }
@@ -117,48 +115,24 @@ fn path(top: &Path, parts: &[String]) -> PathBuf {
     parts.iter().fold(top.to_owned(), |path, part| path.join(part))
 }
 
-fn target(link: &Path) -> Result<String, Problem> {
+/// The text of a link.
+pub(super) fn target(link: &Path) -> Result<String, Problem> {
     let target = fs::read_link(link)?;
     target.into_os_string().into_string().map_err(|target| Problem::Name(target.to_string_lossy().into_owned()))
 }
 
-/// The file of the package that a link leads to; none if it leads to something else in it, or nowhere.
-fn follow(top: &Path, link: &[String]) -> Result<Option<PathBuf>, Problem> {
-    let leads_out = || {
-        let target = target(&path(top, link)).unwrap_or_default();
-        Problem::LinkOutside(link.join("/"), target)
-    };
-    let mut place: Vec<String> = Vec::new();
-    let mut rest: VecDeque<String> = link.iter().cloned().collect();
-    let (mut links, mut is_in_git) = (0, false);
-    while let Some(part) = rest.pop_front() {
-        match part.as_str() {
-            "" | "." => continue,
-            ".." => {
-                place.pop().ok_or_else(leads_out)?;
-                continue;
-            }
-            _ => {}
-        }
-        is_in_git |= part == GIT;
-        place.push(part);
-        let here = path(top, &place);
-        if !here.is_symlink() {
-            continue;
-        }
-        links += 1;
-        if links > MOST_LINKS {
-            return Ok(None);
-        }
-        let target = target(&here)?;
-        if target.starts_with('/') || Path::new(&target).is_absolute() {
-            return Err(leads_out());
-        }
-        place.pop();
-        target.split('/').rev().for_each(|part| rest.push_front(part.to_owned()));
+/// Returns the file of the package that a link leads to; `None` if it leads to something else in it, or nowhere.
+///
+/// # Errors
+/// The link leaves the package.
+pub(super) fn linked_file(top: &Path, name: &str) -> Result<Option<PathBuf>, Problem> {
+    let Some(followed) = links::follow(top, Path::new(name))? else { return Ok(None) };
+    if followed.is_outside {
+        let target = target(&top.join(name)).unwrap_or_default();
+        return Err(Problem::LinkOutside(name.to_owned(), target));
     }
-    let file = path(top, &place);
-    let is_file = !is_in_git && file.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+    let file = top.join(followed.path);
+    let is_file = !followed.passes_git && file.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
     Ok(is_file.then_some(file))
 }
 

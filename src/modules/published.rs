@@ -1,9 +1,9 @@
-//! Whether what is published of a locked module is still what was locked. The cache is not asked.
+//! Compares the published release of a locked module with its entry in the lock file. The cache is not used.
 
 use std::sync::Arc;
 
 use super::fetch_error::{NotFetched, Obtained};
-use super::fetcher::{Getters, ModuleFetcher};
+use super::fetcher::{Clients, ModuleFetcher};
 use super::locked::{self, locked_commit};
 use super::package::Package;
 use super::source::{Getter, ModuleSource, RemoteSource, with_directory};
@@ -12,26 +12,29 @@ use crate::lockfile::LockedModule;
 use crate::provider::Dialect;
 
 impl ModuleFetcher {
-    /// Fetches what a source leads to now, and compares it with what is locked for it. Returns findings without places.
+    /// Fetches the package to which a source leads now, and compares it with the locked one. Returns findings without
+    /// locations.
     ///
     /// # Errors
-    /// It cannot be fetched, though nobody says that it is gone.
+    /// It cannot be fetched, for another reason than that it was removed.
     pub(crate) fn compare_published(
         &self,
         dialect: Dialect,
         source: &ModuleSource,
         locked: &LockedModule,
     ) -> Result<Vec<Diagnostic>> {
-        let getters = &*self.getters(dialect)?;
-        match (Question { getters, source, locked }).ask() {
+        let clients = &*self.clients(dialect)?;
+        match (PublishedModule { fetcher: self, clients, source, locked }).findings() {
             Err(NotFetched { errors, is_gone: true }) => Ok(vec![withdrawn(locked, &errors)]),
             found => Ok(found?),
         }
     }
 }
 
-struct Question<'a> {
-    getters: &'a Getters,
+/// A locked module whose published release is compared with its entry.
+struct PublishedModule<'a> {
+    fetcher: &'a ModuleFetcher,
+    clients: &'a Clients,
     source: &'a ModuleSource,
     locked: &'a LockedModule,
 }
@@ -52,25 +55,26 @@ impl Commit {
     }
 }
 
-impl Question<'_> {
-    fn ask(&self) -> Obtained<Vec<Diagnostic>> {
+impl PublishedModule<'_> {
+    fn findings(&self) -> Obtained<Vec<Diagnostic>> {
         let now = self.now()?;
-        let identity = now.stored.identity.as_deref();
+        let identity = now.identity.as_deref();
         let is_same = identity.is_some_and(|identity| identity.is_one_of(&self.locked.hashes));
         let address = now.locked_address().unwrap_or_default();
         Ok(match (Commit::read(&self.locked.package), Commit::read(&address)) {
             (Some(then), Some(now)) if then.repository == now.repository && then.id != now.id => {
                 self.moved(&then, &now, is_same)?
             }
-            // A registry that names another place for the same files has moved, and nothing else.
+            // The registry leads to a different address with the same files.
             _ if is_same => Vec::new(),
             _ => vec![locked::replaced(self.locked, identity)],
         })
     }
 
-    /// The package that the source leads to now, in the locked version.
+    /// Fetches the package to which the source leads now, in the locked version.
     fn now(&self) -> Obtained<Arc<Package>> {
-        let Getters { registry, packages } = self.getters;
+        let Self { fetcher, clients, .. } = self;
+        let registry = &clients.registry;
         match (self.source, &self.locked.version) {
             (ModuleSource::Registry(source), Some(version)) => {
                 let module = &source.module;
@@ -79,21 +83,20 @@ impl Question<'_> {
                     let errors = Diagnostic::error(Code::NoMatchingVersion, message).into();
                     return Err(NotFetched { errors, is_gone: true });
                 }
-                packages.fetch_version(module, version, true, || registry.location(module, version))
+                fetcher.version(clients, (module, version), true, || registry.location(module, version))
             }
-            (ModuleSource::Remote(source), _) => packages.fetch_whole(source),
+            (ModuleSource::Remote(source), _) => fetcher.package(clients, source, true),
             _ => Err(Diagnostic::error(Code::NoMatchingVersion, "the module is locked without a version").into()),
         }
     }
 
-    /// The source names another commit. That is a finding if a version or a tag does, and the locked commit must still
-    /// be there.
+    /// Findings for a source that leads to a different commit now: one if the source is a version or a tag, and one if
+    /// the locked commit was removed.
     fn moved(&self, then: &Commit, now: &Commit, is_same: bool) -> Obtained<Vec<Diagnostic>> {
-        let packages = &self.getters.packages;
         let mut findings = Vec::new();
         let (what, own) = match self.source {
             ModuleSource::Remote(own) if own.getter() == Getter::Git => {
-                let what = if packages.is_tag(own)? { Some(format!("the tag of {own}")) } else { None };
+                let what = if self.fetcher.is_tag(own)? { Some(format!("the tag of {own}")) } else { None };
                 (what, own.at_commit(&then.id))
             }
             ModuleSource::Registry(_) => (Some(locked::name(self.locked)), then.source.clone()),
@@ -108,9 +111,9 @@ impl Question<'_> {
             let error = if is_same { error.note("both have the same files") } else { error };
             findings.push(error.help("find out why; provlock get installs the locked commit, and init the other one"));
         }
-        match packages.fetch_whole(&RemoteSource { directory: String::new(), ..own }) {
+        match self.fetcher.package(self.clients, &RemoteSource { directory: String::new(), ..own }, true) {
             Ok(package) => {
-                let identity = package.stored.identity.as_deref();
+                let identity = package.identity.as_deref();
                 let is_locked = identity.is_some_and(|identity| identity.is_one_of(&self.locked.hashes));
                 // The hash is of a directory only where a server has referred to one.
                 let is_whole = then.source.directory.is_empty() || matches!(self.source, ModuleSource::Registry(_));

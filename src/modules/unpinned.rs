@@ -5,7 +5,7 @@ use url::Url;
 use super::checksum::Checksum;
 use super::fetched::ModuleRequest;
 use super::git::GitAddress;
-use super::source::Getter;
+use super::source::{Getter, ModuleSource};
 use super::version_tag::version_start;
 use crate::packages::oci::ModulePackage;
 
@@ -27,9 +27,11 @@ pub(crate) enum Unpinned {
 impl ModuleRequest {
     /// Returns why the request is not pinned; `None` if it is, or for a directory of this machine.
     pub(crate) fn unpinned(&self) -> Option<Unpinned> {
-        match self {
-            Self::Registry(_, constraints) => constraints.is_empty().then_some(Unpinned::AnyVersion),
-            Self::Remote(source) => match source.getter() {
+        let Self::Unlocked { source, constraints, .. } = self else { return None };
+        match source {
+            ModuleSource::Local(_) => None,
+            ModuleSource::Registry(_) => constraints.is_empty().then_some(Unpinned::AnyVersion),
+            ModuleSource::Remote(source) => match source.getter() {
                 Getter::Git => GitAddress::parse(source.url()).ok()?.unpinned(),
                 Getter::Oci => {
                     let package = ModulePackage::parse(&Url::parse(source.url()).ok()?).ok()?;
@@ -38,8 +40,6 @@ impl ModuleRequest {
                 _ if source.is_on_this_machine() => None,
                 _ => (!has_checksum(source.url())).then_some(Unpinned::NoChecksum),
             },
-            Self::ToLock(request) => request.unpinned(),
-            Self::Locked { .. } => None,
         }
     }
 }
@@ -72,7 +72,6 @@ fn has_checksum(url: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::modules::ModuleSource;
     use crate::provider::Dialect;
 
     fn unpinned(source: &str, version: &str) -> Option<Unpinned> {

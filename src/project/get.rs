@@ -95,7 +95,7 @@ impl Session<'_> {
         let installation = Installation::new(&directory, &read.locked, options.with_git);
         if !options.check {
             let add_repository = |package: &LockedPackage, to: &Path| {
-                if options.with_git { self.modules.make_repository(root.dialect, package, to) } else { Ok(()) }
+                if options.with_git { self.modules.make_repository(package, to) } else { Ok(()) }
             };
             installation.carry_out(&add_repository)?;
         }

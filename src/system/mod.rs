@@ -7,6 +7,7 @@ mod environment;
 pub mod files;
 pub(crate) mod glob;
 mod ignored;
+pub(crate) mod links;
 mod lock;
 mod once;
 pub mod parallel;

@@ -17,7 +17,7 @@ pub(crate) const SERVICES: &str = "provlock-discovery-v1";
 pub(crate) const RELEASES: &str = "provlock-releases-v2";
 pub(crate) const SUMS: &str = "provlock-sums-v1";
 pub(crate) const PLATFORMS: &str = "provlock-platforms-v1";
-pub(crate) const MODULES: &str = "provlock-modules-v1";
+pub(crate) const MODULES: &str = "provlock-modules-v2";
 pub(crate) const MODULE_VERSIONS: &str = "provlock-module-versions-v1";
 
 const FOLDERS: [&str; 7] = [HASHES, SERVICES, RELEASES, SUMS, PLATFORMS, MODULES, MODULE_VERSIONS];

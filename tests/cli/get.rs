@@ -189,7 +189,7 @@ fn a_repository_in_the_cache_is_taken_only_if_it_has_the_commit() {
     environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
     environment.provlock(["get", "--with-git"]).assert_code(0);
     let head = git_says(&environment, "network", ["rev-parse", "HEAD"]);
-    let packs = environment.root().join("cache/provlock-modules-v1/repositories");
+    let packs = environment.root().join("cache/provlock-modules-v2/repositories");
     let pack = fs::read_dir(&packs).unwrap().next().unwrap().unwrap().path();
     let content = fs::read(&pack).unwrap();
     // A pack file of other objects.

@@ -251,7 +251,7 @@ const REFUSED: &[Refused] = &[
     ("a tag with the name of the base", |at| drop(at.git(["tag", "main"])), &["--base", "main"], "--base main"),
     (
         "a cache in the repository",
-        |at| write(at, ".cache/provlock-modules-v1", ""),
+        |at| write(at, ".cache/provlock-modules-v2", ""),
         &["--base", "refs/heads/main", "--cache-dir", ".cache"],
         "so the change may have forged it",
     ),

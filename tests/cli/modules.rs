@@ -144,7 +144,7 @@ fn the_cache_is_for_the_user_alone_whatever_is_put_there_first() {
     let lock = format!("umask 0; exec {} lock -p linux_amd64", provlock_test::program());
     for _ in 0..2 {
         environment.program("sh", ["-c", &lock]).run().assert_code(0);
-        for directory in [&cache, &cache.join("provlock-modules-v1/contents")] {
+        for directory in [&cache, &cache.join("provlock-modules-v2/contents")] {
             assert_eq!(std::fs::metadata(directory).unwrap().permissions().mode() & 0o777, 0o700);
         }
     }

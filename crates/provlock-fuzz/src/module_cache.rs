@@ -7,8 +7,8 @@ use provlock::project::ModuleFetching;
 use crate::module_archive::named;
 use crate::project::Project;
 
-/// What stands for the name of the directory with the package.
-const CONTENT: &str = "CONTENT";
+/// Stands for the hash of the package.
+const HASH: &str = "HASH";
 
 /// Puts something in the place of each entry of the cache; nothing stands for what is there. Nothing is read then but
 /// the package.
@@ -19,16 +19,13 @@ pub fn module_cache(data: &[u8]) -> bool {
     project.write("root/main.tf", format!("module \"m\" {{\n  source = \"{source}\"\n}}\n").as_bytes());
     let fetched = project.required("root", ModuleFetching::Fetch);
     assert!(fetched.is_some(), "the package cannot be read");
-    let modules = project.cache().join("provlock-modules-v1");
-    let names = |folder: &str| {
-        let entries = fs::read_dir(modules.join(folder)).into_iter().flatten();
-        entries.map(|entry| entry.expect("an entry").path()).collect::<Vec<_>>()
-    };
-    let content = names("contents").first().and_then(|path| Some(path.file_name()?.to_str()?.to_owned()));
-    let content = content.expect("a package in the cache");
-    for entry in names("addresses") {
+    let addresses = project.cache().join("provlock-modules-v2/addresses");
+    for entry in fs::read_dir(addresses).into_iter().flatten() {
+        let entry = entry.expect("an entry").path();
+        let right = fs::read_to_string(&entry).expect("an entry");
+        let hash = right.split('"').find(|text| text.starts_with("h1:")).expect("the hash of the package");
         if !data.is_empty() {
-            let written = String::from_utf8_lossy(data).replace(CONTENT, &content);
+            let written = String::from_utf8_lossy(data).replace(HASH, hash);
             fs::write(entry, written).expect("an entry");
         }
     }

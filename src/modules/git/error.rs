@@ -4,7 +4,7 @@ use std::io;
 
 use url::Url;
 
-use crate::modules::contents::Problem;
+use crate::modules::problem::Problem;
 use crate::system::SafeUrl;
 
 /// Why there is no package. The text continues a message that names the package.

@@ -179,7 +179,7 @@ impl Project {
     fn assert_complete(&self, why: &str) {
         assert!(tree(&self.modules()) == self.new, "{why}: {:?}", tree(&self.modules()).keys().collect::<Vec<_>>());
         assert!(!self.modules().join(".provlock").exists(), "{why}");
-        for directory in ["temporary", "cache/provlock-modules-v1/unfinished"] {
+        for directory in ["temporary", "cache/provlock-modules-v2/unfinished"] {
             let left = fs::read_dir(self.environment.root().join(directory)).into_iter().flatten().count();
             assert_eq!(left, 0, "{why}: {directory}");
         }

@@ -78,7 +78,7 @@ fn assert_end(processes: &[String], why: &str) {
 #[test]
 fn git_ends_with_the_run_and_nothing_temporary_stays() {
     let environment = project();
-    let unfinished = environment.root().join("cache/provlock-modules-v1/unfinished");
+    let unfinished = environment.root().join("cache/provlock-modules-v2/unfinished");
     let signals = [("-INT", 2), ("-TERM", 15), ("-HUP", 1), ("-QUIT", 3)];
     for (name, number) in signals {
         let (mut run, processes) = start(&environment);
@@ -95,7 +95,7 @@ fn git_ends_with_the_run_and_nothing_temporary_stays() {
 #[test]
 fn what_a_killed_run_has_left_goes_with_the_next_one() {
     let environment = project();
-    let unfinished = environment.root().join("cache/provlock-modules-v1/unfinished");
+    let unfinished = environment.root().join("cache/provlock-modules-v2/unfinished");
     let (mut run, processes) = start(&environment);
     run.kill().unwrap();
     wait(&mut run);

@@ -126,7 +126,7 @@ fn nothing_in_the_git_directory_of_an_installed_module_is_believed() {
 fn a_forged_entry_of_the_cache_is_not_installed() {
     let project = Project::new();
     let cache = project.environment.provlock(["cache", "dir"]).stdout;
-    let contents = std::path::Path::new(cache.trim()).join("provlock-modules-v1/contents");
+    let contents = std::path::Path::new(cache.trim()).join("provlock-modules-v2/contents");
     let mut forged = 0;
     for entry in std::fs::read_dir(contents).unwrap().flatten() {
         let main = entry.path().join("main.tf");

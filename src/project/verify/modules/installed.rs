@@ -152,8 +152,7 @@ fn compared(
     if let Some(whole) = whole {
         return installed_copy::compare((&copy.directory, listing), whole, is_from_git);
     }
-    let dialect = request.root.dialect;
-    let whole = request.packages.whole_package(dialect, copy.call, &copy.entry.locked, &copy.directory);
+    let whole = request.packages.whole_package(copy.call, &copy.entry.locked, &copy.directory);
     let whole = whole.and_then(|whole| package_hash::listing(&whole).ok().map(|listing| (whole, listing)));
     match whole {
         Some((whole, expected)) => {

@@ -2,115 +2,55 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
-use crate::system::canonicalize;
+use super::package_hash::linked_file;
+use super::problem::{GIT, LONGEST_NAME, MOST_ENTRIES, MOST_LINKS, MOST_NAMES, MOST_PARTS, Problem, is_configuration};
 use crate::system::files::name::is_special_on_windows;
 
-/// The directory, or the file of a submodule, that git keeps. It is not a part of a package.
-pub(crate) const GIT: &str = ".git";
-/// The largest size of an unpacked archive, in bytes.
-pub(super) const MOST_BYTES: u64 = 1 << 30;
-/// The most entries of a package.
-pub(super) const MOST_ENTRIES: usize = 100_000;
-/// The longest name of an entry and the longest target of a link, in bytes. No system opens a longer path.
-pub(super) const LONGEST_NAME: usize = 4096;
-/// How deep a directory may lie.
-const MOST_PARTS: usize = 100;
-/// The most bytes of all names, those of the directories around entries included.
-const MOST_NAMES: usize = 16 << 20;
-/// The most bytes of the names and targets of all links. The system looks up every part of them.
-const MOST_LINKS: usize = 1 << 20;
-
-/// The target that replaces a target outside the package, so that reading the link fails.
+/// The target of a configuration file that is a link out of the package, so that reading it fails.
 const NOWHERE: &str = "leads-out-of-the-package";
-
-/// What of a package is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Extent {
-    /// The configuration files.
-    Configuration,
-    /// Everything but what git keeps.
-    Whole,
-}
-
-/// What is wrong with a package. The text continues a message that names the package.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Problem {
-    #[error("its entry {0:?} leads out of the package")]
-    Outside(String),
-    #[error("its entry {0:?} is a link to {1:?}, which leads out of the package")]
-    LinkOutside(String, String),
-    #[error("its entry {0:?} does not have a name of one line of text")]
-    Name(String),
-    #[error("its entry {0:?} differs from another one in case only, and this file system does not tell them apart")]
-    Case(String),
-    #[error("its entry {0:?} has a name that Windows reserves")]
-    Special(String),
-    #[error("its entry {0:?} is a file or a link, and a directory as well")]
-    Conflict(String),
-    #[error("it contains more than {MOST_ENTRIES} entries")]
-    TooMany,
-    #[error("it contains more than {} MiB", MOST_BYTES >> 20)]
-    TooLarge,
-    #[error("it contains a name that is longer than {LONGEST_NAME} bytes or has more than {MOST_PARTS} parts")]
-    LongName,
-    #[error("the names of its entries take more than {} MiB", MOST_NAMES >> 20)]
-    TooManyNames,
-    #[error("its links take more than {} MiB", MOST_LINKS >> 20)]
-    TooManyLinks,
-    #[error("it is empty")]
-    Empty,
-    #[error("it cannot be read: {0}")]
-    Damaged(String),
-    #[error("it cannot be unpacked: {0}")]
-    Io(#[from] io::Error),
-}
 
 /// Writes a package into an empty directory.
 ///
-/// Links are created last and checked then, so no file is ever written through a link.
+/// Links are created last and checked then, so no file is ever written through a link. A file that cannot be kept as it
+/// is, such as a link out of the package, is an error if it is configuration. Otherwise it is omitted, and the package
+/// can be read but not locked.
 pub(super) struct PackageWriter {
     top: PathBuf,
-    extent: Extent,
     entries: BTreeMap<String, Kind>,
-    /// How many bytes the names of the entries take.
+    /// Size of the names of all entries in bytes.
     names: usize,
-    /// Name and target.
+    /// Targets by name.
     links: BTreeMap<String, String>,
-    /// How many bytes the names and targets of links take that were noted, those of replaced links included.
+    /// Size of the names and targets of links in bytes, including links that later entries replaced.
     links_size: usize,
+    /// The reason why the first omitted entry was omitted.
+    omitted: Option<Problem>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
+    /// A directory, which is created when an entry needs it, or at the end.
     Directory,
+    CreatedDirectory,
+    /// A file or a link.
     Leaf,
 }
 
-/// Whether OpenTofu or Terraform reads a file of this name as configuration.
-pub(crate) fn is_configuration(name: &str) -> bool {
-    [".tf", ".tofu", ".tf.json", ".tofu.json"].iter().any(|extension| name.ends_with(extension))
-}
-
 impl PackageWriter {
-    pub(super) fn new(top: &Path, extent: Extent) -> Self {
+    pub(super) fn new(top: &Path) -> Self {
         let (entries, links) = (BTreeMap::new(), BTreeMap::new());
-        Self { top: top.to_owned(), extent, entries, names: 0, links, links_size: 0 }
+        Self { top: top.to_owned(), entries, names: 0, links, links_size: 0, omitted: None }
     }
 
-    /// What of the package is written.
-    pub(super) fn extent(&self) -> Extent {
-        self.extent
-    }
-
-    /// Takes a directory.
+    /// Adds a directory.
     pub(super) fn directory(&mut self, name: &str) -> Result<(), Problem> {
         self.enter(name, Kind::Directory).map(drop)
     }
 
-    /// Takes a file, and writes it if it is wanted. The content is always read to its end.
+    /// Adds a file. The content is read to its end even if the file is omitted.
     pub(super) fn file(&mut self, name: &str, is_executable: bool, content: &mut dyn Read) -> Result<(), Problem> {
         let copied = match self.open(name, is_executable)? {
             Some(mut file) => io::copy(content, &mut file),
@@ -119,32 +59,33 @@ impl PackageWriter {
         copied.map(drop).map_err(Problem::of_reading)
     }
 
-    /// Takes a file, and returns what its content is to be written to; none if it is not wanted.
+    /// Adds a file, and returns it for its content to be written; `None` if it is omitted.
     pub(super) fn open(&mut self, name: &str, is_executable: bool) -> Result<Option<File>, Problem> {
         let Some((name, is_new)) = self.enter(name, Kind::Leaf)? else { return Ok(None) };
         self.links.remove(&name);
-        let is_wanted = self.extent == Extent::Whole || is_configuration(&name);
-        if is_wanted { self.create(&name, is_executable, is_new).map(Some) } else { Ok(None) }
+        match self.create(&name, is_executable, is_new) {
+            Err(problem @ Problem::Case(_)) => self.omit(&name, problem).map(|()| None),
+            created => created.map(Some),
+        }
     }
 
-    /// An empty file. Of several entries with the same name, the last one stays.
-    fn create(&self, name: &str, is_executable: bool, is_new: bool) -> Result<File, Problem> {
+    /// Creates an empty file. The last of several entries with the same name stays.
+    fn create(&mut self, name: &str, is_executable: bool, is_new: bool) -> Result<File, Problem> {
+        self.create_parents(name)?;
         let path = self.top.join(name);
-        fs::create_dir_all(path.parent().unwrap_or(&self.top))?;
         if !is_new && path.exists() {
             fs::remove_file(&path)?;
         }
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
-        if self.extent == Extent::Whole {
-            let mode = if is_executable { 0o555 } else { 0o444 };
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
-        }
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, if is_executable { 0o555 } else { 0o444 });
+        #[cfg(not(unix))]
+        let _ = is_executable;
         options.open(&path).map_err(|error| Problem::of_creating(error, name))
     }
 
-    /// Takes a link, whose target is relative to its own directory.
+    /// Adds a link, whose target is relative to its own directory.
     pub(super) fn link(&mut self, name: &str, target: &str) -> Result<(), Problem> {
         if let Some((name, _)) = self.enter(name, Kind::Leaf)? {
             if target.len() > LONGEST_NAME {
@@ -159,33 +100,61 @@ impl PackageWriter {
         Ok(())
     }
 
-    /// Creates the directories and the links. Of a package that is not whole, a link that leads out of it or nowhere is
-    /// left out. If its name is that of a configuration file, it stays and leads nowhere.
-    pub(super) fn finish(self) -> Result<(), Problem> {
-        for (name, _) in self.entries.iter().filter(|(_, kind)| **kind == Kind::Directory) {
-            fs::create_dir_all(self.top.join(name))?;
+    /// Omits an entry that cannot be kept as it is.
+    ///
+    /// # Errors
+    /// The entry is configuration.
+    pub(super) fn omit(&mut self, name: &str, problem: Problem) -> Result<(), Problem> {
+        if is_configuration(name) {
+            return Err(problem);
         }
-        for (name, target) in &self.links {
-            make_link(target, &self.top.join(name)).map_err(|error| Problem::of_creating(error, name))?;
-        }
-        if self.extent == Extent::Whole {
-            return Ok(());
-        }
-        let top = canonicalize(&self.top)?;
-        let leads_inside = |path: &Path| canonicalize(path).is_ok_and(|target| target.starts_with(&top));
-        let paths = self.links.keys().map(|name| self.top.join(name));
-        let outside: Vec<_> = paths.filter(|path| !leads_inside(path)).collect();
-        for path in outside.into_iter().filter(|path| path.is_symlink()) {
-            fs::remove_file(&path)?;
-            if path.to_str().is_some_and(is_configuration) {
-                make_link(NOWHERE, &path)?;
-            }
+        self.omitted.get_or_insert(problem);
+        Ok(())
+    }
+
+    /// Creates the directories that contain an entry.
+    fn create_parents(&mut self, name: &str) -> Result<(), Problem> {
+        name.match_indices('/').try_for_each(|(end, _)| self.create_directory(&name[..end]))
+    }
+
+    fn create_directory(&mut self, name: &str) -> Result<(), Problem> {
+        if let Some(kind @ Kind::Directory) = self.entries.get_mut(name) {
+            fs::create_dir(self.top.join(name)).map_err(|error| Problem::of_creating(error, name))?;
+            *kind = Kind::CreatedDirectory;
         }
         Ok(())
     }
 
-    /// Notes an entry with the directories that it is in. Returns its clean name, and whether it is new; none if it is
-    /// not wanted.
+    /// Creates the links and the empty directories, and returns why the package cannot be locked, if it cannot. A configuration file that is a
+    /// link out of the package stays and leads nowhere, so that only reading it is an error.
+    pub(super) fn finish(mut self) -> Result<Option<Problem>, Problem> {
+        let directories = self.entries.iter().filter(|(_, kind)| **kind == Kind::Directory);
+        let directories: Vec<_> = directories.map(|(name, _)| name.clone()).collect();
+        // In the order of their names, so that each comes after the directory that contains it.
+        directories.iter().try_for_each(|name| self.create_directory(name))?;
+        let links = std::mem::take(&mut self.links);
+        for (name, target) in &links {
+            match make_link(target, &self.top.join(name)).map_err(|error| Problem::of_creating(error, name)) {
+                Err(problem @ Problem::Case(_)) => self.omit(name, problem)?,
+                made => made?,
+            }
+        }
+        let outside: Vec<_> = links.keys().filter_map(|name| linked_file(&self.top, name).err()).collect();
+        for problem in outside {
+            if let Problem::LinkOutside(name, _) = &problem {
+                let path = self.top.join(name);
+                fs::remove_file(&path)?;
+                if is_configuration(name) {
+                    make_link(NOWHERE, &path)?;
+                }
+            }
+            self.omitted.get_or_insert(problem);
+        }
+        Ok(self.omitted)
+    }
+
+    /// Notes an entry with the directories that contain it. Returns its clean name, and whether it is new; `None` if it
+    /// is omitted.
     fn enter(&mut self, name: &str, kind: Kind) -> Result<Option<(String, bool)>, Problem> {
         if name.len() > LONGEST_NAME || parts(name).count() > MOST_PARTS {
             return Err(Problem::LongName);
@@ -198,13 +167,15 @@ impl PackageWriter {
             return Err(Problem::Outside(name.to_owned()));
         }
         let parts: Vec<_> = parts(name).collect();
-        if self.extent == Extent::Whole && parts.contains(&GIT) {
-            return Ok(None);
+        if parts.contains(&GIT) {
+            let is_configuration = kind == Kind::Leaf && is_configuration(name);
+            return if is_configuration { Err(Problem::InGit(name.to_owned())) } else { Ok(None) };
         }
-        let is_written = self.extent == Extent::Whole || kind == Kind::Directory || is_configuration(name);
-        let written = if is_written { parts.len() } else { parts.len().saturating_sub(1) };
-        if cfg!(windows) && parts[..written].iter().any(|part| is_special_on_windows(part)) {
-            return Err(Problem::Special(name.to_owned()));
+        if name.contains('\n') {
+            return self.omit(name, Problem::Name(name.to_owned())).map(|()| None);
+        }
+        if cfg!(windows) && parts.iter().any(|part| is_special_on_windows(part)) {
+            return self.omit(name, Problem::Special(name.to_owned())).map(|()| None);
         }
         for length in 1..parts.len() {
             self.note(&parts[..length].join("/"), Kind::Directory)?;
@@ -217,10 +188,10 @@ impl PackageWriter {
         Ok(Some((name, is_new)))
     }
 
-    /// Whether an entry is new.
+    /// Notes an entry, and returns whether it is new.
     fn note(&mut self, name: &str, kind: Kind) -> Result<bool, Problem> {
         match self.entries.get(name) {
-            Some(known) if *known == kind => return Ok(false),
+            Some(known) if (*known == Kind::Leaf) == (kind == Kind::Leaf) => return Ok(false),
             Some(_) => return Err(Problem::Conflict(name.to_owned())),
             None => {}
         }
@@ -230,9 +201,6 @@ impl PackageWriter {
         self.names += name.len();
         if self.names > MOST_NAMES {
             return Err(Problem::TooManyNames);
-        }
-        if self.extent == Extent::Whole && kind == Kind::Directory {
-            fs::create_dir(self.top.join(name)).map_err(|error| Problem::of_creating(error, name))?;
         }
         self.entries.insert(name.to_owned(), kind);
         Ok(true)
@@ -244,27 +212,8 @@ fn parts(name: &str) -> impl Iterator<Item = &str> {
     name.split('/').filter(|part| !matches!(*part, "" | "."))
 }
 
-impl Problem {
-    /// A failure to create an entry whose name is new.
-    fn of_creating(error: io::Error, name: &str) -> Self {
-        if error.kind() == ErrorKind::AlreadyExists { Self::Case(name.to_owned()) } else { Self::Io(error) }
-    }
-
-    /// A failure to read or write a part of the package.
-    pub(super) fn of_reading(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::FileTooLarge => Self::TooLarge,
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::PermissionDenied => {
-                Self::Io(error)
-            }
-            _ => Self::Damaged(error.to_string()),
-        }
-    }
-}
-
 #[cfg(unix)]
 fn make_link(target: &str, path: &Path) -> io::Result<()> {
-    fs::create_dir_all(path.parent().unwrap_or(path))?;
     std::os::unix::fs::symlink(target, path)
 }
 
@@ -272,7 +221,6 @@ fn make_link(target: &str, path: &Path) -> io::Result<()> {
 /// target takes its place.
 #[cfg(not(unix))]
 fn make_link(target: &str, path: &Path) -> io::Result<()> {
-    fs::create_dir_all(path.parent().unwrap_or(path))?;
     fs::write(path, target)
 }
 
@@ -284,7 +232,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let top = directory.path().join("package");
         fs::create_dir(&top).unwrap();
-        let mut writer = PackageWriter::new(&top, Extent::Configuration);
+        let mut writer = PackageWriter::new(&top);
         fill(&mut writer).unwrap();
         writer.finish().unwrap();
         (directory, top)
@@ -294,13 +242,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let top = directory.path().join("package");
         fs::create_dir(&top).unwrap();
-        let problem = fill(&mut PackageWriter::new(&top, Extent::Configuration)).unwrap_err();
+        let problem = fill(&mut PackageWriter::new(&top)).unwrap_err();
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is outside");
         problem.to_string()
     }
 
     #[test]
-    fn only_configuration_is_kept_and_every_directory() {
+    fn every_file_and_directory_is_kept() {
         let (_directory, top) = written(|writer| {
             writer.file("a/main.tf", false, &mut "x".as_bytes())?;
             writer.file("/a/./b.tofu.json", false, &mut "{}".as_bytes())?;
@@ -309,8 +257,23 @@ mod tests {
         });
         assert_eq!(fs::read(top.join("a/main.tf")).unwrap(), b"x");
         assert!(top.join("a/b.tofu.json").exists());
-        assert!(top.join("b").is_dir() && !top.join("b/image.png").exists());
+        assert_eq!(fs::read(top.join("b/image.png")).unwrap(), b"x");
         assert!(top.join("c").is_dir());
+    }
+
+    #[test]
+    fn a_package_with_an_omitted_file_can_be_read_but_not_locked() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut writer = PackageWriter::new(directory.path());
+        writer.file("main.tf", false, &mut "x".as_bytes()).unwrap();
+        writer.file("two\nlines", false, &mut "x".as_bytes()).unwrap();
+        writer.link("etc", "/etc").unwrap();
+        writer.file("a/.git/config", false, &mut "x".as_bytes()).unwrap();
+        let message = writer.finish().unwrap().unwrap().to_string();
+        assert_eq!(message, r#"its entry "two\nlines" does not have a name of one line of text"#);
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+        let message = problem(|writer| writer.file("two\nlines/main.tf", false, &mut "x".as_bytes()));
+        assert_eq!(message, r#"its entry "two\nlines/main.tf" does not have a name of one line of text"#);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Against a web server of this machine.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 
 use provlock_test::{Request, Response, Server};
 use zip::ZipWriter;
@@ -10,7 +10,9 @@ use zip::write::SimpleFileOptions;
 use super::*;
 use crate::cli_config::NetSettings;
 use crate::modules::ModuleSource;
-use crate::system::Token;
+use crate::modules::registry::ModuleRegistry;
+use crate::packages::connections::{Connections, SourceOptions};
+use crate::system::{Environment, Token};
 
 fn zip(files: &[(&str, &str)]) -> Vec<u8> {
     let mut writer = ZipWriter::new(io::Cursor::new(Vec::new()));
@@ -26,12 +28,29 @@ fn module() -> Vec<u8> {
 }
 
 /// A fetcher that may ask this machine over plain HTTP, and has a token for `127.0.0.1`.
-fn fetcher(environment: &Environment, cache: Option<&Path>) -> PackageFetcher {
+fn fetcher(environment: &Environment, cache: Option<&Path>) -> ModuleFetcher {
+    fetcher_with(environment, cache, 0)
+}
+
+fn fetcher_with(environment: &Environment, cache: Option<&Path>, download_retries: u32) -> ModuleFetcher {
     let plain_http_hosts = ["127.0.0.1", "localhost"].map(str::to_owned).into();
     let settings =
-        NetSettings { retries: 0, download_retries: 0, use_proxies: false, plain_http_hosts, ..NetSettings::default() };
-    let client = Client::new(settings, |host| Ok(Token::new("t0ken").filter(|_| host.host() == "127.0.0.1"))).unwrap();
-    PackageFetcher::new(client, environment, Dialect::Tofu, cache, None).unwrap()
+        NetSettings { retries: 0, download_retries, use_proxies: false, plain_http_hosts, ..NetSettings::default() };
+    let http = Client::new(settings, |host| Ok(Token::new("t0ken").filter(|_| host.host() == "127.0.0.1"))).unwrap();
+    let options = SourceOptions { cache_directory: cache.map(Path::to_owned), ..SourceOptions::default() };
+    let connections = Connections::new(options, environment).unwrap();
+    let (_, discovery) = connections.module_registry(Dialect::Tofu).unwrap();
+    let registry = ModuleRegistry::new(http.clone(), discovery, Dialect::Tofu);
+    let oci_registries = connections.oci_registries(Dialect::Tofu).unwrap();
+    let fetcher = ModuleFetcher::new(&connections, false);
+    let clients = Clients { dialect: Dialect::Tofu, http, registry, oci_registries };
+    fetcher.clients.get_or_compute(&Dialect::Tofu, || Ok(Arc::new(clients))).unwrap();
+    fetcher
+}
+
+/// The package of an address that is to be read.
+fn fetch(fetcher: &ModuleFetcher, source: &RemoteSource) -> Obtained<Arc<Package>> {
+    fetcher.package(&fetcher.clients(Dialect::Tofu).unwrap(), source, false)
 }
 
 fn source(text: &str) -> RemoteSource {
@@ -41,11 +60,12 @@ fn source(text: &str) -> RemoteSource {
     }
 }
 
-/// What `main.tf` in the directory of a source holds.
-fn main(fetcher: &PackageFetcher, text: &str) -> std::result::Result<String, String> {
+/// The content of `main.tf` in the directory of a source.
+fn main(fetcher: &ModuleFetcher, text: &str) -> std::result::Result<String, String> {
     let source = source(text);
-    let directory =
-        fetcher.fetch(&source).and_then(|package| package.directory(&source.directory, Wildcards::Expanded));
+    let directory = fetch(fetcher, &source)
+        .map_err(|error| error.errors)
+        .and_then(|package| package.directory(&source.directory, Wildcards::Expanded));
     directory.map(|path| fs::read_to_string(path.join("main.tf")).unwrap()).map_err(|error| error.to_string())
 }
 
@@ -58,30 +78,30 @@ fn a_package_is_fetched_once_and_again_after_an_hour_unless_it_cannot_change() {
     let server = Server::http(|_| Response::ok(module()));
     let cache = tempfile::tempdir().unwrap();
     let environment = Environment::default();
-    let floating = at(&server, "/m.zip");
+    let unpinned = at(&server, "/m.zip");
     let first = fetcher(&environment, Some(cache.path()));
-    assert_eq!(main(&first, &floating).unwrap(), "one");
-    assert_eq!(main(&first, &format!("{floating}//modules/a")).unwrap(), "a");
+    assert_eq!(main(&first, &unpinned).unwrap(), "one");
+    assert_eq!(main(&first, &format!("{unpinned}//modules/a")).unwrap(), "a");
     assert_eq!(server.requests().len(), 1, "once a run");
     let second = fetcher(&environment, Some(cache.path()));
-    assert_eq!(second.fetch(&source(&floating)).unwrap().origin, PackageOrigin::Cache);
+    assert_eq!(fetch(&second, &source(&unpinned)).unwrap().origin, PackageOrigin::Cache);
     assert_eq!(server.requests().len(), 1, "within the hour");
 
     let digest = format!("{:x}", <sha2::Sha256 as sha2::Digest>::digest(module()));
-    let pinned = format!("{floating}?checksum=sha256:{digest}");
+    let pinned = format!("{unpinned}?checksum=sha256:{digest}");
     assert_eq!(main(&second, &pinned).unwrap(), "one");
     age_cache(cache.path());
     let third = fetcher(&environment, Some(cache.path()));
     main(&third, &pinned).unwrap();
     assert_eq!(server.requests().len(), 2, "for ever");
-    assert!(third.cached(&source(&floating)).is_some(), "whoever may ask nobody takes it as it is");
-    main(&third, &floating).unwrap();
+    assert!(third.cached(&source(&unpinned)).unwrap().is_some(), "an offline run takes it whatever its age");
+    main(&third, &unpinned).unwrap();
     assert_eq!(server.requests().len(), 3, "after an hour");
 }
 
 /// Lets everything in a cache be two hours older.
 fn age_cache(directory: &Path) {
-    for entry in fs::read_dir(directory.join("provlock-modules-v1/addresses")).unwrap().flatten() {
+    for entry in fs::read_dir(directory.join("provlock-modules-v2/addresses")).unwrap().flatten() {
         let mut value: serde_json::Value = serde_json::from_slice(&fs::read(entry.path()).unwrap()).unwrap();
         value["saved"] = (value["saved"].as_i64().unwrap() - 7200).into();
         fs::write(entry.path(), value.to_string()).unwrap();
@@ -92,10 +112,10 @@ fn age_cache(directory: &Path) {
 fn without_a_cache_a_package_lives_as_long_as_the_fetcher() {
     let server = Server::http(|_| Response::ok(module()));
     let fetcher = fetcher(&Environment::default(), None);
-    let package = fetcher.fetch(&source(&at(&server, "/m.zip"))).unwrap();
-    assert!(package.top().join("main.tf").exists());
+    let package = fetch(&fetcher, &source(&at(&server, "/m.zip"))).unwrap();
+    assert!(package.top.join("main.tf").exists());
     drop(fetcher);
-    assert!(!package.top().exists());
+    assert!(!package.top.exists());
 }
 
 #[test]
@@ -104,8 +124,7 @@ fn an_archive_that_breaks_off_is_fetched_from_there_on() {
         let response = Response::ok(module()).resumable(request, "\"one\"");
         if request.number == 0 { response.cut_at(90) } else { response }
     });
-    let fetcher = fetcher(&Environment::default(), None);
-    let fetcher = PackageFetcher { client: fetcher.client.with_download_retries(1), ..fetcher };
+    let fetcher = fetcher_with(&Environment::default(), None, 1);
     assert_eq!(main(&fetcher, &at(&server, "/m.zip")).unwrap(), "one");
     assert_eq!(server.statistics().bytes_sent, module().len() as u64, "no byte comes twice");
 }
@@ -156,9 +175,11 @@ fn what_is_encrypted_leads_git_to_nothing_that_is_not() {
     let fetcher = fetcher(&Environment::default(), None);
     let addresses = ["git::http://h.test/a.git", "git::git://h.test/a.git", "git::http://u:p@h.test/a.git?ref=v1"];
     for address in addresses {
-        let error = fetcher.obtain(&source(address), &fetcher.client, None, 1).err().unwrap().errors.to_string();
+        let (clients, source) = (fetcher.clients(Dialect::Tofu).unwrap(), source(address));
+        let package = fetcher.package_through(&clients.http, &clients, &source, false);
+        let error = package.unwrap_err().errors.to_string();
         assert!(error.contains("is not an https URL") && !error.contains("u:p"), "{address}: {error}");
-        assert!(source(address).is_unencrypted(), "{address}");
+        assert!(source.is_unencrypted(), "{address}");
     }
 }
 
@@ -209,9 +230,9 @@ fn a_wrong_checksum_is_refused_and_nothing_kept() {
     let fetcher = fetcher(&Environment::default(), Some(cache.path()));
     for checksum in ["0".repeat(32), format!("file:{}", at(&server, "/SUMS"))] {
         let address = source(&format!("{}?checksum={checksum}", at(&server, "/m.zip")));
-        let error = fetcher.fetch(&address).unwrap_err().to_string();
+        let error = fetch(&fetcher, &address).unwrap_err().errors.to_string();
         assert!(error.contains("checksum is"), "{error}");
-        assert!(fetcher.cached(&address).is_none());
+        assert!(fetcher.cached(&address).unwrap().is_none());
     }
 }
 
@@ -221,17 +242,17 @@ fn a_version_of_a_registry_is_located_once_for_ever() {
     let cache = tempfile::tempdir().unwrap();
     let Ok(ModuleSource::Registry(module)) = ModuleSource::parse("127.0.0.1/a/b/c", Dialect::Tofu) else { panic!() };
     let version: Version = "1.0.0".parse().unwrap();
+    let of_version = |fetcher: &ModuleFetcher, locate: &dyn Fn() -> Obtained<PackageLocation>| {
+        let clients = fetcher.clients(Dialect::Tofu).unwrap();
+        fetcher.version(&clients, (&module.module, &version), false, locate).unwrap()
+    };
     let located = || Ok(PackageLocation::Source(source(&format!("{}//modules", at(&server, "/m.zip")))));
-    let first = fetcher(&Environment::default(), Some(cache.path()))
-        .fetch_version(&module.module, &version, false, located)
-        .unwrap();
-    assert_eq!(first.directory("a", Wildcards::Literal).unwrap(), first.top().join("modules/a"));
+    let first = of_version(&fetcher(&Environment::default(), Some(cache.path())), &located);
+    assert_eq!(first.directory("a", Wildcards::Literal).unwrap(), first.top.join("modules/a"));
     age_cache(cache.path());
     let unasked = || panic!("nobody asks where it is");
-    let second = fetcher(&Environment::default(), Some(cache.path()))
-        .fetch_version(&module.module, &version, false, unasked)
-        .unwrap();
-    assert_eq!((second.origin, &second.stored), (PackageOrigin::Cache, &first.stored));
+    let second = of_version(&fetcher(&Environment::default(), Some(cache.path())), &unasked);
+    assert_eq!((second.origin, &second.top), (PackageOrigin::Cache, &first.top));
     assert_eq!(server.requests().len(), 1);
 }
 
@@ -244,8 +265,11 @@ fn an_archive_of_a_registry_is_known_by_its_content_and_may_want_the_token() {
         [("1.0.0", Some(module.module.host.clone()), Some("Bearer t0ken")), ("2.0.0", None, None)]
     {
         let location = PackageLocation::Archive { url: server.url("127.0.0.1", "/download"), credentials_of };
-        let package = fetcher.fetch_version(&module.module, &version.parse().unwrap(), false, || Ok(location)).unwrap();
-        assert!(package.top().join("main.tf").exists());
+        let package = {
+            let (clients, version) = (fetcher.clients(Dialect::Tofu).unwrap(), version.parse().unwrap());
+            fetcher.version(&clients, (&module.module, &version), false, || Ok(location)).unwrap()
+        };
+        assert!(package.top.join("main.tf").exists());
         assert_eq!(server.requests().last().unwrap().authorization(), sent);
     }
 }
@@ -259,7 +283,7 @@ fn what_cannot_be_fetched_says_what_to_do() {
         ("ftp://h.test/m.zip", "\"ftp\" is not a known way"),
         ("git::ext::sh -c x", "git is not asked for \"ext::sh\""),
     ] {
-        let errors = fetcher.fetch(&source(text)).unwrap_err();
+        let errors = fetch(&fetcher, &source(text)).unwrap_err().errors;
         assert!(errors.to_string().contains(message), "{errors}");
         assert!(errors[0].help.is_some() || text.starts_with("git"));
     }

@@ -8,29 +8,31 @@ use std::path::Path;
 
 use super::address::Revision;
 use super::error::{GitError, Result};
+use super::scratch::Scratch;
 use super::{Git, GitAddress};
+use crate::modules::problem::MOST_BYTES;
 
 impl Git<'_> {
-    /// Fetches a commit, and writes its objects, without those of other commits, into a pack file. `workshop` is an
-    /// empty directory.
+    /// Fetches a commit, and writes its objects, without those of other commits, into a pack file. `directory` is
+    /// an empty one for a repository.
     pub(in crate::modules) fn fetch_pack(
         &self,
         address: &GitAddress,
         commit: &str,
-        workshop: &Path,
+        directory: &Path,
         pack: &Path,
     ) -> Result<()> {
-        let mut fetch = self.in_directory(address, workshop);
-        fetch.prepare()?;
-        fs::write(workshop.join("shallow"), format!("{commit}\n"))?;
-        let mut command = fetch.command("pack-objects");
+        let mut scratch = Scratch::new(self, directory);
+        scratch.fetch(address)?;
+        fs::write(directory.join("shallow"), format!("{commit}\n"))?;
+        let mut command = scratch.command("pack-objects");
         command.args(["--quiet", "--revs", "package"]);
-        let packed = fetch.run_with(command, Some(format!("{commit}\n")))?;
+        let packed = scratch.run_in_space(MOST_BYTES, command, Some(format!("{commit}\n")))?;
         if !packed.status.success() {
-            return Err(fetch.failure(&packed));
+            return Err(scratch.failure(&packed));
         }
         let is_pack = |path: &Path| path.extension().is_some_and(|extension| extension == "pack");
-        let made = fs::read_dir(workshop)?.flatten().map(|entry| entry.path()).find(|path| is_pack(path));
+        let made = fs::read_dir(directory)?.flatten().map(|entry| entry.path()).find(|path| is_pack(path));
         let made = made.ok_or_else(|| GitError::new("git made no pack file"))?;
         Ok(fs::rename(made, pack)?)
     }
@@ -44,7 +46,7 @@ impl Git<'_> {
         pack: &Path,
         directory: &Path,
     ) -> Result<()> {
-        let made = self.in_directory(address, directory);
+        let made = Scratch::new(self, directory);
         made.create()?;
         let name = format!("objects/pack/pack-{commit}.pack");
         fs::copy(pack, directory.join(&name))?;

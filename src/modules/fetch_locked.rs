@@ -1,0 +1,150 @@
+//! Packages that a lock file records: from the cache, from an installed module, or from where they are.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::cache::Identity;
+use super::fetch_error::{FetchError, Obtained};
+use super::fetch_package::new_directory;
+use super::fetcher::{Clients, ModuleFetcher};
+use super::git::GitAddress;
+use super::locked::{self, LockedAddress, locked_commit};
+use super::package::{Package, Wildcards};
+use super::package_hash;
+use super::problem::GIT;
+use super::source::{Getter, ModuleSource, RemoteSource};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::lockfile::LockedModule;
+use crate::system::canonicalize;
+
+impl ModuleFetcher {
+    /// Returns the package that a lock file records for a call; `None` if it would have to be fetched and no requests
+    /// may be made.
+    ///
+    /// # Errors
+    /// It was removed, or has different hashes and may not change.
+    pub(super) fn locked_package(
+        &self,
+        clients: &Clients,
+        source: &ModuleSource,
+        locked: &LockedModule,
+        may_change: bool,
+    ) -> Result<Option<Arc<Package>>> {
+        let invalid = |why: String| Diagnostic::error(Code::InvalidPackage, format!("the module {why}"));
+        let address = LockedAddress::of(locked, source).map_err(invalid)?;
+        let (key, directory) = address.key(source);
+        if let Some((content, identity)) = self.cache()?.get_recorded(&key, &locked.hashes) {
+            let package = Package::cached(content, locked::name(locked));
+            return Ok(Some(Arc::new(Package { directory, identity: Some(Arc::new(identity)), ..package })));
+        }
+        if self.is_offline() {
+            return Ok(None);
+        }
+        let package = self.fetch_locked(clients, &address, source)?;
+        let package = match (&address, source) {
+            (LockedAddress::Remote(_), ModuleSource::Registry(_)) => {
+                Arc::new(Package { directory, ..(*package).clone() })
+            }
+            (LockedAddress::Remote(narrowed), _) if !narrowed.directory.is_empty() => {
+                let narrowed = self.narrowed(&package, &narrowed.directory, Wildcards::Literal, true);
+                Arc::new(narrowed.map_err(|error| error.named(&package.name))?)
+            }
+            _ => package,
+        };
+        let identity = package.identity.as_deref();
+        if may_change || identity.is_some_and(|identity| identity.is_one_of(&locked.hashes)) {
+            return Ok(Some(package));
+        }
+        Err(locked::replaced(locked, identity).into())
+    }
+
+    /// Fetches the package of a locked address with the login that only the source of the call contains.
+    fn fetch_locked(
+        &self,
+        clients: &Clients,
+        address: &LockedAddress,
+        source: &ModuleSource,
+    ) -> Obtained<Arc<Package>> {
+        match (address, source) {
+            (LockedAddress::Registry { module, version, .. }, _) => {
+                self.version(clients, (module, version), true, || clients.registry.location(module, version))
+            }
+            (LockedAddress::Remote(package), ModuleSource::Remote(_)) if package.getter() == Getter::Git => {
+                let commit = locked_commit(package).unwrap_or_default();
+                let own = own_repository(source, package).at_commit(&commit);
+                self.package(clients, &RemoteSource { directory: String::new(), ..own }, true)
+            }
+            (LockedAddress::Remote(package), ModuleSource::Remote(own))
+                if own.without_credentials().package == package.package =>
+            {
+                self.package(clients, own, true)
+            }
+            (LockedAddress::Remote(package), _) => self.package(clients, package, true),
+        }
+    }
+
+    /// Returns the directory of the package that is locked for a call with this source: in the cache, or made of the
+    /// objects in the `.git` of an installed module. It has a locked hash.
+    pub(crate) fn whole(&self, source: &ModuleSource, locked: &LockedModule, installed: &Path) -> Option<PathBuf> {
+        let (address, _) = LockedAddress::of(locked, source).ok()?.key(source);
+        let cache = self.cache().ok()?;
+        if let Some((content, _)) = cache.get_recorded(&address, &locked.hashes) {
+            return Some(content.path);
+        }
+        let dot_git = canonicalize(installed).ok()?.join(GIT);
+        let is_repository = dot_git.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        let source = RemoteSource::parse_full(&address).filter(|source| source.getter() == Getter::Git);
+        let git_address = GitAddress::parse(source.filter(|_| is_repository)?.url()).ok()?;
+        let scratch = cache.scratch().ok()?;
+        let repository = new_directory(&scratch, "git").ok()?;
+        let package = new_directory(&scratch, "package").ok()?;
+        self.git_program().read_objects(&dot_git, &git_address, &repository, &package).ok()?;
+        let h1 = package_hash::h1(&package).ok().filter(|h1| locked.hashes.contains(h1))?;
+        let content = cache.put(&package).ok()?;
+        cache.record(&Identity { address, h1, zh: None }).ok()?;
+        Some(content.path)
+    }
+
+    /// Makes the git repository of a locked package as a new directory, from the cache or from where it is. The files
+    /// of the package are in the directory above it. Does nothing if the package does not come from git.
+    ///
+    /// # Errors
+    /// It cannot be fetched.
+    pub(crate) fn make_repository(&self, source: &ModuleSource, locked: &LockedModule, directory: &Path) -> Result<()> {
+        let Some((package, commit)) = locked::repository(locked) else { return Ok(()) };
+        let make = || -> std::result::Result<(), FetchError> {
+            let (git, cache) = (self.git_program(), self.cache()?);
+            let named = GitAddress::parse(own_repository(source, &package).url())?;
+            // The installed repository must not contain a login.
+            let shown = GitAddress::parse(package.url())?.named_as(&named);
+            let pack = cache.pack(&package.package);
+            fs::create_dir(directory)?;
+            let is_made = pack.is_file() && git.make_repository(&shown, &commit, &pack, directory).is_ok();
+            if is_made {
+                return Ok(());
+            }
+            if self.is_offline() {
+                return Err(FetchError::Package("the cache does not hold its git repository".to_owned()));
+            }
+            let scratch = cache.scratch()?;
+            let (repository, fetched) = (new_directory(&scratch, "git")?, scratch.path().join("pack"));
+            git.fetch_pack(&named.at_commit(&commit), &commit, &repository, &fetched)?;
+            fs::remove_dir_all(directory)?;
+            fs::create_dir(directory)?;
+            git.make_repository(&shown, &commit, &fetched, directory)?;
+            // A cache that cannot be written must not stop the run.
+            let _ = cache.put_pack(&package.package, &fetched);
+            Ok(())
+        };
+        Ok(make().map_err(|error| error.named(&package.without_directory()))?)
+    }
+}
+
+/// The address of the repository of a locked package, with a login, which only the source contains.
+fn own_repository<'a>(source: &'a ModuleSource, package: &'a RemoteSource) -> &'a RemoteSource {
+    match source {
+        ModuleSource::Remote(own) if own.getter() == Getter::Git => own,
+        _ => package,
+    }
+}
