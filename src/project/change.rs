@@ -1,4 +1,4 @@
-//! The change that `verify` judges. Nobody has approved it yet, so the settings of the commit before it hold, and it
+//! The change under review, with `verify --base`. Nobody has approved it yet, so the settings of the base apply, and it
 //! cannot hide a lock file.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -18,26 +18,26 @@ use crate::provider::{Dialect, Hostname, ProviderAddress};
 use crate::settings::{self, SettingsFiles, on_disk};
 use crate::system::{Environment, canonicalize, files, walk};
 
-/// What a commit holds, and which files git has now. All paths are absolute and without symlinks.
+/// Files at the base revision and in the working tree. All paths are absolute and without symlinks.
 pub struct Change {
     /// The top of the repository.
     pub top: PathBuf,
-    /// The object name of the commit.
+    /// Object name of the base commit.
     pub commit: String,
     /// The files that [`Change::reads`] names and that are tracked, or new and not ignored.
     pub files_now: BTreeSet<OsString>,
-    /// The directories of such files in which one is new, has changed or is gone.
+    /// Directories in which such a file was added, changed or removed.
     pub touched: BTreeSet<PathBuf>,
-    /// What lock files and settings held in the commit, and such files in the directories that are touched. A path is
-    /// compared faster as a text.
+    /// Contents of all lock files and settings at the base, and of all such files in touched directories. Paths are
+    /// stored as text, which is compared faster.
     pub before: BTreeMap<OsString, Vec<u8>>,
-    /// Those of them that hold the same now.
+    /// Paths in `before` whose files have the same content now.
     pub unchanged: HashSet<OsString>,
-    /// Findings about files that the caller names in place of these, or in addition.
+    /// Findings about files that the caller names instead of these or in addition.
     pub findings: Vec<Diagnostic>,
 }
 
-/// The providers that lock files name.
+/// Providers that lock files of the base contain.
 #[derive(Debug, Default)]
 pub(crate) struct KnownProviders(BTreeSet<ProviderAddress>);
 
@@ -63,17 +63,17 @@ impl KnownProviders {
     }
 }
 
-/// The hosts and publishers of modules that a commit names.
+/// Hosts and publishers of modules at the base.
 #[derive(Debug, Default)]
 pub(crate) struct KnownPublishers {
-    /// Those of lock files of modules.
+    /// Those in lock files of modules.
     pub(crate) locked: BTreeSet<String>,
-    /// Those of calls in the directories that the change touches.
+    /// Those of calls in touched directories.
     pub(crate) called: BTreeSet<String>,
 }
 
 impl Change {
-    /// The providers that the lock files of the commit name.
+    /// Returns the providers in all lock files of the base.
     pub(super) fn known_providers(&self) -> KnownProviders {
         KnownProviders(lockfile::named_providers(self.before_named(LOCK_FILE_NAME).map(|(_, bytes)| bytes).collect()))
     }
@@ -84,7 +84,7 @@ impl Change {
         is_named || is_part_of_configuration(name)
     }
 
-    /// The hosts and publishers of modules that the commit names, as far as it can be read.
+    /// Returns the hosts and publishers of modules at the base, as far as it can be read.
     pub(super) fn known_publishers(&self) -> KnownPublishers {
         let parse = |(path, bytes): (&Path, &[u8])| ModuleLockFile::parse(path, bytes).lock_file;
         let files: Vec<_> = self.before_named(MODULE_LOCK_FILE_NAME).filter_map(parse).collect();
@@ -98,22 +98,22 @@ impl Change {
         KnownPublishers { locked, called: called.filter_map(|request| publisher(&request)).collect() }
     }
 
-    /// The settings by which the change is judged.
+    /// The settings of the base, which apply to the change.
     pub(super) fn settings_files(&self) -> SettingsFiles<'_> {
         SettingsFiles::Committed { top: &self.top, files: &self.before }
     }
 
-    /// What a file held before the change, if it is known.
+    /// Content of a file at the base, if it is known.
     pub(super) fn file_before(&self, path: &Path) -> Option<&[u8]> {
         self.before.get(path.as_os_str()).map(Vec::as_slice)
     }
 
-    /// What a file holds now, if that is known to be what it held before the change.
+    /// Content of a file, if it is known to be unchanged.
     pub(super) fn unchanged(&self, path: &Path) -> Option<&[u8]> {
         self.file_before(path).filter(|_| self.unchanged.contains(path.as_os_str()))
     }
 
-    /// The files of this name before the change.
+    /// Files of this name at the base.
     pub(super) fn before_named(&self, name: &'static str) -> impl Iterator<Item = (&Path, &[u8])> {
         let files = self.before.iter().map(|(path, bytes)| (Path::new(path), bytes.as_slice()));
         files.filter(move |(path, _)| path.file_name() == Some(OsStr::new(name)))
@@ -194,12 +194,12 @@ impl Change {
         below.into_iter().filter(|path| canonicalize(path).is_ok_and(|canonical| canonical == **path)).collect()
     }
 
-    /// The module in a directory before the change, if the change touches it.
+    /// The module in a directory at the base, if the change touches the directory.
     pub(super) fn module_before(&self, directory: &Path, dialect: Dialect) -> Option<Module> {
         self.touched.contains(directory).then(|| Module::of_texts(directory, self.files_before(directory), dialect))
     }
 
-    /// The names of the files in a directory before the change, if the change touches it.
+    /// Names of the files in a directory at the base, if the change touches the directory.
     pub(super) fn names_before<'a>(&'a self, directory: &'a Path) -> Option<impl Iterator<Item = &'a str>> {
         let names = self.files_before(directory).filter_map(|(path, _)| path.file_name()?.to_str());
         self.touched.contains(directory).then_some(names)
@@ -215,7 +215,7 @@ impl Change {
         after.take_while(move |(path, _)| path.starts_with(directory))
     }
 
-    /// Whether the change makes a unit of Terragrunt's of a directory that was none.
+    /// Whether the change makes a directory a Terragrunt unit.
     pub(super) fn makes_unit(&self, directory: &Path) -> bool {
         let is_unit = |name: &str| terragrunt::FILE_NAMES.contains(&name);
         self.names_before(directory).is_some_and(|mut names| !names.any(is_unit))
@@ -278,15 +278,15 @@ impl Change {
         count(now) > before
     }
 
-    /// Each settings file that differs from what it was, with its directory.
+    /// Findings about changed settings files, each with its directory.
     pub(super) fn changed_settings(&self, environment: &Environment) -> Vec<(&Path, Diagnostic)> {
         let before = self.before_named(settings::FILE_NAME).map(|(path, _)| path);
         let paths: BTreeSet<_> = before.chain(self.now_named(settings::FILE_NAME)).collect();
-        let judge = |path: &Path| {
+        let check = |path: &Path| {
             let what = what_changed(self.file_before(path), on_disk(path))?;
             Some(policy_changed(&environment.shown(path), what))
         };
-        paths.into_iter().filter_map(|path| Some((path.parent()?, judge(path)?))).collect()
+        paths.into_iter().filter_map(|path| Some((path.parent()?, check(path)?))).collect()
     }
 }
 
@@ -329,7 +329,7 @@ fn removed_directory(directory: &Path, paths: &[&Path], environment: &Environmen
     finding.help(format!("{help} {}; {moved}", Code::RootRemoved))
 }
 
-/// In which way a file is not what it was, if it is not.
+/// How a file differs from the base: a verb phrase for a message; `None` if it does not.
 pub fn what_changed(before: Option<&[u8]>, now: std::io::Result<Option<Vec<u8>>>) -> Option<&'static str> {
     match (before, now) {
         (None, Ok(None)) => None,
@@ -340,14 +340,14 @@ pub fn what_changed(before: Option<&[u8]>, now: std::io::Result<Option<Vec<u8>>>
     }
 }
 
-/// A file that the change is judged by has changed; `what` says in which way.
+/// The finding about a changed file that decides how changes are checked. `what` is from [`what_changed`].
 pub fn policy_changed(path: &Path, what: &str) -> Diagnostic {
     let message = format!("{} {what}; this change is checked without it", path.display());
     let warning = Diagnostic::finding(Code::PolicyChanged, message).at(Location::of_file(path), "");
     warning.help("review what it allows from the next change on")
 }
 
-/// The lines of a text, which git may have ended in another way on disk.
+/// Lines of a text. Git may convert line endings at checkout.
 fn lines(bytes: &[u8]) -> Vec<&[u8]> {
     bytes.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect()
 }

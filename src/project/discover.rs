@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::change::Change;
-use super::coverage::{Fate, Kind};
+use super::coverage::{Kind, RootStatus};
 use super::filter::Filter;
 use super::roots::{OtherDirectories, RootPath, Unlikely};
 use super::session::Session;
@@ -74,8 +74,10 @@ pub(super) fn find_roots(
             None => {}
             Some(Sign::Certain) if run.contains(&directory) => {}
             Some(Sign::UnlessCalled) if is_called() => {}
-            Some(_) if !filter.takes(&directory) => _ = found.passed_over.insert(directory, (kind, Fate::Excluded)),
-            Some(Sign::UnlockedUnit) => _ = found.passed_over.insert(directory, (kind, Fate::NotLocked)),
+            Some(_) if !filter.takes(&directory) => {
+                _ = found.passed_over.insert(directory, (kind, RootStatus::Excluded));
+            }
+            Some(Sign::UnlockedUnit) => _ = found.passed_over.insert(directory, (kind, RootStatus::NotLocked)),
             Some(_) => found.roots.push(root),
         }
     }
@@ -152,7 +154,7 @@ pub(super) struct Found {
 }
 
 /// Directories that are not taken for root modules although they might be, and why. Absolute, without symbolic links.
-pub(super) type PassedOver = BTreeMap<PathBuf, (Kind, Fate)>;
+pub(super) type PassedOver = BTreeMap<PathBuf, (Kind, RootStatus)>;
 
 /// What a directory that the change touches was before.
 struct Before {

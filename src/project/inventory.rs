@@ -36,22 +36,22 @@ pub struct Inventory {
     pub providers: BTreeSet<ProviderAddress>,
     /// The providers that they require and do not lock. The settings do not allow them.
     pub not_locked: BTreeSet<ProviderAddress>,
-    /// Who signs the locked releases of each provider; empty if nobody was asked.
+    /// Signers of the locked releases of each provider; empty offline.
     pub signers: BTreeMap<ProviderAddress, BTreeSet<Signer>>,
     /// Whether every call of a module says which state of the module it means.
     pub are_modules_pinned: bool,
-    /// What could not be read, and did not keep the rest from being read.
+    /// Configurations that could not be read.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// What a change may do with a warning or a note otherwise, and an attacker would.
+/// Findings of a change that are warnings or notes by default, and that an attacker would cause.
 const DENIED: [Code; 5] =
     [Code::Downgrade, Code::HostChanged, Code::ModuleSourceAdded, Code::SigningKeyChanged, Code::UnitAdded];
 
-/// Who signs a release.
+/// Signer of a release.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Signer {
-    /// Nobody.
+    /// The release is not signed.
     Nobody,
     /// The key with this fingerprint.
     Key(String),
@@ -60,7 +60,7 @@ pub enum Signer {
 /// A locked version of a provider, with the dialect whose rules apply.
 type Release = (ProviderAddress, Version, Dialect);
 
-/// What a root module requires and locks.
+/// Requirements and entries of a root module.
 struct Contents {
     dialect: Dialect,
     are_modules_pinned: bool,
@@ -70,7 +70,8 @@ struct Contents {
 }
 
 impl Session<'_> {
-    /// What root modules have today. Unless the session is offline, the registries are asked who signs what is locked.
+    /// Collects facts about root modules. Unless the session is offline, registries are asked who signs the locked
+    /// releases.
     ///
     /// # Errors
     /// A lock file cannot be read, none has an entry, a provider is easily taken for another one, or a registry cannot
@@ -97,7 +98,7 @@ impl Session<'_> {
             for (address, locked) in lock_file.locks() {
                 inventory.providers.insert(address.clone());
                 let hashes = releases.entry((address.clone(), locked.version.clone(), dialect));
-                // Of what several root modules lock, all of them cover only what each does.
+                // A release covers the platforms that it covers in every root module.
                 let of_files = || locked.platform_hashes().cloned().collect();
                 let common = hashes.or_insert_with(of_files);
                 common.retain(|hash| locked.hashes.contains(hash));
@@ -203,7 +204,7 @@ fn nothing_locked(roots: &Roots) -> Diagnostic {
     Diagnostic::error(Code::LockFileMissing, message).help(Help::text("lock first: ").and(lock))
 }
 
-/// Who signs a release, seen from a platform that it is published for.
+/// Returns the signer of a release, asked for by the first platform that it has.
 fn signer(source: &Source, address: &ProviderAddress, version: &Version) -> Result<Signer> {
     let platforms = source.platforms(address, version).map_err(|error| {
         if !error.is_platform_missing() {

@@ -60,7 +60,7 @@ pub(super) struct RootPath {
     pub(super) is_named: bool,
     /// Whether it is not a root module, but a directory that a change is judged by: it has a lock file, or the change
     /// touches its configuration.
-    pub(super) is_only_judged: bool,
+    pub(super) is_policy_only: bool,
     /// Whether the change touches its configuration, which no root module reads.
     pub(super) is_touched: bool,
     /// How many root modules there are.
@@ -166,7 +166,7 @@ impl RootPath {
     /// Adds a root module that has the same lock file, or is the same.
     fn share(&mut self, other: Self) {
         self.is_named |= other.is_named;
-        self.is_only_judged &= other.is_only_judged;
+        self.is_policy_only &= other.is_policy_only;
         self.is_touched |= other.is_touched;
         self.stays = self.stays.take().or(other.stays);
         let is_other = other.canonical != self.canonical && other.lock_directory.is_some();
@@ -176,9 +176,9 @@ impl RootPath {
 
     /// What it is.
     pub(super) fn kind(&self) -> Kind {
-        if self.is_only_judged && self.is_touched {
+        if self.is_policy_only && self.is_touched {
             Kind::ChangedModule
-        } else if self.is_only_judged {
+        } else if self.is_policy_only {
             Kind::OtherLockFile
         } else if self.is_unit {
             Kind::Unit

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::change::Change;
-use super::coverage::{Coverage, Fate};
+use super::coverage::{Coverage, RootStatus};
 use super::discover::{Found, PassedOver, find_roots, is_among_modules, is_root, joined};
 use super::filter::Filter;
 use super::path_meant::path_meant;
@@ -70,9 +70,9 @@ impl Session<'_> {
         let meant: HashSet<&PathBuf> = list.iter().filter_map(|root| root.canonical.as_ref()).collect();
         passed_over.retain(|directory, _| !meant.contains(directory));
         let (mut coverage, mut unlocked_units) = (Coverage::default(), Vec::new());
-        for (directory, (kind, fate)) in passed_over {
-            coverage.add(kind, fate);
-            if fate == Fate::NotLocked {
+        for (directory, (kind, status)) in passed_over {
+            coverage.add(kind, status);
+            if status == RootStatus::NotLocked {
                 unlocked_units.push(directory);
             }
         }
@@ -116,7 +116,7 @@ impl Session<'_> {
         if let Some(change) = &self.options.change {
             let judged = |directory: &Path, is_touched| {
                 let path = joined(start, directory.strip_prefix(&canonical).unwrap_or(directory));
-                RootPath { is_only_judged: true, is_touched, ..RootPath::new(path, Some(directory.to_owned())) }
+                RootPath { is_policy_only: true, is_touched, ..RootPath::new(path, Some(directory.to_owned())) }
             };
             let own = found.roots.iter().filter(|root| root.lock_directory.is_none());
             let known: HashSet<_> = own.filter_map(|root| root.canonical.as_deref()).collect();

@@ -57,8 +57,8 @@ impl Unit {
         is_literal.then_some((source, location))
     }
 
-    /// Whether checking what Terragrunt runs also checks the unit's directory on its own. In the directory alone, called
-    /// modules must be the same, and no file may be hidden.
+    /// Whether checking what Terragrunt runs also checks the unit's directory on its own. In the directory alone,
+    /// called modules must be the same, and no file may be hidden.
     pub(super) fn loads_own_files(&self, modules: &ModuleCache) -> bool {
         let is_copied = self.read.source != Ok(ModuleSource::Unit);
         let is_independent = |dialect| {

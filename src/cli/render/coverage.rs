@@ -2,7 +2,7 @@
 
 use provlock::diagnostic::Location;
 use provlock::diagnostic::words::few;
-use provlock::project::{Coverage, Fate, Kind};
+use provlock::project::{Coverage, Kind, RootStatus};
 
 use super::style::count;
 
@@ -14,15 +14,16 @@ pub(crate) fn lines(coverage: &Coverage) -> Vec<String> {
 /// Whether there is only one kind, of which each is fine, so that one line says all.
 pub(crate) fn is_plain(coverage: &Coverage) -> bool {
     let mut kinds = Kind::ALL.into_iter().filter(|kind| coverage.total(*kind) > 0);
-    let is_fine = |kind| coverage.number(kind, Fate::Ok) == coverage.total(kind);
+    let is_fine = |kind| coverage.number(kind, RootStatus::Ok) == coverage.total(kind);
     kinds.next().is_none_or(is_fine) && kinds.next().is_none()
 }
 
 /// `Not looked at: 278 Terragrunt units without a lock file, 2 root modules excluded by provlock.toml`
 pub(crate) fn passed_over(coverage: &Coverage) -> Option<String> {
-    let fates = [(Fate::NotLocked, "without a lock file"), (Fate::Excluded, "excluded by provlock.toml")];
+    let statuses =
+        [(RootStatus::NotLocked, "without a lock file"), (RootStatus::Excluded, "excluded by provlock.toml")];
     let parts = Kind::ALL.into_iter().flat_map(|kind| {
-        fates.map(|(fate, words)| match coverage.number(kind, fate) {
+        statuses.map(|(status, words)| match coverage.number(kind, status) {
             0 => None,
             number => Some(format!("{} {words}", count(number, noun(kind)))),
         })
@@ -43,29 +44,29 @@ pub(super) fn noun(kind: Kind) -> &'static str {
 
 fn line(coverage: &Coverage, kind: Kind) -> Option<String> {
     let total = coverage.total(kind);
-    let number = |fate| coverage.number(kind, fate);
-    let (nouns, unlocked) = (count(total, noun(kind)), number(Fate::NotLocked) + number(Fate::Ignored));
+    let number = |status| coverage.number(kind, status);
+    let (nouns, unlocked) = (count(total, noun(kind)), number(RootStatus::NotLocked) + number(RootStatus::Ignored));
     if total == 0 {
         return None;
-    } else if total > 1 && number(Fate::Excluded) == total {
+    } else if total > 1 && number(RootStatus::Excluded) == total {
         return Some(format!("All {nouns} are excluded by provlock.toml"));
     } else if total > 1 && unlocked == total {
         return Some(format!("{nouns}: none has a lock file{}", ignored(coverage, kind, unlocked)));
     }
-    let need = if number(Fate::NeedsNone) == 1 { "needs" } else { "need" };
+    let need = if number(RootStatus::NeedsNone) == 1 { "needs" } else { "need" };
     let parts = [
-        (number(Fate::Errors), "with errors".to_owned()),
-        (number(Fate::Warnings), "with warnings".to_owned()),
-        (number(Fate::PartlyChecked), "partly checked".to_owned()),
-        (number(Fate::Ok), "OK".to_owned()),
+        (number(RootStatus::Errors), "with errors".to_owned()),
+        (number(RootStatus::Warnings), "with warnings".to_owned()),
+        (number(RootStatus::PartlyChecked), "partly checked".to_owned()),
+        (number(RootStatus::Ok), "OK".to_owned()),
         (unlocked, format!("without a lock file{}", ignored(coverage, kind, unlocked))),
-        (number(Fate::NeedsNone), format!("{need} no lock file")),
-        (number(Fate::Excluded), "excluded by provlock.toml".to_owned()),
+        (number(RootStatus::NeedsNone), format!("{need} no lock file")),
+        (number(RootStatus::Excluded), "excluded by provlock.toml".to_owned()),
     ];
     let parts = parts.iter().filter(|(number, _)| *number > 0);
     let parts = parts.map(|(number, words)| if total == 1 { words.clone() } else { format!("{number} {words}") });
     let parts: Vec<_> = parts.collect();
-    let failed = match number(Fate::Failed) {
+    let failed = match number(RootStatus::Failed) {
         0 => None,
         1 if total == 1 => Some("could not be checked".to_owned()),
         failed => Some(format!("{failed} could not be checked")),
@@ -78,7 +79,7 @@ fn line(coverage: &Coverage, kind: Kind) -> Option<String> {
 fn ignored(coverage: &Coverage, kind: Kind, unlocked: usize) -> String {
     let place = |rule: &Location| format!("{}:{}", rule.path().display(), rule.line_column().0);
     let places = few(coverage.ignore_rules(kind).map(place));
-    match coverage.number(kind, Fate::Ignored) {
+    match coverage.number(kind, RootStatus::Ignored) {
         0 => String::new(),
         1 if unlocked == 1 => format!(" (git ignores it: {places})"),
         number if number == unlocked => format!(" (git ignores them: {places})"),

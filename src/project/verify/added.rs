@@ -1,32 +1,33 @@
-//! Findings about providers that a change brings.
+//! Findings about providers, namespaces and hosts that are new in a change.
 
-use super::subject::{Named, Subject};
+use super::root::{Named, Root};
+use super::verified::VerifiedRoot;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::project::change::KnownProviders;
 
-/// What is locked, or required in a line that the change adds, and no lock file of the base names.
-pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
-    let Some(known) = subject.request.known else { return Vec::new() };
-    let is_new = |named: &Named<'_>| !known.has(named.address) && is_of_the_change(subject, named);
-    let new = subject.named().filter(is_new);
-    new.flat_map(|named| judge(subject, known, named).map(move |finding| named.place(finding))).collect()
+/// Providers that are locked, or required by a line that the change adds, and that no lock file of the base contains.
+pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
+    let Some(known) = root.known_providers() else { return };
+    let is_new = |named: &Named<'_>| !known.has(named.address) && is_of_the_change(root, named);
+    let new = root.named().filter(is_new);
+    report.findings.extend(new.flat_map(|named| check_address(root, known, named).map(move |one| named.place(one))));
 }
 
-/// Whether the change names it: what is not locked may have been required before.
-fn is_of_the_change(subject: &Subject<'_>, named: &Named<'_>) -> bool {
+/// Whether the change adds the provider. One that is not locked may have been required before.
+fn is_of_the_change(root: &Root<'_>, named: &Named<'_>) -> bool {
     let declarations = named.requirement.map(|requirement| &requirement.declarations[..]).unwrap_or_default();
     let mut places = declarations.iter().flat_map(|one| one.source.iter().chain([&one.location]));
-    named.entry.is_some() || places.any(|place| (subject.request.is_new)(place))
+    named.entry.is_some() || places.any(|place| root.is_new(place))
 }
 
-fn judge(
-    subject: &Subject<'_>,
+fn check_address(
+    root: &Root<'_>,
     known: &KnownProviders,
     Named { address, .. }: Named<'_>,
 ) -> impl Iterator<Item = Diagnostic> + use<> {
-    let name = subject.name(address);
-    // A repository that begins to lock does so in the registry of its program.
-    let is_default = known.is_empty() && address.hostname.is_default_of(subject.request.root.dialect);
+    let name = root.name(address);
+    // The first lock file of a repository uses the default registry of its tool.
+    let is_default = known.is_empty() && address.hostname.is_default_of(root.module.dialect);
     let host = (!known.has_host(&address.hostname) && !is_default).then(|| {
         let message = format!("the host {} is new: the base locks no provider from it", address.hostname);
         let help = "find out who runs the host; it decides what its packages are";

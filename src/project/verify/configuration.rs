@@ -1,6 +1,8 @@
-//! Findings about what is locked and what the configuration requires.
+//! Findings about differences between entries and the requirements of the configuration.
 
-use super::subject::{Subject, finding};
+use super::finding::finding;
+use super::root::Root;
+use super::verified::VerifiedRoot;
 use crate::configuration::{Requirement, StateKnowledge};
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
 use crate::lockfile::{Entry, LockFile};
@@ -8,45 +10,44 @@ use crate::project::plan::implied_source::{explained, namesake, with_source};
 use crate::provider::{Hash, ProviderAddress};
 
 /// Compares every entry with the configuration, and every requirement with the entries.
-pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
-    let requirements = subject.request.requirements;
-    let mut findings = requirements.warnings.clone();
-    let before = if requirements.is_incomplete { subject.request.lock_file_before() } else { None };
-    for entry in subject.entries() {
+pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
+    let requirements = root.requirements();
+    report.findings.extend(requirements.warnings.iter().cloned());
+    let before = if requirements.is_incomplete { root.lock_file_before() } else { None };
+    for entry in root.entries() {
         let found = match requirements.providers.get(&entry.address) {
-            Some(requirement) if subject.request.base.is_some() && requirement.is_of_state() => {
-                not_required(subject, entry, Some(requirement))
+            Some(requirement) if root.base.is_some() && requirement.is_of_state() => {
+                not_required(root, entry, Some(requirement))
             }
-            Some(requirement) => compare(subject, entry, requirement),
-            None if is_meant(subject, entry) => None,
-            None => not_required(subject, entry, None),
+            Some(requirement) => compare(root, entry, requirement),
+            None if is_meant(root, entry) => None,
+            None => not_required(root, entry, None),
         };
-        findings.extend(found.or_else(|| outside_recorded(subject, before.as_ref(), entry)));
-        findings.extend(no_hashes(subject, entry));
+        report.findings.extend(found.or_else(|| outside_recorded(root, before, entry)));
+        report.findings.extend(no_hashes(root, entry));
     }
-    let locked = subject.lock_file.locks();
+    let locked = root.lock_file.locks();
     let missing = requirements.providers.iter();
     let is_missing = |address: &ProviderAddress, requirement: &Requirement| {
-        let is_overridden = subject.request.dev_overrides.contains_key(address);
+        let is_overridden = root.dev_overrides.contains_key(address);
         requirement.is_certain && !is_overridden && !locked.contains_key(address)
     };
     let missing = missing.filter(|(address, requirement)| is_missing(address, requirement));
-    findings.extend(missing.map(|(address, requirement)| not_locked(subject, address, requirement)));
-    findings
+    report.findings.extend(missing.map(|(address, requirement)| not_locked(root, address, requirement)));
 }
 
-/// The programs pass over hashes of schemes that they do not know: `PreferredHashes` in OpenTofu's
+/// OpenTofu and Terraform ignore hashes of unknown schemes: `PreferredHashes` in OpenTofu's
 /// `internal/getproviders/hash.go`.
-fn no_hashes(subject: &Subject<'_>, entry: &Entry) -> Option<Diagnostic> {
+fn no_hashes(root: &Root<'_>, entry: &Entry) -> Option<Diagnostic> {
     let hashes = &entry.locked.hashes;
     let what = if hashes.is_empty() { "no hash is" } else { "only hashes of unknown schemes are" };
-    let message = format!("{what} recorded for {}, so any package would be accepted", subject.release(entry));
-    let error = finding(Code::NoHashes, message, &entry.block, "").help(subject.request.lock_remedy());
+    let message = format!("{what} recorded for {}, so any package would be accepted", root.release(entry));
+    let error = finding(Code::NoHashes, message, &entry.block, "").help(root.lock_remedy());
     (!hashes.iter().any(Hash::is_known)).then_some(error)
 }
 
-fn compare(subject: &Subject<'_>, entry: &Entry, requirement: &Requirement) -> Option<Diagnostic> {
-    let name = subject.name(&entry.address);
+fn compare(root: &Root<'_>, entry: &Entry, requirement: &Requirement) -> Option<Diagnostic> {
+    let name = root.name(&entry.address);
     let (version, recorded) = (&entry.locked.version, &entry.locked.constraints);
     let required = &requirement.constraints;
     if !required.allows(version) {
@@ -62,7 +63,7 @@ fn compare(subject: &Subject<'_>, entry: &Entry, requirement: &Requirement) -> O
         return Some(error.at_each(violated, "asked for here").help(Remedy::upgrade(name)));
     }
     // Modules that are not there may add terms.
-    if recorded == required || subject.request.requirements.is_incomplete {
+    if recorded == required || root.requirements().is_incomplete {
         return None;
     }
     let shown = |text: String| if text.is_empty() { "none".to_owned() } else { format!("{text:?}") };
@@ -77,15 +78,15 @@ fn compare(subject: &Subject<'_>, entry: &Entry, requirement: &Requirement) -> O
 
 /// A version that the entry's recorded constraints exclude, if the configuration is not known in full. If the change
 /// removes these constraints, those of the base apply.
-fn outside_recorded(subject: &Subject<'_>, before: Option<&LockFile>, entry: &Entry) -> Option<Diagnostic> {
-    if !subject.request.requirements.is_incomplete {
+fn outside_recorded(root: &Root<'_>, before: Option<&LockFile>, entry: &Entry) -> Option<Diagnostic> {
+    if !root.requirements().is_incomplete {
         return None;
     }
     let version = &entry.locked.version;
     let own = Some(&entry.locked.constraints).filter(|recorded| !recorded.is_empty());
     let of_base = || Some(&before?.locks().get(&entry.address)?.constraints);
     let recorded = own.or_else(of_base).filter(|recorded| !recorded.is_empty() && !recorded.allows(version))?;
-    let name = subject.name(&entry.address);
+    let name = root.name(&entry.address);
     let records = if own.is_some() { "the lock file records" } else { "the base records" };
     let message = format!("{name} is locked at {version}, but {records} the constraints {recorded}");
     let error = finding(Code::VersionOutsideConstraints, message, entry.version(), "");
@@ -96,13 +97,13 @@ fn outside_recorded(subject: &Subject<'_>, before: Option<&LockFile>, entry: &En
 
 /// An entry that the configuration does not require. A state file that needs it is named, but is no excuse in a change
 /// under review, because the change may have brought the file.
-fn not_required(subject: &Subject<'_>, entry: &Entry, by_state: Option<&Requirement>) -> Option<Diagnostic> {
-    let name = subject.name(&entry.address);
+fn not_required(root: &Root<'_>, entry: &Entry, by_state: Option<&Requirement>) -> Option<Diagnostic> {
+    let name = root.name(&entry.address);
     let message = format!("{name} is locked, but the configuration does not require it");
     let warning = finding(Code::ProviderNotRequired, message, &entry.block, "");
-    let fails = format!("{} init -lockfile=readonly fails because of the entry", subject.request.root.dialect);
+    let fails = format!("{} init -lockfile=readonly fails because of the entry", root.module.dialect);
     let prune = Help::from(LockRemedy { prune: true, ..LockRemedy::default() });
-    let warning = match (by_state, &subject.request.requirements.state) {
+    let warning = match (by_state, &root.requirements().state) {
         (Some(requirement), _) => {
             let declarations = requirement.declarations.iter().map(|declaration| &declaration.location);
             warning
@@ -122,27 +123,26 @@ fn not_required(subject: &Subject<'_>, entry: &Entry, by_state: Option<&Requirem
             .note(format!("{fails}, unless the state needs it, which is not known: {reason}"))
             .help(prune.and_text(", unless the state still has resources of it")),
     };
-    (!subject.request.requirements.is_incomplete).then_some(warning)
+    (!root.requirements().is_incomplete).then_some(warning)
 }
 
-fn not_locked(subject: &Subject<'_>, address: &ProviderAddress, requirement: &Requirement) -> Diagnostic {
-    let message = format!("{} is required, but not locked", subject.name(address));
+fn not_locked(root: &Root<'_>, address: &ProviderAddress, requirement: &Requirement) -> Diagnostic {
+    let message = format!("{} is required, but not locked", root.name(address));
     let error = Diagnostic::finding(Code::ProviderNotLocked, message).about(address);
     let error = requirement.at_declarations(error.help(Remedy::lock()));
-    match namesake(address, requirement, subject.lock_file).filter(|entry| !is_required(subject, entry)) {
-        Some(entry) => with_source(explained(error), entry, subject.request.root.dialect),
+    match namesake(address, requirement, &root.lock_file).filter(|entry| !is_required(root, entry)) {
+        Some(entry) => with_source(explained(error), entry, root.module.dialect),
         None => error,
     }
 }
 
-/// Whether an entry that nothing requires is what a provider without a source is meant to be.
-fn is_meant(subject: &Subject<'_>, entry: &Entry) -> bool {
-    let locked = subject.lock_file.locks();
-    let mut missing =
-        subject.request.requirements.providers.iter().filter(|(address, _)| !locked.contains_key(address));
-    missing.any(|(address, requirement)| namesake(address, requirement, subject.lock_file) == Some(entry))
+/// Whether an entry that nothing requires is probably meant by a required provider without a source.
+fn is_meant(root: &Root<'_>, entry: &Entry) -> bool {
+    let locked = root.lock_file.locks();
+    let mut missing = root.requirements().providers.iter().filter(|(address, _)| !locked.contains_key(address));
+    missing.any(|(address, requirement)| namesake(address, requirement, &root.lock_file) == Some(entry))
 }
 
-fn is_required(subject: &Subject<'_>, entry: &Entry) -> bool {
-    subject.request.requirements.providers.contains_key(&entry.address)
+fn is_required(root: &Root<'_>, entry: &Entry) -> bool {
+    root.requirements().providers.contains_key(&entry.address)
 }

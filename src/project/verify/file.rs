@@ -3,53 +3,65 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::subject::{Expected, VerifyRequest, finding};
-use super::verified::Tracking;
+use super::finding::finding;
+use super::root::{Expected, FileState, Root};
+use super::verified::{Tracking, VerifiedRoot};
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy};
 use crate::lockfile::{Entry, LOCK_FILE_NAME, Locked, MODULE_LOCK_FILE_NAME};
 use crate::provider::Dialect;
 
-/// There is no lock file although the configuration requires providers; and what is not known of these.
-pub(super) fn missing(request: &VerifyRequest<'_>) -> Vec<Diagnostic> {
-    if request.expected != Expected::Always {
+/// Problems of the lock file as a whole.
+pub(super) fn state(root: &Root<'_>, report: &mut VerifiedRoot) {
+    if root.state == FileState::Missing {
+        report.unshared = missing(root);
+        report.needs_lock_file = root.needs_lock_file();
+        return;
+    }
+    report.findings.extend(root.problems.iter().cloned());
+    match root.tracked.lock_file {
+        Tracking::Untracked => report.findings.push(untracked_file(&root.module.lock_path, LOCK_FILE_NAME)),
+        Tracking::Ignored => report.unshared = vec![ignored_file(&root.module.lock_path, LOCK_FILE_NAME)],
+        Tracking::Tracked | Tracking::Unknown => {}
+    }
+}
+
+/// The missing lock file of a configuration that requires providers, and requirements that are not known.
+fn missing(root: &Root<'_>) -> Vec<Diagnostic> {
+    if root.expected != Expected::Always {
         return Vec::new();
     }
-    let required = request.requirements.providers.iter();
-    let required: Vec<_> = required.filter(|(address, _)| !request.dev_overrides.contains_key(address)).collect();
+    let requirements = root.requirements();
+    let required = requirements.providers.iter();
+    let required: Vec<_> = required.filter(|(address, _)| !root.dev_overrides.contains_key(address)).collect();
     let count = required.len();
     let what = if count == 1 { "a provider".to_owned() } else { format!("{count} providers") };
     let declarations = required.into_iter().flat_map(|(_, requirement)| &requirement.declarations);
     let finding = Diagnostic::finding(Code::LockFileMissing, "")
-        .naming(&request.root.lock_path, |path| format!("{path} is missing, and the configuration requires {what}"))
+        .naming(&root.module.lock_path, |path| format!("{path} is missing, and the configuration requires {what}"))
         .shared(format!("{LOCK_FILE_NAME} is missing, and the configuration requires providers"))
-        .help(request.lock_remedy());
+        .help(root.lock_remedy());
     let first = declarations.map(|declaration| &declaration.location).min_by_key(|location| location.path());
     let missing = (count > 0).then(|| finding.at_each(first, "required here"));
-    let unknown = request.requirements.warnings.iter().filter(|_| request.requirements.is_incomplete);
+    let unknown = requirements.warnings.iter().filter(|_| requirements.is_incomplete);
     missing.into_iter().chain(unknown.cloned()).collect()
 }
 
-/// Git does not have the lock file, so nobody else gets it.
-pub(super) fn untracked(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
-    let is_untracked = request.tracked.lock_file == Tracking::Untracked;
-    is_untracked.then(|| untracked_file(&request.root.lock_path, LOCK_FILE_NAME))
-}
-
-/// Git ignores the lock file, so nobody else gets it.
-pub(super) fn ignored(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
-    let is_ignored = request.tracked.lock_file == Tracking::Ignored;
-    is_ignored.then(|| ignored_file(&request.root.lock_path, LOCK_FILE_NAME))
-}
-
-/// Git does not have the lock file of modules, so nobody else gets it.
-pub(super) fn unshared_modules(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
-    let path = &request.root.module_lock_path;
-    request.root.module_lock_bytes.as_ref()?;
-    match request.tracked.module_lock_file {
+/// A lock file of modules that git does not track.
+pub(super) fn unshared_modules(root: &Root<'_>, report: &mut VerifiedRoot) {
+    let path = &root.module.module_lock_path;
+    if root.modules.is_none() || root.module.module_lock_bytes.is_none() {
+        return;
+    }
+    report.findings.extend(match root.tracked.module_lock_file {
         Tracking::Untracked => Some(untracked_file(path, MODULE_LOCK_FILE_NAME)),
         Tracking::Ignored => Some(ignored_file(path, MODULE_LOCK_FILE_NAME)),
         Tracking::Tracked | Tracking::Unknown => None,
-    }
+    });
+}
+
+/// Malformed, unknown and unsorted hashes of providers.
+pub(super) fn provider_hashes(root: &Root<'_>, report: &mut VerifiedRoot) {
+    report.findings.extend(hashes(root.entries(), root.module.dialect));
 }
 
 fn untracked_file(path: &Path, name: &'static str) -> Diagnostic {
@@ -67,7 +79,7 @@ fn about_file(path: &Path, name: &str, what: &str) -> Diagnostic {
     finding.shared(format!("{what} {name}"))
 }
 
-/// What can be said of hashes by looking at them.
+/// Faults of hashes that are visible in the file.
 pub(super) fn hashes<T: Locked>(entries: &[Entry<T>], dialect: Dialect) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     for entry in entries {
@@ -88,7 +100,7 @@ pub(super) fn hashes<T: Locked>(entries: &[Entry<T>], dialect: Dialect) -> Vec<D
     findings
 }
 
-/// The first hash of an entry that is out of order or there twice.
+/// The first hash of an entry that is unsorted or duplicated.
 fn order<T: Locked>(entry: &Entry<T>, dialect: Dialect) -> Option<Diagnostic> {
     if entry.hashes.is_sorted_by(|(one, _), (next, _)| one < next) {
         return None;

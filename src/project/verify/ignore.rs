@@ -2,9 +2,12 @@
 
 use memchr::memmem;
 
-use super::subject::{Verified, VerifyRequest, finding};
+use super::base::Base;
+use super::finding::finding;
+use super::root::Root;
+use super::verified::VerifiedRoot;
 use crate::diagnostic::{Code, Diagnostic, Location};
-use crate::lockfile::{self, CommentLine, LockFile, LockFileOf, Locked, ModuleLockFile};
+use crate::lockfile::{CommentLine, LockFileOf, Locked, ModuleLockFile};
 use crate::provider::Dialect;
 
 /// What a comment begins with that is for this program.
@@ -24,31 +27,37 @@ struct Comments<T: Locked> {
     wrong: Vec<Diagnostic>,
 }
 
-/// Takes the findings away that comments in the lock file of providers ignore, and adds those about comments.
-pub(super) fn apply(request: &VerifyRequest<'_>, lock_file: &LockFile, verified: &mut Verified) {
-    let dialect = request.root.dialect;
-    let before = |bytes: &[u8]| lockfile::parse(&request.root.lock_path, bytes, dialect).lock_file;
-    let before = request.base.map(|bytes| Comments::before(bytes, before));
+/// Removes the findings that comments in the lock file of providers ignore, and adds those about comments.
+pub(super) fn apply(root: &Root<'_>, looked_for: &[Code], report: &mut VerifiedRoot) {
+    let before =
+        |base: &Base<'_>| Comments::before(base.bytes, || base.providers().lock_file.as_ref().map(Comments::read));
+    let before = root.base.as_ref().map(before);
     let about = |finding: &Diagnostic| match &finding.providers[..] {
         [provider] => Some(provider.clone()),
         _ => None,
     };
-    let added = Comments::read(lock_file).apply(before, dialect, verified, about);
+    let added = Comments::read(&root.lock_file).apply(before, root.module.dialect, looked_for, report, about);
     let added = added.into_iter().map(|(finding, address)| match address {
         Some(address) => finding.about(&address),
         None => finding,
     });
-    verified.findings.extend(added);
+    report.findings.extend(added);
 }
 
-/// [`apply`] for the lock file of modules. A finding is about an entry if its first place is in that, and no other
-/// place in another one.
-pub(super) fn apply_to_modules(request: &VerifyRequest<'_>, lock_file: &ModuleLockFile, verified: &mut Verified) {
-    let before = |bytes: &[u8]| ModuleLockFile::parse(&request.root.module_lock_path, bytes).lock_file;
-    let before = request.module_base.map(|bytes| Comments::before(bytes, before));
-    let entry_at = |place: &Location| {
-        let is_here = place.path() == request.root.module_lock_path;
-        is_here.then(|| lock_file.entry_at(place.span.start)).flatten()
+/// [`apply`] for the lock file of modules. A finding is about an entry if its first location is in that entry, and no
+/// other location is in a different one.
+pub(super) fn apply_to_modules(
+    root: &Root<'_>,
+    lock_file: &ModuleLockFile,
+    looked_for: &[Code],
+    report: &mut VerifiedRoot,
+) {
+    let before =
+        |base: &Base<'_>| Comments::before(base.module_bytes, || base.modules().lock_file.as_ref().map(Comments::read));
+    let before = root.base.as_ref().map(before);
+    let entry_at = |location: &Location| {
+        let is_here = location.path() == root.module.module_lock_path;
+        is_here.then(|| lock_file.entry_at(location.span.start)).flatten()
     };
     let about = |finding: &Diagnostic| {
         let mut entries = finding.labels.iter().map(|label| entry_at(&label.location));
@@ -56,15 +65,15 @@ pub(super) fn apply_to_modules(request: &VerifyRequest<'_>, lock_file: &ModuleLo
         let is_alone = entries.flatten().all(|entry| entry.address == first.address);
         is_alone.then(|| first.address.clone())
     };
-    let added = Comments::read(lock_file).apply(before, request.root.dialect, verified, about);
-    verified.findings.extend(added.into_iter().map(|(finding, _)| finding));
+    let added = Comments::read(lock_file).apply(before, root.module.dialect, looked_for, report, about);
+    report.findings.extend(added.into_iter().map(|(finding, _)| finding));
 }
 
 impl<T: Locked> Comments<T> {
-    /// Those before a change; none in a file that cannot be read.
-    fn before(bytes: &[u8], parse: impl FnOnce(&[u8]) -> Option<LockFileOf<T>>) -> Self {
-        let lock_file = memmem::find(bytes, MARK.as_bytes()).and_then(|_| parse(bytes));
-        lock_file.map_or_else(|| Self { ignores: Vec::new(), wrong: Vec::new() }, |lock_file| Self::read(&lock_file))
+    /// Comments at the base revision; none in a file that cannot be read. `read` is called only if there are some.
+    fn before(bytes: &[u8], read: impl FnOnce() -> Option<Self>) -> Self {
+        let comments = memmem::find(bytes, MARK.as_bytes()).and_then(|_| read());
+        comments.unwrap_or_else(|| Self { ignores: Vec::new(), wrong: Vec::new() })
     }
 
     fn read(lock_file: &LockFileOf<T>) -> Self {
@@ -100,7 +109,8 @@ impl<T: Locked> Comments<T> {
         self,
         before: Option<Self>,
         dialect: Dialect,
-        verified: &mut Verified,
+        looked_for: &[Code],
+        report: &mut VerifiedRoot,
         about: impl Fn(&Diagnostic) -> Option<T::Address>,
     ) -> Vec<(Diagnostic, Option<T::Address>)> {
         let before = before.map(|before| before.ignores);
@@ -110,16 +120,16 @@ impl<T: Locked> Comments<T> {
         };
         let (ignores, new): (Vec<_>, Vec<_>) = self.ignores.into_iter().partition(was_there);
         let mut is_used = vec![false; ignores.len()];
-        let count = verified.findings.len();
-        verified.findings.retain(|finding| {
+        let count = report.findings.len();
+        report.findings.retain(|finding| {
             let is_for = |ignore: &Ignore<T>| {
                 ignore.code == finding.code && about(finding).is_some_and(|address| address == ignore.address)
             };
             let ignore = ignores.iter().position(is_for);
             ignore.inspect(|index| is_used[*index] = true).is_none()
         });
-        verified.ignored += count - verified.findings.len();
-        let is_unused = |(ignore, is_used): &(&Ignore<T>, bool)| !is_used && verified.looked_for.contains(&ignore.code);
+        report.suppressed.ignored += count - report.findings.len();
+        let is_unused = |(ignore, is_used): &(&Ignore<T>, bool)| !is_used && looked_for.contains(&ignore.code);
         let unused = ignores.iter().zip(is_used).filter(is_unused);
         let unused = unused.map(|(ignore, _)| (ignore.unused(dialect), Some(ignore.address.clone())));
         let new = new.iter().map(|ignore| (ignore.counts_later(dialect), Some(ignore.address.clone())));

@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::finding::finding;
 use super::platforms::{self, ComparedEntry};
-use super::subject::{Subject, finding};
+use super::root::Root;
 use crate::diagnostic::{Code, Diagnostic, Location, Remedy};
 use crate::lockfile::Entry;
 use crate::packages::SourceError;
@@ -26,7 +27,7 @@ pub(super) struct Mirrored<'a> {
 
 /// Compares an entry with the packages of a mirror that has the release for the platforms in `available`.
 pub(super) fn compare<'a>(
-    subject: &Subject<'_>,
+    root: &Root<'_>,
     entry: &'a Entry,
     mirror: String,
     release: &ReleaseLookup<'_>,
@@ -34,9 +35,9 @@ pub(super) fn compare<'a>(
 ) -> Mirrored<'a> {
     let recorded = entry.locked.hashes.iter().filter(|hash| hash.is_known() && hash.is_well_formed());
     let (of_files, of_archive): (BTreeSet<_>, BTreeSet<_>) = recorded.cloned().partition(Hash::is_of_files);
-    let required = match subject.request.platforms {
+    let required = match root.platforms {
         Some(PlatformSelection::All) => available.iter().cloned().collect(),
-        _ => subject.request.named_platforms().iter().filter(|one| available.contains(one)).cloned().collect(),
+        _ => root.named_platforms().iter().filter(|one| available.contains(one)).cloned().collect(),
     };
     let mut known = HashesByPlatform::new();
     let mut failures = release.fetch(required, &mut known);
@@ -57,24 +58,24 @@ pub(super) fn compare<'a>(
     let first = entry.hashes.iter().find(is_unconfirmed).map(|(_, location)| location);
     Mirrored {
         finding: first.map(|location| not_confirmed(entry, &mirror, location)),
-        platforms: platforms::compare(subject, entry, &platforms),
+        platforms: platforms::compare(root, entry, &platforms),
         mirror,
         failures,
     }
 }
 
 /// The result where a mirror does not have the release.
-pub(super) fn without_release<'a>(subject: &Subject<'_>, entry: &'a Entry, mirror: String) -> Mirrored<'a> {
+pub(super) fn without_release<'a>(root: &Root<'_>, entry: &'a Entry, mirror: String) -> Mirrored<'a> {
     Mirrored {
         finding: Some(not_confirmed(entry, &mirror, entry.version())),
-        platforms: platforms::compare(subject, entry, &ReleasePlatforms::default()),
+        platforms: platforms::compare(root, entry, &ReleasePlatforms::default()),
         mirror,
         failures: Vec::new(),
     }
 }
 
-/// The finding about hashes that no package of the mirror has. Its message contains no provider, so that the findings of
-/// all entries are folded into one.
+/// The finding about hashes that no package of the mirror has. Its message contains no provider, so that the findings
+/// of all entries are folded into one.
 fn not_confirmed(entry: &Entry, mirror: &str, location: &Location) -> Diagnostic {
     let message = format!("{mirror} does not confirm all recorded hashes");
     let warning = finding(Code::HashNotChecked, message, location, "");

@@ -12,17 +12,17 @@ use crate::project::session::Session;
 use crate::provider::Dialect;
 use crate::system::canonicalize;
 
-/// A root module whose lock file names the registry of a dialect, by its index among all.
-struct Locked<'a> {
+/// A root module whose lock file contains providers of the default registry of a dialect.
+struct InDialect<'a> {
     index: usize,
     root: &'a VerifiedRoot,
     dialect: Dialect,
 }
 
-impl Locked<'_> {
-    /// The first place where the lock file names the registry. It is read again: of ten thousand root modules the texts
-    /// are not kept.
-    fn place(&self) -> Option<Location> {
+impl InDialect<'_> {
+    /// Location of the first entry of the registry. Reads the lock file again, because keeping the texts of ten
+    /// thousand root modules would take too much memory.
+    fn location(&self) -> Option<Location> {
         let path = &self.root.lock_path;
         let bytes = lockfile::read(path).ok()??;
         let lock_file = lockfile::parse(path, &bytes, self.root.dialect).lock_file?;
@@ -31,14 +31,14 @@ impl Locked<'_> {
     }
 }
 
-/// What there is to say of repositories whose lock files name both default registries, each with the index of the root
-/// module that it is said in: the first of the fewer ones. Where settings name the dialect, it is meant.
+/// Findings about repositories whose lock files contain providers of both default registries, each with the index of a
+/// root module: the first of the minority. Root modules whose settings specify that dialect are not counted.
 pub(super) fn mixed(roots: &[Result<VerifiedRoot>], session: &Session<'_>) -> Vec<(usize, Diagnostic)> {
     let names = |dialect| roots.iter().flatten().any(|root| root.registry == Some(dialect));
     if !names(Dialect::Tofu) || !names(Dialect::Terraform) {
         return Vec::new();
     }
-    let mut repositories: BTreeMap<PathBuf, Vec<Locked<'_>>> = BTreeMap::new();
+    let mut repositories: BTreeMap<PathBuf, Vec<InDialect<'_>>> = BTreeMap::new();
     for (index, root) in roots.iter().enumerate().filter_map(|(index, root)| Some((index, root.as_ref().ok()?))) {
         let Some(dialect) = root.registry else { continue };
         if root.dialect == dialect && root.dialect_reason == DialectReason::Settings {
@@ -46,13 +46,13 @@ pub(super) fn mixed(roots: &[Result<VerifiedRoot>], session: &Session<'_>) -> Ve
         }
         let Ok(directory) = canonicalize(&root.path) else { continue };
         let repository = session.repositories.around(&directory, &session.environment);
-        let locked = Locked { index, root, dialect };
+        let locked = InDialect { index, root, dialect };
         repositories.entry(repository.top().to_owned()).or_default().push(locked);
     }
-    repositories.values().filter_map(|locked| judge(locked)).collect()
+    repositories.values().filter_map(|locked| mixed_in(locked)).collect()
 }
 
-fn judge(locked: &[Locked<'_>]) -> Option<(usize, Diagnostic)> {
+fn mixed_in(locked: &[InDialect<'_>]) -> Option<(usize, Diagnostic)> {
     let of = |dialect| locked.iter().filter(move |locked| locked.dialect == dialect).collect::<Vec<_>>();
     let (tofu, terraform) = (of(Dialect::Tofu), of(Dialect::Terraform));
     let (fewer, others) = if terraform.len() <= tofu.len() { (terraform, tofu) } else { (tofu, terraform) };
@@ -66,11 +66,11 @@ fn judge(locked: &[Locked<'_>]) -> Option<(usize, Diagnostic)> {
         other.dialect.default_host_name(),
     );
     let names = few(fewer.iter().map(|locked| locked.root.path.display()));
-    let places = [(first, "one registry here"), (other, "the other here")];
-    let places = places.into_iter().filter_map(|(locked, label)| Some((locked.place()?, label)));
+    let locations = [(first, "one registry here"), (other, "the other here")];
+    let locations = locations.into_iter().filter_map(|(locked, label)| Some((locked.location()?, label)));
     let warning = Diagnostic::finding(Code::MixedDialects, message);
-    let warning = places
-        .fold(warning, |warning, (place, label)| warning.at(place, label))
+    let warning = locations
+        .fold(warning, |warning, (location, label)| warning.at(location, label))
         .note(format!("locked for {}: {names}", first.dialect.default_host_name()))
         .help(format!(
             "if all are for one program: set dialect = \"{}\" in provlock.toml and lock again; \

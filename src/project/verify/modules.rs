@@ -1,4 +1,4 @@
-//! Findings about the lock file of modules, and the calls that it is for.
+//! Findings about the lock file of modules, and about calls that it does not match.
 
 mod change;
 mod installed;
@@ -7,46 +7,47 @@ mod online;
 use std::collections::BTreeMap;
 
 use super::file;
-use super::subject::{Verified, VerifyRequest, finding};
+use super::finding::finding;
+use super::root::Root;
+use super::verified::VerifiedRoot;
 use crate::configuration::CallToLock;
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Severity};
-use crate::lockfile::{Entry, Locked, LockedModule, MODULE_LOCK_FILE_NAME, ModuleLockFile, Parsed, module_name};
+use crate::lockfile::{Entry, Locked, LockedModule, MODULE_LOCK_FILE_NAME, ModuleLockFile, module_name};
 use crate::modules::locked;
 use crate::provider::Hash;
 
-pub(super) use change::added;
-
-/// What is wrong with a lock file of modules by itself, and where it does not fit the configuration.
-pub(super) fn check(request: &VerifyRequest<'_>, modules: &Parsed<LockedModule>) -> Verified {
-    let mut verified = Verified { findings: modules.diagnostics.clone(), ..Verified::default() };
-    let Some(lock_file) = &modules.lock_file else { return verified };
-    verified.modules = lock_file.entries().len();
-    verified.findings.extend(offline(request, lock_file));
-    verified.findings.extend(change::check(request, lock_file));
-    let asked = request.online.map(|_| online::check(request, lock_file));
-    // Terragrunt installs those of its units in directories of its own, among the files that it generates.
-    let is_installed_here = request.check_installed && !request.root.is_unit();
-    let compared = is_installed_here.then(|| installed::check(request, lock_file));
-    for more in asked.into_iter().chain(compared) {
-        verified.findings.extend(more.findings);
-        verified.errors.extend(more.errors);
-        verified.installed += more.installed;
+/// Checks the lock file of modules, by itself and beside the configuration.
+pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
+    let Some(modules) = &root.modules else {
+        report.findings.extend(change::added(root));
+        return;
+    };
+    report.findings.extend(modules.diagnostics.iter().cloned());
+    let Some(lock_file) = &modules.lock_file else { return };
+    report.modules = lock_file.entries().len();
+    report.findings.extend(offline(root, lock_file));
+    report.findings.extend(change::check(root, lock_file));
+    if root.online.is_some() {
+        online::check(root, lock_file, report);
     }
-    verified
+    // Terragrunt installs those of its units in directories of its own, among the files that it generates.
+    if root.options.check_installed && !root.module.is_unit() {
+        installed::check(root, lock_file, report);
+    }
 }
 
-fn offline(request: &VerifyRequest<'_>, lock_file: &ModuleLockFile) -> Vec<Diagnostic> {
+fn offline(root: &Root<'_>, lock_file: &ModuleLockFile) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
-    findings.extend(file::hashes(lock_file.entries(), request.root.dialect));
-    findings.extend(lock_file.entries().iter().flat_map(|entry| faults(request, entry)));
-    let calls = &request.requirements.locked.calls;
-    if request.root.module_lock_bytes.is_none() {
-        findings.extend(missing(request, calls));
+    findings.extend(file::hashes(lock_file.entries(), root.module.dialect));
+    findings.extend(lock_file.entries().iter().flat_map(|entry| faults(root, entry)));
+    let calls = &root.requirements().locked.calls;
+    if root.module.module_lock_bytes.is_none() {
+        findings.extend(missing(root, calls));
         return findings;
     }
     findings.extend(calls.iter().filter_map(|call| compare(lock_file, call)));
-    if !request.requirements.is_incomplete {
+    if !root.requirements().is_incomplete {
         let calls: BTreeMap<_, _> = calls.iter().map(|call| (&call.key, call)).collect();
         let gone = lock_file.entries().iter().filter(|entry| !calls.contains_key(&entry.address));
         findings.extend(gone.map(not_called));
@@ -54,11 +55,11 @@ fn offline(request: &VerifyRequest<'_>, lock_file: &ModuleLockFile) -> Vec<Diagn
     findings
 }
 
-/// What makes an entry useless, whatever the configuration is.
-fn faults(request: &VerifyRequest<'_>, entry: &Entry<LockedModule>) -> Vec<Diagnostic> {
+/// Faults of an entry that do not depend on the configuration.
+fn faults(root: &Root<'_>, entry: &Entry<LockedModule>) -> Vec<Diagnostic> {
     let name = LockedModule::label_name(&entry.address);
     let again = || Help::text("remove the entry, then run: ").and(Remedy::LockModules);
-    let fault = locked::fault(&entry.locked, request.root.dialect).map(|why| {
+    let fault = locked::fault(&entry.locked, root.module.dialect).map(|why| {
         let error = finding(Code::ModulePackageForeign, format!("{name} {why}"), entry.package(), "");
         error.help(again())
     });
@@ -70,12 +71,12 @@ fn faults(request: &VerifyRequest<'_>, entry: &Entry<LockedModule>) -> Vec<Diagn
     fault.into_iter().chain(no_hash).collect()
 }
 
-/// There is no file, and there should be one.
-fn missing(request: &VerifyRequest<'_>, calls: &[CallToLock]) -> Option<Diagnostic> {
+/// The missing lock file of modules.
+fn missing(root: &Root<'_>, calls: &[CallToLock]) -> Option<Diagnostic> {
     let first = calls.first()?;
     let names = few(calls.iter().map(|call| module_name(&call.key)));
     let error = Diagnostic::finding(Code::ModuleNotLocked, "")
-        .naming(&request.root.module_lock_path, |path| {
+        .naming(&root.module.module_lock_path, |path| {
             format!("{path} is missing, so that {names} {} not locked", if calls.len() == 1 { "is" } else { "are" })
         })
         .shared(format!("{MODULE_LOCK_FILE_NAME} is missing, and modules are to be locked"));
@@ -107,7 +108,7 @@ fn compare(lock_file: &ModuleLockFile, call: &CallToLock) -> Option<Diagnostic> 
     Some(call.located(stale).note(note).help(Remedy::LockModules))
 }
 
-/// The value of an entry that a finding is about.
+/// Location of the attribute that a finding is about.
 fn place(entry: &Entry<LockedModule>, code: Code) -> &Location {
     match code {
         Code::ModuleLockStale => entry.source(),
@@ -115,7 +116,7 @@ fn place(entry: &Entry<LockedModule>, code: Code) -> &Location {
     }
 }
 
-/// An entry is for a call that there is not.
+/// An entry without a call.
 fn not_called(entry: &Entry<LockedModule>) -> Diagnostic {
     let name = LockedModule::label_name(&entry.address);
     let message = format!("{name} is locked, but the configuration does not call it");

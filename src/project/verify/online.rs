@@ -1,11 +1,13 @@
-//! Findings about what a registry publishes: whether every recorded hash is one of a published package.
+//! Comparing entries with registries: whether each recorded hash is one of a published package.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::finding::finding;
 use super::mirrored::{self, Mirrored};
 use super::platforms::{self, ComparedEntry, missing, single};
 use super::policy;
-use super::subject::{Online, Subject, Verified, finding};
+use super::root::{Online, Root};
+use super::verified::VerifiedRoot;
 use crate::diagnostic::words::enumerate;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Remedy};
 use crate::lockfile::Entry;
@@ -18,44 +20,52 @@ use crate::settings::PlatformSelection;
 use crate::system::parallel::{self, WAITING_REQUESTS};
 
 /// Asks about every entry, side by side.
-pub(super) fn check(subject: &Subject<'_>, online: Online<'_>) -> Verified {
-    let entries: Vec<&Entry> = subject.entries().iter().collect();
-    let before = subject.request.lock_file_before();
-    let questions = parallel::map(entries, WAITING_REQUESTS, |entry| {
-        let locked = before.as_ref().and_then(|before| before.locks().get(&entry.address));
+pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
+    let Some(online) = root.online else { return };
+    let entries: Vec<&Entry> = root.entries().iter().collect();
+    let before = root.lock_file_before();
+    let answers = parallel::map(entries, WAITING_REQUESTS, |entry| {
+        let locked = before.and_then(|before| before.locks().get(&entry.address));
         let before = locked.map(|locked| &locked.version).filter(|version| **version != entry.locked.version);
-        Question { subject, online, entry, before, verified: Verified::default(), mirrored: None }.ask()
+        Question { root, online, entry, before, answer: Answer::default() }.ask()
     });
-    let mut all = Verified::default();
     let mut by_mirror: BTreeMap<String, Vec<_>> = BTreeMap::new();
-    for Question { verified, mirrored, .. } in questions {
-        all.findings.extend(verified.findings);
-        all.errors.extend(verified.errors);
-        all.authentications.extend(verified.authentications);
-        all.has_unknown_platforms |= verified.has_unknown_platforms;
+    for (entry, Answer { findings, errors, authentication, has_unknown_platforms, mirrored }) in
+        root.entries().iter().zip(answers)
+    {
+        report.findings.extend(findings);
+        report.errors.extend(errors.into_iter().filter(|error| !report.errors.contains(error)).collect::<Vec<_>>());
+        report.authentications.extend(authentication.map(|found| (entry.address.clone(), found)));
+        report.has_unknown_platforms |= has_unknown_platforms;
         if let Some((mirror, compared)) = mirrored {
             by_mirror.entry(mirror).or_default().push(compared);
         }
     }
     for (mirror, entries) in by_mirror {
-        all.mirrors.insert(mirror.clone(), entries.len());
-        let checked = platforms::report(subject, entries, Some(&mirror));
-        all.findings.extend(checked.findings);
-        all.has_unknown_platforms |= checked.has_unknown;
+        report.mirrors.insert(mirror.clone(), entries.len());
+        platforms::add_compared(root, entries, Some(&mirror), report);
     }
-    all.errors.dedup();
-    all
+}
+
+/// What sources return about an entry.
+#[derive(Default)]
+struct Answer<'a> {
+    findings: Vec<Diagnostic>,
+    /// Reasons why something could not be checked.
+    errors: Vec<Diagnostic>,
+    authentication: Option<Authentication>,
+    has_unknown_platforms: bool,
+    /// The mirror that was asked in place of the registry, and the platforms that it confirms.
+    mirrored: Option<(String, ComparedEntry<'a>)>,
 }
 
 struct Question<'a> {
-    subject: &'a Subject<'a>,
+    root: &'a Root<'a>,
     online: Online<'a>,
     entry: &'a Entry,
-    /// The version before the change, if that was another one.
+    /// The version at the base, if it differs.
     before: Option<&'a Version>,
-    verified: Verified,
-    /// The mirror that was asked in place of the registry, and the platforms that it confirms.
-    mirrored: Option<(String, ComparedEntry<'a>)>,
+    answer: Answer<'a>,
 }
 
 /// Recorded hashes of a scheme, compared with the published ones.
@@ -67,24 +77,24 @@ struct Compared {
 }
 
 impl<'a> Question<'a> {
-    fn ask(mut self) -> Self {
+    fn ask(mut self) -> Answer<'a> {
         match self.platforms() {
             Ok(Some(platforms)) => self.ask_about(&platforms),
             Ok(None) => {}
             Err(error) => self.failed(error),
         }
-        self
+        self.answer
     }
 
-    /// Keeps what a mirror confirms.
+    /// Records which hashes and platforms a mirror confirms.
     fn compared_with(&mut self, Mirrored { mirror, platforms, finding, failures }: Mirrored<'a>) {
-        self.verified.findings.extend(finding);
-        self.mirrored = Some((mirror, platforms));
+        self.answer.findings.extend(finding);
+        self.answer.mirrored = Some((mirror, platforms));
         self.all_succeeded(failures);
     }
 
-    /// The platforms that there are packages for; none if the version is gone, which is a finding unless only a mirror
-    /// was asked.
+    /// Platforms of the published packages; `None` if the version was withdrawn, which is a finding unless only a
+    /// mirror was asked.
     fn platforms(&mut self) -> packages::Result<Option<BTreeSet<Platform>>> {
         let (address, version) = (&self.entry.address, &self.entry.locked.version);
         let available = match self.online.source.versions(address) {
@@ -93,29 +103,28 @@ impl<'a> Question<'a> {
             Err(error) => return Err(error),
         };
         let warnings = available.warnings.iter().map(|text| self.about_entry(listing::warning(address, text)));
-        self.verified.findings.extend(warnings.collect::<Vec<_>>());
+        self.answer.findings.extend(warnings.collect::<Vec<_>>());
         if available.versions.contains_key(version) {
             return self.online.source.platforms(address, version).map(Some);
         }
         if let Some(mirror) = self.online.source.mirror_of(address) {
-            self.compared_with(mirrored::without_release(self.subject, self.entry, mirror));
+            self.compared_with(mirrored::without_release(self.root, self.entry, mirror));
             return Ok(None);
         }
-        let message = format!("{} is locked, but its source does not list it", self.subject.release(self.entry));
+        let message = format!("{} is locked, but its source does not list it", self.root.release(self.entry));
         let error = finding(Code::VersionWithdrawn, message, self.entry.version(), "");
-        self.verified.findings.push(error.help(Remedy::upgrade(self.subject.name(address))));
+        self.answer.findings.push(error.help(Remedy::upgrade(self.root.name(address))));
         Ok(None)
     }
 
     fn ask_about(&mut self, platforms: &BTreeSet<Platform>) {
-        let request = self.subject.request;
-        if request.platforms.is_none() && platforms.len() > 1 && !request.is_only_judged {
-            self.verified.findings.extend(single(self.entry));
+        if self.root.platforms.is_none() && platforms.len() > 1 && !self.root.is_policy_only {
+            self.answer.findings.extend(single(self.entry));
         }
         match self.online.source.supplying_mirror(&self.entry.address, &self.entry.locked.version) {
             Ok(Some(mirror)) => {
                 let release = self.release();
-                let compared = mirrored::compare(self.subject, self.entry, mirror, &release, platforms);
+                let compared = mirrored::compare(self.root, self.entry, mirror, &release, platforms);
                 return self.compared_with(compared);
             }
             Ok(None) => {}
@@ -134,11 +143,11 @@ impl<'a> Question<'a> {
         let (mut known, mut compared) = (HashesByPlatform::new(), Vec::new());
         if let Some(published) = &published {
             let warnings: Vec<_> = published.warnings.iter().map(|warning| self.about_entry(warning.clone())).collect();
-            self.verified.findings.extend(warnings);
-            let signature = policy::check_signature(self.subject, self.entry, &published.authentication);
-            self.verified.findings.extend(signature);
-            self.verified.findings.extend(self.key_changed(&published.authentication));
-            self.verified.authentications.insert(self.entry.address.clone(), published.authentication.clone());
+            self.answer.findings.extend(warnings);
+            let signature = policy::check_signature(self.root, self.entry, &published.authentication);
+            self.answer.findings.extend(signature);
+            self.answer.findings.extend(self.key_changed(&published.authentication));
+            self.answer.authentication = Some(published.authentication.clone());
             compared.extend(self.compare_zh(published, platforms));
             known.clone_from(&published.h1);
         }
@@ -148,9 +157,9 @@ impl<'a> Question<'a> {
         let is_missing = |platform: &&Platform| {
             known.get(platform).is_some_and(|hashes| hashes.is_disjoint(&self.entry.locked.hashes))
         };
-        let missing = required.iter().filter(is_missing).map(|platform| missing(self.subject, self.entry, platform));
+        let missing = required.iter().filter(is_missing).map(|platform| missing(self.root, self.entry, platform));
         let missing: Vec<_> = missing.collect();
-        self.verified.has_unknown_platforms |= !missing.is_empty() || !complete;
+        self.answer.has_unknown_platforms |= !missing.is_empty() || !complete;
         if published.is_some() {
             let recorded = self.recorded(Hash::is_of_files);
             let errors = self.release().explain(&recorded, platforms, &mut known);
@@ -168,10 +177,10 @@ impl<'a> Question<'a> {
         let is_published = |one: &Compared| one.recorded.len() > one.unpublished.len();
         let checked: usize = compared.iter().map(|one| one.recorded.len()).sum();
         if checked == 0 || compared.iter().any(is_published) {
-            self.verified.findings.extend(missing);
+            self.answer.findings.extend(missing);
         } else if checked > 1 {
             let finding = self.nothing_published(compared, checked);
-            self.verified.findings.push(finding);
+            self.answer.findings.push(finding);
             return;
         }
         for Compared { unpublished, with, .. } in compared {
@@ -181,23 +190,23 @@ impl<'a> Question<'a> {
 
     /// The platforms that the project asks for. One that is not published is a finding.
     fn asked_for(&mut self, platforms: &BTreeSet<Platform>) -> Vec<Platform> {
-        if self.subject.request.platforms == Some(&PlatformSelection::All) {
+        if self.root.platforms == Some(&PlatformSelection::All) {
             return platforms.iter().cloned().collect();
         }
         let (there, absent): (Vec<_>, Vec<_>) =
-            self.subject.request.named_platforms().iter().cloned().partition(|platform| platforms.contains(platform));
-        self.verified.has_unknown_platforms |= !absent.is_empty();
+            self.root.named_platforms().iter().cloned().partition(|platform| platforms.contains(platform));
+        self.answer.has_unknown_platforms |= !absent.is_empty();
         for platform in absent {
-            let message = format!("{} is not published for {platform}", self.subject.release(self.entry));
+            let message = format!("{} is not published for {platform}", self.root.release(self.entry));
             let listed: Vec<_> = platforms.iter().map(ToString::to_string).collect();
             let error = finding(Code::PlatformMissing, message, self.entry.version(), "");
             let error = error.note(format!("it is published for {}", listed.join(", ")));
-            self.verified.findings.push(error.help("lock another version, or remove the platform"));
+            self.answer.findings.push(error.help("lock another version, or remove the platform"));
         }
         there
     }
 
-    /// What is published, seen from a platform that there is.
+    /// The published release, asked for by a platform that it has.
     fn published(&self, required: &[Platform], platforms: &BTreeSet<Platform>) -> packages::Result<Option<Published>> {
         match required.first().or_else(|| platforms.first()) {
             Some(platform) => self.online.source.published(&self.package(platform)),
@@ -205,8 +214,8 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// Another key, or none, signs the new version than the one that signs the old version. Of an old version that is
-    /// gone nothing is known.
+    /// A new version that is not signed, or signed by a different key than the old version. Nothing is reported if the
+    /// old version was withdrawn.
     fn key_changed(&self, now: &Authentication) -> Option<Diagnostic> {
         let (source, address, old) = (self.online.source, &self.entry.address, self.before?);
         let platform = source.platforms(address, old).ok()?.into_iter().next()?;
@@ -218,7 +227,7 @@ impl<'a> Question<'a> {
             Authentication::Signed { fingerprint, .. } => format!("is signed by the key {fingerprint}"),
             other => format!("is not signed ({other})"),
         };
-        let message = format!("{} {who}, and {old} by the key {key}", self.subject.release(self.entry));
+        let message = format!("{} {who}, and {old} by the key {key}", self.root.release(self.entry));
         let note = finding(Code::SigningKeyChanged, message, self.entry.version(), "");
         Some(note.help("find out from the publisher whether the key has changed, and not from the registry"))
     }
@@ -253,7 +262,7 @@ impl<'a> Question<'a> {
     }
 
     fn not_published(&mut self, hashes: &BTreeSet<Hash>, compared: &str) {
-        let release = self.subject.release(self.entry);
+        let release = self.root.release(self.entry);
         for hash in hashes {
             let place = self.entry.hashes.iter().find(|(recorded, _)| recorded == hash);
             let location = place.map_or(&self.entry.block, |(_, location)| location);
@@ -261,7 +270,7 @@ impl<'a> Question<'a> {
             let message = format!("the {scheme} {value} belongs to no published package of {release}");
             let error = finding(Code::HashNotPublished, message, location, "");
             let error = error.note(format!("compared with {compared}"));
-            self.verified.findings.push(error.help("find out who added the hash, and remove it"));
+            self.answer.findings.push(error.help("find out who added the hash, and remove it"));
         }
     }
 
@@ -272,7 +281,7 @@ impl<'a> Question<'a> {
             ([_], Some(hash)) => hash.scheme_name(),
             _ => "hashes",
         };
-        let release = self.subject.release(self.entry);
+        let release = self.root.release(self.entry);
         let message = format!("none of the {checked} recorded {noun} belongs to a published package of {release}");
         let error = finding(Code::HashNotPublished, message, self.entry.version(), "");
         let error = error.note(format!("compared with {}", enumerate(compared.iter().map(|one| one.with))));
@@ -288,7 +297,7 @@ impl<'a> Question<'a> {
         ReleaseLookup { address: &entry.address, version: &entry.locked.version, source, progress }
     }
 
-    /// Keeps why packages could not be looked at. Whether all could.
+    /// Records why packages could not be fetched. Returns whether all could.
     fn all_succeeded(&mut self, errors: Vec<SourceError>) -> bool {
         let all = errors.is_empty();
         for error in errors {
@@ -297,18 +306,18 @@ impl<'a> Question<'a> {
         all
     }
 
-    /// Puts what a source says at the entry that it is about.
+    /// Adds the location of the entry to a diagnostic of a source.
     fn about_entry(&self, diagnostic: Diagnostic) -> Diagnostic {
         diagnostic.at(self.entry.version().clone(), "")
     }
 
-    /// What is wrong with the release is a finding, any other failure an error.
+    /// Records a failure: a refused release is a finding, anything else an error.
     fn failed(&mut self, error: SourceError) {
         let is_finding = matches!(error, SourceError::ReleaseRefused(_));
         for error in Diagnostics::from(error) {
             let mut error = self.about_entry(error);
             error.help.get_or_insert_with(|| "do not install this release; ask its publisher what happened".into());
-            let list = if is_finding { &mut self.verified.findings } else { &mut self.verified.errors };
+            let list = if is_finding { &mut self.answer.findings } else { &mut self.answer.errors };
             if !list.contains(&error) {
                 list.push(error);
             }

@@ -4,7 +4,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::subject::{Subject, finding};
+use super::finding::finding;
+use super::root::Root;
+use super::verified::VerifiedRoot;
 use crate::diagnostic::words::enumerate;
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
 use crate::lockfile::Entry;
@@ -13,14 +15,6 @@ use crate::project::covers::{Covers, EntryPlatforms};
 use crate::provider::{Hash, Platform};
 use crate::settings::PlatformSelection;
 use crate::system::files;
-
-/// Result of comparing entries with the required platforms.
-#[derive(Default)]
-pub(super) struct CheckedPlatforms {
-    pub(super) findings: Vec<Diagnostic>,
-    /// Whether an entry is not known to have a hash for a required platform.
-    pub(super) has_unknown: bool,
-}
 
 /// Result of comparing an entry with the required platforms.
 pub(super) struct ComparedEntry<'a> {
@@ -37,27 +31,30 @@ enum Unknown {
     All,
 }
 
-/// Findings about the platforms that the project asks for, as far as this machine knows the packages.
-pub(super) fn check(subject: &Subject<'_>) -> CheckedPlatforms {
-    let entries = subject.entries().iter().filter(|entry| entry.locked.hashes.iter().any(Hash::is_known));
-    if subject.request.platforms.is_none() {
-        return CheckedPlatforms { findings: entries.filter_map(single).collect(), has_unknown: false };
+/// Findings about the required platforms, as far as the cache knows the packages.
+pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
+    if root.online.is_some() || root.is_policy_only {
+        return;
     }
-    let compare = |entry| compare(subject, entry, &remembered(subject, entry));
-    let mut compared = report(subject, entries.map(compare).collect(), None);
+    let entries = root.entries().iter().filter(|entry| entry.locked.hashes.iter().any(Hash::is_known));
+    if root.platforms.is_none() {
+        report.findings.extend(entries.filter_map(single));
+        return;
+    }
+    let compared = entries.map(|entry| compare(root, entry, &remembered(root, entry))).collect();
+    add_compared(root, compared, None, report);
     // Without a hash any package is accepted, for any platform.
-    compared.has_unknown |= subject.entries().iter().any(|entry| !entry.locked.hashes.iter().any(Hash::is_known));
-    compared
+    report.has_unknown_platforms |= root.entries().iter().any(|entry| !entry.locked.hashes.iter().any(Hash::is_known));
 }
 
-fn remembered(subject: &Subject<'_>, entry: &Entry) -> ReleasePlatforms {
-    let cache = subject.request.cache;
+fn remembered(root: &Root<'_>, entry: &Entry) -> ReleasePlatforms {
+    let cache = root.cache;
     cache.map(|cache| cache.platforms_of(&entry.address, &entry.locked.version)).unwrap_or_default()
 }
 
 /// Compares an entry with the required platforms.
-pub(super) fn compare<'a>(subject: &Subject<'_>, entry: &'a Entry, known: &ReleasePlatforms) -> ComparedEntry<'a> {
-    let required: Vec<&Platform> = match (subject.request.platforms, &known.listed) {
+pub(super) fn compare<'a>(root: &Root<'_>, entry: &'a Entry, known: &ReleasePlatforms) -> ComparedEntry<'a> {
+    let required: Vec<&Platform> = match (root.platforms, &known.listed) {
         (Some(PlatformSelection::These(platforms)), _) => platforms.iter().collect(),
         (Some(PlatformSelection::All), Some(listed)) => listed.iter().collect(),
         (Some(PlatformSelection::All), None) => {
@@ -70,53 +67,53 @@ pub(super) fn compare<'a>(subject: &Subject<'_>, entry: &'a Entry, known: &Relea
         required.iter().copied().filter(|platform| platforms.covers(platform) == answer).collect()
     };
     let (absent, unknown) = (that(Covers::No), that(Covers::Unknown));
-    let mut findings: Vec<_> = absent.iter().map(|platform| missing(subject, entry, platform)).collect();
+    let mut findings: Vec<_> = absent.iter().map(|platform| missing(root, entry, platform)).collect();
     let (recorded, unexplained) = (platforms.recorded(), platforms.unexplained());
     if unexplained < unknown.len() || (!unknown.is_empty() && recorded < required.len() - absent.len()) {
         let message = too_few(recorded, required.len(), unexplained, unknown.len());
-        findings.push(not_covered(subject, entry, &required, message));
+        findings.push(not_covered(root, entry, &required, message));
         return ComparedEntry { entry, findings, unknown: Unknown::These(Vec::new()) };
     }
     ComparedEntry { entry, findings, unknown: Unknown::These(unknown.into_iter().cloned().collect()) }
 }
 
-/// Findings about all entries. `mirror` is the source that was asked, if one was.
-pub(super) fn report(
-    subject: &Subject<'_>,
+/// Adds the findings about all entries. `mirror` is the source that was asked, if one was.
+pub(super) fn add_compared(
+    root: &Root<'_>,
     compared: Vec<ComparedEntry<'_>>,
     mirror: Option<&str>,
-) -> CheckedPlatforms {
-    let mut result = CheckedPlatforms::default();
+    report: &mut VerifiedRoot,
+) {
     let mut platforms = BTreeSet::new();
     let mut unknown = Vec::new();
     for ComparedEntry { entry, findings, unknown: of_entry } in compared {
         let is_known = matches!(&of_entry, Unknown::These(these) if these.is_empty());
-        result.has_unknown |= !is_known || !findings.is_empty();
-        result.findings.extend(findings);
-        match of_entry {
-            _ if is_known || !is_reported(subject, entry, &of_entry) => continue,
-            Unknown::These(these) => platforms.extend(these),
-            Unknown::All => {}
+        report.has_unknown_platforms |= !is_known || !findings.is_empty();
+        report.findings.extend(findings);
+        if is_known || !is_reported(root, entry, &of_entry) {
+            continue;
+        }
+        if let Unknown::These(these) = of_entry {
+            platforms.extend(these);
         }
         unknown.push(entry);
     }
-    result.findings.extend(unknown.into_iter().map(|entry| not_known(subject, entry, &platforms, mirror)));
-    result
+    report.findings.extend(unknown.into_iter().map(|entry| not_known(root, entry, &platforms, mirror)));
 }
 
 /// Whether it is a finding that platforms are not known: the user names them, or there cannot be many. Else it is
 /// only part of the summary.
-fn is_reported(subject: &Subject<'_>, entry: &Entry, unknown: &Unknown) -> bool {
+fn is_reported(root: &Root<'_>, entry: &Entry, unknown: &Unknown) -> bool {
     let can_be_one = || entry.locked.hashes.iter().filter(|hash| hash.is_of_files()).count() < 2;
-    subject.request.platforms_are_named || (matches!(unknown, Unknown::All) && can_be_one())
+    root.options.platforms.is_some() || (matches!(unknown, Unknown::All) && can_be_one())
 }
 
 /// Fewer `h1:` are recorded than platforms are required, or fewer are left for platforms that have none. It names no
 /// provider, so that it is one finding for all entries of a file, and for all root modules.
-fn not_covered(subject: &Subject<'_>, entry: &Entry, required: &[&Platform], message: String) -> Diagnostic {
+fn not_covered(root: &Root<'_>, entry: &Entry, required: &[&Platform], message: String) -> Diagnostic {
     let error = finding(Code::PlatformNotCovered, message, &entry.block, "");
     let required = enumerate(required.iter().copied());
-    error.note(format!("required: {required}")).help(subject.request.lock_remedy()).about(&entry.address)
+    error.note(format!("required: {required}")).help(root.lock_remedy()).about(&entry.address)
 }
 
 /// Says how few `h1:` are recorded, or how few of them are `unexplained`: not known to be for another platform.
@@ -128,16 +125,16 @@ fn too_few(recorded: usize, required: usize, unexplained: usize, unknown: usize)
     }
 }
 
-/// Nothing confirms that the recorded `h1:` are for these platforms, or for all. It names no provider, so that it is one
-/// finding for all entries of a file.
-fn not_known(subject: &Subject<'_>, entry: &Entry, platforms: &BTreeSet<Platform>, mirror: Option<&str>) -> Diagnostic {
+/// Nothing confirms that the recorded `h1:` are for these platforms, or for all. It names no provider, so that it is
+/// one finding for all entries of a file.
+fn not_known(root: &Root<'_>, entry: &Entry, platforms: &BTreeSet<Platform>, mirror: Option<&str>) -> Diagnostic {
     let message = match mirror {
         Some(mirror) => format!("{mirror} does not tell which platforms the recorded h1 are for"),
         None => "cannot tell offline which platforms the recorded h1 are for".to_owned(),
     };
     let warning = finding(Code::PlatformNotKnown, message, &entry.block, "");
     let names = if platforms.is_empty() { "all platforms".to_owned() } else { enumerate(platforms) };
-    let required = subject.request.named_platforms().to_vec();
+    let required = root.named_platforms().to_vec();
     let online = Remedy::Verify { online: true, platforms: Some(required) };
     warning.note(format!("not confirmed: {names}")).help(online).about(&entry.address)
 }
@@ -153,58 +150,53 @@ pub(super) fn single(entry: &Entry) -> Option<Diagnostic> {
 }
 
 /// The finding for a platform without an `h1:`.
-pub(super) fn missing(subject: &Subject<'_>, entry: &Entry, platform: &Platform) -> Diagnostic {
-    let message = format!("no h1 of {} for {platform} is recorded", subject.release(entry));
+pub(super) fn missing(root: &Root<'_>, entry: &Entry, platform: &Platform) -> Diagnostic {
+    let message = format!("no h1 of {} for {platform} is recorded", root.release(entry));
     let error = finding(Code::PlatformMissing, message, &entry.block, "");
-    error.help(subject.request.lock_remedy())
+    error.help(root.lock_remedy())
 }
 
-/// Result of comparing the installed packages with the entries.
-#[derive(Default)]
-pub(super) struct InstalledPackages {
-    pub(super) findings: Vec<Diagnostic>,
-    /// Why packages could not be looked at.
-    pub(super) errors: Vec<Diagnostic>,
-    /// Number of entries whose packages were compared.
-    pub(super) compared: usize,
-}
-
-/// Installed packages of locked versions whose `h1:` is not recorded; and those that cannot be read. An entry that
-/// holds no `h1:` says nothing about unpacked packages.
-pub(super) fn installed(subject: &Subject<'_>) -> InstalledPackages {
-    let InstalledPackages { mut findings, mut errors, mut compared } = InstalledPackages::default();
-    for entry in subject.entries() {
-        if !entry.locked.hashes.iter().any(Hash::is_of_files) {
+/// Installed packages of locked versions whose `h1:` is not recorded, and those that cannot be read. An entry without
+/// an `h1:` has nothing to compare with unpacked packages.
+pub(super) fn installed(root: &Root<'_>, report: &mut VerifiedRoot) {
+    if !root.options.check_installed {
+        return;
+    }
+    report.not_installed = root.entries().len();
+    for entry in root.entries() {
+        if entry.locked.platform_hashes().next().is_none() {
             continue;
         }
-        let directory = version_directory(subject, entry);
+        let directory = version_directory(root, entry);
         let packages = children(&directory).unwrap_or_else(|error| {
-            errors.push(Diagnostic::io("read", &directory, &error));
+            report.errors.push(Diagnostic::io("read", &directory, &error));
             Vec::new()
         });
-        compared += usize::from(!packages.is_empty());
+        if !packages.is_empty() {
+            report.installed += 1;
+            report.not_installed -= 1;
+        }
         for package in packages {
             match archive::hash_directory(&package, &entry.address.name) {
                 Ok(hash) if entry.locked.hashes.contains(&hash) => {}
-                Ok(hash) => findings.push(differs(subject, entry, &package, &format!("its hash is {hash}"))),
-                Err(error) => findings.push(differs(subject, entry, &package, &error.to_string())),
+                Ok(hash) => report.findings.push(differs(root, entry, &package, &format!("its hash is {hash}"))),
+                Err(error) => report.findings.push(differs(root, entry, &package, &error.to_string())),
             }
         }
     }
-    InstalledPackages { findings, errors, compared }
 }
 
-fn differs(subject: &Subject<'_>, entry: &Entry, package: &Path, why: &str) -> Diagnostic {
-    let message = format!("the installed package of {} matches no recorded hash", subject.release(entry));
+fn differs(root: &Root<'_>, entry: &Entry, package: &Path, why: &str) -> Diagnostic {
+    let message = format!("the installed package of {} matches no recorded hash", root.release(entry));
     let error = finding(Code::InstalledPackageDiffers, message, &entry.block, "");
     let directory = package.display();
-    let init = format!("remove {directory}, then run: {} init", subject.request.root.dialect.name());
+    let init = format!("remove {directory}, then run: {} init", root.module.dialect.name());
     error.note(format!("{directory}: {why}")).help(init)
 }
 
 /// Where the program unpacks the packages of the locked version.
-fn version_directory(subject: &Subject<'_>, entry: &Entry) -> PathBuf {
-    let (address, root) = (&entry.address, subject.request.root);
+fn version_directory(root: &Root<'_>, entry: &Entry) -> PathBuf {
+    let (address, root) = (&entry.address, root.module);
     let installed = root.path.join(&root.data_directory).join("providers");
     let parts = [&address.hostname.to_string(), &address.namespace, &address.name, &entry.locked.version.to_string()];
     parts.into_iter().fold(installed, |path, part| path.join(part))

@@ -1,8 +1,10 @@
-//! Findings about what the project's policy does not allow.
+//! Findings about violations of the project's policy.
 
 use std::path::Path;
 
-use super::subject::{Named, Subject, VerifyRequest, finding};
+use super::finding::finding;
+use super::root::{Named, Root};
+use super::verified::VerifiedRoot;
 use crate::configuration::ModuleCall;
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy};
@@ -15,41 +17,44 @@ use crate::project::similar_names::{Lookalike, Part, look_alike};
 use crate::provider::{Authentication, ProviderAddress};
 use crate::settings::Settings;
 
-/// A directory beside the configuration that the programs take for a mirror.
+/// Directory beside the configuration that OpenTofu and Terraform use as a mirror.
 const BUNDLED: &str = "terraform.d/plugins";
 
-/// Packages beside the configuration, which the programs install instead of the registry's. Only what they find counts:
-/// since Terraform 0.13 they read no flat directory of programs.
-pub(super) fn bundled_plugins(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
-    let directory = request.root.path.join(BUNDLED);
-    let providers = FilesystemMirror::new(&directory).providers(request.root.dialect);
-    providers.first()?;
-    let names = few(providers.iter().map(|provider| provider.short(request.root.dialect)));
+/// Packages beside the configuration, which OpenTofu and Terraform install instead of the registry's. They ignore the
+/// flat layout of Terraform 0.12.
+pub(super) fn bundled_plugins(root: &Root<'_>, report: &mut VerifiedRoot) {
+    let directory = root.module.path.join(BUNDLED);
+    let providers = FilesystemMirror::new(&directory).providers(root.module.dialect);
+    if providers.is_empty() {
+        return;
+    }
+    let names = few(providers.iter().map(|provider| provider.short(root.module.dialect)));
     let message = |directory: &Path| {
         let directory = directory.display();
         format!("{directory} contains packages of {names}, which are installed instead of the registry's")
     };
     let finding = Diagnostic::finding(Code::BundledPlugins, message(&directory)).shared(message(Path::new(BUNDLED)));
-    Some(finding.help("remove this directory, or name a mirror in the CLI configuration"))
+    report.findings.push(finding.help("remove this directory, or name a mirror in the CLI configuration"));
 }
 
-/// Files in git below the data directory, which the programs take for what they have installed themselves.
-pub(super) fn tracked_data(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
-    let first = &request.root.lock_path.with_file_name(request.tracked.data_files.first()?);
-    let files = match request.tracked.data_files.len() {
+/// Tracked files below the data directory, which `init` trusts as installed by itself.
+pub(super) fn tracked_data(root: &Root<'_>, report: &mut VerifiedRoot) {
+    let Some(first) = root.tracked.data_files.first() else { return };
+    let first = &root.module.lock_path.with_file_name(first);
+    let files = match root.tracked.data_files.len() {
         1 => String::new(),
         count => format!("{count} files such as "),
     };
     let help = Help::from(Remedy::UntrackDataDirectory).and_text(", and add .terraform/ to .gitignore");
     let finding = Diagnostic::finding(Code::TrackedDataDirectory, "")
         .naming(first, |first| format!("git tracks {files}{first}, which init would trust as installed by itself"));
-    Some(finding.help(help))
+    report.findings.push(finding.help(help));
 }
 
-/// Calls that do not say which state of a module they mean, if the policy wants that.
-pub(super) fn unpinned_modules(request: &VerifyRequest<'_>) -> Vec<Diagnostic> {
-    let calls = request.judged.calls.iter().filter(|_| request.root.settings.policy.pins_modules());
-    calls.filter_map(|call| Some(unpinned(call, &call.request.unpinned()?))).collect()
+/// Module calls that are not pinned, if the policy demands it.
+pub(super) fn unpinned_modules(root: &Root<'_>, report: &mut VerifiedRoot) {
+    let calls = root.declared.calls.iter().filter(|_| root.module.settings.policy.pins_modules());
+    report.findings.extend(calls.filter_map(|call| Some(unpinned(call, &call.request.unpinned()?))));
 }
 
 fn unpinned(ModuleCall { name, location, .. }: &ModuleCall, why: &Unpinned) -> Diagnostic {
@@ -76,13 +81,13 @@ fn unpinned(ModuleCall { name, location, .. }: &ModuleCall, why: &Unpinned) -> D
     finding(Code::ModuleRefFloating, message, location, "called here").help(help)
 }
 
-/// What the policy and common sense say about the addresses of what is locked, and of what is required and not locked.
-pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
-    subject.named().flat_map(|named| check_address(subject, named)).collect()
+/// Addresses and versions that the policy does not allow, and addresses that look like well-known ones.
+pub(super) fn addresses(root: &Root<'_>, report: &mut VerifiedRoot) {
+    report.findings.extend(root.named().flat_map(|named| check_address(root, named)));
 }
 
-fn check_address(subject: &Subject<'_>, named: Named<'_>) -> Vec<Diagnostic> {
-    let RootModule { settings, dialect, .. } = subject.request.root;
+fn check_address(root: &Root<'_>, named: Named<'_>) -> Vec<Diagnostic> {
+    let RootModule { settings, dialect, .. } = root.module;
     let errors = settings.policy.against_address(named.address, *dialect).into_iter();
     let locked = named.entry.map(|entry| &entry.locked.version);
     let against = |version| settings.policy.against_version(named.address, *dialect, version);
@@ -92,13 +97,12 @@ fn check_address(subject: &Subject<'_>, named: Named<'_>) -> Vec<Diagnostic> {
     errors
         .chain(required)
         .chain(locked.into_iter().flat_map(against))
-        .chain(looks_like_another(subject.request.root, subject.request.known, named.address))
+        .chain(looks_like_another(root.module, root.known_providers(), named.address))
         .map(|error| named.place(error))
         .collect()
 }
 
-/// An address that is easily taken for another one, unless the policy names it. A host that was there before the change
-/// is meant.
+/// An address that looks like a well-known one, unless the policy names it. A host that the base contains is accepted.
 pub(in crate::project) fn looks_like_another(
     root: &RootModule,
     known: Option<&KnownProviders>,
@@ -123,10 +127,10 @@ pub(in crate::project) fn looks_like_another(
     Some(error.help(format!("correct the source; if the address is right, add {what} in provlock.toml")))
 }
 
-/// What the policy says about the signature of an entry's release.
-pub(super) fn check_signature(subject: &Subject<'_>, entry: &Entry, found: &Authentication) -> Vec<Diagnostic> {
-    let RootModule { settings, dialect, .. } = subject.request.root;
-    let errors = settings.policy.against_signature(&entry.address, *dialect, &subject.release(entry), found);
+/// Signatures of an entry's release that the policy does not accept.
+pub(super) fn check_signature(root: &Root<'_>, entry: &Entry, found: &Authentication) -> Vec<Diagnostic> {
+    let RootModule { settings, dialect, .. } = root.module;
+    let errors = settings.policy.against_signature(&entry.address, *dialect, &root.release(entry), found);
     let named = Named { address: &entry.address, entry: Some(entry), requirement: None };
     errors.into_iter().map(|error| named.place(error)).collect()
 }

@@ -1,50 +1,46 @@
 //! Lock files that nobody else gets, since they are missing or git ignores them.
 
+use std::path::PathBuf;
+
 use super::verified::{VerifiedRoot, VersionControl};
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, LockRemedy, Result};
 use crate::lockfile::LOCK_FILE_NAME;
 use crate::settings::PlatformSelection;
 
-/// Adds what is wrong unless git ignores the lock file. Where git ignores them there is one finding for each line that
-/// says so, in the first of its root modules, and nothing else about their lock files. A new line of the change that is
-/// judged keeps nothing back.
-pub(super) fn add_unshared(
-    results: Vec<Result<(VerifiedRoot, Vec<Diagnostic>)>>,
+/// Moves findings about missing and ignored lock files to the others, unless git ignores the lock file. Returns one
+/// finding for each line of an ignore file that ignores lock files, with the index of the first root module concerned.
+/// Lines that the change under review adds are disregarded.
+pub(super) fn unshared(
+    results: &mut [Result<VerifiedRoot>],
     version_control: Option<&dyn VersionControl>,
     is_new: impl Fn(&Location) -> bool,
-) -> Vec<Result<VerifiedRoot>> {
-    let may_be_ignored = |root: &VerifiedRoot, unshared: &[Diagnostic]| {
-        !unshared.is_empty() || (!root.has_lock_file && root.needs_lock_file)
-    };
-    let paths = results.iter().flatten().filter(|(root, unshared)| may_be_ignored(root, unshared));
-    let paths: Vec<_> = paths.map(|(root, _)| root.path.as_path()).collect();
+) -> Vec<(usize, Diagnostic)> {
+    let may_be_ignored =
+        |root: &VerifiedRoot| !root.unshared.is_empty() || (!root.has_lock_file && root.needs_lock_file);
+    let concerned = results.iter_mut().enumerate().filter_map(|(index, result)| Some((index, result.as_mut().ok()?)));
+    let mut concerned: Vec<_> = concerned.filter(|(_, root)| may_be_ignored(root)).collect();
+    let paths: Vec<_> = concerned.iter().map(|(_, root)| root.path.clone()).collect();
+    let paths: Vec<_> = paths.iter().map(PathBuf::as_path).collect();
     let control = version_control.filter(|_| !paths.is_empty());
     let mut rules = control.map(|control| control.ignore_rules(&paths)).unwrap_or_default().into_iter();
     let mut groups: Vec<(Location, Vec<usize>)> = Vec::new();
-    let mut add = |(index, result): (usize, Result<(VerifiedRoot, Vec<Diagnostic>)>)| {
-        let (mut root, unshared) = result?;
-        let rule =
-            may_be_ignored(&root, &unshared).then(|| rules.next().flatten()).flatten().filter(|rule| !is_new(rule));
-        match &rule {
+    for (position, (_, root)) in concerned.iter_mut().enumerate() {
+        let unshared = std::mem::take(&mut root.unshared);
+        root.ignore_rule = rules.next().flatten().filter(|rule| !is_new(rule));
+        match &root.ignore_rule {
             Some(rule) => match groups.iter_mut().find(|(known, _)| known == rule) {
-                Some((_, roots)) => roots.push(index),
-                None => groups.push((rule.clone(), vec![index])),
+                Some((_, roots)) => roots.push(position),
+                None => groups.push((rule.clone(), vec![position])),
             },
             None => drop(root.findings.splice(0..0, unshared)),
         }
-        root.ignore_rule = rule;
-        Ok(root)
-    };
-    let mut results: Vec<Result<VerifiedRoot>> = results.into_iter().enumerate().map(&mut add).collect();
-    for (rule, indices) in groups {
-        let roots: Vec<_> = indices.iter().filter_map(|index| results[*index].as_ref().ok()).collect();
-        let finding = ignored(rule, &roots);
-        if let Ok(first) = &mut results[indices[0]] {
-            first.findings.insert(0, finding);
-        }
     }
-    results
+    let finding = |(rule, positions): (Location, Vec<usize>)| {
+        let roots: Vec<&VerifiedRoot> = positions.iter().map(|position| &*concerned[*position].1).collect();
+        (concerned[positions[0]].0, ignored(rule, &roots))
+    };
+    groups.into_iter().map(finding).collect()
 }
 
 /// A line of an ignore file keeps the lock files of root modules from everybody else.

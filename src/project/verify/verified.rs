@@ -1,11 +1,11 @@
-//! What came of verifying a root module, and what version control knows of it.
+//! The report about a verified root module, and the facts that version control knows about its files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Diagnostic, Location, Severity};
-use crate::project::coverage::{Coverage, Fate, Kind};
-use crate::project::root_module::DialectReason;
+use crate::project::coverage::{Coverage, Kind, RootStatus};
+use crate::project::root_module::{DialectReason, RootModule};
 use crate::provider::{Authentication, Dialect, ProviderAddress};
 use crate::settings::PlatformSelection;
 
@@ -15,7 +15,7 @@ pub struct VerifiedRoot {
     pub path: PathBuf,
     /// The lock file's path, as the user knows it. There may be no such file.
     pub lock_path: PathBuf,
-    /// What it is.
+    /// Kind of directory.
     pub kind: Kind,
     /// Whether there is a lock file.
     pub has_lock_file: bool,
@@ -25,13 +25,13 @@ pub struct VerifiedRoot {
     pub ignore_rule: Option<Location>,
     /// The dialect whose rules applied.
     pub dialect: Dialect,
-    /// What the dialect was decided by.
+    /// Reason for the dialect.
     pub dialect_reason: DialectReason,
-    /// The platforms that must be covered; none if nobody named any.
+    /// Platforms that must be covered; `None` if neither the user nor the settings name any.
     pub platforms: Option<PlatformSelection>,
-    /// How many entries of the lock files were compared with what is installed.
+    /// Number of entries that were compared with installed packages.
     pub installed: usize,
-    /// How many providers were not compared with an installed package although that was asked for.
+    /// Number of providers without an installed package to compare, with `--installed`.
     pub not_installed: usize,
     /// The required providers that need no entry, because `dev_overrides` takes them from a directory.
     pub dev_overrides: Vec<ProviderAddress>,
@@ -42,63 +42,94 @@ pub struct VerifiedRoot {
     pub mirrors: BTreeMap<String, usize>,
     /// How the registries authenticate the locked release of each provider, if they were asked.
     pub authentications: BTreeMap<ProviderAddress, Authentication>,
-    /// How many entries of the lock file were looked at.
+    /// Number of entries in the lock file.
     pub entries: usize,
-    /// How many entries of the lock file of modules were looked at.
+    /// Number of entries in the lock file of modules.
     pub modules: usize,
     /// The dialect whose registry the lock file names, where it names no other dialect's.
     pub registry: Option<Dialect>,
-    /// What is wrong, in the order of the lock file, then of the other files.
+    /// Problems found: without a location first, then in the order of the lock file, then in other files.
     pub findings: Vec<Diagnostic>,
-    /// Why something could not be checked.
+    /// Findings unless git ignores the lock file: that it is missing or ignored. They are kept apart, because one line
+    /// of an ignore file may be the cause in many root modules.
+    pub(super) unshared: Vec<Diagnostic>,
+    /// Reasons why something could not be checked.
     pub errors: Vec<Diagnostic>,
-    /// What is wrong and not among the findings.
+    /// Numbers of findings that are not reported.
     pub suppressed: Suppressed,
 }
 
 impl VerifiedRoot {
+    /// The report of a root module before it is checked.
+    pub(super) fn new(module: &RootModule, kind: Kind, platforms: Option<PlatformSelection>) -> Self {
+        Self {
+            path: module.path.clone(),
+            lock_path: module.lock_path.clone(),
+            kind,
+            has_lock_file: module.lock_bytes.is_some(),
+            needs_lock_file: false,
+            ignore_rule: None,
+            dialect: module.dialect,
+            dialect_reason: module.dialect_reason,
+            platforms,
+            installed: 0,
+            not_installed: 0,
+            dev_overrides: Vec::new(),
+            has_unknown_platforms: false,
+            mirrors: BTreeMap::new(),
+            authentications: BTreeMap::new(),
+            entries: 0,
+            modules: 0,
+            registry: None,
+            findings: Vec::new(),
+            unshared: Vec::new(),
+            errors: Vec::new(),
+            suppressed: Suppressed::default(),
+        }
+    }
+
     pub(super) fn count_in(&self, coverage: &mut Coverage) {
         let worst = self.findings.iter().map(|finding| finding.severity).max();
-        let fate = match (worst, &self.ignore_rule) {
-            (Some(Severity::Error), _) => Fate::Errors,
+        let status = match (worst, &self.ignore_rule) {
+            (Some(Severity::Error), _) => RootStatus::Errors,
             (_, Some(rule)) if !self.has_lock_file => return coverage.add_ignored(self.kind, rule),
-            (_, None) if !self.has_lock_file && self.needs_lock_file => Fate::NotLocked,
-            (Some(Severity::Warning), _) => Fate::Warnings,
-            (Some(Severity::Note) | None, _) if !self.errors.is_empty() => Fate::PartlyChecked,
+            (_, None) if !self.has_lock_file && self.needs_lock_file => RootStatus::NotLocked,
+            (Some(Severity::Warning), _) => RootStatus::Warnings,
+            (Some(Severity::Note) | None, _) if !self.errors.is_empty() => RootStatus::PartlyChecked,
             (Some(Severity::Note) | None, _) => {
                 if self.has_lock_file {
-                    Fate::Ok
+                    RootStatus::Ok
                 } else {
-                    Fate::NeedsNone
+                    RootStatus::NeedsNone
                 }
             }
         };
-        coverage.add(self.kind, fate);
+        coverage.add(self.kind, status);
     }
 }
 
-/// The findings that are not reported.
+/// Numbers of findings that are not reported, by reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Suppressed {
-    /// How many the settings or the caller allow.
+    /// Findings that the settings or the caller allow.
     pub allowed: usize,
-    /// How many a comment in the lock file ignores.
+    /// Findings that a comment in a lock file ignores.
     pub ignored: usize,
-    /// How many the commit before the change has, too ([`Report::leave_out`](crate::project::Report::leave_out)).
+    /// Findings that the base revision has, too ([`Report::leave_out`](crate::project::Report::leave_out)).
     pub base: usize,
 }
 
 /// Version control, such as git.
 pub trait VersionControl: Sync {
-    /// What it knows of the files of a root module, which may have a lock file of modules. The directory is absolute and
-    /// without symlinks.
+    /// Returns what it knows about the files of a root module, which may have a lock file of modules. The directory is
+    /// absolute and without symlinks.
     fn tracked(&self, root: &Path, has_modules: bool) -> Tracked;
 
     /// The line of an ignore file by which it ignores the lock file of each root module, if it does.
     fn ignore_rules(&self, roots: &[&Path]) -> Vec<Option<Location>>;
 }
 
-/// What version control knows of the files of a root module.
+/// Facts that version control knows about the files of a root module.
 #[derive(Default)]
 pub struct Tracked {
     /// Whether the lock file is tracked.
@@ -109,7 +140,7 @@ pub struct Tracked {
     pub data_files: Vec<PathBuf>,
 }
 
-/// What git knows of a file.
+/// Tracking state of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tracking {
     /// The file is in the index.

@@ -275,7 +275,6 @@ exit code: 0
 | | Provider | Version | Change | Constraints | Hashes |
 |---|---|---|---|---|---|
 | **~** | `hashicorp/null` | `1.0.0` → `2.0.0` | major upgrade |  |  |
-
 "#]]);
 }
 

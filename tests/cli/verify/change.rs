@@ -141,8 +141,12 @@ fn a_lock_file_that_could_not_be_read_before_is_not_taken_for_none() {
 exit code: 0
 ----- stdout -----
 warning[lock-file-syntax]: the change of .terraform.lock.hcl was not checked: the old file cannot be read
- |
- = the lock file cannot be parsed: invalid block body; expected `}`, newline or identifier
+ --> .terraform.lock.hcl:1:1
+  |
+1 |
+  | ^
+  |
+  = the lock file cannot be parsed: invalid block body; expected `}`, newline or identifier
 help: review the change yourself
 
 note[namespace-added]: the namespace registry.opentofu.org/hashicorp is new: the base locks no provider from it

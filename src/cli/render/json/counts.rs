@@ -1,6 +1,6 @@
 //! How many root modules a run looked at, and how many it did not, as JSON.
 
-use provlock::project::{Coverage, Fate, Kind};
+use provlock::project::{Coverage, Kind, RootStatus};
 use serde::Serialize;
 
 /// What became of everything that was found, each root module counted once.
@@ -43,17 +43,17 @@ struct CountsOfKind {
 impl From<&Coverage> for Counts {
     fn from(coverage: &Coverage) -> Self {
         let [root_modules, units, other_lock_files, changed_modules] = Kind::ALL.map(|kind| {
-            let number = |fate| coverage.number(kind, fate);
+            let number = |status| coverage.number(kind, status);
             CountsOfKind {
-                with_errors: number(Fate::Errors),
-                with_warnings: number(Fate::Warnings),
-                partly_checked: number(Fate::PartlyChecked),
-                ok: number(Fate::Ok),
-                without_lock_file: number(Fate::NotLocked),
-                ignored: number(Fate::Ignored),
-                need_no_lock_file: number(Fate::NeedsNone),
-                excluded: number(Fate::Excluded),
-                failed: number(Fate::Failed),
+                with_errors: number(RootStatus::Errors),
+                with_warnings: number(RootStatus::Warnings),
+                partly_checked: number(RootStatus::PartlyChecked),
+                ok: number(RootStatus::Ok),
+                without_lock_file: number(RootStatus::NotLocked),
+                ignored: number(RootStatus::Ignored),
+                need_no_lock_file: number(RootStatus::NeedsNone),
+                excluded: number(RootStatus::Excluded),
+                failed: number(RootStatus::Failed),
             }
         });
         Self { root_modules, units, other_lock_files, changed_modules }

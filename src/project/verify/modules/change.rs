@@ -1,37 +1,28 @@
-//! Findings about what a change does to a lock file of modules.
+//! Findings about changes of a lock file of modules.
 
 use std::collections::BTreeSet;
 
 use crate::configuration::ModuleCall;
 use crate::diagnostic::words::enumerate;
 use crate::diagnostic::{Code, Diagnostic, Location, Remedy, Severity};
-use crate::lockfile::{self, Entry, EntryDiff, Locked, LockedModule, ModuleLockFile};
+use crate::lockfile::{Entry, EntryDiff, Locked, LockedModule, ModuleLockFile};
 use crate::modules::locked;
-use crate::project::verify::change::unreadable;
-use crate::project::verify::subject::{VerifyRequest, finding};
+use crate::project::verify::base::{check_changes, downgrade, hashes_replaced};
+use crate::project::verify::finding::finding;
+use crate::project::verify::root::Root;
 use crate::provider::{Hash, HashScheme};
 
-/// Compares the lock file with what it was before.
-pub(super) fn check(request: &VerifyRequest<'_>, lock_file: &ModuleLockFile) -> Vec<Diagnostic> {
-    let Some(bytes) = request.module_base else { return Vec::new() };
-    let path = &request.root.module_lock_path;
-    let parsed = ModuleLockFile::parse(path, bytes);
-    let Some(base) = parsed.lock_file else {
-        return vec![unreadable(path, parsed.diagnostics).at(Location::of_file(path), "")];
+/// Compares the lock file with that of the base.
+pub(super) fn check(root: &Root<'_>, lock_file: &ModuleLockFile) -> Vec<Diagnostic> {
+    let Some(base) = &root.base else { return Vec::new() };
+    let path = &root.module.module_lock_path;
+    let check = |entry: Option<&Entry<LockedModule>>, change: &EntryDiff<LockedModule>| {
+        entry.map(|entry| check_entry(root, entry, change)).unwrap_or_default()
     };
-    let differences = lockfile::diff(base.locks(), lock_file.locks());
-    let judge = |change: &EntryDiff<LockedModule>| {
-        let entry = lock_file.entry(&change.address);
-        entry.map(|entry| judge(request, entry, change)).unwrap_or_default()
-    };
-    differences.changes().flat_map(judge).collect()
+    check_changes(path, base.modules(), lock_file, check)
 }
 
-fn judge(
-    request: &VerifyRequest<'_>,
-    entry: &Entry<LockedModule>,
-    change: &EntryDiff<LockedModule>,
-) -> Vec<Diagnostic> {
+fn check_entry(root: &Root<'_>, entry: &Entry<LockedModule>, change: &EntryDiff<LockedModule>) -> Vec<Diagnostic> {
     let name = LockedModule::label_name(&entry.address);
     let mut findings = Vec::new();
     if let Some(old) = change.old.as_ref().filter(|_| change.package_replaced()) {
@@ -40,29 +31,19 @@ fn judge(
         let error = finding(Code::HashesReplaced, message, entry.package(), "");
         let error = error.note(format!("before: {}", old.package)).help(Remedy::verify_online());
         // A branch is meant to move.
-        let may_move = locked::may_move(&entry.locked, request.root.dialect);
+        let may_move = locked::may_move(&entry.locked, root.module.dialect);
         findings.push(if may_move { Diagnostic { severity: Severity::Warning, ..error } } else { error });
     } else if let Some(scheme) = change.old.as_ref().and_then(|old| scheme_replaced(old, &entry.locked)) {
-        let added = change.hashes_added();
-        let place = entry.hashes.iter().find(|(hash, _)| added.contains(hash));
         let message = format!("the {scheme} hashes of {name} changed although its package did not");
-        let error = finding(Code::HashesReplaced, message, place.map_or(&entry.block, |(_, place)| place), "");
-        findings.push(error.help(Remedy::verify_online()));
+        findings.push(hashes_replaced(message, entry, change, |_| true));
     }
-    let versions = (change.old.as_ref().and_then(|old| old.version.as_ref()), &entry.locked.version);
-    if let (Some(old), Some(new)) = versions
-        && new < old
-    {
-        let message = format!("{name} was downgraded from {old} to {new}");
-        let warning = finding(Code::Downgrade, message, entry.version(), "");
-        findings.push(warning.help("make sure that the older version is intended"));
-    }
-    findings.extend(new_publisher(request, entry));
+    findings.extend(downgrade(&name, entry, change, "make sure that the older version is intended"));
+    findings.extend(new_publisher(root, entry));
     findings
 }
 
-/// The scheme whose hashes changed while the package stayed. A package has one hash of each, so that none may be added
-/// to another or take its place; and `h1:` decides what is installed, so that it may not go either.
+/// The scheme whose hashes changed while the package did not. A package has one hash of each scheme, so none may be
+/// added or replaced. An `h1:` may not be removed either, because it decides what is installed.
 fn scheme_replaced(old: &LockedModule, new: &LockedModule) -> Option<&'static str> {
     let of = |locked: &LockedModule, scheme| -> BTreeSet<Hash> {
         locked.hashes.iter().filter(|hash| hash.scheme() == scheme).cloned().collect()
@@ -76,9 +57,10 @@ fn scheme_replaced(old: &LockedModule, new: &LockedModule) -> Option<&'static st
     replaced.map(|(_, name)| name)
 }
 
-/// A module comes from a host or publisher that no lock file of modules named before, if any named some.
-fn new_publisher(request: &VerifyRequest<'_>, entry: &Entry<LockedModule>) -> Option<Diagnostic> {
-    let known = &request.known_publishers?.locked;
+/// A module from a host or publisher that no lock file of modules at the base contains. Nothing is reported if these
+/// contain no modules.
+fn new_publisher(root: &Root<'_>, entry: &Entry<LockedModule>) -> Option<Diagnostic> {
+    let known = &root.base.as_ref()?.known_publishers.locked;
     let new: Vec<_> = locked::publishers(&entry.locked).into_iter().filter(|name| !known.contains(name)).collect();
     if known.is_empty() || new.is_empty() {
         return None;
@@ -88,13 +70,14 @@ fn new_publisher(request: &VerifyRequest<'_>, entry: &Entry<LockedModule>) -> Op
     Some(source_added(message, entry.source()))
 }
 
-/// Where modules are not locked: a line of the change calls a module from a host or publisher from where none was
-/// called before, if any was called.
-pub(in crate::project::verify) fn added(request: &VerifyRequest<'_>) -> Vec<Diagnostic> {
+/// Calls that the change adds, from hosts or publishers of which the base called no module. Nothing is reported if the
+/// base called none at all, or where modules are locked.
+pub(super) fn added(root: &Root<'_>) -> Vec<Diagnostic> {
     // What Terragrunt's files named before is not known.
-    let Some(before) = request.known_publishers.filter(|_| !request.root.is_unit()) else { return Vec::new() };
-    let calls = request.judged.calls.iter().filter_map(|call| Some((call, locked::publisher(&call.request)?)));
-    let (new, kept): (Vec<_>, Vec<_>) = calls.partition(|(call, _)| (request.is_new)(&call.location));
+    let Some(base) = root.base.as_ref().filter(|_| !root.module.is_unit()) else { return Vec::new() };
+    let before = base.known_publishers;
+    let calls = root.declared.calls.iter().filter_map(|call| Some((call, locked::publisher(&call.request)?)));
+    let (new, kept): (Vec<_>, Vec<_>) = calls.partition(|(call, _)| root.is_new(&call.location));
     let known: BTreeSet<_> =
         before.locked.iter().chain(&before.called).chain(kept.iter().map(|(_, name)| name)).collect();
     let is_added = |publisher: &String| !known.is_empty() && !known.contains(publisher);

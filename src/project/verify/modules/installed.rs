@@ -11,44 +11,43 @@ use crate::modules::installed::Manifest;
 use crate::modules::installed_copy::{self, Comparison};
 use crate::modules::locked;
 use crate::modules::package_hash::{self, Listing};
-use crate::project::verify::subject::{Verified, VerifyRequest};
+use crate::project::verify::root::Root;
+use crate::project::verify::verified::VerifiedRoot;
 use crate::provider::Hash;
 use crate::system::files::{canonical_or_given, join};
 use crate::system::{boundary, parallel};
 
-/// A call with its entry, and where its copy of the package is.
+/// A call with its entry and the directory of its installed package.
 struct Copy<'a> {
     call: &'a CallToLock,
     entry: &'a Entry<LockedModule>,
     directory: PathBuf,
 }
 
-/// Compares the copies of all calls whose entries could be theirs.
-pub(super) fn check(request: &VerifyRequest<'_>, lock_file: &ModuleLockFile) -> Verified {
-    let mut verified = Verified::default();
-    let top = join(&request.root.path, request.root.data_directory.join("modules"));
-    if request.packages.boundary.is_outside(&top) {
-        verified.findings.push(boundary::refused(&top));
-        return verified;
+/// Compares the installed copy of each call that matches its entry.
+pub(super) fn check(root: &Root<'_>, lock_file: &ModuleLockFile, report: &mut VerifiedRoot) {
+    let top = join(&root.module.path, root.module.data_directory.join("modules"));
+    if root.packages.boundary.is_outside(&top) {
+        report.findings.push(boundary::refused(&top));
+        return;
     }
     let mut copies: BTreeMap<&String, Copy<'_>> = BTreeMap::new();
-    for call in &request.requirements.locked.calls {
+    for call in &root.requirements().locked.calls {
         let Some(entry) = lock_file.entry(&call.key) else { continue };
         let known = locked::refusal(&call.key, Some(&entry.locked), &call.source, &call.constraints);
-        if known.is_none() && locked::fault(&entry.locked, request.root.dialect).is_none() {
+        if known.is_none() && locked::fault(&entry.locked, root.module.dialect).is_none() {
             copies.insert(&call.key, Copy { call, entry, directory: top.join(&call.key) });
         }
     }
     let (present, absent): (Vec<_>, Vec<_>) =
         copies.into_values().partition(|copy| copy.directory.symlink_metadata().is_ok());
-    verified.installed = present.len();
+    report.installed += present.len();
     match Manifest::read(&top.join("modules.json")) {
-        Ok(manifest) => verified.findings.extend(listed(request, &manifest, &present)),
-        Err(errors) => verified.errors.extend(errors),
+        Ok(manifest) => report.findings.extend(listed(root, &manifest, &present)),
+        Err(errors) => report.errors.extend(errors),
     }
-    verified.findings.extend(not_installed(&absent, &top));
-    verified.findings.extend(differing(request, &present));
-    verified
+    report.findings.extend(not_installed(&absent, &top));
+    report.findings.extend(differing(root, &present));
 }
 
 fn help() -> Help {
@@ -65,10 +64,9 @@ fn not_installed(absent: &[Copy<'_>], top: &Path) -> Option<Diagnostic> {
     Some(warning.help(help()))
 }
 
-/// What the list of installed modules says that would make the programs take something else: another directory, or
-/// nothing for a call.
-fn listed(request: &VerifyRequest<'_>, manifest: &Manifest, copies: &[Copy<'_>]) -> Vec<Diagnostic> {
-    let absolute = |path: &Path| canonical_or_given(&join(&request.root.path, path));
+/// Entries of modules.json that make OpenTofu and Terraform load a different directory, and calls without an entry.
+fn listed(root: &Root<'_>, manifest: &Manifest, copies: &[Copy<'_>]) -> Vec<Diagnostic> {
+    let absolute = |path: &Path| canonical_or_given(&join(&root.module.path, path));
     let mut findings = BTreeMap::new();
     for Copy { call, entry, directory } in copies {
         let CallToLock { key, source, constraints, .. } = call;
@@ -79,7 +77,7 @@ fn listed(request: &VerifyRequest<'_>, manifest: &Manifest, copies: &[Copy<'_>])
             continue;
         };
         let is_own = absolute(&record.dir).starts_with(canonical_or_given(directory));
-        if is_own && record.meets(source, constraints, request.root.dialect) {
+        if is_own && record.meets(source, constraints, root.module.dialect) {
             continue;
         }
         let message = if is_own {
@@ -90,20 +88,20 @@ fn listed(request: &VerifyRequest<'_>, manifest: &Manifest, copies: &[Copy<'_>])
         let error = Diagnostic::finding(Code::ModuleDiffers, message);
         findings.insert(key, error.at(entry.block.clone(), "").help(help()));
     }
-    for ModuleRecord { key, directory, .. } in &request.requirements.locked.records {
+    for ModuleRecord { key, directory, .. } in &root.requirements().locked.records {
         let listed = manifest.modules.get(key).filter(|listed| absolute(&listed.dir) != absolute(directory));
         let Some(listed) = listed else { continue };
         findings.entry(key).or_insert_with(|| {
             let message = format!("the list of installed modules has module \"{key}\" in {}", listed.dir.display());
             let error = Diagnostic::finding(Code::ModuleDiffers, message);
-            error.at(Location::of_file(&request.root.module_lock_path), "").help(help())
+            error.at(Location::of_file(&root.module.module_lock_path), "").help(help())
         });
     }
     findings.into_values().collect()
 }
 
-/// The copies that are not what is locked.
-fn differing(request: &VerifyRequest<'_>, copies: &[Copy<'_>]) -> Vec<Diagnostic> {
+/// Copies that differ from the locked packages.
+fn differing(root: &Root<'_>, copies: &[Copy<'_>]) -> Vec<Diagnostic> {
     let cores = parallel::cores();
     let read = |copy: &Copy<'_>| match copy.directory.symlink_metadata() {
         Ok(metadata) if !metadata.is_dir() => Err("is not a directory".to_owned()),
@@ -119,12 +117,12 @@ fn differing(request: &VerifyRequest<'_>, copies: &[Copy<'_>]) -> Vec<Diagnostic
             wholes.insert(package_of(copy), (&copy.directory, listing));
         }
     }
-    let judge = |(copy, listing): (&Copy<'_>, &Result<Listing, String>)| {
+    let check = |(copy, listing): (&Copy<'_>, &Result<Listing, String>)| {
         let compared = match listing {
             Err(why) => Comparison::Different(why.clone()),
             Ok(listing) if is_whole(copy.entry, listing) => return None,
             Ok(listing) if listing.is_empty() => Comparison::Different("is empty".to_owned()),
-            Ok(listing) => compared(request, copy, listing, wholes.get(&package_of(copy)).copied()),
+            Ok(listing) => compared(root, copy, listing, wholes.get(&package_of(copy)).copied()),
         };
         match compared {
             Comparison::Different(why) => Some(differs(copy, listing.as_ref().ok(), &why)),
@@ -132,27 +130,22 @@ fn differing(request: &VerifyRequest<'_>, copies: &[Copy<'_>]) -> Vec<Diagnostic
             Comparison::Same { .. } => None,
         }
     };
-    let differing = parallel::map(copies.iter().zip(&listings).collect(), cores, judge);
+    let differing = parallel::map(copies.iter().zip(&listings).collect(), cores, check);
     differing.into_iter().flatten().collect()
 }
 
-/// What a copy has in common with the others that are whole.
+/// Package and hashes that copies of the same release share.
 fn package_of<'a>(copy: &Copy<'a>) -> (&'a String, &'a std::collections::BTreeSet<Hash>) {
     (&copy.entry.locked.package, &copy.entry.locked.hashes)
 }
 
 /// Compares a copy that does not have the locked hash with a whole package that has it.
-fn compared(
-    request: &VerifyRequest<'_>,
-    copy: &Copy<'_>,
-    listing: &Listing,
-    whole: Option<(&Path, &Listing)>,
-) -> Comparison {
+fn compared(root: &Root<'_>, copy: &Copy<'_>, listing: &Listing, whole: Option<(&Path, &Listing)>) -> Comparison {
     let is_from_git = copy.entry.locked.package.starts_with("git::");
     if let Some(whole) = whole {
         return installed_copy::compare((&copy.directory, listing), whole, is_from_git);
     }
-    let whole = request.packages.whole_package(copy.call, &copy.entry.locked, &copy.directory);
+    let whole = root.packages.whole_package(copy.call, &copy.entry.locked, &copy.directory);
     let whole = whole.and_then(|whole| package_hash::listing(&whole).ok().map(|listing| (whole, listing)));
     match whole {
         Some((whole, expected)) => {

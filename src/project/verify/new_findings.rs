@@ -1,4 +1,4 @@
-//! What a change has brought: the findings that the commit before it does not have, too.
+//! `--new`: the findings that the base revision does not have.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,9 +10,9 @@ use crate::project::event::Report;
 use crate::provider::{Dialect, ProviderAddress};
 use crate::system::canonicalize;
 
-/// A finding with the content that it is about. The places in files do not matter, so that lines may move.
+/// Identity of a finding: its message and the text that it is about. Line numbers are ignored, because lines may move.
 #[derive(PartialEq, Eq)]
-struct Known {
+struct FindingKey {
     code: Code,
     severity: Severity,
     message: String,
@@ -22,15 +22,15 @@ struct Known {
 }
 
 impl Report<VerifiedRoot> {
-    /// Leaves out the findings that the commit before the change has, too: of the same root module, with the same
-    /// message, about the same content. `before` is the report of that commit, whose files are below `directory` as
-    /// those that were verified are below the current directory. Both are absolute and without symlinks.
+    /// Removes the findings that the base revision has, too: of the same root module, with the same message, about the
+    /// same text. `before` is the report of the base, whose files are below `directory` as the verified files are below
+    /// the current directory. Both paths are absolute and without symlinks.
     ///
-    /// What concerns the change as a whole stays, and so does what a link leads to, which nobody has looked at. The
+    /// Findings about the change as a whole stay. So do refused links, because their targets were not compared. The
     /// root modules are counted by all of their findings.
     pub fn leave_out(&mut self, before: &Self, current: &Path, directory: &Path) {
         let of_root = |root: &VerifiedRoot, current: &Path| -> Vec<_> {
-            root.findings.iter().map(|finding| Known::new(root, finding, current)).collect()
+            root.findings.iter().map(|finding| FindingKey::new(root, finding, current)).collect()
         };
         let before = before.roots.iter().filter_map(|(_, root)| root.as_ref().ok());
         let mut known = HashMap::<_, Vec<_>>::new();
@@ -45,43 +45,44 @@ impl Report<VerifiedRoot> {
                 let is_seen = finding.code != Code::OutsideRepository;
                 let index = known.iter().position(|known| is_seen && found.as_ref() == Some(known));
                 root.suppressed.base += usize::from(index.is_some());
-                // Each stands for one.
+                // One finding of the base excuses one finding.
                 index.map(|index| known.swap_remove(index)).is_none()
             });
         }
     }
 }
 
-impl Known {
+impl FindingKey {
     fn new(root: &VerifiedRoot, finding: &Diagnostic, current: &Path) -> Self {
         let message = finding.shared_message.as_ref().unwrap_or(&finding.message);
-        let places = finding.labels.iter().map(|label| &label.location);
+        let locations = finding.labels.iter().map(|label| &label.location);
         Self {
             code: finding.code,
             severity: finding.severity,
             message: message.replace(&format!("{}{}", current.display(), std::path::MAIN_SEPARATOR), ""),
             providers: finding.providers.clone(),
-            contents: places.map(|place| (relative(place.path(), current), content(place, root.dialect))).collect(),
+            contents: locations
+                .map(|location| (relative(location.path(), current), content(location, root.dialect)))
+                .collect(),
             left_out: finding.left_out,
         }
     }
 }
 
-/// What a place is about: an entry of a lock file with all its hashes, or a line; the whole file where its entries
-/// cannot be told apart.
-fn content(place: &Location, dialect: Dialect) -> String {
-    let text = &place.file.text;
-    let name = place.path().file_name().and_then(|name| name.to_str()).unwrap_or_default();
+/// The text that a location stands for: a whole entry of a lock file, or a line. The whole file if it cannot be parsed.
+fn content(location: &Location, dialect: Dialect) -> String {
+    let text = &location.file.text;
+    let name = location.path().file_name().and_then(|name| name.to_str()).unwrap_or_default();
     if name == MODULE_LOCK_FILE_NAME {
         return text.clone();
     }
     if name == LOCK_FILE_NAME {
-        let lock_file = lockfile::parse(place.path(), text.as_bytes(), dialect).lock_file;
-        let entry = lock_file.as_ref().and_then(|file| file.text_at(place.span.start));
+        let lock_file = lockfile::parse(location.path(), text.as_bytes(), dialect).lock_file;
+        let entry = lock_file.as_ref().and_then(|file| file.text_at(location.span.start));
         return entry.unwrap_or(text).to_owned();
     }
-    let start = text[..place.span.start].rfind('\n').map_or(0, |end| end + 1);
-    let end = text[place.span.end..].find('\n').map_or(text.len(), |length| place.span.end + length);
+    let start = text[..location.span.start].rfind('\n').map_or(0, |end| end + 1);
+    let end = text[location.span.end..].find('\n').map_or(text.len(), |length| location.span.end + length);
     text[start..end].trim().to_owned()
 }
 
