@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::locked_calls::InstalledAt;
+use super::caller::InstallPath;
 use super::root::ModulePath;
 use crate::modules::fetched::FetchedModule;
 use crate::system::files::join;
@@ -46,10 +46,12 @@ impl CalledPackages {
     }
 
     /// Records what a call leads to.
-    pub(super) fn add(&mut self, key: &str, found: Option<&(ModulePath, InstalledAt)>, is_unknown: bool) {
+    pub(super) fn add(&mut self, key: &str, found: Option<&(ModulePath, Option<InstallPath>)>, is_unknown: bool) {
         let package = match found {
             Some((ModulePath::Directory(_), _)) => CalledPackage::Installed,
-            Some((ModulePath::Package(module), at)) => CalledPackage::Fetched(module.clone(), at.package.clone()),
+            Some((ModulePath::Package(module), at)) => {
+                CalledPackage::Fetched(module.clone(), at.as_ref().and_then(|at| at.package.clone()))
+            }
             None => CalledPackage::Missing { is_unknown },
         };
         self.packages.insert(key.to_owned(), package);

@@ -1,30 +1,30 @@
-//! The callers of modules, their calls, and what is read of them.
+//! Callers of modules, their calls, and the modules that are visited for them.
 
-use std::path::Path;
-
-use crate::diagnostic::{Code, Diagnostic, Location};
-use crate::hcl::evaluate::value::Unknown;
-use crate::system::boundary;
+use std::path::{Path, PathBuf};
 
 use super::file::Call;
-use super::locked_calls::InstalledAt;
-use super::requirement::CalledModule;
+use super::requirement::{CalledModule, ModuleCall};
 use super::root::ModulePath;
 use super::scope::Scope;
+use crate::diagnostic::{Code, Diagnostic, Location};
+use crate::hcl::evaluate::value::Unknown;
+use crate::modules::ModuleSource;
+use crate::provider::ConstraintList;
+use crate::system::boundary;
 
 /// A module whose calls are followed.
 #[derive(Clone, Copy)]
 pub(super) struct Caller<'a> {
-    pub place: &'a ModulePath,
-    /// The names of the calls that lead to it; empty for the root module.
+    pub path: &'a ModulePath,
+    /// Path of the calls that lead to it; empty for the root module.
     pub key: &'a str,
     /// The first call on the way to it that is not local; `None` for the user's own modules.
     pub entry: Option<&'a Location>,
-    /// The index of its call in the tree; `None` for the root module.
+    /// Index of its call in the tree; `None` for the root module.
     pub node: Option<usize>,
     pub scope: &'a Scope<'a>,
-    /// Where it is, or would be, installed.
-    pub at: &'a InstalledAt,
+    /// Where it is, or would be, installed; `None` below a module that no lock file records.
+    pub installed: Option<&'a InstallPath>,
 }
 
 /// A call that is followed.
@@ -32,8 +32,23 @@ pub(super) struct Caller<'a> {
 pub(super) struct Calling<'a> {
     pub caller: &'a Caller<'a>,
     pub call: &'a Call,
-    /// The names of the calls that lead to the module.
+    /// Path of the calls that lead to the module.
     pub key: &'a str,
+}
+
+/// Where `get` installs a module.
+#[derive(Clone, Debug)]
+pub(super) struct InstallPath {
+    /// Directory of the module, relative to the root module.
+    pub directory: PathBuf,
+    /// Directory of its package.
+    pub package: Option<PathBuf>,
+}
+
+impl InstallPath {
+    pub(super) fn root() -> Self {
+        Self { directory: PathBuf::from("."), package: None }
+    }
 }
 
 impl Caller<'_> {
@@ -47,22 +62,37 @@ impl Caller<'_> {
         format!("{own}{separator}module.{}", call.name)
     }
 
-    /// The call from which the user's own modules lead to it.
+    /// Adds the call with which the way to the caller leaves the user's own modules.
     pub(super) fn entered(&self, diagnostic: Diagnostic) -> Diagnostic {
         diagnostic.at_each(self.entry, "called from here")
     }
 }
 
 impl Calling<'_> {
-    /// An error about the call, with the place from which the user's own modules lead to it.
+    /// The call with its values.
+    pub(super) fn module_call(&self, source: ModuleSource, constraints: ConstraintList) -> ModuleCall {
+        let Self { caller, call, key } = self;
+        ModuleCall {
+            key: (*key).to_owned(),
+            source,
+            constraints,
+            location: call.location.clone(),
+            version: call.version.as_ref().map(|version| version.location.clone()),
+            entry: caller.entry.cloned(),
+            module: None,
+            directory: None,
+        }
+    }
+
+    /// An error about the call, with the location from which the user's own modules lead to it.
     pub(super) fn error(&self, code: Code, message: String) -> Diagnostic {
         self.located(Diagnostic::error(code, message))
     }
 
     /// The error for a called module outside of the repository.
-    pub(super) fn outside(&self, place: &Path) -> Diagnostic {
+    pub(super) fn outside(&self, path: &Path) -> Diagnostic {
         let message =
-            format!("module \"{}\" is in {}, out of the repository, so it was not read", self.key, place.display());
+            format!("module \"{}\" is in {}, out of the repository, so it was not read", self.key, path.display());
         self.error(Code::OutsideRepository, message).help(boundary::help())
     }
 
@@ -71,33 +101,33 @@ impl Calling<'_> {
     }
 }
 
-/// A call of a module that is to be read.
+/// A called module that is to be read.
 pub(super) struct Visit<'a> {
-    pub(super) place: ModulePath,
+    pub(super) path: ModulePath,
     pub(super) calling: Calling<'a>,
     /// The call with which the way to it leaves the user's own modules.
     pub(super) entry: Option<&'a Location>,
-    /// The source, if it is a local one.
-    pub(super) path: Option<&'a str>,
-    /// Why nothing that it calls may be requested, if that is so.
+    /// Its source, if that is a local one.
+    pub(super) source: Option<&'a str>,
+    /// Why nothing that it calls may be requested.
     pub(super) withheld: Option<Unknown>,
     /// Where it is, or would be, installed.
-    pub(super) at: InstalledAt,
+    pub(super) installed: Option<InstallPath>,
 }
 
 impl Visit<'_> {
     pub(super) fn error(&self, what: &str) -> Diagnostic {
-        let message = format!("module \"{}\" is in {}, {what}", self.calling.key, self.place.shown().display());
+        let message = format!("module \"{}\" is in {}, {what}", self.calling.key, self.path.shown().display());
         self.calling.error(Code::InvalidConfiguration, message)
     }
 }
 
-/// What a module's calls lead to.
+/// The modules that the calls in a module lead to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
-    /// The same modules, whoever calls the module.
+pub(super) enum Targets {
+    /// The same modules for every caller.
     Same,
-    /// Perhaps other modules for another caller: a module is installed once for each path of calls, and a source may
+    /// Perhaps different modules for each caller: a module is installed once for each path of calls, and a source may
     /// depend on the variables that the caller sets.
     ByCaller,
 }

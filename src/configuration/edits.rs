@@ -53,7 +53,7 @@ fn file(mut edits: Vec<&ConstraintEdit>) -> Option<FileRewrite> {
 }
 
 /// The text between the quotes of a string that may be edited, or why it may not be.
-pub(super) fn plain(place: &Location) -> Result<Location, &'static str> {
+pub(crate) fn plain(place: &Location) -> Result<Location, &'static str> {
     // The text is that of the file only if every byte of the file could be read as text.
     if place.file.text.contains(char::REPLACEMENT_CHARACTER) {
         return Err("its file is not UTF-8");

@@ -5,24 +5,28 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use jiff::Timestamp;
+
 use crate::diagnostic::{Diagnostic, Result};
 use crate::lockfile::LockedModule;
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
-use crate::modules::{ModuleFetcher, ModuleSource, RemoteSource};
-use crate::provider::Dialect;
+use crate::modules::{ModuleFetcher, ModuleSource, RegistryModule, Releases, RemoteSource};
+use crate::provider::{Dialect, Version};
 use crate::system::boundary::refused;
 use crate::system::parallel::{Gate, cores};
 use crate::system::{Boundary, OnceMap, Secrets, canonicalize};
 
 use super::files::{Texts, file_names};
 use super::listing::Listing;
-use super::locked_calls::CallToLock;
-use super::locked_calls::LockedPackage;
 use super::module::Module;
+use super::requirement::ModuleCall;
 use super::variables::InputVariables;
 
 /// The bytes of memory, roughly, up to which listed modules are kept for the next reader; later modules are read again.
 const LISTED_KEPT: usize = 32 << 20;
+
+/// Why the date of a release is not known.
+const NOT_ASKED: &str = "nobody is asked";
 
 /// How many root modules are read at the same time when their modules may have to be fetched.
 const ROOTS_FETCHING: usize = 16;
@@ -114,9 +118,57 @@ impl ModuleCache {
     ///
     /// # Errors
     /// It cannot be fetched.
-    pub(crate) fn make_repository(&self, package: &LockedPackage, directory: &Path) -> Result<()> {
+    pub(crate) fn make_repository(
+        &self,
+        source: &ModuleSource,
+        locked: &LockedModule,
+        directory: &Path,
+    ) -> Result<()> {
         let Some(fetcher) = &self.fetcher else { return Ok(()) };
-        fetcher.make_repository(&package.source, &package.locked, directory)
+        fetcher.make_repository(source, locked, directory)
+    }
+
+    /// The module that is installed in a directory, if that contains exactly what is locked for a call.
+    pub(crate) fn installed(
+        &self,
+        directory: &Path,
+        call: &ModuleCall,
+        locked: &Arc<LockedModule>,
+    ) -> Option<FetchedModule> {
+        self.fetcher.as_ref()?.installed(directory, &call.source, locked)
+    }
+
+    /// Asks for the versions, branches and tags of sources, several at a time.
+    pub(crate) fn ask_releases(&self, dialect: Dialect, sources: Vec<ModuleSource>) {
+        if let Some(fetcher) = &self.fetcher {
+            fetcher.ask_releases(dialect, sources);
+        }
+    }
+
+    /// The versions, or branches and tags, of a source; `None` if they were not asked for.
+    pub(crate) fn releases(&self, dialect: Dialect, source: &ModuleSource) -> Option<Result<Releases>> {
+        self.fetcher.as_ref()?.releases(dialect, source)
+    }
+
+    /// When a version of a registry module was published.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    pub(crate) fn published_version(
+        &self,
+        dialect: Dialect,
+        module: &RegistryModule,
+        version: &Version,
+    ) -> std::result::Result<Timestamp, String> {
+        self.fetcher.as_ref().ok_or(NOT_ASKED)?.published(dialect, module, version)
+    }
+
+    /// When the commit of a git source was made.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    pub(crate) fn committed(&self, source: &RemoteSource) -> std::result::Result<Timestamp, String> {
+        self.fetcher.as_ref().ok_or(NOT_ASKED)?.committed(source)
     }
 
     /// Whether what a missing module requires cannot be found out: hosts were asked for it, or none can be. Without the
@@ -136,25 +188,24 @@ impl ModuleCache {
     pub(crate) fn published(
         &self,
         dialect: Dialect,
-        call: &CallToLock,
+        call: &ModuleCall,
         locked: &LockedModule,
     ) -> Result<Vec<Diagnostic>> {
-        let is_refused =
-            matches!(&call.source, ModuleSource::Remote(source) if self.refuses(source, call.entry.is_some()));
-        let fetcher = self.fetcher.as_ref().filter(|_| !is_refused);
+        let fetcher = self.fetcher.as_ref().filter(|_| !self.refuses(&call.source, call.entry.is_some()));
         fetcher.map_or_else(|| Ok(Vec::new()), |fetcher| fetcher.compare_published(dialect, &call.source, locked))
     }
 
     /// The directory of the whole package that is locked for a call, if it is in the cache or can be made of the
     /// objects in the `.git` of a copy.
-    pub(crate) fn whole_package(&self, call: &CallToLock, locked: &LockedModule, copy: &Path) -> Option<PathBuf> {
+    pub(crate) fn whole_package(&self, call: &ModuleCall, locked: &LockedModule, copy: &Path) -> Option<PathBuf> {
         self.fetcher.as_ref()?.whole(&call.source, locked, copy)
     }
 
-    /// Whether nothing is fetched from a source: it is on this machine, and either out of the repository or not named
-    /// by the user's own modules.
-    pub(super) fn refuses(&self, source: &RemoteSource, is_named_by_others: bool) -> bool {
-        self.outside(source).is_some() || (source.is_on_this_machine() && is_named_by_others)
+    /// Whether nothing is fetched from a source: it is on this machine, and either out of the repository or called by a
+    /// module that is not the user's own.
+    pub(crate) fn refuses(&self, source: &ModuleSource, is_called_by_others: bool) -> bool {
+        let ModuleSource::Remote(source) = source else { return false };
+        self.outside(source).is_some() || (source.is_on_this_machine() && is_called_by_others)
     }
 
     /// The path of a package on this machine that is not in the repository. It need not exist: git also tries it with

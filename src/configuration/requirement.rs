@@ -1,11 +1,13 @@
 //! The result of reading a configuration.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
-use super::locked_calls::LockedCalls;
-use crate::diagnostic::{Diagnostic, Location, Result};
-use crate::modules::fetched::ModuleRequest;
+use crate::diagnostic::{Diagnostic, Diagnostics, Location};
+use crate::lockfile::module_name;
+use crate::modules::ModuleSource;
+use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::provider::{AddressParts, ConstraintList, Dialect, Hostname, ProviderAddress};
 
 /// What a configuration requires.
@@ -21,12 +23,10 @@ pub struct Requirements {
     pub modules: Vec<ModuleDirectory>,
     /// The calls of modules, each followed by the calls in the module that it calls, up to the limit of calls.
     pub tree: Vec<CalledModule>,
-    /// The user's own calls of modules that are neither in the caller's directory nor its package, each once.
+    /// The calls of modules of other packages and, if a lock file is followed, of local modules.
     pub(crate) calls: Vec<ModuleCall>,
     /// What cannot be read although it was asked for, or never can be.
     pub(crate) unknown: Vec<UnknownCall>,
-    /// What the lock file of modules is to record, where one is followed.
-    pub(crate) locked: LockedCalls,
     /// How much is known of the state. Providers that only the state needs are among the others.
     pub(crate) state: StateKnowledge,
 }
@@ -69,15 +69,24 @@ pub struct CalledModule {
     pub is_repeated: bool,
 }
 
-/// A call of a module that lies elsewhere.
+/// A call of a module with its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ModuleCall {
-    /// What to call it in a message: `module "network"`.
-    pub name: String,
-    /// The module that it requests.
-    pub request: ModuleRequest,
-    /// Its source.
-    pub location: Location,
+    /// Path of the calls that lead to the module, as in `modules.json` and the lock file of modules.
+    pub(crate) key: String,
+    /// Source, with credentials.
+    pub(crate) source: ModuleSource,
+    pub(crate) constraints: ConstraintList,
+    /// Value of `source`, or else the block's label.
+    pub(crate) location: Location,
+    /// Value of `version`.
+    pub(crate) version: Option<Location>,
+    /// The call with which the way to this one leaves the user's own modules; `None` for a call in these.
+    pub(crate) entry: Option<Location>,
+    /// The module, if it was found by a lock file or is to be locked.
+    pub(crate) module: Option<FetchedModule>,
+    /// Directory where `get` installs the module, relative to the root module.
+    pub(crate) directory: Option<PathBuf>,
 }
 
 /// A module directory that takes part in a configuration.
@@ -129,11 +138,25 @@ impl Requirements {
         self.state == StateKnowledge::Read
     }
 
+    /// Calls of modules of other packages.
+    pub(crate) fn package_calls(&self) -> impl Iterator<Item = &ModuleCall> {
+        self.calls.iter().filter(|call| !matches!(call.source, ModuleSource::Local(_)))
+    }
+
+    /// The user's own calls of modules of other packages, each once, even if its module is called several times.
+    pub(crate) fn own_package_calls(&self) -> Vec<&ModuleCall> {
+        let mut seen = HashSet::new();
+        let mut calls = Vec::new();
+        for call in self.package_calls().filter(|call| call.entry.is_none()) {
+            if seen.insert((call.location.path(), call.location.span.start, &call.source, &call.constraints)) {
+                calls.push(call);
+            }
+        }
+        calls
+    }
+
     /// What this configuration and another one require together, for a lock file that both use.
-    ///
-    /// # Errors
-    /// They would lock different modules for the same path of calls.
-    pub(crate) fn and(mut self, other: Self) -> Result<Self> {
+    pub(crate) fn and(mut self, other: Self) -> Self {
         for (address, requirement) in other.providers {
             let known = self.providers.entry(address).or_default();
             known.constraints = ConstraintList::merge([&known.constraints, &requirement.constraints]);
@@ -150,9 +173,8 @@ impl Requirements {
         self.tree.extend(other.tree.into_iter().map(moved));
         self.calls.extend(other.calls);
         self.unknown.extend(other.unknown);
-        self.locked.add(other.locked)?;
         self.state = self.state.and(other.state);
-        Ok(self)
+        self
     }
 
     /// These with what only the other dialect's program reads of the same files, to be judged and not to be locked.
@@ -166,11 +188,37 @@ impl Requirements {
             self.providers.entry(AddressParts { hostname, namespace, name }.into()).or_insert(requirement);
         }
         self.is_incomplete |= other.is_incomplete;
-        let calls = other.calls.into_iter().filter(|call| !self.calls.contains(call));
-        self.calls.extend(calls.collect::<Vec<_>>());
+        self.calls.extend(other.calls);
         let unknown = other.unknown.into_iter().filter(|unknown| !self.unknown.contains(unknown));
         self.unknown.extend(unknown.collect::<Vec<_>>());
         self
+    }
+}
+
+impl ModuleCall {
+    pub(crate) fn name(&self) -> Cow<'_, str> {
+        module_name(&self.key)
+    }
+
+    /// The request for the module that the call asks for; `None` for a local module.
+    pub(crate) fn request(&self) -> Option<ModuleRequest> {
+        ModuleRequest::new(self.source.clone(), self.constraints.clone())
+    }
+
+    /// Whether the call says which state of its module it means.
+    pub(crate) fn is_pinned(&self) -> bool {
+        self.request().is_none_or(|request| request.unpinned().is_none())
+    }
+
+    /// Adds the locations of the call to a diagnostic.
+    pub(crate) fn located(&self, diagnostic: Diagnostic) -> Diagnostic {
+        diagnostic.at(self.location.clone(), "called here").at_each(&self.entry, "from here")
+    }
+
+    /// Adds the locations of the call to errors of the host or repository of its module.
+    pub(crate) fn not_fetched(&self, errors: Diagnostics) -> Diagnostics {
+        let name = self.name();
+        errors.map(|error| error.at(self.location.clone(), &*name).at_each(&self.entry, "called from here"))
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::provider::{Constraint, ConstraintList, Operator, Version};
 
-use super::edits::plain;
+pub(crate) use super::edits::plain;
 pub use super::edits::{ConstraintEdit, FileRewrite, files};
 use super::requirement::{Declaration, DeclarationKind, Requirement};
 
@@ -61,7 +61,7 @@ fn editable(declaration: &Declaration, place: &Location) -> Result<Location, &'s
 
 /// The same constraint list, with other versions where a term does not allow `version`. Operators, the number of parts
 /// and white space stay. `None` if that is impossible.
-pub(super) fn allowing(text: &str, version: &Version) -> Option<String> {
+pub(crate) fn allowing(text: &str, version: &Version) -> Option<String> {
     let terms: Option<Vec<String>> = text.split(',').map(|term| allowing_term(term, version)).collect();
     terms.map(|terms| terms.join(","))
 }

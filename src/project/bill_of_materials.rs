@@ -7,7 +7,7 @@ use super::event::Event;
 use super::root_module::RootModule;
 use super::roots::{RootPath, Roots};
 use super::session::Session;
-use crate::configuration::Requirements;
+use crate::configuration::{CalledModule, Requirements};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Remedy, Result};
 use crate::lockfile::{Locks, ModuleLocks};
 use crate::provider::ProviderAddress;
@@ -114,7 +114,10 @@ impl Session<'_> {
 fn unlocked_modules<'a>(read: &'a Requirements, locks: &ModuleLocks) -> Vec<&'a str> {
     let own = read.modules.iter().filter(|module| module.local).map(|module| module.canonical.as_path());
     let own: HashSet<&Path> = own.collect();
-    let calls = read.tree.iter().filter(|call| !own.contains(call.directory.as_path()));
+    // Also a call by a path into the package of a locked call.
+    let found: HashSet<_> = read.calls.iter().filter(|call| call.directory.is_some()).map(|call| &call.key).collect();
+    let is_unlocked = |call: &&CalledModule| !own.contains(call.directory.as_path()) && !found.contains(&call.key);
+    let calls = read.tree.iter().filter(is_unlocked);
     calls.map(|call| call.key.as_str()).filter(|key| locked_around(key, locks).is_none()).collect()
 }
 

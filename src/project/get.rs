@@ -5,18 +5,21 @@ use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::coverage::Coverage;
 use super::event::Report;
+use super::module_locks;
 use super::root_module::RootModule;
 use super::roots::Roots;
 use super::session::Session;
-use crate::configuration::{LockedCalls, LockedPackage, LockingMode, ModuleLocking, ModuleRecord};
+use crate::configuration::{ModuleCall, Requirements, Resolution};
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
-use crate::lockfile::MODULE_LOCK_FILE_NAME;
-use crate::modules::{GIT, copy, locked, package_hash};
+use crate::lockfile::{LockedModule, MODULE_LOCK_FILE_NAME};
+use crate::modules::fetched::FetchedModule;
+use crate::modules::{GIT, ModuleSource, copy, locked, package_hash};
 use crate::provider::HashesByScheme;
 use crate::system::files::{self, DirectoryLock};
 use crate::system::{TemporaryDirectory, boundary, parallel};
@@ -84,23 +87,56 @@ impl Session<'_> {
             return Err(error.shared(format!("there is no {MODULE_LOCK_FILE_NAME}")).help(help).into());
         }
         let (lock_file, warnings) = root.module_lock_file()?;
-        let mode = if options.check { LockingMode::Compare } else { LockingMode::Install };
-        let locking = ModuleLocking { locks: lock_file.locks().clone(), mode, upgrades: None };
-        let read = root.requirements_with(&self.modules, options.ignore_tests, false, Some(&locking))?;
         let directory = files::join(&root.path, root.data_directory.join("modules"));
         let outside = directory.ancestors().find(|path| path.exists());
         if let Some(outside) = outside.filter(|path| self.modules.boundary.is_outside(path)) {
             return Err(boundary::refused(outside).into());
         }
-        let installation = Installation::new(&directory, &read.locked, options.with_git);
+        let locks = lock_file.locks();
+        let installed = |call: &ModuleCall| {
+            let locked = locks.get(&call.key)?;
+            self.modules.installed(&directory.join(&call.key), call, locked)
+        };
+        let resolve = |call: &ModuleCall| match module_locks::installed(locks, call) {
+            Resolution::Only(request) => match installed(call) {
+                Some(module) => Resolution::Found(module),
+                None if options.check => Resolution::Skip(None),
+                None => Resolution::Only(request),
+            },
+            other => other,
+        };
+        let read = root.requirements_with(&self.modules, options.ignore_tests, false, Some(&resolve))?;
+        let package = |call: &ModuleCall| {
+            let (key, source, locked) = (call.key.clone(), call.source.clone(), Arc::clone(locks.get(&call.key)?));
+            let top = call.module.as_ref().map(FetchedModule::top);
+            Some(LockedPackage { key, top, is_installed: installed(call).is_some(), locked, source })
+        };
+        let packages = read.package_calls().filter_map(package).collect();
+        let installation = Installation::new(&directory, &read, packages, options.with_git);
         if !options.check {
             let add_repository = |package: &LockedPackage, to: &Path| {
-                if options.with_git { self.modules.make_repository(package, to) } else { Ok(()) }
+                let LockedPackage { source, locked, .. } = package;
+                if !options.with_git {
+                    return Ok(());
+                }
+                self.modules.make_repository(source, locked, to)
             };
             installation.carry_out(&add_repository)?;
         }
         Ok(InstalledModules { warnings, ..installation.outcome() })
     }
+}
+
+/// The package of a call.
+struct LockedPackage {
+    key: String,
+    /// Its directory; `None` if it is not installed as it is locked, and nothing is fetched.
+    top: Option<PathBuf>,
+    /// Whether it is installed as it is locked.
+    is_installed: bool,
+    locked: Arc<LockedModule>,
+    /// Source of the call, with credentials.
+    source: ModuleSource,
 }
 
 /// Adds the git repository of a package to a copy of it, if there is one and it is wanted.
@@ -110,28 +146,31 @@ type AddRepository<'a> = &'a (dyn Fn(&LockedPackage, &Path) -> Result<()> + Sync
 struct Installation<'a> {
     /// The directory of installed modules.
     directory: &'a Path,
-    calls: &'a LockedCalls,
-    missing: Vec<&'a LockedPackage>,
+    calls: &'a [ModuleCall],
+    missing: Vec<LockedPackage>,
+    /// Number of packages that are installed as they are locked.
+    kept: usize,
     /// What `modules.json` holds, and what it is to hold.
     old_list: Option<Vec<u8>>,
     list: Vec<u8>,
 }
 
 impl<'a> Installation<'a> {
-    fn new(directory: &'a Path, calls: &'a LockedCalls, with_git: bool) -> Self {
-        let is_missing = |package: &&LockedPackage| {
+    fn new(directory: &'a Path, read: &'a Requirements, packages: Vec<LockedPackage>, with_git: bool) -> Self {
+        let is_missing = |package: &LockedPackage| {
             !package.is_installed || (with_git && lacks_repository(package, &directory.join(&package.key)))
         };
-        let missing = calls.packages.iter().filter(is_missing).collect();
+        let (missing, kept): (Vec<_>, Vec<_>) = packages.into_iter().partition(is_missing);
         let old_list = files::read(&directory.join(MANIFEST), 32 << 20).ok();
-        Self { directory, calls, missing, old_list, list: manifest(&calls.records, |_| true) }
+        let list = manifest(read.calls.iter().filter_map(entry));
+        Self { directory, calls: &read.calls, missing, kept: kept.len(), old_list, list }
     }
 
     fn outcome(&self) -> InstalledModules {
         let is_known = self.missing.iter().all(|package| package.top.is_some());
         InstalledModules {
             installed: self.missing.iter().map(|package| package.key.clone()).collect(),
-            kept: self.calls.packages.len() - self.missing.len(),
+            kept: self.kept,
             warnings: Vec::new(),
             is_unit: false,
             is_list_written: is_known && self.old_list.as_ref() != Some(&self.list),
@@ -196,9 +235,8 @@ impl<'a> Installation<'a> {
         let list = self.directory.join(MANIFEST);
         let replaces_installed = self.missing.iter().any(|package| self.directory.join(&package.key).exists());
         if list.exists() && replaces_installed {
-            let is_kept =
-                |record: &ModuleRecord| !self.missing.iter().any(|package| is_below(&record.key, &package.key));
-            write(&list, &manifest(&self.calls.records, is_kept))?;
+            let is_kept = |call: &&ModuleCall| !self.missing.iter().any(|package| is_below(&call.key, &package.key));
+            write(&list, &manifest(self.calls.iter().filter(is_kept).filter_map(entry)))?;
         }
         for (package, copy) in self.missing.iter().zip(&copies) {
             swap(copy, &self.directory.join(&package.key)).map_err(failed)?;
@@ -294,16 +332,22 @@ struct Entry {
     dir: String,
 }
 
-/// `modules.json`, byte for byte as both programs write it.
-fn manifest(records: &[ModuleRecord], is_meant: impl Fn(&ModuleRecord) -> bool) -> Vec<u8> {
+/// The entry of a call in `modules.json`.
+fn entry(call: &ModuleCall) -> Option<Entry> {
+    let version = call.module.as_ref().and_then(FetchedModule::version);
+    let version = version.filter(|_| matches!(call.source, ModuleSource::Registry(_)));
+    Some(Entry {
+        key: call.key.clone(),
+        source: call.source.installed(),
+        version: version.map(ToString::to_string),
+        dir: call.directory.as_ref()?.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/"),
+    })
+}
+
+/// `modules.json`, byte for byte as OpenTofu and Terraform write it.
+fn manifest(modules: impl Iterator<Item = Entry>) -> Vec<u8> {
     let root = Entry { key: String::new(), source: String::new(), version: None, dir: ".".to_owned() };
-    let entry = |record: &ModuleRecord| Entry {
-        key: record.key.clone(),
-        source: record.source.clone(),
-        version: record.version.as_ref().map(ToString::to_string),
-        dir: record.directory.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/"),
-    };
-    let mut modules: Vec<_> = records.iter().filter(|record| is_meant(record)).map(entry).collect();
+    let mut modules: Vec<_> = modules.collect();
     modules.sort_by(|one, other| one.key.cmp(&other.key));
     modules.insert(0, root);
     let text = serde_json::to_string(&Manifest { modules }).unwrap_or_default();
@@ -319,16 +363,16 @@ mod tests {
 
     #[test]
     fn the_list_is_written_as_go_writes_it() {
-        let record = |key: &str, source: &str, version: Option<&str>| ModuleRecord {
+        let entry = |key: &str, source: &str, version: Option<&str>| Entry {
             key: key.to_owned(),
             source: source.to_owned(),
-            version: version.map(|version| version.parse().unwrap()),
-            directory: PathBuf::from(format!(".terraform/modules/{key}")),
+            version: version.map(str::to_owned),
+            dir: format!(".terraform/modules/{key}"),
         };
-        let records = [
-            record("a.b", "https://h.test/m.zip?x=1&y=<2>", None),
-            record("a", "registry.opentofu.org/a/b/c", Some("1.2.0")),
-            record("a-b", "./m", None),
+        let entries = [
+            entry("a.b", "https://h.test/m.zip?x=1&y=<2>", None),
+            entry("a", "registry.opentofu.org/a/b/c", Some("1.2.0")),
+            entry("a-b", "./m", None),
         ];
         let expected = concat!(
             r#"{"Modules":[{"Key":"","Source":"","Dir":"."},"#,
@@ -336,8 +380,7 @@ mod tests {
             r#"{"Key":"a-b","Source":"./m","Dir":".terraform/modules/a-b"},"#,
             r#"{"Key":"a.b","Source":"https://h.test/m.zip?x=1\u0026y=\u003c2\u003e","Dir":".terraform/modules/a.b"}]}"#
         );
-        assert_eq!(String::from_utf8(manifest(&records, |_| true)).unwrap(), expected);
-        let without = String::from_utf8(manifest(&records, |record| !is_below(&record.key, "a"))).unwrap();
-        assert!(without.contains("a-b") && !without.contains("a.b"), "{without}");
+        assert_eq!(String::from_utf8(manifest(entries.into_iter())).unwrap(), expected);
+        assert!(is_below("a.b", "a") && is_below("a", "a") && !is_below("a-b", "a"));
     }
 }

@@ -147,7 +147,7 @@ impl Session<'_> {
         let is_read = warnings.is_empty() || has_no_configuration;
         Ok(Contents {
             dialect: root.dialect,
-            are_modules_pinned: is_read && requirements.calls.iter().all(|call| call.request.unpinned().is_none()),
+            are_modules_pinned: is_read && requirements.own_package_calls().iter().all(|call| call.is_pinned()),
             required: requirements.providers.into_keys().collect(),
             lock_file,
             warnings,

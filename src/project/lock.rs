@@ -62,9 +62,9 @@ impl Session<'_> {
             let changed = old != Some(bytes.as_slice()) && !is_pointless;
             let lock_file = Replacement { path: &prepared.root.lock_path, old, new: &bytes };
             let module_lock_file = prepared.module_lock_file.as_ref();
-            let module_locks = prepared.module_locks();
-            let modules = module_lock_file.map(|file| file.edit(&module_locks)).transpose()?;
-            let module_changes = module_lock_file.map(|file| lockfile::diff(file.locks(), &module_locks).entries);
+            let module_locks = &prepared.module_locks;
+            let modules = module_lock_file.map(|file| file.edit(module_locks)).transpose()?;
+            let module_changes = module_lock_file.map(|file| lockfile::diff(file.locks(), module_locks).entries);
             let module_changes = module_changes.unwrap_or_default();
             let old_modules = prepared.root.module_lock_bytes.as_deref();
             let modules = modules.filter(|bytes| old_modules != Some(bytes.as_slice()));

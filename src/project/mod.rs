@@ -20,6 +20,10 @@ mod lock;
 mod locked_versions;
 mod merge;
 pub mod mirror;
+mod module_choices;
+mod module_edit;
+mod module_locks;
+mod module_plan;
 mod open;
 mod options;
 mod path_meant;
@@ -37,6 +41,7 @@ mod similar_names;
 mod unit;
 mod upgrade;
 pub mod verify;
+mod written_source;
 
 use std::path::{Path, PathBuf};
 
@@ -49,6 +54,7 @@ pub use inventory::{Inventory, Signer};
 pub use locked_versions::LockedVersions;
 pub use merge::Resolved;
 pub use mirror::{MirrorOptions, MirrorTarget};
+pub use module_plan::PlannedModule;
 pub use options::{LockOptions, UpgradeOptions};
 pub use pin::{PinOptions, PinnedModules};
 pub use prepared::Prepared;

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use super::change::Change;
 use super::event::Event;
+use super::module_locks;
 use super::root_module::{DialectReason, OtherReading, RootModule};
 use super::roots::{RootPath, Roots};
 use super::session::Session;
 use super::unit::Unit;
-use crate::configuration::{ModuleLocking, Requirements};
+use crate::configuration::{Requirements, Resolver};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::provider::Dialect;
@@ -150,8 +151,9 @@ impl Session<'_> {
     /// [`Session::requirements`] for one of several.
     pub(super) fn requirements_of(&self, root: &RootModule, ignore_tests: bool) -> Result<Requirements> {
         let modules = root.locks_modules(false).then(|| root.parsed_module_lock_file());
-        let locking = modules.as_ref().map(ModuleLocking::following);
-        root.requirements_with(&self.modules, ignore_tests, true, locking.as_ref())
+        let following = modules.as_ref().map(module_locks::following);
+        let resolver = following.as_ref().map(|resolve| resolve as &Resolver<'_>);
+        root.requirements_with(&self.modules, ignore_tests, true, resolver)
     }
 
     /// The absolute path of a directory, without symbolic links.

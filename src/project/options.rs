@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::configuration::ModuleUpgrades;
+use super::module_plan::ModuleUpgrades;
 use crate::provider::{ProviderAddress, ProviderSpec, Version};
 use crate::settings::PlatformSelection;
 

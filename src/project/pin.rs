@@ -1,16 +1,22 @@
 //! Pinning: rewriting the calls of modules, so that they name a commit or a version that cannot move.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::coverage::Coverage;
 use super::event::Report;
+use super::module_choices::{HEAD, not_asked};
+use super::module_edit::{self, Edited, EditedCall, Wanted};
 use super::rewrites::{self, Rewrites};
 use super::root_module::RootModule;
 use super::roots::Roots;
 use super::session::Session;
 use crate::configuration::rewrite::ConstraintEdit;
-use crate::configuration::{LockingMode, ModuleLocking};
-use crate::diagnostic::{Diagnostic, Result};
+use crate::configuration::{ModuleCache, ModuleCall, Requirements, Resolution, Resolver};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
+use crate::lockfile::{Locked as _, LockedModule, ModuleLocks};
+use crate::modules::{ModuleSource, Releases, RemoteSource, Revision, locked, registry};
+use crate::provider::Dialect;
 use crate::system::files::Replacement;
 
 /// What is pinned, and how.
@@ -62,17 +68,137 @@ impl Session<'_> {
 
     fn plan_pins(&self, root: RootModule, options: PinOptions) -> Result<PinnedModules> {
         let (lock_file, mut warnings) = root.module_lock_file()?;
-        let mode = LockingMode::Pin { with_registry: options.registry };
-        let locking = ModuleLocking { locks: lock_file.locks().clone(), mode, upgrades: None };
-        let read = root.requirements_with(&self.modules, options.ignore_tests, false, Some(&locking))?;
-        let mut locks = lock_file.locks().clone();
-        locks.extend(read.locked.locks);
-        let old = root.module_lock_bytes.filter(|_| locks != *lock_file.locks());
+        let locks = lock_file.locks();
+        // Calls are not followed. Terragrunt generates or copies the files of units, so that these are not edited.
+        let skip: &Resolver<'_> = &|_| Resolution::Skip(None);
+        let resolver = Some(skip).filter(|_| !root.is_unit());
+        let read = root.requirements_with(&self.modules, options.ignore_tests, false, resolver)?;
+        warnings.extend(read.warnings.iter().cloned());
+        let mut pins = Pins { locks: locks.clone(), edits: Vec::new(), warnings };
+        if resolver.is_some() {
+            pins.add_calls(&read, &self.modules, root.dialect, options.registry)?;
+        }
+        let Pins { locks: new, edits, warnings } = pins;
+        let old = root.module_lock_bytes.filter(|_| new != *locks);
         let lock_file = match old {
-            Some(old) => Some((root.module_lock_path, old, lock_file.edit(&locks)?)),
+            Some(old) => Some((root.module_lock_path, old, lock_file.edit(&new)?)),
             None => None,
         };
-        warnings.extend(read.warnings);
-        Ok(PinnedModules { edits: read.locked.plan.edits, warnings, lock_file })
+        Ok(PinnedModules { edits, warnings, lock_file })
     }
+}
+
+/// The pins of a root module's calls.
+struct Pins {
+    /// Entries of the lock file of modules, with the sources and constraints of pinned calls.
+    locks: ModuleLocks,
+    edits: Vec<ConstraintEdit>,
+    warnings: Vec<Diagnostic>,
+}
+
+impl Pins {
+    /// Pins the user's own calls: git to the locked commit, or else to the one that the repository has now; modules of
+    /// registries to the locked version.
+    fn add_calls(
+        &mut self,
+        read: &Requirements,
+        modules: &ModuleCache,
+        dialect: Dialect,
+        with_registry: bool,
+    ) -> Result<()> {
+        let calls = read.package_calls().filter(|call| call.entry.is_none() && !modules.refuses(&call.source, false));
+        let calls: Vec<_> = calls.map(|call| (call, self.entry(call))).collect();
+        let needs_commit = |(call, known): &&(&ModuleCall, Option<Arc<LockedModule>>)| {
+            known.is_none() && matches!(&call.source, ModuleSource::Remote(source) if names_reference(source))
+        };
+        let asked = calls.iter().filter(needs_commit).map(|(call, _)| call.source.clone());
+        modules.ask_releases(dialect, asked.collect());
+        let mut errors = Diagnostics::default();
+        for (call, known) in &calls {
+            let known = known.as_deref();
+            let pinned = match &call.source {
+                ModuleSource::Registry(_) if with_registry => Ok(self.pinned_version(call, known)),
+                ModuleSource::Remote(source) => pinned_commit(call, source, known, modules, dialect),
+                _ => Ok(None),
+            };
+            match pinned {
+                Ok(None) => {}
+                Ok(Some(Ok(edited))) => self.add(call, known, edited),
+                Ok(Some(Err(why))) => {
+                    let message = format!("{} is not pinned: {why}", LockedModule::label_name(&call.key));
+                    self.warnings.push(call.located(Diagnostic::warning(Code::ModuleRefFloating, message)));
+                }
+                Err(more) => errors.extend(more),
+            }
+        }
+        errors.into_result(())
+    }
+
+    /// The entry of a call, if it is for the call.
+    fn entry(&self, call: &ModuleCall) -> Option<Arc<LockedModule>> {
+        self.locks.get(&call.key).filter(|known| Wanted::as_written(call).is_locked(known)).cloned()
+    }
+
+    fn add(&mut self, call: &ModuleCall, known: Option<&LockedModule>, EditedCall { edit, wanted }: EditedCall) {
+        if let Some(known) = known {
+            let (source, constraints) = (wanted.source.recorded(), wanted.constraints);
+            let entry = LockedModule { source, constraints, ..known.clone() };
+            self.locks.insert(call.key.clone(), Arc::new(entry));
+        }
+        if !self.edits.contains(&edit) {
+            self.edits.push(edit);
+        }
+    }
+
+    fn pinned_version(&mut self, call: &ModuleCall, known: Option<&LockedModule>) -> Option<Edited> {
+        let Some(version) = known.and_then(|known| known.version.as_ref()) else {
+            let name = LockedModule::label_name(&call.key);
+            let message = format!("{name} is not pinned, because it is not locked");
+            let warning = Diagnostic::warning(Code::ModuleRefFloating, message);
+            let help = Help::text("lock it with ").and(Remedy::LockModules);
+            self.warnings.push(call.located(warning).help(help));
+            return None;
+        };
+        let is_pinned = registry::pinned(&call.constraints) == Some(version);
+        (!is_pinned).then(|| module_edit::constraints(call, version, |_| Some(version.to_string())))
+    }
+}
+
+/// Whether a source in git names a branch or a tag, or nothing.
+fn names_reference(source: &RemoteSource) -> bool {
+    matches!(Revision::of(source), Some(Revision::Head | Revision::Name(_)))
+}
+
+/// The edit that pins a source in git; `None` if it names a commit, or is not in git.
+fn pinned_commit(
+    call: &ModuleCall,
+    source: &RemoteSource,
+    known: Option<&LockedModule>,
+    modules: &ModuleCache,
+    dialect: Dialect,
+) -> Result<Option<Edited>> {
+    let name = match Revision::of(source) {
+        None | Some(Revision::Commit(_)) => return Ok(None),
+        Some(Revision::Expression(_)) => return Ok(Some(Err("its ref is neither a branch nor a tag"))),
+        Some(Revision::Head) => None,
+        Some(Revision::Name(name)) => Some(name),
+    };
+    if let Err(why) = module_edit::written(call) {
+        return Ok(Some(Err(why)));
+    }
+    let mut commit = known.and_then(locked::commit);
+    if commit.is_none() {
+        let references = match modules.releases(dialect, &call.source) {
+            Some(Ok(Releases::References(references))) => references,
+            Some(Ok(_)) => return Ok(None),
+            Some(Err(errors)) => return Err(call.not_fetched(errors)),
+            None => return Err(not_asked(call).into()),
+        };
+        let found = name.as_deref().map_or_else(|| references.head(), |name| references.commit(name));
+        commit = found.map(str::to_owned);
+    }
+    let edited = commit
+        .ok_or("its repository has no such branch or tag")
+        .and_then(|commit| module_edit::reference(call, dialect, &commit, Some(name.as_deref().unwrap_or(HEAD))));
+    Ok(Some(edited))
 }

@@ -5,14 +5,17 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::module_choices::{Choosing, ModuleChoices};
+use super::module_locks;
+use super::module_plan::{ModulePlan, ModuleUpgrades};
 use super::options::LockOptions;
 use super::plan::{LockRequest, MinimumAge};
 use super::prepared::Prepared;
 use super::root_module::RootModule;
 use super::session::Session;
-use crate::configuration::{Declaration, DeclarationKind, LockingMode, ModuleLocking, ModuleUpgrades, Requirements};
+use crate::configuration::{Declaration, DeclarationKind, ModuleCall, Requirements, Resolver};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
-use crate::lockfile::{LockFile, ModuleLockFile};
+use crate::lockfile::{LockFile, ModuleLocks};
 use crate::packages::DemandedAge;
 use crate::provider::{ConstraintList, Dialect, Platform, ProviderAddress, ProviderSpec, Version};
 use crate::settings::PlatformSelection;
@@ -47,28 +50,42 @@ impl Session<'_> {
         }
         let locked = if root.locks_modules(options.modules) { Some(root.module_lock_file()?) } else { None };
         let (module_lock_file, warnings) = locked.unzip();
-        let mode = LockingMode::Lock { may_change: options.accept_changed_hashes };
         let min_age = options.min_age.or(root.settings.policy.min_age());
         let age = min_age.map(|age| DemandedAge { age, now: self.started });
         let upgrades = options.module_upgrades.clone().map(|upgrades| ModuleUpgrades { age, ..upgrades });
-        let locking = |file: &ModuleLockFile| ModuleLocking { locks: file.locks().clone(), mode, upgrades };
+        let old = module_lock_file.as_ref().map(|file| file.locks().clone()).unwrap_or_default();
         let is_meant = |address: &ProviderAddress| {
             let mut named = options.providers.iter().map(|provider| provider.resolve(root.dialect));
             options.providers.is_empty() || named.any(|named| named == *address)
         };
         let asked = AtomicUsize::new(0);
-        let mut requirements = root.requirements_as(
-            root.dialect,
-            &self.modules,
-            options.ignore_tests,
-            options.allow_missing_modules,
-            module_lock_file.as_ref().map(locking).as_ref(),
-            &|address| {
-                if lock_file.entry(address).is_none() && is_meant(address) {
-                    self.ask_versions(&root, address, &asked);
-                }
-            },
-        )?;
+        let required = |address: &ProviderAddress| {
+            if lock_file.entry(address).is_none() && is_meant(address) {
+                self.ask_versions(&root, address, &asked);
+            }
+        };
+        let mut choices = ModuleChoices::new(upgrades);
+        let choosing = Choosing { locks: &old, modules: &self.modules, dialect: root.dialect };
+        // A choice decides which modules a called module calls, so that there may be more to choose.
+        let mut requirements = loop {
+            let resolve = |call: &ModuleCall| module_locks::lock(&old, &choices, options.accept_changed_hashes, call);
+            let read = root.requirements_as(
+                root.dialect,
+                &self.modules,
+                options.ignore_tests,
+                options.allow_missing_modules,
+                module_lock_file.is_some().then_some(&resolve as &Resolver<'_>),
+                &required,
+            )?;
+            if !choices.choose(read.package_calls(), choosing) {
+                break read;
+            }
+        };
+        choices.report(&mut requirements, options.allow_missing_modules)?;
+        let module_locks = match &module_lock_file {
+            None => ModuleLocks::new(),
+            Some(_) => module_locks::entries(&requirements, &old, &choices)?,
+        };
         if requirements.is_incomplete {
             let is_unit = !root.units.is_empty();
             requirements.providers.retain(|address, requirement| {
@@ -77,11 +94,12 @@ impl Session<'_> {
             bind_recorded(&mut requirements, &lock_file, &root.path);
         }
         requirements.warnings.extend(warnings.unwrap_or_default());
-        Ok(Prepared { module_lock_file, ..prepared(root, lock_file, requirements, options)? })
+        let prepared = prepared(root, lock_file, requirements, options)?;
+        Ok(Prepared { module_lock_file, module_locks, module_plan: choices.plan, ..prepared })
     }
 
-    /// Asks which versions there are of a provider that a module of `root` requires, so that nobody has to wait for that
-    /// when all modules have been read. What goes wrong is met again then. `asked` counts the providers.
+    /// Asks for the versions of a provider that a module of `root` requires, while other modules are fetched. Errors are
+    /// reported when the provider is locked. `asked` counts the providers.
     fn ask_versions(&self, root: &RootModule, address: &ProviderAddress, asked: &AtomicUsize) {
         let is_allowed = root.settings.policy.against_address(address, root.dialect).is_empty();
         if self.options.offline || !is_allowed || address.is_never_locked() {
@@ -169,6 +187,8 @@ fn prepared(
         root,
         lock_file,
         module_lock_file: None,
+        module_locks: ModuleLocks::new(),
+        module_plan: ModulePlan::default(),
         requirements,
         platforms,
         platforms_are_named,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use super::module_plan::ModulePlan;
 use super::options::LockOptions;
 use super::root_module::RootModule;
 use crate::configuration::Requirements;
@@ -20,6 +21,10 @@ pub struct Prepared {
     pub lock_file: LockFile,
     /// Its lock file of modules, empty if there is none, where its modules are locked, too.
     pub module_lock_file: Option<ModuleLockFile>,
+    /// Entries that the lock file of modules is to have. Entries of calls that were not read stay as they are.
+    pub(super) module_locks: ModuleLocks,
+    /// Versions of the modules that move, and the edits of their calls.
+    pub(super) module_plan: ModulePlan,
     /// What its configuration requires.
     pub requirements: Requirements,
     /// The platforms to lock.
@@ -42,17 +47,6 @@ impl Prepared {
     /// What decides what it is locked from: whose rules it follows, and whose facts about packages count for it.
     pub(super) fn source_key(&self) -> (Dialect, Option<&SharedCache>) {
         (self.root.dialect, self.root.settings.shared_cache())
-    }
-
-    /// The entries that the lock file of modules is to have. What is not known stays as it is.
-    pub(super) fn module_locks(&self) -> ModuleLocks {
-        let mut locks = self.requirements.locked.locks.clone();
-        if let Some(lock_file) = self.module_lock_file.as_ref().filter(|_| self.requirements.is_incomplete) {
-            for (key, locked) in lock_file.locks() {
-                locks.entry(key.clone()).or_insert_with(|| Arc::clone(locked));
-            }
-        }
-        locks
     }
 
     /// The providers that are named and required; all that are required when none is named.

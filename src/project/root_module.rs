@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::unit::Unit;
-use crate::configuration::{self, LockingMode, Module, ModuleCache, ModuleLocking, Required, Requirements, State};
+use crate::configuration::{self, Module, ModuleCache, Required, Requirements, Resolver, State};
 use crate::diagnostic::{Code, Diagnostic, Location, Result, Severity};
 use crate::lockfile::{self, LockFile, LockFileOf, Locked, LockedModule, ModuleLockFile, Parsed};
 use crate::provider::Dialect;
@@ -128,15 +128,15 @@ impl RootModule {
         is_asked_for || self.settings.lock_modules.unwrap_or(self.module_lock_bytes.is_some())
     }
 
-    /// What the configuration requires, where the modules are those of a lock file if one is followed.
+    /// Requirements of the configuration, with the modules that `resolver` finds.
     pub(super) fn requirements_with(
         &self,
         modules: &ModuleCache,
         ignore_tests: bool,
         allow_missing_modules: bool,
-        locking: Option<&ModuleLocking>,
+        resolver: Option<&Resolver<'_>>,
     ) -> Result<Requirements> {
-        self.requirements_as(self.dialect, modules, ignore_tests, allow_missing_modules, locking, &|_| ())
+        self.requirements_as(self.dialect, modules, ignore_tests, allow_missing_modules, resolver, &|_| ())
     }
 
     /// [`RootModule::requirements_with`] as the program of a dialect reads it. What a fetched module requires goes to
@@ -147,34 +147,31 @@ impl RootModule {
         modules: &ModuleCache,
         ignore_tests: bool,
         allow_missing_modules: bool,
-        locking: Option<&ModuleLocking>,
+        resolver: Option<&Resolver<'_>>,
         required: Required<'_>,
     ) -> Result<Requirements> {
-        let must_fetch = locking.is_some_and(|locking| locking.mode != LockingMode::Follow);
         let options = configuration::Options {
             dialect,
             tests: !ignore_tests,
             allow_missing_modules,
             data_directory: self.data_directory.clone(),
-            fetch_modules: must_fetch || self.settings.fetch_modules.unwrap_or(true),
+            fetch_modules: self.settings.fetch_modules.unwrap_or(true),
             variables: modules.variables.clone(),
         };
         if let Some((first, others)) = self.units.split_first() {
-            // Files that Terragrunt generates, or copies, have no source that could be pinned.
-            let locking = locking.filter(|locking| !matches!(locking.mode, LockingMode::Pin { .. }));
-            let mut all = first.requirements(&options, modules, locking, required)?;
+            let mut all = first.requirements(&options, modules, resolver, required)?;
             for unit in others {
-                all = all.and(unit.requirements(&options, modules, locking, required)?)?;
+                all = all.and(unit.requirements(&options, modules, resolver, required)?);
             }
             for root in self.staying(modules) {
                 let root = configuration::RootModule::Directory(root, None);
-                all = all.and(configuration::read_locked(root, &options, modules, locking, required)?)?;
+                all = all.and(configuration::read_resolved(root, &options, modules, resolver, required)?);
             }
             let state = State::unknown("Terragrunt decides where the state is");
             return Ok(all.with_state(state, &self.path, dialect));
         }
         let root = configuration::RootModule::Directory(&self.path, Some(&self.canonical));
-        let requirements = configuration::read_locked(root, &options, modules, locking, required)?;
+        let requirements = configuration::read_resolved(root, &options, modules, resolver, required)?;
         let module = modules.canonical_module(&self.canonical, &self.path, dialect);
         let state = State::read(&self.path, module.backend.as_ref(), &modules.boundary);
         Ok(requirements.with_state(state, &self.path, dialect))

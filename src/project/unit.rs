@@ -6,15 +6,14 @@ use std::path::{Path, PathBuf};
 
 use crate::configuration::terragrunt::{self, ModuleSource, Repository, Unknown, WorkingDirectory};
 use crate::configuration::{
-    self, CallToLock, Inputs, LockedCalls, ModuleCache, ModuleCall, ModuleLocking, ModulePath, Required, Requirements,
-    RootFiles, RootModule, UnknownCall,
+    self, Inputs, ModuleCache, ModuleCall, ModulePath, Required, Requirements, Resolution, Resolver, RootFiles,
+    RootModule, UnknownCall,
 };
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Remedy, Result, Severity};
 use crate::lockfile::{LOCK_FILE_NAME, UNIT_ADDRESS};
-use crate::modules;
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
-use crate::provider::{ConstraintList, Dialect};
+use crate::provider::Dialect;
 use crate::system::files::join;
 use crate::system::{Environment, repository};
 
@@ -74,7 +73,7 @@ impl Unit {
         &self,
         options: &configuration::Options,
         modules: &ModuleCache,
-        locking: Option<&ModuleLocking>,
+        resolver: Option<&Resolver<'_>>,
         required: Required<'_>,
     ) -> Result<Requirements> {
         if let Some(error) = &self.read.malformed {
@@ -83,8 +82,10 @@ impl Unit {
         if let Ok(ModuleSource::Remote(source)) = &self.read.source {
             modules.secrets.learn_address(source);
         }
-        let mut locked = LockedCalls::default();
-        let (fetched, not_fetched) = match self.fetch(options, modules, locking, &mut locked) {
+        let call = self.call(options.dialect);
+        let fetched = call.as_ref().map_or(Ok(None), |call| fetch(call, options, modules, resolver));
+        let call = call.map(|call| ModuleCall { module: fetched.clone().unwrap_or_default(), ..call });
+        let (fetched, not_fetched) = match fetched {
             Ok(fetched) => (fetched, Diagnostics::default()),
             Err(errors) => (None, errors.map(|error| self.at_source(error))),
         };
@@ -95,19 +96,18 @@ impl Unit {
         } else {
             not_fetched
         };
-        let read = configuration::read_locked(RootModule::Files(&files), options, modules, locking, required);
-        // One that has other bytes than when it was locked is not missing.
+        let read = configuration::read_resolved(RootModule::Files(&files), options, modules, resolver, required);
+        // A replaced package is an error, not a missing module.
         let is_replaced = missing.iter().any(|error| error.code == Code::ModuleReplaced);
         if is_replaced || (!options.allow_missing_modules && !missing.is_empty()) {
             return Err(missing.into_iter().chain(read.err().into_iter().flatten()).collect());
         }
         let mut requirements = read?;
-        requirements.locked.locks.append(&mut locked.locks);
-        requirements.locked.calls.append(&mut locked.calls);
-        requirements.calls.extend(self.call(options.dialect));
         let configuration::Options { dialect, fetch_modules, .. } = options;
+        let request = call.as_ref().and_then(ModuleCall::request);
         let is_unknown = |request: ModuleRequest| modules.is_surely_unknown(&request, *dialect, *fetch_modules);
-        let is_unknown = !missing.is_empty() && self.requested(options.dialect).is_none_or(is_unknown);
+        let is_unknown = !missing.is_empty() && request.is_none_or(is_unknown);
+        requirements.calls.extend(call);
         let source = self.read.source_location.iter().filter(|_| is_unknown).cloned();
         let own = || Location::of_file(join(&self.root, terragrunt::FILE_NAMES[1]));
         let places = unknown.iter().map(|unknown| unknown.location.clone().unwrap_or_else(own));
@@ -121,51 +121,21 @@ impl Unit {
         Ok(requirements)
     }
 
-    /// The module of a remote source, if it may be fetched or is here; and what is locked of it.
-    fn fetch(
-        &self,
-        options: &configuration::Options,
-        modules: &ModuleCache,
-        locking: Option<&ModuleLocking>,
-        locked: &mut LockedCalls,
-    ) -> Result<Option<FetchedModule>> {
-        let call = self.call_to_lock(options.dialect);
-        match (locking.zip(call), self.requested(options.dialect)) {
-            (Some((locking, call)), _) if options.fetch_modules => {
-                locking.module_of_unit(call, options.dialect, modules, locked)
-            }
-            (None, Some(request)) if options.fetch_modules => modules.fetched(options.dialect, &request),
-            (unfetched, _) => {
-                locked.calls.extend(unfetched.map(|(_, call)| call));
-                Ok(None)
-            }
-        }
-    }
-
-    /// What its remote source names, and the versions that it allows.
-    fn remote(&self, dialect: Dialect) -> Option<(modules::ModuleSource, ConstraintList)> {
-        match &self.read.source {
-            Ok(ModuleSource::Remote(source)) => terragrunt::remote::requested(source, dialect),
-            _ => None,
-        }
-    }
-
-    /// What its remote source asks for.
-    fn requested(&self, dialect: Dialect) -> Option<ModuleRequest> {
-        self.remote(dialect).and_then(|(source, constraints)| ModuleRequest::new(source, constraints))
-    }
-
-    /// Its remote source as a call that can be locked.
-    fn call_to_lock(&self, dialect: Dialect) -> Option<CallToLock> {
-        let (source, constraints) = self.remote(dialect)?;
-        let location = self.read.source_location.clone()?;
-        Some(CallToLock { key: UNIT_ADDRESS.to_owned(), source, constraints, location, entry: None })
-    }
-
-    /// Its remote source as a call.
+    /// The call for its remote source.
     fn call(&self, dialect: Dialect) -> Option<ModuleCall> {
-        let (request, location) = (self.requested(dialect)?, self.read.source_location.clone()?);
-        Some(ModuleCall { name: format!("the module of the unit in {}", self.root.display()), request, location })
+        let Ok(ModuleSource::Remote(source)) = &self.read.source else { return None };
+        let (source, constraints) = terragrunt::remote::requested(source, dialect)?;
+        let (key, location) = (UNIT_ADDRESS.to_owned(), self.read.source_location.clone()?);
+        Some(ModuleCall {
+            key,
+            source,
+            constraints,
+            location,
+            version: None,
+            entry: None,
+            module: None,
+            directory: None,
+        })
     }
 
     fn at_source(&self, error: Diagnostic) -> Diagnostic {
@@ -255,6 +225,35 @@ impl Unit {
         let cache = self.read.warm_cache().ok().flatten()?;
         let shown = cache.strip_prefix(&self.read.directory).map(|below| join(&self.root, below));
         Some(shown.unwrap_or_else(|_| cache.to_owned()))
+    }
+}
+
+/// Finds the module of a unit's remote source; `None` if it is not here and may not be fetched.
+fn fetch(
+    call: &ModuleCall,
+    options: &configuration::Options,
+    modules: &ModuleCache,
+    resolver: Option<&Resolver<'_>>,
+) -> Result<Option<FetchedModule>> {
+    let fetch = |request: &ModuleRequest| modules.fetched(options.dialect, request);
+    match resolver.map_or(Resolution::Unlocked, |resolve| resolve(call)) {
+        Resolution::Found(module) => return Ok(Some(module)),
+        Resolution::Only(request) => return fetch(&request),
+        // The location of the source is added by the caller.
+        Resolution::Skip(Some(error)) => return Err(Diagnostic { labels: Vec::new(), ..error }.into()),
+        Resolution::Skip(None) => return Ok(None),
+        Resolution::Preferred(request) if options.fetch_modules && !modules.refuses(&call.source, false) => {
+            match fetch(&request) {
+                Ok(None) => {}
+                // The command that follows the lock file reports why.
+                followed => return Ok(followed.ok().flatten()),
+            }
+        }
+        Resolution::Preferred(_) | Resolution::Unlocked => {}
+    }
+    match call.request().filter(|_| options.fetch_modules) {
+        Some(request) => fetch(&request),
+        None => Ok(None),
     }
 }
 

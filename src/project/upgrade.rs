@@ -5,12 +5,12 @@ use std::sync::Mutex;
 
 use super::batches::{Batch, Batches};
 use super::event::{LockedRoot, Report, RootOutcome};
+use super::module_plan::ModulePlan;
 use super::options::UpgradeOptions;
 use super::plan::{self, LockRequest, UpgradePlan};
 use super::rewrites::{self, Rewrites};
 use super::roots::Roots;
 use super::session::{ModuleFetching, Session};
-use crate::configuration::ModulePlan;
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use crate::lockfile::{Locked as _, LockedModule};
@@ -39,8 +39,8 @@ impl Session<'_> {
         let report = batches.for_each(|batch| {
             let mut plans = self.plan_upgrades(batch, options);
             for (_, prepared) in batch.prepared() {
-                let called = &prepared.requirements.locked.locks;
-                lock(&unknown).retain(|key| !called.contains_key(*key));
+                let called: BTreeSet<_> = prepared.requirements.package_calls().map(|call| &call.key).collect();
+                lock(&unknown).retain(|key| !called.contains(*key));
             }
             if let Some(error) = no_such_call(&unknown).filter(|_| !roots.are_many()) {
                 plans.iter_mut().filter(|plan| plan.is_ok()).for_each(|plan| *plan = Err(error.clone().into()));
@@ -80,7 +80,7 @@ impl Session<'_> {
         }
         let mut plans = batch.results(results, refused);
         for (index, prepared) in batch.prepared() {
-            let ModulePlan { modules, edits } = prepared.requirements.locked.plan.clone();
+            let ModulePlan { modules, edits } = prepared.module_plan.clone();
             if let Ok(plan) = &mut plans[index] {
                 plan.modules = modules;
                 plan.edits.extend(edits);

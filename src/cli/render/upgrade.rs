@@ -4,13 +4,13 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use provlock::configuration::Declaration;
 use provlock::configuration::rewrite::ConstraintEdit;
-use provlock::configuration::{Declaration, PlannedModule};
 use provlock::diagnostic::Location;
 use provlock::lockfile::{Locked as _, LockedModule, VersionMove};
 use provlock::packages::ReleaseInfo;
-use provlock::project::RootModule;
 use provlock::project::plan::{PlannedUpgrade, Reason, UpgradePlan};
+use provlock::project::{PlannedModule, RootModule};
 use provlock::provider::{ProviderAddress, Version};
 
 use textwrap::{Options, WordSplitter};

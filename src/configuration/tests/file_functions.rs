@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::{assert_providers, directory, options, read, short, texts};
-use crate::configuration::{InputVariables, ModuleCache, RootModule, read_locked};
+use crate::configuration::{InputVariables, ModuleCache, RootModule, read_resolved};
 use crate::provider::Dialect;
 use crate::system::{Boundary, Secrets};
 
@@ -118,7 +118,8 @@ fn links_out_of_the_repository_are_not_followed() {
             let boundary = Boundary::around([at("repository")]);
             let cache = ModuleCache::new(InputVariables::default(), boundary, Secrets::default(), None);
             let root = at("repository");
-            let found = read_locked(RootModule::Directory(&root, None), &options(Dialect::Tofu), &cache, None, &|_| ());
+            let found =
+                read_resolved(RootModule::Directory(&root, None), &options(Dialect::Tofu), &cache, None, &|_| ());
             assert_eq!(found.is_ok(), is_known, "{expression}: {:?}", found.map_err(|errors| texts(&errors)).err());
         }
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::configuration::root::Inputs;
-use crate::configuration::{ModuleCache, ModulePath, RootFiles, RootModule, read_locked};
+use crate::configuration::{ModuleCache, ModulePath, RootFiles, RootModule, read_resolved};
 use crate::diagnostic::SourceFile;
 
 /// The place of what generates the file `generated.tf`.
@@ -22,7 +22,7 @@ fn root(directory: &Path, files: &[(&str, &str)]) -> RootFiles {
 }
 
 fn read_root(root: &RootFiles) -> Result<Requirements> {
-    read_locked(RootModule::Files(root), &options(Dialect::Tofu), &ModuleCache::default(), None, &|_| ())
+    read_resolved(RootModule::Files(root), &options(Dialect::Tofu), &ModuleCache::default(), None, &|_| ())
 }
 
 fn required(name: &str, version: &str) -> String {

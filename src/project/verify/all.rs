@@ -11,13 +11,14 @@ use super::unshared::unshared;
 use super::verified::{Suppressed, VerifiedRoot, VersionControl};
 use std::path::{Path, PathBuf};
 
-use crate::configuration::{Backend, ModuleCache, ModuleLocking, Requirements};
+use crate::configuration::{Backend, ModuleCache, Requirements, Resolver};
 use crate::diagnostic::{Code, Diagnostic, Location, Result};
 use crate::lockfile::{self, LOCK_FILE_NAME, LockFile, Parsed};
 use crate::packages::DemandedAge;
 use crate::project::change::{KnownProviders, KnownPublishers, removed_lock_file};
 use crate::project::coverage::{Kind, RootStatus};
 use crate::project::event::Report;
+use crate::project::module_locks;
 use crate::project::root_module::{OtherReading, RootModule};
 use crate::project::roots::{RootPath, Roots};
 use crate::project::session::Session;
@@ -177,8 +178,9 @@ impl Session<'_> {
         let had_lock_file = base.as_ref().is_some_and(|base| !base.bytes.is_empty());
         let had_module_lock_file = base.as_ref().is_some_and(|base| !base.module_bytes.is_empty());
         let modules = opened.locks_modules(had_module_lock_file).then(|| opened.parsed_module_lock_file());
-        let locking = modules.as_ref().map(ModuleLocking::following);
-        let (declared, to_meet) = self.readings(opened, root, options.ignore_tests, locking.as_ref())?;
+        let following = modules.as_ref().map(module_locks::following);
+        let resolver = following.as_ref().map(|resolve| resolve as &Resolver<'_>);
+        let (declared, to_meet) = self.readings(opened, root, options.ignore_tests, resolver)?;
         let platforms = report.platforms.clone();
         let bytes = opened.lock_bytes.as_deref();
         let parsed = bytes.map(|bytes| lockfile::parse(&opened.lock_path, bytes, opened.dialect));
@@ -225,16 +227,16 @@ impl Session<'_> {
         opened: &RootModule,
         root: &RootPath,
         ignore_tests: bool,
-        locking: Option<&ModuleLocking>,
+        resolver: Option<&Resolver<'_>>,
     ) -> Result<(Requirements, Option<Requirements>)> {
         let unknown = || Requirements { is_incomplete: true, ..Requirements::default() };
         if root.is_policy_only && !root.is_touched {
             return Ok((unknown(), None));
         }
-        let own = opened.known_requirements(&self.modules, ignore_tests, locking)?;
+        let own = opened.known_requirements(&self.modules, ignore_tests, resolver)?;
         let declared = if opened.other_reading != OtherReading::Ignored {
             let other =
-                opened.requirements_as(opened.dialect.other(), &self.modules, ignore_tests, true, locking, &|_| ())?;
+                opened.requirements_as(opened.dialect.other(), &self.modules, ignore_tests, true, resolver, &|_| ())?;
             own.clone().with_reading_of_other(other, opened.dialect)
         } else if root.is_policy_only {
             return Ok((own, Some(unknown())));
@@ -282,10 +284,10 @@ impl RootModule {
         &self,
         modules: &ModuleCache,
         ignore_tests: bool,
-        locking: Option<&ModuleLocking>,
+        resolver: Option<&Resolver<'_>>,
     ) -> Result<Requirements> {
         if self.lock_bytes.is_none() || self.has_configuration(modules) {
-            return self.requirements_with(modules, ignore_tests, true, locking);
+            return self.requirements_with(modules, ignore_tests, true, resolver);
         }
         Ok(self.without_configuration("checked on its own"))
     }

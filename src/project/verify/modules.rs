@@ -10,7 +10,7 @@ use super::file;
 use super::finding::finding;
 use super::root::Root;
 use super::verified::VerifiedRoot;
-use crate::configuration::CallToLock;
+use crate::configuration::ModuleCall;
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Severity};
 use crate::lockfile::{Entry, Locked, LockedModule, MODULE_LOCK_FILE_NAME, ModuleLockFile, module_name};
@@ -41,9 +41,9 @@ fn offline(root: &Root<'_>, lock_file: &ModuleLockFile) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     findings.extend(file::hashes(lock_file.entries(), root.module.dialect));
     findings.extend(lock_file.entries().iter().flat_map(|entry| faults(root, entry)));
-    let calls = &root.requirements().locked.calls;
+    let calls: Vec<_> = root.requirements().package_calls().collect();
     if root.module.module_lock_bytes.is_none() {
-        findings.extend(missing(root, calls));
+        findings.extend(missing(root, &calls));
         return findings;
     }
     findings.extend(calls.iter().filter_map(|call| compare(lock_file, call)));
@@ -72,7 +72,7 @@ fn faults(root: &Root<'_>, entry: &Entry<LockedModule>) -> Vec<Diagnostic> {
 }
 
 /// The missing lock file of modules.
-fn missing(root: &Root<'_>, calls: &[CallToLock]) -> Option<Diagnostic> {
+fn missing(root: &Root<'_>, calls: &[&ModuleCall]) -> Option<Diagnostic> {
     let first = calls.first()?;
     let names = few(calls.iter().map(|call| module_name(&call.key)));
     let error = Diagnostic::finding(Code::ModuleNotLocked, "")
@@ -84,8 +84,8 @@ fn missing(root: &Root<'_>, calls: &[CallToLock]) -> Option<Diagnostic> {
 }
 
 /// Compares a call with its entry.
-fn compare(lock_file: &ModuleLockFile, call: &CallToLock) -> Option<Diagnostic> {
-    let CallToLock { key, source, constraints, .. } = call;
+fn compare(lock_file: &ModuleLockFile, call: &ModuleCall) -> Option<Diagnostic> {
+    let ModuleCall { key, source, constraints, .. } = call;
     let entry = lock_file.entry(key);
     let known = entry.map(|entry| &*entry.locked);
     if let Some((code, message)) = locked::refusal(key, known, source, constraints) {

@@ -53,11 +53,15 @@ pub(super) fn tracked_data(root: &Root<'_>, report: &mut VerifiedRoot) {
 
 /// Module calls that are not pinned, if the policy demands it.
 pub(super) fn unpinned_modules(root: &Root<'_>, report: &mut VerifiedRoot) {
-    let calls = root.declared.calls.iter().filter(|_| root.module.settings.policy.pins_modules());
-    report.findings.extend(calls.filter_map(|call| Some(unpinned(call, &call.request.unpinned()?))));
+    if !root.module.settings.policy.pins_modules() {
+        return;
+    }
+    let calls = root.declared.own_package_calls().into_iter();
+    report.findings.extend(calls.filter_map(|call| Some(unpinned(call, &call.request()?.unpinned()?))));
 }
 
-fn unpinned(ModuleCall { name, location, .. }: &ModuleCall, why: &Unpinned) -> Diagnostic {
+fn unpinned(call: &ModuleCall, why: &Unpinned) -> Diagnostic {
+    let name = call.name();
     let (message, help) = match why {
         Unpinned::AnyVersion => {
             (format!("{name} has no version, so the newest is used"), "add a version such as \"1.2.3\" or \"~> 1.2\"")
@@ -78,7 +82,7 @@ fn unpinned(ModuleCall { name, location, .. }: &ModuleCall, why: &Unpinned) -> D
             (format!("{name} has no digest, so what its tag leads to is used"), "add ?digest=sha256: with its digest")
         }
     };
-    finding(Code::ModuleRefFloating, message, location, "called here").help(help)
+    finding(Code::ModuleRefFloating, message, &call.location, "called here").help(help)
 }
 
 /// Addresses and versions that the policy does not allow, and addresses that look like well-known ones.

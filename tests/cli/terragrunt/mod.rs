@@ -324,7 +324,7 @@ help: what it requires was not checked; terragrunt init -lockfile=readonly does 
 1 error and 1 warning in live/app/terragrunt.hcl and root.hcl
 "#]]);
     environment.write("provlock.toml", "[policy]\npin-modules = true\n");
-    let floating = "error[module-ref-floating]: the module of the unit in live/app has the ref \"v1\"";
+    let floating = "error[module-ref-floating]: the unit's module has the ref \"v1\"";
     environment.provlock(["verify", "-r"]).assert_stdout_has(floating);
     environment
         .provlock(LOCK_ALL)

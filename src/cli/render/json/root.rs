@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::mem::take;
 use std::path::Path;
 
-use provlock::configuration::{Declaration, PlannedModule, rewrite};
+use provlock::configuration::{Declaration, rewrite};
 use provlock::diagnostic::{Diagnostic, Location};
 use provlock::lockfile::VersionMove;
 use provlock::project::plan::{PlannedUpgrade, ProviderReport, Reason, UpgradePlan};
-use provlock::project::{self, InstalledModules, Locked, PinnedModules, Prepared, RootModule};
+use provlock::project::{self, InstalledModules, Locked, PinnedModules, PlannedModule, Prepared, RootModule};
 use provlock::provider::{self, Dialect};
 use serde::Serialize;
 

@@ -76,14 +76,15 @@ pub(super) fn added(root: &Root<'_>) -> Vec<Diagnostic> {
     // What Terragrunt's files named before is not known.
     let Some(base) = root.base.as_ref().filter(|_| !root.module.is_unit()) else { return Vec::new() };
     let before = base.known_publishers;
-    let calls = root.declared.calls.iter().filter_map(|call| Some((call, locked::publisher(&call.request)?)));
+    let calls = root.declared.own_package_calls().into_iter();
+    let calls = calls.filter_map(|call| Some((call, locked::publisher(&call.request()?)?)));
     let (new, kept): (Vec<_>, Vec<_>) = calls.partition(|(call, _)| root.is_new(&call.location));
     let known: BTreeSet<_> =
         before.locked.iter().chain(&before.called).chain(kept.iter().map(|(_, name)| name)).collect();
     let is_added = |publisher: &String| !known.is_empty() && !known.contains(publisher);
     let added = new.iter().filter(|(_, publisher)| is_added(publisher));
     let finding = |(call, publisher): &(&ModuleCall, String)| {
-        let message = format!("{} comes from {publisher}, from where no module was called before", call.name);
+        let message = format!("{} comes from {publisher}, from where no module was called before", call.name());
         source_added(message, &call.location)
     };
     added.map(finding).collect()

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::configuration::{CallToLock, ModuleRecord};
+use crate::configuration::ModuleCall;
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy};
 use crate::lockfile::{Entry, LockedModule, ModuleLockFile};
@@ -19,7 +19,7 @@ use crate::system::{boundary, parallel};
 
 /// A call with its entry and the directory of its installed package.
 struct Copy<'a> {
-    call: &'a CallToLock,
+    call: &'a ModuleCall,
     entry: &'a Entry<LockedModule>,
     directory: PathBuf,
 }
@@ -32,7 +32,7 @@ pub(super) fn check(root: &Root<'_>, lock_file: &ModuleLockFile, report: &mut Ve
         return;
     }
     let mut copies: BTreeMap<&String, Copy<'_>> = BTreeMap::new();
-    for call in &root.requirements().locked.calls {
+    for call in root.requirements().package_calls() {
         let Some(entry) = lock_file.entry(&call.key) else { continue };
         let known = locked::refusal(&call.key, Some(&entry.locked), &call.source, &call.constraints);
         if known.is_none() && locked::fault(&entry.locked, root.module.dialect).is_none() {
@@ -69,7 +69,7 @@ fn listed(root: &Root<'_>, manifest: &Manifest, copies: &[Copy<'_>]) -> Vec<Diag
     let absolute = |path: &Path| canonical_or_given(&join(&root.module.path, path));
     let mut findings = BTreeMap::new();
     for Copy { call, entry, directory } in copies {
-        let CallToLock { key, source, constraints, .. } = call;
+        let ModuleCall { key, source, constraints, .. } = call;
         let Some(record) = manifest.modules.get(key) else {
             let message = format!("module \"{key}\" is not in the list of installed modules, so init fetches it");
             let warning = Diagnostic::finding(Code::ModuleNotInstalled, message);
@@ -88,7 +88,8 @@ fn listed(root: &Root<'_>, manifest: &Manifest, copies: &[Copy<'_>]) -> Vec<Diag
         let error = Diagnostic::finding(Code::ModuleDiffers, message);
         findings.insert(key, error.at(entry.block.clone(), "").help(help()));
     }
-    for ModuleRecord { key, directory, .. } in &root.requirements().locked.records {
+    for ModuleCall { key, directory, .. } in &root.requirements().calls {
+        let Some(directory) = directory else { continue };
         let listed = manifest.modules.get(key).filter(|listed| absolute(&listed.dir) != absolute(directory));
         let Some(listed) = listed else { continue };
         findings.entry(key).or_insert_with(|| {

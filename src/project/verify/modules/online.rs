@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::configuration::CallToLock;
+use crate::configuration::ModuleCall;
 use crate::diagnostic::Code;
 use crate::lockfile::{Entry, LockedModule, ModuleLockFile, UNIT_ADDRESS, module_name};
 use crate::modules::{ModuleSource, locked};
@@ -11,14 +11,14 @@ use crate::project::verify::verified::VerifiedRoot;
 use crate::system::parallel::{self, WAITING_REQUESTS};
 
 /// A call and its entry.
-type Locked<'a> = (&'a CallToLock, &'a Entry<LockedModule>);
+type Locked<'a> = (&'a ModuleCall, &'a Entry<LockedModule>);
 
 /// Fetches every package once for all calls that use it, several at a time.
 pub(super) fn check(root: &Root<'_>, lock_file: &ModuleLockFile, report: &mut VerifiedRoot) {
     let mut groups: BTreeMap<_, Vec<Locked<'_>>> = BTreeMap::new();
-    for call in &root.requirements().locked.calls {
+    for call in root.requirements().package_calls() {
         let Some(entry) = lock_file.entry(&call.key) else { continue };
-        let CallToLock { source, constraints, key, .. } = call;
+        let ModuleCall { source, constraints, key, .. } = call;
         let is_foreign = locked::fault(&entry.locked, root.module.dialect).is_some()
             || locked::refusal(key, Some(&entry.locked), source, constraints).is_some();
         if !is_foreign {

@@ -1,11 +1,10 @@
-//! Where the modules of calls can move.
+//! The plan for the calls of modules that move.
 
 use std::collections::BTreeMap;
 
+use crate::configuration::rewrite::ConstraintEdit;
 use crate::diagnostic::Location;
 use crate::packages::DemandedAge;
-
-use super::edits::ConstraintEdit;
 
 /// Which calls of modules move, and how far.
 #[derive(Clone, Debug, Default)]
@@ -76,4 +75,13 @@ pub(crate) struct ModulePlan {
     pub(crate) modules: Vec<PlannedModule>,
     /// The sources and constraints that are to be rewritten.
     pub(crate) edits: Vec<ConstraintEdit>,
+}
+
+impl ModulePlan {
+    /// Adds an edit, unless another call of the same module needs it, too.
+    pub(super) fn add_edit(&mut self, edit: ConstraintEdit) {
+        if !self.edits.contains(&edit) {
+            self.edits.push(edit);
+        }
+    }
 }

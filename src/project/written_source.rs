@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
+use crate::configuration::rewrite::{self, ConstraintEdit};
 use crate::diagnostic::Location;
 use crate::modules::version_tag::{VersionTag, is_harmless};
-
-use super::edits::{self, ConstraintEdit};
 
 /// A source whose text may be edited.
 pub(super) struct WrittenSource {
@@ -29,7 +28,7 @@ impl WrittenSource {
     /// # Errors
     /// Why it cannot be edited.
     pub(super) fn read(place: &Location) -> Result<Self, &'static str> {
-        let text = edits::plain(place)?;
+        let text = rewrite::plain(place)?;
         // Only a commit is named beside it.
         let is_named = !is_json(place) && names_commit(&text.file.text[text.span.clone()]);
         let name = if is_named { comment(&place.file.text, place.span.end) } else { None };
@@ -128,7 +127,7 @@ mod tests {
         let end = start + 1 + text[start + 1..].find('"').unwrap() + 1;
         let written = WrittenSource::read(&Location::new(&file, start..end)).unwrap();
         let rewritten = written.with(reference, comment);
-        let mut files = edits::files([&rewritten.edit]);
+        let mut files = rewrite::files([&rewritten.edit]);
         (files.remove(0).new, rewritten.text)
     }
 

@@ -1,0 +1,344 @@
+//! Resolves a call: evaluates its source and version, then takes an installed module or a fetched package.
+
+use std::path::{Path, PathBuf};
+
+use super::caller::{Calling, InstallPath};
+use super::file::CallSource;
+use super::missing::Reason;
+use super::options::Resolution;
+use super::requirement::{ModuleCall, UnknownCall};
+use super::root::ModulePath;
+use super::scope::Scope;
+use super::syntax::DeferredValue;
+use super::walk::Walk;
+use crate::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, Remedy, Severity};
+use crate::hcl::evaluate::value::Unknown;
+use crate::modules::ModuleSource;
+use crate::modules::fetched::{FetchedModule, ModuleRequest};
+use crate::modules::installed::{Installed, Manifest};
+use crate::modules::local::is_local;
+use crate::provider::ConstraintList;
+use crate::system::boundary::refused;
+use crate::system::files::join;
+use crate::system::{canonicalize, links};
+
+/// A module of another package, and where it is, or would be, installed.
+type Package = (ModulePath, Option<InstallPath>);
+
+impl Walk<'_> {
+    /// The source of a call, and why the module that it chooses may request nothing, if it may not. If the source is
+    /// unknown, an error is reported.
+    pub(super) fn source(&mut self, calling: &Calling<'_>) -> Option<(ModuleSource, Option<Unknown>)> {
+        let Calling { caller, call, key } = calling;
+        let (written, withheld) = match &call.source {
+            CallSource::Missing => return None,
+            CallSource::Constant(source) => (Ok(Some(source.clone())), None),
+            CallSource::Expression(written) => {
+                let (text, withheld) = text(caller.scope, written);
+                let is_address = |text: &String| ModuleSource::parse(text, self.input.options.dialect).is_ok();
+                let is_given =
+                    matches!(&text, Ok(Some(text)) if is_address(text)) && caller.scope.is_set_by_user(written);
+                (text, withheld.filter(|_| !is_given))
+            }
+        };
+        let withheld = withheld.or_else(|| caller.scope.chosen_by.clone());
+        let written = match (written, &withheld) {
+            (Ok(Some(text)), Some(reason)) if !is_local(&text) => Err(reason.clone()),
+            (written, _) => written,
+        };
+        let text = match written {
+            Ok(Some(source)) => source,
+            Ok(None) => {
+                let message = format!("module \"{key}\" has no source: it is null");
+                self.errors.push(calling.error(Code::InvalidConfiguration, message));
+                return None;
+            }
+            Err(unknown) => {
+                let Some(installed) = self.installed(calling) else {
+                    self.report_unknown(calling, "source", &unknown);
+                    return None;
+                };
+                installed.source.clone()
+            }
+        };
+        self.input.cache.secrets.learn_address(&text);
+        match ModuleSource::parse(&text, self.input.options.dialect) {
+            Ok(source) => Some((source, withheld)),
+            Err(error) => {
+                let message = format!("the source {text:?} of module \"{key}\" cannot be used: {error}");
+                let error = calling.error(Code::InvalidConfiguration, message);
+                let is_path = !text.is_empty() && !text.contains(':') && !text.starts_with(['.', '/', '~']);
+                self.errors.push(if is_path {
+                    error.help(format!("write a directory as \"./{text}\""))
+                } else {
+                    error
+                });
+                None
+            }
+        }
+    }
+
+    /// The constraints of a call. If they are unknown, an error is reported.
+    pub(super) fn constraints(&mut self, calling: &Calling<'_>, source: &ModuleSource) -> Option<ConstraintList> {
+        let Calling { caller, call, key } = calling;
+        let Some(written) = &call.version else { return Some(ConstraintList::default()) };
+        let (text, withheld) = text(caller.scope, written);
+        // A registry could list a version for each value.
+        let text = match text.and_then(|text| withheld.map_or(Ok(text), Err)) {
+            Ok(Some(text)) => text,
+            Ok(None) => return Some(ConstraintList::default()),
+            Err(unknown) => {
+                self.report_unknown(calling, "version", &unknown);
+                return None;
+            }
+        };
+        let problem = match ConstraintList::parse_for_module(&text) {
+            _ if !matches!(source, ModuleSource::Registry(_)) => {
+                format!("module \"{key}\" has a version, which only modules of a registry have")
+            }
+            Ok(constraints) if !text.trim().is_empty() => return Some(constraints),
+            Ok(_) => format!("the version of module \"{key}\" is empty; leave it out to allow every version"),
+            Err(error) => format!("{text:?} is not a version constraint for module \"{key}\": {error}"),
+        };
+        let error = Diagnostic::error(Code::InvalidConfiguration, problem).at(written.location.clone(), "");
+        self.errors.push(calling.caller.entered(error));
+        None
+    }
+
+    /// Finds the module of a call in another package, and adds the call to the result. A missing module is reported.
+    pub(super) fn package(&mut self, calling: &Calling<'_>, mut call: ModuleCall) -> Option<Package> {
+        let package = self.resolve(calling, &call);
+        if let Some((ModulePath::Package(module), Some(installed))) = &package {
+            call.module = Some(module.clone());
+            call.directory = Some(installed.directory.clone());
+        }
+        self.found.calls.push(call);
+        package
+    }
+
+    fn resolve(&mut self, calling: &Calling<'_>, call: &ModuleCall) -> Option<Package> {
+        let cache = self.input.cache;
+        let resolution = self.input.resolver.map_or(Resolution::Unlocked, |resolve| resolve(call));
+        let module = match resolution {
+            Resolution::Unlocked => return self.unlocked(calling, call),
+            Resolution::Preferred(request) => {
+                let is_refused = cache.refuses(&call.source, call.entry.is_some());
+                match if is_refused { Ok(None) } else { self.fetched(call, request, false)? } {
+                    Ok(None) => return self.unlocked(calling, call),
+                    Ok(Some(module)) => module,
+                    // The command that follows the lock file reports why.
+                    Err(_) => {
+                        self.missing.add(calling, Reason::NotInstalled(call.source.to_string()));
+                        return None;
+                    }
+                }
+            }
+            _ if self.is_refused(calling, &call.source) => return None,
+            Resolution::Found(module) => module,
+            Resolution::Only(request) => match self.fetched(call, request, true)? {
+                Ok(Some(module)) => module,
+                Ok(None) => {
+                    self.missing.add(calling, Reason::NotInstalled(call.source.to_string()));
+                    return None;
+                }
+                Err(errors) => {
+                    self.report_not_fetched(call, errors);
+                    return None;
+                }
+            },
+            Resolution::Skip(error) => {
+                self.errors.extend(error);
+                return None;
+            }
+        };
+        let package = self.input.options.data_directory.join("modules").join(&call.key);
+        let directory = join(&package, module.directory());
+        Some((ModulePath::Package(module), Some(InstallPath { directory, package: Some(package) })))
+    }
+
+    /// The module of a call that no lock file records.
+    fn unlocked(&mut self, calling: &Calling<'_>, call: &ModuleCall) -> Option<Package> {
+        let request = call.request()?;
+        let dialect = self.input.options.dialect;
+        let source = calling.call.constant_source().map_or_else(|| call.source.to_string(), str::to_owned);
+        let mut reason = Reason::NotInstalled(source);
+        if let Some(installed) = self.installed(calling).cloned() {
+            let directory = join(self.input.root, &installed.dir);
+            if !installed.meets(&call.source, &call.constraints, dialect) {
+                reason = Reason::Changed(installed.describe());
+            } else if directory.is_dir() {
+                return Some((ModulePath::Directory(directory), None));
+            }
+        }
+        if self.is_refused(calling, &call.source) {
+            return None;
+        }
+        let is_unknown = self.input.cache.is_surely_unknown(&request, dialect, self.input.options.fetch_modules);
+        let fetched = self.fetched(call, request, false)?;
+        if is_unknown && !matches!(fetched, Ok(Some(_))) {
+            self.add_unknown(calling);
+        }
+        match fetched {
+            Ok(Some(module)) => {
+                if let ModuleSource::Remote(remote) = &call.source
+                    && remote.is_unencrypted()
+                {
+                    let message = format!("module \"{}\" comes from {remote} without encryption", call.key);
+                    let warning = Diagnostic::warning(Code::InvalidConfiguration, message);
+                    let warning = warning.note("anybody between here and there can change what it requires");
+                    self.found.warnings.push(call.located(warning).help("use an https URL"));
+                }
+                return Some((ModulePath::Package(module), None));
+            }
+            Ok(None) => self.missing.add(calling, reason),
+            Err(errors) => self.report_not_fetched(call, errors),
+        }
+        None
+    }
+
+    /// Reports a source on this machine that is out of the repository, or that a fetched module specifies.
+    fn is_refused(&mut self, calling: &Calling<'_>, source: &ModuleSource) -> bool {
+        let ModuleSource::Remote(remote) = source else { return false };
+        if let Some(path) = self.input.cache.outside(remote) {
+            let outside = calling.outside(&path);
+            self.skip([outside]);
+            return true;
+        }
+        let is_refused = remote.is_on_this_machine() && calling.caller.entry.is_some();
+        if is_refused {
+            let key = calling.key;
+            let message = format!("module \"{key}\" is fetched, and may not call {remote} on this machine");
+            self.errors.push(calling.error(Code::InvalidConfiguration, message));
+        }
+        is_refused
+    }
+
+    /// The module that was fetched for a request, or a directory of this machine. The outer `None` means that it has to
+    /// be fetched first. `always` overrides a setting against fetching.
+    fn fetched(
+        &mut self,
+        call: &ModuleCall,
+        request: ModuleRequest,
+        always: bool,
+    ) -> Option<diagnostic::Result<Option<FetchedModule>>> {
+        let fetcher = self.input.cache.fetcher.as_ref().filter(|_| always || self.input.options.fetch_modules);
+        match fetcher.map(|fetcher| fetcher.get(self.input.options.dialect, &request)) {
+            None | Some(Some(Ok(None))) => Some(match &call.source {
+                ModuleSource::Remote(remote) => FetchedModule::on_this_machine(remote).transpose(),
+                _ => Ok(None),
+            }),
+            Some(Some(found)) => Some(found),
+            Some(None) => {
+                self.wanted.insert(request);
+                None
+            }
+        }
+    }
+
+    /// Where a module that a call names by a local path is, or would be, installed.
+    pub(super) fn local_install_path(
+        &self,
+        calling: &Calling<'_>,
+        path: &ModulePath,
+        source: &str,
+    ) -> Option<InstallPath> {
+        let caller = calling.caller.installed.filter(|_| self.input.resolver.is_some())?;
+        let package = caller.package.clone();
+        let directory = match (path, &package) {
+            (ModulePath::Package(module), Some(package)) => {
+                let below = || -> Option<PathBuf> {
+                    let path = canonicalize(module.path().ok()?).ok()?;
+                    Some(path.strip_prefix(canonicalize(module.top()).ok()?).ok()?.to_owned())
+                };
+                join(package, below().unwrap_or_else(|| PathBuf::from(module.directory())))
+            }
+            _ => without_links(self.input.root, &join(&caller.directory, source)),
+        };
+        Some(InstallPath { directory, package })
+    }
+
+    /// Adds a call by a local path to the result, which `modules.json` lists, too.
+    pub(super) fn add_local_call(&mut self, calling: &Calling<'_>, source: &str, installed: Option<&InstallPath>) {
+        let Some(InstallPath { directory, .. }) = installed else { return };
+        let call = calling.module_call(ModuleSource::Local(source.to_owned()), ConstraintList::default());
+        self.found.calls.push(ModuleCall { directory: Some(directory.clone()), ..call });
+    }
+
+    /// The module that OpenTofu or Terraform installed for a call. They install nothing for calls in fetched packages.
+    fn installed(&mut self, calling: &Calling<'_>) -> Option<&Installed> {
+        if matches!(calling.caller.path, ModulePath::Package(_)) {
+            return None;
+        }
+        if self.manifest.is_none() {
+            let path = join(self.input.root, self.input.options.data_directory.join("modules").join("modules.json"));
+            let manifest = if self.input.cache.boundary.is_outside(&path) {
+                self.skip([refused(&path)]);
+                Manifest::default()
+            } else {
+                Manifest::read(&path).unwrap_or_else(|error| {
+                    self.errors.extend(error);
+                    Manifest::default()
+                })
+            };
+            self.manifest = Some(manifest);
+        }
+        self.manifest.as_ref()?.modules.get(calling.key)
+    }
+
+    fn report_unknown(&mut self, calling: &Calling<'_>, what: &str, unknown: &Unknown) {
+        let Calling { call, key, .. } = calling;
+        let message = format!("the {what} of module \"{key}\" is not known: {unknown}");
+        let shared = format!("the {what} of a called module is not known: {unknown}");
+        self.add_unknown(calling);
+        let error = calling.error(Code::ModuleNotInstalled, message).shared(shared);
+        let cause = unknown.location.as_ref().filter(|location| **location != call.location);
+        let error = error.at_each(cause, "because of this");
+        let help = Help::text("give variables values with ").and(Remedy::SetVariable);
+        self.report_unread(
+            error.help(help.and_text(format!(" or terraform.tfvars, or write the {what} as plain text"))),
+        );
+    }
+
+    pub(super) fn add_unknown(&mut self, calling: &Calling<'_>) {
+        let location = calling.caller.entry.unwrap_or(&calling.call.location).clone();
+        self.found.unknown.push(UnknownCall { location, directory: None });
+    }
+
+    fn report_not_fetched(&mut self, call: &ModuleCall, errors: Diagnostics) {
+        for error in call.not_fetched(errors) {
+            self.report_unread(error);
+        }
+    }
+
+    /// Reports why a called module cannot be read. Its requirements are unknown then.
+    fn report_unread(&mut self, error: Diagnostic) {
+        self.found.is_incomplete = true;
+        // A replaced package is an error, not a missing module.
+        if self.input.options.allow_missing_modules && error.code != Code::ModuleReplaced {
+            self.found.warnings.push(Diagnostic {
+                severity: Severity::Warning,
+                code: Code::ModuleNotInstalled,
+                ..error
+            });
+        } else {
+            self.errors.merge(error);
+        }
+    }
+}
+
+/// The text of an argument, `None` if it is null; and why it must not be part of a request, if it must not.
+fn text(scope: &Scope<'_>, written: &DeferredValue) -> (Result<Option<String>, Unknown>, Option<Unknown>) {
+    let (value, withheld) = scope.evaluate_for_request(written);
+    let text = match value.as_string() {
+        _ if value.is_null() => Ok(None),
+        Ok(text) => Ok(Some(text.to_string())),
+        Err(stop) => Err(stop.at(|| Some(written.location.clone())).as_ref().clone()),
+    };
+    (text, withheld)
+}
+
+/// Returns a relative path without symbolic links, as Go's `filepath.EvalSymlinks` does.
+fn without_links(root: &Path, path: &Path) -> PathBuf {
+    let Ok(Some(followed)) = links::follow(root, path) else { return path.to_owned() };
+    if followed.path.as_os_str().is_empty() { PathBuf::from(".") } else { followed.path }
+}

@@ -1,0 +1,46 @@
+//! How a configuration is read, and how the modules that it calls are found.
+
+use std::path::PathBuf;
+
+use super::requirement::ModuleCall;
+use super::variables::InputVariables;
+use crate::diagnostic::Diagnostic;
+use crate::modules::fetched::{FetchedModule, ModuleRequest};
+use crate::provider::{Dialect, ProviderAddress};
+
+/// How a configuration is read.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Decides which files are read, and which registry is the default.
+    pub dialect: Dialect,
+    /// Whether the root module's test files are read, as `init` does.
+    pub tests: bool,
+    /// Whether a module that is not installed is a warning. Its requirements are unknown then.
+    pub allow_missing_modules: bool,
+    /// `.terraform` or the value of `TF_DATA_DIR`, relative to the root module or absolute.
+    pub data_directory: PathBuf,
+    /// Whether modules that are not installed are fetched, if the cache of modules can do that.
+    pub fetch_modules: bool,
+    /// The values that the user gives to the root module's variables.
+    pub variables: InputVariables,
+}
+
+/// Called with each provider that a fetched module requires, while other modules are fetched.
+pub(crate) type Required<'a> = &'a (dyn Fn(&ProviderAddress) + Sync);
+
+/// Decides how the module of a call is found, unless the call is local.
+pub(crate) type Resolver<'a> = dyn Fn(&ModuleCall) -> Resolution + Sync + 'a;
+
+/// How the module of a call is found.
+pub(crate) enum Resolution {
+    /// As without a lock file: where OpenTofu or Terraform installed it, else by fetching what its source leads to.
+    Unlocked,
+    /// By this request, or as [`Resolution::Unlocked`] if its package is not here and may not be fetched.
+    Preferred(ModuleRequest),
+    /// By this request only, which is also sent where the settings say that no modules are fetched.
+    Only(ModuleRequest),
+    /// It was found already.
+    Found(FetchedModule),
+    /// Not at all; the error is reported.
+    Skip(Option<Diagnostic>),
+}

@@ -1,0 +1,68 @@
+//! Reads the configuration of a root module with all modules that it calls, in as many passes as fetching takes.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::called_packages::CalledPackages;
+use super::module_cache::ModuleCache;
+use super::options::{Options, Required, Resolver};
+use super::requirement::Requirements;
+use super::root::RootModule;
+use super::scope::UserValues;
+use super::walk::{Input, Walk};
+use crate::diagnostic::Result;
+use crate::hcl::evaluate::allowance::Allowance;
+use crate::modules::fetched::FetchedModule;
+use crate::system::{canonicalize, parallel};
+
+/// Maximum number of providers of one module for which `required` waits at the same time.
+const ASKING_AT_ONCE: usize = 16;
+/// Maximum number of passes over a configuration only because calls by the directories of installed packages come
+/// before the calls of these packages.
+const MOST_PASSES: usize = 8;
+
+/// Reads the configuration whose root module is the directory `root`, given as the user knows it, for example `.`; all
+/// paths in the result start with it.
+///
+/// # Errors
+/// Everything that is wrong with the configuration, not only the first.
+pub fn read(root: &Path, options: &Options) -> Result<Requirements> {
+    read_resolved(RootModule::Directory(root, None), options, &ModuleCache::default(), None, &|_| ())
+}
+
+/// [`read`] for any root module, with a cache of modules that several root modules call, and with modules that
+/// `resolver` finds.
+///
+/// # Errors
+/// The errors of [`read`].
+pub(crate) fn read_resolved(
+    root: RootModule<'_>,
+    options: &Options,
+    cache: &ModuleCache,
+    resolver: Option<&Resolver<'_>>,
+    required: Required<'_>,
+) -> Result<Requirements> {
+    let arrived = |module: FetchedModule| {
+        // Errors are reported when its call is followed.
+        let Ok(directory) = module.path() else { return };
+        let Ok(canonical) = canonicalize(&directory) else { return };
+        let module = cache.fetched_module(&canonical, &directory, &module.shown(), options.dialect);
+        let providers: BTreeSet<_> = module.found.iter().map(|(address, _)| address).collect();
+        parallel::map(providers.into_iter().collect(), ASKING_AT_ONCE, required);
+    };
+    let (mut packages, mut passes) = (CalledPackages::default(), 0);
+    loop {
+        let values = UserValues::new(root.directory(), root.inputs(), &options.variables);
+        let allowance = Allowance::default();
+        let input = Input { root: root.directory(), options, cache, resolver, values: &values, allowance: &allowance };
+        let pass = Walk::new(input, packages).read(root);
+        match &cache.fetcher {
+            Some(fetcher) if !pass.wanted.is_empty() => {
+                fetcher.fetch_all(options.dialect, pass.wanted.into_iter().collect(), arrived);
+            }
+            _ if pass.packages.is_settled() || passes == MOST_PASSES => return pass.requirements,
+            _ => passes += 1,
+        }
+        packages = pass.packages.for_next_pass();
+    }
+}

@@ -1,0 +1,462 @@
+//! Follows the module calls of a root module, and collects the providers that the modules require.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use super::called_packages::{CalledPackage, CalledPackages, split_installed};
+use super::caller::{Caller, Calling, InstallPath, Targets, Visit};
+use super::decode;
+use super::file::Call;
+use super::files;
+use super::missing::MissingModules;
+use super::module::Module;
+use super::module_cache::ModuleCache;
+use super::options::{Options, Resolver};
+use super::requirement::{CalledModule, Declaration, DeclarationKind, ModuleDirectory, Requirement, Requirements};
+use super::root::{ModulePath, RootFiles, RootModule};
+use super::scope::{Scope, UserValues, Values};
+use super::syntax;
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Merged, Remedy, Result};
+use crate::hcl::evaluate::allowance::Allowance;
+use crate::hcl::evaluate::value::Unknown;
+use crate::modules::ModuleSource;
+use crate::modules::fetched::ModuleRequest;
+use crate::modules::installed::Manifest;
+use crate::modules::local::{self, is_local};
+use crate::provider::{ConstraintList, Dialect, ProviderAddress};
+use crate::system::boundary::refused;
+use crate::system::canonicalize;
+use crate::system::files::{canonical_or_given, join};
+
+/// Maximum depth of calls.
+pub(super) const MAX_DEPTH: usize = 100;
+/// Maximum number of calls that are followed. A configuration with more was written to waste time.
+pub(super) const MAX_CALLS: usize = 100_000;
+/// Maximum number of declarations that require a provider.
+const MOST_DECLARATIONS: usize = 100_000;
+/// Maximum number of providers that a root module requires.
+const MOST_PROVIDERS: usize = 1_000;
+
+/// Everything that decides what a walk finds.
+#[derive(Clone, Copy)]
+pub(super) struct Input<'a> {
+    /// The root module's directory, or the directory of its lock file.
+    pub(super) root: &'a Path,
+    pub(super) options: &'a Options,
+    pub(super) cache: &'a ModuleCache,
+    pub(super) resolver: Option<&'a Resolver<'a>>,
+    pub(super) values: &'a UserValues<'a>,
+    pub(super) allowance: &'a Allowance,
+}
+
+/// One pass over the calls of a configuration.
+pub(super) struct Walk<'a> {
+    pub(super) input: Input<'a>,
+    /// Directory from which OpenTofu and Terraform run, unless that is a fetched module.
+    base: Option<PathBuf>,
+    packages: CalledPackages,
+    /// Read when it is first needed.
+    pub(super) manifest: Option<Manifest>,
+    /// Canonical directories of the modules that are being read, each called by the one before.
+    chain: Vec<PathBuf>,
+    /// Directories whose declarations and errors were collected.
+    collected: HashSet<PathBuf>,
+    /// Directories whose calls have the same targets for every caller, so that they are followed once.
+    followed: HashSet<PathBuf>,
+    declarations: Vec<(ProviderAddress, Declaration)>,
+    /// Number of declarations in the root module's own files, which come first.
+    own: usize,
+    /// The result, without the providers.
+    pub(super) found: Requirements,
+    pub(super) missing: MissingModules,
+    /// Missing modules that can be fetched.
+    pub(super) wanted: HashSet<ModuleRequest>,
+    pub(super) errors: Merged,
+}
+
+/// The result of one pass over a configuration.
+pub(super) struct Pass {
+    pub(super) requirements: Result<Requirements>,
+    /// Missing modules that can be fetched.
+    pub(super) wanted: HashSet<ModuleRequest>,
+    pub(super) packages: CalledPackages,
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(input: Input<'a>, packages: CalledPackages) -> Self {
+        Self {
+            input,
+            base: None,
+            packages,
+            manifest: None,
+            chain: Vec::new(),
+            collected: HashSet::new(),
+            followed: HashSet::new(),
+            declarations: Vec::new(),
+            own: 0,
+            found: Requirements::default(),
+            missing: MissingModules::default(),
+            wanted: HashSet::new(),
+            errors: Merged::default(),
+        }
+    }
+
+    /// Reads a root module as far as the modules that it calls are here.
+    pub(super) fn read(mut self, root: RootModule<'_>) -> Pass {
+        match root {
+            RootModule::Directory(_, canonical) => self.read_directory(canonical),
+            RootModule::Files(files) => self.read_files(files),
+        }
+        let Options { dialect, allow_missing_modules, .. } = *self.input.options;
+        let missing = self.missing.diagnostics(dialect, allow_missing_modules);
+        if allow_missing_modules {
+            self.found.warnings.extend(missing);
+        } else {
+            self.errors.extend(missing);
+        }
+        let (wanted, packages) = (std::mem::take(&mut self.wanted), std::mem::take(&mut self.packages));
+        let errors = std::mem::take(&mut self.errors);
+        let requirements = errors.into_result(()).and_then(|()| self.requirements());
+        Pass { requirements, wanted, packages }
+    }
+
+    fn read_directory(&mut self, canonical: Option<&Path>) {
+        let Input { root, cache, .. } = self.input;
+        let dialect = self.input.options.dialect;
+        let shown = join(root, "");
+        let canonical = match canonical.map_or_else(|| canonicalize(&shown), |known| Ok(known.to_owned())) {
+            Ok(canonical) => canonical,
+            Err(error) => return self.errors.push(Diagnostic::io("read the directory", root, &error)),
+        };
+        let module = cache.canonical_module(&canonical, &shown, dialect);
+        if module.is_empty() && module.diagnostics.is_empty() {
+            return self.errors.push(files::no_configuration(root, dialect));
+        }
+        if module.is_foreign() {
+            let message = format!("the files in {} are for OpenTofu; Terraform reads none of them", root.display());
+            let help = Help::text("to use them: ").and(Remedy::Dialect(Dialect::Tofu));
+            self.found.warnings.push(Diagnostic::warning(Code::NoConfiguration, message).help(help));
+        }
+        self.chain.push(canonical.clone());
+        self.base = Some(shown.clone());
+        self.collect(&canonical, &module, None);
+        self.own = self.declarations.len();
+        self.follow_root(&module, &module.calls, &ModulePath::Directory(shown.clone()), None, "");
+        if self.input.options.tests {
+            self.read_tests(&module, &shown, &canonical);
+        }
+    }
+
+    /// Reads a root module whose files come from several directories.
+    fn read_files(&mut self, root: &RootFiles) {
+        let module = Module::of_files(root, self.input.options.dialect);
+        if module.is_empty() && !root.is_partial {
+            return self.errors.push(files::no_configuration(&root.directory, self.input.options.dialect));
+        }
+        self.errors.extend(module.diagnostics.iter().cloned());
+        let (own, fetched): (Vec<_>, Vec<_>) =
+            module.found.iter().cloned().partition(|(_, found)| root.is_own(&found.location));
+        self.declare(&own, &root.directory, true);
+        self.declare(&fetched, &module.directory, false);
+        self.own = self.declarations.len();
+        let path = &root.module();
+        let own_module = match path {
+            ModulePath::Directory(directory) => Some(directory),
+            ModulePath::Package(_) => None,
+        };
+        self.base = own_module.cloned();
+        for path in [&root.directory].into_iter().chain(own_module).chain(&root.others) {
+            let canonical = canonical_or_given(path);
+            self.found.modules.push(ModuleDirectory { path: path.clone(), canonical, local: true });
+        }
+        self.chain.extend(path.path().ok().and_then(|directory| canonicalize(directory).ok()));
+        let is_here = |call: &Call| {
+            let source = call.constant_source().filter(|source| is_local(source));
+            source.is_none_or(|source| local::directory(&root.directory, source).is_dir())
+        };
+        let (calls, unread): (Vec<_>, Vec<_>) =
+            module.calls.iter().cloned().partition(|call| root.module.is_some() || is_here(call));
+        self.found.is_incomplete |= root.is_partial || !unread.is_empty();
+        self.follow_root(&module, &calls, path, root.source.as_ref(), "");
+        if self.input.options.tests {
+            let canonical = |path: &PathBuf| Some((canonicalize(path).ok()?, path.clone()));
+            let directories = [&root.directory].into_iter().chain(own_module).filter_map(canonical);
+            for (canonical, path) in directories.collect::<BTreeMap<_, _>>() {
+                self.read_tests(&module, &path, &canonical);
+            }
+        }
+    }
+
+    /// Collects what the module itself requires, once for each directory.
+    fn collect(&mut self, canonical: &Path, module: &Module, entry: Option<&Location>) {
+        if !self.collected.insert(canonical.to_owned()) {
+            return;
+        }
+        let located = |error: Diagnostic| error.at_each(entry, "called from here");
+        self.errors.extend(module.diagnostics.iter().cloned().map(&located));
+        self.skip(module.refused.iter().cloned().map(located));
+        let local = entry.is_none();
+        self.declare(&module.found, &module.directory, local);
+        let (path, canonical) = (module.directory.clone(), canonical.to_owned());
+        self.found.modules.push(ModuleDirectory { path, canonical, local });
+    }
+
+    /// Reports files that lead out of the repository. Their requirements are unknown.
+    pub(super) fn skip(&mut self, refused: impl IntoIterator<Item = Diagnostic>) {
+        let before = self.found.warnings.len();
+        self.found.warnings.extend(refused);
+        self.found.is_incomplete |= self.found.warnings.len() > before;
+    }
+
+    fn declare(&mut self, found: &[(ProviderAddress, Declaration)], module: &Path, local: bool) {
+        if self.declarations.len() + found.len() > MOST_DECLARATIONS {
+            let message = format!("more than {MOST_DECLARATIONS} blocks and entries require providers");
+            return self.errors.merge(Diagnostic::error(Code::InvalidConfiguration, message));
+        }
+        let found = found.iter().filter(|(address, _)| !address.is_never_locked()).cloned();
+        self.declarations.extend(
+            found.map(|(address, declaration)| {
+                (address, Declaration { module: module.to_owned(), local, ..declaration })
+            }),
+        );
+    }
+
+    /// Reads the root module's test files: the modules that their runs test and, for OpenTofu, their `provider` blocks.
+    /// Terraform has ignored these since 1.9.
+    fn read_tests(&mut self, root: &Module, shown: &Path, canonical: &Path) {
+        let Input { cache, options: Options { dialect, .. }, .. } = self.input;
+        let files = match files::test_files(shown, root.test_names.as_deref(), *dialect) {
+            Ok(files) => files,
+            Err(error) => return self.errors.push(Diagnostic::io("read the test files of", shown, &error)),
+        };
+        for (path, name) in files {
+            if cache.boundary.is_outside(&path) {
+                self.skip([refused(&path)]);
+                continue;
+            }
+            let contents = cache
+                .texts
+                .read(&path, &path)
+                .and_then(|source| syntax::read(&source, |items| decode::decode_test_file(&source, items, *dialect)));
+            match contents {
+                Ok(contents) => {
+                    self.errors.extend(contents.diagnostics.into_diagnostics());
+                    let found = root.resolve_providers(contents.providers, *dialect, &mut self.errors);
+                    if *dialect == Dialect::Tofu {
+                        self.declare(&found, shown, true);
+                    }
+                    // A test may call the root module itself, which is not a cycle.
+                    self.chain.clear();
+                    let path = &ModulePath::Directory(shown.to_owned());
+                    self.follow_root(root, &contents.calls, path, None, &format!("test.{name}"));
+                    self.chain.push(canonical.to_owned());
+                }
+                Err(errors) => self.errors.extend(errors),
+            }
+        }
+    }
+
+    /// Follows calls of the root module or of its tests.
+    fn follow_root(&mut self, module: &Module, calls: &[Call], path: &ModulePath, entry: Option<&Location>, key: &str) {
+        let Input { options, values, allowance, .. } = self.input;
+        let scope = Scope::new(module, Values::User(values), options.dialect, allowance);
+        let installed = &InstallPath::root();
+        self.follow(&Caller { path, key, entry, node: None, scope: &scope, installed: Some(installed) }, calls);
+    }
+
+    fn follow(&mut self, caller: &Caller<'_>, calls: &[Call]) -> Targets {
+        let mut all = Targets::Same;
+        for call in calls {
+            if self.call(caller, call) == Targets::ByCaller {
+                all = Targets::ByCaller;
+            }
+        }
+        all
+    }
+
+    fn call(&mut self, caller: &Caller<'_>, call: &Call) -> Targets {
+        let calling = Calling { caller, call, key: &caller.key_of(call) };
+        let is_constant = call.constant_source().is_some() && caller.scope.chosen_by.is_none();
+        let targets = if is_constant { Targets::Same } else { Targets::ByCaller };
+        let source = self.source(&calling);
+        let Some((source, withheld)) = source else {
+            self.packages.add(calling.key, None, true);
+            return targets;
+        };
+        let Some(constraints) = self.constraints(&calling, &source) else {
+            self.packages.add(calling.key, None, true);
+            return targets;
+        };
+        let ModuleSource::Local(source) = source else {
+            let unknown = self.found.unknown.len();
+            let package = self.package(&calling, calling.module_call(source, constraints));
+            self.packages.add(calling.key, package.as_ref(), self.found.unknown.len() > unknown);
+            if let Some((path, installed)) = package {
+                let entry = Some(caller.entry.unwrap_or(&call.location));
+                self.visit(&Visit { path, calling, entry, source: None, withheld, installed });
+            }
+            return Targets::ByCaller;
+        };
+        let Some(path) = caller.path.local(&source) else {
+            let directory = caller.path.shown();
+            let message = format!(
+                "module \"{}\" in {} calls {source:?}, which leads out of its package",
+                caller.key,
+                directory.display()
+            );
+            self.errors.push(calling.error(Code::InvalidConfiguration, message));
+            return targets;
+        };
+        if let Some((key, below)) = self.installed_call(caller, &path)
+            && let Some(package) = self.packages.get(&key)
+        {
+            self.call_installed(calling, path, (package, &below), &source, withheld);
+            return Targets::ByCaller;
+        }
+        let installed = self.local_install_path(&calling, &path, &source);
+        self.add_local_call(&calling, &source, installed.as_ref());
+        let visit = Visit { path, calling, entry: caller.entry, source: Some(&source), withheld, installed };
+        let below = self.visit(&visit);
+        if is_constant { below } else { Targets::ByCaller }
+    }
+
+    /// The call in whose installed package a directory is, and the directory in the package. Only the user's own
+    /// modules call others in this way.
+    fn installed_call(&self, caller: &Caller<'_>, path: &ModulePath) -> Option<(String, String)> {
+        let ModulePath::Directory(directory) = path else { return None };
+        let base = self.base.as_deref().filter(|_| caller.entry.is_none())?;
+        split_installed(base, &self.input.options.data_directory, directory)
+    }
+
+    /// Follows a call by the directory in which the package of another call is installed. The package is that of the
+    /// other call, whatever is in the directory, unless OpenTofu or Terraform installed it for the same source.
+    fn call_installed(
+        &mut self,
+        calling: Calling<'_>,
+        directory: ModulePath,
+        (package, below): (CalledPackage, &str),
+        source: &str,
+        withheld: Option<Unknown>,
+    ) {
+        let (path, installed) = match package {
+            CalledPackage::Missing { is_unknown } => {
+                self.found.is_incomplete = true;
+                if is_unknown {
+                    self.add_unknown(&calling);
+                }
+                return;
+            }
+            CalledPackage::Installed => (directory, None),
+            CalledPackage::Fetched(module, installed) => {
+                let installed =
+                    installed.map(|package| InstallPath { directory: join(&package, below), package: Some(package) });
+                (ModulePath::Package(module.at(below)), installed)
+            }
+        };
+        self.add_local_call(&calling, source, installed.as_ref());
+        let entry = Some(&calling.call.location);
+        self.visit(&Visit { path, calling, entry, source: None, withheld, installed });
+    }
+
+    /// Reads a called module and all that it calls.
+    fn visit(&mut self, visit: &Visit<'_>) -> Targets {
+        let directory = match visit.path.path() {
+            Ok(directory) => directory,
+            Err(errors) => {
+                self.errors.extend(errors.map(|error| visit.calling.located(error)));
+                return Targets::Same;
+            }
+        };
+        let canonical = match canonicalize(&directory) {
+            Ok(canonical) => canonical,
+            Err(error) => {
+                self.report_unreadable(visit, &error);
+                return Targets::Same;
+            }
+        };
+        if self.found.tree.len() >= MAX_CALLS || self.chain.len() >= MAX_DEPTH {
+            self.report_too_many(visit);
+            return Targets::Same;
+        }
+        // With a lock file each call has an entry of its own.
+        let is_repeated = self.input.resolver.is_none() && self.followed.contains(&canonical);
+        let node = self.add_node(visit, &canonical, is_repeated);
+        if is_repeated {
+            return Targets::Same;
+        }
+        let is_fetched = matches!(visit.path, ModulePath::Package(_));
+        if !is_fetched && self.input.cache.boundary.excludes(&canonical) {
+            self.followed.insert(canonical);
+            let outside = visit.calling.outside(&visit.path.shown());
+            self.skip([outside]);
+            return Targets::Same;
+        }
+        if let Some(start) = self.chain.iter().position(|directory| *directory == canonical) {
+            self.report_cycle(visit, self.chain.len() - start);
+            return Targets::Same;
+        }
+        let (cache, dialect, shown) = (self.input.cache, self.input.options.dialect, visit.path.shown());
+        let module = if is_fetched {
+            cache.fetched_module(&canonical, &directory, &shown, dialect)
+        } else {
+            cache.canonical_module(&canonical, &shown, dialect)
+        };
+        if module.is_empty() && module.diagnostics.is_empty() && !is_fetched && self.report_submodule(visit) {
+            return Targets::Same;
+        }
+        self.collect(&canonical, &module, visit.entry);
+        self.chain.push(canonical.clone());
+        let targets = self.follow_called(visit, node, &module);
+        self.chain.pop();
+        if targets == Targets::Same {
+            self.followed.insert(canonical);
+        }
+        targets
+    }
+
+    /// Follows the calls in a called module.
+    fn follow_called(&mut self, visit: &Visit<'_>, node: usize, module: &Module) -> Targets {
+        let Visit { path, calling, entry, source, withheld, installed } = visit;
+        let Input { options, allowance, .. } = self.input;
+        let values = Values::Call(calling.call, calling.caller.scope, *source);
+        let scope = Scope::new(module, values, options.dialect, allowance).chosen_by(withheld.clone());
+        let (node, scope, installed) = (Some(node), &scope, installed.as_ref());
+        self.follow(&Caller { path, key: calling.key, entry: *entry, node, scope, installed }, &module.calls)
+    }
+
+    /// Adds a call to the tree, and returns its index.
+    fn add_node(&mut self, visit: &Visit<'_>, canonical: &Path, is_repeated: bool) -> usize {
+        let Calling { caller, call, key } = &visit.calling;
+        let tree = &mut self.found.tree;
+        tree.push(CalledModule {
+            address: caller.address_of(call, tree),
+            key: (*key).to_owned(),
+            parent: caller.node,
+            directory: canonical.to_owned(),
+            location: call.location.clone(),
+            is_repeated,
+        });
+        tree.len() - 1
+    }
+
+    /// The result, with the declarations grouped by provider.
+    fn requirements(self) -> Result<Requirements> {
+        let mut providers: BTreeMap<_, Requirement> = BTreeMap::new();
+        let is_incomplete = self.found.is_incomplete || !self.missing.is_empty();
+        for (index, (address, declaration)) in self.declarations.into_iter().enumerate() {
+            let requirement = providers.entry(address).or_default();
+            let is_explicit = declaration.kind == DeclarationKind::RequiredProviders;
+            requirement.is_certain |= !is_incomplete || is_explicit || index >= self.own;
+            requirement.declarations.push(declaration);
+        }
+        if providers.len() > MOST_PROVIDERS {
+            let message = format!("more than {MOST_PROVIDERS} providers are required");
+            return Err(Diagnostic::error(Code::InvalidConfiguration, message).into());
+        }
+        for requirement in providers.values_mut() {
+            let lists = requirement.declarations.iter().map(|declaration| &declaration.constraints);
+            requirement.constraints = ConstraintList::merge(lists);
+        }
+        Ok(Requirements { providers, is_incomplete, ..self.found })
+    }
+}
