@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::configuration::terragrunt::{self, ModuleSource, Repository, Unknown, WorkingDirectory};
+use crate::configuration::terragrunt::{self, Repository, UnitSource, Unknown, WorkingDirectory};
 use crate::configuration::{
     self, Inputs, ModuleCache, ModuleCall, ModulePath, Required, Requirements, Resolution, Resolver, RootFiles,
     RootModule, UnknownCall,
@@ -79,7 +79,7 @@ impl Unit {
         if let Some(error) = &self.read.malformed {
             return Err(error.clone().into());
         }
-        if let Ok(ModuleSource::Remote(source)) = &self.read.source {
+        if let Ok(UnitSource::Remote(source)) = &self.read.source {
             modules.secrets.learn_address(source);
         }
         let call = self.call(options.dialect);
@@ -89,7 +89,7 @@ impl Unit {
             Ok(fetched) => (fetched, Diagnostics::default()),
             Err(errors) => (None, errors.map(|error| self.at_source(error))),
         };
-        let is_module_missing = fetched.is_none() && matches!(self.read.source, Ok(ModuleSource::Remote(_)));
+        let is_module_missing = fetched.is_none() && matches!(self.read.source, Ok(UnitSource::Remote(_)));
         let (files, unknown) = self.assemble(fetched)?;
         let missing = if is_module_missing && not_fetched.is_empty() {
             self.missing_module(options.allow_missing_modules).into()
@@ -123,7 +123,7 @@ impl Unit {
 
     /// The call for its remote source.
     fn call(&self, dialect: Dialect) -> Option<ModuleCall> {
-        let Ok(ModuleSource::Remote(source)) = &self.read.source else { return None };
+        let Ok(UnitSource::Remote(source)) = &self.read.source else { return None };
         let (source, constraints) = terragrunt::remote::requested(source, dialect)?;
         let (key, location) = (UNIT_ADDRESS.to_owned(), self.read.source_location.clone()?);
         Some(ModuleCall {
@@ -151,11 +151,9 @@ impl Unit {
         let WorkingDirectory { files, generated, is_module_missing, unknown, uncertain_values, .. } =
             terragrunt::working_directory(read, repository, path.as_deref().zip(shown.as_deref()));
         let module = match &read.source {
-            Ok(ModuleSource::Local { module, .. }) if module.is_dir() => {
-                Some(ModulePath::Directory(repository.shown(module)))
-            }
-            Ok(ModuleSource::Unit | ModuleSource::Local { .. }) => Some(ModulePath::Directory(root.clone())),
-            Ok(ModuleSource::Remote(_)) => fetched.map(ModulePath::Package),
+            Ok(UnitSource::Local(module)) if module.is_dir() => Some(ModulePath::Directory(repository.shown(module))),
+            Ok(UnitSource::Unit | UnitSource::Local(_)) => Some(ModulePath::Directory(root.clone())),
+            Ok(UnitSource::Remote(_)) => fetched.map(ModulePath::Package),
             Err(_) => None,
         };
         let places = read.source_location.iter().chain(generated.values());
@@ -212,7 +210,7 @@ impl Unit {
     /// without symbolic links.
     pub(super) fn lock_directory(&self) -> Option<(PathBuf, PathBuf)> {
         match &self.read.source {
-            Ok(ModuleSource::Local { module, .. }) if !has_lock_file(&self.read.directory) && has_lock_file(module) => {
+            Ok(UnitSource::Local(module)) if !has_lock_file(&self.read.directory) && has_lock_file(module) => {
                 Some((self.repository.shown(module), module.clone()))
             }
             _ => None,
@@ -222,9 +220,8 @@ impl Unit {
     /// The directory of Terragrunt's in which the next run would find an older lock file than that of the unit, if
     /// there is one.
     pub(super) fn stale_cache(&self) -> Option<PathBuf> {
-        let cache = self.read.warm_cache().ok().flatten()?;
-        let shown = cache.strip_prefix(&self.read.directory).map(|below| join(&self.root, below));
-        Some(shown.unwrap_or_else(|_| cache.to_owned()))
+        let is_warm = self.read.has_warm_cache().is_ok_and(|is_warm| is_warm);
+        is_warm.then(|| join(&self.root, terragrunt::CACHE))
     }
 }
 
@@ -277,10 +274,10 @@ pub(super) struct SurveyedUnit {
 pub(super) fn survey(absolute: &Path, environment: &Environment) -> Option<SurveyedUnit> {
     let unit = Unit::open(absolute, absolute, environment)?;
     let lock_directory = unit.lock_directory().map(|(_, directory)| directory);
-    let (has_source, shares_state) = (unit.read.source != Ok(ModuleSource::Unit), unit.read.shares_state);
+    let (has_source, shares_state) = (unit.read.source != Ok(UnitSource::Unit), unit.read.shares_state);
     let source = unit.read.source_location;
     let runs = match unit.read.source {
-        Ok(ModuleSource::Local { module, .. }) => Some(module),
+        Ok(UnitSource::Local(module)) => Some(module),
         _ => None,
     };
     Some(SurveyedUnit { runs, has_source, shares_state, lock_directory, source })

@@ -8,9 +8,9 @@ use hcl_edit::Span;
 use hcl_edit::structure::{Attribute, Block as HclBlock, Body};
 
 use super::contents::either;
+use super::evaluation::Evaluation;
 use super::merge::{Block, Configuration, Members, Strategy, merge};
 use super::parsing_context::{CONFIGURATION, ParsingContext};
-use super::session::Session;
 use crate::configuration::syntax;
 use crate::diagnostic::{Location, SourceFile};
 use crate::hcl::evaluate::expression::{Evaluator, Functions};
@@ -24,7 +24,7 @@ const MAX_INCLUDES: usize = 64;
 
 /// A file's text and its structure, and where its expressions are evaluated.
 struct Parsed<'a> {
-    session: &'a Session<'a>,
+    evaluation: &'a Evaluation<'a>,
     context: ParsingContext,
     file: Arc<SourceFile>,
     body: Body,
@@ -39,15 +39,14 @@ struct Include {
 }
 
 /// Reads the configuration in a file, merged with all that it includes.
-pub(super) fn read(session: &Session, path: &Path, context: ParsingContext) -> Outcome<Configuration> {
-    let mut parsed = Parsed::own(session, path, context, 0)?;
-    let mut variables = Members::from([("values".to_owned(), parsed.stack_values())]);
+pub(super) fn read(evaluation: &Evaluation, path: &Path, context: ParsingContext) -> Outcome<Configuration> {
+    let mut parsed = Parsed::own(evaluation, path, context, 0)?;
+    let mut variables = unread_variables();
     let includes = parsed.includes(&variables)?;
     variables.insert("include".to_owned(), exposed(&includes)?);
-    let (mut configuration, variables) = parsed.evaluate(variables)?;
-    if let Some(generated) = parsed.beside("terragrunt.autoinclude.hcl")? {
-        let generated = generated.with_evaluator(&variables, |evaluator| generated.blocks(evaluator, Value::Null));
-        configuration = merge(configuration, generated, Strategy::Last)?;
+    let mut configuration = parsed.evaluate(variables)?;
+    if let Some(unread) = parsed.autoinclude() {
+        configuration.unknown.push(Arc::new(unread));
     }
     // A later include beats an earlier one, and the file itself beats all.
     for include in includes.into_iter().rev() {
@@ -65,44 +64,55 @@ pub(super) fn read(session: &Session, path: &Path, context: ParsingContext) -> O
     Ok(configuration)
 }
 
+/// Variables whose values are not read.
+fn unread_variables() -> Members {
+    let unknown =
+        |(name, reason): (&str, &str)| (name.to_owned(), Value::Unknown(Arc::new(Unknown::new(reason, None))));
+    let variables = [
+        ("dependency", "outputs of other units are not read"),
+        ("feature", "features are not read"),
+        ("values", "values of stacks are not read"),
+    ];
+    variables.map(unknown).into()
+}
+
 /// Reads a file that the configuration of `context` includes. It may not include others.
-fn read_included(session: &Session, path: &Path, context: &ParsingContext) -> Outcome<Configuration> {
+fn read_included(evaluation: &Evaluation, path: &Path, context: &ParsingContext) -> Outcome<Configuration> {
     let file = path.parent().unwrap_or(path).to_owned();
     let context = ParsingContext { file, included: Some(path.to_owned()), ..context.clone() };
-    let parsed = Parsed::own(session, path, context, 1)?;
+    let parsed = Parsed::own(evaluation, path, context, 1)?;
     if parsed.body.has_blocks("include") {
         return failure("an included file includes another one, which Terragrunt refuses");
     }
-    let variables = Members::from([("values".to_owned(), parsed.stack_values())]);
-    parsed.evaluate(variables).map(|(configuration, _)| configuration)
+    parsed.evaluate(unread_variables())
 }
 
 impl<'a> Parsed<'a> {
     /// [`Parsed::new`] for a file that Terragrunt refuses the unit for if it is malformed: what it includes, at this
     /// depth, but not what it reads by `read_terragrunt_config`, which may have a default.
-    fn own(session: &'a Session<'a>, path: &Path, context: ParsingContext, depth: usize) -> Outcome<Self> {
-        let parsed = Self::new(session, path, context);
+    fn own(evaluation: &'a Evaluation<'a>, path: &Path, context: ParsingContext, depth: usize) -> Outcome<Self> {
+        let parsed = Self::new(evaluation, path, context);
         if parsed.is_err()
-            && session.depth() == depth
-            && let Ok(file) = session.read(path)
+            && evaluation.depth() == depth
+            && let Ok(file) = evaluation.read(path)
             && let Some(fault) = syntax::native::fault(&file.text)
         {
-            session.malformed.borrow_mut().get_or_insert_with(|| syntax::diagnose(&file, fault));
+            evaluation.malformed.borrow_mut().get_or_insert_with(|| syntax::diagnose(&file, fault));
         }
         parsed
     }
 
-    fn new(session: &'a Session<'a>, path: &Path, context: ParsingContext) -> Outcome<Self> {
+    fn new(evaluation: &'a Evaluation<'a>, path: &Path, context: ParsingContext) -> Outcome<Self> {
         if path.extension().is_some_and(|extension| extension == "json") {
             return unknown("configurations in JSON are not read");
         }
-        let file = session.read(path)?;
+        let file = evaluation.read(path)?;
         let file = match file.text.strip_prefix('\u{feff}') {
             Some(text) => SourceFile::new(&file.path, text),
             None => file,
         };
         match parse::body(&file.text) {
-            Ok(body) => Ok(Self { session, context, file, body }),
+            Ok(body) => Ok(Self { evaluation, context, file, body }),
             Err(error) => {
                 let at = error.location().offset().min(file.text.len());
                 let location = Location::new(&file, at..at);
@@ -113,34 +123,22 @@ impl<'a> Parsed<'a> {
         }
     }
 
-    /// A file beside the configuration, which need not exist.
-    fn beside(&self, name: &str) -> Outcome<Option<Self>> {
-        match self.session.repository.resolve(&self.context.directory.join(name)) {
-            Ok(path) => Self::new(self.session, &path, self.context.clone()).map(Some),
-            Err(Stop::Failure(_)) => Ok(None),
-            Err(stop) => Err(stop),
-        }
-    }
-
-    /// The variable `values`, which the stack that generated a unit sets.
-    fn stack_values(&self) -> Value {
-        let values = self.beside("terragrunt.values.hcl").and_then(|parsed| match parsed {
-            Some(parsed) => Value::object(parsed.attributes_of(&Members::new(), &parsed.body)),
-            None => unknown("`values` is known in generated units only"),
-        });
-        values.unwrap_or_else(|stop| Value::Unknown(stop.at(|| None)))
+    /// Why the configuration may contain more: Terragrunt merges a file that the stack of a unit writes.
+    fn autoinclude(&self) -> Option<Unknown> {
+        const NAME: &str = "terragrunt.autoinclude.hcl";
+        let path = self.context.directory.join(NAME);
+        path.symlink_metadata().ok().map(|_| Unknown::new(format!("{NAME} is not read"), None))
     }
 
     /// Runs a step with the evaluator of the file.
     fn with_evaluator<T>(&self, variables: &Members, step: impl FnOnce(&Evaluator) -> T) -> T {
-        let Self { session, context, .. } = self;
+        let Self { evaluation, context, .. } = self;
         let functions: &Functions = &|name, arguments| match name {
-            "read_terragrunt_config" => Some(read_terragrunt_config(session, context, arguments)),
-            "templatefile" => Some(templatefile(session, context, arguments)),
-            _ => context.call(session, name, arguments),
+            "read_terragrunt_config" => Some(read_terragrunt_config(evaluation, context, arguments)),
+            _ => context.call(evaluation, name, arguments),
         };
         let place = &|span| Some(Location::new(&self.file, span));
-        step(&Evaluator { allowance: &session.allowance, place, variables, functions, either })
+        step(&Evaluator { allowance: &evaluation.allowance, place, variables, functions, either })
     }
 
     fn attributes_of(&self, variables: &Members, body: &Body) -> Members {
@@ -160,7 +158,7 @@ impl<'a> Parsed<'a> {
         }
         self.context.includes =
             found.iter().map(|(block, path, _)| (label(block).unwrap_or_default(), path.clone().ok())).collect();
-        let Self { session, context, file, .. } = &*self;
+        let Self { evaluation, context, file, .. } = &*self;
         let read = |(block, path, members): (&HclBlock, Outcome<PathBuf>, Members)| Include {
             label: label(block),
             exposed: members.get("expose").cloned().unwrap_or(Value::Bool(false)),
@@ -172,40 +170,17 @@ impl<'a> Parsed<'a> {
                     _ => failure("there is no such merge strategy"),
                 }
             }),
-            configuration: path.and_then(|path| session.configuration(|| read_included(session, &path, context))),
+            configuration: path.and_then(|path| evaluation.configuration(|| read_included(evaluation, &path, context))),
             location: block.span().map(|_| location(file, block)),
         };
         Ok(found.into_iter().map(read).collect())
     }
 
-    /// Evaluates what a file holds itself; also its variables.
-    fn evaluate(&self, mut variables: Members) -> Outcome<(Configuration, Members)> {
-        let outputs = Unknown::new("outputs of other units are not read", None);
-        variables.insert("dependency".to_owned(), Value::Unknown(Arc::new(outputs)));
-        let features = self.features(&variables)?;
-        variables.insert("feature".to_owned(), features);
+    /// Evaluates the file without its includes.
+    fn evaluate(&self, mut variables: Members) -> Outcome<Configuration> {
         self.locals(&mut variables)?;
         let locals = variables.get("local").cloned().unwrap_or(Value::Null);
-        let configuration = self.with_evaluator(&variables, |evaluator| self.blocks(evaluator, locals));
-        Ok((configuration, variables))
-    }
-
-    /// The variable `feature` with its defaults, which the environment may change.
-    fn features(&self, variables: &Members) -> Outcome {
-        if self.session.environment.contains_key("TG_FEATURE") {
-            let unknown = Unknown::new("the environment variable TG_FEATURE changes features", None);
-            return Ok(Value::Unknown(Arc::new(unknown)));
-        }
-        let mut features = BTreeMap::new();
-        for block in self.body.get_blocks("feature") {
-            let members = self.attributes_of(variables, &block.body);
-            let value = members.get("default").cloned().unwrap_or(Value::Null);
-            features.insert(
-                label(block).unwrap_or_default(),
-                Value::object(BTreeMap::from([("value".to_owned(), value)]))?,
-            );
-        }
-        Value::object(features)
+        Ok(self.with_evaluator(&variables, |evaluator| self.blocks(evaluator, locals)))
     }
 
     /// Adds the variable `local`. As Terragrunt does, evaluates in each round the locals whose references are all
@@ -217,8 +192,8 @@ impl<'a> Parsed<'a> {
         let mut values = Members::new();
         loop {
             variables.insert("local".to_owned(), Value::object(values.clone())?);
-            self.session.allowance.spend(open.len())?;
-            self.session.allowance.spend_on(variables["local"].weight())?;
+            self.evaluation.allowance.spend(open.len())?;
+            self.evaluation.allowance.spend_on(variables["local"].weight())?;
             let is_ready = |references: &References| {
                 references.names.iter().all(|(root, name)| root != "local" || !open.contains_key(name.as_str()))
             };
@@ -278,7 +253,7 @@ impl<'a> Parsed<'a> {
             generate,
             remote_state,
             program: top("terraform_binary"),
-            download_directory: top("download_dir"),
+            has_download_directory: body.has_attribute("download_dir"),
             locals,
             inputs: top("inputs"),
             may_pass_flags: self.may_pass_flags(),
@@ -301,39 +276,20 @@ impl<'a> Parsed<'a> {
 }
 
 /// `read_terragrunt_config(path[, default])`: another configuration, read as its own.
-fn read_terragrunt_config(session: &Session, context: &ParsingContext, arguments: &[Value]) -> Outcome {
+fn read_terragrunt_config(evaluation: &Evaluation, context: &ParsingContext, arguments: &[Value]) -> Outcome {
     let ([path] | [path, _]) = arguments else { return failure("takes a path and a default") };
     let mut path = join(&context.directory, &*path.as_string()?);
-    if session.repository.resolve(&path).is_ok_and(|path| path.is_dir()) {
+    if evaluation.repository.resolve(&path).is_ok_and(|path| path.is_dir()) {
         path.push(CONFIGURATION);
     }
-    if let (Err(Stop::Failure(_)), Some(default)) = (session.repository.resolve(&path), arguments.get(1)) {
+    if let (Err(Stop::Failure(_)), Some(default)) = (evaluation.repository.resolve(&path), arguments.get(1)) {
         return Ok(default.clone());
     }
     if path.file_name().is_some_and(|name| name == "terragrunt.stack.hcl" || name == "terragrunt.values.hcl") {
         return unknown("stacks and values are not read as configurations");
     }
     let inner = ParsingContext::new(path.parent().unwrap_or(&path), &context.original);
-    session.configuration(|| read(session, &path, inner))?.to_value()
-}
-
-fn templatefile(session: &Session, context: &ParsingContext, arguments: &[Value]) -> Outcome {
-    let [path, variables] = arguments else { return failure("takes a path and an object") };
-    let file = session.read(&context.path(&[&path.as_string()?])?)?;
-    let Ok(template) = hcl_edit::parser::parse_template(&file.text) else {
-        return failure(format!("{} is not a template", file.path.display()));
-    };
-    let context = ParsingContext {
-        file: context.path(&[&path.as_string()?])?.parent().unwrap_or(&context.file).to_owned(),
-        ..context.clone()
-    };
-    let functions: &Functions = &|name, arguments| match name {
-        "templatefile" => Some(failure("a template cannot call it")),
-        _ => context.call(session, name, arguments),
-    };
-    let place = &|span| Some(Location::new(&file, span));
-    Evaluator { allowance: &session.allowance, place, variables: variables.as_object()?, functions, either }
-        .render(&template)
+    evaluation.configuration(|| read(evaluation, &path, inner))?.to_value()
 }
 
 fn exposed(includes: &[Include]) -> Outcome {

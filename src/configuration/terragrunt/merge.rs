@@ -27,8 +27,8 @@ pub(super) struct Configuration {
     pub remote_state: Option<Block>,
     /// `terraform_binary`.
     pub program: Option<Value>,
-    /// `download_dir`.
-    pub download_directory: Option<Value>,
+    /// Whether working directories are elsewhere, because of `download_dir`.
+    pub has_download_directory: bool,
     /// Of this file alone: locals are never merged.
     pub locals: Value,
     pub inputs: Option<Value>,
@@ -43,8 +43,6 @@ pub(super) enum Strategy {
     NoMerge,
     Shallow,
     Deep,
-    /// Of `terragrunt.autoinclude.hcl`: as [`Strategy::Shallow`], but that a `generate` block may be replaced.
-    Last,
 }
 
 /// Merges two configurations: the child wins.
@@ -61,13 +59,13 @@ pub(super) fn merge(parent: Configuration, child: Configuration, strategy: Strat
     }
     Ok(Configuration {
         terraform: match (parent.terraform, child.terraform) {
-            (Some(parent), Some(child)) => Some(merge_terraform(parent, child, strategy)?),
+            (Some(parent), Some(child)) => Some(merge_terraform(parent, child)),
             (parent, child) => child.or(parent),
         },
         generate,
         remote_state: child.remote_state.or(parent.remote_state),
         program: child.program.or(parent.program),
-        download_directory: child.download_directory.or(parent.download_directory),
+        has_download_directory: parent.has_download_directory || child.has_download_directory,
         locals: if child.locals.is_null() { parent.locals } else { child.locals },
         inputs: match (parent.inputs, child.inputs) {
             (Some(parent), Some(child)) => Some(merge_inputs(&parent, &child, strategy)?),
@@ -78,26 +76,13 @@ pub(super) fn merge(parent: Configuration, child: Configuration, strategy: Strat
     })
 }
 
-/// The source of the child replaces the parent's. Deep merging concatenates lists of patterns; otherwise
-/// the child's are lost.
-fn merge_terraform(mut parent: Block, child: Block, strategy: Strategy) -> Outcome<Block> {
-    for (name, value) in child.members {
-        let list = matches!(name.as_str(), "include_in_copy" | "exclude_from_copy");
-        if name == "source" {
-            parent.location.clone_from(&child.location);
-        }
-        match parent.members.get(&name) {
-            Some(first) if list && strategy == Strategy::Deep => {
-                let merged = deep(first, &value)?;
-                parent.members.insert(name, merged);
-            }
-            _ if list && strategy != Strategy::Deep => {}
-            _ => {
-                parent.members.insert(name, value);
-            }
-        }
+/// The attributes of the child replace the parent's.
+fn merge_terraform(mut parent: Block, child: Block) -> Block {
+    if child.members.contains_key("source") {
+        parent.location = child.location;
     }
-    Ok(parent)
+    parent.members.extend(child.members);
+    parent
 }
 
 fn merge_inputs(parent: &Value, child: &Value, strategy: Strategy) -> Outcome {
@@ -140,7 +125,6 @@ impl Configuration {
                 ("remote_state", block(self.remote_state.as_ref())?),
                 ("inputs", self.inputs.clone().unwrap_or(Value::Null)),
                 ("terraform_binary", self.program.clone().unwrap_or(Value::Null)),
-                ("download_dir", self.download_directory.clone().unwrap_or(Value::Null)),
             ])
         };
         let mut members: Vec<(&str, Value)> = merged()?.into();
@@ -157,5 +141,5 @@ impl Configuration {
 }
 
 /// The other members of a configuration's value (`terragruntConfigAsCty`).
-const NOT_READ: &str = "dependency dependencies exclude errors engine feature iam_role prevent_destroy \
+const NOT_READ: &str = "download_dir dependency dependencies exclude errors engine feature iam_role prevent_destroy \
     retry_sleep_interval_sec terraform_version_constraint terragrunt_version_constraint retryable_errors";

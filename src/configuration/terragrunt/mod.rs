@@ -10,16 +10,16 @@
 //! depends on them.
 //!
 //! Text → structure (hcl-edit) → values that may be unknown (`evaluate`) → `configuration` with
-//! its includes (`merge`) → `unit` → `working_directory`. `session` bounds what hostile text can take, and what can be
+//! its includes (`merge`) → `unit` → `working_directory`. `evaluation` bounds what hostile text can take, and what can be
 //! read.
 
 mod branches;
 mod configuration;
 mod contents;
+mod evaluation;
 mod merge;
 mod parsing_context;
 pub(crate) mod remote;
-mod session;
 mod stack;
 #[cfg(test)]
 mod tests;
@@ -27,8 +27,8 @@ mod unit;
 mod working_directory;
 
 pub(crate) use crate::hcl::evaluate::value::Unknown;
+pub(crate) use evaluation::Repository;
 pub(crate) use parsing_context::FILE_NAMES;
-pub(crate) use session::Repository;
 pub(crate) use stack::{STACK, remote_units};
-pub(crate) use unit::{ModuleSource, Unit, is_unit, read_or_unknown};
+pub(crate) use unit::{CACHE, Unit, UnitSource, is_unit, read_or_unknown};
 pub(crate) use working_directory::{WorkingDirectory, loads_own_files, working_directory};

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::session::{Repository, Session, relative};
+use super::evaluation::{Evaluation, Repository, relative};
 use crate::configuration::file_functions::FileFunctions;
 use crate::configuration::withheld::Withheld;
 use crate::hcl::evaluate::value::{Outcome, Piece, Stop, Value, failure, unknown};
@@ -44,9 +44,12 @@ impl ParsingContext {
     }
 
     /// Calls a function; `None` for an unknown name.
-    pub(super) fn call(&self, session: &Session, name: &str, arguments: &[Value]) -> Option<Outcome> {
+    pub(super) fn call(&self, evaluation: &Evaluation, name: &str, arguments: &[Value]) -> Option<Outcome> {
         if !FUNCTIONS.split(' ').any(|known| known == name) {
             return None;
+        }
+        if name == "templatefile" {
+            return Some(self.file_function(evaluation, name, arguments));
         }
         let texts = arguments.iter().map(Value::as_string).collect::<Outcome<Vec<_>>>();
         let texts = match texts {
@@ -54,7 +57,7 @@ impl ParsingContext {
             Err(stop) => return Some(Err(stop)),
         };
         let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
-        let repository = session.repository;
+        let repository = evaluation.repository;
         let outcome = match name {
             "find_in_parent_folders" => self.find_in_parent_folders(repository, &texts),
             "path_relative_to_include" => self.include(&texts).map(|include| match include {
@@ -73,10 +76,10 @@ impl ParsingContext {
             "get_repo_root" => Ok(path_value(repository.root())),
             "get_path_from_repo_root" => Ok(path_value(&relative(&self.directory, repository.root()))),
             "get_path_to_repo_root" => Ok(path_value(&relative(repository.root(), &self.directory))),
-            "get_env" => get_env(session, &texts),
-            "file" => self.path(&texts).and_then(|path| Ok(Value::string(session.read(&path)?.text.as_str()))),
+            "get_env" => get_env(evaluation, &texts),
+            "file" => self.path(&texts).and_then(|path| Ok(Value::string(evaluation.read(&path)?.text.as_str()))),
             "fileexists" => self.path(&texts).and_then(|path| exists(repository, &path)),
-            "fileset" => self.fileset(session, arguments),
+            "fileset" => self.file_function(evaluation, name, arguments),
             _ => texts.first().map_or_else(|| failure("takes a path"), |path| Ok(Value::string(*path))),
         };
         Some(outcome)
@@ -91,12 +94,12 @@ impl ParsingContext {
         }
     }
 
-    /// The files that a pattern names below a directory of the repository.
-    fn fileset(&self, session: &Session, arguments: &[Value]) -> Outcome {
+    /// A function that reads several files, or a template.
+    fn file_function(&self, evaluation: &Evaluation, name: &str, arguments: &[Value]) -> Outcome {
         let (boundary, withheld) = (Boundary::default(), Withheld::default());
-        let allowance = &session.allowance;
+        let allowance = &evaluation.allowance;
         let files = FileFunctions { root: &self.file, boundary: &boundary, allowance, withheld: &withheld };
-        files.call("fileset", arguments).unwrap_or_else(|| failure("takes a path and a pattern"))
+        files.call(name, arguments).unwrap_or_else(|| failure("takes a path and another argument"))
     }
 
     fn find_in_parent_folders(&self, repository: &Repository, arguments: &[&str]) -> Outcome {
@@ -139,7 +142,7 @@ impl ParsingContext {
 /// The functions that [`ParsingContext::call`] knows. `mark_as_read` returns its argument.
 const FUNCTIONS: &str = "find_in_parent_folders path_relative_to_include path_relative_from_include \
     get_parent_terragrunt_dir get_terragrunt_dir get_original_terragrunt_dir get_repo_root get_path_from_repo_root \
-    get_path_to_repo_root get_env file fileexists fileset mark_as_read";
+    get_path_to_repo_root get_env file fileexists fileset templatefile mark_as_read";
 
 /// Whether a regular file exists; unknown for a path that leads out of the repository.
 fn exists(repository: &Repository, path: &Path) -> Outcome {
@@ -150,12 +153,12 @@ fn exists(repository: &Repository, path: &Path) -> Outcome {
     }
 }
 
-fn get_env(session: &Session, arguments: &[&str]) -> Outcome {
+fn get_env(evaluation: &Evaluation, arguments: &[&str]) -> Outcome {
     match arguments {
-        [name] | [name, _] if session.environment.contains_key(*name) => {
+        [name] | [name, _] if evaluation.environment.contains_key(*name) => {
             let reason = "a variable of the environment is only compared, never shown";
             let unknown = Stop::Unknown(reason.to_owned()).at(|| None);
-            Value::pieces(vec![Piece::Withheld(session.environment[*name].as_str().into(), unknown)])
+            Value::pieces(vec![Piece::Withheld(evaluation.environment[*name].as_str().into(), unknown)])
         }
         // Whoever runs Terragrunt may have it.
         [_] | [_, _] => unknown("the environment variable is not set"),

@@ -9,13 +9,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::configuration;
 use super::contents;
+use super::evaluation::{Evaluation, Repository, has_configuration};
 use super::merge::{Block, Configuration};
 use super::parsing_context::{CONFIGURATION, FILE_NAMES, JSON_CONFIGURATION, ParsingContext};
-use super::session::{Repository, Session, has_configuration};
 use crate::configuration::root::Inputs;
 use crate::diagnostic::{Diagnostic, Location};
 use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, Value, failure, unknown};
-use crate::system::files::{self, join};
+use crate::modules::{ModuleSourceError, RemoteSource};
+use crate::system::files;
 use crate::system::{canonicalize, walk};
 
 /// A unit: a directory with a `terragrunt.hcl`.
@@ -24,8 +25,8 @@ pub(crate) struct Unit {
     /// Its directory, absolute and without symbolic links.
     pub directory: PathBuf,
     /// The module that it runs.
-    pub source: Result<ModuleSource, Unknown>,
-    /// The place of the source; `None` for [`ModuleSource::Unit`].
+    pub source: Result<UnitSource, Unknown>,
+    /// The place of the source; `None` for [`UnitSource::Unit`].
     pub source_location: Option<Location>,
     /// The files that it generates, in the order in which they are written.
     pub generated: Vec<GeneratedFile>,
@@ -33,10 +34,8 @@ pub(crate) struct Unit {
     pub shares_state: bool,
     /// The values of `inputs`.
     pub inputs: Inputs,
-    /// Patterns of `exclude_from_copy`: files that are not copied into the working directory.
-    pub excluded: Vec<String>,
-    /// The directory of its working directories: `download_dir`, or else `.terragrunt-cache` beside `terragrunt.hcl`.
-    pub download_directory: Result<PathBuf, Unknown>,
+    /// Whether working directories are elsewhere than in [`CACHE`].
+    pub has_download_directory: bool,
     /// Why more files than these may be generated.
     pub unknown: Vec<Unknown>,
     /// What is wrong with `terragrunt.hcl`, or with a file that it includes, so that Terragrunt refuses it.
@@ -45,16 +44,11 @@ pub(crate) struct Unit {
 
 /// Where the module of a unit comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ModuleSource {
+pub(crate) enum UnitSource {
     /// The unit's own directory: there is no `source`, or it leads there.
     Unit,
-    /// A directory of the repository.
-    Local {
-        /// The directory that is copied: the part before `//`. Absolute, without symbolic links. May be a single file.
-        copied: PathBuf,
-        /// The module's directory, which is `copied` or below it.
-        module: PathBuf,
-    },
+    /// A directory of the repository, absolute and without symbolic links. It may be a single file.
+    Local(PathBuf),
     /// Anything else: Git, a registry (`tfr://`), HTTP, a bucket. It contains no value of the environment.
     Remote(String),
 }
@@ -96,6 +90,9 @@ pub(crate) enum Action {
     Nothing,
 }
 
+/// Directory of Terragrunt's working directories, beside `terragrunt.hcl`.
+pub(crate) const CACHE: &str = ".terragrunt-cache";
+
 /// How many files and directories are looked at to find a unit below another.
 const MOST_ENTRIES: usize = 10_000;
 
@@ -110,28 +107,27 @@ pub(crate) fn read_or_unknown(
     repository: &Repository,
     environment: &BTreeMap<String, String>,
 ) -> Unit {
-    let session = Session::new(repository, environment);
-    let unit = read_in(&session, directory).unwrap_or_else(|unknown| Unit {
+    let evaluation = Evaluation::new(repository, environment);
+    let unit = read_in(&evaluation, directory).unwrap_or_else(|unknown| Unit {
         directory: directory.to_owned(),
-        source: Err(unknown.clone()),
+        source: Err(unknown),
         source_location: None,
         generated: Vec::new(),
         shares_state: false,
         inputs: Inputs { is_partial: true, ..Inputs::default() },
-        excluded: Vec::new(),
-        download_directory: Err(unknown),
+        has_download_directory: false,
         unknown: Vec::new(),
         malformed: None,
     });
-    Unit { malformed: session.malformed.take(), ..unit }
+    Unit { malformed: evaluation.malformed.take(), ..unit }
 }
 
 /// Reads the unit in a directory of the repository. Nothing is run, and nothing outside of the repository is read.
 ///
 /// # Errors
 /// Why `terragrunt.hcl` itself is not known: it cannot be read or parsed, or is not in the repository.
-pub(super) fn read_in(session: &Session<'_>, directory: &Path) -> Result<Unit, Unknown> {
-    let repository = session.repository;
+pub(super) fn read_in(evaluation: &Evaluation<'_>, directory: &Path) -> Result<Unit, Unknown> {
+    let repository = evaluation.repository;
     let read = || {
         let Ok(directory) = canonicalize(directory) else { return failure("the directory does not exist") };
         let directory = repository.resolve(&directory)?;
@@ -139,10 +135,10 @@ pub(super) fn read_in(session: &Session<'_>, directory: &Path) -> Result<Unit, U
             return unknown(format!("{JSON_CONFIGURATION} is not read"));
         }
         let context = ParsingContext::new(&directory, &directory);
-        let configuration = configuration::read(session, &directory.join(CONFIGURATION), context)?;
+        let configuration = configuration::read(evaluation, &directory.join(CONFIGURATION), context)?;
         Ok(unit(directory, &configuration, repository))
     };
-    read().map_err(|stop: Stop| settle(stop, None))
+    read().map_err(|stop: Stop| unknown_at(stop, None))
 }
 
 /// The values that Terragrunt gives to variables. Others than texts it encodes in its own way.
@@ -169,7 +165,7 @@ fn unit(directory: PathBuf, configuration: &Configuration, repository: &Reposito
             source.as_string().and_then(|source| module_source(&source, &directory, repository))
         }
         (_, Some(unknown)) => Err(Stop::Needs(Arc::new(unknown.clone()))),
-        _ => Ok(ModuleSource::Unit),
+        _ => Ok(UnitSource::Unit),
     };
     let mut generated = Vec::new();
     let blocks = configuration.generate.iter().map(|(label, block)| (block, generated_file(label, block)));
@@ -177,29 +173,19 @@ fn unit(directory: PathBuf, configuration: &Configuration, repository: &Reposito
     for (block, file) in blocks.chain(state) {
         match file {
             Ok(file) => generated.extend(file),
-            Err(stop) => unknown.push(settle(stop, block.location.clone())),
+            Err(stop) => unknown.push(unknown_at(stop, block.location.clone())),
         }
     }
-    let excluded = attribute("exclude_from_copy").map_or(Ok(Vec::new()), |patterns| {
-        patterns.as_list()?.iter().map(|pattern| Ok(pattern.as_string()?.to_string())).collect()
-    });
-    let excluded = excluded.unwrap_or_else(|stop| {
-        unknown.push(settle(stop, source_location.clone()));
-        Vec::new()
-    });
-    let download_directory = match &configuration.download_directory {
-        None | Some(Value::Null) => Ok("".into()),
-        Some(path) => path.as_string().map_err(|stop| settle(stop, None)),
-    };
+    if attribute("exclude_from_copy").is_some_and(|patterns| !patterns.is_null()) {
+        unknown.push(Unknown::new("exclude_from_copy is not evaluated", source_location.clone()));
+    }
     Unit {
-        source_location: if source == Ok(ModuleSource::Unit) { None } else { source_location.clone() },
-        source: source.map_err(|stop| settle(stop, source_location)),
+        source_location: if source == Ok(UnitSource::Unit) { None } else { source_location.clone() },
+        source: source.map_err(|stop| unknown_at(stop, source_location)),
         inputs: inputs(configuration),
         shares_state: shares_state(configuration),
         generated,
-        excluded,
-        download_directory: download_directory
-            .map(|path| join(&directory, if path.is_empty() { ".terragrunt-cache" } else { &*path })),
+        has_download_directory: configuration.has_download_directory,
         unknown,
         malformed: None,
         directory,
@@ -213,34 +199,29 @@ fn shares_state(configuration: &Configuration) -> bool {
     configuration.remote_state.as_ref().is_some_and(|block| !backend(block))
 }
 
-fn settle(stop: Stop, location: Option<Location>) -> Unknown {
+fn unknown_at(stop: Stop, location: Option<Location>) -> Unknown {
     let unknown = Arc::unwrap_or_clone(stop.at(|| None));
     Unknown { location: unknown.location.clone().or(location), ..unknown }
 }
 
 /// What a `source` means. It is relative to the unit, also when an included file sets it.
-fn module_source(source: &str, directory: &Path, repository: &Repository) -> Outcome<ModuleSource> {
-    let Some(path) = local_path(source) else { return Ok(ModuleSource::Remote(source.to_owned())) };
+fn module_source(source: &str, directory: &Path, repository: &Repository) -> Outcome<UnitSource> {
+    let Some(path) = local_path(source) else { return Ok(UnitSource::Remote(source.to_owned())) };
     let (copied, below) = split_source(path);
     let copied = repository.resolve(&directory.join(copied))?;
     let module = repository.resolve(&copied.join(below.trim_start_matches('/')))?;
     if !module.starts_with(&copied) {
         return failure("the part of the source after // leads out of the part before it");
     }
-    Ok(if module == directory { ModuleSource::Unit } else { ModuleSource::Local { copied, module } })
+    Ok(if module == directory { UnitSource::Unit } else { UnitSource::Local(module) })
 }
 
-/// The path of a source that is a local one, as go-getter's detectors see it
-/// (<https://pkg.go.dev/github.com/hashicorp/go-getter>).
+/// The path of a local source, without its query.
 fn local_path(source: &str) -> Option<&str> {
     let path = source.strip_prefix("file://").unwrap_or(source);
-    let is_plain = path.starts_with(['.', '/']);
-    let host = path.split('/').next().unwrap_or_default();
-    let is_known_host = matches!(host, "github.com" | "gitlab.com" | "bitbucket.org")
-        || host.ends_with(".amazonaws.com")
-        || host.ends_with("googleapis.com");
-    let is_remote = path.contains("::") || path.contains("://") || path.contains('@') || is_known_host;
-    (is_plain || !is_remote).then(|| path.split('?').next().unwrap_or(path))
+    let is_address = || path.contains("::") || RemoteSource::detect(path, "") != Err(ModuleSourceError::Unknown);
+    let is_local = path.starts_with(['.', '/']) || !is_address();
+    is_local.then(|| path.split('?').next().unwrap_or(path))
 }
 
 /// What stands before and behind `//`.
@@ -269,12 +250,12 @@ fn generated_file(label: &str, block: &Block) -> Outcome<Option<GeneratedFile>> 
         }
     };
     let location = block.location.clone();
-    let settle = |stop| settle(stop, location.clone());
+    let unknown_at = |stop| unknown_at(stop, location.clone());
     let (contents, left_out) = match contents::text(contents) {
         Ok(contents) => (Ok(contents.text), contents.left_out),
-        Err(stop) => (Err(settle(stop)), Vec::new()),
+        Err(stop) => (Err(unknown_at(stop)), Vec::new()),
     };
-    let left_out = left_out.into_iter().map(|unknown| settle(Stop::Needs(unknown))).collect();
+    let left_out = left_out.into_iter().map(|unknown| unknown_at(Stop::Needs(unknown))).collect();
     let (label, path) = (label.to_owned(), PathBuf::from(&*path));
     Ok(Some(GeneratedFile { label, path, contents, left_out, action, location }))
 }
@@ -304,7 +285,7 @@ fn state_file(block: &Block) -> Outcome<Option<GeneratedFile>> {
     Ok(Some(GeneratedFile {
         label: "remote_state".to_owned(),
         path: PathBuf::from(&*text("path")?),
-        contents: contents.map_err(|stop| settle(stop, block.location.clone())),
+        contents: contents.map_err(|stop| unknown_at(stop, block.location.clone())),
         left_out: Vec::new(),
         action: if_exists(&text("if_exists")?)?,
         location: block.location.clone(),
@@ -332,24 +313,26 @@ impl Unit {
     /// Whether it is only there for the units below it, which include its `terragrunt.hcl`: it runs no module, and
     /// there is no configuration beside it.
     pub(crate) fn is_parent(&self) -> bool {
-        self.source == Ok(ModuleSource::Unit) && !has_configuration(&self.directory) && has_unit_below(&self.directory)
+        self.source == Ok(UnitSource::Unit) && !has_configuration(&self.directory) && has_unit_below(&self.directory)
     }
 
-    /// The download directory, if it holds a working directory and the next run would use that without looking at the
-    /// lock file beside `terragrunt.hcl`: without a source other than the unit, Terragrunt copies the unit's files only
-    /// when one of them changed, and the lock file is not one of them (`hashSourceEntry` in `internal/tf/source.go`).
-    /// It looks at the lock file once the directory is deleted, or with `--source-update`.
+    /// Whether [`CACHE`] contains a working directory that the next run would use without looking at the lock file beside
+    /// `terragrunt.hcl`: without a source other than the unit, Terragrunt copies the unit's files only when one of them
+    /// changed, and ignores the lock file there (`hashSourceEntry` in `internal/tf/source.go`). It reads the lock file
+    /// once the directory is deleted, or with `--source-update`.
     ///
     /// # Errors
-    /// The download directory cannot be read.
-    pub(crate) fn warm_cache(&self) -> io::Result<Option<&Path>> {
-        let (Ok(ModuleSource::Unit), Ok(cache)) = (&self.source, &self.download_directory) else { return Ok(None) };
-        for entry in entries(cache)? {
+    /// The directory cannot be read.
+    pub(crate) fn has_warm_cache(&self) -> io::Result<bool> {
+        if self.source != Ok(UnitSource::Unit) || self.has_download_directory {
+            return Ok(false);
+        }
+        for entry in entries(&self.directory.join(CACHE))? {
             if entries(&entry)?.iter().any(|working_directory| working_directory.is_dir()) {
-                return Ok(Some(cache));
+                return Ok(true);
             }
         }
-        Ok(None)
+        Ok(false)
     }
 }
 

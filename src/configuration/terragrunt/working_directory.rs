@@ -6,10 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use globset::GlobSet;
-
-use super::session::{Repository, has_configuration};
-use super::unit::{Action, GeneratedFile, ModuleSource, Unit};
+use super::evaluation::{Repository, has_configuration};
+use super::unit::{Action, GeneratedFile, Unit, UnitSource};
 use crate::configuration::files::module_files;
 use crate::configuration::variables::{automatic_files, is_automatic};
 use crate::diagnostic::{Location, SourceFile};
@@ -17,7 +15,6 @@ use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, failure, unknown};
 use crate::modules::is_configuration;
 use crate::provider::Dialect;
 use crate::system::files::join;
-use crate::system::glob;
 
 const MAX_FILES: usize = 10_000;
 
@@ -52,22 +49,16 @@ pub(crate) fn working_directory(
 ) -> WorkingDirectory {
     let (unknown, uncertain_values) = (unit.unknown.clone(), uncertain_values(unit));
     let mut working = WorkingDirectory { unknown, uncertain_values, ..WorkingDirectory::default() };
-    let excluded = excluded(&unit.excluded).unwrap_or_else(|reason| {
-        working.unknown.push(Unknown::new(reason, unit.source_location.clone()));
-        GlobSet::empty()
-    });
     match &unit.source {
-        Ok(ModuleSource::Unit) => {}
-        Ok(ModuleSource::Local { copied, module }) => {
-            working.copy(module, module.strip_prefix(copied).unwrap_or(module), &excluded, repository);
-        }
-        Ok(ModuleSource::Remote(_)) => match remote {
+        Ok(UnitSource::Unit) => {}
+        Ok(UnitSource::Local(module)) => working.copy(module, repository),
+        Ok(UnitSource::Remote(_)) => match remote {
             Some(remote) => working.copy_remote(remote, unit),
             None => working.is_module_missing = true,
         },
         Err(unknown) => working.unknown.push(unknown.clone()),
     }
-    working.copy(&unit.directory, Path::new(""), &excluded, repository);
+    working.copy(&unit.directory, repository);
     let mut written = BTreeSet::new();
     for generated in &unit.generated {
         let is_second = generated.action != Action::Nothing && !written.insert(join(Path::new(""), &generated.path));
@@ -102,22 +93,16 @@ pub(crate) fn loads_own_files(unit: &Unit, repository: &Repository) -> bool {
 
 impl WorkingDirectory {
     /// Adds the files of a directory, or a single file.
-    fn copy(&mut self, directory: &Path, relative: &Path, excluded: &GlobSet, repository: &Repository) {
+    fn copy(&mut self, directory: &Path, repository: &Repository) {
         self.places.push(directory.to_owned());
         match configuration_files(directory, repository) {
-            Ok(files) => {
-                self.files.extend(files.into_iter().filter(|(name, _)| !excluded.is_match(relative.join(name))));
-            }
+            Ok(files) => self.files.extend(files),
             Err(stop) => self.unknown.push(Arc::unwrap_or_clone(stop.at(|| None))),
         }
     }
 
     /// Adds the files of a module from elsewhere.
     fn copy_remote(&mut self, (directory, shown): (&Path, &Path), unit: &Unit) {
-        if !unit.excluded.is_empty() {
-            let reason = "exclude_from_copy is not evaluated for a remote module";
-            self.unknown.push(Unknown::new(reason, unit.source_location.clone()));
-        }
         self.places.push(directory.to_owned());
         let read = Repository::open(directory)
             .map_err(|_| Stop::Unknown("the module cannot be read".to_owned()))
@@ -188,8 +173,7 @@ fn uncertain_values(unit: &Unit) -> Option<&'static str> {
         return Some("a file of values may be generated or left out");
     }
     match &unit.source {
-        _ if !unit.excluded.is_empty() && !own.is_empty() => Some("exclude_from_copy may leave out a file of values"),
-        Ok(ModuleSource::Local { module, .. }) if automatic_files(module).iter().any(|path| !is_replaced(path)) => {
+        Ok(UnitSource::Local(module)) if automatic_files(module).iter().any(|path| !is_replaced(path)) => {
             Some("the unit's module has a file of values, which is not read")
         }
         _ => None,
@@ -225,11 +209,4 @@ fn configuration_files(path: &Path, repository: &Repository) -> Outcome<Vec<(Str
         files.push((name, repository.read(&entry.path())?));
     }
     Ok(files)
-}
-
-/// The patterns of `exclude_from_copy`, which are relative to the copied directory.
-fn excluded(patterns: &[String]) -> Result<GlobSet, String> {
-    let globs = patterns.iter().map(|pattern| glob::parse(pattern)).collect::<Result<Vec<_>, _>>();
-    let globs = globs.map_err(|_| "a pattern of exclude_from_copy cannot be read".to_owned())?;
-    glob::set(&globs).map_err(|_| "the patterns of exclude_from_copy are too many".to_owned())
 }

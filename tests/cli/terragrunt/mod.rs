@@ -346,7 +346,7 @@ fn a_stack_has_its_units_where_they_are_generated() {
     environment.write("modules/app/main.tf", requires("hashicorp/null", "~> 3.0"));
     let source = "terraform {\n  source = \"../../../modules//${values.module}\"\n}\n";
     environment.write("units/app/terragrunt.hcl", source);
-    environment.write("live/.terragrunt-stack/app/terragrunt.hcl", source);
+    environment.write("live/.terragrunt-stack/app/terragrunt.hcl", source.replace("${values.module}", "app"));
     environment.write("live/.terragrunt-stack/app/terragrunt.values.hcl", "module = \"app\"\n");
     let lock = Providers::lock_file(&[(null, "~> 3.0"), (tls, "")]);
     environment.write("live/.terragrunt-stack/app/.terraform.lock.hcl", &lock);
@@ -368,7 +368,7 @@ warning[requirements-not-known]: what the unit in units/app requires is not know
  --> units/app/terragrunt.hcl:2:12
   |
 2 |   source = "../../../modules//${values.module}"
-  |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ `values` is known in generated units only
+  |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ values of stacks are not read
   |
   = the entries and constraints of the lock file are taken as required
 help: terragrunt init -lockfile=readonly checks the whole

@@ -123,12 +123,13 @@ fn try_and_can_pass_over_failures_but_not_over_what_is_unknown() {
 }
 
 #[test]
-fn features_have_their_defaults() {
-    let tree = Tree::new(&[("unit/terragrunt.hcl", "feature \"new\" {\n  default = \"on\"\n}\n")]);
-    assert_eq!(evaluate_in(&tree, "unit", "feature.new.value").as_deref(), Ok("on"));
-    let tree = tree.with_environment("TG_FEATURE", "new=off");
-    tree.write("unit/terragrunt.hcl", "feature \"new\" {\n  default = \"on\"\n}\n");
-    assert!(evaluate_in(&tree, "unit", "feature.new.value").unwrap_err().contains("TG_FEATURE"));
+fn features_and_values_are_not_read() {
+    let tree = Tree::new(&[
+        ("unit/terragrunt.hcl", "feature \"new\" {\n  default = \"on\"\n}\n"),
+        ("unit/terragrunt.values.hcl", "name = \"a\"\n"),
+    ]);
+    assert!(evaluate_in(&tree, "unit", "feature.new.value").unwrap_err().contains("features are not read"));
+    assert!(evaluate_in(&tree, "unit", "values.name").unwrap_err().contains("values of stacks are not read"));
 }
 
 #[test]

@@ -1,14 +1,14 @@
 //! Included files and how they are merged.
 
-use super::super::{ModuleSource, Unit};
+use super::super::{Unit, UnitSource};
 use super::{Tree, contents, evaluate_in};
 
-fn remote(unit: &Unit) -> Result<&ModuleSource, &str> {
+fn remote(unit: &Unit) -> Result<&UnitSource, &str> {
     unit.source.as_ref().map_err(|unknown| unknown.reason.as_str())
 }
 
-fn source(text: &str) -> ModuleSource {
-    ModuleSource::Remote(text.to_owned())
+fn source(text: &str) -> UnitSource {
+    UnitSource::Remote(text.to_owned())
 }
 
 /// A unit that includes a root, each with a text of its own.
@@ -53,7 +53,7 @@ fn a_later_include_beats_an_earlier_one() {
 fn no_merge_merges_nothing() {
     let tree = tree("no_merge", &generate("provider", "\"\""), "");
     let unit = tree.unit("a/b");
-    assert_eq!(remote(&unit), Ok(&ModuleSource::Unit));
+    assert_eq!(remote(&unit), Ok(&UnitSource::Unit));
     assert!(unit.generated.is_empty());
 }
 
@@ -71,15 +71,6 @@ fn the_same_label_is_an_error_under_shallow_merging_and_replaces_under_deep_merg
     assert_eq!(unit.unknown[0].reason, "the included file also generates \"a\", which Terragrunt refuses");
     let unit = tree("deep", &generate("a", "\"# root\""), &generate("a", "\"# child\"")).unit("a/b");
     assert_eq!((contents(&unit), unit.unknown.as_slice()), (Ok("# child"), [].as_slice()));
-}
-
-#[test]
-fn patterns_are_concatenated_under_deep_merging_and_lost_under_shallow_merging() {
-    let pattern = |name: &str| format!("terraform {{\n  exclude_from_copy = [\"{name}\"]\n}}\n");
-    let unit = |strategy| tree(strategy, &pattern("root"), &pattern("child")).unit("a/b");
-    assert_eq!(unit("shallow").excluded, ["root"]);
-    assert_eq!(unit("deep").excluded, ["root", "child"]);
-    assert_eq!(tree("shallow", "", &pattern("child")).unit("a/b").excluded, ["child"]);
 }
 
 #[test]
@@ -150,10 +141,10 @@ fn an_include_that_is_not_known_leaves_the_own_source() {
 }
 
 #[test]
-fn an_autoinclude_beats_the_unit() {
+fn an_autoinclude_makes_everything_uncertain() {
     let tree = Tree::new(&[
         ("a/terragrunt.hcl", &generate("x", "\"# unit\"")),
         ("a/terragrunt.autoinclude.hcl", &generate("x", "\"# stack\"")),
     ]);
-    assert_eq!(contents(&tree.unit("a")), Ok("# stack"));
+    assert_eq!(tree.unit("a").unknown[0].reason, "terragrunt.autoinclude.hcl is not read");
 }

@@ -1,6 +1,6 @@
 //! Repositories as people lay them out, in miniature.
 
-use super::super::{ModuleSource, WorkingDirectory};
+use super::super::{UnitSource, WorkingDirectory};
 use super::Tree;
 
 fn text(working: &WorkingDirectory) -> String {
@@ -104,7 +104,7 @@ terraform {
         ("modules/subnet/main.tf", ""),
     ]);
     let root = tree.root();
-    let source = ModuleSource::Local { copied: root.join("modules"), module: root.join("modules/vpc") };
+    let source = UnitSource::Local(root.join("modules/vpc"));
     assert_eq!(tree.unit("live/prod/vpc").source, Ok(source));
     let working = tree.working_directory("live/prod/vpc");
     assert_eq!(working.unknown, []);
@@ -124,18 +124,18 @@ terraform {
     assert_eq!(text(&working), expected);
 }
 
-/// A stack's units: what they say depends on the values of each instance.
+/// A stack's units: their values differ by instance, and are not read.
 #[test]
 fn a_stack() {
-    let unit = "terraform {\n  source = \"${get_repo_root()}/modules/${values.module}\"\n}\n";
+    let unit = |module: &str| format!("terraform {{\n  source = \"${{get_repo_root()}}/modules/{module}\"\n}}\n");
     let tree = Tree::new(&[
-        ("units/service/terragrunt.hcl", unit),
         ("live/terragrunt.stack.hcl", "unit \"api\" {\n  source = \"../units/service\"\n  path = \"api\"\n}\n"),
-        ("live/.terragrunt-stack/api/terragrunt.hcl", unit),
-        ("live/.terragrunt-stack/api/terragrunt.values.hcl", "module = \"lambda\"\n"),
+        ("live/.terragrunt-stack/api/terragrunt.hcl", &unit("lambda")),
+        ("live/.terragrunt-stack/other/terragrunt.hcl", &unit("${values.module}")),
+        ("live/.terragrunt-stack/other/terragrunt.values.hcl", "module = \"lambda\"\n"),
         ("modules/lambda/main.tf", "# lambda\n"),
     ]);
     assert_eq!(text(&tree.working_directory("live/.terragrunt-stack/api")), "== main.tf\n# lambda\n");
-    let unknown = tree.unit("units/service").source.unwrap_err();
-    assert_eq!(unknown.reason, "`values` is known in generated units only");
+    let unknown = tree.unit("live/.terragrunt-stack/other").source.unwrap_err();
+    assert_eq!(unknown.reason, "values of stacks are not read");
 }

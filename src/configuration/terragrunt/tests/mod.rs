@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use super::session::Session;
+use super::evaluation::Evaluation;
 use super::unit::{GeneratedFile, read_in};
 use super::{Repository, Unit, WorkingDirectory, working_directory};
 use crate::system::canonicalize;
@@ -59,7 +59,7 @@ impl Tree {
 
     fn read(&self, directory: &str) -> Result<Unit, super::Unknown> {
         let repository = self.repository();
-        read_in(&Session::new(&repository, &self.environment), &self.root().join(directory))
+        read_in(&Evaluation::new(&repository, &self.environment), &self.root().join(directory))
     }
 
     fn unit(&self, directory: &str) -> Unit {

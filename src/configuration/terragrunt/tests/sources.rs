@@ -1,6 +1,6 @@
 //! Where modules come from.
 
-use super::super::ModuleSource;
+use super::super::UnitSource;
 use super::Tree;
 
 fn tree(source: &str) -> Tree {
@@ -11,10 +11,10 @@ fn tree(source: &str) -> Tree {
 }
 
 #[track_caller]
-fn assert_local(source: &str, copied: &str, module: &str) {
+fn assert_local(source: &str, module: &str) {
     let tree = tree(source);
-    let (copied, module) = (tree.root().join(copied), tree.root().join(module));
-    assert_eq!(tree.unit("live/vpc").source, Ok(ModuleSource::Local { copied, module }), "{source}");
+    let module = tree.root().join(module);
+    assert_eq!(tree.unit("live/vpc").source, Ok(UnitSource::Local(module)), "{source}");
 }
 
 #[track_caller]
@@ -25,11 +25,11 @@ fn assert_unknown(source: &str, reason: &str) {
 
 #[test]
 fn local_paths_are_relative_to_the_unit() {
-    assert_local("\"../../modules/vpc\"", "modules/vpc", "modules/vpc");
-    assert_local("\"../../modules//vpc\"", "modules", "modules/vpc");
-    assert_local("\"${get_repo_root()}/modules//vpc\"", "modules", "modules/vpc");
-    assert_local("\"file://${get_repo_root()}/modules/vpc\"", "modules/vpc", "modules/vpc");
-    assert_local("\"../../modules/vpc/main.tf\"", "modules/vpc/main.tf", "modules/vpc/main.tf");
+    assert_local("\"../../modules/vpc\"", "modules/vpc");
+    assert_local("\"../../modules//vpc\"", "modules/vpc");
+    assert_local("\"${get_repo_root()}/modules//vpc\"", "modules/vpc");
+    assert_local("\"file://${get_repo_root()}/modules/vpc\"", "modules/vpc");
+    assert_local("\"../../modules/vpc/main.tf\"", "modules/vpc/main.tf");
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn an_include_sets_a_path_that_is_relative_to_the_unit() {
         ("modules/vpc/main.tf", ""),
     ]);
     let module = tree.root().join("modules/vpc");
-    assert_eq!(tree.unit("live/vpc").source, Ok(ModuleSource::Local { copied: module.clone(), module }));
+    assert_eq!(tree.unit("live/vpc").source, Ok(UnitSource::Local(module)));
 }
 
 #[test]
@@ -64,8 +64,8 @@ fn other_sources_are_kept_as_they_are_written() {
         "git::../../..//modules/vpc?ref=v1",
     ] {
         let tree = tree(&format!("\"{source}\""));
-        assert_eq!(tree.unit("live/vpc").source, Ok(ModuleSource::Remote(source.to_owned())));
-        assert_eq!(tree.unit("live/vpc").source, Ok(ModuleSource::Remote(source.to_owned())));
+        assert_eq!(tree.unit("live/vpc").source, Ok(UnitSource::Remote(source.to_owned())));
+        assert_eq!(tree.unit("live/vpc").source, Ok(UnitSource::Remote(source.to_owned())));
         assert!(tree.working_directory("live/vpc").is_module_missing);
     }
 }
@@ -74,7 +74,7 @@ fn other_sources_are_kept_as_they_are_written() {
 fn no_source_is_the_unit_itself() {
     for text in ["", "terraform {\n}\n", "terraform {\n  source = null\n}\n", "terraform {\n  source = \".\"\n}\n"] {
         let tree = Tree::new(&[("unit/terragrunt.hcl", text), ("unit/main.tf", "")]);
-        assert_eq!(tree.unit("unit").source, Ok(ModuleSource::Unit), "{text}");
+        assert_eq!(tree.unit("unit").source, Ok(UnitSource::Unit), "{text}");
         assert_eq!(tree.working_directory("unit").files.keys().collect::<Vec<_>>(), ["main.tf"]);
     }
 }
@@ -84,7 +84,7 @@ fn paths_that_lead_nowhere_or_out_of_the_repository() {
     assert_unknown("\"../../modules/none\"", "leads to nothing");
     assert_unknown("\"../../../elsewhere\"", "leads out of the repository");
     assert_unknown("\"../../modules//../live\"", "leads out of the part before it");
-    assert_unknown("values.source", "generated units only");
+    assert_unknown("values.source", "values of stacks are not read");
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_conditional_source() {
     let source =
         "get_env(\"STAGE\", \"dev\") == \"dev\" && true ? \"../../modules//vpc\" : \"git::https://example.com/x\"";
     let with = |stage| tree(source).with_environment("STAGE", stage).unit("live/vpc").source;
-    assert!(matches!(with("dev"), Ok(ModuleSource::Local { module, .. }) if module.ends_with("modules/vpc")));
-    assert_eq!(with("prod"), Ok(ModuleSource::Remote("git::https://example.com/x".to_owned())));
+    assert!(matches!(with("dev"), Ok(UnitSource::Local(module)) if module.ends_with("modules/vpc")));
+    assert_eq!(with("prod"), Ok(UnitSource::Remote("git::https://example.com/x".to_owned())));
     assert_unknown(source, "is not set");
 }

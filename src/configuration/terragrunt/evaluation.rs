@@ -107,7 +107,7 @@ pub(super) fn relative(to: &Path, from: &Path) -> PathBuf {
 }
 
 /// The evaluation of one unit: the files that it may read, and its allowance.
-pub(super) struct Session<'a> {
+pub(super) struct Evaluation<'a> {
     pub repository: &'a Repository,
     /// The environment that `get_env` sees.
     pub environment: &'a BTreeMap<String, String>,
@@ -117,7 +117,7 @@ pub(super) struct Session<'a> {
     configurations: Cell<usize>,
 }
 
-impl<'a> Session<'a> {
+impl<'a> Evaluation<'a> {
     /// Configurations that read each other: `read_terragrunt_config` may call itself.
     const MAX_CONFIGURATIONS: usize = 8;
 
