@@ -341,12 +341,6 @@ def nested_glob(project, number):
     write(project / "provlock.toml", '[roots]\nexclude = ["%s%s"]\n' % ("{" * number, "}" * number))
 
 
-def excluded_copy(project, number):
-    write(project / "m/main.tf", "")
-    pattern = "{" * number + "}" * number
-    write(project / "terragrunt.hcl", 'terraform {\n  source = ".//m"\n  exclude_from_copy = ["%s"]\n}\n' % pattern)
-
-
 def json_of(name, first, element, last):
     """A file of JSON with an element for each number."""
     return lambda project, number: write(project / name, first + ",".join(element(index) for index in range(number)) + last)
@@ -506,7 +500,6 @@ ATTACKS = {
     "small root modules with errors, lock --json": (1_000, roots(True, 800), [*LOCK, "--json"]),
     "malformed hashes in each of 100 lock files": (10_000, malformed_in_all, [*VERIFY, "--json"]),
     "braces in a glob": (50_000, nested_glob, VERIFY),
-    "braces in exclude_from_copy": (50_000, excluded_copy, VERIFY),
     "parts of each of four names in a tar archive": (32_000, archive("m.tar.gz", long_names), FETCH),
     "parts of a name in a tar archive": (32_000, archive("m.tar.gz", long_name), FETCH),
     "empty xz streams": (5_000, archive("m.tar.xz", lambda number: EMPTY_XZ * number), FETCH),

@@ -65,8 +65,8 @@ impl CalledPackages {
     }
 }
 
-/// Splits the directory of an installed package, or one below it, into the path of its call and the rest (with slashes):
-/// `network` and `modules/subnets`. `root` is the root module's directory.
+/// Splits the directory of an installed package, or one below it, into the path of its call and the rest with slashes,
+/// such as `network` and `modules/subnets`. `root` is the root module's directory.
 pub(super) fn split_installed(root: &Path, data_directory: &Path, directory: &Path) -> Option<(String, String)> {
     let strip = |data: &Path| directory.strip_prefix(join(root, data.join("modules"))).ok();
     let below = strip(data_directory).or_else(|| strip(Path::new(DATA_DIRECTORY)))?;

@@ -1,4 +1,4 @@
-//! Edits of configuration files: only what is inside a string changes.
+//! Edits of configuration files: only the text inside a string changes.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::diagnostic::{Location, SourceFile};
 use crate::system::files::canonical_or_given;
 
-/// A constraint list, or a part of the source of a module, that is to be rewritten.
+/// A new text for a constraint list, or for a part of the source of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConstraintEdit {
     /// The text between the quotes.
@@ -53,16 +53,16 @@ fn file(mut edits: Vec<&ConstraintEdit>) -> Option<FileRewrite> {
 }
 
 /// The text between the quotes of a string that may be edited, or why it may not be.
-pub(crate) fn plain(place: &Location) -> Result<Location, &'static str> {
+pub(crate) fn plain(written: &Location) -> Result<Location, &'static str> {
     // The text is that of the file only if every byte of the file could be read as text.
-    if place.file.text.contains(char::REPLACEMENT_CHARACTER) {
+    if written.file.text.contains(char::REPLACEMENT_CHARACTER) {
         return Err("its file is not UTF-8");
     }
-    let value = place.file.text.get(place.span.clone()).unwrap_or_default();
+    let value = written.file.text.get(written.span.clone()).unwrap_or_default();
     let text = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     match text {
         Some(text) if !text.contains(['"', '\\', '$', '%', '\n', '\r']) => {
-            Ok(Location::new(&place.file, place.span.start + 1..place.span.end - 1))
+            Ok(Location::new(&written.file, written.span.start + 1..written.span.end - 1))
         }
         _ => Err("it is not a plain string"),
     }

@@ -12,14 +12,14 @@ use crate::provider::Dialect;
 use crate::system::files::{self, join};
 use crate::system::lock;
 
-/// The largest file that is read; no person or tool writes a larger one.
+/// Maximum size of a file in bytes; no person or tool writes a larger one.
 const MAX_FILE_SIZE: u64 = 8 << 20;
 
-/// How many bytes of configuration files may be in memory at the same time. A text stays there as long as a diagnostic
-/// may show lines of it.
+/// Maximum number of bytes of configuration files in memory. A text stays there as long as a diagnostic may show lines
+/// of it.
 const MOST_TEXT: usize = 128 << 20;
 
-/// What the names of test files end with. OpenTofu's own hide the others of the same base name.
+/// Extensions of test files. OpenTofu's own hide the common ones of the same base name.
 const TEST_EXTENSIONS: [(&str, &str); 2] = [(".tofutest.hcl", ".tftest.hcl"), (".tofutest.json", ".tftest.json")];
 
 /// Reads texts, and limits how many of them are in memory.
@@ -29,7 +29,7 @@ pub(super) struct Texts {
     known: Mutex<KnownTexts>,
 }
 
-/// The texts that were read, and some that are gone.
+/// The texts in memory, and some that were dropped.
 #[derive(Debug, Default)]
 struct KnownTexts {
     files: Vec<Weak<SourceFile>>,
@@ -43,7 +43,7 @@ impl Default for Texts {
 }
 
 impl KnownTexts {
-    fn forget_gone(&mut self) {
+    fn remove_dropped(&mut self) {
         self.length = 0;
         self.files.retain(|file| {
             let file = file.upgrade();
@@ -81,7 +81,7 @@ impl Texts {
         let mut known = lock(&self.known);
         let is_too_much = |known: &KnownTexts| known.length + file.text.len() > self.most;
         if is_too_much(&known) || known.files.len() == known.files.capacity() {
-            known.forget_gone();
+            known.remove_dropped();
         }
         let has_room = !is_too_much(&known);
         if has_room {

@@ -14,10 +14,10 @@ use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::modules::is_configuration;
 use crate::system::{lock, walk};
 
-/// The files of a directory that have a meaning here.
+/// The names and kinds of files in a directory that matter for root modules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is independent of the others")]
-pub(crate) struct Listing {
+pub(crate) struct DirectoryListing {
     /// The names of configuration and test files, sorted.
     pub(super) names: Vec<String>,
     /// Why the configuration in it cannot be read, although a program reads it.
@@ -34,10 +34,10 @@ pub(crate) struct Listing {
 ///
 /// # Errors
 /// Directories and files of patterns that cannot be read.
-pub(crate) fn listings(top: &Path) -> Result<BTreeMap<PathBuf, Listing>> {
+pub(crate) fn listings(top: &Path) -> Result<BTreeMap<PathBuf, DirectoryListing>> {
     let found = Mutex::new(BTreeMap::new());
     let unread = walk::below(top, |directory| {
-        if let Some(listing) = Listing::of_files(directory.files, |file| !directory.ignores(file)) {
+        if let Some(listing) = DirectoryListing::of_files(directory.files, |file| !directory.ignores(file)) {
             lock(&found).insert(directory.path.to_owned(), listing);
         }
         true
@@ -46,15 +46,15 @@ pub(crate) fn listings(top: &Path) -> Result<BTreeMap<PathBuf, Listing>> {
     errors.into_result(found.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-impl Listing {
-    /// The files of a directory; none if it has none that make it one that may be a root module.
+impl DirectoryListing {
+    /// Lists a directory; `None` if nothing in it may belong to a root module.
     pub(crate) fn of(directory: &Path) -> Option<Self> {
         let entries = fs::read_dir(directory).ok()?.flatten();
         let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_dir()));
         Self::of_files(&files.collect::<Vec<_>>(), |_| true)
     }
 
-    /// The same, where only some files count as a reason.
+    /// [`DirectoryListing::of`], where only files that `counts` accepts show that there may be a root module.
     fn of_files(files: &[DirEntry], counts: impl Fn(&DirEntry) -> bool) -> Option<Self> {
         let (mut listing, mut may_be_root) = (Self::default(), false);
         for file in files {
@@ -94,12 +94,13 @@ impl Listing {
     }
 }
 
-/// Whether a file of this name may say what a root module requires: configurations, tests, values of variables, units.
+/// Whether a file of this name may affect what a root module requires: configurations, tests, values of variables,
+/// units.
 pub(crate) fn is_part_of_configuration(name: &str) -> bool {
     is_configuration(name) || [".hcl", ".hcl.json", ".tfvars", ".tfvars.json"].iter().any(|end| name.ends_with(end))
 }
 
-/// Whether a file of this name makes its directory one that may be a root module.
+/// Whether a file of this name shows that its directory may be a root module.
 fn is_sign(name: &str) -> bool {
     [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].contains(&name) || FILE_NAMES.contains(&name) || is_configuration(name)
 }
@@ -142,13 +143,15 @@ mod tests {
             ("unit/.terraform/x/main.tf", ""),
         ]);
         let found = listings(directory.path()).unwrap();
-        let listing =
-            |names: &[&str]| Listing { names: names.iter().map(|&name| name.into()).collect(), ..Listing::default() };
+        let listing = |names: &[&str]| DirectoryListing {
+            names: names.iter().map(|&name| name.into()).collect(),
+            ..DirectoryListing::default()
+        };
         let expected = [
             ("a", listing(&["a.tftest.hcl", "a_override.tf", "main.tf"])),
             ("kept", listing(&["a_override.tf"])),
-            ("locked", Listing { has_module_lock_file: true, ..Listing::default() }),
-            ("unit", Listing { has_lock_file: true, is_unit: true, ..Listing::default() }),
+            ("locked", DirectoryListing { has_module_lock_file: true, ..DirectoryListing::default() }),
+            ("unit", DirectoryListing { has_lock_file: true, is_unit: true, ..DirectoryListing::default() }),
         ];
         assert_eq!(found, expected.map(|(name, listing)| (directory.path().join(name), listing)).into());
     }
@@ -164,7 +167,7 @@ mod tests {
         assert!(error.message.contains("gone.tf"), "{error}");
     }
 
-    /// What is wrong with a module takes memory, too, which its files do not tell.
+    /// Errors take memory, too, which the size of the files does not show.
     #[test]
     fn few_modules_with_many_errors_are_kept() {
         let name = |number: usize| format!("{number}/main.tf");

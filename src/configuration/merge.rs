@@ -10,10 +10,10 @@ use super::file::{
     Backend, Call, CallSource, File, Import, ProviderBlock, ProviderReference, RequiredProvider, Resource,
 };
 
-/// How many blocks of a module, and entries of its `required_providers`, are kept.
+/// Maximum number of blocks and entries of `required_providers` in a module.
 const MOST_BLOCKS: usize = 50_000;
 
-/// The blocks of all files of a module, by what names them and in the order of the files.
+/// The blocks of all files of a module, by name and in the order of the files.
 #[derive(Default)]
 pub(super) struct MergedFiles {
     required: Option<Location>,
@@ -26,7 +26,7 @@ pub(super) struct MergedFiles {
     pub(super) state_store: Option<ProviderReference>,
     pub(super) required_version: ConstraintList,
     pub(super) diagnostics: Merged,
-    /// How many blocks and entries all files have.
+    /// Number of blocks and entries in all files.
     count: usize,
 }
 

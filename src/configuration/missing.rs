@@ -7,28 +7,28 @@ use crate::provider::Dialect;
 
 use super::caller::Calling;
 
-/// How many places are shown; a root module may call hundreds of modules.
-const PLACES: usize = 3;
+/// Maximum number of locations that are shown; a root module may call hundreds of modules.
+const LOCATIONS: usize = 3;
 
 /// The calls whose modules are missing, in the order in which they were found.
 #[derive(Default)]
 pub(super) struct MissingModules(Vec<Missing>);
 
 struct Missing {
-    /// The names of the calls that lead to it.
+    /// Path of the calls that lead to it.
     key: String,
     reason: Reason,
     location: Location,
 }
 
 pub(super) enum Reason {
-    /// No program has installed it, and it was not fetched. With its source.
+    /// It is not installed, and was not fetched. Contains its source.
     NotInstalled(String),
     /// The call has changed since this was installed.
     Changed(String),
     /// It is in this git submodule, which is not checked out.
     Submodule(PathBuf),
-    /// Git ignores this directory, so that a tool puts it there.
+    /// Git ignores this directory, which another tool makes.
     Ignored(PathBuf),
 }
 
@@ -41,8 +41,8 @@ impl MissingModules {
         self.0.push(Missing { key: (*key).to_owned(), reason, location: call.location.clone() });
     }
 
-    /// One diagnostic for the modules that a program installs, one for those in submodules, and one for those that git
-    /// ignores. They are errors unless modules may be missing.
+    /// Returns one diagnostic for modules that OpenTofu or Terraform installs, one for modules in submodules, and one
+    /// for modules that git ignores. They are errors unless modules may be missing.
     pub(super) fn diagnostics(&self, dialect: Dialect, allowed: bool) -> Vec<Diagnostic> {
         let (submodules, others): (Vec<_>, Vec<_>) =
             self.0.iter().partition(|missing| matches!(missing.reason, Reason::Submodule(_)));
@@ -86,9 +86,9 @@ fn diagnostic(missing: &[&Missing], what: &str, help: Help, allowed: bool) -> Di
     };
     let diagnostic = diagnostic.shared(shared);
     let label = |one: &Missing| if is_one { "called here".to_owned() } else { format!("module \"{}\"", one.key) };
-    let places = missing.iter().take(PLACES);
-    let diagnostic = places.fold(diagnostic, |diagnostic, one| diagnostic.at(one.location.clone(), label(one)));
-    match missing.len().saturating_sub(PLACES) {
+    let shown = missing.iter().take(LOCATIONS);
+    let diagnostic = shown.fold(diagnostic, |diagnostic, one| diagnostic.at(one.location.clone(), label(one)));
+    match missing.len().saturating_sub(LOCATIONS) {
         0 => diagnostic,
         more => diagnostic.note(format!("and {more} more")),
     }

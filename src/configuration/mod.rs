@@ -41,7 +41,7 @@ mod walk_errors;
 mod withheld;
 
 pub(crate) use file::Backend;
-pub(crate) use listing::{Listing, is_part_of_configuration, listings};
+pub(crate) use listing::{DirectoryListing, is_part_of_configuration, listings};
 pub(crate) use module::Module;
 pub use module_cache::ModuleCache;
 pub use options::Options;

@@ -58,7 +58,7 @@ pub(crate) struct Module {
 }
 
 impl Module {
-    /// Whether it requires providers or calls modules, so that there is something to lock.
+    /// Whether it requires providers or calls modules.
     pub(crate) fn has_requirements(&self) -> bool {
         !self.found.is_empty() || !self.calls.is_empty()
     }
@@ -103,8 +103,8 @@ impl Module {
         Self { empty: true, may_be_root: true, refused: vec![refused(directory)], ..module }
     }
 
-    /// Reads the files of a root module that come from several places. A place in a generated file becomes the place of
-    /// the block that generates the file; what is wrong with the file has both.
+    /// Reads the files of a root module that come from several directories. A location in a generated file becomes the
+    /// location of the block that generates the file; errors in the file have both.
     pub(super) fn of_files(root: &RootFiles, dialect: Dialect) -> Self {
         let names: Vec<_> = root.files.keys().cloned().collect();
         let read = |name: &str| Ok(Arc::clone(&root.files[name]));
@@ -118,11 +118,11 @@ impl Module {
             labels.splice(0..0, origins);
             diagnostic
         });
-        let places =
+        let locations =
             module.found.iter_mut().flat_map(|(_, found)| [&mut found.location].into_iter().chain(&mut found.version));
-        for place in places.chain(module.calls.iter_mut().map(|call| &mut call.location)) {
-            if let Some(origin) = root.origin(place) {
-                place.clone_from(origin);
+        for location in locations.chain(module.calls.iter_mut().map(|call| &mut call.location)) {
+            if let Some(origin) = root.origin(location) {
+                location.clone_from(origin);
             }
         }
         module
@@ -269,8 +269,7 @@ impl Module {
         })
     }
 
-    /// Roughly how many bytes of memory it takes: those of its files, and some hundred for each provider that they
-    /// require, each call and each thing that is wrong.
+    /// Estimated memory in bytes: the files, and several hundred bytes for each required provider, call and error.
     pub(super) fn size(&self) -> usize {
         let texts = self.files.iter().map(|file| file.text.len()).sum::<usize>();
         texts + 512 * (self.found.len() + self.calls.len()) + 1024 * self.diagnostics.len()
@@ -292,7 +291,7 @@ impl Module {
         })
     }
 
-    /// What `provider` blocks of the module or its test files require.
+    /// Resolves the local names of `provider` blocks in the module or its test files.
     pub(super) fn resolve_providers(
         &self,
         blocks: Vec<ProviderBlock>,
@@ -309,7 +308,7 @@ impl Module {
         found
     }
 
-    /// Adds the providers that only the state store, resources and imports require, each with the first place.
+    /// Adds the providers that only the state store, resources and imports require, each with its first location.
     fn add_implied(
         &mut self,
         state_store: Option<&ProviderReference>,
@@ -379,7 +378,7 @@ fn has_line_of_root(text: &str) -> bool {
     text.lines().any(|line| begins(line.trim_start()))
 }
 
-/// What a `provider` block asks for.
+/// The declaration of a `provider` block.
 fn declaration(block: ProviderBlock) -> Declaration {
     let (version, constraints) = block.version.unzip();
     let location = version.clone().unwrap_or(block.label);

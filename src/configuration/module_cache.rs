@@ -17,18 +17,18 @@ use crate::system::parallel::{Gate, cores};
 use crate::system::{Boundary, OnceMap, Secrets, canonicalize};
 
 use super::files::{Texts, file_names};
-use super::listing::Listing;
+use super::listing::DirectoryListing;
 use super::module::Module;
 use super::requirement::ModuleCall;
 use super::variables::InputVariables;
 
-/// The bytes of memory, roughly, up to which listed modules are kept for the next reader; later modules are read again.
+/// Approximate number of bytes of listed modules that are kept for the next reader; later modules are read again.
 const LISTED_KEPT: usize = 32 << 20;
 
 /// Why the date of a release is not known.
 const NOT_ASKED: &str = "nobody is asked";
 
-/// How many root modules are read at the same time when their modules may have to be fetched.
+/// Number of root modules read at the same time if their modules may have to be fetched.
 const ROOTS_FETCHING: usize = 16;
 
 /// Modules that were read already, by their directory and dialect, and packages that were fetched. The root modules of
@@ -40,11 +40,11 @@ pub struct ModuleCache {
     listed: AtomicUsize,
     /// Reads the files, and limits how much of them is in memory.
     pub(super) texts: Texts,
-    /// What a module is made of takes many times the memory of its files while it is read.
+    /// Limits how many modules are read at the same time, because reading takes many times the memory of the files.
     reading: Gate,
     /// Fetches missing modules; `None` if nothing may be fetched.
     pub(super) fetcher: Option<ModuleFetcher>,
-    /// The values that the user gives to the root modules' variables.
+    /// Values that the user sets for variables of root modules.
     pub(crate) variables: InputVariables,
     /// Nothing outside of it is read.
     pub(crate) boundary: Boundary,
@@ -64,8 +64,7 @@ impl ModuleCache {
         Self { variables: variables.within(boundary.clone()), boundary, secrets, fetcher, ..Self::default() }
     }
 
-    /// How many root modules are read at the same time: one for each core, or more if reading means waiting for a
-    /// network.
+    /// Number of root modules to read at the same time: one for each core, or more if they wait for the network.
     pub(crate) fn threads(&self) -> usize {
         let waits = self.fetcher.as_ref().is_some_and(|fetcher| !fetcher.is_offline());
         if waits { cores().max(ROOTS_FETCHING) } else { cores() }
@@ -77,7 +76,7 @@ impl ModuleCache {
         &self,
         canonical: &Path,
         shown: &Path,
-        listing: Listing,
+        listing: DirectoryListing,
         dialect: Dialect,
     ) -> Arc<Module> {
         let anywhere = Boundary::default();
@@ -128,7 +127,7 @@ impl ModuleCache {
         fetcher.make_repository(source, locked, directory)
     }
 
-    /// The module that is installed in a directory, if that contains exactly what is locked for a call.
+    /// The module that is installed in a directory, if that contains exactly the locked package of a call.
     pub(crate) fn installed(
         &self,
         directory: &Path,
@@ -171,8 +170,8 @@ impl ModuleCache {
         self.fetcher.as_ref().ok_or(NOT_ASKED)?.committed(source)
     }
 
-    /// Whether what a missing module requires cannot be found out: hosts were asked for it, or none can be. Without the
-    /// network it is only not known yet.
+    /// Whether a missing module cannot be read at all: hosts were asked for it, or its kind of source is not fetched.
+    /// Without the network it is only not known yet.
     pub(crate) fn is_surely_unknown(&self, request: &ModuleRequest, dialect: Dialect, fetches: bool) -> bool {
         let is_locked = matches!(request, ModuleRequest::Locked { .. });
         let can_be_asked = is_locked || request.remote().is_none_or(|source| source.can_be_fetched(dialect));
@@ -180,7 +179,7 @@ impl ModuleCache {
         asks || !can_be_asked
     }
 
-    /// What is wrong with what is published of the locked module of a call, as findings without places; nothing if
+    /// Compares the locked module of a call with the published one, and returns findings without locations; none if
     /// nothing may be fetched, or not from there.
     ///
     /// # Errors

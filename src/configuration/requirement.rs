@@ -10,12 +10,12 @@ use crate::modules::ModuleSource;
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::provider::{AddressParts, ConstraintList, Dialect, Hostname, ProviderAddress};
 
-/// What a configuration requires.
+/// The providers and modules that a configuration requires.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Requirements {
     /// The providers that can be locked, with the constraints on their versions.
     pub providers: BTreeMap<ProviderAddress, Requirement>,
-    /// Whether called modules are missing, so that more may be required than is known.
+    /// Whether called modules are missing, so that more providers may be required.
     pub is_incomplete: bool,
     /// Problems that do not stop a command.
     pub warnings: Vec<Diagnostic>,
@@ -25,7 +25,7 @@ pub struct Requirements {
     pub tree: Vec<CalledModule>,
     /// The calls of modules of other packages and, if a lock file is followed, of local modules.
     pub(crate) calls: Vec<ModuleCall>,
-    /// What cannot be read although it was asked for, or never can be.
+    /// Parts that could not be read although hosts were asked, or that can never be read.
     pub(crate) unknown: Vec<UnknownCall>,
     /// How much is known of the state. Providers that only the state needs are among the others.
     pub(crate) state: StateKnowledge,
@@ -43,12 +43,11 @@ pub(crate) enum StateKnowledge {
     Unknown(String),
 }
 
-/// Something in the user's own configuration whose requirements are not known.
+/// A part of the user's own configuration whose requirements are unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct UnknownCall {
-    /// Its place.
     pub location: Location,
-    /// The directory in the repository in which nothing was found, as the user knows it.
+    /// The directory of the repository in which nothing was found, as the user knows it.
     pub directory: Option<PathBuf>,
 }
 
@@ -100,12 +99,12 @@ pub struct ModuleDirectory {
     pub local: bool,
 }
 
-/// The constraints on a provider, and the places that require it.
+/// The constraints on a provider, and the declarations that require it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Requirement {
     /// The constraints of all declarations together.
     pub constraints: ConstraintList,
-    /// The places that require it, in the order of the modules, at least one.
+    /// The declarations, in the order of the modules, at least one.
     pub declarations: Vec<Declaration>,
     /// Whether it is surely this provider. While not everything is known that the configuration holds, a local name of
     /// the root module is only certain if a `required_providers` block has it: another file may give it another
@@ -113,7 +112,7 @@ pub struct Requirement {
     pub is_certain: bool,
 }
 
-/// A place that requires a provider.
+/// A part of a configuration that requires a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declaration {
     /// The version string with its quotes, or else the source, the name or the block's label.
@@ -124,7 +123,7 @@ pub struct Declaration {
     pub version: Option<Location>,
     /// Its constraints on the version.
     pub constraints: ConstraintList,
-    /// What kind of place it is.
+    /// Kind of declaration.
     pub kind: DeclarationKind,
     /// The module's directory as the user knows it.
     pub module: PathBuf,
@@ -155,7 +154,7 @@ impl Requirements {
         calls
     }
 
-    /// What this configuration and another one require together, for a lock file that both use.
+    /// Combines the requirements of two configurations that use one lock file.
     pub(crate) fn and(mut self, other: Self) -> Self {
         for (address, requirement) in other.providers {
             let known = self.providers.entry(address).or_default();
@@ -177,8 +176,8 @@ impl Requirements {
         self
     }
 
-    /// These with what only the other dialect's program reads of the same files, to be judged and not to be locked.
-    /// What it takes from its default registry is taken from the one of `dialect`.
+    /// Adds requirements that only the tool of the other dialect reads in the same files, to be checked and not to be
+    /// locked. Providers of its default registry are looked for in the one of `dialect`.
     pub(crate) fn with_reading_of_other(mut self, other: Self, dialect: Dialect) -> Self {
         let is_new = |(address, _): &(ProviderAddress, _)| !self.providers.contains_key(address);
         for (address, requirement) in other.providers.into_iter().filter(is_new).collect::<Vec<_>>() {
@@ -238,26 +237,26 @@ impl Requirement {
         self.declarations.iter().all(|declaration| declaration.kind == DeclarationKind::State)
     }
 
-    /// Adds the places that require the provider to a diagnostic.
+    /// Adds the locations of the declarations to a diagnostic.
     pub(crate) fn at_declarations(&self, diagnostic: Diagnostic) -> Diagnostic {
         diagnostic.at_each(self.declarations.iter().map(|declaration| &declaration.location), "required here")
     }
 }
 
 impl Declaration {
-    /// One without a constraint. Whoever collects declarations sets its module.
+    /// A declaration without a constraint. Its module is set when declarations are collected.
     pub(super) fn new(kind: DeclarationKind, location: Location) -> Self {
         let (module, constraints) = (PathBuf::new(), ConstraintList::default());
         Self { location, source: None, version: None, constraints, kind, module, local: false }
     }
 
-    /// The place of its version, or else its own.
+    /// Location of its version, or else its own.
     pub fn version_place(&self) -> &Location {
         self.version.as_ref().unwrap_or(&self.location)
     }
 }
 
-/// What kind of place requires a provider.
+/// Kind of a declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DeclarationKind {
     /// An entry of a `required_providers` block.
@@ -266,7 +265,7 @@ pub enum DeclarationKind {
     ProviderBlock,
     /// A resource, an import or the state store; of several in a module the first.
     Implied,
-    /// The lock file, where a module that is not known may require what it records.
+    /// An entry of the lock file, which an unknown module may require.
     Recorded,
     /// A state file. Its content is not shown.
     State,

@@ -7,14 +7,14 @@ use crate::provider::ProviderAddress;
 
 use super::requirement::{CalledModule, Declaration, Requirements};
 
-/// A module that requires a provider, with one place that requires it.
+/// A module that requires a provider, with one declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Requirer<'a> {
     /// The call of the module; `None` for the root module.
     pub call: Option<&'a CalledModule>,
-    /// How many of the calls that lead to the module are in the list, too.
+    /// Number of the calls that lead to the module and are in the list, too.
     pub depth: usize,
-    /// Where it requires the provider; `None` if only modules that it calls do.
+    /// Its declaration; `None` if only modules that it calls require the provider.
     pub declaration: Option<&'a Declaration>,
     /// Whether modules that this one calls require the provider, and are listed at an earlier call of this one.
     pub is_repeated: bool,
@@ -22,8 +22,8 @@ pub struct Requirer<'a> {
 
 impl Requirements {
     /// The modules that require a provider, the root module first and each other one below the nearest of its callers
-    /// that is in the list. A module is listed once for each call of it, the first time with all places that have
-    /// constraints.
+    /// that is in the list. A module is listed once for each call of it, the first time with all declarations that
+    /// have constraints.
     pub fn requirers(&self, address: &ProviderAddress) -> Vec<Requirer<'_>> {
         let declarations = self.declarations_by_directory(address);
         let called: HashSet<&Path> = self.tree.iter().map(|call| call.directory.as_path()).collect();
@@ -65,8 +65,8 @@ impl Requirements {
         found
     }
 
-    /// The places that require a provider, by the canonical directory of their module: all places with constraints, or
-    /// else the first place.
+    /// The declarations of a provider, by the canonical directory of their module: all with constraints, or else the
+    /// first.
     fn declarations_by_directory(&self, address: &ProviderAddress) -> HashMap<&Path, Vec<&Declaration>> {
         let canonical: HashMap<&Path, &Path> =
             self.modules.iter().map(|module| (module.path.as_path(), module.canonical.as_path())).collect();

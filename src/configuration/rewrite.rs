@@ -25,16 +25,16 @@ pub fn allow(requirement: &Requirement, version: &Version) -> Result<Rewrite, Bo
     let mut edits = Vec::new();
     let mut declarations = requirement.declarations.clone();
     for declaration in &mut declarations {
-        let Some(place) = declaration.version.clone() else { continue };
+        let Some(written) = declaration.version.clone() else { continue };
         if declaration.constraints.terms().iter().all(|term| term.compares(version)) {
             continue;
         }
         let refused = |why: &str| {
             let message =
                 format!("the constraint {} cannot be made to allow {version}: {why}", declaration.constraints);
-            Box::new(Diagnostic::warning(Code::VersionOutsideConstraints, message).at(place.clone(), ""))
+            Box::new(Diagnostic::warning(Code::VersionOutsideConstraints, message).at(written.clone(), ""))
         };
-        let location = editable(declaration, &place).map_err(refused)?;
+        let location = editable(declaration, &written).map_err(refused)?;
         let text = &location.file.text[location.span.clone()];
         let new = allowing(text, version).ok_or_else(|| refused("only its version may change, not its form"))?;
         declaration.constraints = new.parse().map_err(|_| refused("it cannot be read"))?;
@@ -49,14 +49,14 @@ pub fn allow(requirement: &Requirement, version: &Version) -> Result<Rewrite, Bo
 }
 
 /// The text between the quotes of a constraint that may be edited, or why it may not be.
-fn editable(declaration: &Declaration, place: &Location) -> Result<Location, &'static str> {
+fn editable(declaration: &Declaration, written: &Location) -> Result<Location, &'static str> {
     if matches!(declaration.kind, DeclarationKind::Recorded | DeclarationKind::State) {
-        return Err("it is recorded in the lock file, and it is not known what requires it");
+        return Err("it is recorded in the lock file, and the module that requires it is unknown");
     }
     if !declaration.local {
         return Err("its module is not part of this project");
     }
-    plain(place)
+    plain(written)
 }
 
 /// The same constraint list, with other versions where a term does not allow `version`. Operators, the number of parts
@@ -87,10 +87,10 @@ fn allowing_term(term: &str, version: &Version) -> Option<String> {
 fn boundary(constraint: &Constraint, parts: usize, version: &Version) -> Option<String> {
     let numbers = [version.major, version.minor, version.patch];
     let written = |numbers: [u64; 3]| numbers[..parts.min(3)].iter().map(u64::to_string).collect::<Vec<_>>().join(".");
-    let above = |place: usize| {
+    let above = |index: usize| {
         let mut next = [0; 3];
-        next[..=place].copy_from_slice(&numbers[..=place]);
-        next[place] = next[place].saturating_add(1);
+        next[..=index].copy_from_slice(&numbers[..=index]);
+        next[index] = next[index].saturating_add(1);
         written(next)
     };
     match constraint.operator {

@@ -1,4 +1,4 @@
-//! The files of a root module, and where a module's files are.
+//! The files of a root module, and the directories of modules.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ pub(crate) enum RootModule<'a> {
     Files(&'a RootFiles),
 }
 
-/// The files of a root module that come from several places.
+/// The files of a root module that come from several directories.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RootFiles {
     /// The directory of the lock file, as the user knows it.
@@ -25,15 +25,15 @@ pub(crate) struct RootFiles {
     /// The module that the paths of called modules start from. If it is unknown, only modules in the lock file's
     /// directory are found.
     pub module: Option<ModulePath>,
-    /// What names the module if it is a fetched one.
+    /// Location of the source, if the module is a fetched one.
     pub source: Option<Location>,
     /// Other directories that files come from, as the user knows them.
     pub others: Vec<PathBuf>,
     /// The configuration files by name.
     pub files: BTreeMap<String, Arc<SourceFile>>,
-    /// By file name, the block that generates the file. It is shown for any place in that file.
+    /// By file name, the block that generates the file. It is shown for any location in that file.
     pub generated: BTreeMap<String, Location>,
-    /// Whether there may be more files than these, or others in their place.
+    /// Whether there may be more or different files.
     pub is_partial: bool,
     /// The values that the other program gives to variables.
     pub inputs: Inputs,
@@ -42,11 +42,11 @@ pub(crate) struct RootFiles {
 /// The values that another program gives to the variables of a root module, as `TF_VAR_…` does.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Inputs {
-    /// Texts by name; `None` for values that are no text or not known.
+    /// Texts by name; `None` for values that are unknown or not texts.
     pub texts: BTreeMap<String, Option<String>>,
-    /// Whether there may be others.
+    /// Whether there may be more.
     pub is_partial: bool,
-    /// Why each variable may have another value than all that are known.
+    /// Why every variable may have a different value.
     pub uncertain: Option<&'static str>,
 }
 
@@ -72,15 +72,15 @@ impl RootFiles {
         self.module.clone().unwrap_or_else(|| ModulePath::Directory(self.directory.clone()))
     }
 
-    /// Whether a place is in a file of the user's own, and not in one that was fetched.
+    /// Whether a location is in a file of the user's own, and not in a fetched one.
     pub(super) fn is_own(&self, location: &Location) -> bool {
         match &self.module {
-            Some(place @ ModulePath::Package(_)) => !location.path().starts_with(place.shown()),
+            Some(package @ ModulePath::Package(_)) => !location.path().starts_with(package.shown()),
             Some(ModulePath::Directory(_)) | None => true,
         }
     }
 
-    /// The place of what generates the file that a location is in.
+    /// The block that generates the file of a location.
     pub(super) fn origin(&self, location: &Location) -> Option<&Location> {
         let is_in = |name: &String| self.files.get(name).is_some_and(|file| Arc::ptr_eq(file, &location.file));
         self.generated.iter().find_map(|(name, origin)| is_in(name).then_some(origin))
@@ -107,7 +107,7 @@ impl ModulePath {
         }
     }
 
-    /// What the user knows the directory as.
+    /// The directory as the user knows it.
     pub(super) fn shown(&self) -> PathBuf {
         match self {
             Self::Directory(path) => path.clone(),

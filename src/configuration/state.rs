@@ -40,7 +40,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// A state of which nothing is known.
+    /// A state that is unknown for a reason.
     pub(crate) fn unknown(reason: impl Into<String>) -> Self {
         Self { knowledge: StateKnowledge::Unknown(reason.into()), ..Self::default() }
     }
@@ -92,7 +92,7 @@ impl State {
         let read = if bytes.is_empty() { Ok(Contents::default()) } else { serde_json::from_slice(&bytes) };
         let contents = match read {
             Ok(contents) => contents,
-            // What serde_json says may quote a value.
+            // The message of serde_json may quote a value.
             Err(error) => {
                 let (line, column) = (error.line(), error.column());
                 return self.add_error(path, &format!("it is not a state, at line {line}, column {column}"));

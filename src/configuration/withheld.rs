@@ -1,5 +1,5 @@
-//! Values that must not be part of a request: a pull request that nobody has approved may put them into the address of
-//! a module, and so carry away what CI has in its environment or beside the configuration.
+//! Values that must not be part of a request: an unapproved pull request could put them into the address of a module,
+//! and so send secrets of CI, from its environment or beside the configuration, to another host.
 
 use std::cell::RefCell;
 

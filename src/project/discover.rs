@@ -10,7 +10,7 @@ use super::filter::Filter;
 use super::roots::{OtherDirectories, RootPath, Unlikely};
 use super::session::Session;
 use super::unit::{SurveyedUnit, survey};
-use crate::configuration::{Listing, Module, ModuleCache, listings};
+use crate::configuration::{DirectoryListing, Module, ModuleCache, listings};
 use crate::diagnostic::Result;
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::provider::Dialect;
@@ -49,7 +49,8 @@ pub(super) fn find_roots(
     let mut listings = listings(canonical)?;
     if let Some(change) = change {
         let hidden = change.directories(canonical, |directory| !listings.contains_key(directory));
-        let hidden = hidden.into_iter().filter_map(|directory| Some((directory.to_owned(), Listing::of(directory)?)));
+        let hidden =
+            hidden.into_iter().filter_map(|directory| Some((directory.to_owned(), DirectoryListing::of(directory)?)));
         listings.extend(hidden.collect::<Vec<_>>());
     }
     let search = Search { session, start, canonical, filter, dialect, with_modules };
@@ -103,7 +104,7 @@ struct Search<'a, 's> {
 
 impl Search<'_, '_> {
     /// What there is to know of a directory by itself.
-    fn candidate(&self, directory: PathBuf, listing: Listing) -> Candidate {
+    fn candidate(&self, directory: PathBuf, listing: DirectoryListing) -> Candidate {
         let Self { session, filter, .. } = self;
         let below = directory.strip_prefix(self.canonical).unwrap_or(&directory);
         let shown = joined(self.start, below);
@@ -269,7 +270,7 @@ pub(super) fn is_among_modules(path: &Path) -> bool {
 fn read_module(
     canonical: &Path,
     shown: &Path,
-    listing: Listing,
+    listing: DirectoryListing,
     dialect: Option<Dialect>,
     modules: &ModuleCache,
 ) -> (Arc<Module>, bool) {

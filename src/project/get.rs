@@ -31,11 +31,11 @@ const WAITING: &str = ".provlock";
 /// How many packages are copied at a time.
 const COPIES: usize = 4;
 
-/// What is installed, and how.
+/// Options of [`Session::get`].
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct GetOptions {
-    /// Whether what is installed is only compared with what is locked.
+    /// Whether installed modules are only compared with the lock file.
     pub check: bool,
     /// Whether the test files of root modules are left out.
     pub ignore_tests: bool,
@@ -43,7 +43,7 @@ pub struct GetOptions {
     pub with_git: bool,
 }
 
-/// What became of the modules of a root module.
+/// The installed modules of a root module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InstalledModules {
@@ -53,7 +53,7 @@ pub struct InstalledModules {
     pub kept: usize,
     /// Warnings about the lock file of modules.
     pub warnings: Vec<Diagnostic>,
-    /// Whether it is a unit of Terragrunt, which copies modules itself, so that there is nothing to install.
+    /// Whether it is a Terragrunt unit. Terragrunt copies modules itself, so that there is nothing to install.
     pub is_unit: bool,
     /// Whether `modules.json`, the list of installed modules, was written, or would be.
     pub is_list_written: bool,
@@ -62,7 +62,7 @@ pub struct InstalledModules {
 }
 
 impl InstalledModules {
-    /// Whether something differs from what is locked, or did before.
+    /// Whether an installed module differs from the lock file, or did before.
     pub fn differed(&self) -> bool {
         !self.installed.is_empty() || self.is_list_written
     }
@@ -142,7 +142,7 @@ struct LockedPackage {
 /// Adds the git repository of a package to a copy of it, if there is one and it is wanted.
 type AddRepository<'a> = &'a (dyn Fn(&LockedPackage, &Path) -> Result<()> + Sync);
 
-/// What is to be installed for a root module.
+/// The packages and the list to install for a root module.
 struct Installation<'a> {
     /// The directory of installed modules.
     directory: &'a Path,
@@ -150,7 +150,7 @@ struct Installation<'a> {
     missing: Vec<LockedPackage>,
     /// Number of packages that are installed as they are locked.
     kept: usize,
-    /// What `modules.json` holds, and what it is to hold.
+    /// Old and new content of `modules.json`.
     old_list: Option<Vec<u8>>,
     list: Vec<u8>,
 }
@@ -189,7 +189,7 @@ impl<'a> Installation<'a> {
     }
 
     /// Copies all packages beside the installed ones, and only then puts them in place. Before an installed package is
-    /// replaced, the list no longer has it, so that whenever this ends the list fits what is there.
+    /// replaced, it is removed from the list, so that the list fits the directory whenever this ends.
     fn carry_out(&self, add_repository: AddRepository<'_>) -> Result<()> {
         let waiting = self.directory.join(WAITING);
         // A run that was killed may have left something there.
@@ -212,7 +212,7 @@ impl<'a> Installation<'a> {
         self.missing.is_empty() && self.old_list.as_ref() == Some(&self.list)
     }
 
-    /// Waits until no other run makes or removes [`WAITING`], or puts packages in place. Nobody waits for copies.
+    /// Waits until no other run makes or removes [`WAITING`], or puts packages in place. Copies need no turn.
     fn turn(&self) -> Result<DirectoryLock> {
         let failed = |error: io::Error| Diagnostic::io("install modules in", self.directory, &error);
         Ok(DirectoryLock::wait(self.directory).map_err(failed)?)
@@ -277,7 +277,7 @@ fn is_below(key: &str, other: &str) -> bool {
     key.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// Puts a directory in the place of another, or of whatever is there, which comes to where it was.
+/// Exchanges a directory with another one, or with any file there.
 fn swap(new: &Path, target: &Path) -> io::Result<()> {
     let _uninterrupted = files::hold_off_interrupts();
     if let Err(error) = target.symlink_metadata() {
@@ -303,7 +303,7 @@ fn exchange(_: &Path, _: &Path) -> io::Result<()> {
     Err(ErrorKind::Unsupported.into())
 }
 
-/// Replaces the list of installed modules, whatever is in its place.
+/// Replaces the list of installed modules, even if it is a link or an empty directory.
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let replace = || {
         let mut file = files::incoming(path)?;

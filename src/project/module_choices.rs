@@ -65,14 +65,14 @@ struct Candidate {
     is_current: bool,
 }
 
-/// What a candidate is.
+/// The version or reference of a candidate.
 enum Release {
     Version(Version),
     /// A tag or a commit.
     Reference(String),
 }
 
-/// What a call needs so that it asks for a candidate.
+/// The edit that makes a call ask for a candidate.
 enum Edit {
     Unneeded,
     Possible(Box<EditedCall>),
@@ -85,7 +85,7 @@ enum Edit {
 struct Shown {
     current: Option<String>,
     newest: String,
-    /// What asks for the current one: its location and its text.
+    /// The constraint or `ref` of the current one: its location and its text.
     asked: (Location, String),
 }
 
@@ -98,7 +98,7 @@ impl ModuleChoices {
         call.key != UNIT_ADDRESS && self.rules.as_ref().is_some_and(|rules| rules.selects(&call.key))
     }
 
-    /// What a call asks for; `None` if it moves and nothing is chosen for it.
+    /// The module that a call asks for; `None` if the call moves and no version is chosen.
     pub(super) fn of(&self, call: &ModuleCall) -> Option<Wanted> {
         if !self.selects(call) {
             return Some(Wanted::as_written(call));
@@ -353,7 +353,7 @@ impl ModuleChoices {
 /// The error for a call whose versions are not asked for.
 pub(super) fn not_asked(call: &ModuleCall) -> Diagnostic {
     let name = LockedModule::label_name(&call.key);
-    let message = format!("{name} has versions that nobody asks for, because modules are not fetched");
+    let message = format!("the versions of {name} are unknown, because modules are not fetched");
     call.located(Diagnostic::error(Code::ModuleNotInstalled, message))
 }
 
@@ -443,7 +443,7 @@ impl GitCall<'_> {
         module_edit::reference(moving.call, moving.choosing.dialect, reference, comment).into()
     }
 
-    /// What the source asks for: the location and the text.
+    /// The `ref` of the source, or the name beside it: the location and the text.
     fn asked(&self, call: &ModuleCall) -> (Location, String) {
         let query = self.source.package.split_once('?').map_or("", |(_, query)| query);
         let reference = query.split('&').find(|parameter| parameter.starts_with("ref=")).unwrap_or_default();
@@ -486,7 +486,7 @@ impl PassedOver {
             }));
         }
         warnings.extend(self.impossible.as_ref().map(|(label, why)| {
-            let message = format!("what {name} asks for cannot be made to allow {label}: {why}");
+            let message = format!("the call of {name} cannot be made to allow {label}: {why}");
             Diagnostic::warning(Code::VersionOutsideConstraints, message).at(location.clone(), "")
         }));
         Ok(warnings)

@@ -7,7 +7,7 @@ use crate::lockfile::LockedModule;
 use crate::modules::{ModuleSource, locked, registry};
 use crate::provider::{ConstraintList, Dialect, Version};
 
-/// What a call asks for, after any edit.
+/// The module that a call asks for, after any edit.
 #[derive(Clone, Debug)]
 pub(super) struct Wanted {
     pub(super) source: ModuleSource,
@@ -18,7 +18,7 @@ pub(super) struct Wanted {
     pub(super) is_other_package: bool,
 }
 
-/// An edit of a call, and what the call asks for then.
+/// An edit of a call, and the module that the call asks for afterwards.
 #[derive(Clone, Debug)]
 pub(super) struct EditedCall {
     pub(super) edit: ConstraintEdit,
@@ -29,7 +29,7 @@ pub(super) struct EditedCall {
 pub(super) type Edited = Result<EditedCall, &'static str>;
 
 impl Wanted {
-    /// What a call asks for as it is written.
+    /// The module that a call asks for as it is written.
     pub(super) fn as_written(call: &ModuleCall) -> Self {
         let (source, constraints) = (call.source.clone(), call.constraints.clone());
         Self { source, constraints, version: None, is_other_package: false }

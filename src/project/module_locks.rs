@@ -75,11 +75,7 @@ fn impossible_directory(call: &ModuleCall) -> Option<Diagnostic> {
 /// # Errors
 /// An address contains a parameter that may be a secret, or units that share the lock file call different modules by
 /// the same name.
-pub(super) fn entries(
-    requirements: &Requirements,
-    known: &ModuleLocks,
-    choices: &ModuleChoices,
-) -> Result<ModuleLocks> {
+pub(super) fn entries(requirements: &Requirements, old: &ModuleLocks, choices: &ModuleChoices) -> Result<ModuleLocks> {
     let mut locks = ModuleLocks::new();
     let mut errors = Diagnostics::default();
     for call in requirements.package_calls() {

@@ -9,15 +9,15 @@ use crate::packages::DemandedAge;
 /// Which calls of modules move, and how far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ModuleUpgrades {
-    /// The calls by path, some with the version or tag that they are to have.
+    /// Calls by path, some with the version or tag that the user named.
     pub(crate) calls: BTreeMap<String, Option<String>>,
     /// Whether all other calls are to move, too.
     pub(crate) takes_all: bool,
     /// Whether constraints and `ref` are rewritten.
     pub(crate) rewrites: bool,
-    /// Whether prereleases count as the newest version.
+    /// Whether prereleases may be the newest version.
     pub(crate) prereleases: bool,
-    /// How old a version must be.
+    /// Minimum age of a version.
     pub(crate) age: Option<DemandedAge>,
 }
 
@@ -27,7 +27,7 @@ impl ModuleUpgrades {
         self.takes_all || self.calls.contains_key(key)
     }
 
-    /// The version or tag that a call is to have.
+    /// The version or tag that the user named for a call.
     pub(super) fn named(&self, key: &str) -> Option<&str> {
         self.calls.get(key)?.as_deref()
     }
@@ -50,7 +50,7 @@ pub struct PlannedModule {
     pub newest: String,
     /// Whether the user named the version that is chosen.
     pub is_named: bool,
-    /// What does not allow the newest version: its place and its text.
+    /// The constraint or `ref` that does not allow the newest version: its location and its text.
     pub held_back_by: Option<(Location, String)>,
     /// Whether newer versions were skipped for their age.
     pub is_too_young: bool,
@@ -62,16 +62,16 @@ impl PlannedModule {
         self.locked.as_ref() != Some(&self.allowed)
     }
 
-    /// Whether there is a newer version than the one that is chosen, and not because the user named one.
+    /// Whether there is a newer version than the chosen one, unless the user named that.
     pub fn is_held_back(&self) -> bool {
         !self.is_named && self.allowed != self.newest
     }
 }
 
-/// What is planned for the calls of a root module.
+/// The plan for the calls of a root module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ModulePlan {
-    /// The calls that were looked at.
+    /// Versions of the calls that move or could move.
     pub(crate) modules: Vec<PlannedModule>,
     /// The sources and constraints that are to be rewritten.
     pub(crate) edits: Vec<ConstraintEdit>,

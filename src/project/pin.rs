@@ -19,7 +19,7 @@ use crate::modules::{ModuleSource, Releases, RemoteSource, Revision, locked, reg
 use crate::provider::Dialect;
 use crate::system::files::Replacement;
 
-/// What is pinned, and how.
+/// Options of [`Session::pin`].
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct PinOptions {
@@ -31,7 +31,7 @@ pub struct PinOptions {
     pub dry_run: bool,
 }
 
-/// What became of the calls of a root module.
+/// The pinned calls of a root module.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct PinnedModules {

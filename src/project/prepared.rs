@@ -25,7 +25,7 @@ pub struct Prepared {
     pub(super) module_locks: ModuleLocks,
     /// Versions of the modules that move, and the edits of their calls.
     pub(super) module_plan: ModulePlan,
-    /// What its configuration requires.
+    /// Requirements of its configuration.
     pub requirements: Requirements,
     /// The platforms to lock.
     pub platforms: PlatformSelection,

@@ -1,4 +1,4 @@
-//! Root modules that are units of Terragrunt's: a `terragrunt.hcl` says what Terragrunt puts together before it runs
+//! Root modules that are Terragrunt units: by their `terragrunt.hcl` Terragrunt assembles a working directory, and runs
 //! OpenTofu or Terraform there.
 
 use std::collections::BTreeSet;
@@ -24,8 +24,8 @@ pub(super) struct Unit {
 }
 
 impl Unit {
-    /// The unit in a directory, given as the user knows it and as an absolute path without symbolic links. None if
-    /// there is no `terragrunt.hcl`, or only one that units below include.
+    /// Opens the unit in a directory, given as the user knows it and as an absolute path without symbolic links; `None`
+    /// if there is no `terragrunt.hcl`, or only one that units below include.
     pub(super) fn open(root: &Path, absolute: &Path, environment: &Environment) -> Option<Self> {
         if !terragrunt::is_unit(absolute) {
             return None;
@@ -43,14 +43,14 @@ impl Unit {
         self.assemble(None).is_ok_and(|(files, _)| files.files.is_empty() && !files.is_partial)
     }
 
-    /// Whether it keeps its state elsewhere, so that others run `init` here too.
+    /// Whether it keeps its state elsewhere, so that other users run `init` here, too.
     pub(super) fn shares_state(&self) -> bool {
         self.read.shares_state
     }
 
     /// The remote source if the unit's file has it as a plain string, and the location of that string.
     pub(super) fn literal_source(&self) -> Option<(&str, &Location)> {
-        let Ok(ModuleSource::Remote(source)) = &self.read.source else { return None };
+        let Ok(UnitSource::Remote(source)) = &self.read.source else { return None };
         let location = self.read.source_location.as_ref()?;
         let is_literal = location.file.text.get(location.span.clone())? == format!("\"{source}\"");
         is_literal.then_some((source, location))
@@ -59,7 +59,7 @@ impl Unit {
     /// Whether checking what Terragrunt runs also checks the unit's directory on its own. In the directory alone,
     /// called modules must be the same, and no file may be hidden.
     pub(super) fn loads_own_files(&self, modules: &ModuleCache) -> bool {
-        let is_copied = self.read.source != Ok(ModuleSource::Unit);
+        let is_copied = self.read.source != Ok(UnitSource::Unit);
         let is_independent = |dialect| {
             let module = modules.module(&self.root, dialect);
             module.is_read_in_full() && !module.calls_depend_on_context(is_copied)
@@ -68,7 +68,7 @@ impl Unit {
             && terragrunt::loads_own_files(&self.read, &self.repository)
     }
 
-    /// What it requires, as far as it is known.
+    /// Its requirements, as far as they are known.
     pub(super) fn requirements(
         &self,
         options: &configuration::Options,
@@ -110,9 +110,9 @@ impl Unit {
         requirements.calls.extend(call);
         let source = self.read.source_location.iter().filter(|_| is_unknown).cloned();
         let own = || Location::of_file(join(&self.root, terragrunt::FILE_NAMES[1]));
-        let places = unknown.iter().map(|unknown| unknown.location.clone().unwrap_or_else(own));
-        let places = source.chain(places).map(|location| UnknownCall { location, directory: None });
-        requirements.unknown.extend(places);
+        let locations = unknown.iter().map(|unknown| unknown.location.clone().unwrap_or_else(own));
+        let unknown_calls = source.chain(locations).map(|location| UnknownCall { location, directory: None });
+        requirements.unknown.extend(unknown_calls);
         requirements.warnings.extend(missing.into_iter().map(|missing| match missing.code {
             Code::OutsideRepository => missing,
             _ => Diagnostic { severity: Severity::Warning, code: Code::ModuleNotInstalled, ..missing },
@@ -142,7 +142,7 @@ impl Unit {
         error.at_each(&self.read.source_location, "its source")
     }
 
-    /// What Terragrunt's working directory for the unit would hold, and why it is not known which files there would be.
+    /// The files of Terragrunt's working directory for the unit, and why they are not known in full.
     fn assemble(&self, fetched: Option<FetchedModule>) -> Result<(RootFiles, Vec<Unknown>)> {
         let Self { root, repository, read } = self;
         let path = fetched.as_ref().map(FetchedModule::path).transpose();
@@ -156,9 +156,9 @@ impl Unit {
             Ok(UnitSource::Remote(_)) => fetched.map(ModulePath::Package),
             Err(_) => None,
         };
-        let places = read.source_location.iter().chain(generated.values());
-        let places = places.chain(unknown.iter().filter_map(|unknown| unknown.location.as_ref()));
-        let others: BTreeSet<_> = places.filter_map(|place| Some(join(place.path().parent()?, ""))).collect();
+        let locations = read.source_location.iter().chain(generated.values());
+        let locations = locations.chain(unknown.iter().filter_map(|unknown| unknown.location.as_ref()));
+        let others: BTreeSet<_> = locations.filter_map(|location| Some(join(location.path().parent()?, ""))).collect();
         let files = RootFiles {
             directory: root.clone(),
             source: read.source_location.clone().filter(|_| matches!(module, Some(ModulePath::Package(_)))),
@@ -172,7 +172,7 @@ impl Unit {
         Ok((files, unknown))
     }
 
-    /// The module that its remote source names is not there.
+    /// The error for a missing module.
     fn missing_module(&self, allowed: bool) -> Diagnostic {
         let message = format!("the module of the unit in {} is remote, and not here", self.root.display());
         let help = if allowed {
@@ -217,8 +217,7 @@ impl Unit {
         }
     }
 
-    /// The directory of Terragrunt's in which the next run would find an older lock file than that of the unit, if
-    /// there is one.
+    /// Terragrunt's directory in which its next run would find an older lock file than the unit's.
     pub(super) fn stale_cache(&self) -> Option<PathBuf> {
         let is_warm = self.read.has_warm_cache().is_ok_and(|is_warm| is_warm);
         is_warm.then(|| join(&self.root, terragrunt::CACHE))
@@ -254,7 +253,7 @@ fn fetch(
     }
 }
 
-/// What there is to know of a unit before its root module is opened. The directories are absolute, without symbolic
+/// Facts about a unit that are needed before its root module is opened. The directories are absolute, without symbolic
 /// links.
 #[derive(Debug, Default)]
 pub(super) struct SurveyedUnit {
@@ -262,11 +261,11 @@ pub(super) struct SurveyedUnit {
     pub(super) runs: Option<PathBuf>,
     /// Whether it runs a module from elsewhere, or may do so.
     pub(super) has_source: bool,
-    /// Whether it keeps its state elsewhere, so that others run `init` here too.
+    /// Whether it keeps its state elsewhere, so that other users run `init` here, too.
     pub(super) shares_state: bool,
     /// The directory of the lock file that Terragrunt would use, if it is not the unit's own.
     pub(super) lock_directory: Option<PathBuf>,
-    /// The place that names what it runs.
+    /// Location of its source.
     pub(super) source: Option<Location>,
 }
 
@@ -293,7 +292,7 @@ fn has_lock_file(directory: &Path) -> bool {
     directory.join(LOCK_FILE_NAME).symlink_metadata().is_ok()
 }
 
-/// The repository that a directory is in; without one what is below the current directory, or the directory alone.
+/// The repository of a directory; without one the current directory if it contains the directory, or that alone.
 fn repository(shown: &Path, absolute: &Path, environment: &Environment) -> Option<Repository> {
     Repository::open_from(&repository::top_or_current(absolute, environment), shown).ok()
 }

@@ -16,7 +16,7 @@ pub(super) struct WrittenSource {
 
 /// A source with another `ref`.
 pub(super) struct RewrittenSource {
-    /// What makes it so: the query, with the comment if that changes, too.
+    /// Replaces the query and, if it changes, the comment.
     pub edit: ConstraintEdit,
     /// The source after the edit.
     pub text: String,
@@ -27,11 +27,11 @@ impl WrittenSource {
     ///
     /// # Errors
     /// Why it cannot be edited.
-    pub(super) fn read(place: &Location) -> Result<Self, &'static str> {
-        let text = rewrite::plain(place)?;
+    pub(super) fn read(location: &Location) -> Result<Self, &'static str> {
+        let text = rewrite::plain(location)?;
         // Only a commit is named beside it.
-        let is_named = !is_json(place) && names_commit(&text.file.text[text.span.clone()]);
-        let name = if is_named { comment(&place.file.text, place.span.end) } else { None };
+        let is_named = !is_json(location) && names_commit(&text.file.text[text.span.clone()]);
+        let name = if is_named { comment(&location.file.text, location.span.end) } else { None };
         Ok(Self { text, name })
     }
 
@@ -85,8 +85,8 @@ fn with_reference(query: &str, reference: &str, is_commit: bool) -> String {
     parameters.join("&")
 }
 
-/// Where the first comment after a place, on the same line, names a branch or tag: with a version, or with nothing but
-/// a name.
+/// Range of the branch or tag in the first comment after a position, on the same line: one with a version, or one that
+/// is the whole comment.
 fn comment(text: &str, from: usize) -> Option<Range<usize>> {
     let rest = rest_of_line(text, from);
     let start = rest.find(|c: char| !c.is_whitespace())?;
@@ -108,8 +108,8 @@ fn rest_of_line(text: &str, from: usize) -> &str {
     text.get(from..).unwrap_or_default().split(['\n', '\r']).next().unwrap_or_default()
 }
 
-fn is_json(place: &Location) -> bool {
-    place.path().extension().is_some_and(|extension| extension == "json")
+fn is_json(location: &Location) -> bool {
+    location.path().extension().is_some_and(|extension| extension == "json")
 }
 
 #[cfg(test)]

@@ -16,13 +16,13 @@ const AROUND: [&str; 2] = ["terraform", "required_providers"];
 
 /// A part that is left out of a text.
 pub(super) struct Part<'a> {
-    /// The mark in its place.
+    /// Range of the mark that replaces it.
     pub(super) range: Range<usize>,
-    /// What is surely there of it.
+    /// The text that is certain.
     pub(super) common: &'a str,
 }
 
-/// The mark in the place of a part. Parts are numbered in their order.
+/// The mark that replaces a part. Parts are numbered in their order.
 pub(super) fn mark(number: usize) -> String {
     format!("\n{MARK}{number} {{}}\n")
 }
@@ -62,7 +62,7 @@ impl Places<'_> {
     }
 }
 
-/// The text with what is surely there of each part, and without the blocks around parts.
+/// The text with the certain text of each part, and without the blocks around parts.
 pub(super) fn without(text: &str, blocks: &[Range<usize>], parts: &[Part<'_>]) -> String {
     let whole = parts.iter().filter(|part| !holds(blocks, &part.range));
     let whole = whole.map(|part| (part.range.clone(), format!("\n{}\n", part.common)));
@@ -90,8 +90,7 @@ pub(super) struct Branch<'a> {
     pub(super) body: &'a Body,
 }
 
-/// The blocks and attributes that both branches have, word for word; of `terraform` and `required_providers` what both
-/// have in them.
+/// The blocks and attributes that both branches contain, word for word, also in `terraform` and `required_providers`.
 pub(super) fn common(one: Branch<'_>, two: Branch<'_>) -> String {
     common_within(one, two, &AROUND)
 }
@@ -102,7 +101,7 @@ fn common_within(one: Branch<'_>, two: Branch<'_>, around: &[&str]) -> String {
     let whole = one.body.iter().filter(is_common).flat_map(|structure| [one.written(structure), "\n"]);
     let mut text: String = whole.collect();
     let [name, inner @ ..] = around else { return text };
-    // One of each branch is compared: nobody writes several.
+    // One block of each branch is compared: real files have no more.
     let block = one.blocks(name).find(|block| !others.contains(one.written(*block)));
     if let (Some(block), Some(other)) = (block, two.blocks(name).next()) {
         let (one, two) = (Branch { body: &block.body, ..one }, Branch { body: &other.body, ..two });

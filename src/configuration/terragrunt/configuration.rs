@@ -88,8 +88,8 @@ fn read_included(evaluation: &Evaluation, path: &Path, context: &ParsingContext)
 }
 
 impl<'a> Parsed<'a> {
-    /// [`Parsed::new`] for a file that Terragrunt refuses the unit for if it is malformed: what it includes, at this
-    /// depth, but not what it reads by `read_terragrunt_config`, which may have a default.
+    /// [`Parsed::new`] for a file at this depth of includes, whose errors make Terragrunt refuse the unit. A file that
+    /// `read_terragrunt_config` reads may be malformed, because there may be a default.
     fn own(evaluation: &'a Evaluation<'a>, path: &Path, context: ParsingContext, depth: usize) -> Outcome<Self> {
         let parsed = Self::new(evaluation, path, context);
         if parsed.is_err()
@@ -329,7 +329,7 @@ fn label(block: &HclBlock) -> Option<String> {
     block.labels.first().map(|label| label.as_str().to_owned())
 }
 
-/// The place of a block's type.
+/// Location of a block's type.
 fn location(file: &Arc<SourceFile>, block: &HclBlock) -> Location {
     Location::new(file, block.ident.span().unwrap_or_default())
 }

@@ -1,5 +1,5 @@
-//! The text of a generated file. Values in it may be unknown if no requirement depends on them, and so may branches of
-//! it: what else the file requires is not known then.
+//! The text of a generated file. Values in it may be unknown if no requirement depends on them. Branches may be
+//! unknown, too: the file may have more requirements then.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use super::branches::{self, Branch, Part, holds};
 use crate::hcl::evaluate::value::{Outcome, Piece, Stop, Unknown, Value};
 use crate::hcl::parse;
 
-/// What stands in the text for a value that is not known.
+/// Replaces an unknown value in the text.
 const PLACEHOLDER: &str = "unknown";
 
 /// The text of a generated file.
@@ -23,8 +23,8 @@ pub(super) struct Contents {
     pub(super) left_out: Vec<Arc<Unknown>>,
 }
 
-/// The text, where each unknown value is a placeholder, and of each `if` with an unknown condition one branch, or what
-/// both branches have in common.
+/// The text, in which each unknown value is a placeholder, and each `if` with an unknown condition is one branch, or
+/// the common part of both.
 ///
 /// An unknown text is taken for one value. It could close its block and open another, but people do not write that.
 pub(super) fn text(contents: &Value) -> Outcome<Contents> {
@@ -47,7 +47,7 @@ struct Hole<'a> {
     unknown: &'a Arc<Unknown>,
 }
 
-/// The text of pieces, some of which are left out.
+/// The text of pieces, without some of them.
 struct Assembled<'a> {
     text: String,
     /// Unknown parts of the text.
@@ -105,8 +105,8 @@ impl<'a> Assembled<'a> {
         Ok(Contents { text, left_out: self.left_out })
     }
 
-    /// The text, if all that is left out consists of whole blocks or attributes.
-    fn settled(&self) -> Option<String> {
+    /// The text, if all omitted parts consist of whole blocks or attributes.
+    fn omitting(&self) -> Option<String> {
         let body = parse::body(&self.text).ok()?;
         let blocks = branches::around(&self.text, &body, &self.parts)?;
         Some(branches::without(&self.text, &blocks, &self.parts))
@@ -118,8 +118,8 @@ impl<'a> Assembled<'a> {
 /// do not consist of blocks and attributes.
 pub(super) fn either(one: Vec<Piece>, two: &[Piece], unknown: &Arc<Unknown>) -> Vec<Piece> {
     let hole = || vec![Piece::Hole(Arc::clone(unknown))];
-    let settled = |pieces: &[Piece]| Assembled::new(pieces, is_common).settled();
-    let (Some(text), Some(other)) = (settled(&one), settled(two)) else { return hole() };
+    let text = |pieces: &[Piece]| Assembled::new(pieces, is_common).omitting();
+    let (Some(text), Some(other)) = (text(&one), text(two)) else { return hole() };
     let (Ok(body), Ok(other_body)) = (parse::body(&text), parse::body(&other)) else { return hole() };
     let all = || one.iter().chain(two);
     if !all().any(is_common) {
@@ -166,7 +166,7 @@ impl Free {
             }
             "provider" => &["version"],
             "module" => {
-                // A module may have sources that depend on what it is given.
+                // Sources in a module may depend on its arguments.
                 for name in ["count", "for_each", "depends_on"] {
                     self.values.extend(block.body.get_attribute(name).and_then(|attribute| attribute.value.span()));
                 }

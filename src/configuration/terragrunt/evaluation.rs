@@ -106,13 +106,13 @@ pub(super) fn relative(to: &Path, from: &Path) -> PathBuf {
     if path.as_os_str().is_empty() { PathBuf::from(".") } else { path }
 }
 
-/// The evaluation of one unit: the files that it may read, and its allowance.
+/// The evaluation of one unit: the files that it may read, and its limits.
 pub(super) struct Evaluation<'a> {
     pub repository: &'a Repository,
     /// The environment that `get_env` sees.
     pub environment: &'a BTreeMap<String, String>,
     pub allowance: Allowance,
-    /// What is wrong with the text of the unit's own configuration, or of one that it includes.
+    /// The syntax error in the unit's own configuration, or in one that it includes.
     pub malformed: RefCell<Option<Diagnostic>>,
     configurations: Cell<usize>,
 }

@@ -14,7 +14,7 @@ pub(super) type Members = BTreeMap<String, Value>;
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     pub members: Members,
-    /// The place of its `source`, or else of its type.
+    /// Location of its `source`, or else of its type.
     pub location: Option<Location>,
 }
 

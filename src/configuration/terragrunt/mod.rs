@@ -10,8 +10,8 @@
 //! depends on them.
 //!
 //! Text → structure (hcl-edit) → values that may be unknown (`evaluate`) → `configuration` with
-//! its includes (`merge`) → `unit` → `working_directory`. `evaluation` bounds what hostile text can take, and what can be
-//! read.
+//! its includes (`merge`) → `unit` → `working_directory`. `evaluation` has the limits for hostile text, and decides which
+//! files may be read.
 
 mod branches;
 mod configuration;

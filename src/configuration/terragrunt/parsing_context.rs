@@ -120,7 +120,7 @@ impl ParsingContext {
         }
     }
 
-    /// The directory of the included file that is meant (`getSelectedIncludeBlock`).
+    /// Directory of the selected included file (`getSelectedIncludeBlock`).
     fn include(&self, arguments: &[&str]) -> Outcome<Option<&Path>> {
         let file = match (&self.included, self.includes.as_slice(), arguments) {
             (Some(_), ..) => &self.included,

@@ -1,5 +1,5 @@
-//! Stacks, of which Terragrunt makes units (<https://terragrunt.gruntwork.io/docs/features/stacks/>). What they make is
-//! not read. Units of the repository are read where they are.
+//! Stacks, from which Terragrunt generates units (<https://terragrunt.gruntwork.io/docs/features/stacks/>). provlock
+//! reads the units of the repository where they are, and evaluates no stack.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub(crate) const STACK: &str = "terragrunt.stack.hcl";
 /// be read.
 pub(crate) fn remote_units(path: &Path, shown: &Path, top: &Path) -> Vec<Location> {
     let unreadable = || vec![Location::of_file(shown)];
-    // A link could lead to what must not be quoted.
+    // A link could lead to a file that must not be quoted.
     if path.is_symlink() {
         return unreadable();
     }

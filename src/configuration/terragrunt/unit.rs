@@ -26,11 +26,11 @@ pub(crate) struct Unit {
     pub directory: PathBuf,
     /// The module that it runs.
     pub source: Result<UnitSource, Unknown>,
-    /// The place of the source; `None` for [`UnitSource::Unit`].
+    /// Location of the source; `None` for [`UnitSource::Unit`].
     pub source_location: Option<Location>,
     /// The files that it generates, in the order in which they are written.
     pub generated: Vec<GeneratedFile>,
-    /// Whether it keeps its state elsewhere: it has `remote_state` with another backend than `local`.
+    /// Whether it keeps its state elsewhere: it has `remote_state` with a backend other than `local`.
     pub shares_state: bool,
     /// The values of `inputs`.
     pub inputs: Inputs,
@@ -38,7 +38,7 @@ pub(crate) struct Unit {
     pub has_download_directory: bool,
     /// Why more files than these may be generated.
     pub unknown: Vec<Unknown>,
-    /// What is wrong with `terragrunt.hcl`, or with a file that it includes, so that Terragrunt refuses it.
+    /// The error in `terragrunt.hcl`, or in a file that it includes, for which Terragrunt refuses the unit.
     pub malformed: Option<Diagnostic>,
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct GeneratedFile {
     pub location: Option<Location>,
 }
 
-/// What a `generate` block does (`internal/codegen/generate.go`).
+/// The effect of a `generate` block (`internal/codegen/generate.go`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     /// Writes the file, unless it exists: then Terragrunt fails. `if_exists = "error"`.
@@ -93,7 +93,7 @@ pub(crate) enum Action {
 /// Directory of Terragrunt's working directories, beside `terragrunt.hcl`.
 pub(crate) const CACHE: &str = ".terragrunt-cache";
 
-/// How many files and directories are looked at to find a unit below another.
+/// Maximum number of files and directories that are searched for a unit below another.
 const MOST_ENTRIES: usize = 10_000;
 
 pub(crate) fn is_unit(directory: &Path) -> bool {
@@ -204,7 +204,7 @@ fn unknown_at(stop: Stop, location: Option<Location>) -> Unknown {
     Unknown { location: unknown.location.clone().or(location), ..unknown }
 }
 
-/// What a `source` means. It is relative to the unit, also when an included file sets it.
+/// Parses a `source`, which is relative to the unit, also when an included file sets it.
 fn module_source(source: &str, directory: &Path, repository: &Repository) -> Outcome<UnitSource> {
     let Some(path) = local_path(source) else { return Ok(UnitSource::Remote(source.to_owned())) };
     let (copied, below) = split_source(path);
@@ -224,7 +224,7 @@ fn local_path(source: &str) -> Option<&str> {
     is_local.then(|| path.split('?').next().unwrap_or(path))
 }
 
-/// What stands before and behind `//`.
+/// Splits a path at `//`.
 fn split_source(path: &str) -> (&str, &str) {
     path.split_once("//").unwrap_or((path, ""))
 }
@@ -246,7 +246,7 @@ fn generated_file(label: &str, block: &Block) -> Outcome<Option<GeneratedFile>> 
         (true, Some("remove_terragrunt")) => Action::RemoveGenerated,
         (false, Some(action)) => if_exists(action)?,
         _ => {
-            return failure("a block that generates a file does not say what it does with one that exists");
+            return failure("a block that generates a file has no if_exists");
         }
     };
     let location = block.location.clone();
@@ -316,10 +316,10 @@ impl Unit {
         self.source == Ok(UnitSource::Unit) && !has_configuration(&self.directory) && has_unit_below(&self.directory)
     }
 
-    /// Whether [`CACHE`] contains a working directory that the next run would use without looking at the lock file beside
-    /// `terragrunt.hcl`: without a source other than the unit, Terragrunt copies the unit's files only when one of them
-    /// changed, and ignores the lock file there (`hashSourceEntry` in `internal/tf/source.go`). It reads the lock file
-    /// once the directory is deleted, or with `--source-update`.
+    /// Whether [`CACHE`] contains a working directory that the next run would use without looking at the lock file
+    /// beside `terragrunt.hcl`: without a source other than the unit, Terragrunt copies the unit's files only when one
+    /// of them changed, and ignores the lock file there (`hashSourceEntry` in `internal/tf/source.go`). It reads the
+    /// lock file once the directory is deleted, or with `--source-update`.
     ///
     /// # Errors
     /// The directory cannot be read.
@@ -336,7 +336,7 @@ impl Unit {
     }
 }
 
-/// What is in a directory; nothing if it is something else.
+/// The entries of a directory; none for any other file.
 fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
     match files::entries(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(Vec::new()),

@@ -18,7 +18,7 @@ use crate::system::files::join;
 
 const MAX_FILES: usize = 10_000;
 
-/// What stands for the directory of a generated file, which is nowhere in the repository.
+/// Directory of generated files in paths that are shown. They are nowhere in the repository.
 const GENERATED: &str = "(generated)";
 
 /// The end of the first line of a file that Terragrunt generated (`TerragruntGeneratedSignature`).
@@ -34,14 +34,14 @@ pub(crate) struct WorkingDirectory {
     pub is_module_missing: bool,
     /// Why some files are not known, or may be others than these.
     pub unknown: Vec<Unknown>,
-    /// The directories that files come from.
-    places: Vec<PathBuf>,
+    /// The directories from which files come.
+    sources: Vec<PathBuf>,
     /// Why variables may have other values than the files beside `terragrunt.hcl` and the environment give them.
     pub uncertain_values: Option<&'static str>,
 }
 
 /// The working directory of a unit. A module that is not in the repository is missing unless its directory is given,
-/// and what the user knows that as.
+/// and as the user knows it.
 pub(crate) fn working_directory(
     unit: &Unit,
     repository: &Repository,
@@ -94,7 +94,7 @@ pub(crate) fn loads_own_files(unit: &Unit, repository: &Repository) -> bool {
 impl WorkingDirectory {
     /// Adds the files of a directory, or a single file.
     fn copy(&mut self, directory: &Path, repository: &Repository) {
-        self.places.push(directory.to_owned());
+        self.sources.push(directory.to_owned());
         match configuration_files(directory, repository) {
             Ok(files) => self.files.extend(files),
             Err(stop) => self.unknown.push(Arc::unwrap_or_clone(stop.at(|| None))),
@@ -103,7 +103,7 @@ impl WorkingDirectory {
 
     /// Adds the files of a module from elsewhere.
     fn copy_remote(&mut self, (directory, shown): (&Path, &Path), unit: &Unit) {
-        self.places.push(directory.to_owned());
+        self.sources.push(directory.to_owned());
         let read = Repository::open(directory)
             .map_err(|_| Stop::Unknown("the module cannot be read".to_owned()))
             .and_then(|repository| configuration_files(directory, &repository));
@@ -119,14 +119,14 @@ impl WorkingDirectory {
     /// Writes a generated file, or returns why the outcome is unknown.
     fn generate(&mut self, generated: &GeneratedFile, is_second: bool) -> Result<(), Unknown> {
         let uncertain = |reason: &str| Err(Unknown::new(reason, generated.location.clone()));
-        // What is written beside `terragrunt.hcl` is copied from there.
+        // A file beside `terragrunt.hcl` is copied from there.
         let path =
-            self.places.last().and_then(|unit| generated.path.strip_prefix(unit).ok()).unwrap_or(&generated.path);
+            self.sources.last().and_then(|unit| generated.path.strip_prefix(unit).ok()).unwrap_or(&generated.path);
         let path = join(Path::new(""), path);
         let Some(name) = path.to_str().filter(|name| is_configuration(name)) else { return Ok(()) };
         if path.components().count() != 1 {
             let directory = path.parent().unwrap_or(&path);
-            let is_module = self.places.iter().any(|place| has_configuration(&join(place, directory)));
+            let is_module = self.sources.iter().any(|source| has_configuration(&join(source, directory)));
             return if is_module { uncertain("a file of another module is generated") } else { Ok(()) };
         }
         if is_second {

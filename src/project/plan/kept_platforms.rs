@@ -56,7 +56,8 @@ pub(super) fn of_entry(
     packages: &Packages,
     cache: Option<&HashCache>,
 ) -> Option<BTreeSet<Platform>> {
-    let mut known: HashesByPlatform = packages.iter().map(|(platform, one)| (platform.clone(), [one.h1.clone()].into())).collect();
+    let mut known: HashesByPlatform =
+        packages.iter().map(|(platform, one)| (platform.clone(), [one.h1.clone()].into())).collect();
     if EntryPlatforms::of_published(&locked.hashes, known.clone()).unexplained() > 0 {
         known.extend(cached(release, cache));
     }
