@@ -148,8 +148,7 @@ fn a_locked_module_calls_nothing_on_this_machine() {
         archive::pack(&[("main.tf".to_owned(), configuration.as_bytes().to_vec())], Packing::Deflated)
     };
     let hosted = |name: &str| format!("https://registry.opentofu.org/{name}");
-    let registry = Registry::start();
-    let environment = TestEnvironment::with_registry(&registry);
+    let (registry, environment) = Registry::with_project();
     publish(&environment, "locals {}\n", "v1.0.0");
     let root = environment.root().to_str().unwrap().to_owned();
     std::fs::create_dir(environment.root().join("outside")).unwrap();
@@ -189,11 +188,10 @@ fn no_secret_gets_into_the_lock_file_of_modules() {
     const SECRET: &str = "hunter2hunter2";
     let module = [("main.tf".to_owned(), Vec::new())];
     let archive = archive::pack(&module, Packing::Deflated);
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     let located = format!("https://mirror.example.com/a.zip?archive=zip&X-Amz-Signature={SECRET}");
     registry.serve("/a.zip", archive);
     registry.serve("/moved", format!("<html><head><meta name=\"terraform-get\" content=\"{located}\"></head></html>"));
-    let environment = TestEnvironment::with_registry(&registry);
     let sources = [
         "https://mirror.example.com/a.zip?token=SECRET",
         "https://mirror.example.com/a.zip?SECRET",
@@ -355,8 +353,7 @@ fn a_git_server_does_not_lead_to_a_connection_that_anybody_can_read() {
 /// Nor does one that says where a module is: what came over TLS so far goes on over TLS.
 #[test]
 fn a_server_does_not_lead_to_a_connection_that_anybody_can_read() {
-    let registry = Registry::start();
-    let environment = TestEnvironment::with_registry(&registry);
+    let (registry, environment) = Registry::with_project();
     environment.write("main.tf", "module \"m\" {\n  source = \"https://registry.example.com/moved\"\n}\n");
     let targets = ["http://h.test/a.zip", "git::http://h.test/a.git", "git::git://h.test/a.git"];
     for target in targets {

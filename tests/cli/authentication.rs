@@ -1,17 +1,14 @@
 //! What `lock` believes, and what it does not: sums, signatures, keys and recorded hashes.
 
-use super::lock::{BOTH, LOCK_BOTH, entry, lock_file, requires};
+use super::lock::{BOTH, LOCK_BOTH, lock_file, requires};
 use provlock_test::publish::Flaw;
 use provlock_test::registry::Registry;
-use provlock_test::{TestEnvironment, keys, str, survived, url};
+use provlock_test::{keys, str, survived, url};
 use serde_json::json;
 
 #[test]
 fn a_release_that_was_replaced_is_refused() {
-    let registry = Registry::start();
-    registry.publish("acme/gamma", "1.5.0").platforms(BOTH).done();
-    let environment = TestEnvironment::with_registry(&registry);
-    environment.write("main.tf", requires("acme/gamma", ""));
+    let (registry, environment, _) = Registry::with_required("acme/gamma", "1.5.0", BOTH, "");
     environment.provlock(LOCK_BOTH).assert_code(0);
     let replaced = registry.publish("acme/gamma", "1.5.0").platforms(BOTH).package_file("LICENSE", "other").done();
     let before = environment.snapshot();
@@ -32,18 +29,15 @@ fn a_release_that_was_replaced_is_refused() {
 
     let accepted = environment.provlock([&LOCK_BOTH[..], &["--accept-changed-hashes"]].concat());
     accepted.assert_code(0);
-    assert_eq!(environment.lock_file(), lock_file(&[entry(&replaced, "", &replaced.hashes(&BOTH))]));
+    assert_eq!(environment.lock_file(), replaced.lock_file("", &BOTH));
 }
 
 #[test]
 fn a_zh_that_nobody_published_is_a_finding_of_check_and_goes_when_changes_are_accepted() {
-    let registry = Registry::start();
-    let gamma = registry.publish("acme/gamma", "1.5.0").platforms(BOTH).done();
-    let environment = TestEnvironment::with_registry(&registry);
-    environment.write("main.tf", requires("acme/gamma", ""));
+    let (_registry, environment, gamma) = Registry::with_required("acme/gamma", "1.5.0", BOTH, "");
     let forged = format!("zh:{}", "f".repeat(64));
     let hashes = [gamma.hashes(&BOTH), vec![forged.clone()]].concat();
-    environment.write_lock_file(lock_file(&[entry(&gamma, "", &hashes)]));
+    environment.write_lock_file(lock_file(&[gamma.entry("", &hashes)]));
     let before = environment.snapshot();
 
     let check = [&LOCK_BOTH[..], &["--check"]].concat();
@@ -52,19 +46,16 @@ fn a_zh_that_nobody_published_is_a_finding_of_check_and_goes_when_changes_are_ac
     before.assert_same(&environment.snapshot());
 
     environment.provlock([&LOCK_BOTH[..], &["--accept-changed-hashes"]].concat()).assert_code(0);
-    assert_eq!(environment.lock_file(), lock_file(&[entry(&gamma, "", &gamma.hashes(&BOTH))]));
+    assert_eq!(environment.lock_file(), gamma.lock_file("", &BOTH));
     environment.provlock(check).assert_code(0);
 }
 
 #[test]
 fn an_entry_without_any_published_zh_is_refused_in_spite_of_its_h1() {
-    let registry = Registry::start();
-    let gamma = registry.publish("acme/gamma", "1.5.0").platforms(BOTH).done();
-    let environment = TestEnvironment::with_registry(&registry);
-    environment.write("main.tf", requires("acme/gamma", ""));
+    let (_registry, environment, gamma) = Registry::with_required("acme/gamma", "1.5.0", BOTH, "");
     let h1: Vec<_> = gamma.hashes(&BOTH).into_iter().filter(|hash| hash.starts_with("h1:")).collect();
     let forged: Vec<_> = (1..=5).map(|digit: u8| format!("zh:{}", digit.to_string().repeat(64))).collect();
-    environment.write_lock_file(lock_file(&[entry(&gamma, "", &[h1.clone(), forged].concat())]));
+    environment.write_lock_file(lock_file(&[gamma.entry("", &[h1.clone(), forged].concat())]));
     let before = environment.snapshot();
 
     environment.provlock(LOCK_BOTH).matches(str![[r#"
@@ -81,20 +72,17 @@ help: compare with the provider's release page; if the new release is right: pro
 "#]]);
     before.assert_same(&environment.snapshot());
     environment.provlock([&LOCK_BOTH[..], &["--accept-changed-hashes"]].concat()).assert_code(0);
-    assert_eq!(environment.lock_file(), lock_file(&[entry(&gamma, "", &gamma.hashes(&BOTH))]));
+    assert_eq!(environment.lock_file(), gamma.lock_file("", &BOTH));
 
-    environment.write_lock_file(lock_file(&[entry(&gamma, "", &h1)]));
+    environment.write_lock_file(lock_file(&[gamma.entry("", &h1)]));
     environment.provlock(LOCK_BOTH).assert_code(0);
 }
 
 #[test]
 fn without_zh_a_hash_that_no_package_has_is_refused() {
-    let registry = Registry::start();
-    let gamma = registry.publish("acme/gamma", "1.5.0").platforms(BOTH).done();
-    let environment = TestEnvironment::with_registry(&registry);
-    environment.write("main.tf", requires("acme/gamma", ""));
+    let (_registry, environment, gamma) = Registry::with_required("acme/gamma", "1.5.0", BOTH, "");
     let other = format!("h1:{}=", "A".repeat(43));
-    let before = lock_file(&[entry(&gamma, "", std::slice::from_ref(&other))]);
+    let before = lock_file(&[gamma.entry("", std::slice::from_ref(&other))]);
     environment.write_lock_file(before.clone());
 
     let output = environment.provlock(["lock", "-p", "linux_amd64"]);
@@ -116,14 +104,13 @@ help: compare with the provider's release page; if the new release is right: pro
 
 #[test]
 fn a_token_goes_to_the_registry_only() {
-    let registry = Registry::start();
+    let (registry, mut environment) = Registry::with_project();
     registry.require_token("registry.example.com", "s3cr3t-t0ken");
     registry
         .publish("registry.example.com/acme/gamma", "1.0.0")
         .platforms(["linux_amd64"])
         .files_on("releases.example.com")
         .done();
-    let mut environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("registry.example.com/acme/gamma", ""));
 
     let without = environment.provlock(["lock", "-p", "linux_amd64"]);
@@ -167,9 +154,8 @@ fn what_is_not_authentic_is_refused_and_nothing_is_written() {
         (Flaw::NoProgram, "invalid-package"),
     ];
     for (flaw, code) in &flaws {
-        let registry = Registry::start();
+        let (registry, environment) = Registry::with_project();
         registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).flaw(flaw.clone()).done();
-        let environment = TestEnvironment::with_registry(&registry);
         environment.write("main.tf", requires("acme/gamma", ""));
         let before = environment.snapshot();
 
@@ -184,7 +170,7 @@ fn what_is_not_authentic_is_refused_and_nothing_is_written() {
 
 #[test]
 fn of_what_the_default_host_reports_only_hashes_are_recorded() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     let publish = || registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]);
     let null = publish().done();
     let (h1, zh) = (null.h1("linux_amd64"), null.zh("linux_amd64"));
@@ -196,7 +182,6 @@ fn of_what_the_default_host_reports_only_hashes_are_recorded() {
             "plan9_mips": { "hashes": [unsigned_zh, unsigned_h1, "zh:22", "h1:AAAA", "h1:\n", "h9:new"] },
         } }))
         .done();
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("hashicorp/null", ""));
 
     let output = environment.provlock(["lock", "-p", "linux_amd64"]);
@@ -206,14 +191,13 @@ fn of_what_the_default_host_reports_only_hashes_are_recorded() {
     output.assert_code(0).assert_stderr_has(warning);
     let mut hashes = [null.hashes(&["linux_amd64"]), vec![unsigned_zh, unsigned_h1]].concat();
     hashes.sort();
-    assert_eq!(environment.lock_file(), lock_file(&[entry(&null, "", &hashes)]));
+    assert_eq!(environment.lock_file(), lock_file(&[null.entry("", &hashes)]));
 }
 
 #[test]
 fn an_expired_key_is_accepted_with_a_warning_unless_enforced() {
-    let registry = Registry::start();
+    let (registry, mut environment) = Registry::with_project();
     registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).signed_by(&keys::EXPIRED).done();
-    let mut environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("acme/gamma", ""));
     environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
 exit code: 0
@@ -238,10 +222,9 @@ help: ask the provider's author for a release with a valid signature
 
 #[test]
 fn without_keys_signing_is_skipped_on_the_default_host_only() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).flaw(Flaw::NoKeys).done();
     registry.publish("registry.example.com/acme/gamma", "1.5.0").platforms(["linux_amd64"]).flaw(Flaw::NoKeys).done();
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("acme/gamma", ""));
     environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
 exit code: 0
@@ -264,9 +247,8 @@ help: ask the provider's author to publish the signing key in the registry
 
 #[test]
 fn what_is_accepted_without_keys_on_the_default_host_is_not_accepted_elsewhere() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).flaw(Flaw::NoKeys).done();
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("acme/gamma", ""));
     environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
     let [sums, signature] = [url::SHASUMS, url::SIGNATURE].map(|pattern| {
@@ -292,15 +274,13 @@ help: ask the provider's author to publish the signing key in the registry
 
 #[test]
 fn a_zh_that_the_release_does_not_have_is_pointed_at() {
-    let registry = Registry::start();
-    let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64", "darwin_arm64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
-    environment.write("main.tf", requires("hashicorp/null", ""));
+    let (_registry, environment, null) =
+        Registry::with_required("hashicorp/null", "3.2.4", ["linux_amd64", "darwin_arm64"], "");
     let zeros = format!("zh:{}", "0".repeat(64));
     let mut hashes = null.hashes(&["linux_amd64"]);
     hashes.push(zeros.clone());
     hashes.sort();
-    let with_zeros = lock_file(&[entry(&null, "", &hashes)]);
+    let with_zeros = lock_file(&[null.entry("", &hashes)]);
     environment.write_lock_file(with_zeros.clone());
 
     let output = environment.provlock(["lock", "-p", "linux_amd64"]);
@@ -324,12 +304,11 @@ Up to date: 1 provider for linux_amd64
 
 #[test]
 fn secrets_in_the_url_of_a_package_are_not_shown() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     let release = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).flaw(Flaw::PackageDiffers);
     let package = "https://me:PASSWORD@releases.example.com/null.zip?X-Amz-Signature=SECRET";
     release.patch_metadata(serde_json::json!({ "download_url": package })).done();
     registry.add_host("releases.example.com");
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("hashicorp/null", ""));
     let output = environment.provlock(["lock", "-p", "linux_amd64"]);
     output.matches(str![[r#"

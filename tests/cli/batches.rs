@@ -16,18 +16,18 @@ fn root(number: usize) -> String {
 }
 
 /// Root modules that require hashicorp/null, of which there are two versions, and the last hashicorp/random, too.
-fn roots(registry: &Registry) -> TestEnvironment {
+fn roots() -> (Registry, TestEnvironment) {
+    let (registry, environment) = Registry::with_project();
     registry.publish("hashicorp/null", "3.2.3").platforms(["linux_amd64"]).done();
     registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
     registry.publish("hashicorp/random", "3.7.2").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(registry);
     for number in 0..ROOTS {
         let text = format!("terraform {{\n  backend \"local\" {{}}\n}}\n{}", requires("hashicorp/null", "3.2.3"));
         environment.write(format!("{}/main.tf", root(number)), text);
     }
     environment.write(format!("{}/module/main.tf", root(ROOTS - 1)), requires("hashicorp/random", ""));
     environment.write(format!("{}/more.tf", root(ROOTS - 1)), "module \"m\" {\n  source = \"./module\"\n}\n");
-    environment
+    (registry, environment)
 }
 
 fn has_lock_file(environment: &TestEnvironment, number: usize) -> bool {
@@ -36,8 +36,7 @@ fn has_lock_file(environment: &TestEnvironment, number: usize) -> bool {
 
 #[test]
 fn what_they_share_is_fetched_once_and_each_is_shown_in_its_turn() {
-    let registry = Registry::start();
-    let environment = roots(&registry);
+    let (registry, environment) = roots();
 
     let output = environment.provlock(command("lock", &["-v"]));
 
@@ -57,8 +56,7 @@ Locked 130 root modules: 0 changed, 130 up to date
 
 #[test]
 fn a_provider_is_looked_for_in_all_before_the_first_is_locked() {
-    let registry = Registry::start();
-    let environment = roots(&registry);
+    let (_registry, environment) = roots();
 
     environment.provlock(command("lock", &["hashicorp/aws"])).matches(str![[r#"
 exit code: 2
@@ -78,8 +76,7 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
 
 #[test]
 fn upgrades_are_planned_for_all_and_shared_constraints_agreed_among_all() {
-    let registry = Registry::start();
-    let environment = roots(&registry);
+    let (_registry, environment) = roots();
     environment.write("modules/m/main.tf", requires("hashicorp/null", "3.2.3"));
     for number in [0, ROOTS - 1] {
         let call = "terraform {\n  backend \"local\" {}\n}\nmodule \"shared\" {\n  source = \"../../modules/m\"\n}\n";

@@ -14,11 +14,9 @@ const LOCK: [&str; 5] = ["lock", "-p", "linux_amd64", "-p", "darwin_arm64"];
 const BOTH: [&str; 2] = ["darwin_arm64", "linux_amd64"];
 
 /// A project that requires `hashicorp/null`, published in one version.
-fn project(registry: &Registry) -> TestEnvironment {
-    registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).done();
-    let environment = TestEnvironment::with_registry(registry);
-    environment.write("main.tf", requires("hashicorp/null", ""));
-    environment
+fn project() -> (Registry, TestEnvironment) {
+    let (registry, environment, _) = Registry::with_required("hashicorp/null", "3.2.4", BOTH, "");
+    (registry, environment)
 }
 
 fn forget_lock_file(environment: &TestEnvironment) {
@@ -43,8 +41,7 @@ fn cached(environment: &TestEnvironment, part: &str) -> Vec<PathBuf> {
 
 #[test]
 fn locking_again_downloads_no_package() {
-    let registry = Registry::start();
-    let environment = project(&registry);
+    let (registry, environment) = project();
     environment.provlock(LOCK).assert_code(0);
     let expected = environment.lock_file();
     assert_eq!(registry.statistics().requests, 8, "discovery, versions, 2 metadata, sums, signature, 2 packages");
@@ -74,8 +71,7 @@ Up to date: 1 provider for darwin_arm64 and linux_amd64
 
 #[test]
 fn a_damaged_entry_does_not_count_and_is_written_anew() {
-    let registry = Registry::start();
-    let environment = project(&registry);
+    let (registry, environment) = project();
     environment.provlock(LOCK).assert_code(0);
     let expected = environment.lock_file();
     let entries = cached(&environment, "by-");
@@ -98,8 +94,7 @@ fn a_damaged_entry_does_not_count_and_is_written_anew() {
 /// Whoever can write to the cache could make a wrong `h1:` pass, since the cache alone says which `h1:` a package has.
 #[test]
 fn verify_online_does_not_believe_the_cache() {
-    let registry = Registry::start();
-    let environment = project(&registry);
+    let (_registry, environment) = project();
     environment.provlock(LOCK).assert_code(0);
     let lock_file = environment.lock_file();
     let right = lock_file.split('"').find(|text| text.starts_with("h1:")).unwrap();
@@ -121,8 +116,7 @@ fn verify_online_does_not_believe_the_cache() {
 #[test]
 fn a_cache_that_others_can_write_to_is_refused() {
     use std::os::unix::fs::PermissionsExt as _;
-    let registry = Registry::start();
-    let environment = project(&registry);
+    let (_registry, environment) = project();
     let directory = environment.root().join("shared");
     fs::create_dir(&directory).unwrap();
     fs::set_permissions(&directory, fs::Permissions::from_mode(0o777)).unwrap();
@@ -154,8 +148,7 @@ help: remove that permission with chmod go-w, use another directory with --cache
 #[test]
 fn a_file_of_the_cache_that_others_can_write_to_is_missing() {
     use std::os::unix::fs::PermissionsExt as _;
-    let registry = Registry::start();
-    let environment = project(&registry);
+    let (_registry, environment) = project();
     environment.provlock(LOCK).assert_code(0);
     let expected = environment.lock_file();
     for path in cached(&environment, "") {
@@ -170,8 +163,7 @@ fn a_file_of_the_cache_that_others_can_write_to_is_missing() {
 #[cfg(unix)]
 #[test]
 fn a_pipe_in_the_cache_is_an_entry_that_is_missing() {
-    let registry = Registry::start();
-    let environment = project(&registry);
+    let (_registry, environment) = project();
     environment.provlock(LOCK).assert_code(0);
     let expected = environment.lock_file();
     for path in cached(&environment, "") {
@@ -186,8 +178,7 @@ fn a_pipe_in_the_cache_is_an_entry_that_is_missing() {
 
 #[test]
 fn only_a_platform_that_is_not_remembered_is_downloaded() {
-    let registry = Registry::start();
-    let environment = project(&registry);
+    let (registry, environment) = project();
     environment.provlock(LOCK).assert_code(0);
     registry.publish("hashicorp/null", "3.2.4").platforms(["darwin_arm64", "linux_amd64", "windows_amd64"]).done();
     registry.reset_statistics();
@@ -202,8 +193,7 @@ fn only_a_platform_that_is_not_remembered_is_downloaded() {
 
 #[test]
 fn a_cached_hash_does_not_count_for_a_release_that_was_replaced() {
-    let registry = Registry::start();
-    let environment = project(&registry);
+    let (registry, environment) = project();
     environment.provlock(LOCK).assert_code(0);
     let old = environment.lock_file();
     registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).size(300).done();
@@ -228,9 +218,8 @@ help: compare with the provider's release page; if the new release is right: pro
 #[test]
 fn a_package_arrives_while_its_signature_is_checked_and_is_dropped_if_that_is_wrong() {
     const SIZE: usize = 2_000_000;
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).size(SIZE).flaw(Flaw::BadSignature).done();
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("hashicorp/null", ""));
     registry.fault(url::SIGNATURE, Times::Always, Fault::Delay(Duration::from_millis(200)));
     registry.fault(url::PACKAGE, Times::Always, Fault::SlowBody { pause: Duration::from_millis(100) });
@@ -253,8 +242,7 @@ help: do not use this release before the provider's author has explained this
 
 #[test]
 fn a_host_that_moved_its_service_is_found_again() {
-    let registry = Registry::start();
-    let environment = project(&registry);
+    let (registry, environment) = project();
     environment.provlock(LOCK).assert_code(0);
     let entries = cached(&environment, "discovery");
     assert_eq!(entries.len(), 1);
@@ -275,11 +263,10 @@ Up to date: 1 provider for darwin_arm64 and linux_amd64
 
 #[test]
 fn a_service_on_another_host_is_discovered_every_time() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     registry.publish("registry.example.com/acme/gamma", "1.0.0").platforms(BOTH).done();
     let service = "https://releases.example.com/via/registry.example.com/v1/providers/";
     registry.discovery("registry.example.com", Discovery::Document(serde_json::json!({ "providers.v1": service })));
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("registry.example.com/acme/gamma", ""));
     for _ in 0..2 {
         environment.provlock(LOCK).assert_code(0);
@@ -290,8 +277,7 @@ fn a_service_on_another_host_is_discovered_every_time() {
 
 #[test]
 fn offline_uses_what_is_known_and_says_what_is_missing() {
-    let registry = Registry::start();
-    let environment = project(&registry);
+    let (registry, environment) = project();
     environment.provlock(LOCK).assert_code(0);
     let expected = environment.lock_file();
     registry.reset_statistics();
@@ -348,8 +334,7 @@ help: run the command once without --offline and with the same cache
 
 #[test]
 fn offline_refuses_an_entry_that_contradicts_the_cache() {
-    let registry = Registry::start();
-    let environment = project(&registry);
+    let (_registry, environment) = project();
     environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
     let genuine = environment.lock_file();
     let forged = genuine.lines().map(|line| match line.split_once("\"zh:") {
@@ -363,10 +348,9 @@ fn offline_refuses_an_entry_that_contradicts_the_cache() {
 
 #[test]
 fn a_trusted_registry_is_taken_at_its_word_where_it_fits_what_is_signed() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     let null = registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).packages(PackagesMap::Right).done();
     registry.publish("hashicorp/random", "3.7.2").platforms(BOTH).done();
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("hashicorp/null", ""));
     environment.provlock(LOCK.into_iter().chain(["--no-cache"])).assert_code(0);
     let expected = environment.lock_file();
@@ -407,9 +391,8 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
 #[test]
 fn a_trusted_registry_that_contradicts_what_is_signed_is_refused() {
     for map in [PackagesMap::WrongZh, PackagesMap::WithoutPlatform] {
-        let registry = Registry::start();
+        let (registry, environment) = Registry::with_project();
         registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).packages(map).done();
-        let environment = TestEnvironment::with_registry(&registry);
         environment.write("main.tf", requires("hashicorp/null", ""));
         environment.provlock(LOCK.into_iter().chain(["--trust-registry"])).assert_code(2);
         assert!(!environment.has_lock_file());

@@ -1,7 +1,7 @@
 //! Which dialect a root module has when neither a flag, the settings nor its lock file says so.
 
 use super::lock::requires;
-use super::repository::Repository;
+use provlock_test::git::Repository;
 use provlock_test::registry::Registry;
 use provlock_test::{TestEnvironment, str, with_slashes};
 
@@ -169,10 +169,7 @@ fn commands_name_a_dialect_that_another_machine_might_not_detect() {
 
 #[test]
 fn a_new_lock_file_says_how_its_dialect_was_chosen() {
-    let registry = Registry::start();
-    registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
-    environment.write("main.tf", requires("hashicorp/null", ""));
+    let (_registry, environment, _) = Registry::with_required("hashicorp/null", "3.2.4", ["linux_amd64"], "");
     environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----

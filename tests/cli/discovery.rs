@@ -52,10 +52,6 @@ fn a_lock_file_is_missed_where_state_is_shared() {
     assert_eq!(found(&environment, &["old"]), [""; 0], "Terraform 0.13 knows no lock file");
 }
 
-fn git(environment: &TestEnvironment, arguments: &[&str]) {
-    environment.program("git", arguments).run().assert_code(0);
-}
-
 #[test]
 fn what_git_ignores_is_said_once_for_each_line_that_says_so() {
     let environment = project(&[
@@ -74,8 +70,8 @@ fn what_git_ignores_is_said_once_for_each_line_that_says_so() {
     for root in ["d", "e", "f"] {
         environment.write(format!("live/{root}/main.tf"), format!("{USED}{S3}"));
     }
-    git(&environment, &["init", "--quiet"]);
-    git(&environment, &["add", "--force", "live/tracked/.terraform.lock.hcl"]);
+    environment.git_init(".");
+    environment.git(".", ["add", "--force", "live/tracked/.terraform.lock.hcl"]);
     environment.provlock(["verify", "-r", "--allow", "provider-not-locked"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
@@ -176,8 +172,7 @@ No root module in . or below: modules/a is skipped because of the name, as modul
 
 #[test]
 fn a_provider_without_its_source_is_told_from_one_that_is_not_required() {
-    let registry = Registry::start();
-    let environment = TestEnvironment::with_registry(&registry);
+    let (_registry, environment) = Registry::with_project();
     environment.write("main.tf", "provider \"yandex\" {}\n");
     let entry = "\nprovider \"registry.opentofu.org/yandex-cloud/yandex\" {\n  version = \"0.100.0\"\n  hashes = [\n    \
                  \"h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\",\n  ]\n}\n";

@@ -8,8 +8,8 @@ use provlock::provider::PublicKey;
 use provlock_test::{Registry, TestEnvironment};
 
 use super::lock::requires;
-use super::repository::Repository;
 use super::upgrade::modules::publish_module;
+use provlock_test::git::Repository;
 
 /// What cannot run here.
 const EXCEPTIONS: [&str; 8] = [
@@ -98,8 +98,7 @@ fn repository(registry: &Registry) -> Repository {
     let lock_file = environment.lock_file();
     environment.write("OLD", &lock_file);
     environment.write("NEW", &lock_file);
-    repository.git(["add", "--all"]);
-    repository.git(["commit", "--quiet", "--message=Lock"]);
+    repository.environment.commit_all(".");
     for name in ["refs/tags/v1", "refs/tags/v2", "refs/remotes/origin/main"] {
         repository.git(["update-ref", name, "HEAD"]);
     }

@@ -6,9 +6,8 @@ use provlock_test::{TestEnvironment, str};
 
 #[test]
 fn a_misspelled_provider_is_shown_where_it_is_written() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     registry.publish("hashicorp/aws", "5.0.0").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("hashicrop/aws", "~> 5.0"));
     environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
 exit code: 2
@@ -26,9 +25,8 @@ help: did you mean hashicorp/aws? correct its source in required_providers
 
 #[test]
 fn a_provider_without_a_source_that_is_known_elsewhere_is_proposed() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     registry.publish("datadog/datadog", "3.0.0").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", "resource \"datadog_monitor\" \"a\" {}\n");
     environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
 exit code: 2
@@ -95,9 +93,8 @@ error[invalid-argument]: "linux_x86_64" is not a platform; did you mean linux_am
 
 #[test]
 fn flags_as_terraform_users_type_them_are_accepted() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     let gamma = registry.publish("acme/gamma", "1.0.0").platforms(["linux_amd64", "darwin_arm64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("live/main.tf", requires("acme/gamma", ""));
     for arguments in [
         &["-chdir=live", "lock", "-platform=linux_amd64", "-platform", "darwin_arm64"][..],
@@ -162,10 +159,7 @@ help: did you mean min-age?
 
 #[test]
 fn a_misspelled_argument_is_proposed_as_a_provider_or_a_path() {
-    let registry = Registry::start();
-    registry.publish("hashicorp/random", "3.0.0").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
-    environment.write("main.tf", requires("hashicorp/random", ""));
+    let (_registry, environment, _) = Registry::with_required("hashicorp/random", "3.0.0", ["linux_amd64"], "");
     environment.write("live/network/main.tf", "");
     environment.provlock(["upgrade", "hashicorp/rndom"]).matches(str![[r#"
 exit code: 2
@@ -288,7 +282,7 @@ exit code: 2
 error[invalid-argument]: --base HEAD: this is not a git repository
 help: run it in a clone, or name the directory of one with -C
 "#]]);
-    environment.program("git", ["init", "--quiet"]).run().assert_code(0);
+    environment.git_init(".");
     environment.provlock(verify).matches(str![[r#"
 exit code: 2
 ----- stderr -----
@@ -305,10 +299,7 @@ help: if you trust its owner: git config --global --add safe.directory [ROOT]/pr
 
 #[test]
 fn a_change_of_constraints_alone_is_not_called_up_to_date() {
-    let registry = Registry::start();
-    registry.publish("acme/gamma", "2.0.0").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
-    environment.write("main.tf", requires("acme/gamma", ">= 1.0"));
+    let (_registry, environment, _) = Registry::with_required("acme/gamma", "2.0.0", ["linux_amd64"], ">= 1.0");
     environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
     environment.write("main.tf", requires("acme/gamma", "~> 1.0"));
     environment.provlock(["upgrade", "--constraints", "--check"]).matches(str![[r#"
@@ -337,10 +328,7 @@ acme/gamma   2.0.0              2.0.0
 fn a_read_only_lock_file_is_not_replaced_silently() {
     use std::os::unix::fs::PermissionsExt as _;
 
-    let registry = Registry::start();
-    registry.publish("acme/gamma", "1.0.0").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
-    environment.write("main.tf", requires("acme/gamma", ""));
+    let (_registry, environment, _) = Registry::with_required("acme/gamma", "1.0.0", ["linux_amd64"], "");
     let path = environment.write_lock_file("");
     let set_mode = |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
     set_mode(0o444);
@@ -373,10 +361,9 @@ warning[invalid-argument]: the environment variable TF_VAR_region is not UTF-8 t
 
 #[test]
 fn what_is_not_published_at_all_is_not_blamed_on_a_constraint() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     registry.publish("acme/beta", "1.0.0-beta1").platforms(["linux_amd64"]).done();
     registry.serve("/v1/providers/acme/gamma/versions", r#"{"versions": []}"#);
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("acme/gamma", "~> 1.0"));
     environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
 exit code: 2
@@ -421,8 +408,7 @@ help: did you mean hashicorp/random? correct its source in required_providers
 
 #[test]
 fn a_file_of_certificates_that_is_not_there_is_named() {
-    let registry = Registry::start();
-    let mut environment = TestEnvironment::with_registry(&registry);
+    let (_registry, mut environment) = Registry::with_project();
     environment.write("main.tf", requires("acme/gamma", ""));
     environment.write("text.pem", "no certificate");
     for (value, why) in [("/nope/certificates.pem", "No such file"), ("text.pem", "no certificate")] {

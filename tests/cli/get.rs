@@ -3,16 +3,15 @@
 use std::fs;
 
 use super::lock::requires;
-use super::modules::{git, publish};
+use super::modules::{commit_of, publish, push_tag};
 use provlock_test::archive::{self, Packing};
 use provlock_test::{Fault, Registry, TestEnvironment, Times, Tool, str};
 
 /// A project that calls one module in a git repository and one in an archive of the registry's host.
 fn project() -> (Registry, TestEnvironment) {
-    let registry = Registry::start();
+    let (registry, mut environment) = Registry::with_project();
     registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
     serve_archive(&registry, "~> 1.0");
-    let mut environment = TestEnvironment::with_registry(&registry);
     environment.set("PROVLOCK_CACHE_DIR", environment.root().join("cache"));
     publish(&environment, &requires("acme/gamma", "~> 1.0"), "v1.0.0");
     let repository = environment.root().join("modules.git");
@@ -47,8 +46,8 @@ fn locked_modules_are_installed_as_init_expects_them() {
     environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
     let lock_file = module_lock_file(&environment);
     let repository = environment.root().join("modules.git");
-    let commit = environment.program("git", ["rev-parse", "v1.0.0"]).run_in(&repository).run().stdout;
-    let package = format!("package = \"git::file://{}?ref={}\"", repository.display(), commit.trim());
+    let commit = commit_of(&environment, "v1.0.0");
+    let package = format!("package = \"git::file://{}?ref={}\"", repository.display(), commit);
     assert!(lock_file.contains(&package), "{lock_file}");
     assert_eq!(lock_file.matches("\"h1:").count(), 2, "{lock_file}");
     assert_eq!(lock_file.matches("\"zh:").count(), 1, "{lock_file}");
@@ -117,9 +116,8 @@ fn a_moved_tag_does_not_move_what_is_locked() {
     environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
     let work = environment.root().join("work");
     environment.write(work.join("network/main.tf"), requires("acme/gamma", "~> 2.0"));
-    git(&environment, &work, ["commit", "--quiet", "--all", "--message=m"]);
-    git(&environment, &work, ["tag", "--force", "v1.0.0"]);
-    git(&environment, &work, ["push", "--quiet", "--force", "../modules.git", "v1.0.0"]);
+    environment.git(&work, ["commit", "--quiet", "--all", "--message=m"]);
+    push_tag(&environment, "v1.0.0");
     environment.provlock(["get", "--no-cache"]).assert_code(0);
     assert_eq!(installed(&environment, "network/network/main.tf"), requires("acme/gamma", "~> 1.0"));
 }
@@ -145,7 +143,7 @@ help: make one with provlock lock --modules
 /// What git says in an installed module.
 fn git_says<const N: usize>(environment: &TestEnvironment, module: &str, arguments: [&str; N]) -> String {
     let directory = environment.project().join(".terraform/modules").join(module);
-    environment.program("git", arguments).run_in(directory).run().assert_code(0).stdout.trim().to_owned()
+    environment.git(directory, arguments)
 }
 
 #[test]
@@ -163,11 +161,11 @@ exit code: 0
 Installed 1 module: network; 1 up to date
 "#]]);
     let repository = environment.root().join("modules.git");
-    let head = environment.program("git", ["rev-parse", "v1.0.0"]).run_in(&repository).run().stdout;
-    assert_eq!(git_says(&environment, "network", ["rev-parse", "HEAD"]), head.trim());
+    let head = commit_of(&environment, "v1.0.0");
+    assert_eq!(git_says(&environment, "network", ["rev-parse", "HEAD"]), head);
     assert_eq!(git_says(&environment, "network", ["describe", "--tags"]), "v1.0.0");
     assert_eq!(git_says(&environment, "network", ["status", "--porcelain"]), "");
-    assert_eq!(git_says(&environment, "network", ["log", "--format=%s"]), "m");
+    assert_eq!(git_says(&environment, "network", ["log", "--format=%s"]), "change");
     let url = format!("file://{}", repository.display());
     assert_eq!(git_says(&environment, "network", ["remote", "get-url", "origin"]), url);
     assert!(!modules.join("site/.git").exists());
@@ -177,7 +175,7 @@ Installed 1 module: network; 1 up to date
     fs::write(modules.join("network/.git/HEAD"), format!("{:040}\n", 1)).unwrap();
     fs::write(modules.join("network/.git/hooks"), "").unwrap();
     environment.provlock(["get", "--with-git", "--offline"]).assert_code(0).assert_stderr_has("1 module: network");
-    assert_eq!(git_says(&environment, "network", ["rev-parse", "HEAD"]), head.trim());
+    assert_eq!(git_says(&environment, "network", ["rev-parse", "HEAD"]), head);
     assert!(!modules.join("network/.git/hooks").exists());
     environment.provlock(["get", "--with-git"]).assert_code(0).assert_stderr_has("2 modules up to date");
     environment.provlock(["get"]).assert_code(0).assert_stderr_has("2 modules up to date");
@@ -195,11 +193,10 @@ fn a_repository_in_the_cache_is_taken_only_if_it_has_the_commit() {
     // A pack file of other objects.
     publish(&environment, &requires("acme/gamma", "~> 2.0"), "v2.0.0");
     let work = environment.root().join("work");
-    let other =
-        environment.program("git", ["pack-objects", "--all", "--revs", "../other"]).stdin("").run_in(&work).run();
-    let other = fs::read(environment.root().join(format!("other-{}.pack", other.stdout.trim()))).unwrap();
-    let only_other = environment.program("git", ["pack-objects", "../blob"]).stdin("").run_in(&work).run();
-    let empty = fs::read(environment.root().join(format!("blob-{}.pack", only_other.stdout.trim()))).unwrap();
+    let other = environment.git(&work, ["pack-objects", "--all", "--revs", "../other"]);
+    let other = fs::read(environment.root().join(format!("other-{other}.pack"))).unwrap();
+    let only_other = environment.git(&work, ["pack-objects", "../blob"]);
+    let empty = fs::read(environment.root().join(format!("blob-{only_other}.pack"))).unwrap();
     let mut damaged = content.clone();
     *damaged.last_mut().unwrap() ^= 1;
     let gone = environment.root().join("modules.git");
@@ -224,10 +221,9 @@ fn a_repository_in_the_cache_is_taken_only_if_it_has_the_commit() {
 
 #[test]
 fn what_only_calls_modules_is_a_root_module_where_modules_are_locked() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     serve_archive(&registry, "~> 1.0");
     registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
     let call = "module \"site\" {\n  source = \"https://registry.opentofu.org/site.zip\"\n}\n";
     environment.write("live/main.tf", call);
     environment.write("examples/a/main.tf", call);
@@ -278,8 +274,7 @@ fn links_in_the_data_directory_are_not_followed() {
 
 /// Calls of a registry module, of a git repository and of an archive, which require no provider.
 fn project_without_providers() -> (Registry, TestEnvironment) {
-    let registry = Registry::start();
-    let mut environment = TestEnvironment::with_registry(&registry);
+    let (registry, mut environment) = Registry::with_project();
     environment.set("PROVLOCK_CACHE_DIR", environment.root().join("cache"));
     let files = [
         ("main.tf".to_owned(), b"module \"inner\" {\n  source = \"./inner\"\n}\n".to_vec()),
@@ -370,9 +365,8 @@ fn with_a_lock_file_and_a_filled_cache_no_host_is_asked_for_a_module() {
 
 #[test]
 fn terragrunt_copies_the_modules_of_its_units_itself() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("terragrunt.hcl", "inputs = {}\n");
     environment.write("main.tf", requires("acme/gamma", "~> 1.0"));
     environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
@@ -548,11 +542,10 @@ fn a_submodule_that_cannot_be_fetched_is_named_with_the_call() {
     );
     let id = "0123456789012345678901234567890123456789";
     let entry = format!("160000,{id},libs/leaf");
-    git(&environment, &work, ["update-index", "--add", "--cacheinfo", &entry]);
-    git(&environment, &work, ["add", ".gitmodules"]);
-    git(&environment, &work, ["commit", "--quiet", "--message=m"]);
-    git(&environment, &work, ["tag", "--force", "v1.0.0"]);
-    git(&environment, &work, ["push", "--quiet", "--force", "../modules.git", "main", "v1.0.0"]);
+    environment.git(&work, ["update-index", "--add", "--cacheinfo", &entry]);
+    environment.git(&work, ["add", ".gitmodules"]);
+    environment.git(&work, ["commit", "--quiet", "--message=m"]);
+    push_tag(&environment, "v1.0.0");
     environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
@@ -570,13 +563,12 @@ help: check whether git clone can fetch it; git uses its credential helpers and 
 "#]]);
 
     // The same for what is locked, once it is gone.
-    git(&environment, &environment.root(), ["init", "--quiet", "--bare", "gone.git"]);
-    git(&environment, &work, ["push", "--quiet", "../gone.git", "main"]);
-    let head = environment.program("git", ["rev-parse", "HEAD~1"]).run_in(&work).run().stdout;
-    git(&environment, &work, ["update-index", "--cacheinfo", &format!("160000,{},libs/leaf", head.trim())]);
-    git(&environment, &work, ["commit", "--quiet", "--message=m"]);
-    git(&environment, &work, ["tag", "--force", "v1.0.0"]);
-    git(&environment, &work, ["push", "--quiet", "--force", "../modules.git", "main", "v1.0.0"]);
+    environment.git(environment.root(), ["init", "--quiet", "--bare", "--initial-branch=main", "gone.git"]);
+    environment.git(&work, ["push", "--quiet", "../gone.git", "main"]);
+    let head = environment.git(&work, ["rev-parse", "HEAD~1"]);
+    environment.git(&work, ["update-index", "--cacheinfo", &format!("160000,{},libs/leaf", head)]);
+    environment.git(&work, ["commit", "--quiet", "--message=m"]);
+    push_tag(&environment, "v1.0.0");
     environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
     fs::rename(&gone, environment.root().join("elsewhere.git")).unwrap();
     let failed = environment.provlock(["get", "--no-cache"]);

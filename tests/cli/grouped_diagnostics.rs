@@ -7,9 +7,8 @@ use provlock_test::{TestEnvironment, str};
 
 #[test]
 fn what_three_hundred_root_modules_have_in_common_is_said_once() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
     for number in 0..300 {
         let version = if number < 298 { "~> 3.0" } else { "> 9.0" };
         let text = format!("{PROVIDER}{}", requires("hashicorp/null", version));

@@ -5,10 +5,9 @@ use provlock_test::{Registry, TestEnvironment, str};
 
 #[test]
 fn who_names_no_platform_is_told_of_the_others() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     let current = provlock::provider::Platform::current().to_string();
     registry.publish("acme/gamma", "1.5.0").platforms([current.as_str(), "plan9_386"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
     let hint = "Other platforms: in provlock.toml, platforms = [\"linux_amd64\", \"darwin_arm64\"]\n";
     let says = |arguments: &[&str]| {
         let output = environment.provlock(arguments);

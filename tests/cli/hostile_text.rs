@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::json_output::validated;
-use super::lock::{entry, lock_file, requires};
+use super::lock::{lock_file, requires};
 use provlock_test::environment::Output;
 use provlock_test::publish::Publish;
 use provlock_test::registry::{Discovery, Registry};
@@ -29,14 +29,13 @@ struct Project {
 
 impl Project {
     fn new(change: impl FnOnce(Publish<'_>) -> Publish<'_>) -> Self {
-        let registry = Registry::start();
+        let (registry, mut environment) = Registry::with_project();
         let release = registry.publish("acme/gamma", "1.5.0").on_host(HOST).platforms(["linux_amd64"]);
         let published = change(release).done();
         registry.require_token(HOST, TOKEN);
-        let mut environment = TestEnvironment::with_registry(&registry);
         environment.set("TF_TOKEN_registry_example_com", TOKEN);
         environment.write("main.tf", requires(PROVIDER, ""));
-        environment.write_lock_file(lock_file(&[entry(&published, "", &published.all_zh())]));
+        environment.write_lock_file(lock_file(&[published.entry("", &published.all_zh())]));
         Self { registry, environment }
     }
 
@@ -340,7 +339,7 @@ fn no_command_obeys_the_name_of_a_directory() {
                 environment.write(format!("{name}/.terraform.lock.hcl"), format!("provider \"{}\" {{}}\n", in_hcl()));
             }
         }
-        environment.program("git", ["init", "--quiet"]).run().assert_code(0);
+        environment.git_init(".");
         let mut shown = 0;
         for (arguments, format) in COMMANDS {
             let output = environment.command(arguments).env("GITHUB_ACTIONS", "true").run();

@@ -4,7 +4,7 @@ mod locked;
 
 use super::json_output::{follows, validated};
 use super::lock::requires;
-use super::repository::Repository;
+use provlock_test::git::Repository;
 use provlock_test::keys::{Key, OTHER, RSA, SUBKEY};
 use provlock_test::publish::Flaw;
 use provlock_test::{Registry, TestEnvironment, str, survived};
@@ -90,8 +90,7 @@ fn what_is_there_passes_and_what_is_new_is_an_error() {
          commit it\n"
     );
     assert_eq!(environment.read(FILE), expected());
-    repository.git(["add", "--all"]);
-    repository.git(["commit", "--quiet", "--message=base"]);
+    repository.environment.commit_all(".");
     let verify = || environment.provlock(["verify", "-r", "--online", "--base", "main"]);
     verify().matches(str![[r#"
 exit code: 0
@@ -276,13 +275,9 @@ fn branch(repository: &Repository, name: &str) {
     let environment = &repository.environment;
     let at = environment.root().join("m.git");
     environment.write(at.join("main.tf"), "");
-    let path = at.to_str().unwrap();
-    let branch = format!("--initial-branch={name}");
-    let commands =
-        [&["init", "--quiet", &branch][..], &["add", "."], &["commit", "--quiet", "--message=m"], &["tag", "v1.0.0"]];
-    for arguments in commands {
-        environment.program("git", ["-C", path].iter().chain(arguments)).run().assert_code(0);
-    }
+    environment.git(&at, ["init", "--quiet", &format!("--initial-branch={name}")]);
+    environment.commit_all(&at);
+    environment.git(&at, ["tag", "v1.0.0"]);
 }
 
 fn remove(repository: &Repository, path: &str) {
@@ -311,8 +306,7 @@ fn after_init_every_attack_on_ten_root_modules_is_an_error() {
         lock(environment, &format!("live/{number}"), provider, "1.0.0");
     }
     environment.provlock(["init"]).assert_code(0).assert_stderr_has("Found 10 root modules");
-    repository.git(["add", "--all"]);
-    repository.git(["commit", "--quiet", "--message=base"]);
+    repository.environment.commit_all(".");
     repository.git(["checkout", "--quiet", "-b", "change"]);
     let verify = |flags: &[&str]| environment.provlock(["verify", "-r", "--online"].iter().chain(flags));
     verify(BASE).assert_code(0).assert_lacks("warning[").assert_lacks("note[");

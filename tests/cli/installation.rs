@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::lock::{entry, lock_file, requires};
+use super::lock::{lock_file, requires};
 use provlock_test::publish::Published;
 use provlock_test::registry::{Mirror, Registry};
 use provlock_test::{Fault, TestEnvironment, Times, str, url};
@@ -41,12 +41,12 @@ fn copy(environment: &TestEnvironment, directory: impl AsRef<Path>, published: &
 }
 
 fn assert_locked(environment: &TestEnvironment, published: &Published, hashes: &[String]) {
-    assert_eq!(environment.lock_file(), lock_file(&[entry(published, "", hashes)]));
+    assert_eq!(environment.lock_file(), lock_file(&[published.entry("", hashes)]));
 }
 
 /// What the registry yields.
 fn all_hashes(published: &Published) -> Vec<String> {
-    [published.hashes(&[LINUX]), published.all_zh()].concat()
+    published.hashes(&[LINUX])
 }
 
 #[test]
@@ -79,8 +79,8 @@ fn patterns_say_which_method_is_for_which_provider() {
     environment.write("main.tf", requires_all(&["hashicorp/null", "acme/gamma"]));
     copy(&environment, "mirror", &gamma);
     environment.provlock(LOCK).assert_code(0);
-    let gamma = entry(&gamma, "", &[gamma.h1(LINUX).to_owned()]);
-    assert_eq!(environment.lock_file(), lock_file(&[gamma, entry(&null, "", &all_hashes(&null))]));
+    let gamma = gamma.entry("", &[gamma.h1(LINUX).to_owned()]);
+    assert_eq!(environment.lock_file(), lock_file(&[gamma, null.entry("", &all_hashes(&null))]));
     assert_eq!(registry.requests_to("*/acme/*"), 0);
 
     configure(&environment, "direct {\n  include = [\"hashicorp/*\"]\n}");
@@ -129,7 +129,7 @@ fn a_method_without_the_provider_or_platform_gives_way_to_the_next() {
     let environment = project(&registry, "hashicorp/null", &block);
     copy(&environment, "mirror", &null);
     environment.provlock([&LOCK[..], &["-p", "darwin_arm64"]].concat()).assert_code(0);
-    assert_locked(&environment, &null, &[null.hashes(&both), null.all_zh()].concat());
+    assert_locked(&environment, &null, &null.hashes(&both));
     assert_eq!(registry.requests_to(url::PACKAGE), 1);
 
     let missing = project(&registry, "hashicorp/missing", &block);
@@ -231,12 +231,11 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
 
 #[test]
 fn a_provider_under_development_is_not_locked_for_terraform() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     let publish = |address: &str, version: &str| {
         registry.publish(&format!("registry.terraform.io/{address}"), version).platforms([LINUX]).done()
     };
     let null = publish("hashicorp/null", "3.2.4");
-    let environment = TestEnvironment::with_registry(&registry);
     let block =
         "provider_installation {\n  dev_overrides {\n    \"acme/gamma\" = \"/work/gamma\"\n  }\n  direct {}\n}\n";
     environment.write(environment.home().join(".terraformrc"), block);
@@ -254,7 +253,7 @@ help: to lock it, run without --use-cli-config
 Up to date: 1 provider for linux_amd64
 "#]]);
     let locked = |entries: &[String]| lock_file(entries).replace("tofu init", "terraform init");
-    assert_eq!(environment.lock_file(), locked(&[entry(&null, "", &all_hashes(&null))]));
+    assert_eq!(environment.lock_file(), locked(&[null.entry("", &all_hashes(&null))]));
     assert_eq!(registry.requests_to("*/acme/*"), 0);
 
     // Its entry is for those who do not develop it.
@@ -262,7 +261,7 @@ Up to date: 1 provider for linux_amd64
     environment.provlock(["lock", "-p", LINUX, "--no-cache", "--dialect", "terraform"]).assert_code(0);
     publish("acme/gamma", "1.6.0");
     environment.provlock([&terraform[..], &["--prune"]].concat()).assert_code(0);
-    let entries = [entry(&gamma, "", &all_hashes(&gamma)), entry(&null, "", &all_hashes(&null))];
+    let entries = [gamma.entry("", &all_hashes(&gamma)), null.entry("", &all_hashes(&null))];
     assert_eq!(environment.lock_file(), locked(&entries));
 }
 
@@ -315,15 +314,14 @@ fn what_a_block_cannot_say_is_an_error_at_its_place() {
 
 #[test]
 fn without_a_block_the_usual_directories_come_before_registries() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     let null = registry.publish("hashicorp/null", "3.2.4").platforms([LINUX]).done();
     let random = registry.publish("hashicorp/random", "3.7.2").platforms([LINUX]).done();
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires_all(&["hashicorp/null", "hashicorp/random"]));
     copy(&environment, environment.home().join(".terraform.d/plugins"), &null);
     registry.publish("hashicorp/null", "3.3.0").platforms([LINUX]).done();
     environment.provlock(LOCK).assert_code(0);
-    let entries = [entry(&null, "", &[null.h1(LINUX).to_owned()]), entry(&random, "", &all_hashes(&random))];
+    let entries = [null.entry("", &[null.h1(LINUX).to_owned()]), random.entry("", &all_hashes(&random))];
     assert_eq!(environment.lock_file(), lock_file(&entries));
     assert_eq!(registry.requests_to("*/hashicorp/null/*"), 0);
 }
@@ -371,9 +369,8 @@ fn upgrade_takes_packages_from_the_same_places() {
 /// `terraform init` neither locks such a provider nor misses its entry.
 #[test]
 fn verify_does_not_miss_a_provider_under_development() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     registry.publish("registry.terraform.io/hashicorp/null", "3.2.4").platforms([LINUX]).done();
-    let environment = TestEnvironment::with_registry(&registry);
     let block =
         "provider_installation {\n  dev_overrides {\n    \"acme/gamma\" = \"/work/gamma\"\n  }\n  direct {}\n}\n";
     environment.write(environment.home().join(".terraformrc"), block);

@@ -28,10 +28,7 @@ pub(super) fn follows(schema: &str, value: &Value) {
 
 #[test]
 fn lock_reports_what_changed() {
-    let registry = Registry::start();
-    let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
-    environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
+    let (_registry, environment, null) = Registry::with_required("hashicorp/null", "3.2.4", ["linux_amd64"], "~> 3.0");
 
     let output = environment.provlock(["lock", "-p", "linux_amd64", "--json"]);
     output.assert_code(0);
@@ -53,9 +50,8 @@ fn lock_reports_what_changed() {
 #[test]
 fn paths_that_are_no_text_are_shown_as_far_as_they_are() {
     use std::os::unix::ffi::OsStrExt as _;
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
     let root = std::ffi::OsStr::from_bytes(b"bad\xff");
     environment.write(std::path::Path::new(root).join("main.tf"), requires("hashicorp/null", ""));
     environment.write(std::path::Path::new(root).join(".terraform.lock.hcl"), "");
@@ -87,7 +83,7 @@ fn an_error_is_data_too() {
 #[test]
 fn every_command_has_a_result_as_data() {
     let environment = TestEnvironment::new();
-    environment.program("git", ["init", "--quiet"]).run().assert_code(0);
+    environment.git_init(".");
     let result = |arguments: &[&str]| validated(&environment.provlock(arguments).stdout);
     let setup = &result(&["setup", "git", "--json"])["git"];
     assert_eq!((&setup["written"], &setup["attributes_file"]), (&Value::from(false), &Value::from(".gitattributes")));
@@ -155,9 +151,8 @@ fn root_modules_that_could_not_be_verified_are_there_with_their_errors() {
 
 #[test]
 fn root_modules_that_failed_are_there_with_their_errors() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     registry.publish("acme/gamma", "1.0.0").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
     for (root, source) in [("a", "acme/gamma"), ("b", "acme/none")] {
         environment.write(format!("{root}/main.tf"), requires(source, ""));
         environment.write(format!("{root}/.terraform.lock.hcl"), "");

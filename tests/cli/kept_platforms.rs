@@ -17,14 +17,14 @@ fn publish(registry: &Registry, version: &str) -> Published {
 }
 
 /// A project whose lock file covers three platforms at 1.0.0; 1.1.0 is allowed as well.
-fn project(registry: &Registry) -> (TestEnvironment, [Published; 2]) {
-    let published = ["1.0.0", "1.1.0"].map(|version| publish(registry, version));
-    let environment = TestEnvironment::with_registry(registry);
+fn project() -> (Registry, TestEnvironment, [Published; 2]) {
+    let (registry, environment) = Registry::with_project();
+    let published = ["1.0.0", "1.1.0"].map(|version| publish(&registry, version));
     environment.write("main.tf", requires("hashicorp/null", "1.0.0"));
     let lock = ["lock", "-p", "linux_amd64,darwin_arm64,windows_amd64"];
     environment.provlock([&lock[..], &TERRAFORM].concat()).assert_code(0);
     environment.write("main.tf", requires("hashicorp/null", "~> 1.0"));
-    (environment, published)
+    (registry, environment, published)
 }
 
 fn recorded(environment: &TestEnvironment, published: &Published) -> Vec<&'static str> {
@@ -34,8 +34,7 @@ fn recorded(environment: &TestEnvironment, published: &Published) -> Vec<&'stati
 
 #[test]
 fn an_upgrade_keeps_the_platforms_that_are_known() {
-    let registry = Registry::start();
-    let (environment, [_, new]) = project(&registry);
+    let (_registry, environment, [_, new]) = project();
     let output = environment.provlock([&["upgrade"][..], &TERRAFORM].concat());
     output.assert_code(0).assert_lacks("warning");
     let kept = recorded(&environment, &new);
@@ -48,25 +47,23 @@ fn an_upgrade_keeps_the_platforms_that_are_known() {
 
 #[test]
 fn platforms_that_are_named_are_all_there_are() {
-    let registry = Registry::start();
-    let (environment, [_, new]) = project(&registry);
+    let (_registry, environment, [_, new]) = project();
     let upgrade = ["upgrade", "-p", "linux_arm64"];
     environment.provlock([&upgrade[..], &TERRAFORM].concat()).assert_code(0).assert_lacks("warning");
     assert_eq!(recorded(&environment, &new), ["linux_arm64"]);
 }
 
 /// The platforms of the locked version, whose hashes nobody remembers here.
-fn forgetful_project(registry: &Registry) -> (TestEnvironment, [Published; 2]) {
-    let (environment, published) = project(registry);
+fn forgetful_project() -> (Registry, TestEnvironment, [Published; 2]) {
+    let (registry, environment, published) = project();
     environment.provlock(["cache", "clean"]).assert_code(0);
     registry.reset_statistics();
-    (environment, published)
+    (registry, environment, published)
 }
 
 #[test]
 fn what_the_cache_does_not_know_the_packages_of_the_locked_version_tell() {
-    let registry = Registry::start();
-    let (environment, [_, new]) = forgetful_project(&registry);
+    let (_registry, environment, [_, new]) = forgetful_project();
     let output = environment.provlock([&["upgrade"][..], &TERRAFORM].concat());
     output.assert_code(0).assert_lacks("warning");
     let kept = recorded(&environment, &new);
@@ -78,14 +75,13 @@ fn what_the_cache_does_not_know_the_packages_of_the_locked_version_tell() {
 
 #[test]
 fn hashes_that_the_registry_reports_need_no_package_of_the_locked_version() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     let platforms = ["darwin_arm64", "linux_amd64", "windows_amd64"];
     let current = Platform::current().to_string();
     let published = ["1.0.0", "1.1.0"].map(|version| {
         let null = registry.publish("hashicorp/null", version).packages(PackagesMap::Right).platforms(platforms);
         if platforms.contains(&current.as_str()) { null.done() } else { null.platform(&current).done() }
     });
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("hashicorp/null", "1.0.0"));
     environment.provlock(["lock"]).assert_code(0);
     environment.write("main.tf", requires("hashicorp/null", "~> 1.0"));
@@ -98,8 +94,7 @@ fn hashes_that_the_registry_reports_need_no_package_of_the_locked_version() {
 
 #[test]
 fn an_entry_whose_platforms_nobody_can_tell_is_not_upgraded_unless_they_are_named() {
-    let registry = Registry::start();
-    let (environment, [old, new]) = forgetful_project(&registry);
+    let (_registry, environment, [old, new]) = forgetful_project();
     let unknown = format!("h1:{}=", "A".repeat(43));
     // The package of the current platform would be looked at.
     let other = if cfg!(windows) { "linux_amd64" } else { "windows_amd64" };
@@ -126,8 +121,7 @@ help: name all platforms that your team uses, as in: provlock upgrade -p [..]; o
 
 #[test]
 fn a_platform_that_the_new_version_lacks_is_not_lost_in_silence() {
-    let registry = Registry::start();
-    let (environment, _) = project(&registry);
+    let (registry, environment, _) = project();
     let current = Platform::current().to_string();
     let smaller = registry.publish("hashicorp/null", "1.2.0").on_host("registry.terraform.io");
     let smaller = smaller.platforms(["darwin_arm64", "linux_amd64", "linux_arm64"]);
@@ -142,8 +136,7 @@ fn a_platform_that_the_new_version_lacks_is_not_lost_in_silence() {
 
 #[test]
 fn hashes_that_are_replaced_are_replaced_for_the_platforms_that_are_known() {
-    let registry = Registry::start();
-    let (environment, [old, _]) = project(&registry);
+    let (registry, environment, [old, _]) = project();
     // The cache knows the packages as they were, by the hashes that the lock file holds.
     let wrong = old
         .all_zh()
@@ -230,9 +223,8 @@ fn a_new_entry_covers_what_the_others_do() {
 
 #[test]
 fn a_first_lock_file_is_verified_without_a_warning() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     publish(&registry, "1.0.0");
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("hashicorp/null", "1.0.0"));
     environment.provlock([&["lock"][..], &TERRAFORM].concat()).assert_code(0).assert_stderr_has("Other platforms: ");
     environment.provlock([&["verify"][..], &TERRAFORM].concat()).assert_code(0).assert_lacks("warning");
@@ -240,12 +232,11 @@ fn a_first_lock_file_is_verified_without_a_warning() {
 
 #[test]
 fn an_entry_that_has_all_its_release_has_downloads_no_package_of_others() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     publish(&registry, "1.0.0");
     let current = Platform::current().to_string();
     let gamma = registry.publish("acme/gamma", "1.0.0").on_host("registry.terraform.io");
     gamma.platforms([current.as_str()]).done();
-    let environment = TestEnvironment::with_registry(&registry);
     let gamma_too = "required_providers {\n    gamma = {\n      source = \"acme/gamma\"\n    }\n";
     let both = requires("hashicorp/null", "1.0.0").replace("required_providers {\n", gamma_too);
     environment.write("main.tf", requires("hashicorp/null", "1.0.0"));
@@ -264,13 +255,12 @@ fn an_entry_that_has_all_its_release_has_downloads_no_package_of_others() {
 /// There is no package for this machine, and nobody has asked for one.
 #[test]
 fn a_provider_for_other_machines_stays_locked_for_them() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     let current = Platform::current().to_string();
     let [one, other] =
         if current.starts_with("linux") { ["darwin_arm64", "windows_amd64"] } else { ["linux_amd64", "linux_arm64"] };
     let null = registry.publish("hashicorp/null", "1.0.0").on_host("registry.terraform.io").platforms([one, other]);
     null.done();
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("hashicorp/null", "1.0.0"));
     environment.provlock([&["lock"][..], &TERRAFORM].concat()).assert_code(2).assert_stderr_has("no package for");
     for platforms in [format!("{one},{other}"), one.to_owned()] {
@@ -292,10 +282,8 @@ fn a_provider_for_other_machines_stays_locked_for_them() {
 
 #[test]
 fn an_unchanged_entry_is_not_called_up_to_date_for_one_platform() {
-    let registry = Registry::start();
-    registry.publish("hashicorp/null", "3.2.4").platforms(["darwin_arm64", "linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
-    environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
+    let (_registry, environment, _) =
+        Registry::with_required("hashicorp/null", "3.2.4", ["darwin_arm64", "linux_amd64"], "~> 3.0");
     environment.provlock(["lock", "-p", "linux_amd64,darwin_arm64"]).assert_code(0);
     environment.provlock(["lock"]).matches(str![[r#"
 exit code: 0

@@ -51,7 +51,6 @@ mod only_h1;
 mod pin;
 mod policy;
 mod private;
-mod repository;
 mod resolve;
 mod runs;
 mod sbom;

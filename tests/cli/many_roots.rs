@@ -1,8 +1,9 @@
 //! `provlock lock --recursive`: many root modules at once.
 
 use super::json_output::validated;
-use super::lock::{entry, lock_file, requires};
-use super::repository::Repository;
+use super::lock::{lock_file, requires};
+use provlock_test::git::Repository;
+use provlock_test::publish::Published;
 use provlock_test::registry::Registry;
 use provlock_test::{TestEnvironment, str, url};
 
@@ -10,22 +11,21 @@ pub const PROVIDER: &str = "provider \"null\" {}\nresource \"null_resource\" \"a
 pub const LOCK_ALL: [&str; 4] = ["lock", "-p", "linux_amd64", "--recursive"];
 
 /// Three root modules that require the same provider, one with another beside it, and a module that one calls.
-fn roots(registry: &Registry) -> TestEnvironment {
+fn roots() -> (Registry, TestEnvironment) {
+    let (registry, environment) = Registry::with_project();
     registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
     registry.publish("hashicorp/random", "3.7.2").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(registry);
     let null = format!("{PROVIDER}{}", requires("hashicorp/null", ""));
     environment.write("a/main.tf", &null);
     environment.write("b/main.tf", format!("{null}module \"m\" {{\n  source = \"../modules/m\"\n}}\n"));
     environment.write("deep/c/main.tf", &null);
     environment.write("modules/m/main.tf", requires("hashicorp/random", ""));
-    environment
+    (registry, environment)
 }
 
 #[test]
 fn all_roots_share_every_request() {
-    let registry = Registry::start();
-    let environment = roots(&registry);
+    let (registry, environment) = roots();
 
     let output = environment.provlock(LOCK_ALL);
 
@@ -55,8 +55,7 @@ Locked 3 root modules: 0 changed, 3 up to date
 
 #[test]
 fn a_failing_root_does_not_stop_the_others() {
-    let registry = Registry::start();
-    let environment = roots(&registry);
+    let (_registry, environment) = roots();
     environment.write("a/main.tf", format!("{PROVIDER}{}", requires("hashicorp/null", "> 9.0")));
     environment.write("broken/main.tf", PROVIDER);
     environment.write("broken/other.tf", "locals {\n");
@@ -102,8 +101,7 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
 
 #[test]
 fn a_package_that_fails_stops_the_roots_that_need_it_only() {
-    let registry = Registry::start();
-    let environment = roots(&registry);
+    let (registry, environment) = roots();
     registry.fault("*/random/*.zip", provlock_test::Times::Always, provlock_test::Fault::Status(404));
     let output = environment.provlock(LOCK_ALL);
     output.matches(str![[r#"
@@ -122,8 +120,7 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
 
 #[test]
 fn paths_and_providers_narrow_what_is_locked() {
-    let registry = Registry::start();
-    let environment = roots(&registry);
+    let (_registry, environment) = roots();
     environment.provlock(["lock", "-p", "linux_amd64", "-r", "deep", "a"]).assert_code(0);
     assert!(!environment.project().join("b/.terraform.lock.hcl").exists());
     environment.provlock(["lock", "-rp", "linux_amd64", "hashicorp/random"]).assert_code(0);
@@ -146,8 +143,7 @@ No root module in none or below: none has a backend, a lock file, or providers t
 
 #[test]
 fn check_finds_the_roots_that_would_change() {
-    let registry = Registry::start();
-    let environment = roots(&registry);
+    let (_registry, environment) = roots();
     environment.provlock(["lock", "-p", "linux_amd64", "-r", "a"]).assert_code(0);
     let before = environment.snapshot();
     let output = environment.provlock(LOCK_ALL.into_iter().chain(["--check"]));
@@ -163,8 +159,7 @@ Would lock 3 root modules: 2 changed, 1 up to date; [SIZE] downloaded
 
 #[test]
 fn a_platform_that_is_none_is_said_once_whatever_the_command() {
-    let registry = Registry::start();
-    let environment = roots(&registry);
+    let (_registry, environment) = roots();
     let before = environment.snapshot();
     for command in [&["lock", "-r"][..], &["upgrade", "-r"], &["verify", "-r"], &["merge", "a/main.tf"]] {
         let output = environment.provlock([command, &["-p", "linux_amd64,linux-arm64"]].concat());
@@ -176,7 +171,7 @@ fn a_platform_that_is_none_is_said_once_whatever_the_command() {
 
 #[test]
 fn root_modules_of_both_dialects_share_a_module() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     let mut published = Vec::new();
     for (host, size) in [("registry.opentofu.org", 300), ("registry.terraform.io", 400)] {
         for version in ["3.1.0", "3.2.4"] {
@@ -184,7 +179,6 @@ fn root_modules_of_both_dialects_share_a_module() {
             published.push(null.platforms(["linux_amd64"]).size(size).done());
         }
     }
-    let environment = TestEnvironment::with_registry(&registry);
     for root in ["open", "terra"] {
         environment.write(format!("{root}/main.tf"), "module \"m\" {\n  source = \"../modules/m\"\n}\n");
         environment.write(format!("{root}/backend.tf"), "terraform {\n  backend \"local\" {}\n}\n");
@@ -206,8 +200,7 @@ exit code: 0
 Locked 2 root modules: 2 changed, 0 up to date; [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
-    let entries =
-        |published, constraints| lock_file(&[entry(published, constraints, &published.hashes(&["linux_amd64"]))]);
+    let entries = |published: &Published, constraints| published.lock_file(constraints, &["linux_amd64"]);
     assert_eq!(environment.read("open/.terraform.lock.hcl"), entries(&published[1], "~> 3.2"));
     let terra = entries(&published[2], "~> 3.1.0").replace("\"tofu init\"", "\"terraform init\"");
     assert_eq!(environment.read("terra/.terraform.lock.hcl"), terra);
@@ -239,9 +232,8 @@ fn an_interrupt_leaves_no_temporary_file() {
 
     use rustix::process::{Pid, Signal, kill_process};
 
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
     let roots: Vec<_> = (0..400).map(|number| environment.project().join(format!("r{number}"))).collect();
     for root in &roots {
         environment.write(root.join("main.tf"), format!("{PROVIDER}{}", requires("hashicorp/null", "")));
@@ -265,9 +257,8 @@ fn an_interrupt_leaves_no_temporary_file() {
 
 #[test]
 fn the_settings_select_among_root_modules_and_make_those_that_they_name() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("live/none/main.tf", requires("hashicorp/null", ""));
     environment.write("modules/m/main.tf", requires("hashicorp/null", ""));
     environment.write("provlock.toml", "[roots]\nexclude = [\"other/*\"]\n");
@@ -285,9 +276,8 @@ fn the_settings_select_among_root_modules_and_make_those_that_they_name() {
 
 #[test]
 fn a_pattern_of_the_settings_makes_root_modules_of_what_it_matches() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
     let calls = "module \"m\" {\n  source = \"../called\"\n}\n";
     for (path, text) in [
         ("live/a/main.tf", calls),
@@ -311,8 +301,7 @@ fn a_pattern_of_the_settings_makes_root_modules_of_what_it_matches() {
 
 #[test]
 fn a_directory_that_is_named_is_a_root_module_whatever_is_in_it() {
-    let registry = Registry::start();
-    let environment = roots(&registry);
+    let (_registry, environment) = roots();
     environment.provlock(["lock", "-p", "linux_amd64", "modules/m"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
@@ -335,8 +324,7 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
 
 #[test]
 fn an_error_about_a_directory_that_is_named_has_commands_for_it() {
-    let registry = Registry::start();
-    let environment = roots(&registry);
+    let (_registry, environment) = roots();
     environment.write("a/main.tf", requires("hashicorp/null", "> 9.0"));
     environment.provlock(["lock", "a"]).assert_code(2).assert_lacks("root module:");
     environment.provlock(["upgrade", "hashicorp/null@3.2.4", "a"]).matches(str![[r#"
@@ -370,8 +358,7 @@ help: take all of them with --recursive (-r), or name one, such as live/a
 
 #[test]
 fn what_several_root_modules_share_counts_as_downloaded_once() {
-    let registry = Registry::start();
-    let environment = roots(&registry);
+    let (_registry, environment) = roots();
     let alone = environment.provlock(["-C", "a", "lock", "-p", "linux_amd64", "--no-cache", "--dry-run"]);
     let size = alone.assert_code(0).stderr.split("; ").last().unwrap().trim_end();
     assert!(size.ends_with(" downloaded"), "{alone}");
@@ -453,11 +440,10 @@ Not checked: platforms (-p names some), hashes against the registry (--online)
 /// A lock file whose configuration is gone is a warning, as `verify` says, and does not stop the others.
 #[test]
 fn a_lock_file_without_a_configuration_stays_as_it_is() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("a/main.tf", requires("hashicorp/null", "") + "terraform {\n  backend \"s3\" {}\n}\n");
-    let stale = lock_file(&[entry(&null, "", &null.hashes(&["linux_amd64"]))]);
+    let stale = null.lock_file("", &["linux_amd64"]);
     environment.write("stale/.terraform.lock.hcl", &stale);
     for command in ["lock", "upgrade"] {
         let output = environment.provlock([command, "-r", "-p", "linux_amd64"]);

@@ -1,8 +1,8 @@
 //! `provlock merge` as git's merge driver and for files with conflict markers, and `provlock setup git`.
 
 use super::json_output::validated;
-use super::lock::{entry as locked, requires};
-use super::repository::{Repository, entry, lock_file, module, module_lock_file};
+use provlock_test::files::{entry, lock_file, module_entry, module_lock_file, requires};
+use provlock_test::git::Repository;
 use provlock_test::{Registry, TestEnvironment, str};
 
 /// A repository whose git merges lock files with provlock.
@@ -14,14 +14,14 @@ fn repository(base: &str) -> Repository {
 }
 
 fn null() -> String {
-    entry("hashicorp/null", "3.2.4", &["h1:n"])
+    entry("hashicorp/null", "3.2.4", "", &["h1:n"])
 }
 
 #[test]
 fn branches_that_each_add_a_provider_merge_clean() {
     let repository = repository(&lock_file(&[null()]));
-    let aws = entry("hashicorp/aws", "5.0.0", &["h1:a"]);
-    let archive = entry("hashicorp/archive", "2.4.0", &["h1:b"]);
+    let aws = entry("hashicorp/aws", "5.0.0", "", &["h1:a"]);
+    let archive = entry("hashicorp/archive", "2.4.0", "", &["h1:b"]);
     repository.branch("one", &lock_file(&[archive.clone(), null()]));
     repository.branch("two", &lock_file(&[aws.clone(), null()]));
     // Without provlock this is a conflict.
@@ -37,18 +37,18 @@ fn branches_that_each_add_a_provider_merge_clean() {
 #[test]
 fn hashes_of_the_same_version_are_united() {
     let repository = repository(&lock_file(&[null()]));
-    repository.branch("one", &lock_file(&[entry("hashicorp/null", "3.2.4", &["h1:linux", "h1:n"])]));
-    repository.branch("two", &lock_file(&[entry("hashicorp/null", "3.2.4", &["h1:darwin", "h1:n"])]));
+    repository.branch("one", &lock_file(&[entry("hashicorp/null", "3.2.4", "", &["h1:linux", "h1:n"])]));
+    repository.branch("two", &lock_file(&[entry("hashicorp/null", "3.2.4", "", &["h1:darwin", "h1:n"])]));
     repository.git(["merge", "--quiet", "--no-edit", "one"]);
-    let expected = lock_file(&[entry("hashicorp/null", "3.2.4", &["h1:darwin", "h1:linux", "h1:n"])]);
+    let expected = lock_file(&[entry("hashicorp/null", "3.2.4", "", &["h1:darwin", "h1:linux", "h1:n"])]);
     assert_eq!(repository.environment.lock_file(), expected);
 }
 
 #[test]
 fn different_versions_are_a_conflict_around_their_entries_only() {
-    let locks = |aws: &str, hash: &str| lock_file(&[entry("hashicorp/aws", aws, &[hash]), null()]);
+    let locks = |aws: &str, hash: &str| lock_file(&[entry("hashicorp/aws", aws, "", &[hash]), null()]);
     let repository = repository(&locks("5.0.0", "h1:a"));
-    let random = entry("hashicorp/random", "3.6.3", &["h1:r"]);
+    let random = entry("hashicorp/random", "3.6.3", "", &["h1:r"]);
     repository.branch("one", &format!("{}\n{random}", locks("5.1.0", "h1:b")));
     repository.branch("two", &locks("5.2.0", "h1:c"));
     let output = repository.try_git(["merge", "--no-edit", "one"]);
@@ -65,9 +65,9 @@ error[merge-conflict]: conflict: ours has hashicorp/aws 5.2.0, theirs 5.1.0
 help: choose a side of each conflict in .terraform.lock.hcl, or run: provlock merge --resolve .terraform.lock.hcl
 "#]]);
     let conflict = format!(
-        "<<<<<<< ours\n{}=======\n{}>>>>>>> theirs\n",
-        entry("hashicorp/aws", "5.2.0", &["h1:c"]),
-        entry("hashicorp/aws", "5.1.0", &["h1:b"])
+        "\n<<<<<<< ours\n{}=======\n{}>>>>>>> theirs\n",
+        entry("hashicorp/aws", "5.2.0", "", &["h1:c"]).trim_start(),
+        entry("hashicorp/aws", "5.1.0", "", &["h1:b"]).trim_start()
     );
     assert_eq!(repository.environment.lock_file(), lock_file(&[conflict, null(), random]));
     assert_eq!(repository.git(["status", "--porcelain"]), "UU .terraform.lock.hcl\n");
@@ -92,7 +92,7 @@ fn markers_of_at_least_seven_characters_are_recognised() {
     let comment = "/*\n< one\n=\n> two\n*/\n";
     let write = |name: &str, version: &str| {
         environment
-            .write(name, format!("{comment}{}", lock_file(&[entry("hashicorp/aws", version, &["h1:a"]), null()])));
+            .write(name, format!("{comment}{}", lock_file(&[entry("hashicorp/aws", version, "", &["h1:a"]), null()])));
     };
     write("base", "5.0.0");
     environment.provlock(["merge", "base"]).assert_code(0).assert_stderr_has("No conflict in base");
@@ -122,20 +122,17 @@ fn markers_of_at_least_seven_characters_are_recognised() {
 
 #[test]
 fn providers_in_conflict_are_locked_again() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     registry.publish("hashicorp/null", "3.1.0").platforms(["linux_amd64"]).done();
     let newest = registry.publish("hashicorp/null", "3.2.0").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
     // The versions may be anywhere; the configuration is beside the path.
     environment.write("infra/main.tf", requires("hashicorp/null", "~> 3.0"));
     let side = |version: &str, rest: &[String]| {
-        environment.write(version, lock_file(&[&[entry("hashicorp/null", version, &["h1:x"])], rest].concat()));
+        environment.write(version, lock_file(&[&[entry("hashicorp/null", version, "", &["h1:x"])], rest].concat()));
     };
-    side("3.0.0", &[entry("hashicorp/old", "1.0.0", &["h1:o"])]);
-    side("3.1.0", &[entry("hashicorp/old", "2.0.0", &["h1:p"])]);
-    let hashes = newest.hashes(&["linux_amd64"]);
-    let hashes: Vec<_> = hashes.iter().map(String::as_str).collect();
-    environment.write("3.2.0", lock_file(&[entry("hashicorp/null", "3.2.0", &hashes)]));
+    side("3.0.0", &[entry("hashicorp/old", "1.0.0", "", &["h1:o"])]);
+    side("3.1.0", &[entry("hashicorp/old", "2.0.0", "", &["h1:p"])]);
+    environment.write("3.2.0", newest.lock_file("", &["linux_amd64"]));
     let path = "infra/.terraform.lock.hcl";
     let merge = |arguments: &[&str]| {
         let first = ["merge", "3.0.0", "3.1.0", "3.2.0", "--path", path, "--resolve"];
@@ -160,11 +157,11 @@ error[merge-conflict]: conflict: theirs removed hashicorp/old, ours changed it (
 help: choose a side of each conflict in infra/.terraform.lock.hcl, or run: provlock merge --resolve infra/.terraform.lock.hcl
 "#]]);
     assert!(environment.read("3.1.0").contains("<<<<<<< ours\n"));
-    side("3.1.0", &[entry("hashicorp/old", "2.0.0", &["h1:p"])]);
+    side("3.1.0", &[entry("hashicorp/old", "2.0.0", "", &["h1:p"])]);
     let errors = validated(&merge(&["-p", "linux_arm64", "--json"]).stdout)["errors"].clone();
     let codes: Vec<_> = errors.as_array().unwrap().iter().map(|error| error["code"].as_str().unwrap()).collect();
     assert_eq!(codes, ["platform-not-available", "merge-conflict", "merge-conflict"]);
-    side("3.1.0", &[entry("hashicorp/old", "2.0.0", &["h1:p"])]);
+    side("3.1.0", &[entry("hashicorp/old", "2.0.0", "", &["h1:p"])]);
     let output = merge(&["-p", "linux_amd64"]);
     output.matches(str![[r#"
 exit code: 0
@@ -174,14 +171,13 @@ warning[provider-not-required]: the configuration does not require hashicorp/old
   hashicorp/old   no entry (ours 2.0.0, theirs no entry)
 Merged infra/.terraform.lock.hcl
 "#]]);
-    let hashes = newest.hashes(&["linux_amd64"]);
-    assert_eq!(environment.read("3.1.0"), lock_file(&[locked(&newest, "~> 3.0", &hashes).trim_start().to_owned()]));
+    assert_eq!(environment.read("3.1.0"), newest.lock_file("~> 3.0", &["linux_amd64"]));
 }
 
 #[test]
 fn removal_against_change_is_a_conflict() {
-    let repository = repository(&lock_file(&[entry("hashicorp/aws", "5.0.0", &["h1:a"]), null()]));
-    repository.branch("one", &lock_file(&[entry("hashicorp/aws", "5.1.0", &["h1:b"]), null()]));
+    let repository = repository(&lock_file(&[entry("hashicorp/aws", "5.0.0", "", &["h1:a"]), null()]));
+    repository.branch("one", &lock_file(&[entry("hashicorp/aws", "5.1.0", "", &["h1:b"]), null()]));
     repository.branch("two", &lock_file(&[null()]));
     let output = repository.try_git(["merge", "--no-edit", "one"]);
     output.matches(str![[r#"
@@ -196,9 +192,9 @@ error[merge-conflict]: conflict: ours removed hashicorp/aws, theirs changed it (
  = locked at 5.0.0 before
 help: choose a side of each conflict in .terraform.lock.hcl, or run: provlock merge --resolve .terraform.lock.hcl
 "#]]);
-    let aws = |version, hash| entry("hashicorp/aws", version, &[hash]);
+    let aws = |version, hash| entry("hashicorp/aws", version, "", &[hash]);
     let conflict = format!(
-        "<<<<<<< ours\n||||||| base\n\n{}=======\n\n{}>>>>>>> theirs\n",
+        "<<<<<<< ours\n||||||| base\n{}=======\n{}>>>>>>> theirs\n",
         aws("5.0.0", "h1:a"),
         aws("5.1.0", "h1:b")
     );
@@ -219,7 +215,7 @@ fn a_conflict_names_the_file_wherever_it_is() {
     let repository = repository(&lock_file(&[null()]));
     let path = "-infra/it's a $(test)/.terraform.lock.hcl";
     let version = |version: &str, hash: &str| {
-        repository.environment.write(path, lock_file(&[entry("hashicorp/aws", version, &[hash])]));
+        repository.environment.write(path, lock_file(&[entry("hashicorp/aws", version, "", &[hash])]));
     };
     version("5.0.0", "h1:a");
     repository.commit(&lock_file(&[null()]));
@@ -249,8 +245,8 @@ fn a_marker_size_of_the_attributes_is_used() {
     let repository = repository(&lock_file(&[]));
     repository.environment.write(".gitattributes", ".terraform.lock.hcl merge=provlock conflict-marker-size=12\n");
     repository.commit(&lock_file(&[null()]));
-    repository.branch("one", &lock_file(&[entry("hashicorp/null", "4.0.0", &["h1:a"])]));
-    repository.branch("two", &lock_file(&[entry("hashicorp/null", "5.0.0", &["h1:b"])]));
+    repository.branch("one", &lock_file(&[entry("hashicorp/null", "4.0.0", "", &["h1:a"])]));
+    repository.branch("two", &lock_file(&[entry("hashicorp/null", "5.0.0", "", &["h1:b"])]));
     repository.try_git(["merge", "--no-edit", "one"]).assert_code(1);
     assert!(repository.environment.lock_file().contains("\n<<<<<<<<<<<< ours\n"));
     repository.provlock(["merge", ".terraform.lock.hcl"]).assert_code(1);
@@ -262,9 +258,9 @@ fn our_formatting_stays() {
     let windows = |text: String| text.replace('\n', "\r\n").replace("\r\nprovider", "\r\n# ours\r\nprovider");
     environment.write("base", lock_file(&[null()]));
     environment.write("ours", windows(lock_file(&[null()])));
-    environment.write("theirs", lock_file(&[entry("hashicorp/null", "3.2.5", &["h1:m"])]));
+    environment.write("theirs", lock_file(&[entry("hashicorp/null", "3.2.5", "", &["h1:m"])]));
     environment.provlock(["merge", "base", "ours", "theirs", "--path", "-x/.terraform.lock.hcl"]).assert_code(0);
-    assert_eq!(environment.read("ours"), windows(lock_file(&[entry("hashicorp/null", "3.2.5", &["h1:m"])])));
+    assert_eq!(environment.read("ours"), windows(lock_file(&[entry("hashicorp/null", "3.2.5", "", &["h1:m"])])));
 }
 
 #[test]
@@ -313,9 +309,9 @@ warning[lock-file-syntax]: the lock file cannot be parsed: invalid block body; e
 fn a_file_with_conflict_markers_is_mended() {
     let repository = Repository::new();
     repository.commit(&lock_file(&[null()]));
-    let aws = entry("hashicorp/aws", "5.0.0", &["h1:a"]);
-    let archive = entry("hashicorp/archive", "2.4.0", &["h1:b"]);
-    let more = entry("hashicorp/null", "3.2.4", &["h1:m", "h1:n"]);
+    let aws = entry("hashicorp/aws", "5.0.0", "", &["h1:a"]);
+    let archive = entry("hashicorp/archive", "2.4.0", "", &["h1:b"]);
+    let more = entry("hashicorp/null", "3.2.4", "", &["h1:m", "h1:n"]);
     repository.branch("one", &lock_file(&[archive.clone(), null()]));
     repository.branch("two", &lock_file(&[aws.clone(), more.clone()]));
     for style in ["merge", "diff3", "zdiff3"] {
@@ -342,7 +338,7 @@ fn a_file_with_conflict_markers_is_mended() {
 fn hashes_that_cannot_be_of_one_release_are_pointed_out() {
     let environment = TestEnvironment::new();
     let hashes = "<<<<<<< HEAD\n    \"zh:a\",\n=======\n    \"zh:b\",\n>>>>>>> topic\n";
-    let text = lock_file(&[entry("hashicorp/null", "3.2.4", &["zh:x"])]).replace("    \"zh:x\",\n", hashes);
+    let text = lock_file(&[entry("hashicorp/null", "3.2.4", "", &["zh:x"])]).replace("    \"zh:x\",\n", hashes);
     environment.write_lock_file(&text);
     let output = environment.provlock(["merge", ".terraform.lock.hcl"]);
     output.matches(str![[r#"
@@ -354,7 +350,7 @@ warning[hashes-replaced]: the two sides have different zh hashes of hashicorp/nu
 help: provlock verify
 Merged .terraform.lock.hcl
 "#]]);
-    assert_eq!(environment.lock_file(), lock_file(&[entry("hashicorp/null", "3.2.4", &["zh:a", "zh:b"])]));
+    assert_eq!(environment.lock_file(), lock_file(&[entry("hashicorp/null", "3.2.4", "", &["zh:a", "zh:b"])]));
 }
 
 #[test]
@@ -383,7 +379,7 @@ help: the three versions of one file: provlock merge --path PATH BASE OURS THEIR
 #[test]
 fn branches_with_two_common_ancestors_merge() {
     let repository = repository(&lock_file(&[null()]));
-    let versions = |aws: &str| lock_file(&[entry("hashicorp/aws", aws, &["h1:a"]), null()]);
+    let versions = |aws: &str| lock_file(&[entry("hashicorp/aws", aws, "", &["h1:a"]), null()]);
     repository.branch("one", &versions("5.1.0"));
     repository.branch("two", &versions("5.2.0"));
     // Each takes the other in, and decides differently.
@@ -482,8 +478,8 @@ Up to date: git runs provlock for lock files
 fn git_diff_shows_the_file_where_provlock_is_not_installed() {
     let repository = Repository::new();
     repository.provlock(["setup", "git", "--write"]).assert_code(0);
-    repository.commit(&lock_file(&[entry("hashicorp/null", "1.0.0", &["h1:a"])]));
-    repository.environment.write_lock_file(lock_file(&[entry("hashicorp/null", "2.0.0", &["h1:a"])]));
+    repository.commit(&lock_file(&[entry("hashicorp/null", "1.0.0", "", &["h1:a"])]));
+    repository.environment.write_lock_file(lock_file(&[entry("hashicorp/null", "2.0.0", "", &["h1:a"])]));
     let with = repository.git(["diff"]);
     assert!(with.contains("+registry.opentofu.org/hashicorp/null  2.0.0"), "{with}");
     std::fs::remove_file(repository.environment.bin().join("provlock")).unwrap();
@@ -509,7 +505,7 @@ fn with_modules(lock_file: &str) -> Repository {
 
 #[test]
 fn branches_that_each_lock_a_module_merge_clean() {
-    let [a, b, c] = ["a", "b", "c"].map(|name| module(name, "v1.0.0", name));
+    let [a, b, c] = ["a", "b", "c"].map(|name| module_entry(name, "v1.0.0", name));
     let repository = with_modules(&module_lock_file(std::slice::from_ref(&b)));
     module_branch(&repository, "one", &module_lock_file(&[a.clone(), b.clone()]));
     module_branch(&repository, "two", &module_lock_file(&[b.clone(), c.clone()]));
@@ -519,7 +515,8 @@ fn branches_that_each_lock_a_module_merge_clean() {
 
 #[test]
 fn two_packages_of_a_module_are_a_conflict_around_its_entry() {
-    let locks = |tag: &str, commit: &str| module_lock_file(&[module("a", tag, commit), module("b", "v1.0.0", "b")]);
+    let locks =
+        |tag: &str, commit: &str| module_lock_file(&[module_entry("a", tag, commit), module_entry("b", "v1.0.0", "b")]);
     let repository = with_modules(&locks("v1.0.0", "1"));
     module_branch(&repository, "one", &locks("v1.1.0", "2"));
     module_branch(&repository, "two", &locks("v1.2.0", "3"));
@@ -530,10 +527,11 @@ fn two_packages_of_a_module_are_a_conflict_around_its_entry() {
     );
     output.assert_stderr_has("choose a side of each conflict in .modules.lock.hcl, then run: provlock lock --modules");
     let marked = repository.environment.read(".modules.lock.hcl");
-    let [ours, theirs] = [module("a", "v1.2.0", "3"), module("a", "v1.1.0", "2")];
-    let base = module("a", "v1.0.0", "1");
-    let conflict = format!("<<<<<<< ours\n{ours}=======\n{theirs}>>>>>>> theirs\n");
-    assert_eq!(marked, module_lock_file(&[conflict, module("b", "v1.0.0", "b")]), "{base}");
+    let [ours, theirs] =
+        [("v1.2.0", "3"), ("v1.1.0", "2")].map(|(tag, commit)| module_entry("a", tag, commit).trim_start().to_owned());
+    let base = module_entry("a", "v1.0.0", "1");
+    let conflict = format!("\n<<<<<<< ours\n{ours}=======\n{theirs}>>>>>>> theirs\n");
+    assert_eq!(marked, module_lock_file(&[conflict, module_entry("b", "v1.0.0", "b")]), "{base}");
     // The file can be repaired after one side was corrected by hand.
     let equal = marked.replace(&theirs, &ours);
     repository.environment.write(".modules.lock.hcl", &equal);
@@ -547,7 +545,7 @@ fn two_packages_of_a_module_are_a_conflict_around_its_entry() {
 
 /// A lock file whose two sides each add a provider.
 fn in_conflict() -> String {
-    let side = |name: &str| entry(name, "1.0.0", &["h1:a"]);
+    let side = |name: &str| entry(name, "1.0.0", "", &["h1:a"]);
     lock_file(&[format!("<<<<<<< ours\n{}=======\n{}>>>>>>> theirs\n", side("hashicorp/aws"), side("hashicorp/null"))])
 }
 
@@ -573,7 +571,7 @@ No conflict in .terraform.lock.hcl
 #[test]
 fn all_lock_files_below_are_repaired() {
     let environment = TestEnvironment::new();
-    let versions = ["1.0.0", "2.0.0"].map(|version| entry("hashicorp/null", version, &["h1:a"]));
+    let versions = ["1.0.0", "2.0.0"].map(|version| entry("hashicorp/null", version, "", &["h1:a"]));
     let real = format!("<<<<<<< ours\n{}=======\n{}>>>>>>> theirs\n", versions[0], versions[1]);
     let roots =
         [("a", in_conflict()), ("b", lock_file(&[null()])), ("c", lock_file(&[real])), ("d", "provider {".into())];
@@ -609,7 +607,7 @@ Merged 1 of 2 lock files with conflicts
 fn three_files_without_the_driver_s_path_are_refused() {
     let environment = TestEnvironment::new();
     for name in ["one", "two", "three"] {
-        environment.write(name, lock_file(&[entry("hashicorp/null", "1.0.0", &[name])]));
+        environment.write(name, lock_file(&[entry("hashicorp/null", "1.0.0", "", &[name])]));
     }
     let before = environment.snapshot();
     environment.provlock(["merge", "one", "two", "three"]).matches(str![[r#"

@@ -1,6 +1,6 @@
 //! `min-age` holds for the versions that `lock` chooses, too.
 
-use super::lock::{entry, lock_file, requires};
+use super::lock::requires;
 use super::upgrade::age::document;
 use provlock_test::publish::Published;
 use provlock_test::registry::Registry;
@@ -10,25 +10,24 @@ const LOCK: [&str; 3] = ["lock", "-p", "linux_amd64"];
 const POLICY: &str = "[policy]\nmin-age = \"7d\"\n";
 
 /// A project without a lock file that requires acme/gamma, of which 1.0.0 is old and 1.1.0 two days old.
-fn project(registry: &Registry) -> (TestEnvironment, [Published; 2]) {
+fn project() -> (Registry, TestEnvironment, [Published; 2]) {
+    let (registry, environment) = Registry::with_project();
     let gamma =
         ["1.0.0", "1.1.0"].map(|version| registry.publish("acme/gamma", version).platforms(["linux_amd64"]).done());
     registry.add_host("api.opentofu.org");
-    document(registry, "acme/gamma", &[("1.1.0", 2), ("1.0.0", 100)]);
-    let environment = TestEnvironment::with_registry(registry);
+    document(&registry, "acme/gamma", &[("1.1.0", 2), ("1.0.0", 100)]);
     environment.write("main.tf", requires("acme/gamma", ""));
     environment.write("provlock.toml", POLICY);
-    (environment, gamma)
+    (registry, environment, gamma)
 }
 
 fn locked(published: &Published) -> String {
-    lock_file(&[entry(published, "", &published.hashes(&["linux_amd64"]))])
+    published.lock_file("", &["linux_amd64"])
 }
 
 #[test]
 fn a_first_version_is_old_enough_and_a_locked_one_is_kept() {
-    let registry = Registry::start();
-    let (environment, gamma) = project(&registry);
+    let (registry, environment, gamma) = project();
 
     let output = environment.provlock(LOCK);
     output.matches(str![[r#"
@@ -50,8 +49,7 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
 
 #[test]
 fn without_a_version_that_is_old_enough_nothing_is_locked() {
-    let registry = Registry::start();
-    let (environment, gamma) = project(&registry);
+    let (_registry, environment, gamma) = project();
     environment.write("main.tf", requires("acme/gamma", "~> 1.1"));
 
     let output = environment.provlock(LOCK);
@@ -80,8 +78,7 @@ help: to use it anyway, pass --min-age 0d
 
 #[test]
 fn an_exempt_provider_is_locked_at_its_newest_version() {
-    let registry = Registry::start();
-    let (environment, gamma) = project(&registry);
+    let (registry, environment, gamma) = project();
     environment.write("provlock.toml", format!("{POLICY}min-age-exempt = [\"acme/gamma\"]\n"));
     environment.provlock(LOCK).assert_code(0);
     assert_eq!(environment.lock_file(), locked(&gamma[1]));
@@ -90,8 +87,7 @@ fn an_exempt_provider_is_locked_at_its_newest_version() {
 
 #[test]
 fn offline_an_age_can_only_be_demanded_where_nothing_is_chosen() {
-    let registry = Registry::start();
-    let (environment, gamma) = project(&registry);
+    let (_registry, environment, gamma) = project();
     environment.provlock([&LOCK[..], &["--min-age", "0d"]].concat()).assert_code(0);
     let offline = ["lock", "--offline", "-p", "linux_amd64"];
     environment.provlock(offline).assert_code(0);
@@ -117,10 +113,9 @@ Locked 1 of 2 root modules: 0 changed, 1 up to date; 1 failed
 
 #[test]
 fn a_version_that_is_taken_over_is_not_chosen_anew() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     let null =
         ["3.0.0", "3.1.0"].map(|version| registry.publish("hashicorp/null", version).platforms(["linux_amd64"]).done());
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("hashicorp/null", ""));
     environment.write("provlock.toml", format!("dialect = \"tofu\"\n{POLICY}"));
     let predecessor = locked(&null[0]).replace("registry.opentofu.org", "registry.terraform.io");

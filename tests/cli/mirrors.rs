@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::lock::{entry, lock_file, requires};
+use super::lock::{lock_file, requires};
 use provlock_test::faults::{Fault, Times};
 use provlock_test::registry::{Mirror, MirrorHashes, Registry};
 use provlock_test::{TestEnvironment, str, url};
@@ -45,7 +45,7 @@ fn a_filesystem_mirror_gives_the_same_h1_packed_and_unpacked() {
         environment.provlock(["lock", "-p", "linux_amd64", "--fs-mirror", "mirror"]).assert_code(0);
         environment.lock_file()
     };
-    let expected = lock_file(&[entry(&null, "", std::slice::from_ref(&package.h1))]);
+    let expected = lock_file(&[null.entry("", std::slice::from_ref(&package.h1))]);
 
     let folder = "mirror/registry.opentofu.org/hashicorp/null";
     environment.write(format!("{folder}/{}", package.filename), &*package.archive);
@@ -116,7 +116,7 @@ help: expected below mirror/registry.opentofu.org/hashicorp/null
     let archive = environment.write("elsewhere.zip", &*package.archive);
     std::os::unix::fs::symlink(archive, folder.join(&package.filename)).unwrap();
     lock().assert_code(0);
-    assert_eq!(environment.lock_file(), lock_file(&[entry(&null, "", std::slice::from_ref(&package.h1))]));
+    assert_eq!(environment.lock_file(), lock_file(&[null.entry("", std::slice::from_ref(&package.h1))]));
 }
 
 /// A mirror knows the hash of what it has, and not what its registry publishes for other platforms.
@@ -125,7 +125,7 @@ fn hashes_that_a_mirror_cannot_confirm_are_neither_wrong_nor_lost() {
     let registry = Registry::start();
     let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64", "darwin_arm64"]).done();
     let package = &null.packages["linux_amd64"];
-    let elsewhere = [null.hashes(&["darwin_arm64"]), null.all_zh()].concat();
+    let elsewhere = null.hashes(&["darwin_arm64"]);
     let darwin = &null.packages["darwin_arm64"];
     let only_darwin = vec![darwin.h1.clone(), darwin.zh.clone()];
     let folder = "mirror/registry.opentofu.org/hashicorp/null";
@@ -138,7 +138,7 @@ fn hashes_that_a_mirror_cannot_confirm_are_neither_wrong_nor_lost() {
             let mut archive = zip::ZipArchive::new(std::fs::File::open(&archive).unwrap()).unwrap();
             archive.extract(environment.project().join(folder).join("3.2.4/linux_amd64")).unwrap();
         }
-        let before = lock_file(&[entry(&null, "", recorded)]);
+        let before = lock_file(&[null.entry("", recorded)]);
         environment.write_lock_file(before.clone());
         let lock = ["lock", "-p", "linux_amd64", "--fs-mirror", "mirror"];
 
@@ -163,22 +163,21 @@ help: lock from the registry, which knows all hashes; or compare with it: provlo
         let output = environment.provlock([&lock[..], &["--accept-changed-hashes"]].concat());
         output.assert_code(0).assert_stderr_has("could be confirmed");
         let hashes = [recorded.clone(), vec![package.h1.clone()]].concat();
-        assert_eq!(environment.lock_file(), lock_file(&[entry(&null, "", &hashes)]), "packed: {is_packed}");
+        assert_eq!(environment.lock_file(), lock_file(&[null.entry("", &hashes)]), "packed: {is_packed}");
     }
 }
 
 #[test]
 fn a_network_mirror_adds_the_zh_that_it_reports_in_the_tofu_dialect() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64", "darwin_arm64"]).done();
     registry.mirror(MIRROR, Mirror::default());
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("hashicorp/null", ""));
 
     environment.provlock(FROM_MIRROR).assert_code(0);
 
     let hashes = [null.h1("linux_amd64").to_owned(), null.zh("linux_amd64").to_owned()];
-    assert_eq!(environment.lock_file(), lock_file(&[entry(&null, "", &hashes)]));
+    assert_eq!(environment.lock_file(), lock_file(&[null.entry("", &hashes)]));
     assert_eq!(registry.requests_to("registry.opentofu.org/*"), 0);
     assert_eq!(registry.requests_to(url::PACKAGE), 1);
 }
@@ -195,10 +194,9 @@ fn a_mirror_that_reports_other_hashes_is_refused() {
         (MirrorHashes::Fixed(vec!["nocolon"]), false),
     ];
     for (hashes, accepted) in reports {
-        let registry = Registry::start();
+        let (registry, environment) = Registry::with_project();
         registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
         registry.mirror(MIRROR, Mirror { hashes: hashes.clone() });
-        let environment = TestEnvironment::with_registry(&registry);
         environment.write("main.tf", requires("hashicorp/null", ""));
         let output = environment.provlock(FROM_MIRROR);
         assert_eq!(output.code, Some(if accepted { 0 } else { 2 }), "{hashes:?}\n{output}");
@@ -208,10 +206,9 @@ fn a_mirror_that_reports_other_hashes_is_refused() {
 
 #[test]
 fn the_token_of_a_mirror_goes_to_its_documents_only() {
-    let registry = Registry::start();
+    let (registry, mut environment) = Registry::with_project();
     registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
     registry.mirror(MIRROR, Mirror::default());
-    let mut environment = TestEnvironment::with_registry(&registry);
     environment.set("TF_TOKEN_mirror_example_com", "t0ken");
     environment.write("main.tf", requires("hashicorp/null", ""));
     environment.provlock(FROM_MIRROR).assert_code(0).assert_lacks("t0ken");
@@ -237,12 +234,11 @@ help: write it as https://HOST/PATH/
 
 #[test]
 fn all_platforms_of_a_version_that_has_none_are_an_error() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     registry.add_host("mirror.example.com");
     let folder = "/providers/registry.opentofu.org/hashicorp/null";
     registry.serve(&format!("{folder}/index.json"), r#"{ "versions": { "3.2.4": {} } }"#);
     registry.serve(&format!("{folder}/3.2.4.json"), r#"{ "archives": {} }"#);
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("hashicorp/null", ""));
     let output = environment.provlock(["lock", "-p", "all", "--net-mirror", MIRROR]);
     output.matches(str![[r#"
@@ -261,10 +257,9 @@ help: name the platforms, for example: --platform linux_amd64
 
 #[test]
 fn the_secrets_in_the_url_of_a_mirror_are_not_shown() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
     registry.mirror(MIRROR, Mirror::default());
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("hashicorp/null", ""));
     let run = |mirror: &str, says: &str| {
         let output = environment.provlock(["lock", "-p", "linux_amd64", "--net-mirror", mirror]);

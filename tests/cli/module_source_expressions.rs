@@ -1,6 +1,6 @@
 //! Sources of modules that are expressions: variables, their defaults, and functions.
 
-use crate::lock::{entry, lock_file, requires};
+use crate::lock::requires;
 use provlock_test::TestEnvironment;
 use provlock_test::registry::Registry;
 
@@ -8,14 +8,13 @@ use provlock_test::registry::Registry;
 /// wrongly may say so.
 #[track_caller]
 fn assert_calls_b(main: &str) {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     let right = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
     registry.publish("acme/wrong", "1.0.0").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", main);
     environment.write("m/a/main.tf", requires("acme/wrong", ""));
     environment.write("m/b/main.tf", requires("hashicorp/null", ""));
-    let locked = lock_file(&[entry(&right, "", &right.hashes(&["linux_amd64"]))]);
+    let locked = right.lock_file("", &["linux_amd64"]);
     environment.write_lock_file(&locked);
     environment.provlock(["verify", "--allow", "single-platform"]).assert_code(0);
     environment.provlock(["lock", "-p", "linux_amd64", "--prune"]).assert_code(0);

@@ -1,16 +1,8 @@
 //! Remote modules that no program has installed.
 
-use std::path::Path;
-
 use super::lock::requires;
 use provlock_test::archive::{self, Packing};
 use provlock_test::{Registry, Response, Server, TestEnvironment, str};
-
-/// Runs git in a directory of the test.
-pub(crate) fn git<const N: usize>(environment: &TestEnvironment, directory: &Path, arguments: [&str; N]) {
-    let who = ["-c", "user.name=Test", "-c", "user.email=test@example.com", "-c", "init.defaultBranch=main"];
-    environment.program("git", who.into_iter().chain(arguments)).run_in(directory).run().assert_code(0);
-}
 
 /// Commits a module to `work`, and hands it to the bare repository `modules.git` beside it.
 pub(crate) fn publish(environment: &TestEnvironment, configuration: &str, tag: &str) {
@@ -19,13 +11,23 @@ pub(crate) fn publish(environment: &TestEnvironment, configuration: &str, tag: &
     environment.write(work.join("network/main.tf"), configuration);
     environment.write(work.join("network/README"), "No configuration.\n");
     if is_new {
-        git(environment, &work, ["init", "--quiet"]);
-        git(environment, &environment.root(), ["init", "--quiet", "--bare", "modules.git"]);
+        environment.git_init(&work);
+        environment.git(environment.root(), ["init", "--quiet", "--bare", "--initial-branch=main", "modules.git"]);
     }
-    git(environment, &work, ["add", "."]);
-    git(environment, &work, ["commit", "--quiet", "--message=m"]);
-    git(environment, &work, ["tag", tag]);
-    git(environment, &work, ["push", "--quiet", "../modules.git", "main", tag]);
+    environment.commit_all(&work);
+    push_tag(environment, tag);
+}
+
+/// Points a tag to the newest commit of `work`, and pushes both to `modules.git`.
+pub(crate) fn push_tag(environment: &TestEnvironment, tag: &str) {
+    let work = environment.root().join("work");
+    environment.git(&work, ["tag", "--force", tag]);
+    environment.git(&work, ["push", "--quiet", "--force", "../modules.git", "main", tag]);
+}
+
+/// Returns the commit that a name points to in `modules.git`.
+pub(crate) fn commit_of(environment: &TestEnvironment, name: &str) -> String {
+    environment.git(environment.root().join("modules.git"), ["rev-parse", &format!("{name}^{{commit}}")])
 }
 
 /// A project that calls the module at a tag.
@@ -37,10 +39,9 @@ fn calls(environment: &TestEnvironment, tag: &str) {
 
 #[test]
 fn a_module_in_git_is_fetched_once_and_read_from_the_cache() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
     registry.publish("acme/gamma", "2.0.0").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
     publish(&environment, &requires("acme/gamma", "~> 1.0"), "v1.0.0");
     publish(&environment, &requires("acme/gamma", "~> 2.0"), "v2.0.0");
     calls(&environment, "v1.0.0");
@@ -86,9 +87,8 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
 /// A module that cannot be fetched shows what was asked for before all modules were there.
 #[test]
 fn versions_are_asked_for_while_modules_are_fetched_unless_they_are_locked_or_not_wanted() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
     publish(&environment, &requires("acme/gamma", "~> 1.0"), "v1.0.0");
     calls(&environment, "v1.0.0");
     let asks = |arguments: &[&str]| {
@@ -116,8 +116,7 @@ fn versions_are_asked_for_while_modules_are_fetched_unless_they_are_locked_or_no
 
 #[test]
 fn a_module_makes_nobody_ask_for_very_many_providers_before_all_modules_are_there() {
-    let registry = Registry::start();
-    let environment = TestEnvironment::with_registry(&registry);
+    let (registry, environment) = Registry::with_project();
     let providers: Vec<_> = (0..100).map(|n| format!("    p{n} = {{ source = \"acme/p{n}\" }}\n")).collect();
     publish(
         &environment,
@@ -134,9 +133,8 @@ fn a_module_makes_nobody_ask_for_very_many_providers_before_all_modules_are_ther
 #[test]
 fn the_cache_is_for_the_user_alone_whatever_is_put_there_first() {
     use std::os::unix::fs::PermissionsExt as _;
-    let registry = Registry::start();
+    let (registry, mut environment) = Registry::with_project();
     registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
-    let mut environment = TestEnvironment::with_registry(&registry);
     let cache = environment.root().join("new/cache");
     environment.set("PROVLOCK_CACHE_DIR", &cache);
     publish(&environment, &requires("acme/gamma", "~> 1.0"), "v1.0.0");
@@ -152,9 +150,8 @@ fn the_cache_is_for_the_user_alone_whatever_is_put_there_first() {
 
 /// A project that calls a module at this source, and a registry with what the module requires.
 fn calling(source: &str) -> (Registry, TestEnvironment) {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", format!("module \"network\" {{\n  source = \"{source}\"\n}}\n"));
     (registry, environment)
 }

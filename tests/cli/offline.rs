@@ -2,7 +2,7 @@
 //! [`super::cache`].
 
 use super::json_output::validated;
-use super::lock::{entry, lock_file, requires};
+use super::lock::{lock_file, requires};
 use provlock_test::publish::Published;
 use provlock_test::registry::Registry;
 use provlock_test::{TestEnvironment, str};
@@ -11,19 +11,19 @@ const BOTH: [&str; 2] = ["darwin_arm64", "linux_amd64"];
 const UPGRADE: [&str; 4] = ["upgrade", "--offline", "-p", "linux_amd64,darwin_arm64"];
 
 /// hashicorp/null 3.0.0, 3.1.0, 3.2.0 and 3.2.4, of which the first is locked for both platforms.
-fn project(registry: &Registry) -> (TestEnvironment, [Published; 4]) {
+fn project() -> (Registry, TestEnvironment, [Published; 4]) {
+    let (registry, environment) = Registry::with_project();
     let null = ["3.0.0", "3.1.0", "3.2.0", "3.2.4"]
         .map(|version| registry.publish("hashicorp/null", version).platforms(BOTH).done());
-    let environment = TestEnvironment::with_registry(registry);
     environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
     environment.write_lock_file(locked(&null[0]));
-    (environment, null)
+    (registry, environment, null)
 }
 
 /// The lock file with the hashes that the cache has of a version.
 fn locked(published: &Published) -> String {
     let hashes = BOTH.iter().flat_map(|platform| [published.h1(platform), published.zh(platform)]);
-    lock_file(&[entry(published, "~> 3.0", &hashes.map(str::to_owned).collect::<Vec<_>>())])
+    lock_file(&[published.entry("~> 3.0", &hashes.map(str::to_owned).collect::<Vec<_>>())])
 }
 
 /// Another project on the same machine locks a version, whose packages are then in the cache.
@@ -39,8 +39,7 @@ fn upgrade<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
 
 #[test]
 fn the_newest_version_whose_packages_are_all_known_is_chosen() {
-    let registry = Registry::start();
-    let (environment, null) = project(&registry);
+    let (registry, environment, null) = project();
     lock_elsewhere(&environment, "3.1.0", "linux_amd64,darwin_arm64");
     lock_elsewhere(&environment, "3.2.0", "linux_amd64");
     registry.reset_statistics();
@@ -82,8 +81,7 @@ The new entries have only hashes of packages in the cache; to complete them: pro
 
 #[test]
 fn all_platforms_are_those_that_are_known_of_any_version() {
-    let registry = Registry::start();
-    let (environment, null) = project(&registry);
+    let (_registry, environment, null) = project();
     lock_elsewhere(&environment, "3.1.0", "all");
     lock_elsewhere(&environment, "3.2.0", "linux_amd64");
     let output = environment.provlock(["upgrade", "--offline", "-p", "all"]);
@@ -102,8 +100,7 @@ The new entries have only hashes of packages in the cache; to complete them: pro
 
 #[test]
 fn what_is_missing_stops_the_upgrade_and_changes_nothing() {
-    let registry = Registry::start();
-    let (environment, null) = project(&registry);
+    let (registry, environment, null) = project();
     lock_elsewhere(&environment, "3.2.0", "linux_amd64");
     registry.reset_statistics();
     let before = environment.snapshot();
@@ -158,8 +155,7 @@ help: run the command once without --offline and with the same cache
 
 #[test]
 fn many_roots_share_what_is_known_and_constraints_are_rewritten_as_far() {
-    let registry = Registry::start();
-    let (environment, null) = project(&registry);
+    let (registry, environment, null) = project();
     lock_elsewhere(&environment, "3.1.0", "linux_amd64,darwin_arm64");
     environment.write("a/main.tf", requires("hashicorp/null", "~> 3.0.0"));
     environment.write("a/.terraform.lock.hcl", locked(&null[0]).replace("~> 3.0\"", "~> 3.0.0\""));
@@ -174,8 +170,7 @@ fn many_roots_share_what_is_known_and_constraints_are_rewritten_as_far() {
 
 #[test]
 fn an_age_cannot_be_demanded() {
-    let registry = Registry::start();
-    let (environment, null) = project(&registry);
+    let (registry, environment, null) = project();
     lock_elsewhere(&environment, "3.1.0", "linux_amd64,darwin_arm64");
     registry.reset_statistics();
     let before = environment.snapshot();
@@ -208,8 +203,7 @@ help: to ignore the age pass --min-age 0d, or omit --offline
 
 #[test]
 fn a_conflict_is_resolved_with_what_is_known() {
-    let registry = Registry::start();
-    let (environment, null) = project(&registry);
+    let (registry, environment, null) = project();
     lock_elsewhere(&environment, "3.1.0", "linux_amd64,darwin_arm64");
     registry.reset_statistics();
     for (name, published) in ["base", "ours", "theirs"].into_iter().zip(&null) {
@@ -284,8 +278,7 @@ For more information, try '--help'.
 
 #[test]
 fn all_platforms_of_a_version_without_packages_are_not_none() {
-    let registry = Registry::start();
-    let (environment, null) = project(&registry);
+    let (registry, environment, null) = project();
     environment.write(
         "new/main.tf",
         format!("provider \"null\" {{}}\nresource \"null_resource\" \"a\" {{}}\n{}", requires("hashicorp/null", "")),
@@ -301,8 +294,7 @@ fn all_platforms_of_a_version_without_packages_are_not_none() {
 
 #[test]
 fn what_is_not_known_is_not_said_not_to_exist() {
-    let registry = Registry::start();
-    let (environment, _) = project(&registry);
+    let (_registry, environment, _) = project();
     environment.write(
         "other/main.tf",
         format!(
@@ -333,8 +325,7 @@ Locked 0 of 2 root modules: 0 changed, 0 up to date; 2 failed
 
 #[test]
 fn an_entry_that_is_locked_offline_is_called_incomplete() {
-    let registry = Registry::start();
-    let (environment, _) = project(&registry);
+    let (_registry, environment, _) = project();
     lock_elsewhere(&environment, "3.2.4", "linux_amd64");
     std::fs::remove_file(environment.project().join(".terraform.lock.hcl")).unwrap();
     environment.provlock(["lock", "--offline", "-p", "linux_amd64"]).matches(str![[r#"

@@ -1,6 +1,6 @@
 //! Entries with `h1:` hashes only: `lock` records no new hash unless a package of the release has a recorded one.
 
-use super::lock::{entry, lock_file, requires};
+use super::lock::{lock_file, requires};
 use provlock_test::publish::Published;
 use provlock_test::registry::Registry;
 use provlock_test::{Fault, TestEnvironment, Times, keys, str, url};
@@ -17,7 +17,7 @@ fn publish(registry: &Registry) -> Published {
 fn project(registry: &Registry, null: &Published, platform: &str) -> TestEnvironment {
     let environment = TestEnvironment::with_registry(registry);
     environment.write("main.tf", requires("hashicorp/null", "3.2.4"));
-    environment.write_lock_file(lock_file(&[entry(null, "3.2.4", &[null.h1(platform).to_owned()])]));
+    environment.write_lock_file(lock_file(&[null.entry("3.2.4", &[null.h1(platform).to_owned()])]));
     environment
 }
 
@@ -53,7 +53,7 @@ help: compare with the provider's release page; if the new release is right: pro
         before.assert_same(&environment.snapshot());
     }
     environment.provlock([&LOCK_LINUX[..], &[ACCEPT]].concat()).assert_code(0);
-    assert_eq!(environment.lock_file(), lock_file(&[entry(&replaced, "3.2.4", &replaced.hashes(&["linux_amd64"]))]));
+    assert_eq!(environment.lock_file(), replaced.lock_file("3.2.4", &["linux_amd64"]));
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn a_hash_of_a_platform_that_was_not_requested_confirms_the_release() {
             let output = environment.provlock([&LOCK_LINUX[..], more].concat());
             output.assert_code(0).assert_lacks("warning");
             let hashes = null.hashes(&[platform, "linux_amd64"]);
-            assert_eq!(environment.lock_file(), lock_file(&[entry(&null, "3.2.4", &hashes)]));
+            assert_eq!(environment.lock_file(), lock_file(&[null.entry("3.2.4", &hashes)]));
             // The likely platform comes before the rare one.
             assert_eq!(registry.requests_to(url::PACKAGE), if platform == "darwin_arm64" { 2 } else { 3 });
         }
@@ -85,7 +85,7 @@ fn the_cache_confirms_a_release_without_another_download() {
     registry.reset_statistics();
     environment.provlock(LOCK_LINUX).assert_code(0).assert_lacks("warning");
     assert_eq!(registry.requests_to(url::PACKAGE), 0);
-    let before = lock_file(&[entry(&null, "3.2.4", &[null.h1("freebsd_386").to_owned()])]);
+    let before = lock_file(&[null.entry("3.2.4", &[null.h1("freebsd_386").to_owned()])]);
     environment.write_lock_file(before);
     environment.provlock([&LOCK_LINUX[..], &["--offline"]].concat()).assert_code(0).assert_lacks("hashes-changed");
 }
@@ -112,7 +112,7 @@ help: lock again when all packages can be fetched; to replace the recorded hashe
 "#]]);
     before.assert_same(&environment.snapshot());
     environment.provlock([&LOCK_LINUX[..], &[ACCEPT]].concat()).assert_code(0);
-    assert_eq!(environment.lock_file(), lock_file(&[entry(&null, "3.2.4", &null.hashes(&["linux_amd64"]))]));
+    assert_eq!(environment.lock_file(), null.lock_file("3.2.4", &["linux_amd64"]));
 }
 
 #[test]
@@ -171,5 +171,5 @@ help: lock from the registry, which knows all hashes; or compare with it: provlo
     write(&null, "darwin_arm64");
     environment.provlock(&lock).assert_code(0).assert_lacks("warning");
     let hashes = [null.h1("darwin_arm64").to_owned(), null.h1("linux_amd64").to_owned()];
-    assert_eq!(environment.lock_file(), lock_file(&[entry(&null, "3.2.4", &hashes)]));
+    assert_eq!(environment.lock_file(), lock_file(&[null.entry("3.2.4", &hashes)]));
 }

@@ -5,15 +5,14 @@ use std::fs;
 use serde_json::json;
 
 use super::json_output::validated;
-use super::modules::{git, publish};
+use super::modules::{commit_of, publish};
 use super::upgrade::modules::publish_module;
 use provlock_test::{Registry, TestEnvironment, str};
 
 /// A project with four calls: a tag, a branch with `depth`, no ref, and a version of a registry.
 fn project() -> (Registry, TestEnvironment, String) {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     publish_module(&registry, &["1.0.0", "1.1.0"]);
-    let environment = TestEnvironment::with_registry(&registry);
     publish(&environment, "# one\n", "v1.0.0");
     let repository = environment.root().join("modules.git");
     let repository = repository.display();
@@ -25,12 +24,6 @@ fn project() -> (Registry, TestEnvironment, String) {
     );
     environment.write("main.tf", &calls);
     (registry, environment, calls)
-}
-
-fn commit(environment: &TestEnvironment, name: &str) -> String {
-    let repository = environment.root().join("modules.git");
-    let output = environment.program("git", ["rev-parse", &format!("{name}^{{commit}}")]).run_in(repository).run();
-    output.stdout.trim().to_owned()
 }
 
 fn pinned(calls: &str, commit: &str) -> String {
@@ -51,7 +44,7 @@ fn git_sources_get_the_commit_and_the_name_as_a_comment() {
     before.assert_same(&environment.snapshot());
 
     environment.provlock(["pin"]).assert_code(0).assert_stderr_has("Pinned 3 calls");
-    let commit = commit(&environment, "v1.0.0");
+    let commit = commit_of(&environment, "v1.0.0");
     let expected = pinned(&calls, &commit);
     assert_eq!(environment.read("main.tf"), expected);
     // None of the programs can lock what it did not lock before.
@@ -65,7 +58,7 @@ Nothing to pin
 
     publish(&environment, "# two\n", "v1.1.0");
     environment.provlock(["upgrade", "--modules", "--constraints"]).assert_code(0);
-    let new = self::commit(&environment, "v1.1.0");
+    let new = self::commit_of(&environment, "v1.1.0");
     let moved = expected.replace(&commit, &new).replace("# v1.0.0", "# v1.1.0");
     assert_eq!(environment.read("main.tf"), moved);
     environment.provlock(["lock", "--check"]).assert_code(0);
@@ -75,7 +68,7 @@ Nothing to pin
 fn what_is_locked_is_what_is_pinned_and_the_lock_file_goes_along() {
     let (registry, environment, calls) = project();
     environment.provlock(["lock", "--modules"]).assert_code(0);
-    let old = commit(&environment, "v1.0.0");
+    let old = commit_of(&environment, "v1.0.0");
     publish(&environment, "# two\n", "v1.1.0");
     publish_module(&registry, &["1.0.0", "1.1.0", "1.2.0"]);
     fs::rename(environment.root().join("modules.git"), environment.root().join("gone.git")).unwrap();
@@ -102,9 +95,8 @@ fn what_is_locked_is_what_is_pinned_and_the_lock_file_goes_along() {
 
 #[test]
 fn what_cannot_be_pinned_is_said_and_stays() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     publish_module(&registry, &["1.0.0"]);
-    let environment = TestEnvironment::with_registry(&registry);
     publish(&environment, "# one\n", "v1.0.0");
     let repository = environment.root().join("modules.git");
     let source = format!("git::file://{}//network?ref=", repository.display());
@@ -140,9 +132,8 @@ fn a_hostile_repository_cannot_write_into_the_configuration() {
     environment.write("main.tf", format!("module \"a\" {{\n  source = \"{source}\"\n}}\n"));
     environment.provlock(["lock", "--modules"]).assert_code(0);
     // Git accepts such a tag. It is not one of the same form.
-    let tagged = environment.program("git", ["tag", "v9.0.0-\"}$(x)"]).run_in(&work).run();
-    assert_eq!(tagged.code, Some(0), "{tagged}");
-    git(&environment, &work, ["push", "--quiet", "--tags", "../modules.git"]);
+    environment.git(&work, ["tag", "v9.0.0-\"}$(x)"]);
+    environment.git(&work, ["push", "--quiet", "--tags", "../modules.git"]);
     let before = environment.snapshot();
     environment.provlock(["upgrade", "--modules", "--constraints"]).assert_code(0);
     before.assert_same(&environment.snapshot());
@@ -159,7 +150,7 @@ fn root_modules_that_share_a_call_pin_it_once() {
     }
     environment.provlock(["lock", "-r", "--modules"]).assert_code(0);
     environment.provlock(["pin", "-r"]).assert_code(0).assert_stderr_has("Pinned 3 calls");
-    let expected = pinned(&calls, &commit(&environment, "v1.0.0"));
+    let expected = pinned(&calls, &commit_of(&environment, "v1.0.0"));
     assert_eq!(environment.read("modules/shared/main.tf"), expected);
     environment.provlock(["lock", "-r", "--check"]).assert_code(0);
 }
@@ -174,7 +165,7 @@ fn pins_are_printed_in_the_order_of_the_files() {
     environment.write("main.tf", calls.collect::<Vec<_>>().join("\n") + "\n");
     let output = environment.provlock(["pin"]);
     output.assert_code(0).assert_stderr_has("Pinned 12 calls");
-    let commit = commit(&environment, "v1.0.0");
+    let commit = commit_of(&environment, "v1.0.0");
     let expected: Vec<_> =
         (1..=12).map(|line| format!("  ~ main.tf:{line}   ref=v1.0.0 → ref={commit} /* v1.0.0 */")).collect();
     let printed: Vec<_> = output.stderr.lines().filter(|line| line.starts_with("  ~")).collect();

@@ -127,11 +127,10 @@ const LOCK: [&str; 3] = ["lock", "-p", "linux_amd64"];
 
 /// A registry with two versions of acme/gamma and one of acme/delta, and a project that requires acme/gamma.
 fn versions() -> (Registry, TestEnvironment) {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     for (provider, version) in [("acme/gamma", "1.5.0"), ("acme/gamma", "2.1.0"), ("acme/delta", "1.0.0")] {
         registry.publish(provider, version).platforms(["linux_amd64"]).done();
     }
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("acme/gamma", ""));
     (registry, environment)
 }

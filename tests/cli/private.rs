@@ -12,10 +12,9 @@ const LOCK: [&str; 4] = ["lock", "-p", "linux_amd64", "--no-cache"];
 
 /// A registry that wants a token, and a project that requires a provider from it.
 pub(super) fn private() -> (Registry, TestEnvironment) {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     registry.publish("acme/gamma", "1.5.0").on_host(HOST).platforms(["linux_amd64"]).done();
     registry.require_token(HOST, TOKEN);
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("registry.example.com/acme/gamma", ""));
     (registry, environment)
 }
@@ -268,10 +267,9 @@ fn errors_in_a_configuration_with_tokens_do_not_quote_them() {
 
 #[test]
 fn a_host_block_names_the_registry_without_discovery() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     registry.publish("acme/gamma", "1.5.0").on_host("registry.example.com").platforms(["linux_amd64"]).done();
     registry.discovery("registry.example.com", Discovery::WithoutProviders);
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("registry.example.com/acme/gamma", ""));
     environment.provlock(LOCK).matches(str![[r#"
 exit code: 2
@@ -347,10 +345,7 @@ fn what_refuses_the_stored_token_does_not_ask_for_another_login() {
 
 #[test]
 fn a_field_that_a_registry_leaves_out_is_named() {
-    let registry = Registry::start();
-    registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
-    environment.write("main.tf", requires("hashicorp/null", ""));
+    let (registry, environment, _) = Registry::with_required("hashicorp/null", "3.2.4", ["linux_amd64"], "");
     let lock = || environment.provlock(["lock", "-p", "linux_amd64", "--no-cache"]);
     let body = r#"{"os": "linux", "arch": "amd64", "filename": "a.zip", "download_url": "a.zip", "shasum": ""}"#;
     registry.fault(url::DOWNLOAD, Times::Always, Fault::Body(body.into()));

@@ -1,6 +1,6 @@
 //! `provlock merge --resolve` locks as `provlock lock` does.
 
-use super::lock::{BOTH, entry, lock_file, requires};
+use super::lock::{BOTH, lock_file, requires};
 use super::upgrade::age::document;
 use provlock_test::environment::Output;
 use provlock_test::publish::Published;
@@ -10,19 +10,19 @@ use provlock_test::{TestEnvironment, str};
 const PATH: &str = ".terraform.lock.hcl";
 
 /// acme/gamma in three versions, of which the last is two days old, for two platforms.
-fn project(registry: &Registry) -> (TestEnvironment, [Published; 3]) {
+fn project() -> (Registry, TestEnvironment, [Published; 3]) {
+    let (registry, environment) = Registry::with_project();
     let gamma =
         ["1.0.0", "1.1.0", "1.2.0"].map(|version| registry.publish("acme/gamma", version).platforms(BOTH).done());
     registry.add_host("api.opentofu.org");
-    document(registry, "acme/gamma", &[("1.2.0", 2), ("1.1.0", 50), ("1.0.0", 100)]);
-    let environment = TestEnvironment::with_registry(registry);
+    document(&registry, "acme/gamma", &[("1.2.0", 2), ("1.1.0", 50), ("1.0.0", 100)]);
     environment.write("main.tf", requires("acme/gamma", ""));
-    (environment, gamma)
+    (registry, environment, gamma)
 }
 
 /// Merges two branches that have moved the provider to different versions.
 fn merge(environment: &TestEnvironment, gamma: &[Published; 3], platforms: &[&str]) -> Output {
-    let side = |published: &Published| lock_file(&[entry(published, "", &published.hashes(platforms))]);
+    let side = |published: &Published| published.lock_file("", platforms);
     environment.write("base", lock_file(&[]));
     environment.write("ours", side(&gamma[0]));
     environment.write("theirs", side(&gamma[1]));
@@ -31,25 +31,23 @@ fn merge(environment: &TestEnvironment, gamma: &[Published; 3], platforms: &[&st
 
 #[test]
 fn the_platforms_that_both_sides_cover_stay() {
-    let registry = Registry::start();
-    let (environment, gamma) = project(&registry);
+    let (_registry, environment, gamma) = project();
 
     merge(&environment, &gamma, &BOTH).assert_code(0);
 
-    assert_eq!(environment.read("ours"), lock_file(&[entry(&gamma[1], "", &gamma[1].hashes(&BOTH))]));
+    assert_eq!(environment.read("ours"), gamma[1].lock_file("", &BOTH));
 }
 
 #[test]
 fn the_newer_of_the_two_versions_stays_and_the_choice_is_shown() {
-    let registry = Registry::start();
-    let (environment, gamma) = project(&registry);
+    let (_registry, environment, gamma) = project();
     merge(&environment, &gamma, &["linux_amd64"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
   acme/gamma   1.1.0 (ours 1.0.0, theirs 1.1.0)
 Merged .terraform.lock.hcl
 "#]]);
-    assert_eq!(environment.read("ours"), lock_file(&[entry(&gamma[1], "", &gamma[1].hashes(&["linux_amd64"]))]));
+    assert_eq!(environment.read("ours"), gamma[1].lock_file("", &["linux_amd64"]));
     environment.write("main.tf", requires("acme/gamma", "< 1.1.0"));
     merge(&environment, &gamma, &["linux_amd64"]).matches(str![[r#"
 exit code: 0
@@ -69,9 +67,8 @@ Merged .terraform.lock.hcl
 /// The hashes of the side whose version stays protect it, as those of a lock file do.
 #[test]
 fn a_replaced_release_of_the_newer_side_is_refused() {
-    let registry = Registry::start();
-    let (environment, gamma) = project(&registry);
-    let side = |published: &Published, hashes: &[String]| lock_file(&[entry(published, "", hashes)]);
+    let (_registry, environment, gamma) = project();
+    let side = |published: &Published, hashes: &[String]| lock_file(&[published.entry("", hashes)]);
     environment.write("base", lock_file(&[]));
     environment.write("ours", side(&gamma[0], &gamma[0].hashes(&["linux_amd64"])));
     let zh = format!("zh:{}", "0".repeat(64));
@@ -83,8 +80,7 @@ fn a_replaced_release_of_the_newer_side_is_refused() {
 
 #[test]
 fn a_version_must_be_old_enough() {
-    let registry = Registry::start();
-    let (environment, gamma) = project(&registry);
+    let (registry, environment, gamma) = project();
     environment.write("provlock.toml", "[policy]\nmin-age = \"7d\"\n");
     registry.publish("acme/gamma", "1.1.5").platforms(BOTH).done();
     document(&registry, "acme/gamma", &[("1.2.0", 2), ("1.1.5", 20), ("1.1.0", 50), ("1.0.0", 100)]);
@@ -102,8 +98,7 @@ Merged .terraform.lock.hcl
 
 #[test]
 fn what_may_be_required_stays_in_conflict() {
-    let registry = Registry::start();
-    let (environment, gamma) = project(&registry);
+    let (_registry, environment, gamma) = project();
     // A module that is not installed may require anything.
     environment.write("main.tf", "module \"m\" {\n  source = \"git::https://modules.test/m.git\"\n}\n");
     environment.write("provlock.toml", "fetch-modules = false\n");
@@ -117,8 +112,7 @@ fn what_may_be_required_stays_in_conflict() {
 
 #[test]
 fn beside_an_unknown_unit_a_conflict_is_left_to_people() {
-    let registry = Registry::start();
-    let (environment, gamma) = project(&registry);
+    let (_registry, environment, gamma) = project();
     let run = format!("{}{{run_cmd(\"vault\", \"read\")}}", "$");
     let text =
         format!("generate \"x\" {{\n  path = \"x.tf\"\n  if_exists = \"overwrite\"\n  contents = \"{run}\"\n}}\n");

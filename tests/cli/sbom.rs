@@ -161,16 +161,14 @@ fn a_snapshot_is_of_the_commit_that_is_checked_out() {
         .provlock(["sbom", "--format", "github-snapshot"])
         .assert_code(2)
         .assert_stderr_has("run in a git repository");
-    let git = |arguments: &[&str]| environment.program("git", arguments).run();
-    git(&["init", "--quiet", "--initial-branch", "trunk"]).assert_code(0);
-    let name = ["-c", "user.name=a", "-c", "user.email=a@b.test", "commit", "--quiet", "--allow-empty", "-m", "a"];
-    git(&name).assert_code(0);
+    environment.git(".", ["init", "--quiet", "--initial-branch", "trunk"]);
+    environment.commit_all(".");
     let output = environment.provlock(["sbom", "--format", "github-snapshot"]);
     output.assert_code(0);
     let document = validated("github-snapshot", &output);
     assert_eq!(document["ref"], "refs/heads/trunk");
-    assert_eq!(document["sha"], git(&["rev-parse", "HEAD"]).stdout.trim());
-    git(&["checkout", "--quiet", "--detach"]).assert_code(0);
+    assert_eq!(document["sha"], environment.git(".", ["rev-parse", "HEAD"]));
+    environment.git(".", ["checkout", "--quiet", "--detach"]);
     environment.provlock(["sbom", "--format", "github-snapshot"]).assert_code(2).assert_stderr_has("GITHUB_REF");
 }
 
@@ -406,14 +404,9 @@ fn what_lock_records_of_modules_is_listed() {
     let environment = TestEnvironment::new();
     let place = environment.root().join("network");
     environment.write(place.join("main.tf"), requires("hashicorp/null", ""));
-    let git = |arguments: &[&str]| {
-        let identity = ["-C", place.to_str().unwrap(), "-c", "user.name=a", "-c", "user.email=a@b.test"];
-        environment.program("git", identity.iter().chain(arguments)).run().assert_code(0);
-    };
-    git(&["init", "--quiet"]);
-    git(&["add", "."]);
-    git(&["commit", "--quiet", "--message", "first"]);
-    git(&["archive", "--format=zip", "--output", "site.zip", "HEAD"]);
+    environment.git_init(&place);
+    environment.commit_all(&place);
+    environment.git(&place, ["archive", "--format=zip", "--output", "site.zip", "HEAD"]);
     let place = place.to_str().unwrap();
     let calls = call("network", &format!("git::file://{place}")) + &call("site", &format!("{place}/site.zip"));
     environment.write("main.tf", calls);
@@ -438,9 +431,8 @@ fn mirror() -> String {
 /// The registry of the tests signs; nothing but the cache remembers that.
 #[test]
 fn the_key_that_has_signed_is_a_property_where_the_cache_knows_it() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     registry.publish("hashicorp/null", "3.2.4").done();
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("hashicorp/null", ""));
     environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
     let property = json!({ "name": "provlock:signed-by", "value": keys::ED25519.fingerprint() });

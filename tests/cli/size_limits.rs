@@ -8,7 +8,7 @@ use provlock_test::{Fault, Output, Registry, TestEnvironment, Times, survived, u
 use serde_json::json;
 
 use super::lock::{lock_file, requires};
-use super::repository::Repository;
+use provlock_test::git::Repository;
 
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
@@ -176,10 +176,7 @@ fn pad(registry: &Registry, pattern: &str, size: usize) {
 
 /// A registry with a provider, and a project that requires it.
 fn gamma() -> (Registry, TestEnvironment) {
-    let registry = Registry::start();
-    registry.publish("acme/gamma", "1.5.0").platforms(LINUX).done();
-    let environment = TestEnvironment::with_registry(&registry);
-    environment.write("main.tf", requires("acme/gamma", ""));
+    let (registry, environment, _) = Registry::with_required("acme/gamma", "1.5.0", LINUX, "");
     (registry, environment)
 }
 
@@ -195,12 +192,11 @@ fn lock_padded(pattern: &str, size: usize) -> Output {
 
 /// Locks a release whose SHA256SUMS was padded before it was signed.
 fn lock_with_sums(size: usize) -> Output {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     let gamma = registry.publish("acme/gamma", "1.5.0").platforms(LINUX).done();
     let sums = padded(&gamma.shasums, size);
     registry.serve(&format!("{SUMS}.sig"), keys::ED25519.sign(sums.as_bytes(), Form::Binary));
     registry.serve(SUMS, sums);
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("acme/gamma", ""));
     environment.provlock(LOCK)
 }

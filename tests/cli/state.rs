@@ -4,8 +4,8 @@ use provlock_test::registry::Registry;
 use provlock_test::{TestEnvironment, str};
 
 use super::lock::requires;
-use super::repository::Repository;
 use super::verify::found;
+use provlock_test::git::Repository;
 
 const LOCK: [&str; 3] = ["lock", "-p", "linux_amd64"];
 const VERIFY: [&str; 3] = ["verify", "--allow", "single-platform"];
@@ -30,16 +30,16 @@ fn publish(registry: &Registry) {
 }
 
 /// A project that requires acme/one. Its lock file has an entry for acme/two, which it no longer requires.
-fn project(registry: &Registry) -> TestEnvironment {
-    publish(registry);
-    let environment = TestEnvironment::with_registry(registry);
+fn project() -> (Registry, TestEnvironment) {
+    let (registry, environment) = Registry::with_project();
+    publish(&registry);
     environment.write("main.tf", requires("acme/one", ""));
     environment.write("old.tf", "provider \"two\" {}\n");
     environment.write("override.tf", requires("acme/two", ""));
     environment.provlock(LOCK).assert_code(0);
     std::fs::remove_file(environment.project().join("override.tf")).unwrap();
     std::fs::remove_file(environment.project().join("old.tf")).unwrap();
-    environment
+    (registry, environment)
 }
 
 /// Whether `lock --prune` keeps the entry of acme/two.
@@ -54,8 +54,7 @@ fn keeps(environment: &TestEnvironment) -> bool {
 
 #[test]
 fn an_entry_that_the_state_needs_is_kept_by_prune_and_no_finding() {
-    let registry = Registry::start();
-    let environment = project(&registry);
+    let (_registry, environment) = project();
     environment.write("terraform.tfstate", state(&["registry.opentofu.org/acme/two"]));
     assert_eq!(found(&environment, &[]), [""; 0]);
     assert!(keeps(&environment));
@@ -68,9 +67,8 @@ fn an_entry_that_the_state_needs_is_kept_by_prune_and_no_finding() {
 
 #[test]
 fn a_provider_that_only_the_state_needs_is_required() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     publish(&registry);
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("acme/one", ""));
     environment.provlock(LOCK).assert_code(0);
     environment.write("terraform.tfstate", state(&["registry.opentofu.org/acme/two"]));
@@ -103,8 +101,7 @@ acme/two 1.0.0 (locked), required in any version
 
 #[test]
 fn the_state_of_other_workspaces_and_paths_is_read() {
-    let registry = Registry::start();
-    let environment = project(&registry);
+    let (_registry, environment) = project();
     let two = state(&["registry.opentofu.org/acme/two"]);
     let backend = |arguments: &str| {
         let text = format!("terraform {{\n  backend \"local\" {{\n{arguments}\n  }}\n}}\n");
@@ -129,8 +126,7 @@ fn the_state_of_other_workspaces_and_paths_is_read() {
 
 #[test]
 fn a_state_that_is_kept_elsewhere_may_need_the_entry() {
-    let registry = Registry::start();
-    let environment = project(&registry);
+    let (_registry, environment) = project();
     environment.write("backend.tf", "terraform {\n  backend \"s3\" {}\n}\n");
     environment.write("terraform.tfstate", state(&["registry.opentofu.org/acme/two"]));
     environment.provlock(VERIFY).matches(str![[r#"
@@ -168,8 +164,7 @@ Locked 1 provider for linux_amd64 (1 removed, 1 unchanged)
 
 #[test]
 fn an_entry_that_nothing_needs_makes_init_fail_with_a_read_only_lock_file() {
-    let registry = Registry::start();
-    let environment = project(&registry);
+    let (_registry, environment) = project();
     environment.provlock(VERIFY).matches(str![[r#"
 exit code: 0
 ----- stdout -----
@@ -224,8 +219,7 @@ Up to date: 1 provider for linux_amd64; 1 entry is not required, and tofu init -
 
 #[test]
 fn a_state_that_cannot_be_read_is_a_warning_without_its_content() {
-    let registry = Registry::start();
-    let environment = project(&registry);
+    let (_registry, environment) = project();
     let broken = state(&["registry.opentofu.org/acme/two"]).replace("\"outputs\"", SECRET);
     environment.write("terraform.tfstate", broken);
     let output = environment.provlock(VERIFY);
@@ -266,8 +260,7 @@ Not checked: platforms (-p names some), hashes against the registry (--online)
 
 #[test]
 fn a_state_that_is_encrypted_or_old_is_not_known() {
-    let registry = Registry::start();
-    let environment = project(&registry);
+    let (_registry, environment) = project();
     for (text, reason) in [
         (r#"{"serial": 1, "encrypted_data": "aGVsbG8="}"#, "terraform.tfstate is encrypted"),
         (r#"{"version": 3, "modules": []}"#, "terraform.tfstate has version 3 of the format"),
@@ -284,8 +277,7 @@ fn a_state_that_is_encrypted_or_old_is_not_known() {
 
 #[test]
 fn opentofu_takes_the_providers_of_a_state_from_its_own_registry() {
-    let registry = Registry::start();
-    let environment = project(&registry);
+    let (_registry, environment) = project();
     environment.write("terraform.tfstate", state(&["registry.terraform.io/acme/two"]));
     assert_eq!(found(&environment, &[]), [""; 0]);
     environment.write("more.tf", "terraform {\n  backend \"local\" {}\n}\n");
@@ -304,11 +296,10 @@ fn a_state_in_a_change_hides_no_finding() {
     environment.write("terraform.tfstate", state(&[]));
     let entry = |name: &str| {
         let address = format!("registry.opentofu.org/acme/{name}");
-        super::verify::entry(&address, "1.0.0", "", &[super::verify::H1, super::verify::ZH])
+        provlock_test::files::entry(&address, "1.0.0", "", &[super::verify::H1, super::verify::ZH])
     };
     environment.write_lock_file(super::lock::lock_file(&[entry("one")]));
-    repository.git(["add", "--all"]);
-    repository.git(["commit", "--quiet", "--message=base"]);
+    repository.environment.commit_all(".");
     environment.write_lock_file(super::lock::lock_file(&[entry("one"), entry("two")]));
     environment.write("terraform.tfstate", state(&["registry.opentofu.org/acme/two"]));
     repository.git(["add", "--all"]);
@@ -360,7 +351,7 @@ fn a_state_outside_of_the_repository_is_not_read() {
     let repository = Repository::new();
     let environment = &repository.environment;
     environment.write("main.tf", requires("acme/one", ""));
-    let one = super::verify::entry("registry.opentofu.org/acme/one", "1.0.0", "", &[super::verify::H1]);
+    let one = provlock_test::files::entry("registry.opentofu.org/acme/one", "1.0.0", "", &[super::verify::H1]);
     environment.write_lock_file(super::lock::lock_file(&[one]));
     environment.write("../elsewhere/terraform.tfstate", state(&["registry.opentofu.org/acme/two"]));
     environment.write(

@@ -9,7 +9,7 @@ use provlock_test::registry::Registry;
 use provlock_test::screen::Screen;
 use provlock_test::snapbox::{Assert, Data};
 
-use super::repository::Repository;
+use provlock_test::git::Repository;
 
 /// Somebody with one root module, who tries each command.
 const NEWCOMER: &str = r"

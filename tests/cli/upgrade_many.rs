@@ -1,7 +1,7 @@
 //! `provlock upgrade --recursive`: many root modules at once.
 
 use super::json_output::validated;
-use super::lock::{entry, lock_file, requires};
+use super::lock::requires;
 use super::upgrade::age::document;
 use provlock_test::publish::Published;
 use provlock_test::registry::Registry;
@@ -20,7 +20,7 @@ fn publish(registry: &Registry, provider: &str, versions: [&str; 2]) -> [Publish
 
 /// The lock file with one provider, locked for Linux.
 fn locked(published: &Published, constraints: &str) -> String {
-    lock_file(&[entry(published, constraints, &published.hashes(&["linux_amd64"]))])
+    published.lock_file(constraints, &["linux_amd64"])
 }
 
 fn lock_file_of(environment: &TestEnvironment, root: &str) -> String {
@@ -28,33 +28,32 @@ fn lock_file_of(environment: &TestEnvironment, root: &str) -> String {
 }
 
 /// The root modules `a` and `b`, which require hashicorp/null and have locked its older version.
-fn two_roots(registry: &Registry) -> (TestEnvironment, [Published; 2]) {
-    let null = publish(registry, "hashicorp/null", ["3.1.0", "3.2.4"]);
-    let environment = TestEnvironment::with_registry(registry);
+fn two_roots() -> (Registry, TestEnvironment, [Published; 2]) {
+    let (registry, environment) = Registry::with_project();
+    let null = publish(&registry, "hashicorp/null", ["3.1.0", "3.2.4"]);
     for root in ["a", "b"] {
         environment.write(format!("{root}/main.tf"), format!("{PROVIDER}{}", requires("hashicorp/null", "~> 3.0")));
         environment.write(format!("{root}/.terraform.lock.hcl"), locked(&null[0], "~> 3.0"));
     }
-    (environment, null)
+    (registry, environment, null)
 }
 
 /// The root modules `a` and `b`, which call a module that requires acme/gamma, with what they say of it themselves.
-fn shared_module(registry: &Registry, constraint: &str, own: [&str; 2]) -> (TestEnvironment, [Published; 2]) {
-    let gamma = publish(registry, "acme/gamma", ["1.0.0", "2.0.0"]);
-    let environment = TestEnvironment::with_registry(registry);
+fn shared_module(constraint: &str, own: [&str; 2]) -> (Registry, TestEnvironment, [Published; 2]) {
+    let (registry, environment) = Registry::with_project();
+    let gamma = publish(&registry, "acme/gamma", ["1.0.0", "2.0.0"]);
     for (root, own) in ["a", "b"].into_iter().zip(own) {
         let call = "module \"m\" {\n  source = \"../modules/m\"\n}\n";
         environment.write(format!("{root}/main.tf"), format!("{own}{call}"));
         environment.write(format!("{root}/.terraform.lock.hcl"), locked(&gamma[0], constraint));
     }
     environment.write("modules/m/main.tf", requires("acme/gamma", constraint));
-    (environment, gamma)
+    (registry, environment, gamma)
 }
 
 #[test]
 fn all_roots_share_every_request() {
-    let registry = Registry::start();
-    let (environment, null) = two_roots(&registry);
+    let (registry, environment, null) = two_roots();
 
     let output = environment.provlock(UPGRADE_ALL);
 
@@ -88,8 +87,7 @@ exit code: 0
 
 #[test]
 fn a_failing_root_does_not_stop_the_others() {
-    let registry = Registry::start();
-    let (environment, null) = two_roots(&registry);
+    let (_registry, environment, null) = two_roots();
     environment.write("broken/main.tf", PROVIDER);
     environment.write("broken/other.tf", "locals {\n");
     environment.write("never/main.tf", format!("{PROVIDER}{}", requires("hashicorp/null", "> 9.0")));
@@ -135,8 +133,7 @@ Upgraded 2 of 4 root modules: 2 changed, 0 up to date; 2 failed; [SIZE] download
 
 #[test]
 fn a_package_that_fails_stops_the_roots_that_need_it_only() {
-    let registry = Registry::start();
-    let (environment, null) = two_roots(&registry);
+    let (registry, environment, null) = two_roots();
     registry.publish("hashicorp/random", "3.7.2").platforms(["linux_amd64"]).done();
     environment.write("b/more.tf", "resource \"random_id\" \"x\" {}\n");
     registry.fault("*/random/*.zip", provlock_test::Times::Always, provlock_test::Fault::Status(404));
@@ -157,8 +154,7 @@ Upgraded 1 of 2 root modules: 1 changed, 0 up to date; 1 failed; [SIZE] download
 
 #[test]
 fn check_prints_a_table_for_all_roots_or_for_each_and_writes_nothing() {
-    let registry = Registry::start();
-    let (environment, null) = two_roots(&registry);
+    let (registry, environment, null) = two_roots();
     environment.write("b/.terraform.lock.hcl", locked(&null[1], "~> 3.0"));
     let before = environment.snapshot();
 
@@ -210,8 +206,7 @@ hashicorp/null   3.1.0    3.2.4     minor    3.2.4    a
 
 #[test]
 fn paths_and_providers_narrow_what_moves() {
-    let registry = Registry::start();
-    let (environment, null) = two_roots(&registry);
+    let (registry, environment, null) = two_roots();
     let gamma = publish(&registry, "acme/gamma", ["1.0.0", "2.0.0"]);
     environment.write("c/main.tf", requires("acme/gamma", ""));
     environment.write("c/.terraform.lock.hcl", locked(&gamma[0], ""));
@@ -248,8 +243,7 @@ help: without a version, upgrade takes the newest that the constraints allow
 
 #[test]
 fn a_shared_module_is_rewritten_once_for_all_roots() {
-    let registry = Registry::start();
-    let (environment, gamma) = shared_module(&registry, "~> 1.0", ["", ""]);
+    let (_registry, environment, gamma) = shared_module("~> 1.0", ["", ""]);
 
     let dry_run = environment.provlock(["upgrade", "--dry-run", "--constraints", "-r"]);
     dry_run.assert_code(0);
@@ -272,8 +266,7 @@ fn held_back() -> String {
 
 #[test]
 fn a_shared_constraint_is_not_rewritten_when_that_would_break_a_root() {
-    let registry = Registry::start();
-    let (environment, _) = shared_module(&registry, "~> 1.0", ["", &held_back()]);
+    let (registry, environment, _) = shared_module("~> 1.0", ["", &held_back()]);
     let null = publish(&registry, "hashicorp/null", ["3.1.0", "3.2.4"]);
     environment.write("c/main.tf", format!("{PROVIDER}{}", requires("hashicorp/null", "~> 3.1.0")));
     let before = lock_file_of(&environment, "a");
@@ -308,8 +301,7 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
 
 #[test]
 fn a_shared_constraint_is_not_rewritten_when_a_root_needs_no_rewrite() {
-    let registry = Registry::start();
-    let (environment, _) = shared_module(&registry, "< 2.0.0", ["", &held_back()]);
+    let (_registry, environment, _) = shared_module("< 2.0.0", ["", &held_back()]);
     let before = lock_file_of(&environment, "b");
 
     let output = environment.provlock(upgrade_all(&["--constraints"]));
@@ -323,8 +315,7 @@ fn a_shared_constraint_is_not_rewritten_when_a_root_needs_no_rewrite() {
 #[cfg(unix)]
 #[test]
 fn a_constraint_that_is_shared_through_a_symlink_is_one_constraint() {
-    let registry = Registry::start();
-    let (environment, _) = shared_module(&registry, "~> 1.0", ["", &held_back()]);
+    let (_registry, environment, _) = shared_module("~> 1.0", ["", &held_back()]);
     std::os::unix::fs::symlink("m", environment.project().join("modules/link")).unwrap();
     let calls = environment.read("b/main.tf");
     environment.write("b/main.tf", calls.replace("modules/m", "modules/link"));
@@ -338,8 +329,7 @@ fn a_constraint_that_is_shared_through_a_symlink_is_one_constraint() {
 #[cfg(unix)]
 #[test]
 fn a_shared_module_is_rewritten_although_a_root_cannot_be_written() {
-    let registry = Registry::start();
-    let (environment, gamma) = shared_module(&registry, "~> 1.0", ["", "provider \"null\" {}\n"]);
+    let (registry, environment, gamma) = shared_module("~> 1.0", ["", "provider \"null\" {}\n"]);
     publish(&registry, "hashicorp/null", ["3.1.0", "3.2.4"]);
     let lock_file = environment.project().join("b/.terraform.lock.hcl");
     std::fs::remove_file(&lock_file).unwrap();
@@ -365,8 +355,7 @@ Upgraded 1 of 2 root modules: 1 changed, 0 up to date; 1 failed; [SIZE] download
 
 #[test]
 fn providers_and_directories_are_told_apart() {
-    let registry = Registry::start();
-    let environment = TestEnvironment::with_registry(&registry);
+    let (_registry, environment) = Registry::with_project();
     environment.write("live/a/main.tf", PROVIDER);
     environment.write("live/a/.terraform.lock.hcl", "");
     let output = environment.provlock(["upgrade", "-r", "bench/p1"]);
@@ -389,11 +378,10 @@ help: correct its name, or require it in a configuration first
 
 #[test]
 fn help_is_for_the_root_module_that_is_meant() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     for version in ["1.0.0", "2.0.0"] {
         registry.publish("acme/gamma", version).platforms(["linux_amd64"]).done();
     }
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("live/a/main.tf", requires("acme/gamma", "~> 1.0"));
     environment.write("live/a/.terraform.lock.hcl", "");
     let help = "provlock -C live/a upgrade --constraints acme/gamma@2.0.0\n";
@@ -409,8 +397,7 @@ fn help_is_for_the_root_module_that_is_meant() {
 
 #[test]
 fn roots_share_the_dates_and_each_has_the_age_of_its_settings() {
-    let registry = Registry::start();
-    let (environment, null) = two_roots(&registry);
+    let (registry, environment, null) = two_roots();
     registry.add_host("api.opentofu.org");
     document(&registry, "hashicorp/null", &[("3.2.4", 3), ("3.1.0", 300)]);
     environment.write("a/provlock.toml", "[policy]\nmin-age = \"7d\"\n");

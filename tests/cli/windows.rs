@@ -40,9 +40,8 @@ fn variables_may_be_written_in_any_case() {
 
 #[test]
 fn paths_are_written_as_people_write_them() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("live\\a\\main.tf", requires("hashicorp/null", "~> 3.0"));
     environment.write("live\\a\\.terraform.lock.hcl", "");
     environment.write("live\\b\\main.tf", "module \"a\" {\n  source = \"..\\\\a\"\n}\n");
@@ -72,9 +71,8 @@ fn an_interrupt_leaves_no_temporary_file() {
         eprintln!("python is not installed: nothing to send Ctrl-Break with");
         return;
     }
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
     let roots: Vec<_> = (0..400).map(|number| environment.project().join(format!("r{number}"))).collect();
     for root in &roots {
         let provider = "provider \"null\" {}\nterraform {\n  backend \"local\" {}\n}\n";

@@ -6,6 +6,8 @@
 //! - [`server`]: the one web server, for the registry and for tests that make their answers up. Its parts: [`message`]
 //!   is what comes in and goes out, [`http2`] and [`tls`] carry it, [`shared`] answers and counts.
 //! - [`environment`]: a temporary home and project, and the `provlock` program run in it.
+//! - [`files`]: the text of configurations and lock files.
+//! - [`git`]: git repositories.
 //! - [`generated`]: the files of the repository that are made from code.
 //! - [`lock_reader`]: reads lock files by hcl-rs, to compare with what provlock writes.
 //! - [`threats`]: how many cases of an attack a test has tried, for the table in SECURITY.md.
@@ -16,7 +18,9 @@
 pub mod archive;
 pub mod environment;
 pub mod faults;
+pub mod files;
 mod generated;
+pub mod git;
 mod http2;
 pub mod keys;
 pub mod lock_reader;

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 
 use crate::archive::{self, File, Packing};
+use crate::files;
 use crate::keys::{self, Form, Key};
 use crate::state::{Address, Release, State};
 
@@ -400,5 +401,23 @@ impl Published {
         hashes.sort();
         hashes.dedup();
         hashes
+    }
+
+    /// Returns the entry of a lock file with these hashes, sorted and without duplicates.
+    pub fn entry(&self, constraints: &str, hashes: &[impl AsRef<str>]) -> String {
+        let mut hashes: Vec<_> = hashes.iter().map(AsRef::as_ref).collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        files::entry(&self.address, &self.version, constraints, &hashes)
+    }
+
+    /// Returns the entry that is recorded for these platforms.
+    pub fn entry_for(&self, constraints: &str, platforms: &[&str]) -> String {
+        self.entry(constraints, &self.hashes(platforms))
+    }
+
+    /// Returns the lock file with this entry alone, for these platforms.
+    pub fn lock_file(&self, constraints: &str, platforms: &[&str]) -> String {
+        files::lock_file(&[self.entry_for(constraints, platforms)])
     }
 }

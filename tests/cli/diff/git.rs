@@ -5,14 +5,14 @@ use super::*;
 #[test]
 fn head_is_compared_with_the_working_tree() {
     let repository = Repository::new();
-    repository.commit(&lock_file(&[entry("hashicorp/null", "3.2.3", &["h1:a"])]));
+    repository.commit(&lock_file(&[entry("hashicorp/null", "3.2.3", "", &["h1:a"])]));
     let output = repository.provlock(["diff", "--exit-code"]);
     output.matches(str![[r#"
 exit code: 0
 ----- stderr -----
 No provider differs in 1 lock file
 "#]]);
-    repository.environment.write_lock_file(lock_file(&[entry("hashicorp/null", "3.2.4", &["h1:b"])]));
+    repository.environment.write_lock_file(lock_file(&[entry("hashicorp/null", "3.2.4", "", &["h1:b"])]));
     let output = repository.provlock(["diff", "--exit-code"]);
     assert_eq!(output.assert_code(1).stdout, ".terraform.lock.hcl\n  ~ hashicorp/null   3.2.3 → 3.2.4   patch\n");
     std::fs::remove_file(repository.environment.project().join(".terraform.lock.hcl")).unwrap();
@@ -27,7 +27,7 @@ exit code: 0
 #[test]
 fn revisions_are_git_s() {
     let repository = Repository::new();
-    let version = |version: &str| lock_file(&[entry("hashicorp/null", version, &["h1:a"])]);
+    let version = |version: &str| lock_file(&[entry("hashicorp/null", version, "", &["h1:a"])]);
     repository.commit(&version("3.0.0"));
     repository.branch("topic", &version("3.1.0"));
     repository.git(["checkout", "--quiet", "main"]);
@@ -62,7 +62,7 @@ exit code: 0
 #[test]
 fn an_argument_is_a_file_or_a_revision() {
     let repository = Repository::new();
-    let version = |version: &str| lock_file(&[entry("hashicorp/null", version, &["h1:a"])]);
+    let version = |version: &str| lock_file(&[entry("hashicorp/null", version, "", &["h1:a"])]);
     repository.commit(&version("3.0.0"));
     repository.branch("topic", &version("3.1.0"));
     let environment = &repository.environment;
@@ -103,7 +103,7 @@ help: name a revision, as in: provlock diff -r main
 #[test]
 fn two_revisions_are_compared_in_a_bare_repository() {
     let repository = Repository::new();
-    let version = |version: &str| lock_file(&[entry("hashicorp/null", version, &["h1:a"])]);
+    let version = |version: &str| lock_file(&[entry("hashicorp/null", version, "", &["h1:a"])]);
     repository.environment.write("app/.terraform.lock.hcl", version("1.0.0"));
     repository.commit(&version("3.0.0"));
     repository.branch("topic", &version("3.1.0"));
@@ -129,7 +129,7 @@ fn two_revisions_are_compared_in_a_bare_repository() {
 #[test]
 fn a_revision_of_a_directory_is_compared_with_the_current_directory() {
     let repository = Repository::new();
-    let version = |version: &str| lock_file(&[entry("hashicorp/null", version, &["h1:a"])]);
+    let version = |version: &str| lock_file(&[entry("hashicorp/null", version, "", &["h1:a"])]);
     let write = |path: &str, number: &str| repository.environment.write(path, version(number));
     write("app/.terraform.lock.hcl", "1.0.0");
     write("app/deep/.terraform.lock.hcl", "2.0.0");
@@ -173,7 +173,7 @@ error[lock-file-syntax]: the lock file cannot be parsed: invalid block body; exp
 /// A repository with lock files of which some were changed since the only commit.
 fn changed_below() -> Repository {
     let repository = Repository::new();
-    let lock = |version: &str| lock_file(&[entry("hashicorp/null", version, &["h1:a"])]);
+    let lock = |version: &str| lock_file(&[entry("hashicorp/null", version, "", &["h1:a"])]);
     let write =
         |path: &str, version: &str| repository.environment.write(format!("{path}/.terraform.lock.hcl"), lock(version));
     write("infra/a", "1.0.0");
@@ -211,8 +211,7 @@ new/.terraform.lock.hcl
     here.assert_stderr_has("help: provlock -C infra diff -r\n");
     let output = repository.provlock(["-C", "infra", "diff", "--recursive"]);
     assert_eq!(output.assert_code(0).stdout.replace('\\', "/"), expected);
-    repository.git(["add", "--all"]);
-    repository.git(["commit", "--quiet", "--message=change"]);
+    repository.environment.commit_all(".");
     let output = repository.provlock(["-C", "infra", "diff", "-r", "--git", "HEAD~1..HEAD"]);
     assert_eq!(output.assert_code(0).stdout.replace('\\', "/"), expected);
 }
@@ -220,7 +219,7 @@ new/.terraform.lock.hcl
 #[test]
 fn the_same_change_in_many_lock_files_is_shown_once() {
     let repository = Repository::new();
-    let lock = |version: &str| lock_file(&[entry("hashicorp/null", version, &["h1:a"])]);
+    let lock = |version: &str| lock_file(&[entry("hashicorp/null", version, "", &["h1:a"])]);
     let write = |path: &str, version: &str| {
         repository.environment.write(format!("{path}/.terraform.lock.hcl"), lock(version));
     };
@@ -281,8 +280,7 @@ exit code: 0
 #[test]
 fn markdown_has_a_table_for_every_lock_file_below() {
     let repository = changed_below();
-    repository.git(["add", "--all"]);
-    repository.git(["commit", "--quiet", "--message=change"]);
+    repository.environment.commit_all(".");
     let output = repository.provlock(["diff", "-r", "--git=HEAD~1..", "--format=markdown"]);
     output.matches(str![[r#"
 exit code: 0
@@ -344,12 +342,12 @@ fn textconv_has_a_line_per_provider_for_git_diff() {
     let repository = Repository::new();
     repository.provlock(["setup", "git", "--write"]).assert_code(0);
     repository.commit(&lock_file(&[
-        constrained("hashicorp/aws", "5.0.0", "~> 5.0", &["h1:a", "zh:a"]),
-        entry("hashicorp/null", "3.2.4", &["h1:n"]),
+        entry("hashicorp/aws", "5.0.0", "~> 5.0", &["h1:a", "zh:a"]),
+        entry("hashicorp/null", "3.2.4", "", &["h1:n"]),
     ]));
     repository.environment.write_lock_file(lock_file(&[
-        constrained("hashicorp/aws", "5.1.0", "~> 5.0", &["h1:b", "zh:b"]),
-        entry("hashicorp/null", "3.2.4", &["h1:m"]),
+        entry("hashicorp/aws", "5.1.0", "~> 5.0", &["h1:b", "zh:b"]),
+        entry("hashicorp/null", "3.2.4", "", &["h1:m"]),
     ]));
     let output = repository.try_git(["diff"]);
     output.matches(str![[r#"
@@ -394,7 +392,7 @@ exit code: 0
 HEAD has no commit yet: every lock file is compared with an empty one
 No lock file here or below, neither in HEAD nor in the working tree
 "#]]);
-    repository.environment.write_lock_file(lock_file(&[entry("hashicorp/null", "3.2.3", &["h1:a"])]));
+    repository.environment.write_lock_file(lock_file(&[entry("hashicorp/null", "3.2.3", "", &["h1:a"])]));
     repository.provlock(["diff"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----

@@ -6,28 +6,29 @@ mod modules;
 use std::path::Path;
 
 use crate::json_output::validated;
-use crate::repository::{Repository, constrained, entry, lock_file};
+use provlock_test::files::{entry, lock_file};
+use provlock_test::git::Repository;
 use provlock_test::{TestEnvironment, str};
 
 fn old() -> String {
     lock_file(&[
-        constrained("hashicorp/aws", "5.60.0", "~> 4.0", &["h1:a", "zh:b"]),
-        entry("hashicorp/null", "3.2.4", &["h1:n"]),
-        entry("hashicorp/random", "3.6.3", &["h1:r"]),
-        entry("hashicorp/template", "2.2.0", &["h1:t"]),
-        entry("hashicorp/tls", "4.0.5", &["h1:x", "zh:y"]),
-        entry("hashicorp/vault", "4.0.0", &["zh:1", "zh:2"]),
+        entry("hashicorp/aws", "5.60.0", "~> 4.0", &["h1:a", "zh:b"]),
+        entry("hashicorp/null", "3.2.4", "", &["h1:n"]),
+        entry("hashicorp/random", "3.6.3", "", &["h1:r"]),
+        entry("hashicorp/template", "2.2.0", "", &["h1:t"]),
+        entry("hashicorp/tls", "4.0.5", "", &["h1:x", "zh:y"]),
+        entry("hashicorp/vault", "4.0.0", "", &["zh:1", "zh:2"]),
     ])
 }
 
 fn new() -> String {
     lock_file(&[
-        entry("datadog/datadog", "3.44.1", &["h1:d", "zh:d", "zh:e"]),
-        constrained("hashicorp/aws", "5.82.2", "~> 5.0", &["h1:c", "zh:d"]),
-        entry("hashicorp/null", "3.2.4", &["h1:n"]),
-        entry("hashicorp/random", "3.6.3", &["h1:1", "h1:2", "h1:3", "h1:r"]),
-        entry("hashicorp/tls", "4.0.5", &["h1:p", "zh:q"]),
-        entry("hashicorp/vault", "3.9.0", &["zh:3", "zh:4"]),
+        entry("datadog/datadog", "3.44.1", "", &["h1:d", "zh:d", "zh:e"]),
+        entry("hashicorp/aws", "5.82.2", "~> 5.0", &["h1:c", "zh:d"]),
+        entry("hashicorp/null", "3.2.4", "", &["h1:n"]),
+        entry("hashicorp/random", "3.6.3", "", &["h1:1", "h1:2", "h1:3", "h1:r"]),
+        entry("hashicorp/tls", "4.0.5", "", &["h1:p", "zh:q"]),
+        entry("hashicorp/vault", "3.9.0", "", &["zh:3", "zh:4"]),
     ])
 }
 
@@ -144,7 +145,7 @@ fn markdown_fits_into_a_comment() {
     let hashes: Vec<_> = (0..1000).map(|number| format!("zh:{number:064x}")).collect();
     let hashes: Vec<_> = hashes.iter().map(String::as_str).collect();
     environment.write("old.hcl", "");
-    environment.write("new.hcl", lock_file(&[entry("hashicorp/null", "3.2.4", &hashes)]));
+    environment.write("new.hcl", lock_file(&[entry("hashicorp/null", "3.2.4", "", &hashes)]));
     let output = environment.provlock(["diff", "--format=markdown", "old.hcl", "new.hcl"]);
     output.matches(str![[r#"
 exit code: 0
@@ -166,7 +167,7 @@ fn text_in_a_lock_file_stays_text() {
     let environment = TestEnvironment::new();
     environment.write("old.hcl", "");
     let hostile = ["h9:`|<b>@all</b>\\n```\\n# owned", "h9:\\u001b[31m\\u202e"];
-    environment.write("a|`b`<i>.hcl", lock_file(&[entry("hashicorp/null", "3.2.4", &hostile)]));
+    environment.write("a|`b`<i>.hcl", lock_file(&[entry("hashicorp/null", "3.2.4", "", &hostile)]));
     let output = environment.provlock(["diff", "--format=markdown", "old.hcl", "a|`b`<i>.hcl"]);
     output
         .matches(str![[r#"

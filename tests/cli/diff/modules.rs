@@ -1,7 +1,7 @@
 //! Differences of lock files of modules.
 
 use super::*;
-use crate::repository::{module, module_lock_file};
+use provlock_test::files::{module_entry, module_lock_file};
 
 fn registry(version: &str, constraints: &str, commit: &str) -> String {
     format!(
@@ -13,9 +13,18 @@ fn registry(version: &str, constraints: &str, commit: &str) -> String {
 
 fn two_files() -> TestEnvironment {
     let environment = TestEnvironment::new();
-    let old = [module("a", "v1", "1"), module("b", "v1", "1"), registry("1.0.0", "~> 1", "c1"), module("z", "v1", "1")];
-    let new =
-        [module("b", "v1", "2"), module("c", "v2", "3"), registry("2.1.0", "~> 2.0", "c2"), module("z", "v1", "1")];
+    let old = [
+        module_entry("a", "v1", "1"),
+        module_entry("b", "v1", "1"),
+        registry("1.0.0", "~> 1", "c1"),
+        module_entry("z", "v1", "1"),
+    ];
+    let new = [
+        module_entry("b", "v1", "2"),
+        module_entry("c", "v2", "3"),
+        registry("2.1.0", "~> 2.0", "c2"),
+        module_entry("z", "v1", "1"),
+    ];
     environment.write("old.hcl", module_lock_file(&old));
     environment.write("new.hcl", module_lock_file(&new));
     environment
@@ -54,17 +63,17 @@ fn markdown_and_json_name_modules() {
 #[test]
 fn git_compares_both_kinds_of_lock_files() {
     let repository = Repository::new();
-    repository.environment.write(".modules.lock.hcl", module_lock_file(&[module("a", "v1", "1")]));
+    repository.environment.write(".modules.lock.hcl", module_lock_file(&[module_entry("a", "v1", "1")]));
     repository.environment.write("sub/.modules.lock.hcl", module_lock_file(&[]));
-    repository.commit(&lock_file(&[entry("hashicorp/null", "3.2.3", &["h1:a"])]));
+    repository.commit(&lock_file(&[entry("hashicorp/null", "3.2.3", "", &["h1:a"])]));
     repository.provlock(["diff"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
 No entry differs in 2 lock files
 "#]]);
-    repository.environment.write(".modules.lock.hcl", module_lock_file(&[module("a", "v1", "2")]));
-    repository.environment.write("sub/.modules.lock.hcl", module_lock_file(&[module("x", "v1", "2")]));
-    repository.environment.write_lock_file(lock_file(&[entry("hashicorp/null", "3.2.4", &["h1:b"])]));
+    repository.environment.write(".modules.lock.hcl", module_lock_file(&[module_entry("a", "v1", "2")]));
+    repository.environment.write("sub/.modules.lock.hcl", module_lock_file(&[module_entry("x", "v1", "2")]));
+    repository.environment.write_lock_file(lock_file(&[entry("hashicorp/null", "3.2.4", "", &["h1:b"])]));
     repository.provlock(["diff"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----

@@ -77,7 +77,7 @@ fn below(tree: &Tree, directory: &str) -> Tree {
 
 impl Project {
     fn new() -> Self {
-        let registry = Registry::start();
+        let (registry, mut environment) = Registry::with_project();
         for version in [1, 2] {
             let files: Vec<_> = [
                 ("main.tf", "module \"inner\" {\n  source = \"./inner\"\n}\n".to_owned()),
@@ -89,7 +89,6 @@ impl Project {
             .into();
             registry.serve(&format!("/site-{version}.zip"), archive::pack(&files, Packing::Deflated));
         }
-        let mut environment = TestEnvironment::with_registry(&registry);
         environment.set("PROVLOCK_CACHE_DIR", environment.root().join("cache"));
         let mut trees = [1, 2].map(|version| {
             publish(&environment, &format!("# {version}\n"), &format!("v{version}.0.0"));

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use provlock_test::{Output, TestEnvironment, survived};
 
 use crate::lock::requires;
-use crate::repository::Repository;
+use provlock_test::git::Repository;
 
 const ATTACK: &str = "a file of the repository that takes more memory or time than it may";
 /// How much address space a run gets, in KiB. A run that reads a device to its end takes as much as there is.
@@ -56,8 +56,7 @@ fn a_change_that_makes_devices_of_files_of_patterns_is_judged() {
         repository.commit("");
         repository.git(["checkout", "--quiet", "-b", "change"]);
         symlink("/dev/zero", repository.environment.project().join(name)).unwrap();
-        repository.git(["add", "--all"]);
-        repository.git(["commit", "--quiet", "--message=device"]);
+        repository.environment.commit_all(".");
         for more in [&[][..], &["--new"]] {
             let verified = run(&repository.environment, &[&["verify", "-r", "--base", "main"], more].concat());
             verified.assert_code(1).assert_stdout_has("provider-not-locked");

@@ -13,7 +13,7 @@ mod kills;
 mod limits;
 mod stages;
 
-use crate::lock::{BOTH, entry, lock_file, requires};
+use crate::lock::{BOTH, lock_file, requires};
 use provlock_test::archive::{self, Packing};
 use provlock_test::{Registry, TestEnvironment};
 use serde_json::json;
@@ -30,7 +30,7 @@ struct Project {
 
 impl Project {
     fn new() -> Self {
-        let registry = Registry::start();
+        let (registry, mut environment) = Registry::with_project();
         let gamma = registry.publish("acme/gamma", "1.5.0").platforms(BOTH).done();
         let module = [("main.tf".to_owned(), requires("acme/gamma", "~> 1.0").into_bytes())];
         let versions = json!({ "modules": [{ "versions": [{ "version": "1.0.0" }] }] });
@@ -38,11 +38,10 @@ impl Project {
         registry.serve("/v1/modules/acme/network/aws/versions", versions.to_string());
         registry.serve("/v1/modules/acme/network/aws/1.0.0/download", location.to_string());
         registry.serve("/modules/network.zip", archive::pack(&module, Packing::Deflated));
-        let mut environment = TestEnvironment::with_registry(&registry);
         environment.set("PROVLOCK_CACHE_DIR", environment.root().join("cache"));
         let call = "module \"network\" {\n  source  = \"acme/network/aws\"\n  version = \"~> 1.0\"\n}\n";
         environment.write("main.tf", format!("{call}{}", requires("acme/gamma", "")));
-        let locked = |hashes: &[String]| lock_file(&[entry(&gamma, "~> 1.0", hashes)]);
+        let locked = |hashes: &[String]| lock_file(&[gamma.entry("~> 1.0", hashes)]);
         let (old, new) = (locked(&gamma.hashes(&["linux_amd64"])), locked(&gamma.hashes(&BOTH)));
         environment.write_lock_file(&old);
         Self { registry, environment, old, new }

@@ -1,6 +1,6 @@
 //! What `--check` says of recorded hashes that nobody published, and of those that it could not compare.
 
-use super::{BOTH, LOCK_BOTH, entry, lock_file, requires};
+use super::{BOTH, LOCK_BOTH, lock_file, requires};
 use provlock_test::publish::{PackagesMap, Published};
 use provlock_test::registry::Registry;
 use provlock_test::{TestEnvironment, str, url};
@@ -12,25 +12,21 @@ const UPGRADE: [&str; 4] = ["upgrade", "-p", "linux_amd64", "--check"];
 const NOT_COMPARED: &str = "not compared with what is published; to compare all: provlock verify --online";
 
 /// A project that requires the one version of `hashicorp/null`, which has packages for two platforms.
-fn project(registry: &Registry) -> (TestEnvironment, Published) {
-    let null = registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).done();
-    let environment = TestEnvironment::with_registry(registry);
-    environment.write("main.tf", requires("hashicorp/null", ""));
-    (environment, null)
+fn project() -> (Registry, TestEnvironment, Published) {
+    Registry::with_required("hashicorp/null", "3.2.4", BOTH, "")
 }
 
 /// Writes the lock file with all hashes of the release, then one for another, or one more.
 fn write_lock_file(environment: &TestEnvironment, null: &Published, replaced: Option<&str>, added: Option<&str>) {
-    let hashes = [null.hashes(&BOTH), null.all_zh()].concat().into_iter();
+    let hashes = null.hashes(&BOTH).into_iter();
     let hashes = hashes.filter(|hash| Some(hash.as_str()) != replaced).chain(added.map(str::to_owned));
-    environment.write_lock_file(lock_file(&[entry(null, "", &hashes.collect::<Vec<_>>())]));
+    environment.write_lock_file(lock_file(&[null.entry("", &hashes.collect::<Vec<_>>())]));
 }
 
 /// Every command compares, online and offline, once the cache knows all packages of the release.
 #[test]
 fn a_hash_that_was_never_published_fails_every_check() {
-    let registry = Registry::start();
-    let (environment, null) = project(&registry);
+    let (_registry, environment, null) = project();
     environment.provlock(LOCK_BOTH).assert_code(0);
     let cases = [
         (None, WRONG_H1, "h1"),
@@ -55,8 +51,7 @@ fn a_hash_that_was_never_published_fails_every_check() {
 
 #[test]
 fn an_added_h1_is_pointed_at_and_can_be_removed() {
-    let registry = Registry::start();
-    let (environment, null) = project(&registry);
+    let (_registry, environment, null) = project();
     environment.provlock(LOCK_BOTH).assert_code(0);
     let right = environment.lock_file();
     write_lock_file(&environment, &null, None, Some(WRONG_H1));
@@ -98,8 +93,7 @@ Up to date: 1 provider for linux_amd64
 /// Of both schemes, and of several providers.
 #[test]
 fn all_unpublished_hashes_are_counted() {
-    let registry = Registry::start();
-    let (environment, null) = project(&registry);
+    let (_registry, environment, null) = project();
     environment.provlock(LOCK_BOTH).assert_code(0);
     write_lock_file(&environment, &null, Some(null.h1("darwin_arm64")), Some(WRONG_H1));
     let text = environment
@@ -116,8 +110,7 @@ fn all_unpublished_hashes_are_counted() {
 /// It may be of a platform whose package nobody here has seen.
 #[test]
 fn an_h1_of_a_platform_that_nobody_knows_passes_and_is_counted() {
-    let registry = Registry::start();
-    let (environment, null) = project(&registry);
+    let (registry, environment, null) = project();
     environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
     registry.reset_statistics();
     for (added, number) in [(None, "1 recorded hash was"), (Some(WRONG_H1), "2 recorded hashes were")] {
@@ -135,8 +128,7 @@ fn an_h1_of_a_platform_that_nobody_knows_passes_and_is_counted() {
 
 #[test]
 fn what_the_registry_reports_is_known_without_a_cache() {
-    let registry = Registry::start();
-    let environment = TestEnvironment::with_registry(&registry);
+    let (registry, environment) = Registry::with_project();
     let null = registry.publish("registry.example.com/acme/null", "3.2.4").platforms(BOTH);
     let null = null.packages(PackagesMap::Right).done();
     environment.write("main.tf", requires("registry.example.com/acme/null", ""));
@@ -152,8 +144,7 @@ fn what_the_registry_reports_is_known_without_a_cache() {
 /// The cache knows the package that was replaced, which says nothing about the one that is published now.
 #[test]
 fn a_package_that_was_replaced_explains_nothing() {
-    let registry = Registry::start();
-    let (environment, _) = project(&registry);
+    let (registry, environment, _) = project();
     environment.provlock(LOCK_BOTH).assert_code(0);
     let replaced = registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).size(300).done();
     write_lock_file(&environment, &replaced, None, None);
@@ -166,8 +157,7 @@ fn a_package_that_was_replaced_explains_nothing() {
 /// A mirror holds copies, and does not know what else is published.
 #[test]
 fn where_nobody_knows_what_is_published_that_is_said() {
-    let registry = Registry::start();
-    let (environment, null) = project(&registry);
+    let (_registry, environment, null) = project();
     environment.provlock(LOCK_BOTH).assert_code(0);
     environment.provlock(["mirror", "packages", "-p", "linux_amd64"]).assert_code(0);
     write_lock_file(&environment, &null, None, Some(WRONG_ZH));
@@ -190,8 +180,7 @@ Up to date: 1 provider
 
 #[test]
 fn a_check_asks_for_sums_and_no_package() {
-    let registry = Registry::start();
-    let (environment, null) = project(&registry);
+    let (registry, environment, null) = project();
     write_lock_file(&environment, &null, None, Some(WRONG_ZH));
     environment.provlock(UPGRADE).assert_code(1).assert_stderr_has("hash-not-published");
     assert_eq!((registry.requests_to(url::SHASUMS), registry.requests_to(url::PACKAGE)), (1, 0));

@@ -7,51 +7,19 @@ mod refusals;
 
 use std::collections::BTreeSet;
 
-use provlock_test::publish::Published;
+pub(super) use provlock_test::files::{lock_file, requires};
 use provlock_test::registry::Registry;
 use provlock_test::{Fault, TestEnvironment, Times, str, url};
 
 pub(super) const BOTH: [&str; 2] = ["darwin_arm64", "linux_amd64"];
 pub(super) const LOCK_BOTH: [&str; 5] = ["lock", "-p", "linux_amd64", "-p", "darwin_arm64"];
 
-/// A configuration that requires one provider.
-pub(super) fn requires(source: &str, constraint: &str) -> String {
-    let name = source.rsplit('/').next().unwrap();
-    let version = if constraint.is_empty() { String::new() } else { format!("version = \"{constraint}\"") };
-    format!(
-        "terraform {{\n  required_providers {{\n    {name} = {{\n      source = \"{source}\"\n      {version}\n    }}\n  }}\n}}\n"
-    )
-}
-
-/// The canonical text of an entry.
-pub(super) fn entry(published: &Published, constraints: &str, hashes: &[String]) -> String {
-    let mut hashes = hashes.to_vec();
-    hashes.sort();
-    hashes.dedup();
-    let hashes = hashes.join("\",\n    \"");
-    let (padding, constraints) = match constraints {
-        "" => ("", String::new()),
-        text => ("    ", format!("  constraints = \"{text}\"\n")),
-    };
-    format!(
-        "\nprovider \"{}\" {{\n  version{padding} = \"{}\"\n{constraints}  hashes = [\n    \"{hashes}\",\n  ]\n}}\n",
-        published.address, published.version
-    )
-}
-
-pub(super) fn lock_file(entries: &[String]) -> String {
-    let header =
-        "# This file is maintained automatically by \"tofu init\".\n# Manual edits may be lost in future updates.\n";
-    format!("{header}{}", entries.concat())
-}
-
 #[test]
 fn writes_what_tofu_providers_lock_would_write() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     registry.publish("hashicorp/null", "3.1.0").platforms(BOTH).done();
     let null =
         registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64", "darwin_arm64", "windows_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
 
     let output = environment.provlock(LOCK_BOTH);
@@ -63,16 +31,12 @@ exit code: 0
 Locked 1 provider for darwin_arm64 and linux_amd64 (1 added); [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
-    let hashes = [null.hashes(&BOTH), null.all_zh()].concat();
-    assert_eq!(environment.lock_file(), lock_file(&[entry(&null, "~> 3.0", &hashes)]));
+    assert_eq!(environment.lock_file(), null.lock_file("~> 3.0", &BOTH));
 }
 
 #[test]
 fn empty_variables_are_unset_and_wrong_ones_are_named() {
-    let registry = Registry::start();
-    registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).done();
-    let environment = TestEnvironment::with_registry(&registry);
-    environment.write("main.tf", requires("hashicorp/null", ""));
+    let (_registry, environment, _) = Registry::with_required("hashicorp/null", "3.2.4", BOTH, "");
     let lock = ["lock", "-p", "linux_amd64"];
     let variables = ["PROVLOCK_PLATFORMS", "PROVLOCK_DIALECT", "PROVLOCK_CACHE_DIR"];
     let empty = variables.iter().fold(environment.command(lock), |command, variable| command.env(variable, ""));
@@ -114,8 +78,7 @@ For more information, try '--help'.
 
 #[test]
 fn only_without_an_entry_a_provider_is_taken_for_one_of_hashicorp() {
-    let registry = Registry::start();
-    let environment = TestEnvironment::with_registry(&registry);
+    let (_registry, environment) = Registry::with_project();
     environment.write("main.tf", requires("hashicorp/nosuch", ""));
     let output = environment.provlock(LOCK_BOTH);
     output.matches(str![[r#"
@@ -148,10 +111,7 @@ help: correct its source in required_providers
 
 #[test]
 fn a_second_run_does_not_touch_the_file() {
-    let registry = Registry::start();
-    registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).done();
-    let environment = TestEnvironment::with_registry(&registry);
-    environment.write("main.tf", requires("hashicorp/null", ""));
+    let (registry, environment, _) = Registry::with_required("hashicorp/null", "3.2.4", BOTH, "");
     environment.provlock(LOCK_BOTH).assert_code(0);
     registry.publish("hashicorp/null", "3.3.0").platforms(BOTH).done();
     let before = environment.snapshot();
@@ -168,10 +128,7 @@ Up to date: 1 provider for darwin_arm64 and linux_amd64
 
 #[test]
 fn keeps_comments_and_layout_of_the_file_that_is_there() {
-    let registry = Registry::start();
-    let null = registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).done();
-    let environment = TestEnvironment::with_registry(&registry);
-    environment.write("main.tf", requires("hashicorp/null", ""));
+    let (_registry, environment, null) = Registry::with_required("hashicorp/null", "3.2.4", BOTH, "");
     environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
     let before = environment.lock_file().replace("  version", "  # pinned by Ada\n  version").replace('\n', "\r\n");
     environment.write_lock_file(&before);
@@ -191,10 +148,7 @@ Locked 1 provider for darwin_arm64 and linux_amd64 (1 changed); [SIZE] downloade
 
 #[test]
 fn check_and_dry_run_write_nothing() {
-    let registry = Registry::start();
-    registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).done();
-    let environment = TestEnvironment::with_registry(&registry);
-    environment.write("main.tf", requires("hashicorp/null", ""));
+    let (_registry, environment, _) = Registry::with_required("hashicorp/null", "3.2.4", BOTH, "");
     let before = environment.snapshot();
 
     let check = environment.provlock(["lock", "-p", "linux_amd64", "--check"]);
@@ -235,13 +189,12 @@ Would lock 1 provider for linux_amd64 (1 added)
 
 #[test]
 fn entries_that_are_not_required_stay_until_pruned() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
     let old = registry.publish("acme/old", "1.0.0").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("hashicorp/null", ""));
-    environment.write_lock_file(lock_file(&[entry(&old, "", &old.all_zh())]));
-    let locked = entry(&null, "", &null.hashes(&["linux_amd64"]));
+    environment.write_lock_file(lock_file(&[old.entry("", &old.all_zh())]));
+    let locked = null.entry_for("", &["linux_amd64"]);
 
     environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
 exit code: 0
@@ -250,7 +203,7 @@ exit code: 0
   + hashicorp/null   3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh
 Locked 1 provider for linux_amd64 (1 added, 1 unchanged); [SIZE] downloaded
 "#]]);
-    assert_eq!(environment.lock_file(), lock_file(&[entry(&old, "", &old.all_zh()), locked.clone()]));
+    assert_eq!(environment.lock_file(), lock_file(&[old.entry("", &old.all_zh()), locked.clone()]));
 
     environment.provlock(["lock", "-p", "linux_amd64", "--prune"]).matches(str![[r#"
 exit code: 0
@@ -263,13 +216,12 @@ Locked 1 provider for linux_amd64 (1 removed, 1 unchanged)
 
 #[test]
 fn only_the_providers_that_are_named_are_locked() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", format!("{}provider \"random\" {{}}\n", requires("hashicorp/null", "")));
 
     environment.provlock(["lock", "-p", "linux_amd64", "null"]).assert_code(0);
-    assert_eq!(environment.lock_file(), lock_file(&[entry(&null, "", &null.hashes(&["linux_amd64"]))]));
+    assert_eq!(environment.lock_file(), null.lock_file("", &["linux_amd64"]));
 
     let output = environment.provlock(["lock", "-p", "linux_amd64", "acme/gamma"]);
     output.matches(str![[r#"
@@ -282,10 +234,9 @@ help: choose a provider that required_providers lists
 
 #[test]
 fn platforms_come_from_the_flag_then_the_environment_then_the_settings() {
-    let registry = Registry::start();
+    let (registry, mut environment) = Registry::with_project();
     let platforms = ["darwin_arm64", "freebsd_amd64", "linux_amd64"];
     let null = registry.publish("hashicorp/null", "3.2.4").platforms(platforms).done();
-    let mut environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("hashicorp/null", ""));
     environment.write("provlock.toml", "platforms = \"all\"\n");
     let mut locked = |arguments: &[&str], variable: Option<&str>| {
@@ -305,11 +256,10 @@ fn platforms_come_from_the_flag_then_the_environment_then_the_settings() {
 
 #[test]
 fn each_request_is_made_once() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).done();
     registry.publish("acme/gamma", "1.5.0").platforms(BOTH).done();
     registry.fault(url::ANY, Times::Always, Fault::Delay(std::time::Duration::from_millis(30)));
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", format!("{}provider \"null\" {{}}\n", requires("acme/gamma", "")));
 
     environment.provlock(LOCK_BOTH).assert_code(0);
@@ -342,7 +292,7 @@ fn a_registry_that_speaks_http2_is_asked_over_one_connection() {
 
     environment.provlock(["lock", "-p", &PLATFORMS.join(",")]).assert_code(0);
 
-    let entries = published.each_ref().map(|published| entry(published, "", &published.hashes(&PLATFORMS)));
+    let entries = published.each_ref().map(|published| published.entry_for("", &PLATFORMS));
     assert_eq!(environment.lock_file(), lock_file(&entries));
     let statistics = registry.statistics();
     assert_eq!(statistics.requests, 1 + 3 * (1 + 4 + 2 + 4));
@@ -353,17 +303,16 @@ fn a_registry_that_speaks_http2_is_asked_over_one_connection() {
 #[test]
 fn passing_faults_are_tried_again() {
     for fault in [Fault::Status(503), Fault::TooManyRequests { retry_after: 0 }, Fault::Reset, Fault::Truncated] {
-        let registry = Registry::start();
+        let (registry, environment) = Registry::with_project();
         let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
         registry.fault(url::VERSIONS, Times::First(1), fault.clone());
         registry.fault(url::SHASUMS, Times::First(1), fault.clone());
         registry.fault(url::PACKAGE, Times::First(2), fault.clone());
-        let environment = TestEnvironment::with_registry(&registry);
         environment.write("main.tf", requires("hashicorp/null", ""));
 
         environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
 
-        let expected = lock_file(&[entry(&null, "", &null.hashes(&["linux_amd64"]))]);
+        let expected = null.lock_file("", &["linux_amd64"]);
         assert_eq!(environment.lock_file(), expected, "{fault:?}");
     }
 }
@@ -371,13 +320,12 @@ fn passing_faults_are_tried_again() {
 /// A package is hashed as it arrives, so what has come need not come again.
 #[test]
 fn a_broken_download_goes_on_where_it_broke() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).size(20_000_000).done();
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("hashicorp/null", ""));
     environment.provlock(["lock", "-p", "linux_amd64", "--no-cache"]).assert_code(0);
     let undisturbed = registry.statistics().bytes_sent;
-    let expected = lock_file(&[entry(&null, "", &null.hashes(&["linux_amd64"]))]);
+    let expected = null.lock_file("", &["linux_amd64"]);
     assert_eq!(environment.lock_file(), expected);
     std::fs::remove_file(environment.project().join(".terraform.lock.hcl")).unwrap();
     registry.reset_statistics();
@@ -392,14 +340,13 @@ fn a_broken_download_goes_on_where_it_broke() {
 
 #[test]
 fn an_entry_of_terraforms_registry_gives_its_version_to_that_of_tofu() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     let theirs = registry.publish("registry.terraform.io/hashicorp/null", "3.1.0").platforms(["linux_amd64"]).done();
     let ours =
         registry.publish("hashicorp/null", "3.1.0").platforms(["linux_amd64"]).package_file("NOTICE", "rebuilt").done();
     registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("hashicorp/null", ">= 3.0"));
-    let theirs = entry(&theirs, ">= 3.0.0", &theirs.all_zh());
+    let theirs = theirs.entry(">= 3.0.0", &theirs.all_zh());
     environment.write_lock_file(lock_file(std::slice::from_ref(&theirs)));
 
     let output = environment.provlock(["--dialect", "tofu", "lock", "-p", "linux_amd64"]);
@@ -411,7 +358,7 @@ exit code: 0
   = registry.terraform.io/hashicorp/null   3.1.0                                  not required by the configuration; --prune removes it, also if a state still needs it
 Locked 1 provider for linux_amd64 (1 added, 1 unchanged); [SIZE] downloaded
 "#]]);
-    let ours = entry(&ours, ">= 3.0.0", &ours.hashes(&["linux_amd64"]));
+    let ours = ours.entry_for(">= 3.0.0", &["linux_amd64"]);
     assert_eq!(environment.lock_file(), lock_file(&[ours, theirs.clone()]));
 
     // Not when it is another provider that is to be locked.
@@ -420,16 +367,13 @@ Locked 1 provider for linux_amd64 (1 added, 1 unchanged); [SIZE] downloaded
     environment.write("gamma.tf", "module \"gamma\" {\n  source = \"./gamma\"\n}\n");
     environment.write_lock_file(lock_file(std::slice::from_ref(&theirs)));
     environment.provlock(["--dialect", "tofu", "lock", "-p", "linux_amd64", "acme/gamma"]).assert_code(0);
-    let gamma = entry(&gamma, "", &gamma.hashes(&["linux_amd64"]));
+    let gamma = gamma.entry_for("", &["linux_amd64"]);
     assert_eq!(environment.lock_file(), lock_file(&[gamma, theirs]));
 }
 
 #[test]
 fn the_line_of_a_new_entry_names_the_key_that_signed_it() {
-    let registry = Registry::start();
-    registry.publish("acme/gamma", "1.0.0").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
-    environment.write("main.tf", requires("acme/gamma", ""));
+    let (_registry, environment, _) = Registry::with_required("acme/gamma", "1.0.0", ["linux_amd64"], "");
     environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----

@@ -24,11 +24,10 @@ fn no_name_hides_a_file_from_a_check() {
         ("called/main.tf", call, b"called/\xff.tf", &evil, "called"),
     ];
     for (name, text, hidden, content, directory) in &cases {
-        let registry = Registry::start();
+        let (registry, environment) = Registry::with_project();
         for published in ["acme/gamma", "evil/null"] {
             registry.publish(published, "1.0.0").platforms(["linux_amd64"]).done();
         }
-        let environment = TestEnvironment::with_registry(&registry);
         environment.write(name, "");
         environment.write("main.tf", format!("{plain}{text}"));
         let _ = environment.provlock(["lock", "-p", "linux_amd64", "--allow-missing-modules"]);

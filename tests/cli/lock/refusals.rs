@@ -7,12 +7,11 @@ use super::*;
 
 #[test]
 fn a_version_outside_the_constraints_names_both_and_the_way_out() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     let gamma = registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
     registry.publish("acme/gamma", "2.0.0").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("acme/gamma", "~> 2.0"));
-    environment.write_lock_file(lock_file(&[entry(&gamma, "~> 1.0", &gamma.all_zh())]));
+    environment.write_lock_file(lock_file(&[gamma.entry("~> 1.0", &gamma.all_zh())]));
     let before = environment.snapshot();
 
     let output = environment.provlock(["lock", "-p", "linux_amd64"]);
@@ -53,11 +52,10 @@ error[invalid-configuration]: the source "example.com/-/alpha" of provider alpha
 
 #[test]
 fn constraints_of_two_modules_that_exclude_each_other_are_both_shown() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     for version in ["5.82.2", "6.3.0"] {
         registry.publish("hashicorp/aws", version).platforms(["linux_amd64"]).done();
     }
-    let environment = TestEnvironment::with_registry(&registry);
     let call = "module \"vpc\" {\n  source = \"./modules/vpc\"\n}\n";
     environment.write("versions.tf", format!("{}{call}", requires("hashicorp/aws", "~> 5.70")));
     environment.write("modules/vpc/versions.tf", requires("hashicorp/aws", ">= 6.0"));
@@ -78,10 +76,7 @@ fn constraints_of_two_modules_that_exclude_each_other_are_both_shown() {
 
 #[test]
 fn a_platform_that_the_version_lacks_is_named_with_those_there_are() {
-    let registry = Registry::start();
-    registry.publish("acme/gamma", "1.5.0").platforms(BOTH).done();
-    let environment = TestEnvironment::with_registry(&registry);
-    environment.write("main.tf", requires("acme/gamma", ""));
+    let (_registry, environment, _) = Registry::with_required("acme/gamma", "1.5.0", BOTH, "");
     let output = environment.provlock(["lock", "-p", "linux_amd64", "-p", "plan9_386"]);
     output.matches(str![[r#"
 exit code: 2
@@ -143,11 +138,10 @@ error[io]: cannot read .terraform.lock.hcl: it is a directory
 
 #[test]
 fn where_a_version_lacks_a_platform_the_newest_that_has_it_is_named() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     registry.publish("acme/gamma", "3.0.0").platforms(["linux_amd64", "windows_arm64"]).done();
     registry.publish("acme/gamma", "3.1.0").platforms(["linux_amd64", "windows_arm64"]).done();
     registry.publish("acme/gamma", "4.0.0").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("acme/gamma", ">= 3.0"));
     environment.provlock(["lock", "-p", "linux_amd64,windows_arm64"]).matches(str![[r#"
 exit code: 2

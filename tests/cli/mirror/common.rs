@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::super::lock::{entry, lock_file};
+use super::super::lock::lock_file;
 use super::{has, package};
 use provlock_test::publish::Published;
 use provlock_test::registry::Registry;
@@ -13,20 +13,20 @@ const MIRROR_ALL: [&str; 5] = ["mirror", "mirror", "-r", "-p", "linux_amd64"];
 const PROVIDERS: &str = include_str!("common_providers.txt");
 
 /// The providers made up in a registry, and two root modules that lock them.
-fn fleet(registry: &Registry) -> (TestEnvironment, Vec<Published>) {
+fn fleet() -> (Registry, TestEnvironment, Vec<Published>) {
+    let (registry, environment) = Registry::with_project();
     let publish = |line: &str| {
         let (address, version) = line.split_once(' ').unwrap();
         registry.publish(address, version).platforms(["linux_amd64"]).size(50_000).done()
     };
     let providers: Vec<_> = PROVIDERS.lines().map(publish).collect();
-    let environment = TestEnvironment::with_registry(registry);
     for (root, host) in [("tofu", "registry.opentofu.org/"), ("terraform", "registry.terraform.io/")] {
         let locked = providers.iter().filter(|provider| provider.address.starts_with(host));
-        let entries: Vec<_> = locked.map(|provider| entry(provider, "", &provider.hashes(&["linux_amd64"]))).collect();
+        let entries: Vec<_> = locked.map(|provider| provider.entry_for("", &["linux_amd64"])).collect();
         environment.write(format!("{root}/main.tf"), "terraform {\n  backend \"s3\" {}\n}\n");
         environment.write(format!("{root}/.terraform.lock.hcl"), lock_file(&entries));
     }
-    (environment, providers)
+    (registry, environment, providers)
 }
 
 /// The packages that are there, which are whole.
@@ -39,8 +39,7 @@ fn there(environment: &TestEnvironment, providers: &[Published]) -> usize {
 
 #[test]
 fn a_second_run_downloads_nothing_and_a_tampered_file_is_replaced() {
-    let registry = Registry::start();
-    let (environment, providers) = fleet(&registry);
+    let (registry, environment, providers) = fleet();
     environment.provlock(MIRROR_ALL).assert_code(0).assert_stderr_has("Mirrored 50 packages of 50 providers in mirror");
     assert_eq!((there(&environment, &providers), registry.requests_to(url::PACKAGE)), (50, 50));
 
@@ -56,8 +55,7 @@ fn a_second_run_downloads_nothing_and_a_tampered_file_is_replaced() {
 #[test]
 fn a_run_that_is_killed_goes_on_where_it_was() {
     const KILLS: usize = 5;
-    let registry = Registry::start();
-    let (environment, providers) = fleet(&registry);
+    let (registry, environment, providers) = fleet();
     let mut seen = 0;
     for kill in 1..=KILLS {
         registry.clear_faults();

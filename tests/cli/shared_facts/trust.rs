@@ -4,7 +4,7 @@ use provlock_test::{survived, url};
 
 use super::{FACTS, Fleet, NULL, WRONG_H1, keygen, sealed_anew, settings};
 use crate::lock::{LOCK_BOTH, requires};
-use crate::repository::Repository;
+use provlock_test::git::Repository;
 
 const VERIFY: [&str; 4] = ["verify", "--online", "-p", "linux_amd64,darwin_arm64"];
 

@@ -2,7 +2,7 @@
 
 use super::super::lock::requires;
 use super::{LOCK_ALL, Providers, found, generate, unit, verify};
-use crate::repository::Repository;
+use provlock_test::git::Repository;
 use provlock_test::{TestEnvironment, str};
 
 /// Two units without a lock file that run a module with one; each generates a requirement of its own.
@@ -83,8 +83,7 @@ fn a_change_of_the_lock_file_of_a_module_is_judged_once() {
     let Providers { null, random, tls, .. } = &providers;
     let locked = Providers::lock_file(&[(null, ""), (random, "~> 3.0"), (tls, "~> 4.0")]);
     let repository = Repository::around(sharing(&providers, &locked));
-    repository.git(["add", "--all"]);
-    repository.git(["commit", "--quiet", "--message=m"]);
+    repository.environment.commit_all(".");
     let environment = &repository.environment;
     let judged =
         || found(&environment.provlock(["verify", "--allow", "single-platform", "-r", "--base", "HEAD", "--json"]));

@@ -7,9 +7,9 @@ mod unknown;
 mod variables;
 
 use super::json_output::validated;
-use super::lock::{entry, lock_file, requires};
-use super::repository::Repository;
+use super::lock::{lock_file, requires};
 use provlock_test::environment::Output;
+use provlock_test::git::Repository;
 use provlock_test::publish::Published;
 use provlock_test::registry::Registry;
 use provlock_test::{TestEnvironment, str};
@@ -62,9 +62,7 @@ impl Providers {
     }
 
     fn lock_file(entries: &[(&Published, &str)]) -> String {
-        let text = |(published, constraints): &(&Published, &str)| {
-            entry(published, constraints, &[published.hashes(&["linux_amd64"]), published.all_zh()].concat())
-        };
+        let text = |(published, constraints): &(&Published, &str)| published.entry_for(constraints, &["linux_amd64"]);
         lock_file(&entries.iter().map(text).collect::<Vec<_>>())
     }
 }

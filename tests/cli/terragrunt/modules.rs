@@ -3,9 +3,9 @@
 use super::generate;
 use crate::get::module_lock_file;
 use crate::lock::requires;
-use crate::modules::{git, publish};
-use crate::repository::Repository;
+use crate::modules::{publish, push_tag};
 use provlock_test::archive::{self, Packing};
+use provlock_test::git::Repository;
 use provlock_test::{Registry, TestEnvironment, str, survived};
 
 const LOCK: &str = ".modules.lock.hcl";
@@ -19,9 +19,8 @@ struct Project {
 
 impl Project {
     fn new() -> Self {
-        let registry = Registry::start();
+        let (registry, environment) = Registry::with_project();
         registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
-        let environment = TestEnvironment::with_registry(&registry);
         let project = Self { registry, environment };
         project.serve_leaf(&requires("acme/gamma", "~> 1.0"));
         publish(&project.environment, &leaf(), "v1.0.0");
@@ -44,10 +43,8 @@ impl Project {
     fn move_tag(&self) {
         let work = self.environment.root().join("work");
         self.environment.write(work.join("network/evil.tf"), "# evil\n");
-        git(&self.environment, &work, ["add", "."]);
-        git(&self.environment, &work, ["commit", "--quiet", "--message=m"]);
-        git(&self.environment, &work, ["tag", "--force", "v1.0.0"]);
-        git(&self.environment, &work, ["push", "--quiet", "--force", "../modules.git", "main", "v1.0.0"]);
+        self.environment.commit_all(&work);
+        push_tag(&self.environment, "v1.0.0");
     }
 
     #[track_caller]

@@ -5,12 +5,6 @@ use provlock_test::{TestEnvironment, str, with_slashes};
 use super::{LOCK_ALL, Providers, generate, unit, verify};
 use crate::lock::requires;
 
-/// Runs git in a directory of the test.
-fn git<const N: usize>(environment: &TestEnvironment, directory: &std::path::Path, arguments: [&str; N]) {
-    let who = ["-c", "user.name=Test", "-c", "user.email=test@example.com", "-c", "init.defaultBranch=main"];
-    environment.program("git", who.into_iter().chain(arguments)).run_in(directory).run().assert_code(0);
-}
-
 #[test]
 fn a_remote_module_is_fetched_and_what_it_calls_is_read() {
     let providers = Providers::publish();
@@ -21,10 +15,9 @@ fn a_remote_module_is_fetched_and_what_it_calls_is_read() {
     environment.write(modules.join("app/main.tf"), main);
     environment.write(modules.join("app/provider.tf"), "provider \"replaced\" {}\n");
     environment.write(modules.join("name/main.tf"), requires("hashicorp/tls", "~> 4.0"));
-    git(&environment, &modules, ["init", "--quiet"]);
-    git(&environment, &modules, ["add", "."]);
-    git(&environment, &modules, ["commit", "--quiet", "--message=m"]);
-    git(&environment, &modules, ["tag", "v1"]);
+    environment.git_init(&modules);
+    environment.commit_all(&modules);
+    environment.git(&modules, ["tag", "v1"]);
     environment.write("root.hcl", generate("provider", &requires("hashicorp/random", "~> 3.0")));
     let directory = with_slashes(modules.to_str().unwrap());
     let source = format!("git::file:///{}//app?ref=v1", directory.trim_start_matches('/'));

@@ -1,6 +1,6 @@
 //! What of a unit's requirements is not known: what the lock file records then stays, and binds.
 
-use super::super::lock::{entry, lock_file, requires};
+use super::super::lock::{lock_file, requires};
 use super::generate;
 use provlock_test::environment::Output;
 use provlock_test::publish::Published;
@@ -22,9 +22,7 @@ impl Gamma {
 
     /// A lock file with one of the versions, as a run for one platform writes it.
     fn locked(&self, version: usize, constraints: &str) -> String {
-        let published = &self.0[version];
-        let hashes = [published.hashes(&["linux_amd64"]), published.all_zh()].concat();
-        lock_file(&[entry(published, constraints, &hashes)])
+        self.0[version].lock_file(constraints, &["linux_amd64"])
     }
 }
 
@@ -113,9 +111,8 @@ help: relax one of the constraints, or delete the recorded ones if nothing has t
 /// A module that is left out with `--allow-missing-modules` may require anything, too.
 #[test]
 fn recorded_constraints_bind_beside_missing_modules() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     let gamma = Gamma::publish(&registry);
-    let environment = TestEnvironment::with_registry(&registry);
     let missing = "module \"m\" {\n  source = \"git::https://modules.test/m.git\"\n}\n";
     environment.write("main.tf", requires("acme/gamma", "") + missing);
     environment.write("provlock.toml", "fetch-modules = false\n");
@@ -155,8 +152,7 @@ fn nothing_known_is_no_lock_file() {
 
 #[test]
 fn a_syntax_error_is_an_error() {
-    let registry = Registry::start();
-    let environment = TestEnvironment::with_registry(&registry);
+    let (_registry, environment) = Registry::with_project();
     let broken = [
         "terraform {\n  source = \"./m\n}\n",
         "terraform {\n  source = \"./m\"\n",
@@ -180,8 +176,7 @@ fn a_syntax_error_is_an_error() {
 
 #[test]
 fn a_syntax_error_in_an_included_file_is_an_error() {
-    let registry = Registry::start();
-    let environment = TestEnvironment::with_registry(&registry);
+    let (_registry, environment) = Registry::with_project();
     environment.write("root.hcl", "locals {\n");
     environment.write("terragrunt.hcl", "include \"root\" {\n  path = \"./root.hcl\"\n}\n");
 
@@ -201,9 +196,8 @@ error[invalid-configuration]: the "{" after locals is never closed
 /// Windows' editors write one; both programs and Terragrunt pass over it.
 #[test]
 fn a_byte_order_mark_is_no_syntax_error() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     let gamma = Gamma::publish(&registry);
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("m/main.tf", requires("acme/gamma", "1.0.0"));
     environment.write("root.hcl", "\u{feff}locals {}\n");
     let include = "include \"root\" {\n  path = \"./root.hcl\"\n}\n";
@@ -291,10 +285,9 @@ help: what it requires was not checked; terragrunt init -lockfile=readonly does 
 /// One repository generated the requirements of all its 101 units with such a branch.
 #[test]
 fn what_is_literal_around_an_unknown_branch_is_locked_and_checked() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     let gamma = Gamma::publish(&registry);
     registry.publish("acme/delta", "1.0.0").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
     let provider = |name: &str, version: &str| {
         format!("    {name} = {{\n      source  = \"acme/{name}\"\n      version = \"{version}\"\n    }}\n")
     };
@@ -315,9 +308,7 @@ fn what_is_literal_around_an_unknown_branch_is_locked_and_checked() {
     environment.provlock(verify).assert_code(0).assert_lacks("delta");
     // A locked provider that only the branch has stays, whatever the branch asks for.
     let delta = registry.publish("acme/delta", "1.1.0").platforms(["linux_amd64"]).done();
-    let hashes = [delta.hashes(&["linux_amd64"]), delta.all_zh()].concat();
-    let both = [gamma.0[2].hashes(&["linux_amd64"]), gamma.0[2].all_zh()].concat();
-    let recorded = lock_file(&[entry(&delta, "~> 1.0", &hashes), entry(&gamma.0[2], "~> 1.0", &both)]);
+    let recorded = lock_file(&[&delta, &gamma.0[2]].map(|published| published.entry_for("~> 1.0", &["linux_amd64"])));
     environment.write_lock_file(recorded.clone());
     environment.provlock(verify).assert_code(0).assert_lacks("delta");
     run(&environment, LOCK).assert_code(0);

@@ -21,8 +21,7 @@ pub(crate) fn document(registry: &Registry, provider: &str, versions: &[(&str, i
 
 #[test]
 fn versions_that_are_too_young_are_skipped() {
-    let registry = Registry::start();
-    let (environment, gamma, null) = two_providers(&registry);
+    let (registry, environment, gamma, null) = two_providers();
     registry.add_host("api.opentofu.org");
     publish(&registry, "acme/gamma", "1.2.0");
     publish(&registry, "acme/gamma", "1.3.0");
@@ -65,8 +64,7 @@ Upgraded 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
 
 #[test]
 fn the_age_comes_from_the_settings_unless_the_flag_says_otherwise() {
-    let registry = Registry::start();
-    let (environment, gamma, null) = two_providers(&registry);
+    let (registry, environment, gamma, null) = two_providers();
     registry.add_host("api.opentofu.org");
     document(&registry, "acme/gamma", &[("1.1.0", 1)]);
     document(&registry, "hashicorp/null", &[("3.2.4", 1)]);
@@ -97,8 +95,7 @@ For more information, try '--help'.
 
 #[test]
 fn without_a_date_a_version_is_not_chosen() {
-    let registry = Registry::start();
-    let (environment, gamma, null) = two_providers(&registry);
+    let (registry, environment, gamma, null) = two_providers();
     registry.add_host("api.opentofu.org");
     document(&registry, "hashicorp/null", &[("3.2.4", 400)]);
 
@@ -127,13 +124,12 @@ help: to use it anyway, pass --min-age 0d
 
 #[test]
 fn checksums_have_a_date_where_no_registry_tells() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     let gamma =
         ["1.0.0", "1.1.0", "1.2.0"].map(|version| publish(&registry, "registry.example.com/acme/gamma", version));
     registry.last_modified("*1.0.0_SHA256SUMS", &days_ago(90).1);
     registry.last_modified("*1.1.0_SHA256SUMS", &days_ago(30).1);
     registry.last_modified("*1.2.0_SHA256SUMS", &days_ago(2).1);
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("registry.example.com/acme/gamma", "~> 1.0"));
     environment.write_lock_file(lock_file(&[locked(&gamma[0], "~> 1.0")]));
 
@@ -154,7 +150,7 @@ Upgraded 1 provider for linux_amd64 (1 changed); [SIZE] downloaded
 
 #[test]
 fn terraforms_registry_tells_dates_too_and_both_services_can_be_elsewhere() {
-    let registry = Registry::start();
+    let (registry, mut environment) = Registry::with_project();
     let null = ["3.1.0", "3.2.4"].map(|version| publish(&registry, "registry.terraform.io/hashicorp/null", version));
     let gamma = ["1.0.0", "1.1.0"].map(|version| publish(&registry, "registry.opentofu.org/acme/gamma", version));
     let version = |version: &str, days| json!({ "type": "provider-versions", "attributes": { "version": version, "published-at": days_ago(days).0 } });
@@ -162,7 +158,6 @@ fn terraforms_registry_tells_dates_too_and_both_services_can_be_elsewhere() {
     registry.serve("/v2/providers/hashicorp/null", included.to_string());
     registry.fault("registry.terraform.io/v2/*", Times::Always, Fault::Status(404));
     document(&registry, "acme/gamma", &[("1.1.0", 3)]);
-    let mut environment = TestEnvironment::with_registry(&registry);
     environment.set("PROVLOCK_TERRAFORM_API", "https://mirror.example.com");
     environment.set("PROVLOCK_OPENTOFU_API", "https://releases.example.com/");
     environment.set("PROVLOCK_DIALECT", "terraform");
@@ -179,11 +174,10 @@ fn terraforms_registry_tells_dates_too_and_both_services_can_be_elsewhere() {
 
 #[test]
 fn dates_come_over_the_connection_that_the_versions_came_over() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     publish(&registry, "registry.terraform.io/hashicorp/null", "3.2.4");
     let version = json!({ "attributes": { "version": "3.2.4", "published-at": days_ago(3).0 } });
     registry.serve("/v2/providers/hashicorp/null", json!({ "included": [version] }).to_string());
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("hashicorp/null", ""));
     let arguments = ["--dialect", "terraform", "upgrade", "--check", "--min-age", "1d"];
     environment.provlock(arguments).matches(str![[r#"

@@ -5,8 +5,7 @@ use super::*;
 
 #[test]
 fn constraints_are_rewritten_in_every_module_of_the_project() {
-    let registry = Registry::start();
-    let (environment, gamma, null) = two_providers(&registry);
+    let (_registry, environment, gamma, null) = two_providers();
     let main =
         format!("{}# ~> 1.0\r\nmodule \"a\" {{\n  source = \"./a\"\n}}\n", requires_both("~> 1.0", ">= 3.0, < 4.0"));
     environment.write("main.tf", &main);
@@ -107,8 +106,7 @@ Upgraded 2 providers for linux_amd64 (2 changed)
 /// configuration with their new constraints, and the old lock file.
 #[test]
 fn the_next_run_completes_one_that_was_killed() {
-    let registry = Registry::start();
-    let (environment, gamma, null) = two_providers(&registry);
+    let (_registry, environment, gamma, null) = two_providers();
     let main = format!("{}module \"a\" {{\n  source = \"./a\"\n}}\n", requires_both("~> 1.0", ">= 3.0, < 4.0"));
     let old = [("main.tf", main.clone()), ("a/main.tf", requires("acme/gamma", "< 1.5"))];
     let new = [("main.tf", main.replace("~> 1.0", "~> 2.0")), ("a/main.tf", requires("acme/gamma", "< 2.1"))];
@@ -132,8 +130,7 @@ fn the_next_run_completes_one_that_was_killed() {
 
 #[test]
 fn constraints_that_cannot_be_rewritten_hold_back_with_a_reason() {
-    let registry = Registry::start();
-    let (environment, gamma, null) = two_providers(&registry);
+    let (_registry, environment, gamma, null) = two_providers();
     let main = requires_both("~> 1.0", "~> 3.0").replace("\"~> 1.0\"", "<<EOT\n~> 1.0\nEOT");
     environment.write("main.tf", &main);
     let output = environment.provlock(upgrade(&["--constraints"]));
@@ -156,8 +153,7 @@ Upgraded 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
 
 #[test]
 fn constraints_are_never_rewritten_for_an_older_version() {
-    let registry = Registry::start();
-    let (environment, gamma, null) = two_providers(&registry);
+    let (registry, environment, gamma, null) = two_providers();
     registry.add_host("api.opentofu.org");
     publish(&registry, "acme/gamma", "1.2.0");
     document(&registry, "acme/gamma", &[("2.0.0", 1), ("1.2.0", 1), ("1.1.0", 100), ("1.0.0", 200)]);
@@ -182,8 +178,7 @@ help: to use it anyway, pass --min-age 0d
 #[test]
 fn when_the_lock_file_cannot_be_written_the_configuration_is_restored() {
     use std::os::unix::fs::symlink;
-    let registry = Registry::start();
-    let (environment, ..) = two_providers(&registry);
+    let (_registry, environment, ..) = two_providers();
     environment.provlock(UPGRADE).assert_code(0);
     let lock_file = environment.project().join(".terraform.lock.hcl");
     std::fs::remove_file(&lock_file).unwrap();
@@ -201,8 +196,7 @@ help: create its directory; a symbolic link must lead into one
 
 #[test]
 fn what_constraints_hold_back_is_named_with_the_flag_that_changes_them() {
-    let registry = Registry::start();
-    let (environment, ..) = two_providers(&registry);
+    let (_registry, environment, ..) = two_providers();
     environment.write("main.tf", requires_both("~> 1.0", "~> 3.0"));
     let hint = "Constraints hold back 1 provider; to change them, too: provlock upgrade --constraints";
     environment.provlock(["upgrade", "--check"]).assert_stderr_has(hint);

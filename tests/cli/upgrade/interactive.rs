@@ -13,8 +13,7 @@ fn answer(environment: &TestEnvironment, arguments: &str, typed: &str) -> (Strin
 
 #[test]
 fn only_what_is_chosen_moves() {
-    let registry = Registry::start();
-    let (environment, gamma, null) = two_providers(&registry);
+    let (registry, environment, gamma, null) = two_providers();
     let old = environment.lock_file();
     for (typed, versions) in [("1\n", [1, 0]), ("2\n", [0, 1]), ("1-2\n", [1, 1]), ("all\n", [1, 1])] {
         environment.write_lock_file(&old);
@@ -42,8 +41,7 @@ fn only_what_is_chosen_moves() {
 
 #[test]
 fn nothing_is_written_where_nothing_is_chosen() {
-    let registry = Registry::start();
-    let (environment, ..) = two_providers(&registry);
+    let (_registry, environment, ..) = two_providers();
     let before = environment.snapshot();
     // What stands for the end of the input on a terminal, too.
     for typed in ["\n", "\u{4}", "x\n\u{4}", ""] {
@@ -59,8 +57,7 @@ fn nothing_is_written_where_nothing_is_chosen() {
 
 #[test]
 fn what_cannot_move_is_no_question() {
-    let registry = Registry::start();
-    let (environment, ..) = two_providers(&registry);
+    let (_registry, environment, ..) = two_providers();
     environment.provlock(UPGRADE).assert_code(0);
     let (shown, code) = answer(&environment, "", "");
     assert!(code == Some(0) && !shown.contains("Move which?"), "{shown}");
@@ -70,8 +67,7 @@ fn what_cannot_move_is_no_question() {
 /// The same provider can move in two ways: each is a choice of its own.
 #[test]
 fn root_modules_that_move_alike_are_one_choice() {
-    let registry = Registry::start();
-    let (environment, gamma, _) = two_providers(&registry);
+    let (registry, environment, gamma, _) = two_providers();
     let last = publish(&registry, "acme/gamma", "1.2.0");
     let roots = [("a", "< 1.2"), ("b", "< 1.2"), ("c", "~> 1.0")];
     for (root, constraint) in roots {
@@ -94,8 +90,7 @@ fn root_modules_that_move_alike_are_one_choice() {
 
 #[test]
 fn a_version_that_is_named_can_be_chosen() {
-    let registry = Registry::start();
-    let (environment, gamma, null) = two_providers(&registry);
+    let (registry, environment, gamma, null) = two_providers();
     publish(&registry, "acme/gamma", "1.2.0");
     let (shown, code) = answer(&environment, "acme/gamma@1.1.0 hashicorp/null", "1\n");
     assert_eq!(code, Some(0), "{shown}");
@@ -104,8 +99,7 @@ fn a_version_that_is_named_can_be_chosen() {
 
 #[test]
 fn modules_can_be_chosen_and_providers_left() {
-    let registry = Registry::start();
-    let (environment, ..) = two_providers(&registry);
+    let (registry, environment, ..) = two_providers();
     publish_module(&registry, &["1.0.0"]);
     environment.write("net.tf", "module \"net\" {\n  source = \"acme/net/aws\"\n}\n");
     environment.provlock(["lock", "--modules", "-p", "linux_amd64"]).assert_code(0);
@@ -126,8 +120,7 @@ fn modules_can_be_chosen_and_providers_left() {
 /// Also where constraints are rewritten: only those of what is chosen.
 #[test]
 fn constraints_of_what_is_not_chosen_stay() {
-    let registry = Registry::start();
-    let (environment, gamma, null) = two_providers(&registry);
+    let (_registry, environment, gamma, null) = two_providers();
     environment.write("main.tf", requires_both("~> 1.0", "~> 3.1.0"));
     let (shown, code) = answer(&environment, "--constraints", "1\n");
     assert_eq!(code, Some(0), "{shown}");
@@ -138,8 +131,7 @@ fn constraints_of_what_is_not_chosen_stay() {
 
 #[test]
 fn elsewhere_than_on_a_terminal_nobody_is_asked() {
-    let registry = Registry::start();
-    let (environment, ..) = two_providers(&registry);
+    let (registry, environment, ..) = two_providers();
     let before = environment.snapshot();
     environment.command(["upgrade", "-i"]).stdin("all\n").run().matches(str![[r#"
 exit code: 2

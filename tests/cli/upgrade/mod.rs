@@ -10,7 +10,7 @@ mod releases;
 use serde_json::{Value, json};
 
 use crate::json_output::validated;
-use crate::lock::{entry, lock_file, requires};
+use crate::lock::{lock_file, requires};
 use provlock_test::publish::Published;
 use provlock_test::registry::Registry;
 use provlock_test::{Fault, TestEnvironment, Times, str, url};
@@ -24,7 +24,7 @@ fn publish(registry: &Registry, provider: &str, version: &str) -> Published {
 
 /// The entry of a provider that is locked for Linux.
 fn locked(published: &Published, constraints: &str) -> String {
-    entry(published, constraints, &published.hashes(&LINUX))
+    published.entry_for(constraints, &LINUX)
 }
 
 fn upgrade<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
@@ -39,19 +39,18 @@ fn requires_both(gamma: &str, null: &str) -> String {
 }
 
 /// acme/gamma 1.0.0, 1.1.0 and 2.0.0, hashicorp/null 3.1.0 and 3.2.4, of which the oldest are locked.
-fn two_providers(registry: &Registry) -> (TestEnvironment, [Published; 3], [Published; 2]) {
-    let gamma = ["1.0.0", "1.1.0", "2.0.0"].map(|version| publish(registry, "acme/gamma", version));
-    let null = ["3.1.0", "3.2.4"].map(|version| publish(registry, "hashicorp/null", version));
-    let environment = TestEnvironment::with_registry(registry);
+fn two_providers() -> (Registry, TestEnvironment, [Published; 3], [Published; 2]) {
+    let (registry, environment) = Registry::with_project();
+    let gamma = ["1.0.0", "1.1.0", "2.0.0"].map(|version| publish(&registry, "acme/gamma", version));
+    let null = ["3.1.0", "3.2.4"].map(|version| publish(&registry, "hashicorp/null", version));
     environment.write("main.tf", requires_both("~> 1.0", "~> 3.0"));
     environment.write_lock_file(lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[0], "~> 3.0")]));
-    (environment, gamma, null)
+    (registry, environment, gamma, null)
 }
 
 #[test]
 fn every_provider_moves_to_the_newest_version_that_its_constraints_allow() {
-    let registry = Registry::start();
-    let (environment, gamma, null) = two_providers(&registry);
+    let (_registry, environment, gamma, null) = two_providers();
     let commented = environment.lock_file().replace("  version", "  # ours\n  version");
     environment.write_lock_file(&commented);
 
@@ -80,8 +79,7 @@ No newer version within the constraints: 2 providers for linux_amd64
 
 #[test]
 fn only_the_providers_that_are_named_move() {
-    let registry = Registry::start();
-    let (environment, gamma, null) = two_providers(&registry);
+    let (registry, environment, gamma, null) = two_providers();
     // Not as it would be written, which must not matter.
     let other = locked(&gamma[0], "~> 1.0").replace("\n  version", "\n\tversion");
     environment.write_lock_file(lock_file(&[other.clone(), locked(&null[0], "~> 3.0")]));
@@ -100,8 +98,7 @@ help: choose a provider that required_providers lists
 
 #[test]
 fn a_version_that_is_named_is_chosen_up_and_down() {
-    let registry = Registry::start();
-    let (environment, gamma, null) = two_providers(&registry);
+    let (registry, environment, gamma, null) = two_providers();
     publish(&registry, "acme/gamma", "1.2.0");
 
     let dry_run = environment.provlock(upgrade(&["acme/gamma@1.1.0", "--check"]));
@@ -168,8 +165,7 @@ error[invalid-argument]: two different versions of registry.opentofu.org/hashico
 
 #[test]
 fn a_version_against_the_constraints_is_refused_with_every_place_that_holds_one() {
-    let registry = Registry::start();
-    let (environment, ..) = two_providers(&registry);
+    let (_registry, environment, ..) = two_providers();
     environment
         .write("main.tf", format!("{}module \"a\" {{\n  source = \"./a\"\n}}\n", requires_both("~> 1.0", "~> 3.0")));
     environment.write("a/main.tf", requires("acme/gamma", "< 1.5"));
@@ -198,8 +194,7 @@ help: change the constraints: provlock upgrade --constraints acme/gamma@2.0.0
 
 #[test]
 fn a_check_shows_a_table_and_fetches_no_package() {
-    let registry = Registry::start();
-    let (environment, ..) = two_providers(&registry);
+    let (registry, environment, ..) = two_providers();
     environment.write(
         "more.tf",
         "provider \"null\" {}\nmodule \"a\" {\n  source = \"./a\"\n}\nresource \"random_id\" \"x\" {}\n",
@@ -234,8 +229,7 @@ Constraints hold back 1 provider; to change them, too: provlock upgrade --constr
 /// It does what `upgrade` does, and writes nothing.
 #[test]
 fn a_dry_run_shows_the_change_as_a_diff_and_the_table() {
-    let registry = Registry::start();
-    let (environment, ..) = two_providers(&registry);
+    let (_registry, environment, ..) = two_providers();
     let (before, locked) = (environment.snapshot(), environment.lock_file());
     let dry_run = environment.provlock(upgrade(&["--dry-run", "acme/gamma"]));
     dry_run.matches(str![[r#"
@@ -278,7 +272,7 @@ Constraints hold back 1 provider; to change them, too: provlock upgrade --constr
 
     // What is printed can be applied.
     environment.write("change.patch", &dry_run.stdout);
-    environment.program("git", ["apply", "change.patch"]).run().assert_code(0);
+    environment.git(".", ["apply", "change.patch"]);
     let patched = environment.lock_file();
     environment.write_lock_file(locked);
     environment.provlock(upgrade(&["acme/gamma"])).assert_code(0);
@@ -288,8 +282,7 @@ Constraints hold back 1 provider; to change them, too: provlock upgrade --constr
 /// Of many root modules as of one; a root module that would fail fails.
 #[test]
 fn a_dry_run_of_many_root_modules_shows_each_change() {
-    let registry = Registry::start();
-    let (environment, ..) = two_providers(&registry);
+    let (registry, environment, ..) = two_providers();
     for root in ["a", "b"] {
         environment.write(format!("{root}/main.tf"), environment.read("main.tf"));
         environment.write(format!("{root}/.terraform.lock.hcl"), environment.lock_file());
@@ -306,8 +299,7 @@ fn a_dry_run_of_many_root_modules_shows_each_change() {
 
 #[test]
 fn check_finds_what_can_move() {
-    let registry = Registry::start();
-    let (environment, ..) = two_providers(&registry);
+    let (_registry, environment, ..) = two_providers();
     let before = environment.snapshot();
     environment.provlock(["upgrade", "--check"]).matches(str![[r#"
 exit code: 1
@@ -340,8 +332,7 @@ Constraints hold back 1 provider; to change them, too: provlock upgrade --constr
 
 #[test]
 fn entries_that_are_not_required_go_only_when_pruned() {
-    let registry = Registry::start();
-    let (environment, gamma, null) = two_providers(&registry);
+    let (_registry, environment, gamma, null) = two_providers();
     environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
     environment.provlock(UPGRADE).matches(str![[r#"
 exit code: 0
@@ -366,8 +357,7 @@ hashicorp/null   3.2.4              3.2.4
 
 #[test]
 fn a_locked_version_that_was_withdrawn_is_left() {
-    let registry = Registry::start();
-    let (environment, gamma, null) = two_providers(&registry);
+    let (registry, environment, gamma, null) = two_providers();
     environment.write_lock_file(lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")]));
     registry.withdraw("acme/gamma", "1.1.0");
     environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
@@ -405,10 +395,9 @@ Upgraded 2 providers for linux_amd64 (1 changed, 1 unchanged); [SIZE] downloaded
 
 #[test]
 fn a_prerelease_alone_is_held_back_by_what_it_is() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     publish(&registry, "acme/gamma", "1.0.0");
     publish(&registry, "acme/gamma", "2.0.0-rc.1");
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("acme/gamma", ""));
     let output = environment.provlock(["upgrade", "--check", "--pre"]);
     output.matches(str![[r#"
@@ -431,8 +420,7 @@ help: change the constraints: provlock upgrade --constraints acme/gamma@2.0.0-rc
 
 #[test]
 fn after_many_versions_without_a_date_the_locked_one_stays() {
-    let registry = Registry::start();
-    let (environment, gamma, null) = two_providers(&registry);
+    let (registry, environment, gamma, null) = two_providers();
     for patch in 0..35 {
         publish(&registry, "acme/gamma", &format!("1.2.{patch}"));
     }
@@ -482,10 +470,9 @@ acme/gamma is held back from 2.0.0 by main.tf:5  ~> 1.0
 
 #[test]
 fn wrong_hashes_of_a_version_that_stays_are_refused() {
-    let registry = Registry::start();
-    let (environment, gamma, null) = two_providers(&registry);
+    let (_registry, environment, gamma, null) = two_providers();
     let wrong = vec![format!("zh:{}", "0".repeat(64))];
-    environment.write_lock_file(lock_file(&[entry(&gamma[1], "~> 1.0", &wrong), locked(&null[0], "~> 3.0")]));
+    environment.write_lock_file(lock_file(&[gamma[1].entry("~> 1.0", &wrong), locked(&null[0], "~> 3.0")]));
     let before = environment.snapshot();
     environment.provlock(UPGRADE).matches(str![[r#"
 exit code: 2
@@ -506,8 +493,7 @@ help: compare with the provider's release page; if the new release is right: pro
 
 #[test]
 fn a_prerelease_is_shown_on_demand_and_chosen_where_it_is_named() {
-    let registry = Registry::start();
-    let (environment, _, null) = two_providers(&registry);
+    let (registry, environment, _, null) = two_providers();
     let beta = publish(&registry, "acme/gamma", "3.0.0-beta.1");
     let dry_run = environment.provlock(["upgrade", "--check", "acme/gamma"]);
     assert!(!dry_run.stdout.contains("beta"), "{dry_run}");
@@ -532,8 +518,7 @@ Constraints hold back 1 provider; to change them, too: provlock upgrade --constr
 
 #[test]
 fn json_holds_the_versions_too() {
-    let registry = Registry::start();
-    let (environment, ..) = two_providers(&registry);
+    let (_registry, environment, ..) = two_providers();
     let root = |arguments: &[&str]| {
         let output = environment.provlock(arguments);
         output.assert_code(0);

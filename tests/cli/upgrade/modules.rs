@@ -3,7 +3,8 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
-use crate::modules::{git, publish as publish_tag};
+use crate::get::module_lock_file;
+use crate::modules::{commit_of, publish as publish_tag, push_tag};
 use provlock_test::archive::{self, Packing};
 
 /// Publishes versions of the module acme/net/aws, each with a file that names it.
@@ -18,26 +19,10 @@ pub(crate) fn publish_module(registry: &Registry, versions: &[&str]) {
     }
 }
 
-fn module_lock_file(environment: &TestEnvironment) -> String {
-    environment.read(environment.project().join(".modules.lock.hcl"))
-}
-
-fn commit(environment: &TestEnvironment, name: &str) -> String {
-    let repository = environment.root().join("modules.git");
-    environment
-        .program("git", ["rev-parse", &format!("{name}^{{commit}}")])
-        .run_in(&repository)
-        .run()
-        .stdout
-        .trim()
-        .into()
-}
-
 /// A project that calls a version of the registry's module, which is locked at 1.0.0.
 fn registry_project(call: &str) -> (Registry, TestEnvironment) {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     publish_module(&registry, &["1.0.0"]);
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", call);
     environment.provlock(["lock", "--modules"]).assert_code(0);
     publish_module(&registry, &["1.0.0", "1.1.0", "2.0.0", "3.0.0-rc.1"]);
@@ -48,12 +33,11 @@ const CALL: &str = "module \"net\" {\n  source  = \"acme/net/aws\"\n  version = 
 
 /// A project that calls modules of a git repository, whose tags are v1.0.0 and network-1.0.0, with locked modules.
 fn git_project(query: &str) -> (Registry, TestEnvironment) {
-    let registry = Registry::start();
-    let environment = TestEnvironment::with_registry(&registry);
+    let (registry, environment) = Registry::with_project();
     publish_tag(&environment, "# one\n", "v1.0.0");
     let work = environment.root().join("work");
-    git(&environment, &work, ["tag", "network-1.0.0"]);
-    git(&environment, &work, ["push", "--quiet", "../modules.git", "network-1.0.0"]);
+    environment.git(&work, ["tag", "network-1.0.0"]);
+    environment.git(&work, ["push", "--quiet", "../modules.git", "network-1.0.0"]);
     let repository = environment.root().join("modules.git");
     let source = format!("git::file://{}//network{query}", repository.display());
     environment.write("main.tf", format!("module \"network\" {{\n  source = \"{source}\n}}\n"));
@@ -260,7 +244,7 @@ Constraints hold back 1 module; to change them, too: provlock upgrade --modules 
     assert_eq!(environment.read("main.tf"), old.replace("v1.0.0", "v1.10.0"));
     let locked = module_lock_file(&environment);
     assert!(
-        locked.contains("//network?ref=v1.10.0\"") && locked.contains(&commit(&environment, "v1.10.0")),
+        locked.contains("//network?ref=v1.10.0\"") && locked.contains(&commit_of(&environment, "v1.10.0")),
         "{locked}"
     );
     environment.provlock(["lock", "--check"]).assert_code(0);
@@ -283,14 +267,14 @@ fn tags_with_a_name_move_among_their_own() {
 #[test]
 fn a_commit_moves_with_the_tag_in_the_comment_beside_it() {
     let (_registry, environment) = git_project("?ref=v1.0.0\"");
-    let old = commit(&environment, "v1.0.0");
+    let old = commit_of(&environment, "v1.0.0");
     let text = environment.read("main.tf").replace("v1.0.0\"", &format!("{old}\" # v1.0.0, see the wiki"));
     environment.write("main.tf", &text);
     environment.provlock(["lock", "--modules"]).assert_code(0);
     publish_more(&environment);
     environment.provlock(["upgrade", "--modules", "--check"]).assert_code(0).assert_stdout_has("main.tf:2  # v1.0.0");
     environment.provlock(["upgrade", "module.network", "--constraints"]).assert_code(0);
-    let new = commit(&environment, "v1.10.0");
+    let new = commit_of(&environment, "v1.10.0");
     assert_eq!(environment.read("main.tf"), text.replace(&old, &new).replace("v1.0.0", "v1.10.0"));
     assert!(module_lock_file(&environment).contains(&format!("modules.git?ref={new}\"")));
     // Nothing says which tag a commit alone is.
@@ -307,9 +291,7 @@ fn a_branch_moves_to_its_newest_commit_and_a_moved_tag_does_not() {
         environment.provlock(["lock", "--modules"]).assert_code(0);
         let locked = module_lock_file(&environment);
         publish_tag(&environment, "# two\n", "v0.1.0");
-        let work = environment.root().join("work");
-        git(&environment, &work, ["tag", "--force", "v1.0.0"]);
-        git(&environment, &work, ["push", "--quiet", "--force", "../modules.git", "v1.0.0"]);
+        push_tag(&environment, "v1.0.0");
         environment.provlock(["lock", "--check"]).assert_code(0);
         if moves {
             let young = environment.provlock(["upgrade", "--modules", "--min-age", "7d"]);
@@ -319,15 +301,14 @@ fn a_branch_moves_to_its_newest_commit_and_a_moved_tag_does_not() {
         environment.provlock(["upgrade", "--modules", "--check"]).assert_code(i32::from(moves));
         environment.provlock(["upgrade", "--modules"]).assert_code(0);
         assert_eq!(module_lock_file(&environment) != locked, moves, "{query}");
-        assert_eq!(module_lock_file(&environment).contains(&commit(&environment, "main")), moves, "{query}");
+        assert_eq!(module_lock_file(&environment).contains(&commit_of(&environment, "main")), moves, "{query}");
     }
 }
 
 #[test]
 fn root_modules_that_share_a_call_write_it_once() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     publish_module(&registry, &["1.0.0", "2.0.0"]);
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("modules/shared/main.tf", CALL);
     for root in ["one", "two"] {
         let call = "terraform {\n  backend \"local\" {}\n}\nmodule \"shared\" {\n  source = \"../modules/shared\"\n}\n";

@@ -11,19 +11,18 @@ fn terraform_document(source: &str) -> String {
 }
 
 /// A project for Terraform that has locked `hashicorp/null` 3.1.0.
-fn terraform_project(registry: &Registry) -> TestEnvironment {
-    let null = ["3.1.0", "3.2.4"].map(|version| publish(registry, "registry.terraform.io/hashicorp/null", version));
-    let mut environment = TestEnvironment::with_registry(registry);
+fn terraform_project() -> (Registry, TestEnvironment) {
+    let (registry, mut environment) = Registry::with_project();
+    let null = ["3.1.0", "3.2.4"].map(|version| publish(&registry, "registry.terraform.io/hashicorp/null", version));
     environment.set("PROVLOCK_DIALECT", "terraform");
     environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
     environment.write_lock_file(lock_file(&[locked(&null[0], "~> 3.0")]));
-    environment
+    (registry, environment)
 }
 
 #[test]
 fn terraforms_registry_names_dates_and_repository() {
-    let registry = Registry::start();
-    let environment = terraform_project(&registry);
+    let (registry, environment) = terraform_project();
     registry.serve("/v2/providers/hashicorp/null", terraform_document("https://github.com/acme/null.fork"));
     let table = environment.provlock(["upgrade", "--check"]);
     table.matches(str![[r#"
@@ -59,8 +58,7 @@ fn a_source_that_is_no_repository_is_not_linked_to() {
     for source in
         ["https://evil.example.com/acme/null", "https://github.com/acme/null)[x](https://evil.example.com", ""]
     {
-        let registry = Registry::start();
-        let environment = terraform_project(&registry);
+        let (registry, environment) = terraform_project();
         registry.serve("/v2/providers/hashicorp/null", terraform_document(source));
         for format in ["text", "markdown", "json"] {
             let output = environment.provlock(["upgrade", "--check", "--format", format]);
@@ -74,8 +72,7 @@ fn a_source_that_is_no_repository_is_not_linked_to() {
 fn without_the_document_the_table_has_no_dates() {
     let faults = [Some(Fault::Status(500)), Some(Fault::Status(404)), Some(Fault::Truncated), None];
     for fault in faults {
-        let registry = Registry::start();
-        let (environment, ..) = two_providers(&registry);
+        let (registry, environment, ..) = two_providers();
         registry.add_host("api.opentofu.org");
         document(&registry, "acme/gamma", &[("1.1.0", 8)]);
         match fault {
@@ -90,8 +87,7 @@ fn without_the_document_the_table_has_no_dates() {
 
 #[test]
 fn only_what_can_move_is_asked_about_and_only_for_a_table() {
-    let registry = Registry::start();
-    let (environment, _, null) = two_providers(&registry);
+    let (registry, environment, _, null) = two_providers();
     environment.write_lock_file(environment.lock_file().replace("3.1.0", "3.2.4"));
     environment.write("main.tf", requires_both("~> 1.0", "3.2.4"));
     environment.write_lock_file(lock_file(&[
@@ -118,8 +114,7 @@ fn only_what_can_move_is_asked_about_and_only_for_a_table() {
 
 #[test]
 fn packages_from_a_mirror_ask_no_registry_for_dates() {
-    let registry = Registry::start();
-    let (environment, ..) = two_providers(&registry);
+    let (registry, environment, ..) = two_providers();
     registry.add_host("api.opentofu.org");
     environment.provlock(["mirror", "mirror", "-p", "linux_amd64"]).assert_code(0);
     environment.write_lock_file("");
@@ -132,7 +127,7 @@ fn packages_from_a_mirror_ask_no_registry_for_dates() {
 /// Links alone may be longer.
 #[test]
 fn no_line_of_the_table_is_longer_than_80_columns() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     let names = ["gamma", "a-longer-name"].map(|name| format!("registry.example.com/acme/{name}"));
     for (name, version) in
         names.iter().flat_map(|name| ["10.100.0", "10.101.0", "11.0.0"].map(|version| (name, version)))
@@ -142,7 +137,6 @@ fn no_line_of_the_table_is_longer_than_80_columns() {
     publish(&registry, "acme/gamma", "1.1.0");
     registry.add_host("api.opentofu.org");
     document(&registry, "acme/gamma", &[("1.1.0", 8)]);
-    let environment = TestEnvironment::with_registry(&registry);
     for root in ["live/production/europe/network", "live/production/asia"] {
         for (index, name) in names.iter().map(String::as_str).chain(["acme/gamma"]).enumerate() {
             let constraint = if name == "acme/gamma" { "1.1.0" } else { "~> 10.100" };

@@ -4,8 +4,8 @@ use super::gate::Gate;
 use super::{H1, NULL, ZH, entry};
 use crate::json_output::validated;
 use crate::lock::{lock_file, requires};
-use crate::repository::Repository;
 use crate::upgrade::age::document;
+use provlock_test::git::Repository;
 use provlock_test::keys::{RSA, SUBKEY};
 use provlock_test::{Registry, TestEnvironment, str, survived};
 
@@ -219,8 +219,7 @@ fn another_key_signs_the_new_version() {
     }
     environment.write("main.tf", requires("acme/gamma", "1.0.0"));
     environment.provlock(["lock"]).assert_code(0);
-    repository.git(["add", "--all"]);
-    repository.git(["commit", "--quiet", "--message=base"]);
+    repository.environment.commit_all(".");
     let found = |version: &str| {
         environment.write("main.tf", requires("acme/gamma", version));
         environment.provlock(["upgrade"]).assert_code(0);
@@ -253,8 +252,7 @@ fn a_version_that_is_too_young_is_not_let_in() {
     let commit = |settings: &str, version: &str| {
         environment.write("provlock.toml", settings);
         lock(version);
-        repository.git(["add", "--all"]);
-        repository.git(["commit", "--quiet", "--allow-empty", "--message=base"]);
+        repository.environment.commit_all(".");
     };
     let verify =
         |flags: &[&str]| environment.provlock(["verify", "-p", "linux_amd64", "--base", "HEAD"].iter().chain(flags));

@@ -14,10 +14,8 @@ fn committed() -> TestEnvironment {
 }
 
 fn commit(environment: &TestEnvironment) {
-    let identity = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
-    for arguments in [&["init", "--quiet"][..], &["add", "--all"], &["commit", "--quiet", "--message", "state"]] {
-        environment.program("git", identity.iter().chain(arguments)).run().assert_code(0);
-    }
+    environment.git_init(".");
+    environment.commit_all(".");
 }
 
 #[test]
@@ -40,24 +38,21 @@ fn hashes_replaced() {
 /// The base is the commit, whatever the index holds: what is in the working tree is judged.
 #[test]
 fn what_is_staged_is_not_the_base() {
-    let git = |environment: &TestEnvironment, arguments: &[&str]| {
-        environment.program("git", arguments).run().assert_code(0);
-    };
     let environment = committed();
     let good = environment.read(".terraform.lock.hcl");
     lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[OTHER_H1])]);
-    git(&environment, &["add", "--all"]);
+    environment.git(".", ["add", "--all"]);
     assert_eq!(found(&environment, &["--base", "HEAD"]), ["error hashes-replaced"], "staged as it is");
     environment.write_lock_file(good);
     verify(&environment, &["--base", "HEAD"]).assert_code(0).assert_lacks("hashes-replaced");
-    git(&environment, &["reset", "--quiet"]);
+    environment.git(".", ["reset", "--quiet"]);
     lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[OTHER_H1])]);
-    git(&environment, &["update-index", "--force-remove", ".terraform.lock.hcl"]);
+    environment.git(".", ["update-index", "--force-remove", ".terraform.lock.hcl"]);
     assert_eq!(found(&environment, &["--base", "HEAD"]), ["warning untracked-lock-file", "error hashes-replaced"]);
     for stage in ["1", "2", "3"] {
-        let blob = environment.program("git", ["hash-object", "-w", ".terraform.lock.hcl"]).run().stdout;
-        let entry = format!("100644 {} {stage}\t.terraform.lock.hcl\n", blob.trim());
-        environment.program("git", ["update-index", "--index-info"]).stdin(entry).run().assert_code(0);
+        let blob = environment.git(".", ["hash-object", "-w", ".terraform.lock.hcl"]);
+        let entry = format!("100644 {blob} {stage}\t.terraform.lock.hcl\n");
+        environment.git_command(["update-index", "--index-info"]).stdin(entry).run().assert_code(0);
     }
     assert_eq!(found(&environment, &["--base", "HEAD"]), ["error hashes-replaced"], "while a merge is not done");
 }
@@ -175,8 +170,8 @@ Not checked: platforms (-p names some), hashes against the registry (--online)
 #[test]
 fn a_lock_file_that_git_cannot_read_is_an_error() {
     let environment = committed();
-    let object = environment.program("git", ["rev-parse", "HEAD:.terraform.lock.hcl"]).run().stdout;
-    let (folder, file) = object.trim().split_at(2);
+    let object = environment.git(".", ["rev-parse", "HEAD:.terraform.lock.hcl"]);
+    let (folder, file) = object.split_at(2);
     std::fs::remove_file(environment.project().join(".git/objects").join(folder).join(file)).unwrap();
     // What is on the disk is what git does not have.
     environment.provlock(["verify", "--allow", "single-platform", "--base", "HEAD"]).assert_code(0);
@@ -185,7 +180,7 @@ fn a_lock_file_that_git_cannot_read_is_an_error() {
     output.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[io]: git cat-file failed: it printed "17fc3c3c5a35adcd5825250d40e1b6b0ab9c40fe missing"
+error[io]: git cat-file failed: it printed "6c0afa9877cc8dd607d227be28eea4cb4274f5d9 missing"
 help: look at the repository with git fsck; fetch what is missing
 "#]]);
 }

@@ -15,9 +15,9 @@ use super::{H1, ZH, entry};
 use crate::get::module_lock_file;
 use crate::json_output::validated;
 use crate::lock::{lock_file, requires};
-use crate::modules::git;
-use crate::repository::Repository;
+use crate::modules::push_tag;
 use crate::upgrade::age::document;
+use provlock_test::git::Repository;
 
 const NULL: &str = "registry.opentofu.org/acme/null";
 const LOCK: &str = ".terraform.lock.hcl";
@@ -215,7 +215,7 @@ fn assert_found_with<T>(
 #[track_caller]
 fn found(environment: &TestEnvironment, arguments: &[&str]) -> Vec<String> {
     if environment.project().join(".git").exists() {
-        commit(environment);
+        environment.commit_all(".");
     }
     let output = environment.provlock(["verify", "--json"].iter().chain(arguments));
     assert!(matches!(output.code, Some(0 | 1)), "{output}");
@@ -223,11 +223,6 @@ fn found(environment: &TestEnvironment, arguments: &[&str]) -> Vec<String> {
     let of_roots = report["roots"].as_array().unwrap().iter().filter_map(|root| root["findings"].as_array()).flatten();
     let of_change = report["findings"].as_array().into_iter().flatten();
     of_roots.chain(of_change).map(|finding| finding["code"].as_str().unwrap().to_owned()).collect()
-}
-
-fn commit(environment: &TestEnvironment) {
-    git(environment, &environment.project(), ["add", "--all"]);
-    git(environment, &environment.project(), ["commit", "--quiet", "--allow-empty", "--message=change"]);
 }
 
 /// The text of a call of a module.
@@ -272,8 +267,8 @@ impl Case {
         let dialect = if host == TERRAFORM { "terraform" } else { "tofu" };
         case.environment.provlock(["--dialect", dialect, "lock", "-p", BOTH]).assert_code(0);
         prepare(&case);
-        commit(&case.environment);
-        git(&case.environment, &case.environment.project(), ["checkout", "--quiet", "-b", "change"]);
+        case.environment.commit_all(".");
+        case.environment.git(".", ["checkout", "--quiet", "-b", "change"]);
         case
     }
 
@@ -307,7 +302,7 @@ impl Case {
 
     #[track_caller]
     fn git<const N: usize>(&self, arguments: [&str; N]) {
-        git(&self.environment, &self.environment.project(), arguments);
+        self.environment.git(".", arguments);
     }
 
     fn policy(&self, rules: &str) {
@@ -361,10 +356,8 @@ fn installed_with_encoding() -> Project {
     let work = project.environment.root().join("work");
     project.environment.write(work.join(".gitattributes"), "*.txt working-tree-encoding=UTF-16LE\n");
     project.environment.write(work.join("notes.txt"), ENCODED);
-    git(&project.environment, &work, ["add", "."]);
-    git(&project.environment, &work, ["commit", "--quiet", "--message=encoding"]);
-    git(&project.environment, &work, ["tag", "v2.0.0"]);
-    git(&project.environment, &work, ["push", "--quiet", "../modules.git", "main", "v2.0.0"]);
+    project.environment.commit_all(&work);
+    push_tag(&project.environment, "v2.0.0");
     project.edit("main.tf", "ref=v1.0.0", "ref=v2.0.0");
     project.environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
     project.install("network");

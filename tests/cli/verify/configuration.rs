@@ -2,7 +2,7 @@
 
 use super::{H1, NOTHING, NULL, ZH, entry, found, good, lock, messages};
 use crate::lock::requires;
-use crate::repository::Repository;
+use provlock_test::git::Repository;
 use provlock_test::registry::Registry;
 use provlock_test::{TestEnvironment, str};
 

@@ -3,7 +3,7 @@
 use super::{H1, NULL, ZH, entry};
 use crate::json_output::validated;
 use crate::lock::{lock_file, requires};
-use crate::repository::Repository;
+use provlock_test::git::Repository;
 use provlock_test::{TestEnvironment, str};
 use serde_json::json;
 
@@ -95,7 +95,7 @@ fn units_without_a_lock_file() {
         unit(&environment, &format!("live/{name}"), "");
     }
     environment.write("live/a/.terraform.lock.hcl", locked());
-    environment.program("git", ["add", "--all"]).run().assert_code(0);
+    environment.git(".", ["add", "--all"]);
     environment.write("live/terragrunt.hcl", "remote_state {\n  backend = \"s3\"\n}\n");
     environment.provlock(["verify", "-r"]).matches(str![[r#"
 exit code: 0
@@ -238,7 +238,7 @@ fn the_first_run_on_root_modules_with_lock_files() {
     }
     roots(&environment, "sandbox", 2);
     environment.write("provlock.toml", "[roots]\nexclude = [\"sandbox/**\"]\n");
-    environment.program("git", ["add", "--all"]).run().assert_code(0);
+    environment.git(".", ["add", "--all"]);
     environment.provlock(["verify", "-r"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
@@ -304,7 +304,7 @@ exit code: 0
 "#]]);
     environment.provlock(["verify", "examples/complete"]).assert_code(1).assert_stdout_has("error[lock-file-missing]");
     environment.write("examples/locked/.terraform.lock.hcl", locked());
-    environment.program("git", ["add", "--all"]).run().assert_code(0);
+    environment.git(".", ["add", "--all"]);
     environment.provlock(["verify", "-r"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
@@ -351,7 +351,7 @@ fn the_first_run_on_units_and_root_modules() {
     environment.write("modules/app/.terraform.lock.hcl", locked());
     environment.write("bootstrap/main.tf", format!("{USED}{S3}"));
     environment.write("bootstrap/.terraform.lock.hcl", locked());
-    environment.program("git", ["add", "--all"]).run().assert_code(0);
+    environment.git(".", ["add", "--all"]);
     environment.provlock(["verify", "-r", "-p", "linux_amd64,darwin_arm64"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----

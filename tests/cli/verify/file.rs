@@ -1,7 +1,7 @@
 //! Findings about the lock file itself.
 
 use super::{H1, NOTHING, NULL, ZH, entry, found, good, lock, messages};
-use provlock_test::{TestEnvironment, str};
+use provlock_test::str;
 
 #[test]
 fn lock_file_missing() {
@@ -192,21 +192,17 @@ fn unsorted_hashes() {
     }
 }
 
-fn git(environment: &TestEnvironment, arguments: &[&str]) {
-    environment.program("git", arguments).run().assert_code(0);
-}
-
 #[test]
 fn untracked_lock_file() {
     let environment = good();
     assert_eq!(found(&environment, &[]), NOTHING, "there is no repository");
-    git(&environment, &["init", "--quiet"]);
+    environment.git_init(".");
     assert_eq!(found(&environment, &[]), ["warning untracked-lock-file"]);
     assert!(messages(&environment, &[]).contains("git does not track"));
     environment.write(".gitignore", ".terraform.lock.hcl\n");
     assert_eq!(found(&environment, &[]), ["warning untracked-lock-file"]);
     assert!(messages(&environment, &[]).contains("git ignores"));
-    git(&environment, &["add", "--force", ".terraform.lock.hcl"]);
+    environment.git(".", ["add", "--force", ".terraform.lock.hcl"]);
     assert_eq!(found(&environment, &[]), NOTHING);
 }
 
@@ -220,8 +216,8 @@ fn a_lock_file_is_tracked_whatever_the_name_of_its_directory() {
     for file in ["main.tf", ".terraform.lock.hcl"] {
         environment.write(directory.join(file), environment.read(file));
     }
-    git(&environment, &["init", "--quiet"]);
-    git(&environment, &["add", "--all"]);
+    environment.git_init(".");
+    environment.git(".", ["add", "--all"]);
     let output = environment.provlock(["verify", "--allow", "single-platform", "--recursive"]);
     output.assert_code(0);
     assert_eq!(output.stdout, "");
@@ -231,7 +227,7 @@ fn a_lock_file_is_tracked_whatever_the_name_of_its_directory() {
 #[test]
 fn without_git_nothing_is_said_about_it() {
     let environment = good();
-    git(&environment, &["init", "--quiet"]);
+    environment.git_init(".");
     let output = environment.command(["verify", "--allow", "single-platform"]).env("PATH", environment.bin()).run();
     output.assert_code(0);
     assert_eq!(output.stdout, "");

@@ -70,7 +70,7 @@ fn sarif_without_findings_is_a_log_too_and_failures_are_in_it() {
 #[test]
 fn paths_are_those_of_the_repository() {
     let environment = TestEnvironment::new();
-    environment.program("git", ["init", "--quiet"]).run().assert_code(0);
+    environment.git_init(".");
     environment.write("in fra/a/main.tf", requires("hashicorp/null", ""));
     let log = sarif(&environment, &["-C", "in fra", "a"], 1);
     let place = &log["runs"][0]["results"][0]["locations"][0]["physicalLocation"];

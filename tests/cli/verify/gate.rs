@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{H1, NULL, ZH, entry};
 use crate::json_output::validated;
 use crate::lock::{lock_file, requires};
-use crate::repository::Repository;
+use provlock_test::git::Repository;
 
 const EVIL: &str = "registry.opentofu.org/evil/null";
 const OTHER_ZH: &str = "zh:1111111111111111111111111111111111111111111111111111111111111111";
@@ -35,8 +35,7 @@ impl Gate {
         gate.write("examples/a/main.tf", "");
         gate.write("examples/a/.terraform.lock.hcl", lock_file(&[entry(EVIL, "1.0.0", "", &[H1])]));
         prepare(&gate);
-        gate.0.git(["add", "--all"]);
-        gate.0.git(["commit", "--quiet", "--message=base"]);
+        gate.0.environment.commit_all(".");
         gate.0.git(["checkout", "--quiet", "-b", "change"]);
         gate
     }
@@ -63,7 +62,7 @@ impl Gate {
     /// Runs git, which must succeed, and returns its standard output.
     #[track_caller]
     pub(super) fn git(&self, arguments: &[&str]) -> String {
-        self.0.environment.program("git", arguments).run().assert_code(0).stdout.clone()
+        self.0.environment.git(".", arguments)
     }
 
     pub(super) fn provlock(&self, arguments: &[&str]) -> Output {

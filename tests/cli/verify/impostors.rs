@@ -3,8 +3,8 @@
 use super::gate::Gate;
 use super::{H1, NOTHING, ZH, entry, found, good, lock, messages};
 use crate::lock::requires;
-use crate::repository::Repository;
 use provlock_test::archive::{self, Packing};
+use provlock_test::git::Repository;
 use provlock_test::{Registry, TestEnvironment, str, survived};
 
 /// The first two stood in poisoned lock files, the third was malware in Terraform's registry. So was
@@ -192,8 +192,7 @@ fn a_module_that_the_registry_of_coder_replaced_is_found() {
         version = \"1.3.1\"\n}\n";
     environment.write("main.tf", call);
     environment.provlock(["lock", "--modules"]).assert_code(0);
-    repository.git(["add", "--all"]);
-    repository.git(["commit", "--quiet", "--message=base"]);
+    repository.environment.commit_all(".");
     environment.provlock(["verify", "-r", "--online", "--base", "main"]).assert_code(0);
 
     serve("# evil\n");

@@ -2,7 +2,7 @@
 
 use super::modules::Project;
 use super::{NOTHING, found};
-use crate::modules::git;
+use crate::modules::push_tag;
 use provlock_test::{str, survived};
 
 #[test]
@@ -66,15 +66,12 @@ fn nothing_in_the_git_directory_of_an_installed_module_is_believed() {
     let clone = || {
         let _ = std::fs::remove_dir_all(&network);
         let (from, to) = (repository.display().to_string(), network.display().to_string());
-        git(&project.environment, &project.environment.root(), ["clone", "--quiet", &from, &to]);
+        project.environment.git(project.environment.root(), ["clone", "--quiet", &from, &to]);
     };
     // On another machine there is no cache to compare with.
     let found = || found(&project.environment, &["--installed", "--no-cache"]);
     let differs = || found().contains(&"error module-differs".to_owned());
-    let git = |arguments: &[&str]| {
-        let who = ["-c", "user.name=Test", "-c", "user.email=test@example.com"];
-        project.environment.program("git", who.iter().chain(arguments)).run_in(&network).run().assert_code(0);
-    };
+    let git = |arguments: &[&str]| drop(project.environment.git(&network, arguments));
     clone();
     assert!(!differs(), "{:?}", found());
     std::fs::write(&main, good.replace('\n', "\r\n")).unwrap();
@@ -100,9 +97,9 @@ fn nothing_in_the_git_directory_of_an_installed_module_is_believed() {
         },
         &|| {
             // The commit that is locked, in a repository where its name leads to other files.
-            let commit = project.environment.program("git", ["rev-parse", "HEAD"]).run_in(&network).run().stdout;
+            let commit = project.environment.git(&network, ["rev-parse", "HEAD"]);
             git(&["commit", "--quiet", "--all", "--message=evil"]);
-            let forged = project.environment.program("git", ["rev-parse", "HEAD"]).run_in(&network).run().stdout;
+            let forged = project.environment.git(&network, ["rev-parse", "HEAD"]);
             let object = |id: &str| network.join(".git/objects").join(&id[..2]).join(id[2..].trim());
             let content = std::fs::read(object(&forged)).unwrap();
             let _ = std::fs::remove_dir_all(network.join(".git/objects/pack"));
@@ -160,10 +157,8 @@ fn files_that_git_changes_at_checkout_are_locked_as_they_are_in_the_commit() {
     project.environment.write(work.join("model.bin"), pointer);
     project.environment.write(work.join("notes.txt"), "n\0o\0t\0e\0\n\0");
     project.environment.write(work.join(".gitattributes"), attributes);
-    git(&project.environment, &work, ["add", "."]);
-    git(&project.environment, &work, ["commit", "--quiet", "--message=lfs"]);
-    git(&project.environment, &work, ["tag", "v2.0.0"]);
-    git(&project.environment, &work, ["push", "--quiet", "../modules.git", "main", "v2.0.0"]);
+    project.environment.commit_all(&work);
+    push_tag(&project.environment, "v2.0.0");
     project.edit("main.tf", "ref=v1.0.0", "ref=v2.0.0");
     project.environment.set("GIT_CONFIG_COUNT", "1");
     project.environment.set("GIT_CONFIG_KEY_0", "filter.lfs.smudge");
@@ -181,7 +176,7 @@ fn files_that_git_changes_at_checkout_are_locked_as_they_are_in_the_commit() {
     // What `init` installs: git checks the files out.
     std::fs::remove_dir_all(&network).unwrap();
     let repository = root.join("modules.git").display().to_string();
-    git(&project.environment, &root, ["clone", "--quiet", &repository, &network.display().to_string()]);
+    project.environment.git(&root, ["clone", "--quiet", &repository, &network.display().to_string()]);
     assert!(ran.exists());
     assert_eq!(project.environment.read(network.join("model.bin")), "the model\n");
     assert_eq!(project.found(&["--installed"]), ["warning module-not-compared"]);

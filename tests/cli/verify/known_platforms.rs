@@ -20,13 +20,13 @@ fn two_hashes_each() -> TestEnvironment {
 }
 
 /// A project that is locked for two of the four platforms of its provider.
-fn locked(registry: &Registry, map: Option<PackagesMap>) -> TestEnvironment {
+fn locked(map: Option<PackagesMap>) -> (Registry, TestEnvironment) {
+    let (registry, environment) = Registry::with_project();
     let publish = registry.publish("hashicorp/null", "3.2.4").platforms(PLATFORMS);
     map.into_iter().fold(publish, Publish::packages).done();
-    let environment = TestEnvironment::with_registry(registry);
     environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
     environment.provlock(["lock", "-p", "linux_amd64,darwin_arm64"]).assert_code(0);
-    environment
+    (registry, environment)
 }
 
 #[test]
@@ -145,8 +145,7 @@ Not checked: hashes against the registry (--online does)
 
 #[test]
 fn what_this_machine_has_downloaded_confirms_platforms() {
-    let registry = Registry::start();
-    let environment = locked(&registry, None);
+    let (registry, environment) = locked(None);
     registry.reset_statistics();
     environment.provlock(["verify", "-p", "linux_amd64,darwin_arm64"]).matches(str![[r#"
 exit code: 0
@@ -175,8 +174,7 @@ Not checked: hashes against the registry (--online does)
 /// The registry reports the `h1:` of all packages, of which one was downloaded.
 #[test]
 fn what_a_registry_has_reported_confirms_platforms() {
-    let registry = Registry::start();
-    let environment = locked(&registry, Some(PackagesMap::Right));
+    let (_registry, environment) = locked(Some(PackagesMap::Right));
     let others = ["-p", "windows_amd64,linux_arm64"];
     assert_eq!(found(&environment, &others), NOTHING, "this registry's hashes are recorded");
     environment.provlock(["verify", "-p", "all"]).matches(str![[r#"
@@ -193,8 +191,7 @@ Not checked: hashes against the registry (--online does)
 
 #[test]
 fn a_damaged_or_hostile_cache_confirms_nothing() {
-    let registry = Registry::start();
-    let environment = locked(&registry, Some(PackagesMap::Right));
+    let (_registry, environment) = locked(Some(PackagesMap::Right));
     let folder = environment.home().join(".cache/provlock/provlock-platforms-v1/registry.opentofu.org/hashicorp/null");
     let file = folder.join("3.2.4");
     let kept = std::fs::read_to_string(&file).unwrap();
@@ -218,10 +215,9 @@ fn a_damaged_or_hostile_cache_confirms_nothing() {
 /// A mirror's package shows of which platform an `h1:` is, and not that another one is missing.
 #[test]
 fn what_a_mirror_has_supplied_confirms_platforms() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     let null = registry.publish("hashicorp/null", "3.2.4").platforms(PLATFORMS).done();
     registry.mirror("https://mirror.example.com/providers/", provlock_test::Mirror::default());
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
     let mirror = ["lock", "--net-mirror", "https://mirror.example.com/providers/", "-p", "linux_amd64"];
     environment.provlock(mirror).assert_code(0);

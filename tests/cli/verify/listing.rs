@@ -13,7 +13,8 @@ const FLAGS: [&str; 6] = ["--dialect", "terraform", "--online", "-p", "linux_amd
 const DOCUMENT: &str = "registry.terraform.io/v2/providers/acme/gamma*";
 
 /// A project that locks a provider of Terraform's registry, of which the registry says this.
-fn project(registry: &Registry, attributes: &Value) -> TestEnvironment {
+fn project(attributes: &Value) -> (Registry, TestEnvironment) {
+    let (registry, environment) = Registry::with_project();
     registry.publish("acme/gamma", "1.0.0").on_host(HOST).platforms(["linux_amd64"]).done();
     registry.publish("acme/gamma", "1.1.0").on_host(HOST).platforms(["linux_amd64"]).done();
     let published = |version: &str, days: i64| {
@@ -23,11 +24,10 @@ fn project(registry: &Registry, attributes: &Value) -> TestEnvironment {
     let data = json!({ "type": "providers", "attributes": attributes });
     let document = json!({ "data": data, "included": [published("1.1.0", 2), published("1.0.0", 20)] });
     registry.serve("/v2/providers/acme/gamma", document.to_string());
-    let environment = TestEnvironment::with_registry(registry);
     environment.write("main.tf", requires("acme/gamma", ""));
     lock(&environment).assert_code(0);
     registry.reset_statistics();
-    environment
+    (registry, environment)
 }
 
 fn lock(environment: &TestEnvironment) -> provlock_test::environment::Output {
@@ -40,8 +40,7 @@ fn policy(environment: &TestEnvironment, rules: &str) {
 
 #[test]
 fn a_warning_of_the_registry_is_shown_by_all() {
-    let registry = Registry::start();
-    let environment = project(&registry, &json!({}));
+    let (registry, environment) = project(&json!({}));
     registry.warn("registry.terraform.io/acme/gamma", &["use acme/delta"]);
     assert_eq!(found(&environment, &FLAGS), ["warning provider-warning"]);
     assert_eq!(found(&environment, &["--dialect", "terraform"]), NOTHING, "offline nobody is asked");
@@ -69,9 +68,8 @@ help: ask its publisher what that means for those who use it
 
 #[test]
 fn what_the_registry_hides_or_warns_of_is_said_where_it_is_asked() {
-    let registry = Registry::start();
-    let environment =
-        project(&registry, &json!({ "tier": "partner", "unlisted": true, "warning": "moved to acme/delta" }));
+    let (registry, environment) =
+        project(&json!({ "tier": "partner", "unlisted": true, "warning": "moved to acme/delta" }));
     policy(&environment, "tiers = [\"official\", \"partner\"]");
     assert_eq!(found(&environment, &FLAGS), ["warning provider-warning"; 2]);
     assert_eq!(registry.requests_to(DOCUMENT), 1);
@@ -81,8 +79,7 @@ fn what_the_registry_hides_or_warns_of_is_said_where_it_is_asked() {
         .assert_stderr_has("no longer shows registry.terraform.io/acme/gamma")
         .assert_stderr_has("moved");
 
-    let registry = Registry::start();
-    let environment = project(&registry, &json!({ "unlisted": true, "warning": "" }));
+    let (registry, environment) = project(&json!({ "unlisted": true, "warning": "" }));
     environment.write("provlock.toml", "[policy]\nmin-age = \"1d\"\n");
     lock(&environment).assert_lacks("provider-warning");
     assert_eq!(registry.requests_to(DOCUMENT), 0, "no version is chosen");
@@ -93,8 +90,7 @@ fn what_the_registry_hides_or_warns_of_is_said_where_it_is_asked() {
 
 #[test]
 fn tiers() {
-    let registry = Registry::start();
-    let environment = project(&registry, &json!({ "tier": "community" }));
+    let (registry, environment) = project(&json!({ "tier": "community" }));
     policy(&environment, "tiers = [\"official\", \"community\"]");
     assert_eq!(found(&environment, &FLAGS), NOTHING);
     policy(&environment, "tiers = [\"official\", \"partner\"]");
@@ -137,10 +133,7 @@ help: use another provider, or have its tier added to tiers in provlock.toml
 
 #[test]
 fn a_tier_is_one_of_terraforms_registry() {
-    let registry = Registry::start();
-    registry.publish("acme/gamma", "1.0.0").platforms(["linux_amd64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
-    environment.write("main.tf", requires("acme/gamma", ""));
+    let (_registry, environment, _) = Registry::with_required("acme/gamma", "1.0.0", ["linux_amd64"], "");
     policy(&environment, "tiers = [\"official\"]");
     environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
     assert_eq!(found(&environment, &["--online", "-p", "linux_amd64"]), NOTHING);
@@ -148,8 +141,7 @@ fn a_tier_is_one_of_terraforms_registry() {
 
 #[test]
 fn a_provider_must_have_been_there_for_long_enough() {
-    let registry = Registry::start();
-    let environment = project(&registry, &json!({}));
+    let (registry, environment) = project(&json!({}));
     policy(&environment, "min-provider-age = \"19d\"");
     assert_eq!(found(&environment, &FLAGS), NOTHING);
     policy(&environment, "min-provider-age = \"30d\"");
@@ -177,8 +169,7 @@ help: wait, or use another provider
 
 #[test]
 fn what_is_only_required_is_judged_too() {
-    let registry = Registry::start();
-    let environment = project(&registry, &json!({ "tier": "community" }));
+    let (_registry, environment) = project(&json!({ "tier": "community" }));
     policy(&environment, "tiers = [\"official\"]");
     environment.write_lock_file("# This file is maintained automatically by \"terraform init\".\n");
     let report = validated(&environment.provlock(["verify", "--json"].iter().chain(&FLAGS)).stdout);

@@ -11,15 +11,15 @@ const MIRRORED: [&str; 3] = ["--online", "--fs-mirror", "mirror"];
 const URL: &str = "https://mirror.example.com/providers/";
 
 /// A project whose mirror has the package for `linux_amd64` of a provider that is published for three platforms.
-fn project(registry: &Registry) -> (TestEnvironment, Published) {
+fn project() -> (Registry, TestEnvironment, Published) {
+    let (registry, environment) = Registry::with_project();
     let platforms = ["darwin_arm64", "linux_amd64", "windows_amd64"];
     let null = registry.publish("hashicorp/null", "3.2.4").platforms(platforms).done();
-    let environment = TestEnvironment::with_registry(registry);
     environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
     let package = &null.packages["linux_amd64"];
     let path = format!("mirror/{NULL}/{}", package.filename);
     environment.write(path, &*package.archive);
-    (environment, null)
+    (registry, environment, null)
 }
 
 fn lock(environment: &TestEnvironment, hashes: &[&str]) {
@@ -34,8 +34,7 @@ fn verify(environment: &TestEnvironment, arguments: &[&str]) -> provlock_test::e
 
 #[test]
 fn hashes_that_the_mirror_does_not_have_are_not_called_published() {
-    let registry = Registry::start();
-    let (environment, null) = project(&registry);
+    let (registry, environment, null) = project();
     lock(&environment, &[null.h1("linux_amd64"), null.zh("linux_amd64"), ZERO]);
     verify(&environment, &MIRRORED).matches(str![[r#"
 exit code: 0
@@ -81,8 +80,7 @@ Not checked: what registries publish of 1 provider, as the mirror mirror was ask
 
 #[test]
 fn what_the_mirror_has_is_confirmed_and_not_called_published() {
-    let registry = Registry::start();
-    let (environment, null) = project(&registry);
+    let (_registry, environment, null) = project();
     lock(&environment, &[null.h1("linux_amd64"), null.zh("linux_amd64")]);
     verify(&environment, &[&MIRRORED[..], &["-p", "linux_amd64"]].concat()).matches(str![[r#"
 exit code: 0
@@ -121,8 +119,7 @@ Not checked: what registries publish of 1 provider, as the mirror mirror was ask
 
 #[test]
 fn a_mirror_does_not_show_that_a_version_was_withdrawn_or_a_platform_is_missing() {
-    let registry = Registry::start();
-    let (environment, _) = project(&registry);
+    let (_registry, environment, _) = project();
     environment.write_lock_file(lock_file(&[entry(NULL, "3.2.3", "~> 3.0", &[H1, ZH])]));
     verify(&environment, &MIRRORED).matches(str![[r#"
 exit code: 0
@@ -147,8 +144,7 @@ Not checked: what registries publish of 1 provider, as the mirror mirror was ask
 
 #[test]
 fn the_mirrors_of_the_cli_configuration_are_no_registry_either() {
-    let registry = Registry::start();
-    let (mut environment, null) = project(&registry);
+    let (registry, mut environment, null) = project();
     let random = registry.publish("hashicorp/random", "3.6.3").platforms(["linux_amd64"]).done();
     environment.write("main.tf", format!("{}provider \"random\" {{}}\n", requires("hashicorp/null", "~> 3.0")));
     let random_address = "registry.opentofu.org/hashicorp/random";
@@ -173,8 +169,7 @@ fn the_mirrors_of_the_cli_configuration_are_no_registry_either() {
 
 #[test]
 fn a_network_mirror_is_no_registry_either() {
-    let registry = Registry::start();
-    let (environment, null) = project(&registry);
+    let (registry, environment, null) = project();
     registry.mirror(URL, Mirror::default());
     lock(&environment, &[null.h1("linux_amd64"), ZERO]);
     verify(&environment, &["--online", "--net-mirror", URL, "-p", "linux_amd64"]).matches(str![[r#"

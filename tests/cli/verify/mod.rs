@@ -36,6 +36,7 @@ mod unknown;
 use super::json_output::validated;
 use super::lock::{lock_file, requires};
 use provlock_test::environment::Output;
+pub(super) use provlock_test::files::entry;
 use provlock_test::{TestEnvironment, str};
 
 /// An `h1:` of the right form.
@@ -44,15 +45,6 @@ pub(crate) const H1: &str = "h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
 pub(crate) const ZH: &str = "zh:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 /// The lock file of [`good`], as entries.
 const NULL: &str = "registry.opentofu.org/hashicorp/null";
-
-/// The text of an entry.
-pub(crate) fn entry(address: &str, version: &str, constraints: &str, hashes: &[&str]) -> String {
-    let constraints =
-        if constraints.is_empty() { String::new() } else { format!("  constraints = \"{constraints}\"\n") };
-    let lines: Vec<String> = hashes.iter().map(|hash| format!("    \"{hash}\",\n")).collect();
-    let hashes = if hashes.is_empty() { String::new() } else { format!("  hashes = [\n{}  ]\n", lines.concat()) };
-    format!("\nprovider \"{address}\" {{\n  version = \"{version}\"\n{constraints}{hashes}}}\n")
-}
 
 /// A project about which there is nothing to say.
 fn good() -> TestEnvironment {

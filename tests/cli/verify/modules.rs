@@ -3,7 +3,7 @@
 use super::{NOTHING, found, messages};
 use crate::get::module_lock_file;
 use crate::lock::requires;
-use crate::modules::{git, publish};
+use crate::modules::{publish, push_tag};
 use provlock_test::archive::{self, Packing};
 use provlock_test::{Registry, TestEnvironment, str, survived};
 
@@ -15,9 +15,8 @@ pub(crate) struct Project {
 
 impl Project {
     pub(crate) fn new() -> Self {
-        let registry = Registry::start();
+        let (registry, environment) = Registry::with_project();
         registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
-        let environment = TestEnvironment::with_registry(&registry);
         publish(&environment, &requires("acme/gamma", "~> 1.0"), "v1.0.0");
         let project = Self { registry, environment };
         let versions = serde_json::json!({ "modules": [{ "versions": [{ "version": "1.2.0" }] }] });
@@ -65,9 +64,8 @@ impl Project {
     pub(crate) fn move_tag(&self, configuration: &str) {
         let work = self.environment.root().join("work");
         self.environment.write(work.join("network/main.tf"), configuration);
-        git(&self.environment, &work, ["commit", "--quiet", "--all", "--message=m"]);
-        git(&self.environment, &work, ["tag", "--force", "v1.0.0"]);
-        git(&self.environment, &work, ["push", "--quiet", "--force", "../modules.git", "main", "v1.0.0"]);
+        self.environment.git(&work, ["commit", "--quiet", "--all", "--message=m"]);
+        push_tag(&self.environment, "v1.0.0");
     }
 
     /// Installs the modules, and returns the path of one.
@@ -251,8 +249,7 @@ fn an_entry_that_get_refuses_is_found_offline() {
 
 #[test]
 fn an_archive_on_this_machine_is_only_that_of_its_own_source() {
-    let registry = Registry::start();
-    let environment = TestEnvironment::with_registry(&registry);
+    let (_registry, environment) = Registry::with_project();
     for name in ["site.zip", "evil.zip"] {
         let files = [("main.tf".to_owned(), format!("# {name}\n").into_bytes())];
         std::fs::write(environment.project().join(name), archive::pack(&files, Packing::Deflated)).unwrap();
@@ -432,7 +429,7 @@ fn a_lock_file_of_modules_that_git_does_not_have_is_found() {
     let environment = &project.environment;
     commit_all(environment);
     assert_eq!(project.found(&["--allow-outside"]), NOTHING);
-    git(environment, &environment.project(), ["rm", "--quiet", "--cached", LOCK]);
+    environment.git(".", ["rm", "--quiet", "--cached", LOCK]);
     assert_eq!(project.found(&["--allow-outside"]), ["warning untracked-lock-file"]);
     let output = environment.provlock(["verify", "--allow-outside", "--allow", "single-platform"]);
     output.matches(str![[r#"
@@ -453,7 +450,7 @@ Not checked: platforms (-p names some), hashes against the registry (--online)
     environment.write(".gitignore", "*.lock.hcl\n");
     assert_eq!(project.found(&["--allow-outside"]), ["warning untracked-lock-file"]);
     assert!(messages(environment, &["--allow-outside"]).contains("git ignores .modules.lock.hcl"));
-    git(environment, &environment.project(), ["add", "--force", LOCK]);
+    environment.git(".", ["add", "--force", LOCK]);
     assert_eq!(project.found(&["--allow-outside"]), NOTHING);
 }
 
@@ -465,8 +462,8 @@ fn a_branch_may_move_and_what_is_gone_is_found() {
     project.move_tag("# other\n");
     assert_eq!(project.found(&["--online"]), NOTHING);
     let repository = project.environment.root().join("modules.git");
-    git(&project.environment, &repository, ["update-ref", "-d", "refs/tags/v1.0.0"]);
-    git(&project.environment, &repository, ["update-ref", "-d", "refs/heads/main"]);
+    project.environment.git(&repository, ["update-ref", "-d", "refs/tags/v1.0.0"]);
+    project.environment.git(&repository, ["update-ref", "-d", "refs/heads/main"]);
     project.registry.fault(
         "registry.opentofu.org/site.zip",
         provlock_test::Times::Always,
@@ -545,10 +542,8 @@ fn a_registry_that_names_another_place_is_refused_unless_the_files_are_the_same(
 }
 
 fn commit_all(environment: &TestEnvironment) {
-    for arguments in [&["init", "--quiet"][..], &["add", "--all"], &["commit", "--quiet", "--message", "state"]] {
-        let who = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
-        environment.program("git", who.iter().chain(arguments)).run().assert_code(0);
-    }
+    environment.git_init(".");
+    environment.commit_all(".");
 }
 
 #[test]

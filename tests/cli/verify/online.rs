@@ -13,11 +13,12 @@ const PLATFORMS: [&str; 3] = ["linux_amd64", "darwin_arm64", "windows_amd64"];
 const ONLINE: [&str; 3] = ["--online", "-p", "linux_amd64,darwin_arm64"];
 
 /// A project that is locked for two of three platforms; a release of a namespace without look-alikes.
-fn locked(registry: &Registry) -> (TestEnvironment, Published) {
+fn locked() -> (Registry, TestEnvironment, Published) {
+    let registry = Registry::start();
     let null = registry.publish("acme/null", "3.2.4").platforms(PLATFORMS).done();
-    let environment = project(registry);
+    let environment = project(&registry);
     registry.reset_statistics();
-    (environment, null)
+    (registry, environment, null)
 }
 
 fn project(registry: &Registry) -> TestEnvironment {
@@ -40,8 +41,7 @@ fn add(environment: &TestEnvironment, hash: &str) {
 
 #[test]
 fn what_was_just_locked_is_as_published() {
-    let registry = Registry::start();
-    let (environment, _) = locked(&registry);
+    let (registry, environment, _) = locked();
     assert_eq!(found(&environment, &ONLINE), NOTHING);
     assert_eq!(registry.requests_to(url::PACKAGE), 2, "what the cache says of them does not count");
     assert_eq!(registry.requests_to(url::VERSIONS), 1);
@@ -50,8 +50,7 @@ fn what_was_just_locked_is_as_published() {
 
 #[test]
 fn the_pull_request_of_an_attacker_fails_and_both_hashes_are_named() {
-    let registry = Registry::start();
-    let (environment, _) = locked(&registry);
+    let (_registry, environment, _) = locked();
     add(&environment, H1);
     add(&environment, ZH);
     assert_eq!(found(&environment, &[]), NOTHING, "offline there is nothing to see");
@@ -93,8 +92,7 @@ help: find out who added the hash, and remove it
 /// its SHA256SUMS may list the hash.
 #[test]
 fn a_platform_that_cannot_be_asked_about_leaves_a_zh_unchecked() {
-    let registry = Registry::start();
-    let (environment, _) = locked(&registry);
+    let (registry, environment, _) = locked();
     add(&environment, ZH);
     let arguments = ["--online", "-p", "linux_amd64"];
     assert_eq!(found(&environment, &arguments), ["error hash-not-published"]);
@@ -113,8 +111,7 @@ fn a_platform_that_cannot_be_asked_about_leaves_a_zh_unchecked() {
 #[test]
 fn a_malformed_hash_is_not_also_reported_as_not_published() {
     for hash in ["h1:AAAA", "zh:12"] {
-        let registry = Registry::start();
-        let (environment, _) = locked(&registry);
+        let (_registry, environment, _) = locked();
         add(&environment, hash);
         assert_eq!(found(&environment, &ONLINE), ["error malformed-hash"], "{hash}");
     }
@@ -122,8 +119,7 @@ fn a_malformed_hash_is_not_also_reported_as_not_published() {
 
 #[test]
 fn a_swapped_version_is_one_finding() {
-    let registry = Registry::start();
-    let (environment, _) = locked(&registry);
+    let (registry, environment, _) = locked();
     registry.publish("acme/null", "3.2.3").platforms(PLATFORMS).done();
     environment.write_lock_file(environment.lock_file().replace("3.2.4", "3.2.3"));
     assert_eq!(found(&environment, &ONLINE), ["error hash-not-published"]);
@@ -152,8 +148,7 @@ fn a_swapped_version_is_one_finding() {
 
 #[test]
 fn an_h1_of_a_platform_that_is_not_wanted_is_published_all_the_same() {
-    let registry = Registry::start();
-    let (environment, null) = locked(&registry);
+    let (registry, environment, null) = locked();
     add(&environment, null.h1("windows_amd64"));
     assert_eq!(found(&environment, &ONLINE), NOTHING);
     assert_eq!(registry.requests_to("*windows_amd64.zip"), 1, "it has to be looked at");
@@ -172,7 +167,7 @@ fn what_the_registry_reports_need_not_be_fetched() {
 
 #[test]
 fn an_h1_that_is_reported_for_one_platform_does_not_cover_another() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     let null = registry.publish("acme/null", "3.2.4").platforms(PLATFORMS).done();
     let report = |(platform, package): (&String, &Package)| {
         let h1 = (platform == "linux_amd64").then(|| package.h1.clone());
@@ -181,7 +176,6 @@ fn an_h1_that_is_reported_for_one_platform_does_not_cover_another() {
     };
     let reports: Map<String, Value> = null.packages.iter().map(report).collect();
     registry.publish("acme/null", "3.2.4").platforms(PLATFORMS).patch_metadata(json!({ "packages": reports })).done();
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("acme/null", "~> 3.0"));
     environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
     assert_eq!(found(&environment, &ONLINE), ["error platform-missing"]);
@@ -189,8 +183,7 @@ fn an_h1_that_is_reported_for_one_platform_does_not_cover_another() {
 
 #[test]
 fn platform_missing() {
-    let registry = Registry::start();
-    let (environment, _) = locked(&registry);
+    let (_registry, environment, _) = locked();
     assert_eq!(found(&environment, &["--online", "-p", "windows_amd64"]), ["error platform-missing"]);
     assert_eq!(found(&environment, &["--online", "-p", "solaris_amd64"]), ["error platform-missing"]);
     assert!(messages(&environment, &["--online", "-p", "solaris_amd64"]).contains("not published for solaris_amd64"));
@@ -199,16 +192,14 @@ fn platform_missing() {
 
 #[test]
 fn version_withdrawn() {
-    let registry = Registry::start();
-    let (environment, _) = locked(&registry);
+    let (registry, environment, _) = locked();
     registry.withdraw("acme/null", "3.2.4");
     assert_eq!(found(&environment, &ONLINE), ["error version-withdrawn"]);
 }
 
 #[test]
 fn signature_invalid() {
-    let registry = Registry::start();
-    let (environment, _) = locked(&registry);
+    let (registry, environment, _) = locked();
     registry.publish("acme/null", "3.2.4").platforms(PLATFORMS).flaw(Flaw::BadSignature).done();
     assert_eq!(found(&environment, &ONLINE), ["error signature-invalid"]);
 }
@@ -223,8 +214,7 @@ fn key_expired() {
 
 #[test]
 fn key_not_trusted() {
-    let registry = Registry::start();
-    let (environment, _) = locked(&registry);
+    let (_registry, environment, _) = locked();
     let trust = |key: &keys::Key| {
         environment.write("provlock.toml", format!("[trust]\n\"acme/*\" = [\"{}\"]\n", key.fingerprint()));
     };
@@ -248,8 +238,7 @@ fn unsigned_provider() {
 
 #[test]
 fn package_not_authentic() {
-    let registry = Registry::start();
-    let (environment, _) = locked(&registry);
+    let (registry, environment, _) = locked();
     registry.publish("acme/null", "3.2.4").platforms(PLATFORMS).flaw(Flaw::PackageDiffers).done();
     let arguments = ["--online", "--no-cache", "-p", "linux_amd64"];
     let found = found(&environment, &arguments);
@@ -258,8 +247,7 @@ fn package_not_authentic() {
 
 #[test]
 fn invalid_package() {
-    let registry = Registry::start();
-    let (environment, _) = locked(&registry);
+    let (registry, environment, _) = locked();
     registry.publish("acme/null", "3.2.4").platforms(PLATFORMS).flaw(Flaw::NoProgram).done();
     let found = found(&environment, &["--online", "--no-cache", "-p", "linux_amd64"]);
     assert!(found.contains(&"error invalid-package".to_owned()), "{found:?}");
@@ -267,8 +255,7 @@ fn invalid_package() {
 
 #[test]
 fn a_registry_that_cannot_be_asked_is_no_finding() {
-    let registry = Registry::start();
-    let (environment, _) = locked(&registry);
+    let (registry, environment, _) = locked();
     registry.fault(url::VERSIONS, Times::Always, Fault::Status(404));
     assert_eq!(found(&environment, &ONLINE), ["error version-withdrawn"], "404 is an answer");
     registry.clear_faults();
@@ -282,8 +269,7 @@ fn a_registry_that_cannot_be_asked_is_no_finding() {
 
 #[test]
 fn a_mirror_confirms_only_what_it_has() {
-    let registry = Registry::start();
-    let (environment, null) = locked(&registry);
+    let (_registry, environment, null) = locked();
     let folder = "mirror/registry.opentofu.org/acme/null";
     let package = &null.packages["linux_amd64"];
     environment.write(format!("{folder}/{}", package.filename), &*package.archive);
@@ -295,8 +281,7 @@ fn a_mirror_confirms_only_what_it_has() {
 /// `verify` shows the keys that the registry names now, `tree` the remembered ones. What is remembered is not believed.
 #[test]
 fn keys_are_shown_in_full_and_a_forged_memory_of_them_is_not_believed() {
-    let registry = Registry::start();
-    let (environment, _) = locked(&registry);
+    let (_registry, environment, _) = locked();
     let (key, other) = (keys::ED25519.fingerprint(), keys::OTHER.fingerprint());
     let tree = |arguments: &[&str]| environment.provlock([&["tree"], arguments].concat()).stdout;
     assert!(

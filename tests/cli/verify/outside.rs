@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use super::{H1, NULL, ZH, entry};
 use crate::json_output::validated;
 use crate::lock::{lock_file, requires};
-use crate::repository::Repository;
+use provlock_test::git::Repository;
 use provlock_test::{TestEnvironment, survived};
 
 /// What must not be shown.

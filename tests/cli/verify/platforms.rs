@@ -9,13 +9,12 @@ use provlock_test::registry::Registry;
 use provlock_test::{TestEnvironment, str};
 
 /// A project that was locked for `linux_amd64`, so that the cache knows that package and no other.
-fn locked(registry: &Registry) -> (TestEnvironment, Published) {
-    let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64", "darwin_arm64"]).done();
-    let environment = TestEnvironment::with_registry(registry);
-    environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
+fn locked() -> (Registry, TestEnvironment, Published) {
+    let (registry, environment, null) =
+        Registry::with_required("hashicorp/null", "3.2.4", ["linux_amd64", "darwin_arm64"], "~> 3.0");
     environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
     registry.reset_statistics();
-    (environment, null)
+    (registry, environment, null)
 }
 
 /// Installs a package of version 3.2.4 as `init` does, and returns its directory.
@@ -59,10 +58,9 @@ Not checked: platforms (-p names some), hashes against the registry (--online)
 
 #[test]
 fn a_provider_for_one_platform_is_locked_for_all_of_them() {
-    let registry = Registry::start();
+    let (registry, environment) = Registry::with_project();
     registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
     registry.publish("hashicorp/aws", "5.0.0").platforms(["linux_amd64", "darwin_arm64"]).done();
-    let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", format!("{}provider \"aws\" {{}}\n", requires("hashicorp/null", "~> 3.0")));
     environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
     let report = validated(&verify(&environment, &["--warn", "single-platform", "--online"]).stdout);
@@ -163,8 +161,7 @@ help: provlock lock -p darwin_arm64,linux_amd64
 
 #[test]
 fn platform_missing() {
-    let registry = Registry::start();
-    let (environment, null) = locked(&registry);
+    let (_registry, environment, null) = locked();
     assert_eq!(found(&environment, &["-p", "linux_amd64"]), NOTHING, "the cache knows the package");
     assert_eq!(found(&environment, &["-p", "darwin_arm64"]), ["error platform-missing"], "the h1 is of linux_amd64");
     let only_zh: Vec<&str> = null.packages.values().map(|package| package.zh.as_str()).collect();
@@ -185,8 +182,7 @@ fn platforms_of_the_settings_are_wanted() {
 
 #[test]
 fn installed_package_differs() {
-    let registry = Registry::start();
-    let (environment, null) = locked(&registry);
+    let (_registry, environment, null) = locked();
     let directory = install(&environment, &null, "linux_amd64");
     assert_eq!(found(&environment, &["--installed"]), NOTHING);
     std::fs::write(directory.join("terraform-provider-null_v3.2.4"), "other").unwrap();
@@ -196,8 +192,7 @@ fn installed_package_differs() {
 
 #[test]
 fn without_an_installation_there_is_nothing_to_compare() {
-    let registry = Registry::start();
-    let (environment, null) = locked(&registry);
+    let (_registry, environment, null) = locked();
     environment.provlock(["verify", "--installed", "--allow", "single-platform"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
@@ -231,8 +226,7 @@ Not checked: installed packages of 1 provider (not installed, or no h1 is locked
 
 #[test]
 fn offline_means_offline() {
-    let registry = Registry::start();
-    let (environment, null) = locked(&registry);
+    let (registry, environment, null) = locked();
     install(&environment, &null, "linux_amd64");
     found(&environment, &["-p", "linux_amd64,darwin_arm64", "--installed", "--recursive"]);
     assert_eq!(registry.requests(), []);

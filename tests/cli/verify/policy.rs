@@ -2,7 +2,7 @@
 
 use super::{H1, NOTHING, NULL, entry, found, good, lock, messages, verify};
 use crate::lock::{lock_file, requires};
-use crate::repository::Repository;
+use provlock_test::git::Repository;
 use provlock_test::{TestEnvironment, str, survived};
 
 #[test]
@@ -193,7 +193,7 @@ fn tracked_data_of_many_root_modules_has_one_command() {
     let track = |root: &str| {
         environment.write(format!("{root}/main.tf"), "terraform {\n  backend \"local\" {}\n}\n");
         environment.write(format!("{root}/.terraform/terraform.tfstate"), "");
-        environment.program("git", ["add", "--all"]).run().assert_code(0);
+        environment.git(".", ["add", "--all"]);
     };
     track("live/a b");
     environment.provlock(["verify", "live/a b"]).matches(str![[r#"
@@ -229,7 +229,7 @@ help: git rm -r --cached 'live/a b/.terraform' live/c/.terraform, and add .terra
     assert_eq!(removed(&from_above.stdout), "live/a b/.terraform live/c/.terraform");
     (1..=19).for_each(|number| track(&format!("live/{number}")));
     let pattern = removed(&environment.provlock(["verify", "-r"]).stdout);
-    environment.program("git", ["rm", "-r", "--quiet", "--cached", &pattern]).run().assert_code(0);
+    environment.git(".", ["rm", "-r", "--quiet", "--cached", &pattern]);
     assert_eq!(environment.provlock(["verify", "-r"]).assert_code(0).stdout, "");
 }
 

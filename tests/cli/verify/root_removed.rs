@@ -4,7 +4,7 @@ use super::gate::Gate;
 use super::policy_changed::gate;
 use super::{H1, NULL, ZH};
 use crate::json_output::validated;
-use crate::repository::Repository;
+use provlock_test::git::Repository;
 
 #[test]
 fn nobody_removes_the_only_root_module_unseen() {
