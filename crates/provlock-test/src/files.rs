@@ -25,7 +25,8 @@ pub fn entry(address: &str, version: &str, constraints: &str, hashes: &[&str]) -
         "" => ("", String::new()),
         text => ("    ", format!("  constraints = \"{text}\"\n")),
     };
-    let lines: String = hashes.iter().map(|hash| format!("    \"{hash}\",\n")).collect();
+    let lines: Vec<_> = hashes.iter().map(|hash| format!("    \"{hash}\",\n")).collect();
+    let lines = lines.concat();
     let hashes = if lines.is_empty() { String::new() } else { format!("  hashes = [\n{lines}  ]\n") };
     format!("\nprovider \"{host}{address}\" {{\n  version{padding} = \"{version}\"\n{constraints}{hashes}}}\n")
 }

@@ -26,7 +26,9 @@ pub fn lock_entries(text: &str, block: &str) -> Result<BTreeMap<String, LockEntr
     let entries = blocks.remove(block).unwrap_or_else(|| hcl::Value::Object(hcl::Map::new()));
     let mut entries: BTreeMap<String, LockEntry> = hcl::from_value(entries).map_err(|error| error.to_string())?;
     // An entry without constraints may have an empty text of them.
-    entries.values_mut().for_each(|entry| entry.constraints = entry.constraints.take().filter(|text| !text.is_empty()));
+    for entry in entries.values_mut() {
+        entry.constraints = entry.constraints.take().filter(|text| !text.is_empty());
+    }
     Ok(entries)
 }
 

@@ -246,7 +246,7 @@ c/.terraform.lock.hcl
 #[test]
 fn markdown_has_one_section_for_lock_files_with_the_same_changes() {
     let repository = Repository::new();
-    let lock = |version: &str| lock_file(&[entry("hashicorp/null", version, &["h1:a"])]);
+    let lock = |version: &str| lock_file(&[entry("hashicorp/null", version, "", &["h1:a"])]);
     let write = |version: &str| {
         for directory in ["a", "b", "c", "d", "e"] {
             repository.environment.write(format!("{directory}/.terraform.lock.hcl"), lock(version));
