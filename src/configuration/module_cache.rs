@@ -117,12 +117,7 @@ impl ModuleCache {
     ///
     /// # Errors
     /// It cannot be fetched.
-    pub(crate) fn make_repository(
-        &self,
-        source: &ModuleSource,
-        locked: &LockedModule,
-        directory: &Path,
-    ) -> Result<()> {
+    pub(crate) fn make_repository(&self, source: &ModuleSource, locked: &LockedModule, directory: &Path) -> Result<()> {
         let Some(fetcher) = &self.fetcher else { return Ok(()) };
         fetcher.make_repository(source, locked, directory)
     }

@@ -282,6 +282,7 @@ pub(super) mod tests {
             modules: 0,
             registry: None,
             findings: Vec::new(),
+            unshared: Vec::new(),
             errors: Vec::new(),
             suppressed: Suppressed::default(),
         }

@@ -50,9 +50,9 @@ pub struct VerifiedRoot {
     pub registry: Option<Dialect>,
     /// Problems found: without a location first, then in the order of the lock file, then in other files.
     pub findings: Vec<Diagnostic>,
-    /// Findings unless git ignores the lock file: that it is missing or ignored. They are kept apart, because one line
-    /// of an ignore file may be the cause in many root modules.
-    pub(super) unshared: Vec<Diagnostic>,
+    /// Findings unless git ignores the lock file: that it is missing or ignored. One line of an ignore file may be the
+    /// cause in many root modules, so these become findings after all root modules were checked. Empty in a result.
+    pub unshared: Vec<Diagnostic>,
     /// Reasons why something could not be checked.
     pub errors: Vec<Diagnostic>,
     /// Numbers of findings that are not reported.
