@@ -566,7 +566,7 @@ help: check whether git clone can fetch it; git uses its credential helpers and 
     environment.git(environment.root(), ["init", "--quiet", "--bare", "--initial-branch=main", "gone.git"]);
     environment.git(&work, ["push", "--quiet", "../gone.git", "main"]);
     let head = environment.git(&work, ["rev-parse", "HEAD~1"]);
-    environment.git(&work, ["update-index", "--cacheinfo", &format!("160000,{},libs/leaf", head)]);
+    environment.git(&work, ["update-index", "--cacheinfo", &format!("160000,{head},libs/leaf")]);
     environment.git(&work, ["commit", "--quiet", "--message=m"]);
     push_tag(&environment, "v1.0.0");
     environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);

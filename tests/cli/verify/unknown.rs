@@ -303,7 +303,7 @@ fn a_new_unit_with_an_unknown_source_that_no_unit_in_the_base_has_is_an_error() 
             (
                 "the source is computed",
                 |gate| {
-                    unit(gate, "units/new", "\"${run_cmd(\"echo\", \"s3::https://s3.amazonaws.com/b/known.zip\")}\"")
+                    unit(gate, "units/new", "\"${run_cmd(\"echo\", \"s3::https://s3.amazonaws.com/b/known.zip\")}\"");
                 },
                 "made-unknown",
             ),
