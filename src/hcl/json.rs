@@ -1,12 +1,12 @@
-//! A JSON reader that keeps the place of every value, for configurations in HCL's JSON syntax.
+//! Parses JSON with the position of every value, for configurations in HCL's JSON syntax.
 
 use std::ops::Range;
 
 use super::scan::Fault;
 
-/// How deeply arrays and objects may be nested.
+/// Deepest nesting of arrays and objects.
 const MAX_DEPTH: usize = 128;
-/// How many values one file may hold, which bounds the memory that a file takes.
+/// Most values in one file; bounds the memory for it.
 const MAX_VALUES: usize = 1_000_000;
 
 /// A value with its byte range.
@@ -24,7 +24,7 @@ pub(crate) enum Kind {
     Number(String),
     String(String),
     Array(Vec<Value>),
-    /// In the order of the file; a name may occur more than once.
+    /// Members in the order of the file. A name may occur more than once.
     Object(Vec<Member>),
 }
 
@@ -32,13 +32,13 @@ pub(crate) enum Kind {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Member {
     pub name: String,
-    /// The name with its quotes.
+    /// Range of the name with its quotes.
     pub name_span: Range<usize>,
     pub value: Value,
 }
 
 impl Value {
-    /// What kind of value this is, with its article.
+    /// The kind of the value with its article.
     pub(crate) fn describe(&self) -> &'static str {
         match self.kind {
             Kind::Null => "null",
@@ -51,7 +51,7 @@ impl Value {
     }
 }
 
-/// Reads a whole file (RFC 8259), which may start with a byte order mark.
+/// Parses a whole file (RFC 8259), which may start with a byte order mark.
 pub(crate) fn parse(text: &str) -> Result<Value, Fault> {
     let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let mut parser = Parser { text, at: start, values: 0 };
@@ -135,7 +135,7 @@ impl Parser<'_> {
             return Err(Fault::new(start..start + 1, "this string is never closed"));
         }
         self.at = end + 1;
-        // Escapes and control characters are left to serde_json, which reads the literal again.
+        // serde_json parses the literal again for escapes and control characters.
         serde_json::from_str(&self.text[start..self.at])
             .map_err(|_| Fault::new(start..self.at, "a control character or unknown escape in this string"))
     }
@@ -184,7 +184,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads a comma, or the closing bracket: then `true`.
+    /// Reads a comma, or the closing bracket. Returns `true` for the bracket.
     fn separator(&mut self, close: u8) -> Result<bool, Fault> {
         self.skip_space();
         let closed = match self.peek() {

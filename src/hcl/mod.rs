@@ -1,4 +1,4 @@
-//! What the readers of HCL texts share. Values are parsed by hcl-edit, where they matter.
+//! Readers of HCL: positions of comments, strings and heredocs, JSON with positions, and the evaluator.
 
 pub(crate) mod evaluate;
 pub(crate) mod json;

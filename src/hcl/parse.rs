@@ -1,4 +1,4 @@
-//! Parses with hcl-edit, which refuses an object that names a key twice. HCL takes the last value of such a key.
+//! Parses HCL with hcl-edit. hcl-edit refuses an object with a repeated key; HCL uses the last value of the key.
 
 use hcl_edit::expr::Expression;
 use hcl_edit::parser::{self, Error};
@@ -6,15 +6,15 @@ use hcl_edit::structure::Body;
 
 use super::scan::skip_nested;
 
-/// How many repeated keys are looked for. Each takes a run of the parser.
+/// Most repeated keys that are handled. Each costs a run of the parser.
 const MOST_REPEATED: usize = 32;
 
-/// The structure of a text, whose spans are those of the text.
+/// Parses a body. Its spans are ranges of the text.
 pub(crate) fn body(text: &str) -> Result<Body, Error> {
     with_repeated_keys(text, parser::parse_body)
 }
 
-/// The expression that a text is.
+/// Parses an expression. Its spans are ranges of the text.
 pub(crate) fn expression(text: &str) -> Result<Expression, Error> {
     with_repeated_keys(text, parser::parse_expr)
 }
@@ -33,8 +33,8 @@ fn with_repeated_keys<T>(text: &str, parse: impl Fn(&str) -> Result<T, Error>) -
     outcome
 }
 
-/// The text with a key in another form, which hcl-edit takes for another key: quotes around a name, or brackets around
-/// a string. They replace white space around it, so that everything else stays where it is.
+/// Returns the text with a key in a form that hcl-edit treats as a different key: with quotes around a name, or with
+/// parentheses around a string. They replace white space around the key, so that all positions stay the same.
 fn with_other_key(text: &str, start: usize) -> Option<String> {
     let bytes = text.as_bytes();
     let is_quoted = *bytes.get(start)? == b'"';

@@ -1,21 +1,21 @@
 //! Finds the end of brackets, strings, templates, heredocs and comments in HCL text without building anything, so that
-//! a block that is not needed costs one pass over its bytes.
+//! skipping a block costs one pass over its bytes.
 //!
 //! The rules are those of HCL's own token scanner (`hclsyntax`): a quoted string ends at its quote and may not hold a
-//! raw newline, `${` and `%{` lead back to code until their `}`, `$${` and `%%{` are literal, and a heredoc ends at the
+//! raw newline, `${` and `%{` start code that ends at their `}`, `$${` and `%%{` are literal, and a heredoc ends at the
 //! line that holds nothing but its marker.
 
 use std::ops::Range;
 
-/// How deeply brackets, strings and templates may be nested. No person and no tool writes deeper text.
+/// Deepest nesting of brackets, strings and templates. No person and no tool writes deeper text.
 const MAX_DEPTH: usize = 10_000;
 
-/// A place where a text is wrong, and why.
+/// A syntax error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     /// Byte range in the file.
     pub span: Range<usize>,
-    /// A lower-case fragment.
+    /// Message in lower case.
     pub message: String,
 }
 
@@ -25,7 +25,7 @@ impl Fault {
     }
 }
 
-/// A bracket, string, template or heredoc that is not closed yet.
+/// An open bracket, string, template or heredoc.
 #[derive(Clone, Debug)]
 enum Open {
     /// `{`, `[` or `(`, with the byte that closes it.
@@ -34,7 +34,7 @@ enum Open {
     Template,
     /// `"`.
     Quote,
-    /// `<<MARKER`, with the place of the marker and whether the next byte starts a line.
+    /// `<<MARKER`, with the range of the marker and whether the next byte starts a line.
     Heredoc { marker: Range<usize>, line_start: bool },
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn skip_comment(text: &[u8], at: usize) -> Option<Result<usize, Fault
     }
 }
 
-/// Whether a byte can matter to code that is skipped.
+/// Bytes that can start or end something in skipped code.
 const SIGNIFICANT: [bool; 256] = {
     let mut table = [false; 256];
     let bytes = b"\"#/<([{)]}";
@@ -72,7 +72,7 @@ const SIGNIFICANT: [bool; 256] = {
     table
 };
 
-/// What opens at `at`, and where its content starts.
+/// Returns the bracket, string or heredoc that opens at `at`, and the start of its content.
 fn opening(text: &[u8], at: usize) -> Option<(Open, usize)> {
     match text.get(at)? {
         b'{' => Some((Open::Bracket(b'}'), at + 1)),
@@ -99,14 +99,14 @@ fn heredoc(text: &[u8], at: usize) -> Option<(Open, usize)> {
     Some((Open::Heredoc { marker: start..start + length, line_start: true }, text.len() - line.len()))
 }
 
-/// A line without the white space around it, as Go's `bytes.TrimSpace` takes it off where HCL looks for the end of a
-/// heredoc (`hclsyntax/scan_tokens.rl`): also U+000B, U+0085, U+00A0 and other spaces of Unicode.
+/// Returns a line without the white space that Go's `bytes.TrimSpace` removes where HCL looks for the end of a heredoc
+/// (`hclsyntax/scan_tokens.rl`): also U+000B, U+0085, U+00A0 and other spaces of Unicode.
 fn trimmed(line: &[u8]) -> &[u8] {
     std::str::from_utf8(line).map_or(line.trim_ascii(), |line| line.trim().as_bytes())
 }
 
-/// The text before a brace on its line, such as the type and labels of a block; `None` if the line starts with the
-/// brace.
+/// Returns the text before a brace on its line, such as the type and labels of a block; `None` if the line starts with
+/// the brace.
 fn header(text: &[u8], brace: usize) -> Option<&str> {
     /// Longer text is not a header.
     const MOST_BYTES: usize = 200;
@@ -117,12 +117,12 @@ fn header(text: &[u8], brace: usize) -> Option<&str> {
 
 struct Skipper<'a> {
     text: &'a [u8],
-    /// The open brackets, strings, templates and heredocs, outermost first, with the places where they start.
+    /// Open brackets, strings, templates and heredocs, outermost first, with their start positions.
     open: Vec<(usize, Open)>,
 }
 
 impl Skipper<'_> {
-    /// Reads on until everything is closed.
+    /// Reads until everything is closed.
     fn run(&mut self, mut at: usize) -> Result<usize, Fault> {
         while let Some((_, open)) = self.open.last() {
             at = match open.clone() {
@@ -142,7 +142,7 @@ impl Skipper<'_> {
         Ok(())
     }
 
-    /// The error for a text that ends too early.
+    /// Returns the error for a text that ends too early.
     fn unclosed(&self) -> Fault {
         if let Some((at, Open::Bracket(b'}'))) = self.open.last()
             && let Some(header) = header(self.text, *at)
@@ -211,7 +211,7 @@ impl Skipper<'_> {
                     self.open.pop();
                     return Ok(at + 1);
                 }
-                // A newline stays unread, for it ends the string's line whatever stands before it.
+                // A newline stays unread, because it is an error in a string even after a backslash.
                 Some(b'\\') if self.text.get(at + 1) != Some(&b'\n') => at += 2,
                 Some(b'$' | b'%') => match self.template(at)? {
                     (next, true) => return Ok(next),

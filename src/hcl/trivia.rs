@@ -1,4 +1,4 @@
-//! What stands between the parts of an HCL text: white space, line breaks and comments.
+//! White space, line breaks and comments of HCL.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// A piece of text with its place in the text that was scanned.
+/// A token with its range in the scanned text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Token {
     pub(crate) kind: Kind,
@@ -34,11 +34,11 @@ impl Token {
 
 #[cfg(test)]
 thread_local! {
-    /// How many tokens this thread has read: what must grow no faster than the text.
+    /// Number of tokens that this thread has read. Tests check that it grows no faster than the text.
     pub(crate) static TOKENS_READ: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// Splits `text[range]` into tokens. The text must not hold strings, in which `#` does not start a comment.
+/// Splits `text[range]` into tokens. The range must not contain strings, because `#` starts no comment in them.
 pub(crate) fn tokens(text: &str, range: Range<usize>) -> impl Iterator<Item = Token> {
     let mut position = range.start;
     std::iter::from_fn(move || {
@@ -54,7 +54,7 @@ pub(crate) fn tokens(text: &str, range: Range<usize>) -> impl Iterator<Item = To
             let before_break = if rest[space.len()..].starts_with('\n') { space.strip_suffix('\r') } else { None };
             (Kind::Space, before_break.unwrap_or(space).len())
         } else if let Some(end) = scan::skip_comment(&text.as_bytes()[..range.end], position) {
-            // A block comment that is never closed reaches to the end.
+            // An unclosed block comment extends to the end.
             let comment = &text[position..end.unwrap_or(range.end)];
             if comment.starts_with("/*") {
                 (Kind::BlockComment, comment.len())
@@ -72,7 +72,7 @@ pub(crate) fn tokens(text: &str, range: Range<usize>) -> impl Iterator<Item = To
     })
 }
 
-/// The comments of `text[range]`, which may hold strings.
+/// Returns the comments of `text[range]`, which may contain strings.
 pub(crate) fn comments(text: &str, range: Range<usize>) -> Vec<&str> {
     let mut found = Vec::new();
     let mut position = range.start;
@@ -92,16 +92,15 @@ pub(crate) fn comments(text: &str, range: Range<usize>) -> Vec<&str> {
     found
 }
 
-/// Where the line that `position` is on ends: before its line break, after comments that start on it.
-///
-/// From `position` on, the line must hold nothing but white space and comments.
+/// Returns the end of the line of `position`: before its line break, after comments that start on it. From `position`
+/// on, the line must contain only white space and comments.
 pub(crate) fn line_end(text: &str, position: usize) -> usize {
     tokens(text, position..text.len())
         .find(|token| matches!(token.kind, Kind::LineBreak | Kind::Other))
         .map_or(text.len(), |token| token.span.start)
 }
 
-/// Just after the line break that starts at `position`, if one does.
+/// Returns the position after the line break that starts at `position`, or `position` if none does.
 pub(crate) fn skip_line_break(text: &str, position: usize) -> usize {
     let rest = &text[position..];
     match rest.strip_prefix("\r\n").or_else(|| rest.strip_prefix('\n')) {
@@ -110,12 +109,12 @@ pub(crate) fn skip_line_break(text: &str, position: usize) -> usize {
     }
 }
 
-/// The start of the line that `position` is on.
+/// Returns the start of the line of `position`.
 pub(crate) fn line_start(text: &str, position: usize) -> usize {
     text[..position].rfind('\n').map_or(0, |line_break| line_break + 1)
 }
 
-/// The line break that most lines of the text end with.
+/// Returns the line break of most lines.
 pub(crate) fn dominant_line_break(text: &str) -> &'static str {
     let with_return = text.matches("\r\n").count();
     let all = text.matches('\n').count();

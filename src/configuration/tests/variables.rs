@@ -144,6 +144,15 @@ fn a_file_of_values_that_cannot_be_read_is_named() {
 }
 
 #[test]
+fn a_file_of_values_of_more_than_1_mib_is_refused() {
+    let of_length = |length: usize| format!("name = \"a\"\n#{}", "x".repeat(length - "name = \"a\"\n#".len()));
+    let fits = of_length(1 << 20);
+    assert_eq!(provider(&[("terraform.tfvars", &fits)], |_| InputVariables::default()), "hashicorp/a");
+    let found = errors(&[("main.tf", ROOT), ("terraform.tfvars", &of_length((1 << 20) + 1))]);
+    assert!(found[0].contains("the file is larger than 1 MiB"), "{found:?}");
+}
+
+#[test]
 fn locals_and_functions_are_evaluated() {
     for source in [
         "local.path",

@@ -12,12 +12,12 @@ pub(crate) struct Allowance {
 }
 
 impl Allowance {
-    /// Expressions, bytes that are read, and some of the bytes of values. Real units of Terragrunt take some ten
-    /// thousand.
+    /// Most steps: expressions, bytes that are read, and a fraction of the bytes of values. Real units of Terragrunt
+    /// take about ten thousand.
     const MAX_STEPS: usize = 2 << 20;
-    /// How many bytes, or values that are walked over, are a step.
+    /// Bytes of values per step.
     const BYTES: usize = 16;
-    /// Expressions that are evaluated within each other; bounds the stack.
+    /// Deepest nesting of expressions; bounds the stack.
     const MAX_DEPTH: usize = 200;
 
     /// Takes from the allowance.

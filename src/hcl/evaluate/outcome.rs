@@ -4,34 +4,34 @@ use std::sync::Arc;
 
 use crate::diagnostic::Location;
 
-/// Why something is not known.
+/// Reason why a value is not known.
 #[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
 #[display("{reason}")]
 pub struct Unknown {
     /// A fragment such as "`run_cmd` is not run". It quotes no values: they may come from the user's environment, and
     /// the configuration may be hostile.
     pub reason: String,
-    /// The expression in question.
+    /// Location of the expression.
     pub location: Option<Location>,
     /// Whether OpenTofu, Terraform or Terragrunt would certainly fail here, so that `try` takes its next argument.
     pub(crate) is_failure: bool,
 }
 
 impl Unknown {
-    /// Something that the program that runs the configuration may know, although a reader of files does not.
+    /// A value that OpenTofu, Terraform or Terragrunt may know, although a reader of files does not.
     pub(crate) fn new(reason: impl Into<String>, location: Option<Location>) -> Self {
         Self { reason: reason.into(), location, is_failure: false }
     }
 }
 
-/// What ends an evaluation early.
+/// Reason why an evaluation ends early.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Stop {
-    /// A value that was needed is unknown.
+    /// A needed value is unknown.
     Needs(Arc<Unknown>),
-    /// The evaluator, a function or an operator does not know; the place is added by the expression around it.
+    /// The evaluator, a function or an operator does not know. The expression around it adds the location.
     Unknown(String),
-    /// The program that runs the configuration would fail, too.
+    /// OpenTofu, Terraform or Terragrunt would fail, too.
     Failure(String),
 }
 
@@ -39,7 +39,7 @@ pub(crate) enum Stop {
 pub(crate) type Outcome<T> = Result<T, Stop>;
 
 impl Stop {
-    /// The unknown value that is left behind at a place.
+    /// Converts to an unknown value at a location.
     pub(crate) fn at(self, location: impl FnOnce() -> Option<Location>) -> Arc<Unknown> {
         match self {
             Self::Needs(unknown) => unknown,
@@ -49,12 +49,12 @@ impl Stop {
     }
 }
 
-/// A failure of the program that runs the configuration, for `Err`.
+/// Returns [`Stop::Failure`].
 pub(crate) fn failure<T>(reason: impl Into<String>) -> Outcome<T> {
     Err(Stop::Failure(reason.into()))
 }
 
-/// Something that is not known here, for `Err`.
+/// Returns [`Stop::Unknown`].
 pub(crate) fn unknown<T>(reason: impl Into<String>) -> Outcome<T> {
     Err(Stop::Unknown(reason.into()))
 }

@@ -1,11 +1,11 @@
-//! Which names an expression refers to.
+//! Names that an expression refers to.
 
 use hcl_edit::Decorated;
 use hcl_edit::expr::{Expression, Traversal, TraversalOperator};
 use hcl_edit::visit::{self, Visit};
 
-/// The references of an expression, such as `local.region`: the first two names of each. The second name is empty for a
-/// reference that has one name only.
+/// References of an expression, such as `local.region`: the first two names of each. The second name is empty for a
+/// reference with one name.
 #[derive(Debug, Default)]
 pub(crate) struct References {
     pub names: Vec<(String, String)>,

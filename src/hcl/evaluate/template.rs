@@ -29,12 +29,12 @@ enum Token<'a> {
 }
 
 impl Evaluator<'_> {
-    /// The value of a template that is a whole file.
+    /// Evaluates a template that is a whole file.
     pub(crate) fn render(&self, template: &Template) -> Outcome {
         self.text(template, Form::Lines, None)
     }
 
-    /// The value of a template between quotes.
+    /// Evaluates a template between quotes.
     pub(super) fn quoted(&self, template: &Template, scope: Around) -> Outcome {
         match template.as_single_element() {
             Some(Element::Interpolation(interpolation)) => Ok(self.value(&interpolation.expr, scope)),
@@ -42,7 +42,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The value of a heredoc. The parser removes the indentation of `<<-` in its own way, so the text is read again.
+    /// Evaluates a heredoc. The parser removes the indentation of `<<-` by rules that differ from HCL's, so the text is
+    /// parsed again.
     pub(super) fn heredoc(&self, heredoc: &HeredocTemplate, scope: Around) -> Outcome {
         let span = heredoc.span().unwrap_or_default();
         let location = (self.place)(span.clone());
@@ -73,7 +74,7 @@ impl Evaluator<'_> {
         Value::pieces(pieces)
     }
 
-    /// Adds the pieces of a template, whose text is taken as it is.
+    /// Adds the pieces of a template whose white space has been adjusted.
     fn template(&self, template: &Template, scope: Around, pieces: &mut Vec<Piece>) -> Outcome<()> {
         for element in template {
             match element {
@@ -139,7 +140,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The pieces of both branches, which are to be parsed.
+    /// Returns the pieces of both branches. The caller parses them, so they count.
     fn branches(&self, directive: &IfDirective, scope: Around) -> Outcome<[Vec<Piece>; 2]> {
         let [mut one, mut two] = [Vec::new(), Vec::new()];
         self.branch(directive, true, scope, &mut one)?;
