@@ -82,10 +82,10 @@ fn version_outside_constraints() {
 exit code: 1
 ----- stdout -----
 error[version-outside-constraints]: hashicorp/null is locked at 3.2.4, but the configuration asks for ~> 2.0
- --> .terraform.lock.hcl:5:13
+ --> .terraform.lock.hcl:5:17
   |
-5 |   version = "3.2.4"
-  |             ^^^^^^^
+5 |   version     = "3.2.4"
+  |                 ^^^^^^^
   |
  ::: main.tf:5:17
   |

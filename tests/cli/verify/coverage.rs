@@ -243,10 +243,10 @@ fn the_first_run_on_root_modules_with_lock_files() {
 exit code: 1
 ----- stdout -----
 error[version-outside-constraints]: hashicorp/null is locked at 2.1.0, but the configuration asks for ~> 3.0
- --> live/old/.terraform.lock.hcl:5:13
+ --> live/old/.terraform.lock.hcl:5:17
   |
-5 |   version = "2.1.0"
-  |             ^^^^^^^
+5 |   version     = "2.1.0"
+  |                 ^^^^^^^
   |
  ::: live/old/main.tf:5:17
   |

@@ -140,13 +140,11 @@ fn duplicate_provider() {
 
 #[test]
 fn not_canonical() {
-    for (address, version, constraints) in
-        [("hashicorp/null", "3.2.4", "~> 3.0"), (NULL, "3.2", "~> 3.0"), (NULL, "3.2.4", "~>3.0")]
-    {
+    for (canonical, other) in [("registry.opentofu.org/", ""), ("3.2.4", "3.2"), ("~> 3.0", "~>3.0")] {
         let environment = good();
-        lock(&environment, &[entry(address, version, constraints, &[H1])]);
+        lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1]).replace(canonical, other)]);
         let found = found(&environment, &[]);
-        assert!(found.iter().any(|finding| finding == "error not-canonical"), "{address} {version}: {found:?}");
+        assert!(found.iter().any(|finding| finding == "error not-canonical"), "{other}: {found:?}");
     }
 }
 

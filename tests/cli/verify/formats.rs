@@ -46,7 +46,7 @@ fn sarif_follows_its_schema_and_names_the_places() {
         assert_eq!(place["artifactLocation"]["uri"], ".terraform.lock.hcl");
     }
     let region = &results[1]["locations"][0]["physicalLocation"]["region"];
-    let expected = serde_json::json!({ "startLine": 5, "startColumn": 13, "endLine": 5, "endColumn": 20 });
+    let expected = serde_json::json!({ "startLine": 5, "startColumn": 17, "endLine": 5, "endColumn": 24 });
     assert_eq!(*region, expected);
     let related = &results[1]["relatedLocations"][0];
     assert_eq!(related["physicalLocation"]["artifactLocation"]["uri"], "main.tf");
@@ -84,7 +84,7 @@ fn github_gets_one_command_for_each_finding() {
     let lines: Vec<_> = output.stdout.lines().collect();
     assert_eq!(lines.len(), 3, "{output}");
     assert!(lines[0].starts_with("::error file=.terraform.lock.hcl,title=bundled-plugins::"), "{output}");
-    let expected = "::error file=.terraform.lock.hcl,line=5,col=13,title=version-outside-constraints::hashicorp/null is \
+    let expected = "::error file=.terraform.lock.hcl,line=5,col=17,title=version-outside-constraints::hashicorp/null is \
                     locked at 3.2.4, but the configuration asks for ~> 2.0%0Ahelp: provlock upgrade hashicorp/null";
     assert_eq!(lines[1], expected);
     assert!(
@@ -197,7 +197,7 @@ exit code: 2
 help: remove this directory, or name a mirror in the CLI configuration</failure>
     </testcase>
     <testcase classname="." name="version-outside-constraints: hashicorp/null is locked at 3.2.4, but the configuration asks for ~&gt; 2.0" file=".terraform.lock.hcl" line="5">
-      <failure type="version-outside-constraints" message="hashicorp/null is locked at 3.2.4, but the configuration asks for ~&gt; 2.0">.terraform.lock.hcl:5:13
+      <failure type="version-outside-constraints" message="hashicorp/null is locked at 3.2.4, but the configuration asks for ~&gt; 2.0">.terraform.lock.hcl:5:17
 hashicorp/null is locked at 3.2.4, but the configuration asks for ~&gt; 2.0
 help: provlock upgrade hashicorp/null</failure>
     </testcase>
@@ -255,7 +255,7 @@ fn an_editor_finds_the_places_in_the_text() {
         .map(|groups| [&groups[0], &groups[1], &groups[3], &groups[4], &groups[5]].map(String::as_str).join(" "))
         .collect();
     let expected = [
-        "error version-outside-constraints .terraform.lock.hcl 5 13",
+        "error version-outside-constraints .terraform.lock.hcl 5 17",
         "warning unsorted-hashes .terraform.lock.hcl 9 5",
     ];
     assert_eq!(problems, expected, "{output}");

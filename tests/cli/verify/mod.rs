@@ -115,10 +115,10 @@ fn findings_are_shown_in_the_order_of_the_file_and_then_counted() {
 exit code: 1
 ----- stdout -----
 error[version-outside-constraints]: hashicorp/null is locked at 3.2.4, but the configuration asks for ~> 2.0
- --> .terraform.lock.hcl:5:13
+ --> .terraform.lock.hcl:5:17
   |
-5 |   version = "3.2.4"
-  |             ^^^^^^^
+5 |   version     = "3.2.4"
+  |                 ^^^^^^^
   |
  ::: main.tf:5:17
   |
