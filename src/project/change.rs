@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use super::filter::Filter;
 use super::roots::normal;
-use super::unit::has_literal_source;
+use super::unit::literal_source;
 use crate::configuration::{Module, UnknownCall, is_part_of_configuration, terragrunt};
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Location};
@@ -70,6 +71,19 @@ pub(crate) struct KnownPublishers {
     pub(crate) locked: BTreeSet<String>,
     /// Those of calls in touched directories.
     pub(crate) called: BTreeSet<String>,
+    unit_sources: OnceLock<BTreeSet<String>>,
+}
+
+impl KnownPublishers {
+    /// Returns the remote sources of all units that the change does not touch, where they are plain strings. The units
+    /// are read by the first call.
+    pub(super) fn unit_sources(&self, change: &Change, environment: &Environment) -> &BTreeSet<String> {
+        self.unit_sources.get_or_init(|| {
+            let files = terragrunt::FILE_NAMES.into_iter().flat_map(|name| change.now_named(name));
+            let untouched = files.filter_map(Path::parent).filter(|directory| !change.touched.contains(*directory));
+            untouched.filter_map(|directory| literal_source(directory, environment)).collect()
+        })
+    }
 }
 
 impl Change {
@@ -95,7 +109,8 @@ impl Change {
             modules.flat_map(move |module| module.requests(dialect).collect::<Vec<_>>())
         };
         let called = [Dialect::Tofu, Dialect::Terraform].into_iter().flat_map(before);
-        KnownPublishers { locked, called: called.filter_map(|request| publisher(&request)).collect() }
+        let called = called.filter_map(|request| publisher(&request)).collect();
+        KnownPublishers { locked, called, unit_sources: OnceLock::new() }
     }
 
     /// The settings of the base, which apply to the change.
@@ -240,13 +255,6 @@ impl Change {
             self.before_below(&directory).next().is_some()
         };
         self.is_new_line(&unknown.location, environment) || unknown.directory.as_ref().is_some_and(is_emptied)
-    }
-
-    /// Whether a unit that the change does not touch runs the same remote module, named by the same plain string.
-    pub(super) fn has_unit_with_source(&self, source: &str, environment: &Environment) -> bool {
-        let files = terragrunt::FILE_NAMES.into_iter().flat_map(|name| self.now_named(name));
-        let mut untouched = files.filter_map(Path::parent).filter(|directory| !self.touched.contains(*directory));
-        untouched.any(|directory| has_literal_source(directory, source, environment))
     }
 
     /// The new lines by which stacks of Terragrunt make units of what is not in the repository, or not known.

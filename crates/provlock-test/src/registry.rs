@@ -15,12 +15,10 @@ use std::thread;
 
 use tempfile::TempDir;
 
-use crate::environment::TestEnvironment;
 use crate::faults::{self, Fault, Rule, Times};
-use crate::files::requires;
 use crate::message::{Request, Response};
 use crate::oci;
-use crate::publish::{Publish, Published};
+use crate::publish::Publish;
 use crate::routes;
 use crate::server::Server;
 use crate::shared::Statistics;
@@ -51,26 +49,6 @@ impl Registry {
     /// Starts a registry on a free port, with nothing published.
     pub fn start() -> Self {
         Self::start_with("http/1.1")
-    }
-
-    /// Starts a registry, and makes an empty project that reaches it and no other host.
-    pub fn with_project() -> (Self, TestEnvironment) {
-        let registry = Self::start();
-        let environment = TestEnvironment::with_registry(&registry);
-        (registry, environment)
-    }
-
-    /// Publishes a release, and makes a project whose root module requires the provider with this constraint.
-    pub fn with_required<const N: usize>(
-        provider: &str,
-        version: &str,
-        platforms: [&str; N],
-        constraint: &str,
-    ) -> (Self, TestEnvironment, Published) {
-        let (registry, environment) = Self::with_project();
-        let published = registry.publish(provider, version).platforms(platforms).done();
-        environment.write("main.tf", requires(provider, constraint));
-        (registry, environment, published)
     }
 
     /// One that speaks HTTP/2. Faults that are not in the answer itself do not work there.

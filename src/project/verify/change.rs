@@ -54,12 +54,12 @@ pub(super) fn unit_added(root: &Root<'_>, report: &mut VerifiedRoot) {
 /// Requirements that the change makes unknown. It is a warning where a unit of the base runs the same module, which
 /// could not be read there either.
 pub(super) fn made_unknown(root: &Root<'_>, report: &mut VerifiedRoot) {
-    let Some(Base { change, environment, .. }) = root.base else { return };
+    let Some(base @ Base { change, environment, .. }) = &root.base else { return };
     let new = root.declared.unknown.iter().filter(|unknown| change.makes_unknown(unknown, environment));
     let sources: Vec<_> = root.module.units.iter().filter_map(Unit::literal_source).collect();
     let is_of_base = |location: &&Location| {
         let mut of_unit = sources.iter().filter(|(_, source)| source == location);
-        of_unit.any(|(source, _)| change.has_unit_with_source(source, environment))
+        of_unit.any(|(source, _)| base.known_publishers.unit_sources(change, environment).contains(*source))
     };
     let (of_base, new): (Vec<_>, Vec<_>) = new.map(|unknown| &unknown.location).partition(is_of_base);
     report.findings.extend(unknown(&new));
