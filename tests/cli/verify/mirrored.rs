@@ -125,10 +125,10 @@ fn a_mirror_does_not_show_that_a_version_was_withdrawn_or_a_platform_is_missing(
 exit code: 0
 ----- stdout -----
 warning[hash-not-checked]: the mirror mirror does not confirm all recorded hashes
- --> .terraform.lock.hcl:5:13
+ --> .terraform.lock.hcl:5:17
   |
-5 |   version = "3.2.3"
-  |             ^^^^^^^
+5 |   version     = "3.2.3"
+  |                 ^^^^^^^
   |
   = no package that was taken from it has them; only a registry knows what was published
 help: provlock verify --online

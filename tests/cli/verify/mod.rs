@@ -181,10 +181,10 @@ fn what_could_not_be_checked_is_set_apart() {
 exit code: 2
 ----- stdout -----
 error[version-outside-constraints]: hashicorp/null is locked at 3.2.4, but the configuration asks for ~> 2.0
- --> .terraform.lock.hcl:5:13
+ --> .terraform.lock.hcl:5:17
   |
-5 |   version = "3.2.4"
-  |             ^^^^^^^
+5 |   version     = "3.2.4"
+  |                 ^^^^^^^
   |
  ::: main.tf:5:17
   |

@@ -403,10 +403,10 @@ fn a_version_outside_its_own_recorded_constraints_is_an_error_without_a_base() {
 exit code: 1
 ----- stdout -----
 error[version-outside-constraints]: hashicorp/null is locked at 3.0.0, but the lock file records the constraints >= 3.7.0
- --> known/.terraform.lock.hcl:5:13
+ --> known/.terraform.lock.hcl:5:17
   |
-5 |   version = "3.0.0"
-  |             ^^^^^^^
+5 |   version     = "3.0.0"
+  |                 ^^^^^^^
 6 |   constraints = ">= 3.7.0"
   |                 ---------- recorded here
   |
