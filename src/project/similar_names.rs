@@ -119,7 +119,8 @@ pub(in crate::project) enum Part {
 
 /// The most used providers, `namespace/type`, and their namespaces.
 struct WellKnown {
-    providers: BTreeSet<&'static str>,
+    /// Each with its [`skeleton`], which every entry of a lock file is compared with.
+    providers: BTreeMap<&'static str, String>,
     namespaces: BTreeSet<&'static str>,
 }
 
@@ -131,7 +132,7 @@ pub(in crate::project) fn look_alike(address: &ProviderAddress) -> Option<Lookal
         return Some(Lookalike { like: like.flatten()?, part: Part::Provider });
     }
     let provider = format!("{namespace}/{name}");
-    let elsewhere = || PROVIDERS.providers.contains(provider.as_str()).then_some((provider, Part::Host));
+    let elsewhere = || PROVIDERS.providers.contains_key(provider.as_str()).then_some((provider, Part::Host));
     let (like, part) = of_domain(hostname).or_else(elsewhere).or_else(|| of_labels(hostname))?;
     Some(Lookalike { like, part })
 }
@@ -176,24 +177,25 @@ fn domain(host: &str) -> &str {
 impl WellKnown {
     fn of(providers: BTreeSet<&'static str>) -> Self {
         let namespaces = providers.iter().filter_map(|provider| Some(provider.split_once('/')?.0)).collect();
+        let providers = providers.into_iter().map(|provider| (provider, skeleton(provider))).collect();
         Self { providers, namespaces }
     }
 
     /// The provider that one in a public registry is not, but could be taken for.
     fn imitated(&self, namespace: &str, name: &str) -> Option<String> {
         let provider = format!("{namespace}/{name}");
-        if self.providers.contains(provider.as_str()) {
+        if self.providers.contains_key(provider.as_str()) {
             return None;
         }
         let is_known = self.namespaces.contains(namespace);
         let seen = skeleton(&provider);
-        let is_like = |known: &&&str| {
+        let is_like = |(known, known_skeleton): &(&&str, &String)| {
             let Some((of, kind)) = known.split_once('/') else { return false };
             // Whoever owns a namespace owns what is in it: there a short name is another one, and not a wrong one.
             let is_telling = if of == namespace { kind.len() >= NAMESPACE_LENGTH } else { !is_known };
-            is_telling && (skeleton(known) == seen || differs_by_one(&provider, known))
+            is_telling && (**known_skeleton == seen || differs_by_one(&provider, known))
         };
-        let of_provider = || self.providers.iter().find(is_like).map(ToString::to_string);
+        let of_provider = || self.providers.iter().find(is_like).map(|(known, _)| (*known).to_owned());
         let of_namespace = || Some(format!("{}/{name}", imitated(namespace, self.namespaces.iter().copied())?));
         of_provider().or_else(of_namespace)
     }
@@ -231,7 +233,8 @@ fn skeleton(text: &str) -> String {
 
 /// Whether one character was added, left out or replaced, or two neighbours were swapped.
 fn differs_by_one(one: &str, other: &str) -> bool {
-    strsim::osa_distance(one, other) == 1
+    // One character has at most four bytes.
+    one.len().abs_diff(other.len()) <= 4 && strsim::osa_distance(one, other) == 1
 }
 
 #[cfg(test)]
@@ -330,7 +333,7 @@ mod tests {
             let (namespace, name) = provider.split_once('/').unwrap();
             others.imitated(namespace, name).is_some()
         };
-        let found: Vec<_> = PROVIDERS.providers.iter().filter(looks_like_another).collect();
+        let found: Vec<_> = PROVIDERS.providers.keys().filter(looks_like_another).collect();
         assert_eq!(found, [] as [&&str; 0]);
     }
 
