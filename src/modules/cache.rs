@@ -4,7 +4,7 @@
 //! Each package lies in a directory named after the hash of its files, which never changes once it has its name. Small
 //! files name that directory: one for each address as it was fetched last, and one for each hash that a lock file may
 //! record for an address. So concurrent runs can share them. Everything is checked when it is read: the files have the
-//! hash, and nobody else can write to them.
+//! hash, and no other user can write to them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -202,7 +202,7 @@ impl PackageCache {
 }
 
 impl Content {
-    /// Whether the directory, which is not a link and which nobody else can write to, holds files with the hash.
+    /// Whether the directory, which is not a link and which no other user can write to, holds files with the hash.
     fn is_intact(&self) -> bool {
         self.path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
             && !storage::is_writable_by_others(&self.path)

@@ -14,7 +14,7 @@ pub(super) enum FetchError {
     Address(String),
     /// Its address has a getter that only OpenTofu and Terraform support.
     UnsupportedGetter(&'static str),
-    /// Its address has a getter that nobody supports.
+    /// Its address has a getter that neither OpenTofu nor Terraform supports.
     UnknownGetter(String),
     /// What the address leads to is not a package that can be read.
     Package(String),

@@ -106,7 +106,7 @@ impl Report<'_> {
         !self.0.changed && !self.0.prepared.platforms_are_named && self.0.outcome.providers.iter().any(has_more)
     }
 
-    /// The platforms that each required entry covers; `None` if that is not known of an entry.
+    /// Platforms that every required entry covers; `None` if an entry has an `h1:` of an unknown platform.
     fn covered_by_all(&self) -> Option<BTreeSet<Platform>> {
         let required = self.0.outcome.providers.iter().filter(|report| report.required);
         let covered: Vec<_> = required.map(|report| report.covered.clone()).collect::<Option<_>>()?;
