@@ -1,15 +1,19 @@
 //! Parts of a generated file that may or may not be there: the branches of an `if` whose condition is not known.
 //!
 //! Such a part is left out of the text. It must consist of whole blocks or attributes, at the top of the file or in
-//! `terraform` and its `required_providers`. A block around a part elsewhere is left out as a whole.
+//! `terraform` and its `required_providers`, or of attributes of an object. An object around a part and a block around
+//! a part elsewhere are left out as a whole: a required provider whose version is in a branch is unknown.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
 use hcl_edit::Span;
-use hcl_edit::structure::{Block, Body, Structure};
+use hcl_edit::expr::Expression;
+use hcl_edit::structure::{Attribute, Block, Body, Structure};
 
-/// The start of the name of the block that stands for a part while the text is parsed.
+use crate::hcl::parse;
+
+/// Start of the name of the attribute that replaces a part while the text is parsed. Bodies and objects have attributes.
 const MARK: &str = "provlock_branch_";
 /// The blocks that may have parts in them, each in the one before.
 const AROUND: [&str; 2] = ["terraform", "required_providers"];
@@ -24,11 +28,11 @@ pub(super) struct Part<'a> {
 
 /// The mark that replaces a part. Parts are numbered in their order.
 pub(super) fn mark(number: usize) -> String {
-    format!("\n{MARK}{number} {{}}\n")
+    format!("\n{MARK}{number} = 0\n")
 }
 
-/// The ranges of the blocks around parts, in their order; `None` if a part does not consist of whole blocks or
-/// attributes.
+/// Returns the ranges of the blocks and objects around parts, in their order, or `None` if a part does not consist of
+/// whole blocks or attributes.
 pub(super) fn around(text: &str, body: &Body, parts: &[Part<'_>]) -> Option<Vec<Range<usize>>> {
     let mut places = Places { text, whole: HashSet::new(), blocks: Vec::new() };
     places.add(body, &AROUND);
@@ -50,16 +54,38 @@ struct Places<'a> {
 impl Places<'_> {
     /// Adds the parts in a body. `around` are the blocks in it that may have parts in them.
     fn add(&mut self, body: &Body, around: &[&str]) {
-        for block in body.blocks() {
-            let (name, span) = (block.ident.as_str(), block.span().unwrap_or_default());
-            match around {
-                _ if name.starts_with(MARK) => self.whole.extend(name[MARK.len()..].parse::<usize>()),
-                [own, inner @ ..] if name == *own => self.add(&block.body, inner),
-                _ if self.text[span.clone()].contains(MARK) => self.blocks.push(span),
-                _ => {}
+        for structure in body {
+            match structure {
+                Structure::Attribute(attribute) => self.add_attribute(attribute, around),
+                Structure::Block(block) => match around {
+                    [own, inner @ ..] if block.ident.as_str() == *own => self.add(&block.body, inner),
+                    _ => self.add_enclosing(block),
+                },
             }
         }
     }
+
+    fn add_attribute(&mut self, attribute: &Attribute, around: &[&str]) {
+        let name = attribute.key.as_str();
+        // `required_providers` has no further blocks around parts.
+        match &attribute.value {
+            _ if name.starts_with(MARK) => self.whole.extend(name[MARK.len()..].parse::<usize>()),
+            Expression::Object(_) if around.is_empty() => self.add_enclosing(attribute),
+            _ => {}
+        }
+    }
+
+    fn add_enclosing(&mut self, structure: &impl Span) {
+        let range = structure.span().unwrap_or_default();
+        if self.text[range.clone()].contains(MARK) {
+            self.blocks.push(range);
+        }
+    }
+}
+
+/// Whether a branch consists of attributes of an object, which commas may separate.
+pub(super) fn is_of_object(text: &str) -> bool {
+    matches!(parse::expression(&format!("{{\n{text}\n}}")), Ok(Expression::Object(_)))
 }
 
 /// The text with the certain text of each part, and without the blocks around parts.

@@ -119,7 +119,11 @@ impl<'a> Assembled<'a> {
 pub(super) fn either(one: Vec<Piece>, two: &[Piece], unknown: &Arc<Unknown>) -> Vec<Piece> {
     let hole = || vec![Piece::Hole(Arc::clone(unknown))];
     let text = |pieces: &[Piece]| Assembled::new(pieces, is_common).omitting();
-    let (Some(text), Some(other)) = (text(&one), text(two)) else { return hole() };
+    let is_of_object = |pieces: &[Piece]| branches::is_of_object(&Assembled::new(pieces, is_common).text);
+    let (Some(text), Some(other)) = (text(&one), text(two)) else {
+        let is_enclosed = is_of_object(&one) && is_of_object(two);
+        return if is_enclosed { vec![Piece::Common(String::new(), Arc::clone(unknown))] } else { hole() };
+    };
     let (Ok(body), Ok(other_body)) = (parse::body(&text), parse::body(&other)) else { return hole() };
     let all = || one.iter().chain(two);
     if !all().any(is_common) {

@@ -314,3 +314,39 @@ fn what_is_literal_around_an_unknown_branch_is_locked_and_checked() {
     run(&environment, LOCK).assert_code(0);
     assert_eq!(environment.lock_file(), recorded);
 }
+
+#[test]
+fn a_required_provider_whose_version_is_in_an_unknown_branch_does_not_hide_the_others() {
+    let (registry, environment) = Registry::with_project();
+    let gamma = Gamma::publish(&registry);
+    let delta = registry.publish("acme/delta", "1.0.0").platforms(["linux_amd64"]).done();
+    let contents = "terraform {
+  required_providers {
+    gamma = {
+      source  = \"acme/gamma\"
+      version = \"~> 1.0\"
+    }
+    delta = {
+      source  = \"acme/delta\",
+      %{ if run_cmd(\"x\") == \"x\" }
+      version = \"~> 9.0\",
+      %{ else }
+      version = \"~> 8.0\",
+      %{ endif }
+    }
+  }
+}
+";
+    environment.write("terragrunt.hcl", generate("versions", contents));
+    let verify = ["verify", "--allow", "requirements-not-known,single-platform,lock-file-missing"];
+    environment.write_lock_file(lock_file(&[]));
+    let output = environment.provlock(verify);
+    output.assert_code(1).assert_stdout_has("provider-not-locked").assert_stdout_has("gamma").assert_lacks("delta");
+    run(&environment, LOCK).assert_code(0).assert_stderr_has("`run_cmd` is not evaluated");
+    assert_eq!(environment.lock_file(), gamma.locked(2, "~> 1.0"));
+    let recorded = lock_file(&[&delta, &gamma.0[2]].map(|published| published.entry_for("~> 1.0", &["linux_amd64"])));
+    environment.write_lock_file(recorded.clone());
+    environment.provlock(verify).assert_code(0).assert_lacks("delta");
+    run(&environment, LOCK).assert_code(0);
+    assert_eq!(environment.lock_file(), recorded);
+}

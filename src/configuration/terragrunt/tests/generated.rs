@@ -201,13 +201,32 @@ fn what_is_literal_around_a_branch_or_in_both_is_read() {
             "provider \"b\" { }",
         ),
         ("provider \"a\" {\n$IF\n  version = \"1\"\n$END\n}\nprovider \"b\" {\n}\n", "provider \"b\" { }"),
+        // Within an object, only the provider that it describes is unknown.
+        (
+            "terraform {\n  required_providers {\n    aws = \"5\"\n    b = {\n      source = \"a/b\"\n$IF\n      version = \"1\"\n$ELSE\n      version = \"2\"\n$END\n    }\n  }\n}\n",
+            aws,
+        ),
+        (
+            "terraform {\n  required_providers {\n    b = {\n$IF\n      source = \"a/b\",\n      version = \"1\",\n$ELSE\n      version = \"2\",\n$END\n    }\n    aws = \"5\"\n  }\n}\n",
+            aws,
+        ),
+        (
+            "terraform {\n  required_providers {\n    b = {\n      source = \"a/b\"\n$IF\n      configuration_aliases = []\n$END\n    }\n    aws = \"5\"\n  }\n}\n",
+            aws,
+        ),
+        (
+            "provider \"a\" {\n  tags = {\n$IF\n    a = 1\n$END\n  }\n  version = \"${run_cmd(\"x\")}\"\n}\nprovider \"b\" {\n}\n",
+            "provider \"b\" { }",
+        ),
     ] {
         assert_eq!(generated_with(text).as_deref(), Some(expected), "{text}");
     }
     for text in [
         // Not whole blocks or attributes.
         "terraform {\n  required_providers {\n    aws = \"~> $IF 4 $ELSE 5 $END\"\n  }\n}\n",
-        "terraform {\n  required_providers {\n    aws = {\n$IF\n    version = \"1\"\n$END\n    }\n  }\n}\n",
+        "terraform {\n  required_providers {\n    aws = [\n$IF\n    1\n$END\n    ]\n  }\n}\n",
+        "terraform {\n  required_providers {\n    aws = {\n$IF\n    version = \"1\"\n    }\n    b = {\n$END\n    }\n  }\n}\n",
+        "terraform {\n  required_providers {\n    aws = {\n      version = \"${run_cmd(\"x\")}\"\n$IF\n    source = \"a/b\"\n$END\n    }\n    b = { version = \"${run_cmd(\"x\")}\" }\n  }\n}\n",
         "provider \"aws\" {\n$IF\n}\nmodule \"a\" {\n$END\n}\n",
         "terraform {\n  required_version = <<X\n$IF\n  version = 1\n$END\nX\n}\n",
         // As the marks are written.
