@@ -1,8 +1,8 @@
 //! The JSON documents that make a mirror which an HTTPS server serves a network mirror
 //! (<https://opentofu.org/docs/internals/provider-network-mirror-protocol/>), written as `tofu providers mirror` writes
-//! them. What they say of other packages stays if it is true.
+//! them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -10,38 +10,21 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::directory::MirrorDirectory;
-use super::known;
-use super::releases::Releases;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
-use crate::packages::archive::{PackageDigest, PackageId};
+use crate::diagnostic::{Diagnostic, Result};
+use crate::packages::archive::PackageDigest;
 use crate::packages::packed_name;
-use crate::project::session::Session;
-use crate::provider::{Platform, ProviderAddress, Version};
+use crate::provider::{Platform, Version};
 use crate::system::files;
-use crate::system::parallel::{self, WAITING_REQUESTS};
 
 /// The name of the document that lists versions.
 pub(super) const INDEX: &str = "index.json";
 /// Clients read no larger documents.
 const SIZE_LIMIT: u64 = 4 << 20;
 
-pub(super) struct Documents {
-    address: ProviderAddress,
-    pub(super) directory: PathBuf,
-    index: Document<Index>,
-    /// As they were read: those about the versions that lock files name, and those that the index lists.
-    archives: BTreeMap<Version, Document<Archives>>,
-    /// What was verified, and so is written.
-    verified: BTreeMap<Version, BTreeMap<Platform, PackageDigest>>,
-    /// The versions whose documents stay as they are, since not all that they name could be verified.
-    held: BTreeSet<Version>,
-}
-
 /// A document as it is to be, and as it was read.
 pub(super) struct Document<T> {
-    path: PathBuf,
-    /// None if it was not there.
+    pub(super) path: PathBuf,
+    /// `None` if there was no such file.
     old: Option<Vec<u8>>,
     pub(super) content: T,
 }
@@ -51,7 +34,7 @@ pub(super) struct Document<T> {
 pub(super) struct Index {
     pub(super) versions: BTreeMap<String, Value>,
     #[serde(flatten)]
-    other: BTreeMap<String, Value>,
+    pub(super) other: BTreeMap<String, Value>,
 }
 
 /// `VERSION.json`: the packages of a version by platform.
@@ -69,127 +52,6 @@ struct Archive {
     url: String,
     #[serde(default, rename = "hashes")]
     _hashes: Vec<String>,
-}
-
-impl Documents {
-    /// Reads the documents in the directory of a provider that are about these versions or those that the index lists.
-    ///
-    /// # Errors
-    /// One of them is not such a document.
-    pub(super) fn read<'a>(
-        address: &ProviderAddress,
-        directory: PathBuf,
-        versions: impl Iterator<Item = &'a Version>,
-    ) -> Result<Self> {
-        let index: Document<Index> = Document::read(directory.join(INDEX))?;
-        let listed = index.content.versions.keys().filter_map(|version| version.parse().ok());
-        let versions: BTreeSet<_> = versions.cloned().chain(listed).collect();
-        let read = |version: Version| Ok((version.clone(), Document::read(directory.join(document_name(&version)))?));
-        let archives = versions.into_iter().map(read).collect::<Result<_>>()?;
-        let address = address.clone();
-        Ok(Self { address, directory, index, archives, verified: BTreeMap::new(), held: BTreeSet::new() })
-    }
-
-    /// Adds a package that was verified.
-    pub(super) fn add(&mut self, package: &PackageId, digest: &PackageDigest) {
-        let packages = self.verified.entry(package.version.clone()).or_default();
-        packages.insert(package.platform.clone(), digest.clone());
-    }
-
-    /// Verifies what else the documents name. What is not there is left out, and so is what is to be removed. Returns
-    /// why a package is not what its name says; packages that this run was to put there and could not have their errors
-    /// already.
-    pub(super) fn check_others(
-        &mut self,
-        asked_for: &BTreeSet<PackageId>,
-        releases: &Releases,
-        session: &Session<'_>,
-        prune: bool,
-    ) -> Diagnostics {
-        let mut errors = Diagnostics::default();
-        let check = |package: PackageId| {
-            let checked = if asked_for.contains(&package) {
-                Err(Diagnostics::default())
-            } else {
-                self.check(&package, releases, session)
-            };
-            (package, checked)
-        };
-        for (package, checked) in parallel::map(self.others(), WAITING_REQUESTS, check) {
-            match checked {
-                Ok(Some(digest)) => self.add(&package, &digest),
-                Ok(None) => {}
-                Err(_) if prune && releases.get(&package.address, &package.version).is_none() => {}
-                Err(more) => {
-                    errors.extend(more);
-                    self.held.insert(package.version);
-                }
-            }
-        }
-        errors
-    }
-
-    /// The packages that the documents name and that were not added. No client asks for what is not a platform.
-    fn others(&self) -> Vec<PackageId> {
-        let named = self.archives.iter().flat_map(|(version, document)| {
-            document.content.platforms().map(|platform| PackageId::new(&self.address, version, &platform))
-        });
-        let is_added = |package: &PackageId| {
-            self.verified.get(&package.version).is_some_and(|packages| packages.contains_key(&package.platform))
-        };
-        named.filter(|package| !is_added(package)).collect()
-    }
-
-    /// The hashes of a package that a document names; none if it is not there.
-    fn check(&self, package: &PackageId, releases: &Releases, session: &Session<'_>) -> Result<Option<PackageDigest>> {
-        let document = &self.archives[&package.version];
-        let name = MirrorDirectory::file_name(package);
-        let path = self.directory.join(&name);
-        let is_beside = document.content.names(&package.platform, &name);
-        if is_beside && path.symlink_metadata().is_err() {
-            return Ok(None);
-        }
-        if let Some(digest) = known::digest(&path, package).filter(|_| is_beside) {
-            let release = releases.get(&package.address, &package.version);
-            let is_recorded = || release.is_some_and(|release| release.records_any(&digest)) && !self.has(&digest);
-            let dialect = releases.dialect_of(&package.address);
-            if known::is_package(package, &digest.zh, dialect, session)?.unwrap_or_else(is_recorded) {
-                return Ok(Some(digest));
-            }
-        }
-        let PackageId { address, version, platform } = package;
-        let (document, address) = (document.path.display(), address.to_string());
-        let message = format!("{document} names something that is not known to be {address} {version} for {platform}");
-        let error = Diagnostic::error(Code::InvalidPackage, message);
-        Err(error.help("find out who put it there, remove the document, and run the command again").into())
-    }
-
-    fn has(&self, digest: &PackageDigest) -> bool {
-        self.verified.values().flat_map(BTreeMap::values).any(|known| known.zh == digest.zh)
-    }
-
-    /// Writes the documents that have changed; the list of versions last, so that there is a document for each of them.
-    pub(super) fn write(mut self) -> Result<()> {
-        self.verified.retain(|version, _| !self.held.contains(version));
-        for (version, packages) in &self.verified {
-            let archive = |(platform, digest): (&Platform, &PackageDigest)| {
-                let package = PackageId::new(&self.address, version, platform);
-                let (hashes, url) = (digest.hashes().map(ToString::to_string), MirrorDirectory::file_name(&package));
-                (platform.to_string(), json!({ "hashes": hashes, "url": url }))
-            };
-            if let Some(document) = self.archives.get_mut(version) {
-                document.content = Archives { archives: packages.iter().map(archive).collect(), ..Archives::default() };
-                document.write()?;
-            }
-        }
-        let versions: BTreeMap<_, _> = self.verified.keys().map(|version| (version.to_string(), json!({}))).collect();
-        let is_held = |version: &Version| self.index.content.versions.contains_key(&version.to_string());
-        if versions.is_empty() || self.held.iter().any(is_held) {
-            return Ok(());
-        }
-        self.index.content = Index { versions, ..Index::default() };
-        self.index.write()
-    }
 }
 
 /// The name of the document about a version.
@@ -240,8 +102,17 @@ impl Index {
 }
 
 impl Archives {
+    /// The document about packages of a version. `file_name` returns the name of the package for a platform.
+    pub(super) fn new(packages: &BTreeMap<Platform, PackageDigest>, file_name: impl Fn(&Platform) -> String) -> Self {
+        let archive = |(platform, digest): (&Platform, &PackageDigest)| {
+            let hashes = digest.hashes().map(ToString::to_string);
+            (platform.to_string(), json!({ "hashes": hashes, "url": file_name(platform) }))
+        };
+        Self { archives: packages.iter().map(archive).collect(), ..Self::default() }
+    }
+
     /// Whether it names a file beside it, and nothing else, as the package of a platform.
-    fn names(&self, platform: &Platform, file_name: &str) -> bool {
+    pub(super) fn names(&self, platform: &Platform, file_name: &str) -> bool {
         let archive = self.archives.get(&platform.to_string()).map(Archive::deserialize);
         archive.is_some_and(|archive| archive.is_ok_and(|archive| archive.url == file_name))
     }

@@ -1,25 +1,27 @@
 //! Mirroring: the packages that the lock files of root modules name, in a directory.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use super::directory::MirrorDirectory;
-use super::documents::Documents;
+use super::fill::fill;
+use super::folder::Folder;
 use super::mirrored::Mirrored;
+use super::prune;
 use super::releases::{Record, Releases};
+use super::repositories::Repositories;
 use super::target::MirrorTarget;
-use super::{prune, wanted};
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result, Severity};
 use crate::lockfile::{Entry, LockFile};
+use crate::packages::RepositoryTemplate;
 use crate::project::plan::kept_platforms;
 use crate::project::root_module::RootModule;
 use crate::project::roots::{RootPath, Roots};
 use crate::project::session::Session;
 use crate::provider::Platform;
 use crate::settings::PlatformSelection;
-use crate::system::parallel;
+use crate::system::{TemporaryDirectory, parallel};
 
 /// How many lock files are read before what they record is taken together, which takes less memory.
 const READ_TOGETHER: usize = 256;
@@ -70,8 +72,12 @@ impl Session<'_> {
         }
         let LockFiles { releases, mut warnings, errors } = LockFiles::read(roots, self, options);
         let mut mirrored = match &options.target {
-            MirrorTarget::Directory(path) => self.fill(path, &releases, options, options.prune && errors.is_empty())?,
-            MirrorTarget::Repositories(template) => self.fill_repositories(template, &releases, options.dry_run)?,
+            MirrorTarget::Directory(path) => {
+                self.mirror_to_directory(path, &releases, options.dry_run, options.prune && errors.is_empty())?
+            }
+            MirrorTarget::Repositories(template) => {
+                self.mirror_to_repositories(template, &releases, options.dry_run)?
+            }
         };
         if options.prune && !(errors.is_empty() && mirrored.errors.is_empty()) {
             let message = "nothing is removed from the mirror, because of the errors";
@@ -83,50 +89,38 @@ impl Session<'_> {
         Ok(mirrored)
     }
 
-    /// Puts the packages that lock files name into a directory, each once. What else is there stays, unless it is to be
-    /// removed.
-    ///
-    /// # Errors
-    /// The directory cannot be used. What is wrong with single packages and documents is in the result.
-    fn fill(&self, path: &Path, releases: &Releases, options: &MirrorOptions, prune: bool) -> Result<Mirrored> {
-        let directory = MirrorDirectory::open(path, options.dry_run)?;
-        let mut mirrored = Mirrored::default();
-        let mut documents = BTreeMap::new();
-        for (address, versions) in releases.by_provider() {
-            let read = directory.of_provider(address).and_then(|path| Documents::read(address, path, versions.keys()));
-            match read {
-                Ok(read) => _ = documents.insert(address, read),
-                Err(errors) => mirrored.errors.extend(errors),
-            }
-        }
-        let folders = documents.iter().map(|(address, documents)| (*address, documents.directory.clone())).collect();
-        let (wanted, errors) = wanted::all(releases, &folders, self);
-        mirrored.errors.extend(errors);
-        let asked_for: BTreeSet<_> = wanted.iter().map(|wanted| wanted.package.clone()).collect();
-        for result in wanted::put_all(wanted, &directory, self, options.dry_run) {
-            match result {
-                Ok(put) => {
-                    let package = &put.package.package;
-                    if let (Some(digest), Some(documents)) = (&put.digest, documents.get_mut(&package.address)) {
-                        documents.add(package, digest);
-                    }
-                    mirrored.add(put);
-                }
-                Err(errors) => mirrored.errors.extend(errors),
-            }
-        }
-        if !options.dry_run {
-            for mut documents in documents.into_values() {
-                mirrored.errors.extend(documents.check_others(&asked_for, releases, self, prune));
-                mirrored.errors.extend(documents.write().err().into_iter().flatten());
-            }
-        }
-        if prune && mirrored.errors.is_empty() {
-            let (removed, errors) = prune::prune(&directory, releases, options.dry_run);
+    /// Other files in the directory stay, unless they are removed.
+    fn mirror_to_directory(
+        &self,
+        path: &Path,
+        releases: &Releases,
+        is_dry_run: bool,
+        prunes: bool,
+    ) -> Result<Mirrored> {
+        let directory = MirrorDirectory::open(path, is_dry_run)?;
+        let open = |address: &_, versions: &_| Folder::open(&directory, releases, prunes, address, versions);
+        let mut mirrored = fill(self, releases, is_dry_run, open);
+        if prunes && mirrored.errors.is_empty() {
+            let (removed, errors) = prune::prune(&directory, releases, is_dry_run);
             mirrored.removed = removed;
             mirrored.errors.extend(errors);
         }
         Ok(mirrored)
+    }
+
+    fn mirror_to_repositories(
+        &self,
+        template: &RepositoryTemplate,
+        releases: &Releases,
+        is_dry_run: bool,
+    ) -> Result<Mirrored> {
+        let registries = self.connections.oci_registries(self.options.dialect.unwrap_or_default())?;
+        let directory = TemporaryDirectory::new().map_err(|error| {
+            let message = format!("cannot create a temporary directory for packages: {error}");
+            Diagnostic::error(Code::Io, message)
+        })?;
+        let repositories = Repositories::new(template, releases, &registries, &directory, is_dry_run);
+        Ok(fill(self, releases, is_dry_run, |address, versions| repositories.open(address, versions)))
     }
 }
 

@@ -11,14 +11,15 @@
 
 mod directory;
 mod documents;
-mod known;
+mod fill;
+mod folder;
 mod lock_files;
 mod mirrored;
+mod place;
 mod prune;
 mod releases;
 mod repositories;
 mod target;
-mod wanted;
 
 pub use lock_files::MirrorOptions;
 pub use mirrored::{MirrorAction, Mirrored, MirroredPackage, RemovedFile};

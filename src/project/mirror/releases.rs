@@ -11,7 +11,10 @@ use crate::settings::{PlatformSelection, Policy};
 
 /// The releases that lock files name. What many of them record alike is held once.
 #[derive(Default)]
-pub(crate) struct Releases(BTreeMap<ProviderAddress, BTreeMap<Version, Release>>);
+pub(crate) struct Releases(BTreeMap<ProviderAddress, Versions>);
+
+/// Releases of one provider.
+pub(super) type Versions = BTreeMap<Version, Release>;
 
 pub(super) struct Release {
     /// The dialect of the first lock file that names it.
@@ -48,7 +51,7 @@ impl Releases {
         }
     }
 
-    pub(super) fn by_provider(&self) -> impl Iterator<Item = (&ProviderAddress, &BTreeMap<Version, Release>)> {
+    pub(super) fn by_provider(&self) -> impl Iterator<Item = (&ProviderAddress, &Versions)> {
         self.0.iter()
     }
 

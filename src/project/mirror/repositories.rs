@@ -1,145 +1,122 @@
-//! Filling a mirror in OCI registries: a package is uploaded when it was authenticated and a lock file records it, and
-//! the index of its version, which makes it known, when all packages of the version are there.
+//! A mirror in OCI registries. The index of a version makes its packages known, and comes last.
 
-use std::collections::{BTreeMap, btree_map};
+use std::collections::{BTreeMap, BTreeSet, btree_map};
+use std::path::PathBuf;
 
-use super::directory::MirrorDirectory;
-use super::mirrored::{MirrorAction, Mirrored};
-use super::releases::Releases;
-use super::wanted::{self, Put, Wanted};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
+use tempfile::NamedTempFile;
+
+use super::mirrored::MirrorAction;
+use super::place::{Archive, Found, Place, Stored};
+use super::releases::{Releases, Versions};
+use crate::diagnostic::{Diagnostic, Diagnostics, Result};
 use crate::packages::RepositoryTemplate;
-use crate::packages::archive::PackageId;
+use crate::packages::archive::{PackageDigest, PackageId};
 use crate::packages::oci::{Content, OciRegistries, ProviderTag, PushedPackage};
 use crate::project::session::Session;
 use crate::provider::{OciRepository, ProviderAddress, Version};
 use crate::system::{TemporaryDirectory, parallel};
 
-/// Releases that are mirrored at the same time, and packages of each; every package is a temporary file meanwhile.
-const THREADS: usize = 4;
-
-struct Repositories<'a, 's> {
-    session: &'a Session<'s>,
+/// The repositories of all providers.
+pub(super) struct Repositories<'a> {
     registries: &'a OciRegistries,
-    of_providers: BTreeMap<&'a ProviderAddress, OciRepository>,
-    /// For packages between download and upload.
-    directory: TemporaryDirectory,
+    of_providers: BTreeMap<&'a ProviderAddress, Result<OciRepository>>,
+    /// Contains packages between download and upload.
+    directory: &'a TemporaryDirectory,
     is_dry_run: bool,
 }
 
-impl Session<'_> {
-    /// Puts the packages that lock files name into repositories, each once. What else is there stays.
-    ///
-    /// # Errors
-    /// No registry can be asked. What is wrong with single packages and repositories is in the result.
-    pub(super) fn fill_repositories(
-        &self,
+/// The repository of one provider.
+pub(super) struct Repository<'a> {
+    tags: BTreeMap<Version, Result<ProviderTag<'a>>>,
+    directory: &'a TemporaryDirectory,
+}
+
+impl<'a> Repositories<'a> {
+    /// Each provider needs a repository for itself.
+    pub(super) fn new(
         template: &RepositoryTemplate,
-        releases: &Releases,
+        releases: &'a Releases,
+        registries: &'a OciRegistries,
+        directory: &'a TemporaryDirectory,
         is_dry_run: bool,
-    ) -> Result<Mirrored> {
-        let registries = self.connections.oci_registries(self.options.dialect.unwrap_or_default())?;
-        let no_place = |error| {
-            let message = format!("cannot create a temporary directory for packages: {error}");
-            Diagnostic::error(Code::Io, message)
-        };
-        let directory = TemporaryDirectory::new().map_err(no_place)?;
-        let mut mirrored = Mirrored::default();
-        let (of_providers, errors) = of_providers(template, releases);
-        mirrored.errors.extend(errors);
-        let folders = of_providers.iter().map(|(address, repository)| (*address, repository.to_string().into()));
-        let (wanted, errors) = wanted::all(releases, &folders.collect(), self);
-        mirrored.errors.extend(errors);
-        let mut by_release = BTreeMap::<(ProviderAddress, Version), Vec<Wanted<'_>>>::new();
-        for wanted in wanted {
-            let PackageId { address, version, .. } = wanted.package.clone();
-            by_release.entry((address, version)).or_default().push(wanted);
-        }
-        let repositories = Repositories { session: self, registries: &registries, of_providers, directory, is_dry_run };
-        let fill = |((address, version), wanted)| repositories.fill(&address, &version, wanted);
-        for (packages, errors) in parallel::map(by_release.into_iter().collect(), THREADS, fill) {
-            mirrored.errors.extend(errors);
-            for put in packages {
-                mirrored.add(put);
-            }
-        }
-        Ok(mirrored)
-    }
-}
-
-/// The repository of each provider that has one for itself.
-fn of_providers<'a>(
-    template: &RepositoryTemplate,
-    releases: &'a Releases,
-) -> (BTreeMap<&'a ProviderAddress, OciRepository>, Diagnostics) {
-    let (mut owners, mut errors) = (BTreeMap::new(), Diagnostics::default());
-    for (address, _) in releases.by_provider() {
-        let owned = template.resolve(address).and_then(|repository| match owners.entry(repository) {
-            btree_map::Entry::Vacant(entry) => {
-                entry.insert(address);
-                Ok(())
-            }
-            btree_map::Entry::Occupied(owner) => Err(template.given_twice(owner.get(), address, owner.key()).into()),
-        });
-        errors.extend(owned.err().into_iter().flatten());
-    }
-    (owners.into_iter().map(|(repository, address)| (address, repository)).collect(), errors)
-}
-
-impl Repositories<'_, '_> {
-    /// Puts packages of a release into its repository, and lists those that could be put there.
-    fn fill(&self, address: &ProviderAddress, version: &Version, wanted: Vec<Wanted<'_>>) -> (Vec<Put>, Diagnostics) {
-        let repository = self.of_providers[address].clone();
-        let tag = match ProviderTag::read(self.registries, repository, version, self.is_dry_run) {
-            Ok(tag) => tag,
-            Err(errors) => return (Vec::new(), errors),
-        };
-        let (mut packages, mut new, mut errors) = (Vec::new(), Vec::new(), Diagnostics::default());
-        for result in parallel::map(wanted, THREADS, |wanted| self.put(wanted, &tag)) {
-            match result {
-                Ok((put, pushed)) => {
-                    packages.push(put);
-                    new.extend(pushed);
+    ) -> Self {
+        let (mut owners, mut of_providers) = (BTreeMap::new(), BTreeMap::new());
+        for (address, _) in releases.by_provider() {
+            let repository = template.resolve(address).and_then(|repository| match owners.entry(repository.clone()) {
+                btree_map::Entry::Vacant(entry) => {
+                    entry.insert(address);
+                    Ok(repository)
                 }
-                Err(more) => errors.extend(more),
-            }
+                btree_map::Entry::Occupied(owner) => {
+                    Err(template.given_twice(owner.get(), address, owner.key()).into())
+                }
+            });
+            of_providers.insert(address, repository);
         }
-        if !new.is_empty()
-            && let Err(more) = tag.list(&new)
-        {
-            packages.retain(|put| put.package.action == MirrorAction::Kept);
-            errors.extend(more);
-        }
-        (packages, errors)
+        Self { registries, of_providers, directory, is_dry_run }
     }
 
-    /// Uploads a package, unless the tag leads to it already.
-    fn put(&self, mut wanted: Wanted<'_>, tag: &ProviderTag<'_>) -> Result<(Put, Option<PushedPackage>)> {
-        let platform = wanted.package.platform.clone();
-        let file_path = self.directory.path().join(MirrorDirectory::file_name(&wanted.package));
-        wanted.path = tag.to_string().into();
-        let there = tag.archive(&platform)?;
-        if let Some((zh, size)) = &there
-            && let Some(errors) = wanted.accepts(zh, self.session)?
-        {
-            let mut put = wanted.in_place(MirrorAction::Kept, None, errors);
-            put.package.size = Some(*size);
-            return Ok((put, None));
-        }
-        let action = if tag.lists(&platform) { MirrorAction::Replaced } else { MirrorAction::Added };
-        if self.is_dry_run {
-            return Ok((wanted.in_place(action, None, Vec::new()), None));
-        }
-        let file = tempfile::tempfile_in(self.directory.path());
-        let file = file.map_err(|error| Diagnostic::io("create", &file_path, &error))?;
-        let (fetched, digest, errors) = wanted.fetch_into(&file, &file_path, self.session)?;
-        let (action, pushed) = match there {
-            Some((zh, _)) if zh == digest.zh => (MirrorAction::Kept, None),
-            _ => (action, Some(tag.push(&platform, Content::File(&file, digest.size), &digest)?)),
+    /// Reads the tags of versions.
+    pub(super) fn open(&self, address: &ProviderAddress, versions: &Versions) -> Result<Repository<'_>> {
+        let repository = self.of_providers[address].clone()?;
+        let read = |version: &Version| {
+            let tag = ProviderTag::read(self.registries, repository.clone(), version, self.is_dry_run);
+            (version.clone(), tag)
         };
-        let mut put = wanted.in_place(action, Some(digest), errors);
-        put.package.authentication = Some(fetched.authentication);
-        put.warnings = fetched.warnings;
-        Ok((put, pushed))
+        let tags = parallel::map(versions.keys().collect(), Repository::SIDE_BY_SIDE, read);
+        Ok(Repository { tags: tags.into_iter().collect(), directory: self.directory })
+    }
+}
+
+impl Repository<'_> {
+    fn tag(&self, package: &PackageId) -> Result<&ProviderTag<'_>> {
+        self.tags[&package.version].as_ref().map_err(Clone::clone)
+    }
+}
+
+impl Place for Repository<'_> {
+    type Pushed = PushedPackage;
+
+    /// Every package is a temporary file meanwhile.
+    const SIDE_BY_SIDE: usize = 4;
+
+    fn path(&self, package: &PackageId) -> PathBuf {
+        self.tag(package).map(|tag| tag.to_string().into()).unwrap_or_default()
+    }
+
+    fn find(&self, package: &PackageId) -> Result<Found> {
+        let tag = self.tag(package)?;
+        Ok(match tag.archive(&package.platform)? {
+            Some((zh, size)) => Found::Archive(Archive { zh, size, digest: None }),
+            None if tag.lists(&package.platform) => Found::Other,
+            None => Found::Nothing,
+        })
+    }
+
+    fn temporary_file(&self, package: &PackageId) -> Result<NamedTempFile> {
+        let file = NamedTempFile::new_in(self.directory.path());
+        Ok(file.map_err(|error| Diagnostic::io("create", &self.path(package), &error))?)
+    }
+
+    fn put(&self, package: &PackageId, file: NamedTempFile, digest: &PackageDigest) -> Result<PushedPackage> {
+        self.tag(package)?.push(&package.platform, Content::File(file.as_file(), digest.size), digest)
+    }
+
+    fn publish(self, stored: &mut Vec<Stored<PushedPackage>>, _: &BTreeSet<PackageId>, _: &Session<'_>) -> Diagnostics {
+        let mut errors = Diagnostics::default();
+        for (version, tag) in &self.tags {
+            let of_version = stored.iter_mut().filter(|stored| stored.package.package.version == *version);
+            let pushed: Vec<_> = of_version.filter_map(|stored| stored.pushed.take()).collect();
+            if let Ok(tag) = tag
+                && !pushed.is_empty()
+                && let Err(more) = tag.list(&pushed)
+            {
+                let is_listed =
+                    |package: &PackageId, action| package.version != *version || action == MirrorAction::Kept;
+                stored.retain(|stored| is_listed(&stored.package.package, stored.package.action));
+                errors.extend(more);
+            }
+        }
+        errors
     }
 }

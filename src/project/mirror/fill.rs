@@ -1,0 +1,247 @@
+//! Fills a mirror: finds the packages of each provider that are there, fetches those that are missing, and publishes
+//! all of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::mirrored::{MirrorAction, Mirrored};
+use super::place::{Archive, Found, Place, Stored, is_package};
+use super::releases::{Record, Release, Releases, Versions};
+use crate::diagnostic::{Diagnostic, Diagnostics, Result};
+use crate::packages::archive::{PackageDigest, PackageId};
+use crate::packages::{ArchiveFile, Fetch, SourceError};
+use crate::project::session::Session;
+use crate::provider::{Hash, Platform, ProviderAddress, Version};
+use crate::settings::PlatformSelection;
+use crate::system::parallel::{self, WAITING_REQUESTS};
+
+/// Number of providers that are mirrored at the same time.
+const PROVIDERS: usize = 4;
+
+/// Puts the packages that lock files name into a mirror, each once, provider by provider. `open` returns the place of a
+/// provider.
+pub(super) fn fill<P: Place>(
+    session: &Session<'_>,
+    releases: &Releases,
+    is_dry_run: bool,
+    open: impl Fn(&ProviderAddress, &Versions) -> Result<P> + Sync,
+) -> Mirrored {
+    let fill = |(address, versions)| match open(address, versions) {
+        Ok(place) => Filling { session, place, is_dry_run }.fill(address, versions),
+        Err(errors) => Mirrored { errors: errors.into_iter().collect(), ..Mirrored::default() },
+    };
+    let mut mirrored = Mirrored::default();
+    for one in parallel::map(releases.by_provider().collect(), PROVIDERS, fill) {
+        mirrored.packages.extend(one.packages);
+        mirrored.warnings.extend(one.warnings);
+        mirrored.errors.extend(one.errors);
+    }
+    mirrored
+}
+
+/// The packages of one provider, on their way into a mirror.
+struct Filling<'a, 's, P> {
+    session: &'a Session<'s>,
+    place: P,
+    is_dry_run: bool,
+}
+
+/// A package that lock files name.
+struct Wanted<'a> {
+    package: PackageId,
+    release: &'a Release,
+}
+
+impl<P: Place> Filling<'_, '_, P> {
+    fn fill(self, address: &ProviderAddress, versions: &Versions) -> Mirrored {
+        let mut mirrored = Mirrored::default();
+        let wanted = self.wanted(address, versions, &mut mirrored);
+        let found = parallel::map(wanted, P::SIDE_BY_SIDE, |wanted| self.find(wanted));
+        let repeated = repeated(&found);
+        let put = |(found, wanted): (Result<Found>, Wanted<'_>)| {
+            let stored = found.and_then(|found| self.put(&found, &wanted, &repeated));
+            (wanted.package, stored)
+        };
+        let (mut stored, mut failed) = (Vec::new(), BTreeSet::new());
+        for (package, result) in parallel::map(found, P::SIDE_BY_SIDE, put) {
+            match result {
+                Ok(mut one) => {
+                    mirrored.warnings.append(&mut one.warnings);
+                    mirrored.errors.append(&mut one.errors);
+                    stored.push(one);
+                }
+                Err(errors) => {
+                    let new: Vec<_> = errors.into_iter().filter(|error| !mirrored.errors.contains(error)).collect();
+                    mirrored.errors.extend(new);
+                    failed.insert(package);
+                }
+            }
+        }
+        if !self.is_dry_run {
+            mirrored.errors.extend(self.place.publish(&mut stored, &failed, self.session));
+        }
+        mirrored.packages = stored.into_iter().map(|stored| stored.package).collect();
+        mirrored
+    }
+
+    fn find<'b>(&self, wanted: Wanted<'b>) -> (Result<Found>, Wanted<'b>) {
+        (self.place.find(&wanted.package), wanted)
+    }
+
+    /// Returns the packages that lock files name, and reports releases of which that is not known.
+    fn wanted<'b>(
+        &self,
+        address: &ProviderAddress,
+        versions: &'b Versions,
+        mirrored: &mut Mirrored,
+    ) -> Vec<Wanted<'b>> {
+        let mut wanted = Vec::new();
+        let ask = |(version, release)| (version, release, platforms(address, version, release, self.session));
+        for (version, release, platforms) in parallel::map(versions.iter().collect(), WAITING_REQUESTS, ask) {
+            let bare = release.records.iter().filter(|record| record.hashes.is_empty());
+            mirrored.errors.extend(bare.map(|record| record.without_hashes(address, version)));
+            match platforms {
+                Ok(platforms) => wanted.extend(
+                    platforms
+                        .iter()
+                        .map(|platform| Wanted { package: PackageId::new(address, version, platform), release }),
+                ),
+                Err(errors) => mirrored.errors.extend(errors),
+            }
+        }
+        wanted
+    }
+
+    /// Keeps the package that is there if a lock file records it, else fetches it.
+    ///
+    /// # Errors
+    /// The package is not authentic, or no lock file records it.
+    fn put(
+        &self,
+        found: &Found,
+        wanted: &Wanted<'_>,
+        repeated: &BTreeSet<(Version, Hash)>,
+    ) -> Result<Stored<P::Pushed>> {
+        let (Wanted { package, release }, session, path) = (wanted, self.session, self.place.path(&wanted.package));
+        let action = if matches!(found, Found::Nothing) { MirrorAction::Added } else { MirrorAction::Replaced };
+        let mut stored = Stored::new(package.clone(), release.dialect, path.clone(), action);
+        if let Found::Archive(archive) = found
+            && let Some((digest, errors)) = self.accepted(archive, wanted, repeated)?
+        {
+            (stored.package.action, stored.package.size) = (MirrorAction::Kept, Some(archive.size));
+            return Ok(Stored { digest, errors, ..stored });
+        }
+        if self.is_dry_run {
+            return Ok(stored);
+        }
+        let file = self.place.temporary_file(package)?;
+        let into = ArchiveFile::new(file.as_file(), &path);
+        let progress = |package: &_, progress| session.note_progress(package, progress);
+        let source = session.source(release.dialect, None)?;
+        let fetched = source.archive(&Fetch { package, into: Some(&into), progress: &progress });
+        let fetched = fetched.map_err(|error| wanted.located(error.into()))?;
+        let not_hashed = || SourceError::invalid_response(package, "its archive was not hashed");
+        let digest = fetched.digest.ok_or_else(not_hashed)?;
+        stored.errors = release.check(package, &digest, Some(&fetched.authentication))?;
+        match found {
+            Found::Archive(archive) if archive.zh == digest.zh => stored.package.action = MirrorAction::Kept,
+            _ => stored.pushed = Some(self.place.put(package, file, &digest)?),
+        }
+        stored.package.size = Some(digest.size);
+        stored.package.authentication = Some(fetched.authentication);
+        Ok(Stored { digest: Some(digest), warnings: fetched.warnings, ..stored })
+    }
+
+    /// Returns the hashes of an archive that is there, and why some lock files do not accept it, if a lock file records
+    /// it and it is the package of its platform.
+    fn accepted(
+        &self,
+        archive: &Archive,
+        wanted: &Wanted<'_>,
+        repeated: &BTreeSet<(Version, Hash)>,
+    ) -> Result<Option<(Option<PackageDigest>, Vec<Diagnostic>)>> {
+        let Wanted { package, release } = wanted;
+        let cached = || self.session.hash_cache.as_ref()?.lookup(package).filter(|known| known.zh == archive.zh);
+        let digest = archive.digest.clone().or_else(cached);
+        let is_recorded = match &digest {
+            Some(digest) => release.records(&package.platform, digest),
+            // A lock file that has only other hashes cannot be compared.
+            None => release.records_for(&package.platform).all(|record| record.hashes.contains(&archive.zh)),
+        };
+        if !is_recorded {
+            return Ok(None);
+        }
+        let listed = is_package(package, &archive.zh, release.dialect, self.session);
+        let listed = listed.map_err(|errors| wanted.located(errors))?;
+        // A file that lock files record counts, unless it has the names of several platforms.
+        let is_likely =
+            || archive.digest.is_some() && !repeated.contains(&(package.version.clone(), archive.zh.clone()));
+        if !listed.unwrap_or_else(is_likely) {
+            return Ok(None);
+        }
+        let errors = digest.as_ref().map_or(Ok(Vec::new()), |digest| release.check(package, digest, None))?;
+        Ok(Some((digest, errors)))
+    }
+}
+
+impl Wanted<'_> {
+    fn located(&self, errors: Diagnostics) -> Diagnostics {
+        located(errors, self.release.records_for(&self.package.platform).next())
+    }
+}
+
+/// Adds the location that asks for a package to errors about it.
+fn located(errors: Diagnostics, record: Option<&Record>) -> Diagnostics {
+    errors.map(|error| match record {
+        Some(record) => record.error(error, "locked here"),
+        None => error,
+    })
+}
+
+/// Returns the archives that have the names of several platforms of a version.
+fn repeated(found: &[(Result<Found>, Wanted<'_>)]) -> BTreeSet<(Version, Hash)> {
+    let mut numbers = BTreeMap::<_, usize>::new();
+    for (found, Wanted { package, release }) in found {
+        if let Ok(Found::Archive(Archive { zh, digest: Some(digest), .. })) = found
+            && release.records(&package.platform, digest)
+        {
+            *numbers.entry((package.version.clone(), zh.clone())).or_default() += 1;
+        }
+    }
+    numbers.into_iter().filter(|(_, number)| *number > 1).map(|(archive, _)| archive).collect()
+}
+
+/// Returns the platforms of a release that lock files with hashes ask for.
+fn platforms(
+    address: &ProviderAddress,
+    version: &Version,
+    release: &Release,
+    session: &Session<'_>,
+) -> Result<BTreeSet<Platform>> {
+    let listed = || -> Result<BTreeSet<Platform>> {
+        let listed = session.source(release.dialect, None)?.platforms(address, version);
+        listed.map_err(|error| located(error.into(), release.with_hashes().next()))
+    };
+    let is_cached = |platform: &Platform| {
+        let package = PackageId::new(address, version, platform);
+        session.hash_cache.as_ref().is_some_and(|cache| cache.lookup(&package).is_some())
+    };
+    let mut platforms = BTreeSet::new();
+    for record in release.with_hashes() {
+        match &record.platforms {
+            PlatformSelection::All => platforms.extend(listed()?),
+            PlatformSelection::These(these)
+                if record.platforms_are_named || these.len() == 1 || these.iter().all(is_cached) =>
+            {
+                platforms.extend(these.iter().cloned());
+            }
+            PlatformSelection::These(these) => {
+                let listed = listed()?;
+                let published: Vec<_> = these.iter().filter(|platform| listed.contains(platform)).collect();
+                // If none is published, the download reports which are.
+                platforms
+                    .extend(if published.is_empty() { these.iter().collect() } else { published }.into_iter().cloned());
+            }
+        }
+    }
+    Ok(platforms)
+}
