@@ -152,22 +152,6 @@ impl Hash {
     pub fn is_known(&self) -> bool {
         self.scheme() != HashScheme::Unknown
     }
-
-    /// Whether it is over the bytes of an archive. SHA256SUMS has these of every package of a release.
-    pub fn is_of_archive(&self) -> bool {
-        match self.scheme() {
-            HashScheme::Zh => true,
-            HashScheme::H1 | HashScheme::Unknown => false,
-        }
-    }
-
-    /// Whether it is over the files of a package, however they are packed. Each platform has its own.
-    pub fn is_of_files(&self) -> bool {
-        match self.scheme() {
-            HashScheme::H1 => true,
-            HashScheme::Zh | HashScheme::Unknown => false,
-        }
-    }
 }
 
 impl FromStr for Hash {

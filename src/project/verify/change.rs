@@ -8,7 +8,7 @@ use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Severity};
 use crate::lockfile::{self, Entry, EntryChange, ProviderDiff};
 use crate::project::root_module::{DialectReason, RootModule};
 use crate::project::unit::Unit;
-use crate::provider::{Hash, ProviderAddress};
+use crate::provider::{Hash, HashScheme, ProviderAddress};
 
 /// Number of unreadable locations that the finding shows.
 const UNKNOWN_SHOWN: usize = 3;
@@ -92,14 +92,14 @@ fn check_entry(root: &Root<'_>, entry: &Entry, change: &ProviderDiff) -> Vec<Dia
     };
     if let Some(which) = which {
         let message = format!("{which} of {name} {version} changed although the version did not");
-        let is_meant = |hash: &Hash| change.hashes_replaced() || hash.is_of_archive();
+        let is_meant = |hash: &Hash| change.hashes_replaced() || hash.scheme() == HashScheme::Zh;
         findings.push(hashes_replaced(message, entry, change, is_meant));
     }
     if let Some(number) = change.zh_added() {
         let (hashes, verb) = if number == 1 { ("hash", "was") } else { ("hashes", "were") };
         let message =
             format!("{number} zh {hashes} of {name} {version} {verb} added although the version did not change");
-        findings.push(hashes_replaced(message, entry, change, Hash::is_of_archive));
+        findings.push(hashes_replaced(message, entry, change, |hash| hash.scheme() == HashScheme::Zh));
     }
     if findings.is_empty() {
         findings.extend(not_checked(root, entry, change));

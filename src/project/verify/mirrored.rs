@@ -12,7 +12,7 @@ use crate::lockfile::Entry;
 use crate::packages::SourceError;
 use crate::packages::archive::{HashesByPlatform, ReleasePlatforms};
 use crate::project::plan::explained::ReleaseLookup;
-use crate::provider::{Hash, Platform};
+use crate::provider::{Hash, HashesByScheme, Platform};
 use crate::settings::PlatformSelection;
 
 /// Result of comparing an entry with a mirror.
@@ -33,15 +33,16 @@ pub(super) fn compare<'a>(
     release: &ReleaseLookup<'_>,
     available: &BTreeSet<Platform>,
 ) -> Mirrored<'a> {
-    let recorded = entry.locked.hashes.iter().filter(|hash| hash.is_known() && hash.is_well_formed());
-    let (of_files, of_archive): (BTreeSet<_>, BTreeSet<_>) = recorded.cloned().partition(Hash::is_of_files);
+    let recorded = entry.locked.hashes.iter().filter(|hash| hash.is_well_formed());
+    let HashesByScheme { h1, zh, unknown: _ } = recorded.collect();
+    let h1: BTreeSet<Hash> = h1.into_iter().cloned().collect();
     let required = match root.platforms {
         Some(PlatformSelection::All) => available.iter().cloned().collect(),
         _ => root.named_platforms().iter().filter(|one| available.contains(one)).cloned().collect(),
     };
     let mut known = HashesByPlatform::new();
     let mut failures = release.fetch(required, &mut known);
-    failures.extend(release.explain(&of_files, available, &mut known));
+    failures.extend(release.explain(&h1, available, &mut known));
     let fetched = known.keys().filter_map(|platform| {
         let package = release.source.package(&release.package(platform), release.progress).ok()?;
         Some((platform.clone(), package))
@@ -54,7 +55,7 @@ pub(super) fn compare<'a>(
         archives.any(|digest| digest.zh == **hash) || platforms.copies.values().any(|hashes| hashes.contains(*hash))
     };
     let is_unconfirmed =
-        |(hash, _): &&(Hash, Location)| (of_files.contains(hash) || of_archive.contains(hash)) && !is_confirmed(&hash);
+        |(hash, _): &&(Hash, Location)| (h1.contains(hash) || zh.contains(&hash)) && !is_confirmed(&hash);
     let first = entry.hashes.iter().find(is_unconfirmed).map(|(_, location)| location);
     Mirrored {
         finding: first.map(|location| not_confirmed(entry, &mirror, location)),

@@ -15,7 +15,7 @@ use crate::packages::archive::{HashesByPlatform, PackageId};
 use crate::packages::{self, AvailableVersions, Published, SourceError};
 use crate::project::plan::explained::{ReleaseLookup, unexplained};
 use crate::project::plan::listing;
-use crate::provider::{Authentication, Hash, Platform, Version};
+use crate::provider::{Authentication, Hash, HashScheme, Platform, Version};
 use crate::settings::PlatformSelection;
 use crate::system::parallel::{self, WAITING_REQUESTS};
 
@@ -161,7 +161,7 @@ impl<'a> Question<'a> {
         let missing: Vec<_> = missing.collect();
         self.answer.has_unknown_platforms |= !missing.is_empty() || !complete;
         if published.is_some() {
-            let recorded = self.recorded(Hash::is_of_files);
+            let recorded = self.recorded(HashScheme::H1);
             let errors = self.release().explain(&recorded, platforms, &mut known);
             complete &= self.all_succeeded(errors);
             if complete {
@@ -236,7 +236,7 @@ impl<'a> Question<'a> {
     /// the registry does not answer.
     fn compare_zh(&mut self, published: &Published, platforms: &BTreeSet<Platform>) -> Option<Compared> {
         let Published { zh, packages, .. } = published;
-        let mut recorded = self.recorded(Hash::is_of_archive);
+        let mut recorded = self.recorded(HashScheme::Zh);
         // SHA256SUMS also lists documents, and they may be the same in several versions.
         recorded.retain(|hash| packages.is_empty() || packages.contains_key(hash) || !zh.contains(hash));
         let mut unpublished: BTreeSet<_> = recorded.difference(zh).cloned().collect();
@@ -256,9 +256,8 @@ impl<'a> Question<'a> {
         Some(Compared { recorded, unpublished, with: "SHA256SUMS" })
     }
 
-    fn recorded(&self, is_asked_for: fn(&Hash) -> bool) -> BTreeSet<Hash> {
-        let hashes = self.entry.locked.hashes.iter();
-        hashes.filter(|hash| is_asked_for(hash) && hash.is_well_formed()).cloned().collect()
+    fn recorded(&self, scheme: HashScheme) -> BTreeSet<Hash> {
+        self.entry.locked.hashes.iter().filter(|hash| hash.is_well_formed_as(scheme)).cloned().collect()
     }
 
     fn not_published(&mut self, hashes: &BTreeSet<Hash>, compared: &str) {

@@ -104,7 +104,7 @@ pub(super) fn add_compared(
 /// Whether it is a finding that platforms are not known: the user names them, or there cannot be many. Else it is
 /// only part of the summary.
 fn is_reported(root: &Root<'_>, entry: &Entry, unknown: &Unknown) -> bool {
-    let can_be_one = || entry.locked.hashes.iter().filter(|hash| hash.is_of_files()).count() < 2;
+    let can_be_one = || entry.locked.platform_hashes().count() < 2;
     root.options.platforms.is_some() || (matches!(unknown, Unknown::All) && can_be_one())
 }
 
@@ -142,7 +142,7 @@ fn not_known(root: &Root<'_>, entry: &Entry, platforms: &BTreeSet<Platform>, mir
 /// The finding for an entry that can cover one platform only, where nobody says which are needed. It names no provider,
 /// so that it is one finding for all entries of a file.
 pub(super) fn single(entry: &Entry) -> Option<Diagnostic> {
-    let is_single = entry.locked.hashes.iter().filter(|hash| hash.is_of_files()).count() == 1;
+    let is_single = entry.locked.platform_hashes().count() == 1;
     let message = "only one h1 is recorded, so on any other platform init changes the lock file, or fails".to_owned();
     let warning = finding(Code::SinglePlatform, message, &entry.block, "");
     let help = Help::from(LockRemedy { platforms: Some(Vec::new()), ..LockRemedy::default() });

@@ -13,7 +13,7 @@ use crate::modules::locked;
 use crate::modules::package_hash::{self, Listing};
 use crate::project::verify::root::Root;
 use crate::project::verify::verified::VerifiedRoot;
-use crate::provider::Hash;
+use crate::provider::{Hash, HashesByScheme};
 use crate::system::files::{canonical_or_given, join};
 use crate::system::{boundary, parallel};
 
@@ -177,8 +177,9 @@ fn differs(copy: &Copy<'_>, listing: Option<&Listing>, why: &str) -> Diagnostic 
     let error = Diagnostic::finding(Code::ModuleDiffers, "")
         .naming(directory, |directory| format!("module \"{key}\" is not installed as it is locked: {directory} {why}"))
         .at(entry.block.clone(), "");
-    let locked = entry.locked.hashes.iter().filter(|hash| hash.is_of_files()).map(Hash::as_str);
-    let error = error.note(format!("locked hash: {}", locked.collect::<Vec<_>>().join(", ")));
+    let HashesByScheme { h1, zh: _, unknown: _ } = entry.locked.hashes.iter().collect();
+    let locked: Vec<_> = h1.into_iter().map(Hash::as_str).collect();
+    let error = error.note(format!("locked hash: {}", locked.join(", ")));
     let error = match listing {
         Some(listing) => error.note(format!("installed hash: {}", listing.h1())),
         None => error,
