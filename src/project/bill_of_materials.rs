@@ -1,4 +1,4 @@
-//! What root modules are made of: the packages that their lock files record, and which of them requires which.
+//! Bills of materials: the locked packages of root modules, and the requirements between them.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Remedy, Result};
 use crate::lockfile::{Locks, ModuleLocks};
 use crate::provider::ProviderAddress;
 
-/// What a root module is made of.
+/// The locked packages of a root module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Materials {
@@ -24,20 +24,20 @@ pub struct Materials {
     pub providers: Locks,
     /// The locked modules.
     pub modules: ModuleLocks,
-    /// Who requires what. Local modules belong to the package that calls them.
+    /// Pairs of a requirer and the required package. Local modules belong to the package that calls them.
     pub requirements: BTreeSet<(Requiring, Material)>,
     /// The fingerprints of the keys that `[trust]` accepts for a provider, if it names any.
     pub trusted_keys: BTreeMap<ProviderAddress, BTreeSet<String>>,
-    /// The fingerprints of the keys that have signed the locked versions, where the cache knows them. They are to be
-    /// shown and not to be judged by.
+    /// Fingerprints of the keys that signed the locked versions, according to the cache. For display only: they are not
+    /// verified again.
     pub signers: BTreeMap<ProviderAddress, String>,
     /// Whether everything that the configuration requires is locked.
     pub is_complete: bool,
-    /// Why it may not be complete, and other problems that do not stop a command.
+    /// Reasons why the bill may be incomplete, and other problems that do not stop the command.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Who requires something: the locked module of a call, or the root module.
+/// The requirer of a package: the locked module of a call, or `None` for the root module.
 pub type Requiring = Option<String>;
 
 /// Something that a lock file records.
@@ -50,10 +50,10 @@ pub enum Material {
 }
 
 impl Session<'_> {
-    /// What root modules are made of, as far as it is locked.
+    /// Returns the locked packages of root modules.
     ///
     /// # Errors
-    /// A root module or one of its lock files cannot be read, or one that a path names has no lock file.
+    /// A root module or one of its lock files cannot be read, or a root module that a path names has no lock file.
     pub fn bill_of_materials(&self, roots: &Roots) -> Result<Vec<Materials>> {
         self.notify(Event::Reading);
         let (mut bill, mut errors) = (Vec::new(), Diagnostics::default());
@@ -110,7 +110,7 @@ impl Session<'_> {
     }
 }
 
-/// The calls of modules that are neither locked nor local, nor in a package that is locked.
+/// Returns the module calls that are neither locked nor local, nor in a locked package.
 fn unlocked_modules<'a>(read: &'a Requirements, locks: &ModuleLocks) -> Vec<&'a str> {
     let own = read.modules.iter().filter(|module| module.local).map(|module| module.canonical.as_path());
     let own: HashSet<&Path> = own.collect();
@@ -121,7 +121,8 @@ fn unlocked_modules<'a>(read: &'a Requirements, locks: &ModuleLocks) -> Vec<&'a 
     calls.map(|call| call.key.as_str()).filter(|key| locked_around(key, locks).is_none()).collect()
 }
 
-/// Who requires what is locked. What nobody is known to require belongs to the root module, whose lock file records it.
+/// Returns the requirements between locked packages. A package without a known requirer belongs to the root module,
+/// whose lock file records it.
 fn requirements(read: &Requirements, providers: &Locks, modules: &ModuleLocks) -> BTreeSet<(Requiring, Material)> {
     let mut all = BTreeSet::new();
     for address in providers.keys() {
@@ -138,7 +139,7 @@ fn requirements(read: &Requirements, providers: &Locks, modules: &ModuleLocks) -
     all
 }
 
-/// The nearest locked call on the way to a call, or that itself.
+/// Returns the nearest locked ancestor of a call, or the call itself.
 fn locked_around(key: &str, locks: &ModuleLocks) -> Requiring {
     let outer = std::iter::successors(Some(key), |key| key.rsplit_once('.').map(|(caller, _)| caller));
     outer.into_iter().find(|key| locks.contains_key(*key)).map(str::to_owned)

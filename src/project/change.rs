@@ -43,22 +43,22 @@ pub struct Change {
 pub(crate) struct KnownProviders(BTreeSet<ProviderAddress>);
 
 impl KnownProviders {
-    /// Whether there is none.
+    /// Whether the base locks no provider.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether a provider is among them.
+    /// Whether the base locks a provider.
     pub(crate) fn has(&self, address: &ProviderAddress) -> bool {
         self.0.contains(address)
     }
 
-    /// Whether one is from this namespace.
+    /// Whether the base locks a provider of the same namespace.
     pub(crate) fn has_namespace(&self, address: &ProviderAddress) -> bool {
         self.0.iter().any(|known| known.hostname == address.hostname && known.namespace == address.namespace)
     }
 
-    /// Whether one is from this host.
+    /// Whether the base locks a provider from a host.
     pub(crate) fn has_host(&self, host: &Hostname) -> bool {
         self.0.iter().any(|known| known.hostname == *host)
     }
@@ -67,9 +67,9 @@ impl KnownProviders {
 /// Hosts and publishers of modules at the base.
 #[derive(Debug, Default)]
 pub(crate) struct KnownPublishers {
-    /// Those in lock files of modules.
+    /// Publishers in lock files of modules.
     pub(crate) locked: BTreeSet<String>,
-    /// Those of calls in touched directories.
+    /// Publishers of calls in touched directories.
     pub(crate) called: BTreeSet<String>,
     unit_sources: OnceLock<BTreeSet<String>>,
 }
@@ -134,8 +134,8 @@ impl Change {
         files.filter(move |(path, _)| path.file_name() == Some(OsStr::new(name)))
     }
 
-    /// The directories of lock files below `start` that nothing in the change can hide: all that git has, of those that
-    /// the filter leaves out only the changed ones.
+    /// Returns the directories of lock files below `start`, which the change cannot hide: all tracked ones, but only
+    /// the changed ones of those that the filter excludes.
     pub(super) fn locked_directories<'a>(
         &'a self,
         start: &'a Path,
@@ -184,7 +184,7 @@ impl Change {
     }
 
     /// The topmost directory, this one or one above it, that contains no configuration, lock file or settings any more.
-    /// None if this one still does.
+    /// `None` if this one still does.
     fn removed_directory<'a>(&'a self, directory: &'a Path) -> Option<&'a Path> {
         let is_empty = |directory: &Path| {
             let after = self.files_now.range(directory.join("").into_os_string()..).map(Path::new);
@@ -199,8 +199,8 @@ impl Change {
         self.files_now.iter().map(Path::new).filter(move |path| path.file_name() == Some(OsStr::new(name)))
     }
 
-    /// The wanted directories below `start` that hold files of configurations or lock files, without symlinks. What the
-    /// change puts into ignore files hides none of them.
+    /// Returns the wanted directories below `start` that contain configuration or lock files, without symlinks. Ignore
+    /// files of the change hide none of them.
     pub(super) fn directories(&self, start: &Path, is_wanted: impl Fn(&Path) -> bool) -> Vec<&Path> {
         let mut below: Vec<_> = self.files_now.iter().filter_map(|path| Path::new(path).parent()).collect();
         below.dedup();
@@ -247,8 +247,7 @@ impl Change {
         self.names_before(directory).is_some_and(|mut names| names.any(is_one))
     }
 
-    /// Whether the change makes something unknown: its line is new, or the directory in which nothing is found was not
-    /// empty.
+    /// Whether the change makes a call unknown: its line is new, or its empty directory was not empty before.
     pub(super) fn makes_unknown(&self, unknown: &UnknownCall, environment: &Environment) -> bool {
         let is_emptied = |directory: &PathBuf| {
             let directory = files::join(&environment.current_directory, directory);
@@ -257,7 +256,8 @@ impl Change {
         self.is_new_line(&unknown.location, environment) || unknown.directory.as_ref().is_some_and(is_emptied)
     }
 
-    /// The new lines by which stacks of Terragrunt make units of what is not in the repository, or not known.
+    /// Returns the new lines by which Terragrunt stacks create units from outside the repository or from an unknown
+    /// source.
     pub(super) fn unknown_stacks(&self, environment: &Environment) -> Vec<Location> {
         let stacks = self
             .now_named(terragrunt::STACK)

@@ -1,10 +1,10 @@
-//! Number of directories that a run checked, and of those that it did not check, by reason.
+//! Numbers of checked and unchecked directories, by reason.
 
 use std::collections::BTreeMap;
 
 use crate::diagnostic::Location;
 
-/// Status of everything that a run found. Each root module is counted once.
+/// Numbers of directories by status. Each root module is counted once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
     numbers: BTreeMap<(Kind, RootStatus), usize>,
@@ -36,7 +36,7 @@ pub enum RootStatus {
     PartlyChecked,
     /// Its lock file was checked and has no findings.
     Ok,
-    /// It has no lock file, and nobody demands one.
+    /// It has no lock file and needs none.
     NotLocked,
     /// It has no lock file, and git ignores such a file.
     Ignored,

@@ -24,17 +24,17 @@ use crate::system::{canonicalize, parallel};
 ///   and these are to be locked (`with_modules`); no other module calls it; and no directory between it and `start` has
 ///   a name as those of modules, examples, tests and templates have.
 ///
-/// A unit of Terragrunt's is a root module if it or the module that it runs has a lock file, or if it runs something
-/// and keeps its state elsewhere (`remote_state`). A module that a unit runs is not one.
+/// A Terragrunt unit is a root module if it or the module that it runs has a lock file, or if it runs a module and has
+/// remote state (`remote_state`). A module that a unit runs is not a root module.
 ///
-/// What a glob of `[roots] include` matches is one too, if it is a unit or a module that no other module calls.
-/// Whatever else it is, a directory is one that such a glob is the very name of.
+/// A unit, or a module that no other module calls, is also a root module if a glob of `[roots] include` matches it. A
+/// directory whose exact path is such a glob is always one.
 ///
-/// These rules were measured on 5,123 root modules of public repositories. What `.gitignore` names is not looked at,
-/// nor is `.terraform`, and symbolic links to directories are not followed.
+/// These rules were measured on 5,123 root modules of public repositories. Directories that `.gitignore` matches and
+/// `.terraform` are skipped, and symbolic links to directories are not followed.
 ///
-/// The directories are given as the user knows them, sorted. What is wrong with a module is not reported here: the
-/// session keeps the modules for whoever reads them next.
+/// Returns sorted directories as the user knows them. Errors in a module are not reported here: the session keeps the
+/// modules, and the next step that reads them reports its errors.
 ///
 /// # Errors
 /// Directories that cannot be read.
@@ -91,7 +91,7 @@ pub(super) fn find_roots(
     Ok(found)
 }
 
-/// What directories are looked at for.
+/// A search below one directory.
 struct Search<'a, 's> {
     session: &'a Session<'s>,
     /// As the user knows it, and without symbolic links.
@@ -103,7 +103,7 @@ struct Search<'a, 's> {
 }
 
 impl Search<'_, '_> {
-    /// What there is to know of a directory by itself.
+    /// Reads a directory, without regard to other directories.
     fn candidate(&self, directory: PathBuf, listing: DirectoryListing) -> Candidate {
         let Self { session, filter, .. } = self;
         let below = directory.strip_prefix(self.canonical).unwrap_or(&directory);
@@ -144,24 +144,24 @@ impl Search<'_, '_> {
     }
 }
 
-/// The root modules below a directory, sorted, and what was passed over.
+/// The root modules below a directory, sorted, and the skipped directories.
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) roots: Vec<RootPath>,
     pub(super) passed_over: PassedOver,
     pub(super) others: OtherDirectories,
-    /// The directories of the root modules, and those that they call or run, as far as both are below the start.
+    /// Directories of the root modules, each with the directories below the start that it calls or runs.
     pub(super) read: HashSet<PathBuf>,
 }
 
-/// Directories that are not taken for root modules although they might be, and why. Absolute, without symbolic links.
+/// Directories that were skipped although they might be root modules, by reason. Absolute, without symbolic links.
 pub(super) type PassedOver = BTreeMap<PathBuf, (Kind, RootStatus)>;
 
-/// What a directory that the change touches was before.
+/// State of a changed directory at the base revision.
 struct Before {
     sign: Option<Sign>,
     calls: Vec<PathBuf>,
-    /// Whether it was a unit that ran the module that it runs now.
+    /// Whether it was a unit with the same module.
     ran: bool,
 }
 
@@ -182,8 +182,8 @@ impl Before {
     }
 }
 
-/// The directories below `start` that were root modules before the change. A call or a unit that it adds makes them
-/// nothing else.
+/// Returns the directories below `start` that were root modules at the base revision. They stay root modules, whatever
+/// calls or units the change adds.
 fn roots_before(change: &Change, start: &Path, now: &[Candidate]) -> HashSet<PathBuf> {
     let calls = now.iter().flat_map(|candidate| candidate.before.as_ref().map_or(&candidate.calls, |was| &was.calls));
     let known: HashSet<_> = now.iter().map(|candidate| &candidate.directory).collect();
@@ -213,34 +213,34 @@ struct Candidate {
     sign: Option<Sign>,
     unlikely: Option<Unlikely>,
     is_unit: bool,
-    /// The directory of the module that it runs, if it is a unit.
+    /// Directory of the unit's module, if it is a unit.
     runs: Option<PathBuf>,
-    /// What it was before the change that is judged, if that touches it.
+    /// State at the base revision, if the change under review touches the directory.
     before: Option<Before>,
 }
 
 impl Candidate {
-    /// The directories that it calls or runs, without symbolic links.
+    /// Directories of called modules or of the unit's module, without symbolic links.
     fn callees(&self) -> Vec<PathBuf> {
         self.calls.iter().filter_map(|path| canonicalize(path).ok()).chain(self.runs.clone()).collect()
     }
 }
 
-/// How sure it is that a directory is a root module.
+/// Evidence that a directory is a root module, the strongest first.
 enum Sign {
     /// The settings name it.
     Named,
-    /// It is a unit that has a lock file, its own or that of its module, or that needs one.
+    /// A unit that has or needs a lock file, its own or that of its module.
     Unit,
-    /// It is a unit of which nobody knows whether it needs a lock file. It is not taken for a root module.
+    /// A unit of which it is unknown whether it needs a lock file. It is skipped.
     UnlockedUnit,
-    /// It is one unless it is the module of a unit.
+    /// A root module unless a unit runs it.
     Certain,
-    /// It is one unless another module calls it.
+    /// A root module unless another module calls it.
     UnlessCalled,
 }
 
-/// How sure it is that a module is a root module, judged by its own directory, which is `path` below the start.
+/// Returns the evidence in a module's own directory, which is `path` below the start, that it is a root module.
 fn sign(module: &Module, has_lock_file: bool, with_modules: bool, path: &Path) -> Option<Sign> {
     if module.backend.is_some() {
         return Some(Sign::Certain);
@@ -248,13 +248,13 @@ fn sign(module: &Module, has_lock_file: bool, with_modules: bool, path: &Path) -
     (has_lock_file || (module.is_likely_root(with_modules) && !is_among_modules(path))).then_some(Sign::UnlessCalled)
 }
 
-/// Whether a directory is a root module by what is in it alone.
+/// Whether a directory is a root module according to its own files.
 pub(super) fn is_root(module: &Module, directory: &Path, with_modules: bool) -> bool {
     let has_lock_file = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].iter().any(|name| directory.join(name).exists());
     sign(module, has_lock_file, with_modules, Path::new("")).is_some()
 }
 
-/// Whether a directory is where people put modules, examples, tests and templates.
+/// Whether the path contains a usual directory of modules, examples, tests or templates.
 pub(super) fn is_among_modules(path: &Path) -> bool {
     const NAMES: &str = "modules module examples example tests test fixtures testdata template templates skeleton";
     let is_one = |component: Component<'_>| {
@@ -265,8 +265,8 @@ pub(super) fn is_among_modules(path: &Path) -> bool {
     path.components().any(is_one)
 }
 
-/// Reads a module in the dialect of its lock file, so that it need not be read again when it is a root. Also says
-/// whether there is a lock file.
+/// Reads a module in the dialect of its lock file, so that it need not be read again if it is a root module. Returns
+/// also whether there is a lock file.
 fn read_module(
     canonical: &Path,
     shown: &Path,
@@ -291,12 +291,12 @@ fn read_module(
     )
 }
 
-/// The directories that a module calls, but not its own.
+/// Returns the directories of called modules, without the module's own directory.
 fn calls_to_others(module: &Module) -> impl Iterator<Item = PathBuf> {
     module.local_calls().filter(|called| *called != module.directory)
 }
 
-/// `start/below`, without a needless `.`.
+/// Returns `start/below` without a redundant `.`.
 pub(super) fn joined(start: &Path, below: &Path) -> PathBuf {
     match (start == Path::new("."), below.as_os_str().is_empty()) {
         (_, true) => start.to_owned(),

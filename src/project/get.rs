@@ -26,9 +26,9 @@ use crate::system::{TemporaryDirectory, boundary, parallel};
 
 /// The list of installed modules.
 const MANIFEST: &str = "modules.json";
-/// Where packages wait until all are there, in the directory of installed modules.
+/// Scratch directory for packages until all are complete, in the directory of installed modules.
 const WAITING: &str = ".provlock";
-/// How many packages are copied at a time.
+/// Number of packages that are copied at a time.
 const COPIES: usize = 4;
 
 /// Options of [`Session::get`].
@@ -49,15 +49,15 @@ pub struct GetOptions {
 pub struct InstalledModules {
     /// The paths of the calls whose package was installed, or would be.
     pub installed: Vec<String>,
-    /// How many packages were installed as they are locked already.
+    /// Number of packages that were already installed as locked.
     pub kept: usize,
     /// Warnings about the lock file of modules.
     pub warnings: Vec<Diagnostic>,
-    /// Whether it is a Terragrunt unit. Terragrunt copies modules itself, so that there is nothing to install.
+    /// Whether it is a Terragrunt unit. Nothing is installed then, because Terragrunt copies modules itself.
     pub is_unit: bool,
-    /// Whether `modules.json`, the list of installed modules, was written, or would be.
+    /// Whether `modules.json`, the list of installed modules, was or would be written.
     pub is_list_written: bool,
-    /// The paths of the calls that `modules.json` did not have as they are locked, or had without being locked.
+    /// Paths of the calls whose record in `modules.json` was missing, different from the lock file, or not locked.
     pub listed_otherwise: Vec<String>,
 }
 
@@ -69,7 +69,7 @@ impl InstalledModules {
 }
 
 impl Session<'_> {
-    /// Installs the locked modules of root modules. One that fails does not stop the others, and stays as it was.
+    /// Installs the locked modules of root modules. A root module that fails stays as it was, and does not stop others.
     pub fn get(&self, roots: &Roots, options: GetOptions) -> Report<InstalledModules> {
         let roots = self.each_root(roots, |_, root| self.install(&root, options));
         self.announce();
@@ -139,7 +139,7 @@ struct LockedPackage {
     source: ModuleSource,
 }
 
-/// Adds the git repository of a package to a copy of it, if there is one and it is wanted.
+/// Adds the git repository of a package to a copy, if the package has one and the options ask for it.
 type AddRepository<'a> = &'a (dyn Fn(&LockedPackage, &Path) -> Result<()> + Sync);
 
 /// The packages and the list to install for a root module.
@@ -178,7 +178,7 @@ impl<'a> Installation<'a> {
         }
     }
 
-    /// The calls that the old list and the new one do not have in common.
+    /// Calls that differ between the old and the new list.
     fn listed_otherwise(&self) -> Vec<String> {
         let modules =
             |list: &[u8]| serde_json::from_slice::<Manifest>(list).map_or_else(|_| Vec::new(), |it| it.modules);
@@ -188,11 +188,11 @@ impl<'a> Installation<'a> {
         keys.filter(|key| !key.is_empty()).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// Copies all packages beside the installed ones, and only then puts them in place. Before an installed package is
-    /// replaced, it is removed from the list, so that the list fits the directory whenever this ends.
+    /// Copies all packages into the scratch directory first, and then moves them into place. A package is removed from
+    /// the list before it is replaced, so that the list is true even if the process is killed.
     fn carry_out(&self, add_repository: AddRepository<'_>) -> Result<()> {
         let waiting = self.directory.join(WAITING);
-        // A run that was killed may have left something there.
+        // Left over from a killed run.
         if self.is_right() && waiting.symlink_metadata().is_err() {
             return Ok(());
         }
@@ -203,7 +203,7 @@ impl<'a> Installation<'a> {
         fs::create_dir_all(self.directory).map_err(failed)?;
         let done = self.put_in_place(&waiting, add_repository);
         let _turn = self.turn();
-        // It stays if another run has something in it.
+        // Fails if another run uses it.
         let _ = fs::remove_dir(&waiting);
         done
     }
@@ -272,12 +272,12 @@ fn copied(package: &LockedPackage, to: &Path) -> Result<PathBuf> {
     Ok(to.to_owned())
 }
 
-/// Whether a call is another one, or is in the module that it leads to.
+/// Whether a call is the other call, or is below it.
 fn is_below(key: &str, other: &str) -> bool {
     key.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// Exchanges a directory with another one, or with any file there.
+/// Exchanges a directory with the directory or file at the target.
 fn swap(new: &Path, target: &Path) -> io::Result<()> {
     let _uninterrupted = files::hold_off_interrupts();
     if let Err(error) = target.symlink_metadata() {

@@ -28,20 +28,19 @@ fn newest_allowed(
     sides.iter().map(|side| &side.version).filter(is_allowed).max().cloned()
 }
 
-/// What became of conflicts.
+/// Result of resolving conflicts.
 #[non_exhaustive]
 pub struct Resolved {
-    /// What the lock file is to hold, and how that came about.
+    /// The new lock file and its changes.
     pub outcome: LockOutcome,
-    /// The conflicts that somebody has to resolve, since it is not known whether the configuration requires their
-    /// providers.
+    /// Conflicts that the user must resolve, because it is unknown whether the configuration requires their providers.
     pub left: Vec<Conflict>,
 }
 
 impl Session<'_> {
-    /// Locks the providers in conflict as [`Session::lock`] does, for the platforms that either side covers if nobody
-    /// names any; `lock_file` has no entries for them, and all others. A provider that the configuration surely does
-    /// not require gets no entry. Nothing is written.
+    /// Locks the providers in conflict as [`Session::lock`] does, for the platforms that either side covers unless the
+    /// options name some. `lock_file` contains all other entries. A provider that the configuration certainly does not
+    /// require gets no entry. Nothing is written.
     ///
     /// # Errors
     /// The configuration cannot be read, or a provider cannot be locked.

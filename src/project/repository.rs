@@ -1,5 +1,5 @@
-//! Signs in a repository of the program that its root modules are for: its other lock files, and the words in the files
-//! that git tracks. What cannot be read is left out.
+//! Evidence in a repository of the tool that its root modules are for: other lock files, and words in tracked files.
+//! Unreadable files are skipped.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -14,17 +14,17 @@ use crate::settings::SettingsAbove;
 use crate::system::process::{self, Limits};
 use crate::system::{Environment, OnceMap, files, repository};
 
-/// How long git may take to list or to search the files that it tracks.
+/// Time limit for git to list or to search tracked files.
 const GIT_TIME: Duration = Duration::from_secs(20);
-/// How long such a list may be, in bytes; one of half a million files is not longer.
+/// Maximum size of such a list in bytes (about half a million files).
 const LISTING_SIZE: u64 = 64 << 20;
-/// How many lock files at the same distance are read.
+/// Maximum number of lock files that are read at the same distance.
 const LOCK_FILES_READ: usize = 100;
-/// How many files are searched for words, those nearest to the top first.
+/// Maximum number of files that are searched for words, the nearest to the top first.
 const FILES_SEARCHED: usize = 20_000;
-/// The largest file that is searched, in bytes; people write no larger ones.
+/// Maximum size of a searched file in bytes. Hand-written files are smaller.
 const SIZE_LIMIT: u64 = 1 << 20;
-/// How many bytes of files are searched.
+/// Maximum total size of searched files in bytes.
 const BYTES_SEARCHED: usize = 128 << 20;
 
 /// The repositories of a run's root modules, each looked through at most once; to be shared by threads.
@@ -35,7 +35,7 @@ pub struct Repositories {
     pub(super) settings: SettingsAbove,
 }
 
-/// A repository, or what stands for one.
+/// A repository, or the current directory outside of one.
 #[derive(Debug)]
 pub(super) struct Repository {
     /// Absolute, without symlinks.
@@ -49,8 +49,8 @@ pub(super) struct Repository {
 }
 
 impl Repositories {
-    /// The repository around a directory, given without symlinks. Outside of one, what is below the current directory
-    /// counts as one.
+    /// Returns the repository around a directory, which is given without symlinks. Outside of a repository, the current
+    /// directory is treated as one.
     pub(super) fn around(&self, directory: &Path, environment: &Environment) -> Arc<Repository> {
         let top = repository::top_or_current(directory, environment);
         self.repositories.get_or_compute(&top, || {
@@ -71,7 +71,7 @@ impl Repository {
         &self.top
     }
 
-    /// The files that git tracks, ignored ones too; none outside of a repository, and where git does not answer.
+    /// Returns the tracked files, including ignored ones; none outside of a repository or if git fails.
     fn tracked(&self) -> &[PathBuf] {
         self.tracked.get_or_init(|| {
             if repository::is_top(&self.top) { listed(&self.top, &["ls-files", "-z", "--cached"]) } else { Vec::new() }
@@ -89,7 +89,7 @@ impl Repository {
         nearest_dialect(&self.top, root, paths.iter().map(PathBuf::as_path), dialect)
     }
 
-    /// Whether a tracked file, or its path, mentions OpenTofu; none if no file is tracked.
+    /// Whether a tracked file or its path mentions OpenTofu; `None` if no file is tracked.
     pub(super) fn mentions_tofu(&self) -> Option<bool> {
         let tracked = self.tracked();
         let is_mentioned = || {
@@ -124,8 +124,8 @@ impl Repository {
     }
 }
 
-/// The dialect of those of the lock files that are nearest to a root module's directory: those beside it first, then
-/// those further up and down; none if they differ.
+/// Returns the dialect of the lock files nearest to a root module's directory: those beside it first, then those
+/// further up and down; `None` if they differ.
 pub(super) fn nearest_dialect<'a>(
     top: &Path,
     root: &Path,
@@ -139,7 +139,7 @@ pub(super) fn nearest_dialect<'a>(
     let ancestors = around.ancestors().take_while(|ancestor| ancestor.starts_with(top));
     let dialects = ancestors.into_iter().find_map(|ancestor| {
         let below = others.iter().filter(|directory| directory.starts_with(ancestor));
-        // A parent is as near as what is beside.
+        // A parent is as near as a sibling.
         let distance = |directory: &Path| depth(directory).max(depth(ancestor) + 1);
         let nearest = below.clone().map(|directory| distance(directory)).min()?;
         let nearest = below.filter(|directory| distance(directory) == nearest).take(LOCK_FILES_READ);
@@ -149,15 +149,15 @@ pub(super) fn nearest_dialect<'a>(
     dialects.filter(|dialects| dialects.len() == 1).and_then(|dialects| dialects.into_iter().next())
 }
 
-/// The paths that a command of git lists, each ended by a NUL.
+/// Runs a git command that lists paths, each ended by a NUL.
 fn listed(top: &Path, arguments: &[&str]) -> Vec<PathBuf> {
     let listed = git(top, arguments).unwrap_or_default();
     let paths = listed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
     paths.filter_map(|path| std::str::from_utf8(path).ok()).map(PathBuf::from).collect()
 }
 
-/// What git prints at the top of a repository, if it succeeds. The repository is not trusted: git runs no monitor that
-/// its configuration names, and fetches nothing.
+/// Runs git at the top of a repository and returns its output, if it succeeds. The repository is not trusted: git
+/// starts no monitor that its configuration names, and fetches nothing.
 fn git(top: &Path, arguments: &[&str]) -> Option<Vec<u8>> {
     let mut command = Command::new("git");
     command.args(["-c", "core.fsmonitor=false", "-C"]).arg(top).args(arguments);

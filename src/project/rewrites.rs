@@ -13,7 +13,7 @@ use crate::system::lock;
 pub(super) struct Rewrites(Mutex<Vec<(PathBuf, FileRewrite)>>);
 
 impl Rewrites {
-    /// What all edits of all roots come to. Edits of one place must be the same in every root.
+    /// Edits of all root modules. Edits of the same string must be equal.
     pub(super) fn new<'a>(edits: impl IntoIterator<Item = &'a ConstraintEdit>) -> Self {
         let files = rewrite::files(edits).into_iter();
         Self(Mutex::new(files.map(|rewrite| (canonical_or_given(&rewrite.path), rewrite)).collect()))

@@ -1,4 +1,4 @@
-//! Names of providers and hosts that are nearly others: what somebody meant, and what imitates a well-known provider.
+//! Similar names of providers and hosts: suggestions for misspelled ones, and imitations of well-known ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,9 +9,9 @@ use crate::configuration::Requirement;
 use crate::lockfile::LockFile;
 use crate::provider::{AddressParts, Dialect, Hostname, ProviderAddress};
 
-/// How many of the providers in the lock file and the configuration an address is compared with.
+/// Maximum number of providers in the lock file and the configuration that an address is compared with.
 const MOST_COMPARED: usize = 1_000;
-/// The public registries, with those that forks of Terraform had before, and then those of services.
+/// Well-known hosts: the public registries, registries that forks of Terraform used before, and hosted services.
 const HOSTS: [&str; 7] = [
     "registry.opentofu.org",
     "registry.terraform.io",
@@ -21,11 +21,11 @@ const HOSTS: [&str; 7] = [
     "app.eu.terraform.io",
     "spacelift.io",
 ];
-/// How many of these hosts anybody can publish in.
+/// Number of these hosts, from the start of the list, in which anybody can publish.
 const PUBLIC: usize = 4;
-/// Names in these hosts that nobody else needs in a domain.
+/// Labels of these hosts that other domains have no reason to contain.
 const BRANDS: [&str; 3] = ["hashicorp", "terraform", "opentofu"];
-/// A namespace that is shorter is one letter away from other words.
+/// Minimum length of a namespace that is compared: a shorter one is one letter away from unrelated words.
 const NAMESPACE_LENGTH: usize = 6;
 
 /// `NAMESPACE/TYPE` of the most used providers in the public registries, the most used first.
@@ -79,7 +79,7 @@ pub(in crate::project) fn required_or_path(
     }
 }
 
-/// How many letters two addresses differ in, unless that is too many to take one for the other.
+/// Returns the number of letters in which two addresses differ, or `None` if it is too large for a mistake.
 fn distance(one: &ProviderAddress, other: &ProviderAddress) -> Option<usize> {
     let parts = [(&one.namespace, &other.namespace), (&one.name, &other.name)];
     parts
@@ -97,34 +97,34 @@ fn distance(one: &ProviderAddress, other: &ProviderAddress) -> Option<usize> {
 
 static PROVIDERS: LazyLock<WellKnown> = LazyLock::new(|| WellKnown::of(well_known_providers().collect()));
 
-/// What an address is easily taken for.
+/// A well-known name that an address imitates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::project) struct Lookalike {
-    /// What it looks like.
+    /// The well-known name.
     pub(in crate::project) like: String,
-    /// What about it looks like that.
+    /// The part of the address that looks like it.
     pub(in crate::project) part: Part,
 }
 
-/// What of an address looks like something else.
+/// Part of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::project) enum Part {
     /// The namespace and the type.
     Provider,
     /// The host.
     Host,
-    /// The host, but many companies have such a host of their own. It means something only where the host is new.
+    /// A host whose name is common for hosts of companies. It is reported only if the host is new.
     NewHost,
 }
 
 /// The most used providers, `namespace/type`, and their namespaces.
 struct WellKnown {
-    /// Each with its [`skeleton`], which every entry of a lock file is compared with.
+    /// Each with its [`skeleton`], computed once because every entry of a lock file is compared with it.
     providers: BTreeMap<&'static str, String>,
     namespaces: BTreeSet<&'static str>,
 }
 
-/// What an address looks like, if that is a well-known host, namespace or provider which it is not.
+/// Returns the well-known host, namespace or provider that an address resembles without being it.
 pub(in crate::project) fn look_alike(address: &ProviderAddress) -> Option<Lookalike> {
     let AddressParts { hostname, namespace, name } = &**address;
     if let Some(known) = HOSTS.iter().position(|host| *host == hostname.host()) {
@@ -137,10 +137,10 @@ pub(in crate::project) fn look_alike(address: &ProviderAddress) -> Option<Lookal
     Some(Lookalike { like, part })
 }
 
-/// A well-known host that another one pretends to be.
+/// Returns the well-known host that a host resembles without being it.
 fn of_domain(hostname: &Hostname) -> Option<(String, Part)> {
     let host = without_port(hostname);
-    // Whoever owns a domain may put anything before it.
+    // The owner of a domain may use any labels before it.
     let is_in_front = |known: &&str| host.strip_prefix(*known).is_some_and(|rest| rest.starts_with(['.', '-']));
     let known = imitated(&host, HOSTS.into_iter()).or_else(|| HOSTS.into_iter().find(is_in_front));
     let seen = skeleton(&host);
@@ -149,7 +149,7 @@ fn of_domain(hostname: &Hostname) -> Option<(String, Part)> {
     Some((like?, Part::Host))
 }
 
-/// A name that companies give to their own hosts, and attackers to theirs.
+/// Returns the well-known label in a host name, which companies use for their own hosts, and attackers for theirs.
 fn of_labels(hostname: &Hostname) -> Option<(String, Part)> {
     let seen = skeleton(&without_port(hostname));
     let name = BRANDS.into_iter().chain(["registry"]).find(|name| seen.contains(&skeleton(name)))?;
@@ -157,14 +157,14 @@ fn of_labels(hostname: &Hostname) -> Option<(String, Part)> {
     Some((like, Part::NewHost))
 }
 
-/// The host as people see it.
+/// Returns the host as users see it.
 fn without_port(hostname: &Hostname) -> String {
     let shown = hostname.to_string();
     shown.split_once(':').map_or(shown.as_str(), |(host, _)| host).to_owned()
 }
 
-/// What of a host its owner has registered: the last two labels, or three below a `co.uk`. Nothing here has a list of
-/// all domains below which others can register some.
+/// Returns the registered domain of a host: the last two labels, or three below a suffix such as `co.uk`. This is an
+/// approximation, because there is no list of all public suffixes here.
 fn domain(host: &str) -> &str {
     const SECOND: [&str; 9] = ["ac", "co", "com", "edu", "gov", "ne", "net", "or", "org"];
     let labels: Vec<&str> = host.split('.').collect();
@@ -181,7 +181,7 @@ impl WellKnown {
         Self { providers, namespaces }
     }
 
-    /// The provider that one in a public registry is not, but could be taken for.
+    /// Returns the well-known provider that a provider in a public registry resembles without being it.
     fn imitated(&self, namespace: &str, name: &str) -> Option<String> {
         let provider = format!("{namespace}/{name}");
         if self.providers.contains_key(provider.as_str()) {
@@ -191,7 +191,7 @@ impl WellKnown {
         let seen = skeleton(&provider);
         let is_like = |(known, known_skeleton): &(&&str, &String)| {
             let Some((of, kind)) = known.split_once('/') else { return false };
-            // Whoever owns a namespace owns what is in it: there a short name is another one, and not a wrong one.
+            // The owner of a namespace chooses the names in it, so a similar short name there is no imitation.
             let is_telling = if of == namespace { kind.len() >= NAMESPACE_LENGTH } else { !is_known };
             is_telling && (**known_skeleton == seen || differs_by_one(&provider, known))
         };
@@ -201,7 +201,7 @@ impl WellKnown {
     }
 }
 
-/// The well-known name that a text is not, but could be taken for.
+/// Returns the well-known name that a text resembles without being it.
 fn imitated<'a>(text: &str, mut known: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     if known.clone().any(|name| name == text) {
         return None;
@@ -210,7 +210,7 @@ fn imitated<'a>(text: &str, mut known: impl Iterator<Item = &'a str> + Clone) ->
     known.find(|name| skeleton(name) == seen || (name.len() >= NAMESPACE_LENGTH && differs_by_one(text, name)))
 }
 
-/// The text with letters that look alike made the same.
+/// Returns the text with similar letters replaced by one of them.
 fn skeleton(text: &str) -> String {
     let letter = |c: char| match c {
         '0' | 'о' | 'ο' => 'o',
@@ -231,7 +231,7 @@ fn skeleton(text: &str) -> String {
     text.chars().map(letter).filter(|c| *c != '-').collect::<String>().replace("rn", "m").replace("vv", "w")
 }
 
-/// Whether one character was added, left out or replaced, or two neighbours were swapped.
+/// Whether two texts differ by one added, removed or replaced character, or by two swapped neighbours.
 fn differs_by_one(one: &str, other: &str) -> bool {
     // One character has at most four bytes.
     one.len().abs_diff(other.len()) <= 4 && strsim::osa_distance(one, other) == 1

@@ -38,12 +38,12 @@ impl Unit {
         Some(Self { root: root.to_owned(), repository, read })
     }
 
-    /// Whether there is surely no configuration.
+    /// Whether there is certainly no configuration.
     pub(super) fn is_empty(&self) -> bool {
         self.assemble(None).is_ok_and(|(files, _)| files.files.is_empty() && !files.is_partial)
     }
 
-    /// Whether it keeps its state elsewhere, so that other users run `init` here, too.
+    /// Whether its state is remote, so that other users run `init` here, too.
     pub(super) fn shares_state(&self) -> bool {
         self.read.shares_state
     }
@@ -68,7 +68,7 @@ impl Unit {
             && terragrunt::loads_own_files(&self.read, &self.repository)
     }
 
-    /// Its requirements, as far as they are known.
+    /// Returns its requirements, as far as they are known.
     pub(super) fn requirements(
         &self,
         options: &configuration::Options,
@@ -206,8 +206,8 @@ impl Unit {
         (!seen.is_empty()).then(|| seen.into_iter().fold(warning, say))
     }
 
-    /// The directory of the lock file that Terragrunt would use, if it is not the unit's own: as the user knows it, and
-    /// without symbolic links.
+    /// Returns the directory of the lock file that Terragrunt would use, if it is not the unit's own: as the user knows
+    /// it, and without symbolic links.
     pub(super) fn lock_directory(&self) -> Option<(PathBuf, PathBuf)> {
         match &self.read.source {
             Ok(UnitSource::Local(module)) if !has_lock_file(&self.read.directory) && has_lock_file(module) => {
@@ -257,11 +257,11 @@ fn fetch(
 /// links.
 #[derive(Debug, Default)]
 pub(super) struct SurveyedUnit {
-    /// The directory of the module that it runs, if that is another one of the same repository.
+    /// Directory of its module, if that is a different directory of the same repository.
     pub(super) runs: Option<PathBuf>,
-    /// Whether it runs a module from elsewhere, or may do so.
+    /// Whether its module is, or may be, outside the repository.
     pub(super) has_source: bool,
-    /// Whether it keeps its state elsewhere, so that other users run `init` here, too.
+    /// Whether its state is remote, so that other users run `init` here, too.
     pub(super) shares_state: bool,
     /// The directory of the lock file that Terragrunt would use, if it is not the unit's own.
     pub(super) lock_directory: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! A git source as it is written, and the comment beside it that names the commit.
+//! Git sources as text in a configuration, with the comment on the same line that names the commit.
 
 use std::ops::Range;
 
@@ -10,11 +10,11 @@ use crate::modules::version_tag::{VersionTag, is_harmless};
 pub(super) struct WrittenSource {
     /// The text between the quotes.
     text: Location,
-    /// Where the comment beside it names a branch or tag.
+    /// Range of the branch or tag in the comment.
     name: Option<Range<usize>>,
 }
 
-/// A source with another `ref`.
+/// A source with a new `ref`.
 pub(super) struct RewrittenSource {
     /// Replaces the query and, if it changes, the comment.
     pub edit: ConstraintEdit,
@@ -26,21 +26,21 @@ impl WrittenSource {
     /// Reads the value of `source`, which is given with its quotes.
     ///
     /// # Errors
-    /// Why it cannot be edited.
+    /// The reason why the source cannot be edited.
     pub(super) fn read(location: &Location) -> Result<Self, &'static str> {
         let text = rewrite::plain(location)?;
-        // Only a commit is named beside it.
+        // The comment names a branch or tag only beside a commit.
         let is_named = !is_json(location) && names_commit(&text.file.text[text.span.clone()]);
         let name = if is_named { comment(&location.file.text, location.span.end) } else { None };
         Ok(Self { text, name })
     }
 
-    /// The branch or tag that the comment beside it names.
+    /// Returns the branch or tag in the comment.
     pub(super) fn name(&self) -> Option<&str> {
         self.name.clone().map(|name| &self.text.file.text[name])
     }
 
-    /// The same with another `ref`; a commit comes with the name that leads to it, which the comment gets.
+    /// Returns the source with a new `ref`. The name of a new commit goes into the comment.
     pub(super) fn with(&self, reference: &str, name: Option<&str>) -> RewrittenSource {
         let Location { file, span } = &self.text;
         let text = &file.text[span.clone()];
@@ -72,7 +72,7 @@ fn names_commit(source: &str) -> bool {
     reference.len() == 40 && reference.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// A query with another `ref`. A commit cannot be fetched with `depth` (go-getter's `clone`), so that goes.
+/// Returns a query with a new `ref`, and without `depth`, because go-getter's `clone` cannot fetch a commit with it.
 fn with_reference(query: &str, reference: &str, is_commit: bool) -> String {
     let name = |parameter: &str| parameter.split('=').next().unwrap_or_default().to_owned();
     let is_kept = |parameter: &&str| !(parameter.is_empty() || is_commit && name(parameter) == "depth");
@@ -85,8 +85,8 @@ fn with_reference(query: &str, reference: &str, is_commit: bool) -> String {
     parameters.join("&")
 }
 
-/// Range of the branch or tag in the first comment after a position, on the same line: one with a version, or one that
-/// is the whole comment.
+/// Returns the range of the branch or tag in the first comment after a position, on the same line: a word with a
+/// version, or the whole comment.
 fn comment(text: &str, from: usize) -> Option<Range<usize>> {
     let rest = rest_of_line(text, from);
     let start = rest.find(|c: char| !c.is_whitespace())?;
@@ -120,7 +120,7 @@ mod tests {
     const OLD: &str = "0123456789abcdef0123456789abcdef01234567";
     const NEW: &str = "76543210fedcba9876543210fedcba9876543210";
 
-    /// The file after an edit of the string in it, and the source after it.
+    /// Returns the file and the source after an edit.
     fn edited(name: &str, text: &str, reference: &str, comment: Option<&str>) -> (String, String) {
         let file = SourceFile::new(name, text);
         let start = text.find("\"git").unwrap();
