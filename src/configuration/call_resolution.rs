@@ -9,7 +9,7 @@ use super::options::Resolution;
 use super::requirement::{ModuleCall, UnknownCall};
 use super::root::ModulePath;
 use super::scope::Scope;
-use super::syntax::DeferredValue;
+use super::syntax::Attribute;
 use super::walk::Walk;
 use crate::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, Remedy, Severity};
 use crate::hcl::evaluate::value::Unknown;
@@ -327,7 +327,7 @@ impl Walk<'_> {
 }
 
 /// The text of an argument, `None` if it is null; and why it must not be part of a request, if it must not.
-fn text(scope: &Scope<'_>, written: &DeferredValue) -> (Result<Option<String>, Unknown>, Option<Unknown>) {
+fn text(scope: &Scope<'_>, written: &Attribute) -> (Result<Option<String>, Unknown>, Option<Unknown>) {
     let (value, withheld) = scope.evaluate_for_request(written);
     let text = match value.as_string() {
         _ if value.is_null() => Ok(None),

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::diagnostic::{Code, Diagnostic, Location, SourceFile};
+use crate::diagnostic::{self, Code, Diagnostic, Location, SourceFile};
 use crate::hcl::Fault;
 use crate::provider::{AddressError, ConstraintList, Dialect, ProviderAddress};
 
@@ -12,37 +12,61 @@ use super::file::{
     Backend, Call, CallSource, File, Import, ProviderBlock, ProviderReference, RequiredProvider, RequiredProviders,
     Resource, StatePaths,
 };
-use super::syntax::{Block, Body, Expression, Items, Name, diagnose};
+use super::syntax::{Attribute, Block, BlockSchema, Content, Name, Schema, Strings, diagnose};
 
-pub(super) fn decode_module_file(file: &Arc<SourceFile>, items: &Items<'_>, dialect: Dialect) -> File {
-    let mut decoder = Decoder { file, dialect, found: File::default() };
-    decoder.each(items, "terraform", &[], Decoder::terraform);
-    decoder.each(items, "provider", &["name"], Decoder::provider);
-    for kind in ["resource", "data", "ephemeral", "action"] {
-        decoder.each(items, kind, &["type", "name"], |decoder, block| decoder.resource(kind, block));
-    }
-    decoder.each(items, "check", &["name"], |decoder, block| {
-        let items = block.body.items()?;
-        decoder.each(&items, "data", &["type", "name"], |decoder, block| decoder.resource("data", block));
-        Ok(())
-    });
-    decoder.each(items, "import", &[], Decoder::import);
-    decoder.each(items, "module", &["name"], |decoder, block| decoder.call(&block.labels[0].clone(), block));
-    decoder.found
+const fn block(kind: &'static str, labels: &'static [&'static str]) -> BlockSchema {
+    BlockSchema { kind, labels }
 }
 
-/// Reads a test file: its `provider` blocks and the modules of its `run` blocks. Mocked providers are left out: a test
-/// that mocks a provider needs its schema, so the configuration under test requires it already.
-pub(super) fn decode_test_file(file: &Arc<SourceFile>, items: &Items<'_>, dialect: Dialect) -> File {
+const MODULE_FILE: Schema = Schema::of_blocks(&[
+    block("terraform", &[]),
+    block("provider", &["name"]),
+    block("resource", &["type", "name"]),
+    block("data", &["type", "name"]),
+    block("ephemeral", &["type", "name"]),
+    block("action", &["type", "name"]),
+    block("check", &["name"]),
+    block("import", &[]),
+    block("module", &["name"]),
+    block("variable", &["name"]),
+    block("locals", &[]),
+]);
+
+/// Mocked providers are skipped: a test that mocks a provider needs its schema, so the configuration under test
+/// requires the provider, too.
+const TEST_FILE: Schema = Schema::of_blocks(&[block("provider", &["name"]), block("run", &["name"])]);
+
+const TERRAFORM: Schema = Schema {
+    attributes: Some(&["required_version"]),
+    blocks: &[
+        block("required_providers", &[]),
+        block("backend", &["type"]),
+        block("cloud", &[]),
+        block("state_store", &["type"]),
+    ],
+};
+
+/// Reads a file of a module.
+///
+/// # Errors
+/// The file is malformed. Errors in a block are in [`File::diagnostics`].
+pub(super) fn module_file(file: &Arc<SourceFile>, dialect: Dialect) -> diagnostic::Result<File> {
+    read(file, dialect, &MODULE_FILE)
+}
+
+/// Reads a test file: its `provider` blocks and the modules of its `run` blocks.
+///
+/// # Errors
+/// As for [`module_file`].
+pub(super) fn test_file(file: &Arc<SourceFile>, dialect: Dialect) -> diagnostic::Result<File> {
+    read(file, dialect, &TEST_FILE)
+}
+
+fn read(file: &Arc<SourceFile>, dialect: Dialect, schema: &Schema) -> diagnostic::Result<File> {
+    let content = Block::of_file(file).content(schema).map_err(|fault| diagnose(file, fault))?;
     let mut decoder = Decoder { file, dialect, found: File::default() };
-    decoder.each(items, "provider", &["name"], Decoder::provider);
-    decoder.each(items, "run", &["name"], |decoder, block| {
-        let run = &block.labels[0];
-        let items = block.body.items()?;
-        decoder.each(&items, "module", &[], |decoder, block| decoder.call(run, block));
-        Ok(())
-    });
-    decoder.found
+    decoder.each(content, Decoder::block);
+    Ok(decoder.found)
 }
 
 struct Decoder<'a> {
@@ -52,23 +76,42 @@ struct Decoder<'a> {
 }
 
 impl Decoder<'_> {
-    /// Decodes every block of a type. A fault of one does not keep the others from being read.
-    fn each<'b>(
-        &mut self,
-        items: &Items<'b>,
-        kind: &str,
-        labels: &[&str],
-        mut decode: impl FnMut(&mut Self, &Block<'b>) -> Result<(), Fault>,
-    ) {
-        match items.blocks(kind, labels) {
-            Ok(blocks) => {
-                for block in &blocks {
-                    if let Err(fault) = decode(self, block) {
-                        self.fault(fault);
-                    }
-                }
+    /// Decodes all blocks. An error in one does not prevent the others from being read.
+    fn each(&mut self, content: Content, mut decode: impl FnMut(&mut Self, Block) -> Result<(), Fault>) {
+        for (kind, block) in content.blocks {
+            match block {
+                Ok(block) => decode(self, block).unwrap_or_else(|fault| self.fault(fault)),
+                // Only values depend on these.
+                Err(_) if matches!(kind, "variable" | "locals") => {}
+                // OpenTofu or Terraform reports it, unless another file overrides the block.
+                Err(_) if kind == "backend" => self.found.backend = Some(Backend::Remote(kind.to_owned())),
+                Err(fault) => self.fault(fault),
             }
-            Err(fault) => self.fault(fault),
+        }
+    }
+
+    /// Decodes a top-level block.
+    fn block(&mut self, block: Block) -> Result<(), Fault> {
+        match block.kind {
+            "terraform" => self.terraform(&block),
+            "provider" => self.provider(&block),
+            "check" => {
+                const CHECK: Schema = Schema::of_blocks(&[self::block("data", &["type", "name"])]);
+                self.each(block.content(&CHECK)?, |decoder, block| decoder.resource(&block));
+                Ok(())
+            }
+            "import" => self.import(&block),
+            "module" => self.call(&block.labels[0], &block),
+            "run" => {
+                const RUN: Schema = Schema::of_blocks(&[self::block("module", &[])]);
+                self.each(block.content(&RUN)?, |decoder, module| decoder.call(&block.labels[0], &module));
+                Ok(())
+            }
+            "variable" | "locals" => {
+                self.found.names.push(block);
+                Ok(())
+            }
+            _ => self.resource(&block),
         }
     }
 
@@ -80,54 +123,57 @@ impl Decoder<'_> {
         self.found.diagnostics.push(diagnose(self.file, fault));
     }
 
-    fn error(&mut self, span: Range<usize>, message: String, label: String) {
-        let diagnostic = Diagnostic::error(Code::InvalidConfiguration, message).at(self.location(span), label);
+    fn error(&mut self, location: Location, message: String, label: String) {
+        let diagnostic = Diagnostic::error(Code::InvalidConfiguration, message).at(location, label);
         self.found.diagnostics.push(diagnostic);
     }
 
-    fn terraform(&mut self, block: &Block<'_>) -> Result<(), Fault> {
-        let items = block.body.items()?;
-        if let Some(backend) = backend(&items) {
-            self.found.backend = Some(backend);
-            self.found.state_store = self.state_store(&items)?;
-        }
-        let required = items.argument("required_version").and_then(|version| version.constant_string().ok());
+    fn terraform(&mut self, block: &Block) -> Result<(), Fault> {
+        let content = block.content(&TERRAFORM)?;
+        let required = content.attribute("required_version").and_then(|it| it.string(Strings::Literal).ok());
         let required = required.and_then(|text| text.parse::<ConstraintList>().ok()).unwrap_or_default();
         self.found.required_version = ConstraintList::merge([&self.found.required_version, &required]);
-        self.each(&items, "required_providers", &[], Self::required_providers);
+        self.each(content, |decoder, block| {
+            let kind = block.kind;
+            let (backend, state_store) = match kind {
+                "required_providers" => return decoder.required_providers(&block),
+                "backend" if block.labels[0].text == "local" => (Backend::Local(state_paths(&block)), None),
+                "backend" => (Backend::Remote(format!("backend {:?}", block.labels[0].text)), None),
+                "state_store" => (Backend::Remote(kind.to_owned()), decoder.state_store(&block)?),
+                _ => (Backend::Remote(kind.to_owned()), None),
+            };
+            (decoder.found.backend, decoder.found.state_store) = (Some(backend), state_store);
+            Ok(())
+        });
         Ok(())
     }
 
-    /// The provider that a `state_store` block names by the label of its `provider` block.
-    fn state_store(&self, items: &Items<'_>) -> Result<Option<ProviderReference>, Fault> {
-        let Some(store) = items.blocks("state_store", &["type"])?.pop() else { return Ok(None) };
-        let Some(mut provider) = store.body.items()?.blocks("provider", &["name"])?.pop() else { return Ok(None) };
-        let name = provider.labels.swap_remove(0);
+    /// The provider of a `state_store` block: the label of its `provider` block.
+    fn state_store(&self, block: &Block) -> Result<Option<ProviderReference>, Fault> {
+        const STATE_STORE: Schema = Schema::of_blocks(&[self::block("provider", &["name"])]);
+        let Some((_, provider)) = block.content(&STATE_STORE)?.blocks.pop() else { return Ok(None) };
+        let name = provider?.labels.swap_remove(0);
         check_local_name(&name, self.dialect)?;
         Ok(Some(ProviderReference { local_name: name.text, location: self.location(name.span) }))
     }
 
-    fn required_providers(&mut self, block: &Block<'_>) -> Result<(), Fault> {
-        let items = block.body.items()?;
-        if let Some(span) = items.first_block() {
+    fn required_providers(&mut self, block: &Block) -> Result<(), Fault> {
+        let content = block.content(&Schema::ALL_ATTRIBUTES)?;
+        if let Some(span) = content.other_block {
             return Err(Fault::new(span, "a required_providers block holds NAME = { … }, not blocks"));
         }
-        let mut entries = Vec::new();
-        for (name, value) in items.arguments() {
-            if let Some(entry) = self.required_provider(&name, &value) {
-                entries.push(entry);
-            }
-        }
+        let entries = content.attributes.iter().filter_map(|entry| self.required_provider(entry)).collect();
         let location = self.location(block.header.clone());
         self.found.required.push(RequiredProviders { location, entries });
         Ok(())
     }
 
-    /// An entry, unless it has errors, which are noted.
-    fn required_provider(&mut self, name: &Name, value: &Expression<'_>) -> Option<RequiredProvider> {
-        let entries = match value.entries() {
+    /// Reads an entry. Errors are added to those of the file.
+    fn required_provider(&mut self, entry: &Attribute) -> Option<RequiredProvider> {
+        let name = &entry.name;
+        let entries = match entry.entries() {
             Ok(Some(entries)) => entries,
-            Ok(None) => return self.legacy_required_provider(name, value),
+            Ok(None) => return self.legacy_required_provider(entry),
             Err(fault) => {
                 self.fault(fault);
                 return None;
@@ -143,28 +189,29 @@ impl Decoder<'_> {
         let mut source = None;
         let mut version = None;
         let mut has_aliases = false;
-        for (key, value) in &entries {
-            match key.text.as_str() {
+        for value in &entries {
+            match value.name.text.as_str() {
                 "source" => {
                     address = self.source(&name.text, value);
-                    source = Some(self.location(value.span()));
+                    source = Some(value.location.clone());
                     if version.is_none() {
-                        location = self.location(value.span());
+                        location = value.location.clone();
                     }
                 }
                 "version" => {
-                    version = self.version(&name.text, value.constant_string(), value.span());
-                    location = self.location(value.span());
+                    version = self.version(&name.text, value, value.string(Strings::Literal));
+                    location = value.location.clone();
                 }
                 "configuration_aliases" => has_aliases = true,
                 other => {
                     let message =
                         format!("the required_providers entry of {} has an unknown argument {other:?}", name.text);
-                    self.error(key.span.clone(), message, "only source, version and configuration_aliases".to_owned());
+                    let label = "only source, version and configuration_aliases".to_owned();
+                    self.error(self.location(value.name.span.clone()), message, label);
                 }
             }
         }
-        let address = address.or_else(|| self.implied(&name.text, &name.span))?;
+        let address = address.or_else(|| self.implied(name))?;
         if self.found.diagnostics.added() > errors {
             return None;
         }
@@ -175,168 +222,136 @@ impl Decoder<'_> {
     }
 
     /// `NAME = "~> 1.0"`, the form from before providers had sources.
-    fn legacy_required_provider(&mut self, name: &Name, value: &Expression<'_>) -> Option<RequiredProvider> {
-        let address = self.implied(&name.text, &name.span)?;
-        let (location, constraints) = self.version(&name.text, value.constant_text(), value.span())?;
+    fn legacy_required_provider(&mut self, entry: &Attribute) -> Option<RequiredProvider> {
+        let address = self.implied(&entry.name)?;
+        let (location, constraints) = self.version(&entry.name.text, entry, entry.string_or_number())?;
         let version = Some(location.clone());
-        let local_name = name.text.clone();
+        let local_name = entry.name.text.clone();
         Some(RequiredProvider { local_name, address, location, source: None, version, constraints, has_aliases: false })
     }
 
-    fn implied(&mut self, local_name: &str, span: &Range<usize>) -> Option<ProviderAddress> {
-        match ProviderAddress::implied(local_name, self.dialect) {
-            Ok(address) => Some(address),
-            Err(error) => {
-                let message = format!("{local_name:?} cannot be the name of a provider: {error}");
-                self.error(span.clone(), message, String::new());
-                None
-            }
-        }
+    fn implied(&mut self, name: &Name) -> Option<ProviderAddress> {
+        let Name { text, span } = name;
+        let address = ProviderAddress::implied(text, self.dialect);
+        address
+            .map_err(|error| {
+                let message = format!("{text:?} cannot be the name of a provider: {error}");
+                self.error(self.location(span.clone()), message, String::new());
+            })
+            .ok()
     }
 
-    fn source(&mut self, provider: &str, value: &Expression<'_>) -> Option<ProviderAddress> {
-        let source = match value.constant_string() {
-            Ok(source) => source,
-            Err(fault) => {
-                self.fault(fault);
-                return None;
-            }
-        };
-        match ProviderAddress::parse(&source, self.dialect) {
-            Ok(address) => Some(address),
-            Err(error) => {
+    fn source(&mut self, provider: &str, value: &Attribute) -> Option<ProviderAddress> {
+        let source = value.string(Strings::Literal).map_err(|fault| self.fault(fault)).ok()?;
+        let address = ProviderAddress::parse(&source, self.dialect);
+        address
+            .map_err(|error| {
                 let message = format!("the source {source:?} of provider {provider} is not a provider address");
-                self.error(value.span(), message, error.to_string());
-                None
-            }
-        }
+                self.error(value.location.clone(), message, error.to_string());
+            })
+            .ok()
     }
 
-    /// The place and the meaning of a version constraint. Errors are noted.
+    /// Parses a version constraint, and returns it with its location. Errors are added to the file's.
     fn version(
         &mut self,
         provider: &str,
+        value: &Attribute,
         text: Result<String, Fault>,
-        span: Range<usize>,
     ) -> Option<(Location, ConstraintList)> {
-        match text {
-            Ok(text) => Some((self.location(span.clone()), self.constraints(provider, &text, span)?)),
-            Err(fault) => {
-                self.fault(fault);
-                None
-            }
-        }
-    }
-
-    fn constraints(&mut self, provider: &str, text: &str, span: Range<usize>) -> Option<ConstraintList> {
+        let text = text.map_err(|fault| self.fault(fault)).ok()?;
         let reason = match text.parse() {
             Ok(_) if text.trim().is_empty() => "it is empty; leave it out to allow every version".to_owned(),
-            // Lock files may have a comma at the end, but the programs refuse it in a configuration.
+            // Lock files may have a comma at the end, but OpenTofu and Terraform refuse it in a configuration.
             Ok(_) if text.trim_end().ends_with(',') => "nothing follows the last comma".to_owned(),
-            Ok(constraints) => return Some(constraints),
+            Ok(constraints) => return Some((value.location.clone(), constraints)),
             Err(error) => format!("{error}"),
         };
         let message = format!("{text:?} is not a version constraint for provider {provider}");
-        self.error(span, message, reason);
+        self.error(value.location.clone(), message, reason);
         None
     }
 
-    fn provider(&mut self, block: &Block<'_>) -> Result<(), Fault> {
+    fn provider(&mut self, block: &Block) -> Result<(), Fault> {
+        const PROVIDER: Schema = Schema::of_attributes(&["alias", "version"]);
         let label = &block.labels[0];
         check_local_name(label, self.dialect)?;
-        let items = block.body.items()?;
-        let alias = items.argument("alias").map(|alias| alias.constant_string()).transpose()?;
-        let version = items
-            .argument("version")
-            .and_then(|version| self.version(&label.text, version.constant_text(), version.span()));
-        let block =
-            ProviderBlock { local_name: label.text.clone(), alias, label: self.location(label.span.clone()), version };
-        self.found.providers.push(block);
+        let content = block.content(&PROVIDER)?;
+        let alias = content.attribute("alias").map(|alias| alias.string(Strings::Literal)).transpose()?;
+        let version = content.attribute("version");
+        let version = version.and_then(|version| self.version(&label.text, version, version.string_or_number()));
+        let (local_name, label) = (label.text.clone(), self.location(label.span.clone()));
+        self.found.providers.push(ProviderBlock { local_name, alias, label, version });
         Ok(())
     }
 
-    fn resource(&mut self, kind: &'static str, block: &Block<'_>) -> Result<(), Fault> {
+    fn resource(&mut self, block: &Block) -> Result<(), Fault> {
         let [type_name, name] = &block.labels[..] else { return Ok(()) };
-        let provider = if block.body.may_hold("provider") { self.provider_reference(&block.body)? } else { None };
-        let resource = Resource {
-            kind,
+        let provider = if block.may_have("provider") {
+            let content = block.content(&Schema::of_attributes(&["provider"]))?;
+            self.provider_reference(&content)?
+        } else {
+            None
+        };
+        self.found.resources.push(Resource {
+            kind: block.kind,
             type_name: type_name.text.clone(),
             name: name.text.clone(),
             label: self.location(type_name.span.clone()),
             provider,
-        };
-        self.found.resources.push(resource);
+        });
         Ok(())
     }
 
-    fn provider_reference(&mut self, body: &Body<'_>) -> Result<Option<ProviderReference>, Fault> {
-        let Some(value) = body.items()?.argument("provider") else { return Ok(None) };
-        let name = Name { text: value.reference()?.swap_remove(0), span: value.span() };
+    fn provider_reference(&self, content: &Content) -> Result<Option<ProviderReference>, Fault> {
+        let Some(value) = content.attribute("provider") else { return Ok(None) };
+        let name = Name { text: value.reference()?.swap_remove(0), span: value.location.span.clone() };
         check_local_name(&name, self.dialect)?;
-        Ok(Some(ProviderReference { local_name: name.text, location: self.location(name.span) }))
+        Ok(Some(ProviderReference { local_name: name.text, location: value.location.clone() }))
     }
 
-    fn import(&mut self, block: &Block<'_>) -> Result<(), Fault> {
-        let items = block.body.items()?;
-        let Some(to) = items.argument("to") else {
+    fn import(&mut self, block: &Block) -> Result<(), Fault> {
+        let content = block.content(&Schema::of_attributes(&["to", "provider"]))?;
+        let Some(to) = content.attribute("to") else {
             return Err(Fault::new(block.header.clone(), "an import block needs the argument \"to\""));
         };
         let names = to.reference()?;
         let modules = names.iter().step_by(2).take_while(|name| *name == "module").count();
         let [type_name, name] = names.get(modules * 2..).unwrap_or_default() else {
-            return Err(Fault::new(to.span(), "the address of a resource is expected here"));
+            return Err(to.fault("the address of a resource is expected here"));
         };
-        let import = Import {
+        self.found.imports.push(Import {
             type_name: type_name.clone(),
             name: name.clone(),
             in_module: modules > 0,
-            location: self.location(to.span()),
-            provider: self.provider_reference(&block.body)?,
-        };
-        self.found.imports.push(import);
-        Ok(())
-    }
-
-    fn call(&mut self, name: &Name, block: &Block<'_>) -> Result<(), Fault> {
-        let items = block.body.items()?;
-        let value = items.argument("source");
-        let source = match &value {
-            None => CallSource::Missing,
-            Some(value) => match value.constant_template() {
-                Ok(source) => CallSource::Constant(source),
-                Err(_) => CallSource::Expression(value.deferred(self.file)),
-            },
-        };
-        let version = items.argument("version").map(|version| version.deferred(self.file));
-        let span = value.map_or_else(|| name.span.clone(), |value| value.span());
-        let location = self.location(span);
-        let arguments =
-            items.arguments().into_iter().map(|(name, value)| (name.text, value.deferred(self.file))).collect();
-        self.found.calls.push(Call { name: name.text.clone(), source, version, location, arguments });
-        Ok(())
-    }
-}
-
-/// The backend of a `terraform` block. Mistakes in the block itself are left to the program.
-fn backend(items: &Items<'_>) -> Option<Backend> {
-    if items.has_block("backend") {
-        let mut blocks = items.blocks("backend", &["type"]).unwrap_or_default();
-        let Some(block) = blocks.pop() else { return Some(Backend::Remote("backend".to_owned())) };
-        return Some(match block.labels[0].text.as_str() {
-            "local" => Backend::Local(state_paths(&block)),
-            other => Backend::Remote(format!("backend {other:?}")),
+            location: to.location.clone(),
+            provider: self.provider_reference(&content)?,
         });
+        Ok(())
     }
-    let kind = ["state_store", "cloud"].into_iter().find(|kind| items.has_block(kind));
-    kind.map(|kind| Backend::Remote(kind.to_owned()))
+
+    fn call(&mut self, name: &Name, block: &Block) -> Result<(), Fault> {
+        let content = block.content(&Schema::ALL_ATTRIBUTES)?;
+        let value = content.attribute("source");
+        let source = match value.map(|value| (value, value.string(Strings::Template))) {
+            None => CallSource::Missing,
+            Some((_, Ok(source))) => CallSource::Constant(source),
+            Some((value, Err(_))) => CallSource::Expression(value.clone()),
+        };
+        let location = value.map_or_else(|| self.location(name.span.clone()), |value| value.location.clone());
+        let version = content.attribute("version").cloned();
+        let (name, arguments) = (name.text.clone(), content.attributes);
+        self.found.calls.push(Call { name, source, version, location, arguments });
+        Ok(())
+    }
 }
 
 /// The paths of a local backend; `None` if one is not a constant.
-fn state_paths(block: &Block<'_>) -> Option<StatePaths> {
-    let items = block.body.items().ok()?;
-    let path = |name: &str, default: PathBuf| match items.argument(name) {
+fn state_paths(block: &Block) -> Option<StatePaths> {
+    let content = block.content(&Schema::of_attributes(&["path", "workspace_dir"])).ok()?;
+    let path = |name: &str, default: PathBuf| match content.attribute(name) {
         None => Some(default),
-        Some(value) => match value.constant_template().ok()? {
+        Some(value) => match value.string(Strings::Template).ok()? {
             path if path.is_empty() => Some(default),
             path => Some(path.into()),
         },

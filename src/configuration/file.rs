@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::diagnostic::{Location, Merged};
 use crate::provider::{ConstraintList, ProviderAddress};
 
-use super::syntax::DeferredValue;
+use super::syntax::{Attribute, Block};
 
 /// The parts of one file that providers and modules depend on.
 #[derive(Debug, Default)]
@@ -16,6 +16,8 @@ pub(super) struct File {
     pub resources: Vec<Resource>,
     pub imports: Vec<Import>,
     pub calls: Vec<Call>,
+    /// `variable` and `locals` blocks.
+    pub names: Vec<Block>,
     pub backend: Option<Backend>,
     /// The provider of the `state_store` block, if the backend is one.
     pub state_store: Option<ProviderReference>,
@@ -108,12 +110,12 @@ pub(super) struct ProviderReference {
 pub(super) struct Call {
     pub name: String,
     pub source: CallSource,
-    /// The versions that it accepts of a registry's module.
-    pub version: Option<DeferredValue>,
+    /// Versions of a registry's module that the call accepts.
+    pub version: Option<Attribute>,
     /// The value of `source`, or else the block's label.
     pub location: Location,
-    /// The arguments by name, among them the variables that the call sets. The last of two with the same name applies.
-    pub arguments: Vec<(String, DeferredValue)>,
+    /// All arguments, including variables that the call sets. The last of two with the same name applies.
+    pub arguments: Vec<Attribute>,
 }
 
 #[derive(Clone, Debug)]
@@ -121,7 +123,7 @@ pub(super) enum CallSource {
     /// A module address.
     Constant(String),
     /// Something that depends on variables.
-    Expression(DeferredValue),
+    Expression(Attribute),
     /// The call has no source, as in an override file.
     Missing,
 }
@@ -130,7 +132,7 @@ impl File {
     /// How many blocks it has, and entries of `required_providers`.
     pub(super) fn count(&self) -> usize {
         let entries: usize = self.required.iter().map(|block| 1 + block.entries.len()).sum();
-        entries + self.providers.len() + self.resources.len() + self.imports.len() + self.calls.len()
+        entries + self.providers.len() + self.resources.len() + self.imports.len() + self.calls.len() + self.names.len()
     }
 }
 

@@ -9,6 +9,7 @@ use crate::provider::ConstraintList;
 use super::file::{
     Backend, Call, CallSource, File, Import, ProviderBlock, ProviderReference, RequiredProvider, Resource,
 };
+use super::syntax::Block;
 
 /// Maximum number of blocks and entries of `required_providers` in a module.
 const MOST_BLOCKS: usize = 50_000;
@@ -22,6 +23,8 @@ pub(super) struct MergedFiles {
     pub(super) resources: Table<Resource>,
     pub(super) calls: Table<Call>,
     pub(super) imports: Vec<Import>,
+    /// `variable` and `locals` blocks.
+    pub(super) names: Vec<Block>,
     pub(super) backend: Option<Backend>,
     pub(super) state_store: Option<ProviderReference>,
     pub(super) required_version: ConstraintList,
@@ -124,6 +127,7 @@ impl MergedFiles {
             ));
         }
         self.imports.extend(file.imports);
+        self.names.extend(file.names);
     }
 }
 

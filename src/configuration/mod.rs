@@ -1,9 +1,9 @@
 //! The providers that a module directory and all modules that it calls require, with their constraints
 //! (<https://opentofu.org/docs/language/providers/requirements/>).
 //!
-//! Text → arguments and blocks in either syntax (`syntax`) → what one file declares (`file`, read by `decode`) → the
-//! files of a directory, or of a `RootModule` from several places, merged (`merge`) → one `Module` with its local
-//! names resolved → [`Requirements`] over all modules that are called (`walk`).
+//! Text → arguments and blocks that a schema lists, in either syntax (`syntax`) → the declarations of one file (`file`,
+//! read by `decode`) → the files of a directory, or of a `RootModule` from several places, merged (`merge`) → one
+//! `Module` with its local names resolved → [`Requirements`] over all modules that are called (`walk`).
 //!
 //! In native syntax a light scanner (`hcl::scan`) finds blocks and arguments, and hcl-edit parses only the values that
 //! are needed. Any other block is skipped in one pass over its bytes, so that only an unclosed string or bracket in it

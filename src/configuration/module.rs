@@ -23,7 +23,7 @@ use super::merge::{MergedFiles, Table, module_name};
 use super::names::Names;
 use super::requirement::{Declaration, DeclarationKind};
 use super::root::RootFiles;
-use super::syntax;
+use super::syntax::Block;
 
 /// A module directory that was read. It depends only on the files of the directory and the dialect.
 #[derive(Debug)]
@@ -47,11 +47,14 @@ pub(crate) struct Module {
     /// The providers that the files require, and where.
     pub(super) found: Vec<(ProviderAddress, Declaration)>,
     pub(super) calls: Vec<Call>,
-    files: Vec<Arc<SourceFile>>,
+    /// Length of all files in bytes.
+    length: usize,
     /// The names of the test files in its directory, if that was read.
     pub(super) test_names: Option<Vec<String>>,
     /// Files that were not read since they lead out of the repository.
     pub(super) refused: Vec<Diagnostic>,
+    /// `variable` and `locals` blocks.
+    name_blocks: Vec<Block>,
     /// Read when they are first needed.
     names: OnceLock<Names>,
     pub(crate) diagnostics: Diagnostics,
@@ -99,7 +102,7 @@ impl Module {
 
     /// A directory that was not read since it leads out of the repository.
     pub(super) fn refused(directory: &Path, dialect: Dialect) -> Self {
-        let module = Self::new(directory, MergedFiles::default(), Vec::new(), dialect);
+        let module = Self::new(directory, MergedFiles::default(), &[], dialect);
         Self { empty: true, may_be_root: true, refused: vec![refused(directory)], ..module }
     }
 
@@ -158,7 +161,7 @@ impl Module {
             for name in names {
                 let mut is_suspect = true;
                 let file = read(name).and_then(|source| {
-                    let file = syntax::read(&source, |items| decode::decode_module_file(&source, items, dialect));
+                    let file = decode::module_file(&source, dialect);
                     is_suspect = file.is_err() && has_line_of_root(&source.text);
                     sources.push(source);
                     file
@@ -179,11 +182,11 @@ impl Module {
             }
         }
         let empty = files.primary.is_empty() && files.overrides.is_empty();
-        Self { empty, foreign: files.foreign, may_be_root, ..Self::new(directory, merged, sources, dialect) }
+        Self { empty, foreign: files.foreign, may_be_root, ..Self::new(directory, merged, &sources, dialect) }
     }
 
-    fn new(directory: &Path, files: MergedFiles, sources: Vec<Arc<SourceFile>>, dialect: Dialect) -> Self {
-        let configures_providers = configures_providers(&files, &sources);
+    fn new(directory: &Path, files: MergedFiles, sources: &[Arc<SourceFile>], dialect: Dialect) -> Self {
+        let configures_providers = configures_providers(&files, sources);
         let mut errors = files.diagnostics;
         let mut module = Self {
             directory: directory.to_owned(),
@@ -196,9 +199,10 @@ impl Module {
             local_names: files.required_providers.iter().map(|(name, p)| (name.clone(), p.address.clone())).collect(),
             found: Vec::new(),
             calls: Vec::new(),
-            files: sources,
+            length: sources.iter().map(|file| file.text.len()).sum(),
             test_names: None,
             refused: Vec::new(),
+            name_blocks: files.names,
             names: OnceLock::new(),
             diagnostics: Diagnostics::default(),
         };
@@ -269,15 +273,15 @@ impl Module {
         })
     }
 
-    /// Estimated memory in bytes: the files, and several hundred bytes for each required provider, call and error.
+    /// Estimated memory in bytes: the files, and several hundred bytes for each required provider, block and error.
     pub(super) fn size(&self) -> usize {
-        let texts = self.files.iter().map(|file| file.text.len()).sum::<usize>();
-        texts + 512 * (self.found.len() + self.calls.len()) + 1024 * self.diagnostics.len()
+        let blocks = self.found.len() + self.calls.len() + self.name_blocks.len();
+        self.length + 512 * blocks + 1024 * self.diagnostics.len()
     }
 
     /// The variables and locals that the module declares.
     pub(super) fn names(&self) -> &Names {
-        self.names.get_or_init(|| Names::read(&self.files))
+        self.names.get_or_init(|| Names::read(&self.name_blocks))
     }
 
     /// The provider that a local name stands for.

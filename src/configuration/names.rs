@@ -1,28 +1,27 @@
 //! The variables and locals that a module declares.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use crate::diagnostic::{Location, SourceFile};
+use crate::diagnostic::Location;
 use crate::hcl::evaluate::value::Value;
 
-use super::syntax::{self, Block, DeferredValue, Items};
+use super::syntax::{Attribute, Block, Content, Schema, Strings};
 
 /// What a module declares that its expressions can refer to.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     pub variables: BTreeMap<String, Variable>,
-    pub locals: BTreeMap<String, DeferredValue>,
+    pub locals: BTreeMap<String, Attribute>,
 }
 
 /// A `variable` block.
 #[derive(Clone, Debug)]
 pub(super) struct Variable {
-    pub default: Option<DeferredValue>,
+    pub default: Option<Attribute>,
     /// Whether its value is known before a plan, as Terraform 1.15 wants it (`const = true`).
     pub is_const: bool,
     /// The declared type.
-    pub kind: Option<DeferredValue>,
+    pub kind: Option<Attribute>,
     /// Whether its value is not to be shown: it is `sensitive` or `ephemeral`.
     pub is_sensitive: bool,
     /// Whether its value may be null; otherwise null stands for the default.
@@ -30,32 +29,48 @@ pub(super) struct Variable {
     pub location: Location,
 }
 
-impl Names {
-    /// Reads the files of a module, override files last. What cannot be read is reported elsewhere.
-    pub(super) fn read(files: &[Arc<SourceFile>]) -> Self {
-        let mut names = Self::default();
-        for file in files {
-            // The file was read before.
-            let _ = syntax::read(file, |items| names.add(file, items));
-        }
-        names
-    }
+/// Arguments of a `variable` block.
+const VARIABLE: Schema = Schema::of_attributes(&["default", "const", "sensitive", "ephemeral", "type", "nullable"]);
 
-    fn add(&mut self, file: &Arc<SourceFile>, items: &Items<'_>) {
-        for block in items.blocks("variable", &["name"]).unwrap_or_default() {
-            if let Some((name, variable)) = variable(file, &block) {
-                let known = self.variables.remove(&name);
-                self.variables.insert(name, variable.over(known));
+impl Names {
+    /// Reads the `variable` and `locals` blocks of a module, override files last. Malformed blocks are skipped.
+    pub(super) fn read(blocks: &[Block]) -> Self {
+        let mut names = Self::default();
+        for block in blocks {
+            match block.labels.as_slice() {
+                [] => {
+                    let content = block.content(&Schema::ALL_ATTRIBUTES).unwrap_or_default();
+                    names.locals.extend(content.attributes.into_iter().map(|it| (it.name.text.clone(), it)));
+                }
+                [name, ..] => {
+                    let Ok(content) = block.content(&VARIABLE) else { continue };
+                    let known = names.variables.remove(&name.text);
+                    let variable = Variable::new(&content, block.location(&name.span));
+                    names.variables.insert(name.text.clone(), variable.over(known));
+                }
             }
         }
-        for block in items.blocks("locals", &[]).unwrap_or_default() {
-            let arguments = block.body.items().map(|items| items.arguments()).unwrap_or_default();
-            self.locals.extend(arguments.into_iter().map(|(name, value)| (name.text, value.deferred(file))));
-        }
+        names
     }
 }
 
 impl Variable {
+    fn new(content: &Content, location: Location) -> Self {
+        let attribute = |name: &str| content.attribute(name).cloned();
+        let flag = |name: &str| match content.attribute(name)?.constant(Strings::Literal) {
+            Ok(Value::Bool(value)) => Some(value),
+            _ => None,
+        };
+        Self {
+            default: attribute("default"),
+            is_const: flag("const") == Some(true),
+            is_sensitive: flag("sensitive") == Some(true) || flag("ephemeral") == Some(true),
+            kind: attribute("type"),
+            is_nullable: flag("nullable"),
+            location,
+        }
+    }
+
     /// The variable of an override file over another one.
     fn over(self, known: Option<Self>) -> Self {
         let Some(known) = known else { return self };
@@ -68,22 +83,4 @@ impl Variable {
             location: known.location,
         }
     }
-}
-
-fn variable(file: &Arc<SourceFile>, block: &Block<'_>) -> Option<(String, Variable)> {
-    let items = block.body.items().ok()?;
-    let label = block.labels.first()?;
-    let flag = |name: &str| match items.argument(name)?.constant() {
-        Ok(Value::Bool(value)) => Some(value),
-        _ => None,
-    };
-    let variable = Variable {
-        default: items.argument("default").map(|value| value.deferred(file)),
-        is_const: flag("const") == Some(true),
-        is_sensitive: flag("sensitive") == Some(true) || flag("ephemeral") == Some(true),
-        kind: items.argument("type").map(|kind| kind.deferred(file)),
-        is_nullable: flag("nullable"),
-        location: Location::new(file, label.span.clone()),
-    };
-    Some((label.text.clone(), variable))
 }

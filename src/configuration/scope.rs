@@ -12,8 +12,9 @@ use crate::diagnostic::{Diagnostics, Location};
 use crate::hcl::evaluate::allowance::Allowance;
 use crate::hcl::evaluate::expression::{Evaluator, undecided};
 use crate::hcl::evaluate::literal;
+use crate::hcl::evaluate::references::References;
 use crate::hcl::evaluate::types;
-use crate::hcl::evaluate::value::{Outcome, Unknown, Value, failure, unknown};
+use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, Value, failure, unknown};
 use crate::modules::local;
 use crate::provider::Dialect;
 
@@ -22,7 +23,7 @@ use super::file_functions::FileFunctions;
 use super::module::Module;
 use super::names::Variable;
 use super::root::Inputs;
-use super::syntax::{DeferredValue, ParsedValue};
+use super::syntax::{Attribute, Strings};
 use super::variables::{Given, InputVariables};
 use super::withheld::Withheld;
 
@@ -102,18 +103,15 @@ impl<'a> Scope<'a> {
 
     /// The value of an argument that decides what is requested, and why it must not be part of a request, if it must
     /// not.
-    pub(super) fn evaluate_for_request(&self, written: &DeferredValue) -> (Value, Option<Unknown>) {
+    pub(super) fn evaluate_for_request(&self, written: &Attribute) -> (Value, Option<Unknown>) {
         self.withheld().during(|| self.evaluate(written))
     }
 
     /// Whether a value is that of a variable which is not secret, as the user set it: nobody else decides where such an
     /// address leads.
-    pub(super) fn is_set_by_user(&self, written: &DeferredValue) -> bool {
+    pub(super) fn is_set_by_user(&self, written: &Attribute) -> bool {
         let Values::User(_) = self.values else { return false };
-        let Ok(Some(Expression::Traversal(traversal))) = written.parse().and_then(|parsed| parsed.as_expression())
-        else {
-            return false;
-        };
+        let Ok(Expression::Traversal(traversal)) = written.expression(Strings::Template) else { return false };
         let is_var = matches!(&traversal.expr, Expression::Variable(root) if root.as_str() == "var");
         let [operator] = &traversal.operators[..] else { return false };
         let TraversalOperator::GetAttr(name) = operator.value() else { return false };
@@ -129,16 +127,16 @@ impl<'a> Scope<'a> {
     }
 
     /// The value of an argument in the module; [`Value::Unknown`] has the reason why it is unknown.
-    pub(super) fn evaluate(&self, written: &DeferredValue) -> Value {
+    pub(super) fn evaluate(&self, written: &Attribute) -> Value {
         let location = || Some(written.location.clone());
-        let outcome = self.allowance.nested(|| written.parse().and_then(|parsed| self.parsed(&parsed, written)));
+        let outcome = self.allowance.nested(|| self.parsed(&parse(written, Strings::Template)?, written));
         outcome.unwrap_or_else(|stop| Value::Unknown(stop.at(location)))
     }
 
-    fn parsed(&self, parsed: &ParsedValue, written: &DeferredValue) -> Outcome {
+    fn parsed(&self, expression: &Expression, written: &Attribute) -> Outcome {
         let mut variables: BTreeMap<String, BTreeMap<String, Value>> = BTreeMap::new();
         let mut others = BTreeMap::new();
-        for (root, name) in parsed.references().names {
+        for (root, name) in References::of(expression).names {
             let value = match root.as_str() {
                 "var" => self.remembered("var", &name, || self.variable(&name)),
                 "local" => self.remembered("local", &name, || self.local(&name)),
@@ -156,14 +154,11 @@ impl<'a> Scope<'a> {
             roots.insert(root, Value::object(members)?);
         }
         let files = self.files();
-        let evaluate = |expression: &Expression| {
-            let place = |span| Some(written.place_of(span));
-            let functions = |name: &str, arguments: &[Value]| files.as_ref()?.call(name, arguments);
-            let (allowance, either) = (self.allowance, undecided);
-            Evaluator { allowance, place: &place, variables: &roots, functions: &functions, either }
-                .evaluate(expression)
-        };
-        parsed.value(&evaluate)
+        let place = |part| Some(written.location_of(part));
+        let functions = |name: &str, arguments: &[Value]| files.as_ref()?.call(name, arguments);
+        let (allowance, either) = (self.allowance, undecided);
+        let evaluator = Evaluator { allowance, place: &place, variables: &roots, functions: &functions, either };
+        Ok(evaluator.evaluate(expression))
     }
 
     /// A value that is evaluated once, and unknown while that is done.
@@ -203,13 +198,7 @@ impl<'a> Scope<'a> {
 
     /// The value of a variable, as the type that it declares (`prepareFinalInputVariableValue`).
     fn typed(&self, name: &str, variable: &Variable) -> Outcome {
-        let kind = match &variable.kind {
-            Some(written) => match written.parse()?.as_expression()? {
-                Some(expression) => Some(expression),
-                None => return failure("the type of the variable is invalid"),
-            },
-            None => None,
-        };
+        let kind = variable.kind.as_ref().map(|kind| parse(kind, Strings::Expression)).transpose()?;
         let is_text = kind.as_ref().is_none_or(types::is_primitive);
         let given = match self.values {
             Values::User(values) => values.get(name)?.map(|given| {
@@ -221,8 +210,8 @@ impl<'a> Scope<'a> {
                 Self::given(variable, &given, is_text)
             }),
             Values::Call(call, scope, _) => {
-                let argument = call.arguments.iter().rev().find(|(argument, _)| argument == name);
-                argument.map(|(_, written)| scope.evaluate(written))
+                let argument = call.arguments.iter().rev().find(|argument| argument.name.text == name);
+                argument.map(|argument| scope.evaluate(argument))
             }
         };
         if variable.is_sensitive {
@@ -307,6 +296,10 @@ fn unless_it_fails(value: Value) -> Value {
         Err(stop) => Value::Unknown(Arc::new(Unknown { is_failure: false, ..Unknown::clone(&stop.at(|| None)) })),
         Ok(()) => value,
     }
+}
+
+fn parse(written: &Attribute, strings: Strings) -> Outcome<Expression> {
+    written.expression(strings).map_err(|fault| Stop::Unknown(fault.message))
 }
 
 fn not_known(reason: String, location: Option<&Location>) -> Value {

@@ -15,7 +15,6 @@ use super::options::{Options, Resolver};
 use super::requirement::{CalledModule, Declaration, DeclarationKind, ModuleDirectory, Requirement, Requirements};
 use super::root::{ModulePath, RootFiles, RootModule};
 use super::scope::{Scope, UserValues, Values};
-use super::syntax;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Merged, Remedy, Result};
 use crate::hcl::evaluate::allowance::Allowance;
 use crate::hcl::evaluate::value::Unknown;
@@ -234,11 +233,8 @@ impl<'a> Walk<'a> {
                 self.skip([refused(&path)]);
                 continue;
             }
-            let contents = cache
-                .texts
-                .read(&path, &path)
-                .and_then(|source| syntax::read(&source, |items| decode::decode_test_file(&source, items, *dialect)));
-            match contents {
+            let source = cache.texts.read(&path, &path);
+            match source.and_then(|source| decode::test_file(&source, *dialect)) {
                 Ok(contents) => {
                     self.errors.extend(contents.diagnostics.into_diagnostics());
                     let found = root.resolve_providers(contents.providers, *dialect, &mut self.errors);

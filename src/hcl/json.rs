@@ -51,10 +51,16 @@ impl Value {
     }
 }
 
-/// Parses a whole file (RFC 8259), which may start with a byte order mark.
+/// Parses a whole file (RFC 8259).
 pub(crate) fn parse(text: &str) -> Result<Value, Fault> {
-    let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    let mut parser = Parser { text, at: start, values: 0 };
+    parse_part(text, &(0..text.len()))
+}
+
+/// Parses a part of a file. The part may start with a byte order mark. Ranges are ranges of the file.
+pub(crate) fn parse_part(text: &str, part: &Range<usize>) -> Result<Value, Fault> {
+    let text = &text[..part.end];
+    let mark = if text[part.start..].starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let mut parser = Parser { text, at: part.start + mark, values: 0 };
     let value = parser.value(0)?;
     parser.skip_space();
     match parser.peek() {

@@ -5,8 +5,10 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::deferred::parse;
+use hcl_edit::expr::Expression;
+
 use crate::hcl::Fault;
+use crate::hcl::parse;
 use crate::hcl::scan::{skip_comment, skip_nested};
 
 /// How many arguments and blocks a body may hold, which bounds the memory that a file takes.
@@ -45,15 +47,47 @@ pub(in crate::configuration) fn block_items(text: &str, body: Range<usize>) -> R
     cursor.items(layout)
 }
 
-/// What is surely wrong in a whole file, in its blocks and values too. What only hcl-edit refuses may be right: a `?`
-/// or `=>` at the end of a line, a heredoc with a line such as `END"`, an object that repeats a name.
+/// Returns the ranges of the keys and values of an object, whose range includes its braces.
+pub(in crate::configuration) fn object_items(
+    text: &str,
+    object: Range<usize>,
+) -> Result<Vec<[Range<usize>; 2]>, Fault> {
+    let end = skip_nested(&text.as_bytes()[..object.end], object.start);
+    if !end.is_some_and(|end| end == Ok(object.end)) {
+        return Err(Fault::new(object, "an object is expected here"));
+    }
+    let mut cursor = Cursor { text, at: object.start + 1, end: object.end - 1 };
+    let mut items = Vec::new();
+    loop {
+        cursor.skip_lines()?;
+        if cursor.at >= cursor.end {
+            return Ok(items);
+        }
+        items.push(cursor.object_item()?);
+        cursor.skip_blank()?;
+        if cursor.peek() == Some(b',') {
+            cursor.at += 1;
+        }
+    }
+}
+
+/// Parses an expression that starts at this position of its file.
+pub(super) fn expression(written: &str, start: usize) -> Result<Expression, Fault> {
+    parse::expression(written).map_err(|error| {
+        let at = start + written.floor_char_boundary(error.location().offset());
+        Fault::new(at..at, format!("this value cannot be read: {}", error.message()))
+    })
+}
+
+/// Returns an error that the file certainly has, also in its blocks and values. Some text that hcl-edit refuses is
+/// valid: a `?` or `=>` at the end of a line, a heredoc with a line such as `END"`, an object that repeats a name.
 pub(in crate::configuration) fn fault(text: &str) -> Option<Fault> {
     file_items(text).and_then(|items| check(text, &items)).err()
 }
 
 fn check(text: &str, items: &[Item]) -> Result<(), Fault> {
     items.iter().try_for_each(|item| match &item.kind {
-        ItemKind::Argument(span) => match parse(&text[span.clone()], span) {
+        ItemKind::Argument(span) => match expression(&text[span.clone()], span.start) {
             Err(_) if ["?", "=>", "<<", "{"].iter().any(|mark| text[span.clone()].contains(mark)) => Ok(()),
             parsed => parsed.map(|_| ()),
         },
@@ -188,7 +222,7 @@ impl Cursor<'_> {
             match self.peek() {
                 Some(b'=') if labels.is_empty() && self.bytes().get(self.at + 1) != Some(&b'=') => {
                     self.at += 1;
-                    return Ok(Item { name, kind: ItemKind::Argument(self.value()?) });
+                    return Ok(Item { name, kind: ItemKind::Argument(self.value(b"")?) });
                 }
                 Some(b'{') => {
                     let start = self.at;
@@ -220,14 +254,34 @@ impl Cursor<'_> {
         Some(span)
     }
 
-    /// Reads an argument's value, which ends with its line.
-    fn value(&mut self) -> Result<Range<usize>, Fault> {
+    /// Reads the key and the value of an object's item.
+    fn object_item(&mut self) -> Result<[Range<usize>; 2], Fault> {
+        let start = self.at;
+        let has_key = match self.peek() {
+            Some(b'"' | b'(') => self.skip_nested()?,
+            _ => self.identifier().is_some(),
+        };
+        let key = start..self.at;
+        self.skip_blank()?;
+        let follows = self.bytes().get(self.at + 1);
+        match self.peek() {
+            Some(b'=') if has_key && follows != Some(&b'=') => {}
+            Some(b':') if has_key => {}
+            _ => return self.fault("this value cannot be read: an object such as { NAME = VALUE } is expected"),
+        }
+        self.at += 1;
+        Ok([key, self.value(b",")?])
+    }
+
+    /// Reads a value, which ends with its line or before a separator.
+    fn value(&mut self, separators: &[u8]) -> Result<Range<usize>, Fault> {
         self.skip_blank()?;
         let start = self.at;
         let mut end = start;
         while let Some(byte) = self.peek() {
             match byte {
                 b'\n' | b'#' => break,
+                _ if separators.contains(&byte) => break,
                 b'/' if skip_comment(self.bytes(), self.at).is_some() => {
                     if self.bytes().get(self.at + 1) == Some(&b'/') {
                         break;

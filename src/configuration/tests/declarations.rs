@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use crate::configuration::files::Texts;
 use crate::configuration::module::Module;
 use crate::configuration::scope::{Scope, UserValues, Values};
-use crate::configuration::syntax::DeferredValue;
+use crate::configuration::syntax::{Attribute, Name};
 use crate::diagnostic::{Location, SourceFile};
 use crate::hcl::evaluate::allowance::Allowance;
 use crate::hcl::evaluate::value::Stop;
@@ -61,7 +61,8 @@ fn no_variable_has_another_value_than_in_terraform() {
         let (allowance, text) = (Allowance::default(), format!("var.v{index}"));
         let scope = Scope::new(&module, Values::User(&values), Dialect::Tofu, &allowance);
         let location = Location::new(&SourceFile::new("value", text.as_str()), 0..text.len());
-        let value = scope.evaluate(&DeferredValue { location, is_json: false });
+        let name = Name { text: String::new(), span: 0..0 };
+        let value = scope.evaluate(&Attribute { name, location, is_json: false });
         let about = || format!("{:?} {} {:?}: {:?}", recorded.lines, recorded.how, recorded.given, recorded.value);
         match (shown(&value), &recorded.value) {
             (Ok(value), Some(right)) if value == *right => known += 1,

@@ -7,7 +7,7 @@ use hcl_edit::Span;
 use hcl_edit::structure::{Body, Structure};
 use proptest::prelude::*;
 
-use crate::configuration::syntax::native::{Item, ItemKind, block_items, file_items};
+use crate::configuration::syntax::native::{Item, ItemKind, block_items, file_items, object_items};
 use crate::hcl::scan::{skip_comment, skip_nested};
 
 /// The text that is skipped from the start.
@@ -273,5 +273,40 @@ proptest! {
             }
         }
         let _ = file_items(&String::from_utf8_lossy(&bytes));
+    }
+}
+
+#[test]
+fn items_of_objects_are_where_a_whole_parse_finds_them() {
+    for object in [
+        "{}",
+        "{\n}",
+        "{source=\"hashicorp/aws\",version=\"~> 5.0\"}",
+        "{\n  source  = \"hashicorp/aws\"\n  version = \">= 5.0, < 6.0\"\n}",
+        "{\n\n  source  = \"a/b\",\n\n  version = \"1.0\" ,\n\t}",
+        "{\r\n  source = \"a\" # why\r\n  // why\r\n  version = \"b\" /* why */\r\n}",
+        "{ /* why */ a1_B = \"}{ = ,#//\", b-c = \"\u{fc}\" }",
+        "{ \"source\" : \"a${b}\", (\"ver${\"sion\"}\") = true ? \"a\" : \"b\" }",
+        "{ aliases = [aws.west, aws.east], nested = { a = 1, b = f(1, 2) } }",
+        "{\n  a = <<X\na, b }\nX\n  b = \"c\" == \"d\"\n}",
+    ] {
+        let text = format!("  aws = {object}\n");
+        let found = object_items(&text, 8..8 + object.len()).unwrap();
+        let parsed: hcl_edit::expr::Object = match object.parse().unwrap() {
+            hcl_edit::expr::Expression::Object(object) => object,
+            other => panic!("{other:?}"),
+        };
+        let place = |span: Option<Range<usize>>| span.map(|span| span.start + 8..span.end + 8).unwrap();
+        let expected = parsed.iter().map(|(key, value)| [place(key.span()), place(value.expr().span())]);
+        // The range of a heredoc may end after its line.
+        let shown = |[key, value]: [Range<usize>; 2]| (text[key].to_owned(), text[value].trim().to_owned());
+        assert_eq!(
+            found.into_iter().map(shown).collect::<Vec<_>>(),
+            expected.map(shown).collect::<Vec<_>>(),
+            "{object}"
+        );
+    }
+    for text in ["{ source }", "{ source == \"a\" }", "{ , }", "{ a = \"b\",, }", "{ = 1 }", "{ a = \"b }", "{} + {}"] {
+        assert!(object_items(text, 0..text.len()).is_err(), "{text}");
     }
 }

@@ -1,0 +1,195 @@
+//! Arguments and their values.
+
+use std::ops::Range;
+
+use hcl_edit::expr::{Expression, ObjectKey, TraversalOperator};
+use hcl_edit::template::StringTemplate;
+
+use crate::diagnostic::Location;
+use crate::hcl::Fault;
+use crate::hcl::evaluate::expression::constant;
+use crate::hcl::evaluate::value::{Value, integer};
+use crate::hcl::json::{self, Kind};
+
+use super::native;
+
+/// Maximum length of a value in bytes. A parsed value takes up to a hundred times as much memory.
+const MAX_LENGTH: usize = 1 << 20;
+
+/// A name with its range, which includes quotes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::configuration) struct Name {
+    pub text: String,
+    pub span: Range<usize>,
+}
+
+/// An argument of a body, or an entry of an object. Its value is parsed when it is needed.
+#[derive(Clone, Debug)]
+pub(in crate::configuration) struct Attribute {
+    pub name: Name,
+    /// Location of the value.
+    pub location: Location,
+    pub is_json: bool,
+}
+
+/// Meaning of strings in JSON syntax, which depends on the argument. Native syntax has only one kind of string.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::configuration) enum Strings {
+    /// The text itself.
+    Literal,
+    /// A template.
+    Template,
+    /// An expression of native syntax, such as the type of a variable.
+    Expression,
+}
+
+impl Attribute {
+    fn written(&self) -> &str {
+        &self.location.file.text[self.location.span.clone()]
+    }
+
+    pub(in crate::configuration) fn fault(&self, message: impl Into<String>) -> Fault {
+        Fault::new(self.location.span.clone(), message)
+    }
+
+    /// Parses the value.
+    pub(in crate::configuration) fn expression(&self, strings: Strings) -> Result<Expression, Fault> {
+        let Location { file, span } = &self.location;
+        if span.len() > MAX_LENGTH {
+            return Err(self.fault(format!("this value is longer than {} MiB", MAX_LENGTH >> 20)));
+        }
+        if self.is_json {
+            return from_json(&json::parse_part(&file.text, span)?, strings);
+        }
+        native::expression(self.written(), span.start)
+    }
+
+    /// Location of a part of [`Attribute::expression`]. A part of a JSON value has the location of the whole value.
+    pub(in crate::configuration) fn location_of(&self, part: Range<usize>) -> Location {
+        let Location { file, span } = &self.location;
+        if self.is_json {
+            return self.location.clone();
+        }
+        Location::new(file, span.start + part.start..span.start + part.end)
+    }
+
+    /// Returns the value of an expression without variables and functions.
+    pub(in crate::configuration) fn constant(&self, strings: Strings) -> Result<Value, Fault> {
+        if let Some(text) = plain_string(self.written()) {
+            return Ok(Value::string(text));
+        }
+        // The evaluator reads indented heredocs again in the text, which is different in JSON.
+        let value = constant(&self.expression(strings)?, if self.is_json { "" } else { self.written() });
+        value.map_err(|reason| self.fault(format!("only a constant may stand here: {reason}")))
+    }
+
+    /// [`Attribute::constant`], which must be a string.
+    pub(in crate::configuration) fn string(&self, strings: Strings) -> Result<String, Fault> {
+        match self.constant(strings)? {
+            Value::String(text) => Ok(text.to_string()),
+            other => Err(self.fault(format!("a string is expected here, not {}", other.kind()))),
+        }
+    }
+
+    /// [`Attribute::string`], where a number stands for its digits.
+    pub(in crate::configuration) fn string_or_number(&self) -> Result<String, Fault> {
+        match self.constant(Strings::Literal)? {
+            Value::Int(number) => Ok(number.to_string()),
+            _ => self.string(Strings::Literal),
+        }
+    }
+
+    /// Returns the entries of an object, or `None` for any other value.
+    pub(in crate::configuration) fn entries(&self) -> Result<Option<Vec<Self>>, Fault> {
+        let Location { file, span } = &self.location;
+        let entry = |name, value| Self { name, location: Location::new(file, value), is_json: self.is_json };
+        if self.is_json {
+            let Kind::Object(members) = json::parse_part(&file.text, span)?.kind else { return Ok(None) };
+            let name = |name, span| Name { text: name, span };
+            return Ok(Some(members.into_iter().map(|it| entry(name(it.name, it.name_span), it.value.span)).collect()));
+        }
+        if !self.written().starts_with('{') {
+            return Ok(None);
+        }
+        let mut entries = Vec::new();
+        for [key, value] in native::object_items(&file.text, span.clone())? {
+            let text = match &file.text[key.clone()] {
+                text if text.starts_with(['"', '(']) => {
+                    let name = Name { text: String::new(), span: key.clone() };
+                    entry(name, key.clone()).string(Strings::Literal)?
+                }
+                name => name.to_owned(),
+            };
+            entries.push(entry(Name { text, span: key }, value));
+        }
+        Ok(Some(entries))
+    }
+
+    /// Returns the names of a reference without indexes: `module`, `x`, `aws_vpc`, `main` of
+    /// `module.x["a"].aws_vpc.main[0]`. The reference may be in quotes.
+    pub(in crate::configuration) fn reference(&self) -> Result<Vec<String>, Fault> {
+        let fault = || self.fault("a reference such as aws or aws.west is expected here");
+        let expression = match self.expression(Strings::Expression).map_err(|_| fault())? {
+            Expression::String(text) => native::expression(text.as_str(), 0).map_err(|_| fault())?,
+            expression => expression,
+        };
+        let (root, operators) = match &expression {
+            Expression::Traversal(traversal) => (&traversal.expr, traversal.operators.as_slice()),
+            expression => (expression, [].as_slice()),
+        };
+        let mut names = vec![match root {
+            Expression::Variable(name) => name.to_string(),
+            // In a reference, keywords are names.
+            Expression::Null(_) => "null".to_owned(),
+            Expression::Bool(value) => value.to_string(),
+            _ => return Err(fault()),
+        }];
+        for operator in operators {
+            match operator.value() {
+                TraversalOperator::GetAttr(name) => names.push(name.to_string()),
+                TraversalOperator::Index(_) => {}
+                _ => return Err(fault()),
+            }
+        }
+        Ok(names)
+    }
+}
+
+/// The content of a quoted string without escapes and templates, as most strings are.
+fn plain_string(written: &str) -> Option<&str> {
+    let inner = written.strip_prefix('"')?.strip_suffix('"')?;
+    (!inner.contains(['"', '\\', '$', '%', '\n'])).then_some(inner)
+}
+
+/// Converts a JSON value to the expression of native syntax with the same meaning.
+fn from_json(value: &json::Value, strings: Strings) -> Result<Expression, Fault> {
+    let string = |text: &str, span: &Range<usize>| match strings {
+        Strings::Literal => Ok(text.into()),
+        Strings::Template if !text.contains("${") && !text.contains("%{") => Ok(text.into()),
+        Strings::Template => match hcl_edit::parser::parse_template(text) {
+            Ok(template) => Ok(StringTemplate::from(template).into()),
+            Err(error) => Err(Fault::new(span.clone(), format!("this template cannot be read: {}", error.message()))),
+        },
+        Strings::Expression => native::expression(text, 0).map_err(|fault| Fault::new(span.clone(), fault.message)),
+    };
+    Ok(match &value.kind {
+        Kind::Null => Expression::null(),
+        Kind::Bool(value) => (*value).into(),
+        Kind::Number(number) => match integer(number) {
+            Some(number) => number.into(),
+            // The evaluator computes no other numbers.
+            None => number.parse::<f64>().unwrap_or(f64::MAX).into(),
+        },
+        Kind::String(text) => string(text, &value.span)?,
+        Kind::Array(values) => {
+            Expression::Array(values.iter().map(|value| from_json(value, strings)).collect::<Result<_, Fault>>()?)
+        }
+        Kind::Object(members) => {
+            let member = |member: &json::Member| {
+                let key = ObjectKey::Expression(string(&member.name, &member.name_span)?);
+                Ok((key, from_json(&member.value, strings)?))
+            };
+            Expression::Object(members.iter().map(member).collect::<Result<_, Fault>>()?)
+        }
+    })
+}
