@@ -15,7 +15,6 @@ mod caller;
 mod decode;
 mod edits;
 mod file;
-mod file_functions;
 mod files;
 mod listing;
 mod merge;

@@ -19,7 +19,6 @@ use crate::modules::local;
 use crate::provider::Dialect;
 
 use super::file::Call;
-use super::file_functions::FileFunctions;
 use super::module::Module;
 use super::names::Variable;
 use super::root::Inputs;
@@ -79,15 +78,6 @@ impl<'a> UserValues<'a> {
             },
             (given, _) => Ok(given),
         }
-    }
-}
-
-impl UserValues<'_> {
-    /// The functions that read files. Where another program brings files together, they are not known.
-    fn files<'a>(&'a self, allowance: &'a Allowance) -> Option<FileFunctions<'a>> {
-        let is_here = self.inputs.is_none();
-        let (boundary, withheld) = (self.variables.boundary(), &self.withheld);
-        is_here.then_some(FileFunctions { root: self.root, boundary, allowance, withheld })
     }
 }
 
@@ -153,11 +143,9 @@ impl<'a> Scope<'a> {
         for (root, members) in variables {
             roots.insert(root, Value::object(members)?);
         }
-        let files = self.files();
         let place = |part| Some(written.location_of(part));
-        let functions = |name: &str, arguments: &[Value]| files.as_ref()?.call(name, arguments);
         let (allowance, either) = (self.allowance, undecided);
-        let evaluator = Evaluator { allowance, place: &place, variables: &roots, functions: &functions, either };
+        let evaluator = Evaluator { allowance, place: &place, variables: &roots, functions: &|_, _| None, either };
         Ok(evaluator.evaluate(expression))
     }
 
@@ -276,15 +264,6 @@ impl<'a> Scope<'a> {
         match self.values {
             Values::User(_) => Some(PathBuf::from(".")),
             Values::Call(_, caller, path) => Some(local::directory(&caller.directory()?, path?)),
-        }
-    }
-
-    /// The functions that read files, if the directory in which the program runs is known and the module is the user's
-    /// own.
-    fn files(&self) -> Option<FileFunctions<'_>> {
-        match self.values {
-            Values::User(user) => user.files(self.allowance),
-            Values::Call(_, caller, path) => path.and_then(|_| caller.files()),
         }
     }
 }

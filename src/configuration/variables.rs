@@ -3,22 +3,18 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use hcl_edit::Span;
-use hcl_edit::structure::Attribute;
-
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result, SourceFile};
+use crate::diagnostic::{Diagnostics, Result};
+use crate::hcl::Fault;
 use crate::hcl::evaluate::literal;
-use crate::hcl::evaluate::value::{Outcome, Value};
-use crate::hcl::parse;
+use crate::hcl::evaluate::value::{Value, unknown};
 use crate::system::Boundary;
 use crate::system::boundary;
 use crate::system::files::{self, join};
 
 use super::files::Texts;
+use super::syntax::{Attribute, Block, Schema, Strings, diagnose};
 
 /// What begins the name of an environment variable that gives a value.
 const ENVIRONMENT: &str = "TF_VAR_";
@@ -38,10 +34,7 @@ pub struct InputVariables {
     workspace: Option<String>,
     /// `TF_DATA_DIR`.
     data_directory: Option<String>,
-    /// The flags in `TF_CLI_ARGS_init` and `TF_CLI_ARGS`, whose files are relative to the root module; a later one
-    /// wins.
-    arguments: Vec<VariableFlag>,
-    /// The flags of the user; a later one wins, and all win over those in the environment.
+    /// Flags; a later one wins, and all win over the environment.
     flags: Vec<VariableFlag>,
     /// Files that the programs find are read only inside of it.
     boundary: Boundary,
@@ -69,14 +62,11 @@ pub(super) enum Given {
 impl InputVariables {
     /// Values from the environment and from flags. Later ones win.
     pub fn new<'a>(environment: impl IntoIterator<Item = (&'a String, &'a String)>, flags: Vec<VariableFlag>) -> Self {
-        let (mut values, mut texts) = (Self { flags, ..Self::default() }, ["", ""]);
+        let mut values = Self { flags, ..Self::default() };
         for (name, value) in environment {
             match name.as_str() {
                 "TF_WORKSPACE" if !value.is_empty() => values.workspace = Some(value.clone()),
                 "TF_DATA_DIR" if !value.is_empty() => values.data_directory = Some(value.clone()),
-                // The programs put each behind the command's name, this one first.
-                "TF_CLI_ARGS" => texts[1] = value,
-                "TF_CLI_ARGS_init" => texts[0] = value,
                 name => {
                     if let Some(name) = name.strip_prefix(ENVIRONMENT) {
                         values.environment.insert(name.to_owned(), value.clone());
@@ -84,7 +74,6 @@ impl InputVariables {
                 }
             }
         }
-        values.arguments = texts.into_iter().flat_map(arguments).collect();
         values
     }
 
@@ -102,10 +91,6 @@ impl InputVariables {
     /// The same values, without files that lead out of a boundary. Files that the user names are read anyway.
     pub(super) fn within(self, boundary: Boundary) -> Self {
         Self { boundary, ..self }
-    }
-
-    pub(super) fn boundary(&self) -> &Boundary {
-        &self.boundary
     }
 
     /// All values for a root module in a directory, by the names of variables.
@@ -129,47 +114,14 @@ impl InputVariables {
         for (is_refused, path) in found {
             add(&mut given, is_refused, &path);
         }
-        let text: [fn(String) -> Given; 2] = [Given::FromEnvironment, Given::Text];
-        let arguments = self.arguments.iter().map(|flag| (flag, root, text[0]));
-        for (flag, directory, text) in arguments.chain(self.flags.iter().map(|flag| (flag, Path::new(""), text[1]))) {
+        for flag in &self.flags {
             match flag {
-                VariableFlag::Value(name, value) => drop(given.insert(name.clone(), text(value.clone()))),
-                VariableFlag::File(file) => add(&mut given, false, &join(directory, file)),
+                VariableFlag::Value(name, value) => drop(given.insert(name.clone(), Given::Text(value.clone()))),
+                VariableFlag::File(file) => add(&mut given, false, file),
             }
         }
         errors.into_result(given)
     }
-}
-
-/// The flags in a text that a shell would split at spaces, with quotes and backslashes.
-fn arguments(text: &str) -> Vec<VariableFlag> {
-    let (mut words, mut quote, mut characters) = (vec![String::new()], None, text.chars());
-    while let (Some(c), Some(word)) = (characters.next(), words.last_mut()) {
-        match (c, quote) {
-            (c, Some(open)) if c == open => quote = None,
-            ('\'' | '"', None) => quote = Some(c),
-            ('\\', None | Some('"')) => word.extend(characters.next()),
-            (c, None) if c.is_ascii_whitespace() => words.push(String::new()),
-            (c, _) => word.push(c),
-        }
-    }
-    let mut found = Vec::new();
-    let mut words = words.into_iter().filter(|word| !word.is_empty());
-    while let Some(word) = words.next() {
-        let Some(flag) = word.strip_prefix("--").or_else(|| word.strip_prefix('-')) else { continue };
-        let (name, value) = flag.split_once('=').map_or((flag, None), |(name, value)| (name, Some(value.to_owned())));
-        if !matches!(name, "var" | "var-file") {
-            continue;
-        }
-        match (name, value.or_else(|| words.next())) {
-            ("var", Some(value)) => found.extend(
-                value.split_once('=').map(|(name, text)| VariableFlag::Value(name.trim().to_owned(), text.to_owned())),
-            ),
-            (_, Some(file)) => found.push(VariableFlag::File(file.into())),
-            _ => {}
-        }
-    }
-    found
 }
 
 /// The files of values with fixed names.
@@ -192,31 +144,22 @@ pub(super) fn automatic_files(root: &Path) -> Vec<PathBuf> {
 
 /// Reads the values of a file. Only literals have values (OpenTofu's `internal/command/meta_vars.go`).
 fn values(path: &Path, texts: &Texts) -> Result<Vec<(String, Given)>> {
-    let file: Arc<SourceFile> = texts.read(path, path)?;
-    let text = file.text.trim_start_matches('\u{feff}');
-    let location = |span: Range<usize>| {
-        let start = file.text.len() - text.len();
-        Location::new(&file, start + span.start..start + span.end)
+    let file = texts.read(path, path)?;
+    let refused = |fault: Fault| {
+        let message = format!("the values in {} cannot be read: {}", path.display(), fault.message);
+        diagnose(&file, Fault { message, ..fault })
     };
-    let error = |message: String, at: usize| {
-        let message = format!("the values in {} cannot be read: {message}", path.display());
-        Diagnostic::error(Code::InvalidConfiguration, message).at(location(at..at), "").into()
-    };
-    if text.len() > MAX_VALUES_SIZE {
-        return Err(error(format!("the file is larger than {} MiB", MAX_VALUES_SIZE >> 20), 0));
+    if file.text.len() > MAX_VALUES_SIZE {
+        return Err(refused(Fault::new(0..0, format!("the file is larger than {} MiB", MAX_VALUES_SIZE >> 20))).into());
     }
-    let in_file = |outcome: Outcome, span: Range<usize>| {
-        Given::InFile(outcome.unwrap_or_else(|stop| Value::Unknown(stop.at(|| Some(location(span))))))
-    };
-    if path.extension().is_some_and(|extension| extension == "json") {
-        let members = literal::from_json(text).and_then(|values| values.as_object().cloned());
-        let members = members.map_err(|stop| error(stop.at(|| None).to_string(), 0))?;
-        return Ok(members.into_iter().map(|(name, value)| (name, in_file(Ok(value), 0..0))).collect());
-    }
-    let body = parse::body(text).map_err(|fault| error(fault.message().to_owned(), fault.location().offset()))?;
+    let content = Block::of_file(&file).content(&Schema::ALL_ATTRIBUTES).map_err(refused)?;
     let value = |attribute: Attribute| {
-        let span = attribute.value.span().unwrap_or_default();
-        (attribute.key.to_string(), in_file(literal::literal(attribute.value), span))
+        let value = match attribute.expression(Strings::Literal) {
+            Ok(expression) => literal::literal(expression),
+            Err(fault) => unknown(fault.message),
+        };
+        let value = value.unwrap_or_else(|stop| Value::Unknown(stop.at(|| Some(attribute.location))));
+        (attribute.name.text, Given::InFile(value))
     };
-    Ok(body.into_iter().filter_map(|structure| structure.into_attribute().ok()).map(value).collect())
+    Ok(content.attributes.into_iter().map(value).collect())
 }

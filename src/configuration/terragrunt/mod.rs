@@ -21,6 +21,7 @@ mod merge;
 mod parsing_context;
 pub(crate) mod remote;
 mod stack;
+mod template_file;
 #[cfg(test)]
 mod tests;
 mod unit;

@@ -3,10 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::evaluation::{Evaluation, Repository, relative};
-use crate::configuration::file_functions::FileFunctions;
-use crate::configuration::withheld::Withheld;
+use super::template_file;
 use crate::hcl::evaluate::value::{Outcome, Piece, Stop, Value, failure, unknown};
-use crate::system::Boundary;
 use crate::system::files::join;
 
 /// The name of a unit's configuration (`DefaultTerragruntConfigPath`).
@@ -49,7 +47,9 @@ impl ParsingContext {
             return None;
         }
         if name == "templatefile" {
-            return Some(self.file_function(evaluation, name, arguments));
+            let [path, variables] = arguments else { return Some(failure("takes a path and an object")) };
+            let path = path.as_string().and_then(|path| self.path(&[&*path]));
+            return Some(path.and_then(|path| template_file::render(evaluation, &path, variables)));
         }
         let texts = arguments.iter().map(Value::as_string).collect::<Outcome<Vec<_>>>();
         let texts = match texts {
@@ -79,7 +79,6 @@ impl ParsingContext {
             "get_env" => get_env(evaluation, &texts),
             "file" => self.path(&texts).and_then(|path| Ok(Value::string(evaluation.read(&path)?.text.as_str()))),
             "fileexists" => self.path(&texts).and_then(|path| exists(repository, &path)),
-            "fileset" => self.file_function(evaluation, name, arguments),
             _ => texts.first().map_or_else(|| failure("takes a path"), |path| Ok(Value::string(*path))),
         };
         Some(outcome)
@@ -92,14 +91,6 @@ impl ParsingContext {
             [path, ..] => Ok(join(&self.file, path)),
             [] => failure("takes a path"),
         }
-    }
-
-    /// A function that reads several files, or a template.
-    fn file_function(&self, evaluation: &Evaluation, name: &str, arguments: &[Value]) -> Outcome {
-        let (boundary, withheld) = (Boundary::default(), Withheld::default());
-        let allowance = &evaluation.allowance;
-        let files = FileFunctions { root: &self.file, boundary: &boundary, allowance, withheld: &withheld };
-        files.call(name, arguments).unwrap_or_else(|| failure("takes a path and another argument"))
     }
 
     fn find_in_parent_folders(&self, repository: &Repository, arguments: &[&str]) -> Outcome {
@@ -142,7 +133,7 @@ impl ParsingContext {
 /// The functions that [`ParsingContext::call`] knows. `mark_as_read` returns its argument.
 const FUNCTIONS: &str = "find_in_parent_folders path_relative_to_include path_relative_from_include \
     get_parent_terragrunt_dir get_terragrunt_dir get_original_terragrunt_dir get_repo_root get_path_from_repo_root \
-    get_path_to_repo_root get_env file fileexists fileset templatefile mark_as_read";
+    get_path_to_repo_root get_env file fileexists templatefile mark_as_read";
 
 /// Whether a regular file exists; unknown for a path that leads out of the repository.
 fn exists(repository: &Repository, path: &Path) -> Outcome {

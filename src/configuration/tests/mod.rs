@@ -13,7 +13,6 @@ use crate::provider::Dialect;
 
 mod conformance;
 mod declarations;
-mod file_functions;
 mod files;
 mod modules;
 mod native;

@@ -63,28 +63,6 @@ fn of_several_values_the_nearest_to_the_command_line_counts() {
 }
 
 #[test]
-fn arguments_of_the_programs_in_the_environment_give_values() {
-    let files = [("terraform.tfvars", "name = \"a\"\n"), ("b.tfvars", "name = \"b\"\n")];
-    for (arguments, init, expected) in [
-        ("", "", "hashicorp/a"),
-        ("-no-color -var=name=c", "", "hashicorp/c"),
-        ("-var 'name=c'", "-input=false", "hashicorp/c"),
-        ("-var name=c", "-var-file=b.tfvars", "hashicorp/c"),
-        ("-var-file=b.tfvars", "-var name=c", "hashicorp/b"),
-        ("-var name=c -var-file=b.tfvars", "", "hashicorp/b"),
-        ("", "-var-file b.tfvars --var \"name=d\"", "hashicorp/d"),
-    ] {
-        let environment = [("TF_CLI_ARGS", arguments), ("TF_CLI_ARGS_init", init), ("TF_VAR_name", "e")];
-        let environment: BTreeMap<_, _> = environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-        let found = provider(&files, |_| InputVariables::new(&environment, Vec::new()));
-        assert_eq!(found, expected, "{arguments} {init}");
-        let named = vec![VariableFlag::Value("name".to_owned(), "f".to_owned())];
-        let found = provider(&files, |_| InputVariables::new(&environment, named.clone()));
-        assert_eq!(found, "hashicorp/f", "{arguments} {init}");
-    }
-}
-
-#[test]
 fn the_workspace_is_known() {
     let read_with = |variable: &str, value: &str, files: &[(&str, &str)]| {
         let child = "module \"m\" {\n  source = \"../${tofu.workspace}\"\n}\n";
