@@ -1,6 +1,5 @@
 //! Which commit a user means. Git takes a tag for the branch that it is named after, and anyone who may push can make
-//! a tag; so a name with two meanings is refused here, and so is a tag that has the name of another repository's
-//! branch.
+//! a tag; so a name with two meanings is refused here, and so is a tag with the name of a branch of a remote.
 
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -30,7 +29,10 @@ pub(super) fn commit(top: &Path, revision: &str) -> Result<Option<Commit>> {
         [one] if is_foreign_tag(top, name, one)? => {
             let message = format!("{one} is a tag, and has the name of a branch of another repository");
             let error = Diagnostic::error(Code::InvalidArgument, format!("--base {revision}: {message}"));
-            return Err(error.help(format!("fetch the branch, or name the tag itself: {one}{rest}")).into());
+            let branch = remote_branches(top, name)?.into_iter().next();
+            let branch =
+                branch.map_or("fetch the branch".to_owned(), |branch| format!("name the branch: {branch}{rest}"));
+            return Err(error.help(format!("{branch}, or the tag itself: {one}{rest}")).into());
         }
         [one] => format!("{one}{rest}"),
         several => return Err(ambiguous(revision, rest, several).into()),
@@ -72,11 +74,19 @@ fn is_id(name: &str, length: RangeInclusive<usize>) -> bool {
     length.contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Whether a name that looks like a branch of another repository, such as `origin/main`, is only a tag.
+/// Whether a name of a branch of a remote, such as `main` or `origin/main`, is only a tag here.
 fn is_foreign_tag(top: &Path, name: &str, reference: &str) -> Result<bool> {
-    let is_tag = reference.starts_with("refs/tags/") && !is_path_of_reference(name);
+    if !reference.starts_with("refs/tags/") || is_path_of_reference(name) {
+        return Ok(false);
+    }
     let of_remote = |remote: &String| name.strip_prefix(remote.as_str()).is_some_and(|rest| rest.starts_with('/'));
-    Ok(is_tag && name.contains('/') && remotes(top)?.iter().any(of_remote))
+    Ok(remotes(top)?.iter().any(of_remote) || !remote_branches(top, name)?.is_empty())
+}
+
+/// Returns the branches of remotes with a name, as they were fetched last.
+fn remote_branches(top: &Path, name: &str) -> Result<Vec<String>> {
+    let candidates: Vec<_> = remotes(top)?.iter().map(|remote| format!("refs/remotes/{remote}/{name}")).collect();
+    references(top, &candidates)
 }
 
 fn ambiguous(revision: &str, rest: &str, meanings: &[String]) -> Diagnostic {

@@ -32,6 +32,8 @@ fn a_tag_does_not_stand_for_a_branch() {
         ("refs/tags/origin/main/HEAD", "refs/remotes/origin/main", "origin/main"),
         ("refs/heads/origin/main", "", "origin/main"),
         ("refs/tags/main", "", "main"),
+        ("refs/tags/main", "refs/heads/main", "main"),
+        ("refs/tags/main", "refs/heads/main", "main~0"),
         ("refs/tags/origin", "", "origin"),
         ("refs/tags/remotes/origin/main", "refs/remotes/origin/main", "remotes/origin/main"),
         ("refs/tags/refs/remotes/origin/main", "refs/remotes/origin/main", "refs/remotes/origin/main"),
@@ -42,6 +44,7 @@ fn a_tag_does_not_stand_for_a_branch() {
     for (made, removed, base) in attempts {
         let gate = evil();
         gate.git(&["update-ref", "refs/remotes/origin/HEAD", "main"]);
+        gate.git(&["checkout", "-q", "--detach"]);
         gate.git(&["update-ref", made, "HEAD"]);
         if !removed.is_empty() {
             gate.git(&["update-ref", "-d", removed]);
