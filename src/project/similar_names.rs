@@ -25,6 +25,10 @@ const HOSTS: [&str; 7] = [
 const PUBLIC: usize = 4;
 /// Labels of these hosts that other domains have no reason to contain.
 const BRANDS: [&str; 3] = ["hashicorp", "terraform", "opentofu"];
+/// Suffixes that make a namespace look like one of the same publisher.
+const PUBLISHER_SUFFIXES: [&str; 9] = ["official", "inc", "io", "corp", "hq", "team", "org", "com", "dev"];
+/// Names of cloud vendors whose providers HashiCorp publishes.
+const VENDORS: [&str; 7] = ["amazon", "aws", "gcp", "google", "googlecloud", "kubernetes", "microsoft"];
 /// Minimum length of a namespace that is compared: a shorter one is one letter away from unrelated words.
 const NAMESPACE_LENGTH: usize = 6;
 
@@ -128,6 +132,9 @@ struct WellKnown {
 pub(in crate::project) fn look_alike(address: &ProviderAddress) -> Option<Lookalike> {
     let AddressParts { hostname, namespace, name } = &**address;
     if let Some(known) = HOSTS.iter().position(|host| *host == hostname.host()) {
+        if hostname.port().is_some() {
+            return Some(Lookalike { like: HOSTS[known].to_owned(), part: Part::Host });
+        }
         let like = (known < PUBLIC).then(|| PROVIDERS.imitated(namespace, name));
         return Some(Lookalike { like: like.flatten()?, part: Part::Provider });
     }
@@ -197,7 +204,28 @@ impl WellKnown {
         };
         let of_provider = || self.providers.iter().find(is_like).map(|(known, _)| (*known).to_owned());
         let of_namespace = || Some(format!("{}/{name}", imitated(namespace, self.namespaces.iter().copied())?));
-        of_provider().or_else(of_namespace)
+        let of_publisher = || (!is_known).then(|| self.publisher_imitated(namespace, name)).flatten();
+        of_provider().or_else(of_namespace).or_else(of_publisher)
+    }
+
+    /// Returns the well-known provider of the publisher that a namespace names without being its namespace:
+    /// `hashicorp-official/x` or `hashicorp-aws/x`, and `aws/aws` or `microsoft/azurerm`.
+    fn publisher_imitated(&self, namespace: &str, name: &str) -> Option<String> {
+        let is_type =
+            |text: &str| self.providers.keys().any(|known| known.split_once('/').is_some_and(|(_, kind)| kind == text));
+        let is_extended = |known: &&&str| {
+            namespace.strip_prefix(**known).filter(|_| known.len() >= NAMESPACE_LENGTH).is_some_and(|rest| {
+                let suffix = rest.strip_prefix('-').unwrap_or(rest);
+                PUBLISHER_SUFFIXES.contains(&suffix) || (rest.len() > suffix.len() && is_type(suffix))
+            })
+        };
+        let extended = self.namespaces.iter().find(is_extended).map(|known| format!("{known}/{name}"));
+        let of_hashicorp = || {
+            let provider = format!("hashicorp/{name}");
+            let is_vendor = namespace == name || VENDORS.contains(&namespace);
+            (is_vendor && self.providers.contains_key(provider.as_str())).then_some(provider)
+        };
+        extended.or_else(of_hashicorp)
     }
 }
 
@@ -269,6 +297,27 @@ mod tests {
     }
 
     #[test]
+    fn namespaces_that_pretend_to_be_of_a_publisher_are_known() {
+        for (text, like) in [
+            ("hashicorp-official/aws", "hashicorp/aws"),
+            ("hashicorpinc/other", "hashicorp/other"),
+            ("hashicorp-aws/aws", "hashicorp/aws"),
+            ("hashicorp-kubernetes/x", "hashicorp/x"),
+            ("cloudflare-io/cloudflare", "cloudflare/cloudflare"),
+            ("kreuzwerker-io/docker", "kreuzwerker/docker"),
+            ("aws/aws", "hashicorp/aws"),
+            ("google/google", "hashicorp/google"),
+            ("microsoft/azurerm", "hashicorp/azurerm"),
+            ("microsoft/azuread", "hashicorp/azuread"),
+        ] {
+            assert_eq!(looks_like(text).as_deref(), Some(like), "{text}");
+        }
+        for text in ["hashicorp-training/x", "microsoft/fabric", "aws/other", "helmfile/helm", "databrickslabs/x"] {
+            assert_eq!(looks_like(text), None, "{text}");
+        }
+    }
+
+    #[test]
     fn hosts_that_pretend_to_be_others_are_known() {
         for (host, like) in [
             ("registry.0pentofu.org", "registry.opentofu.org"),
@@ -279,6 +328,8 @@ mod tests {
             ("registry.hash1corp.net:8443", "a host of hashicorp"),
             ("terraform-registry.co.uk", "a host of terraform"),
             ("opentofu.dev", "a host of opentofu"),
+            ("registry.terraform.io:8443", "registry.terraform.io"),
+            ("registry.opentofu.org:444", "registry.opentofu.org"),
         ] {
             let expected = Lookalike { like: like.to_owned(), part: Part::Host };
             assert_eq!(lookalike(&format!("{host}/acme/x")), Some(expected), "{host}");
