@@ -7,6 +7,9 @@ use std::str::FromStr;
 
 use crate::provider::{Version, VersionError};
 
+/// Maximum number of terms in a constraint list as it is written. Some checks take time that is quadratic in it.
+pub(crate) const MOST_TERMS: usize = 1_000;
+
 /// Comparison operator of a constraint.
 ///
 /// The order of the variants is the order in which constraints at the same boundary are printed.
@@ -65,6 +68,9 @@ pub enum ConstraintError {
     /// Nothing between two commas, or before or after one.
     #[error("there is no constraint on one side of a comma")]
     EmptyTerm,
+    /// More than [`MOST_TERMS`] terms.
+    #[error("there are more than {MOST_TERMS} constraints")]
+    TooMany,
     /// Not one of the eight operators.
     #[error("{found:?} is not an operator{}", suggestion(.found))]
     UnknownOperator {
@@ -191,7 +197,11 @@ impl ConstraintList {
             term => parse(term),
         };
         let text = text.trim();
-        text.strip_suffix(',').unwrap_or(text).split(',').map(term).collect()
+        let terms = text.strip_suffix(',').unwrap_or(text).split(',');
+        if terms.clone().nth(MOST_TERMS).is_some() {
+            return Err(ConstraintError::TooMany);
+        }
+        terms.map(term).collect()
     }
 
     /// The constraint that allows one version alone.
@@ -290,6 +300,13 @@ impl fmt::Display for ConstraintList {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_has_a_limit() {
+        let list = |terms: usize| (0..terms).map(|term| format!("!= 1.0.{term}")).collect::<Vec<_>>().join(", ");
+        assert_eq!(list(MOST_TERMS).parse::<ConstraintList>().unwrap().terms().len(), MOST_TERMS);
+        assert_eq!(list(MOST_TERMS + 1).parse::<ConstraintList>(), Err(ConstraintError::TooMany));
+    }
 
     #[test]
     fn an_upper_bound_is_told_by_a_single_term() {

@@ -14,6 +14,7 @@ mod version;
 
 pub use address::{AddressError, AddressParts, Hostname, ProviderAddress};
 pub use authentication::Authentication;
+pub(crate) use constraint::MOST_TERMS;
 pub use constraint::{Constraint, ConstraintError, ConstraintList, Operator};
 pub use dialect::{Dialect, DialectError};
 pub use hash::{Hash, HashError, HashScheme, HashesByScheme};

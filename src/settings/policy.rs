@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::diagnostic::{Code, Diagnostic, Location, Severity};
 use crate::provider::{
-    Authentication, ConstraintList, Dialect, Hostname, ProviderAddress, ProviderPatternSpec, ProviderSpec, Version,
+    Authentication, ConstraintList, Dialect, Hostname, MOST_TERMS, ProviderAddress, ProviderPatternSpec, ProviderSpec,
+    Version,
 };
 
 /// What a project allows: what all of its settings files allow. An additional file can only forbid more. The default
@@ -182,6 +183,13 @@ impl Policy {
     ) -> Option<Diagnostic> {
         let of_file =
             |rules: &'_ Rules| [rules.allow.as_deref().unwrap_or_default(), &rules.deny, &rules.require].concat();
+        if self.rules.iter().flat_map(of_file).next().is_none() {
+            return None;
+        }
+        if constraints.terms().len() > MOST_TERMS {
+            let message = format!("more than {MOST_TERMS} constraints are asked for of {}", address.short(dialect));
+            return Some(Diagnostic::error(Code::VersionNotAllowed, message).help("ask for fewer constraints"));
+        }
         let lists = self.rules.iter().flat_map(of_file).map(|rule| rule.versions).chain([constraints.clone()]);
         let terms = ConstraintList::merge(&lists.collect::<Vec<_>>());
         let allowed: BTreeSet<_> = terms.samples().filter(|version| constraints.allows(version)).collect();
@@ -271,9 +279,11 @@ fn of<'a>(
 }
 
 impl ProviderRule {
-    /// Whether the rule denies a version and not the whole provider. A range denies its prereleases, too.
+    /// Whether the rule denies a version and not the whole provider. A range denies its prereleases, too, and a version
+    /// denies itself with any build metadata.
     fn denies(&self, version: &Version) -> bool {
-        !self.versions.is_empty() && self.versions.terms().iter().all(|term| term.compares(version))
+        let denies = |version: &Version| self.versions.terms().iter().all(|term| term.compares(version));
+        !self.versions.is_empty() && (denies(version) || denies(&version.without_metadata()))
     }
 
     /// Whether a version is one that the rule allows or requires. A prerelease is only if the rule names it.

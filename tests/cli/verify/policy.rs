@@ -385,3 +385,45 @@ fn a_nearer_file_does_not_loosen_the_rules_above() {
     }
     survived("a nearer settings file loosens the rules for versions", attempts.len());
 }
+
+#[test]
+fn a_denied_version_is_denied_with_any_build_metadata() {
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", requires("acme/gamma", ""));
+    let attempts = [("1.0.0", "1.0.0+x"), ("= 1.0.0", "1.0.0+1.y"), ("<= 1.0.0", "1.0.0+x"), ("1.0.0+x", "1.0.0+x")];
+    for (denied, version) in attempts {
+        environment
+            .write("provlock.toml", format!("[[policy.deny]]\nprovider = \"acme/*\"\nversions = \"{denied}\"\n"));
+        environment.write_lock_file(lock_file(&[entry("registry.opentofu.org/acme/gamma", version, "", &[H1])]));
+        environment
+            .provlock(["verify"])
+            .assert_code(1)
+            .assert_stdout_has("error[version-not-allowed]: the policy denies");
+    }
+    survived("a version is denied, and locked with build metadata", attempts.len());
+    environment.write("provlock.toml", "[[policy.deny]]\nprovider = \"acme/*\"\nversions = \"1.0.0+x\"\n");
+    environment.write_lock_file(lock_file(&[entry("registry.opentofu.org/acme/gamma", "1.0.0+y", "", &[H1])]));
+    environment
+        .provlock(["verify"])
+        .assert_code(0)
+        .assert_stdout_has("single-platform")
+        .assert_lacks("version-not-allowed");
+}
+
+#[test]
+fn constraints_without_end_are_refused() {
+    let environment = TestEnvironment::new();
+    environment.write_lock_file(lock_file(&[]));
+    let constraints = |first: usize, number: usize| {
+        let terms = (first..first + number).map(|patch| format!("!= 1.0.{patch}"));
+        terms.collect::<Vec<_>>().join(", ")
+    };
+    environment.write("main.tf", requires("acme/gamma", &constraints(0, 1_001)));
+    environment.provlock(["verify"]).assert_code(2).assert_stderr_has("there are more than 1000 constraints");
+    // Two of them together have more than one may.
+    environment.write("main.tf", requires("acme/gamma", &constraints(0, 900)));
+    environment.write("more.tf", format!("provider \"gamma\" {{\n  version = \"{}\"\n}}\n", constraints(1_000, 900)));
+    environment.provlock(["verify"]).assert_lacks("version-not-allowed").assert_stdout_has("gamma");
+    environment.write("provlock.toml", "[[policy.deny]]\nprovider = \"acme/*\"\nversions = \"4.0.0\"\n");
+    environment.provlock(["verify"]).assert_code(1).assert_stdout_has("more than 1000 constraints are asked for");
+}
