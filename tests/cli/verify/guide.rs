@@ -15,7 +15,9 @@ fn every_code_has_a_section_the_findings_first() {
     let always = text.split("**Always reported.**").nth(1).unwrap().split("\n\n").next().unwrap();
     for (section, code) in sections.into_iter().zip(Code::ALL) {
         let paragraph = section.split_once('\n').unwrap().1.split("\n## ").next().unwrap().trim();
-        assert!(paragraph.len() > 150 && !paragraph.contains("\n\n"), "one whole paragraph, please: {section}");
+        let parts = |title: &str| paragraph.matches(&format!("\n\n**{title}** ")).count();
+        assert!(paragraph.len() > 150 && parts("How to fix.") == 1, "what it means, and how to fix it: {section}");
+        assert_eq!(parts("Why it matters."), usize::from(code.rule().is_some()), "{section}");
         let Some(rule) = code.rule() else { continue };
         let level = match rule.level {
             Severity::Error => "Error",
