@@ -553,7 +553,7 @@ error[request-failed]: cannot get the module package git::file://[ROOT]/modules.
  --> main.tf:2:12
   |
 2 |   source = "git::file://[ROOT]/modules.git//network?ref=v1.0.0"
-  |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ module "network"
+  |            ^^^[..] module "network"
   |
   = fatal: '[ROOT]/gone.git' does not appear to be a git repository
   = fatal: Could not read from remote repository.

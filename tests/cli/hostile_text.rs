@@ -7,10 +7,9 @@ use serde_json::{Value, json};
 
 use super::json_output::validated;
 use super::lock::{lock_file, requires};
-use provlock_test::environment::Output;
 use provlock_test::publish::Publish;
 use provlock_test::registry::{Discovery, Registry};
-use provlock_test::{Fault, TestEnvironment, Times, survived, url};
+use provlock_test::{Fault, Output, TestEnvironment, Times, survived, url};
 
 const HOST: &str = "registry.example.com";
 const PROVIDER: &str = "registry.example.com/acme/gamma";

@@ -2,10 +2,9 @@
 
 use super::lock::{BOTH, lock_file, requires};
 use super::upgrade::age::document;
-use provlock_test::environment::Output;
 use provlock_test::publish::Published;
 use provlock_test::registry::Registry;
-use provlock_test::{TestEnvironment, str};
+use provlock_test::{Output, TestEnvironment, str};
 
 const PATH: &str = ".terraform.lock.hcl";
 

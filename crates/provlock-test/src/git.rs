@@ -1,9 +1,10 @@
 //! Git repositories in a test's directories, independent of the configuration of the machine.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use crate::environment::{Invocation, Output, TestEnvironment, program};
+use crate::environment::{Invocation, TestEnvironment, program};
+use crate::output::Output;
 
 /// The author of all commits.
 const IDENTITY: [(&str, &str); 4] = [
@@ -25,16 +26,18 @@ impl TestEnvironment {
         output.assert_code(0).stdout.trim_end().to_owned()
     }
 
-    /// Prepares a run of git in the project directory.
+    /// Prepares a run of git in the project directory. A commit starts no maintenance.
     pub fn git_command<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Invocation {
-        let command = self.program("git", arguments);
+        let configuration = ["-c", "maintenance.auto=false"].map(OsString::from).into_iter();
+        let arguments = arguments.into_iter().map(|argument| argument.as_ref().to_owned());
+        let command = self.program("git", configuration.chain(arguments));
         IDENTITY.iter().fold(command, |command, (variable, value)| command.env(variable, value))
     }
 
-    /// Makes an empty repository with a branch `main`.
+    /// Makes an empty repository with a branch `main`, without the hooks that git has as examples.
     #[track_caller]
     pub fn git_init(&self, directory: impl AsRef<Path>) {
-        self.git(directory, ["init", "--quiet", "--initial-branch=main"]);
+        self.git(directory, ["init", "--quiet", "--template=", "--initial-branch=main"]);
     }
 
     /// Commits everything in a directory that git does not ignore.

@@ -5,7 +5,8 @@
 //!   registry, [`faults`] spoils the answers, [`state`] is what all of them read and write.
 //! - [`server`]: the one web server, for the registry and for tests that make their answers up. Its parts: [`message`]
 //!   is what comes in and goes out, [`http2`] and [`tls`] carry it, [`shared`] answers and counts.
-//! - [`environment`]: a temporary home and project, and the `provlock` program run in it.
+//! - [`environment`]: a temporary home and project, and the `provlock` program run in it. Its parts: [`output`] is what
+//!   a run printed, [`snapshot`] the state of a project, [`scratch`] makes the directories.
 //! - [`files`]: the text of configurations and lock files.
 //! - [`git`]: git repositories.
 //! - [`generated`]: the files of the repository that are made from code.
@@ -26,12 +27,15 @@ pub mod keys;
 pub mod lock_reader;
 mod message;
 mod oci;
+pub mod output;
 pub mod publish;
 pub mod registry;
 mod routes;
+mod scratch;
 pub mod screen;
 pub mod server;
 mod shared;
+pub mod snapshot;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -39,10 +43,11 @@ pub mod threats;
 mod tls;
 pub mod tools;
 
-pub use environment::{Output, TestEnvironment, program, run_until, wait, with_slashes};
+pub use environment::{TestEnvironment, program, run_until, wait};
 pub use faults::{Fault, Times, url};
 pub use generated::generated;
 pub use message::{Request, Response};
+pub use output::{Output, with_slashes};
 pub use publish::{Flaw, PackagesMap};
 pub use registry::{Discovery, Mirror, MirrorHashes, Registry};
 pub use server::Server;

@@ -20,6 +20,7 @@ use crate::message::{Request, Response};
 use crate::oci;
 use crate::publish::Publish;
 use crate::routes;
+use crate::scratch::scratch_directory;
 use crate::server::Server;
 use crate::shared::Statistics;
 use crate::state::{Address, Host, MountedMirror, State};
@@ -57,7 +58,7 @@ impl Registry {
     }
 
     fn start_with(alpn: &str) -> Self {
-        let directory = TempDir::new().unwrap();
+        let directory = scratch_directory();
         let authority = Authority::new();
         let certificate = directory.path().join("ca.pem");
         std::fs::write(&certificate, authority.pem()).unwrap();

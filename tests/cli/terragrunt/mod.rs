@@ -8,11 +8,10 @@ mod variables;
 
 use super::json_output::validated;
 use super::lock::{lock_file, requires};
-use provlock_test::environment::Output;
 use provlock_test::git::Repository;
 use provlock_test::publish::Published;
 use provlock_test::registry::Registry;
-use provlock_test::{TestEnvironment, str};
+use provlock_test::{Output, TestEnvironment, str};
 
 const LOCK_ALL: [&str; 4] = ["lock", "-p", "linux_amd64", "-r"];
 

@@ -2,10 +2,9 @@
 
 use super::super::lock::{lock_file, requires};
 use super::generate;
-use provlock_test::environment::Output;
 use provlock_test::publish::Published;
 use provlock_test::registry::Registry;
-use provlock_test::{TestEnvironment, str};
+use provlock_test::{Output, TestEnvironment, str};
 
 const LOCK: [&str; 3] = ["lock", "-p", "linux_amd64"];
 

@@ -1,7 +1,6 @@
 //! Units that depend on variables of the environment.
 
-use provlock_test::environment::Output;
-use provlock_test::{TestEnvironment, str};
+use provlock_test::{Output, TestEnvironment, str};
 
 use super::generate;
 use crate::lock::{lock_file, requires};

@@ -2,8 +2,7 @@
 
 use std::fs;
 
-use provlock_test::environment::Output;
-use provlock_test::survived;
+use provlock_test::{Output, survived};
 use serde_json::Value;
 
 use super::{H1, NULL, ZH, entry};

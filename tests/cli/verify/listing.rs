@@ -30,7 +30,7 @@ fn project(attributes: &Value) -> (Registry, TestEnvironment) {
     (registry, environment)
 }
 
-fn lock(environment: &TestEnvironment) -> provlock_test::environment::Output {
+fn lock(environment: &TestEnvironment) -> provlock_test::Output {
     environment.provlock(["--dialect", "terraform", "lock", "-p", "linux_amd64", "--no-cache"])
 }
 

@@ -28,7 +28,7 @@ fn lock(environment: &TestEnvironment, hashes: &[&str]) {
     environment.write_lock_file(lock_file(&[entry(NULL, "3.2.4", "~> 3.0", &hashes)]));
 }
 
-fn verify(environment: &TestEnvironment, arguments: &[&str]) -> provlock_test::environment::Output {
+fn verify(environment: &TestEnvironment, arguments: &[&str]) -> provlock_test::Output {
     environment.provlock(["verify", "--allow", "single-platform"].iter().chain(arguments))
 }
 

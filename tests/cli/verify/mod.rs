@@ -35,9 +35,8 @@ mod unknown;
 
 use super::json_output::validated;
 use super::lock::{lock_file, requires};
-use provlock_test::environment::Output;
 pub(super) use provlock_test::files::entry;
-use provlock_test::{TestEnvironment, str};
+use provlock_test::{Output, TestEnvironment, str};
 
 /// An `h1:` of the right form.
 pub(crate) const H1: &str = "h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";

@@ -154,7 +154,7 @@ error[module-not-locked]: .modules.lock.hcl is missing, so that module "network"
  --> main.tf:2:12
   |
 2 |   source = "git::file://[ROOT]/modules.git//network?ref=v1.0.0"
-  |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ called here
+  |            ^^^[..] called here
   |
 help: provlock lock --modules
 
@@ -190,7 +190,7 @@ warning[module-not-installed]: 3 modules are not installed, so what they require
   --> main.tf:2:12
    |
  2 |   source = "git::file://[ROOT]/modules.git//network?ref=v1.0.0"
-   |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ module "network"
+   |            ^^^[..] module "network"
 ...
  6 |   source = "https://registry.opentofu.org/site.zip"
    |            ---------------------------------------- module "site"
@@ -296,12 +296,12 @@ error[module-moved]: the tag of git::file://[ROOT]/modules.git//network?ref=v1.0
  --> .modules.lock.hcl:6:13
   |
 6 |   package = "git::file://[ROOT]/modules.git?ref=[..]"
-  |             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ module "network"
+  |             ^^^[..] module "network"
   |
  ::: main.tf:2:12
   |
 2 |   source = "git::file://[ROOT]/modules.git//network?ref=v1.0.0"
-  |            ----------------------------------------------------------------------- called here
+  |            ---[..] called here
   |
   = locked commit: [..]
   = commit now: [..]
