@@ -394,7 +394,8 @@ fn a_trusted_registry_that_contradicts_what_is_signed_is_refused() {
         let (registry, environment) = Registry::with_project();
         registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).packages(map).done();
         environment.write("main.tf", requires("hashicorp/null", ""));
-        environment.provlock(LOCK.into_iter().chain(["--trust-registry"])).assert_code(2);
+        let output = environment.provlock(LOCK.into_iter().chain(["--trust-registry"]));
+        output.assert_code(2).assert_stderr_has("error[package-not-authentic]");
         assert!(!environment.has_lock_file());
     }
 }

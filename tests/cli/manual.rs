@@ -26,7 +26,7 @@ const COMMANDS: [&str; 17] = [
 
 fn help(arguments: &[&str]) -> Output {
     let output = TestEnvironment::new().command(arguments).env("COLUMNS", "80").run();
-    output.assert_code(0);
+    output.assert_code(0).assert_stdout_has("Usage: provlock ");
     output
 }
 

@@ -506,9 +506,10 @@ fn with_modules(lock_file: &str) -> Repository {
 #[test]
 fn branches_that_each_lock_a_module_merge_clean() {
     let [a, b, c] = ["a", "b", "c"].map(|name| module_entry(name, "v1.0.0", name));
-    let repository = with_modules(&module_lock_file(std::slice::from_ref(&b)));
+    let repository = with_modules(&module_lock_file(std::slice::from_ref(&a)));
+    // Git alone would see two changes of the same lines.
     module_branch(&repository, "one", &module_lock_file(&[a.clone(), b.clone()]));
-    module_branch(&repository, "two", &module_lock_file(&[b.clone(), c.clone()]));
+    module_branch(&repository, "two", &module_lock_file(&[a.clone(), c.clone()]));
     repository.git(["merge", "--quiet", "--no-edit", "one"]);
     assert_eq!(repository.environment.read(".modules.lock.hcl"), module_lock_file(&[a, b, c]));
 }

@@ -135,8 +135,14 @@ fn a_hostile_repository_cannot_write_into_the_configuration() {
     environment.git(&work, ["tag", "v9.0.0-\"}$(x)"]);
     environment.git(&work, ["push", "--quiet", "--tags", "../modules.git"]);
     let before = environment.snapshot();
-    environment.provlock(["upgrade", "--modules", "--constraints"]).assert_code(0);
+    let upgrade = || environment.provlock(["upgrade", "--modules", "--constraints"]);
+    upgrade().assert_code(0).assert_stderr_has("Up to date");
     before.assert_same(&environment.snapshot());
+    // The tags of the repository are read: one of the same form is chosen.
+    environment.git(&work, ["tag", "v1.1.0"]);
+    environment.git(&work, ["push", "--quiet", "--tags", "../modules.git"]);
+    upgrade().assert_code(0);
+    assert!(environment.read("main.tf").contains("?ref=v1.1.0\""));
 }
 
 #[test]

@@ -7,7 +7,7 @@ fn runs_in_an_empty_project_and_leaves_it_alone() {
     let environment = TestEnvironment::new();
     let before = environment.snapshot();
     let output = environment.provlock([] as [&str; 0]);
-    assert!(matches!(output.code, Some(0 | 2)), "{output}");
+    output.assert_code(2).assert_stderr_has("Usage: provlock [OPTIONS] <COMMAND>");
     before.assert_same(&environment.snapshot());
 }
 

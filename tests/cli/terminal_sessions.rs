@@ -175,13 +175,18 @@ explain nothing
 login a/b
 ";
     repository.commit("");
+    let mut failed = Vec::new();
     for command in commands.trim().lines() {
         let output = repository.environment.provlock(command.split(' ').chain(["-q"]));
         let is_failed = output.code == Some(2);
+        failed.extend(is_failed.then_some(command));
         assert_eq!(output.stderr.starts_with("error"), is_failed, "{command}\n{output}");
         assert!(is_failed || output.stderr.is_empty(), "{command}\n{output}");
         assert!(!format!("{output}").contains("warning[") && !format!("{output}").contains("note["), "{output}");
     }
+    let (_, last) = commands.trim().split_once("lock hashicorp/aws").unwrap();
+    let expected = ["get", "init --force", "lock hashicorp/aws"].into_iter().chain(last.trim().lines());
+    assert_eq!(failed, expected.collect::<Vec<_>>());
 }
 
 /// A terminal that cannot redraw gets lines as they are, whatever its width.

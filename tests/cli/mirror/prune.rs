@@ -149,7 +149,7 @@ fn no_link_is_followed_or_removed() {
     let file = "mirror/registry.example.com/acme/gamma/terraform-provider-gamma_2.0.0_linux_amd64.zip";
     link("elsewhere/acme/delta/terraform-provider-delta_1.0.0_linux_amd64.zip", file);
     environment.provlock(super::super::lock::LOCK_BOTH).assert_code(0);
-    environment.provlock(MIRROR_BOTH.iter().chain(&["--prune"])).assert_code(0);
+    environment.provlock(MIRROR_BOTH.iter().chain(&["--prune"])).assert_code(0).assert_stderr_has("6 files removed");
     assert!(elsewhere.exists() && environment.project().join(file).is_symlink());
 }
 

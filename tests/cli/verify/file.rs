@@ -223,10 +223,10 @@ fn a_lock_file_is_tracked_whatever_the_name_of_its_directory() {
 }
 
 #[test]
-fn without_git_nothing_is_said_about_it() {
+fn without_git_tracking_is_not_checked() {
     let environment = good();
     environment.git_init(".");
     let output = environment.command(["verify", "--allow", "single-platform"]).env("PATH", environment.bin()).run();
-    output.assert_code(0);
+    output.assert_code(0).assert_stderr_has("could not check whether git tracks the lock files");
     assert_eq!(output.stdout, "");
 }

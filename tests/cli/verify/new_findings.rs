@@ -139,7 +139,7 @@ fn a_link_in_the_base_is_a_link_in_its_copy() {
         gate.link("../shared.tf", "evil/main.tf");
     });
     gate.commit();
-    gate.provlock(&ARGUMENTS).assert_code(0);
+    gate.provlock(&ARGUMENTS).assert_code(0).assert_stderr_has("Suppressed: 2 findings by --new");
 }
 
 #[test]
@@ -192,5 +192,5 @@ fn what_a_change_moves_copies_or_replaces_is_new() {
 #[test]
 fn it_is_about_a_change() {
     let gate = Gate::with(debts);
-    gate.provlock(&["verify", "--new"]).assert_code(2);
+    gate.provlock(&["verify", "--new"]).assert_code(2).assert_stderr_has("--base <REV>");
 }

@@ -205,7 +205,12 @@ fn without_a_repository_there_is_no_limit() {
     );
     environment.write("modules/m/main.tf", requires("hashicorp/null", ">= 3.0"));
     environment.write("live/.terraform.lock.hcl", lock_file(&[entry(NULL, "3.2.4", ">= 3.0.0, ~> 3.0", &[H1, ZH])]));
-    environment.command(["verify"]).run_in("live").run().assert_code(0);
+    environment
+        .command(["verify"])
+        .run_in("live")
+        .run()
+        .assert_code(0)
+        .assert_stderr_has("1 note in .terraform.lock.hcl");
 }
 
 #[test]
