@@ -12,8 +12,9 @@ use flate2::bufread::GzDecoder;
 use lzma_rust2::XzReader;
 use tar::{EntryType, Header, PaxExtensions};
 
+use super::fetch_error::{FetchError, Fetched};
+use super::limits::is_configuration;
 use super::package_writer::PackageWriter;
-use super::problem::{Problem, is_configuration};
 use crate::packages::archive::{Limits, PackageError, Refusal, UnpackedEntry, unpack as unpack_zip};
 use crate::provider::Dialect;
 use crate::system::lock;
@@ -73,7 +74,7 @@ impl Format {
 /// its target, and any other entry without content, such as a link or a pipe of a tar archive, is an empty file. An
 /// archive that Go may read in another way is refused. The whole archive is read, so that damage is noticed. Returns why
 /// the package cannot be locked, if it cannot.
-pub(super) fn unpack(archive: File, format: Format, most: u64, package: &Path) -> Result<Option<Problem>, Problem> {
+pub(super) fn unpack(archive: File, format: Format, most: u64, package: &Path) -> Fetched<Option<FetchError>> {
     let mut writer = PackageWriter::new(package);
     let archive = io::BufReader::new(archive);
     match format {
@@ -88,7 +89,7 @@ pub(super) fn unpack(archive: File, format: Format, most: u64, package: &Path) -
     writer.finish()
 }
 
-fn unzip(mut archive: io::BufReader<File>, most: u64, writer: &mut PackageWriter) -> Result<(), Problem> {
+fn unzip(mut archive: io::BufReader<File>, most: u64, writer: &mut PackageWriter) -> Fetched<()> {
     let limits = Limits { inflated_bytes: most, ..Limits::default() };
     unpack_zip(&mut archive, &limits, |entry: &UnpackedEntry<'_>| {
         let name = utf8(entry.name.to_vec())?;
@@ -99,18 +100,18 @@ fn unzip(mut archive: io::BufReader<File>, most: u64, writer: &mut PackageWriter
     })
 }
 
-fn untar(decompressed: impl Read, most: u64, writer: &mut PackageWriter) -> Result<(), Problem> {
+fn untar(decompressed: impl Read, most: u64, writer: &mut PackageWriter) -> Fetched<()> {
     let mut archive = tar::Archive::new(Capped { reader: decompressed, left: most });
     let (mut extended, mut is_empty) = (Extended::default(), true);
-    for entry in archive.entries().map_err(Problem::of_reading)?.raw(true) {
-        let mut entry = entry.map_err(Problem::of_reading)?;
+    for entry in archive.entries().map_err(FetchError::reading)?.raw(true) {
+        let mut entry = entry.map_err(FetchError::reading)?;
         match entry.header().entry_type() {
             EntryType::GNULongName => set(&mut extended.gnu_name, before_zero(text(&mut entry)?))?,
             EntryType::GNULongLink => set(&mut extended.gnu_target, before_zero(text(&mut entry)?))?,
             EntryType::XHeader => set(&mut extended.pax, Pax::read(&text(&mut entry)?)?)?,
             // Go forgets what came before it, so what it would belong to is not clear.
             EntryType::XGlobalHeader if extended == Extended::default() => {}
-            EntryType::XGlobalHeader => return Err(ambiguous("an extended header has no entry")),
+            EntryType::XGlobalHeader => return Err(FetchError::unreadable("an extended header has no entry")),
             kind => {
                 is_empty = false;
                 let (name, target) = std::mem::take(&mut extended).apply(entry.header())?;
@@ -131,7 +132,7 @@ fn untar(decompressed: impl Read, most: u64, writer: &mut PackageWriter) -> Resu
             }
         }
     }
-    if is_empty { Err(Problem::Empty) } else { Ok(()) }
+    if is_empty { Err(FetchError::package("it is empty")) } else { Ok(()) }
 }
 
 /// What the next entry of a tar archive has that does not fit into its header (POSIX pax, and GNU tar before it).
@@ -151,10 +152,10 @@ struct Pax {
 
 impl Extended {
     /// The name and the target of an entry.
-    fn apply(self, header: &Header) -> Result<(String, String), Problem> {
+    fn apply(self, header: &Header) -> Fetched<(String, String)> {
         let Pax { path, target, size } = self.pax.unwrap_or_default();
         if size.is_some_and(|size| header.entry_size().is_ok_and(|own| own != size)) {
-            return Err(ambiguous("an entry has two sizes"));
+            return Err(FetchError::unreadable("an entry has two sizes"));
         }
         // Go prefers GNU's, whatever their order.
         let name = self.gnu_name.or(path).unwrap_or_else(|| header.path_bytes().into_owned());
@@ -165,10 +166,10 @@ impl Extended {
 }
 
 impl Pax {
-    fn read(records: &[u8]) -> Result<Self, Problem> {
+    fn read(records: &[u8]) -> Fetched<Self> {
         let mut pax = Self::default();
         for record in PaxExtensions::new(records) {
-            let record = record.map_err(Problem::of_reading)?;
+            let record = record.map_err(FetchError::reading)?;
             let value = record.value_bytes();
             match record.key_bytes() {
                 // An empty value takes an earlier one back.
@@ -177,9 +178,9 @@ impl Pax {
                 b"size" if value.is_empty() => pax.size = None,
                 b"size" => {
                     let size = std::str::from_utf8(value).ok().and_then(|size| size.parse().ok());
-                    pax.size = Some(size.ok_or_else(|| ambiguous("a size in it is not a number"))?);
+                    pax.size = Some(size.ok_or_else(|| FetchError::unreadable("a size in it is not a number"))?);
                 }
-                key if key.starts_with(b"GNU.sparse.") => return Err(ambiguous("it holds a sparse file")),
+                key if key.starts_with(b"GNU.sparse.") => return Err(FetchError::unreadable("it holds a sparse file")),
                 _ => {}
             }
         }
@@ -188,37 +189,37 @@ impl Pax {
 }
 
 /// Sets what only one extended header of an entry may say.
-fn set<T>(place: &mut Option<T>, value: T) -> Result<(), Problem> {
+fn set<T>(place: &mut Option<T>, value: T) -> Fetched<()> {
     match place.replace(value) {
         None => Ok(()),
-        Some(_) => Err(ambiguous("an entry has two extended headers of a kind")),
+        Some(_) => Err(FetchError::unreadable("an entry has two extended headers of a kind")),
     }
 }
 
 /// Refuses headers that Go may read in another way than the library here.
-fn check_header(header: &Header, name: &str) -> Result<(), Problem> {
+fn check_header(header: &Header, name: &str) -> Fetched<()> {
     const DIRECTORY: u32 = 0o040_000;
     const KIND: u32 = 0o170_000;
     let bytes = header.as_bytes();
     // The times of a GNU header are where others have the start of the name. Old versions of Go wrote that there.
     let is_time = |byte: &u8| matches!(byte, 0 | b' ' | b'0'..=b'7');
     if header.as_gnu().is_some() && bytes[345] < 0x80 && !bytes[345..369].iter().all(is_time) {
-        return Err(ambiguous("a header of GNU tar has no times"));
+        return Err(FetchError::unreadable("a header of GNU tar has no times"));
     }
     if header.as_ustar().is_some() && bytes.ends_with(b"tar\0") {
-        return Err(ambiguous("it was made by star"));
+        return Err(FetchError::unreadable("it was made by star"));
     }
     match header.entry_type() {
         kind if !has_content(kind) && header.entry_size().is_ok_and(|size| size != 0) => {
-            Err(ambiguous("an entry that cannot have content has a size"))
+            Err(FetchError::unreadable("an entry that cannot have content has a size"))
         }
-        EntryType::GNUSparse => Err(ambiguous("it holds a sparse file")),
+        EntryType::GNUSparse => Err(FetchError::unreadable("it holds a sparse file")),
         EntryType::Directory => Ok(()),
         _ if header.mode().is_ok_and(|mode| mode & KIND == DIRECTORY) => {
-            Err(ambiguous("an entry is a directory by its mode only"))
+            Err(FetchError::unreadable("an entry is a directory by its mode only"))
         }
         _ if name.ends_with('/') && !is_old_directory(header, name) => {
-            Err(ambiguous("a file in it has the name of a directory"))
+            Err(FetchError::unreadable("a file in it has the name of a directory"))
         }
         _ => Ok(()),
     }
@@ -245,34 +246,30 @@ fn has_content(kind: EntryType) -> bool {
 
 /// The programs install an empty file. Whoever writes a configuration that is a link out of the package wants to read
 /// something else.
-fn refuse_hidden_link(name: &str, target: &str) -> Result<(), Problem> {
+fn refuse_hidden_link(name: &str, target: &str) -> Fetched<()> {
     let depth = name.split('/').filter(|part| !matches!(*part, "" | ".")).count().saturating_sub(1);
     let ups = target.split('/').take_while(|part| matches!(*part, ".." | ".")).filter(|part| *part == "..").count();
     if is_configuration(name) && (target.starts_with('/') || ups > depth) {
-        return Err(Problem::LinkOutside(name.to_owned(), target.to_owned()));
+        return Err(FetchError::link_outside(name, target));
     }
     Ok(())
 }
 
-fn ambiguous(why: &str) -> Problem {
-    Problem::Damaged(why.to_owned())
-}
-
 /// A name as text.
-fn utf8(name: Vec<u8>) -> Result<String, Problem> {
+fn utf8(name: Vec<u8>) -> Fetched<String> {
     match String::from_utf8(name) {
         Ok(name) if !name.contains('\0') => Ok(name),
-        Ok(name) => Err(Problem::Name(name)),
-        Err(error) => Err(Problem::Name(String::from_utf8_lossy(error.as_bytes()).into_owned())),
+        Ok(name) => Err(FetchError::bad_name(&name)),
+        Err(error) => Err(FetchError::bad_name(&String::from_utf8_lossy(error.as_bytes()))),
     }
 }
 
 /// The whole content of an entry that is a name, or a list of them.
-fn text(content: &mut impl Read) -> Result<Vec<u8>, Problem> {
+fn text(content: &mut impl Read) -> Fetched<Vec<u8>> {
     let mut bytes = Vec::new();
-    content.take(LONGEST_NAME + 1).read_to_end(&mut bytes).map_err(Problem::of_reading)?;
+    content.take(LONGEST_NAME + 1).read_to_end(&mut bytes).map_err(FetchError::reading)?;
     if bytes.len() as u64 > LONGEST_NAME {
-        return Err(Problem::Damaged("a name in it is too long".to_owned()));
+        return Err(FetchError::unreadable("a name in it is too long"));
     }
     Ok(bytes)
 }
@@ -283,12 +280,12 @@ fn before_zero(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-impl From<PackageError> for Problem {
+impl From<PackageError> for FetchError {
     fn from(error: PackageError) -> Self {
         match error {
-            PackageError::Refused { refusal: Refusal::Empty, .. } => Self::Empty,
-            PackageError::Refused { refusal: Refusal::FilesTooLarge(_), .. } => Self::TooLarge,
-            error => Self::Damaged(error.to_string()),
+            PackageError::Refused { refusal: Refusal::Empty, .. } => Self::package("it is empty"),
+            PackageError::Refused { refusal: Refusal::FilesTooLarge(_), .. } => Self::too_large(),
+            error => Self::unreadable(error),
         }
     }
 }

@@ -16,8 +16,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use super::fetch_error::Fetched;
 use super::package_hash;
-use super::problem::Problem;
 use super::source::RegistryModule;
 use crate::diagnostic::{self, Code, Diagnostic};
 use crate::provider::{Hash, HashesByScheme, Version};
@@ -120,7 +120,7 @@ impl PackageCache {
     }
 
     /// Keeps the package in a directory, which is moved.
-    pub(super) fn put(&self, package: &Path) -> Result<Content, Problem> {
+    pub(super) fn put(&self, package: &Path) -> Fetched<Content> {
         let content = self.content(package_hash::h1(package)?);
         storage::create_directory(&self.packages.join("contents"))?;
         let _uninterrupted = files::hold_off_interrupts();

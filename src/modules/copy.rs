@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-use super::problem::GIT;
+use super::limits::GIT;
 
 /// Copies what is in a directory into an empty one, without what git keeps. Links stay as they are; of modes only
 /// whether the owner may execute a file stays. The system shares the content of both files where the file system can do

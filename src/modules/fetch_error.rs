@@ -1,121 +1,162 @@
-//! Why a package could not be fetched, and the error that a user sees.
+//! Why a package cannot be fetched, read or locked.
 
-use std::io;
+use std::fmt;
+use std::io::{self, ErrorKind};
 
-use super::git::GitError;
-use super::problem::Problem;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use url::Url;
+
+use super::limits::{MOST_BYTES, MOST_ENTRIES};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help};
 use crate::net::{RequestError, RequestErrorKind};
+use crate::system::SafeUrl;
 
-/// Why there is no package. The texts continue a message that names the package.
-#[derive(derive_more::From)]
-pub(super) enum FetchError {
-    /// Its address cannot be used.
-    Address(String),
-    /// Its address has a getter that only OpenTofu and Terraform support.
-    UnsupportedGetter(&'static str),
-    /// Its address has a getter that neither OpenTofu nor Terraform supports.
-    UnknownGetter(String),
-    /// What the address leads to is not a package that can be read.
-    Package(String),
-    /// It cannot be written to disk.
-    #[from]
-    NoPlace(io::Error),
-    #[from]
-    Request(RequestError),
-    #[from]
-    Git(GitError),
-    /// An error that names the package itself, or does not need to.
-    #[from(NotFetched, Diagnostics)]
-    Other(NotFetched),
+/// Why a package cannot be fetched, read or locked.
+#[derive(Clone, Debug, derive_more::Display)]
+#[display("{errors}")]
+pub(crate) struct FetchError {
+    pub(super) errors: Diagnostics,
+    /// Whether the messages name the package. Otherwise they continue one that does.
+    is_named: bool,
+    /// Whether a server reports that it does not have the package, or not any more.
+    pub(super) is_gone: bool,
 }
 
-/// Why a package could not be fetched, as the user sees it.
-#[derive(Clone, Debug)]
-pub(crate) struct NotFetched {
-    pub(crate) errors: Diagnostics,
-    /// Whether whoever had it says that it is not there, or not any more.
-    pub(crate) is_gone: bool,
-}
-
-/// What was fetched.
-pub(super) type Obtained<T> = std::result::Result<T, NotFetched>;
+pub(super) type Fetched<T> = Result<T, FetchError>;
 
 impl FetchError {
-    /// The error with the address of the package.
-    pub(super) fn named(self, address: &str) -> NotFetched {
-        let is_gone = match &self {
-            Self::Request(error) => is_gone(error),
-            Self::Git(error) => error.is_gone,
-            Self::Other(error) => error.is_gone,
-            _ => false,
-        };
-        NotFetched { errors: self.into_diagnostics(address), is_gone }
+    fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { errors: Diagnostic::error(code, message).into(), is_named: false, is_gone: false }
     }
 
-    fn into_diagnostics(self, address: &str) -> Diagnostics {
-        let failed =
-            |code, why: &str| Diagnostic::error(code, format!("cannot get the module package {address}: {why}"));
-        let unknown = |getter: &str| {
-            failed(Code::InvalidConfiguration, &format!("{getter:?} is not a known way to get a package"))
-        };
-        match self {
-            Self::Address(why) => failed(Code::InvalidConfiguration, &why).into(),
-            Self::UnsupportedGetter(getter) => unknown(getter).help("install it with tofu get or terraform get").into(),
-            Self::UnknownGetter(getter) => {
-                unknown(&getter).help("use git::, https:// or the address of a module in a registry").into()
-            }
-            Self::Package(why) => failed(Code::InvalidPackage, &why).into(),
-            Self::NoPlace(error) => failed(Code::Io, &format!("there is no place to put it: {error}")).into(),
-            Self::Request(error) => request_failed(address, error),
-            Self::Git(GitError { why, said, .. }) => {
-                let error = failed(Code::RequestFailed, &why);
-                let help = "check whether git clone can fetch it; git uses its credential helpers and ssh keys, \
-                            and never prompts";
-                let error = if said.is_empty() { error } else { error.help(help) };
-                said.into_iter().fold(error, Diagnostic::note).into()
-            }
-            Self::Other(error) => error.errors,
+    /// The package cannot be read or locked.
+    pub(super) fn package(message: impl Into<String>) -> Self {
+        Self::new(Code::InvalidPackage, message)
+    }
+
+    /// The address of the package cannot be used.
+    pub(super) fn address(message: impl Into<String>) -> Self {
+        Self::new(Code::InvalidConfiguration, message)
+    }
+
+    /// git failed.
+    pub(super) fn git(message: impl Into<String>) -> Self {
+        Self::new(Code::RequestFailed, message)
+    }
+
+    pub(super) fn unreadable_git_output() -> Self {
+        Self::git("the output of git cannot be read")
+    }
+
+    /// The package is damaged, or OpenTofu and Terraform may read it in a different way.
+    pub(super) fn unreadable(why: impl fmt::Display) -> Self {
+        Self::package(format!("it cannot be read: {why}"))
+    }
+
+    pub(super) fn bad_name(name: &str) -> Self {
+        Self::package(format!("its entry {name:?} does not have a name of one line of text"))
+    }
+
+    pub(super) fn link_outside(name: &str, target: &str) -> Self {
+        Self::package(format!("its entry {name:?} is a link to {target:?}, which leads out of the package"))
+    }
+
+    pub(super) fn too_many_entries() -> Self {
+        Self::package(format!("it contains more than {MOST_ENTRIES} entries"))
+    }
+
+    pub(super) fn too_large() -> Self {
+        Self::package(format!("it contains more than {} MiB", MOST_BYTES >> 20))
+    }
+
+    /// A failure to read or write a part of the package.
+    pub(super) fn reading(error: io::Error) -> Self {
+        match error.kind() {
+            ErrorKind::FileTooLarge => Self::too_large(),
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::PermissionDenied => error.into(),
+            _ => Self::unreadable(error),
         }
+    }
+
+    /// The same error, reported by a server that does not have the package.
+    pub(super) fn gone(self, is_gone: bool) -> Self {
+        Self { is_gone, ..self }
+    }
+
+    pub(super) fn help(self, help: impl Into<Help>) -> Self {
+        let help = help.into();
+        Self { errors: self.errors.map(|error| error.help(help.clone())), ..self }
+    }
+
+    pub(super) fn notes(self, notes: &[String]) -> Self {
+        Self { errors: self.errors.map(|error| notes.iter().fold(error, Diagnostic::note)), ..self }
+    }
+
+    /// Adds the address or version of the package to the messages, unless they name it already.
+    pub(super) fn named(self, package: &str) -> Self {
+        let named = self.with_context(&format!("cannot get the module package {package}"));
+        Self { is_named: true, ..named }
+    }
+
+    /// The error of the submodule at a path of a package; of the package itself if the path is empty.
+    pub(super) fn in_submodule(self, path: &str, url: &Url) -> Self {
+        if path.is_empty() {
+            return self;
+        }
+        self.with_context(&format!("its submodule {path:?} from {}", SafeUrl::from(url)))
+    }
+
+    /// Puts a context before messages that do not name the package.
+    pub(super) fn with_context(self, context: &str) -> Self {
+        if self.is_named {
+            return self;
+        }
+        let in_context = |error: Diagnostic| Diagnostic { message: format!("{context}: {}", error.message), ..error };
+        Self { errors: self.errors.map(in_context), ..self }
     }
 }
 
-/// Whether a server says that what was asked for is not there.
+impl From<io::Error> for FetchError {
+    fn from(error: io::Error) -> Self {
+        Self::new(Code::Io, format!("it cannot be read or written: {error}"))
+    }
+}
+
+impl From<RequestError> for FetchError {
+    fn from(error: RequestError) -> Self {
+        let is_gone = is_gone(&error);
+        let wants_login = matches!(error.kind, RequestErrorKind::Unauthorized { .. }) && error.credentials_of.is_none();
+        let help = wants_login.then(|| {
+            let host = error.url.host_str().unwrap_or_default();
+            format!("put user and password for {host} into ~/.netrc; tokens of registries are not sent to archives")
+        });
+        let (is_named, message) = (matches!(error.kind, RequestErrorKind::Credentials(_)), error.to_string());
+        let errors = error.into_diagnostic("a module package");
+        let unnamed = |error| Diagnostic { message: message.clone(), ..error };
+        let errors = if is_named { errors } else { errors.map(unnamed) };
+        let error = Self { errors, is_named, is_gone };
+        help.into_iter().fold(error, Self::help)
+    }
+}
+
+/// Whether a server reports that it does not have the requested document.
 pub(super) fn is_gone(error: &RequestError) -> bool {
     matches!(error.kind, RequestErrorKind::NotFound | RequestErrorKind::Status { status: 410, .. })
 }
 
-fn request_failed(address: &str, error: RequestError) -> Diagnostics {
-    let wants_login = matches!(error.kind, RequestErrorKind::Unauthorized { .. }) && error.credentials_of.is_none();
-    let host = error.url.host_str().unwrap_or_default().to_owned();
-    let errors = error.into_diagnostic(&format!("the module package {address}"));
-    if !wants_login {
-        return errors;
-    }
-    let help = format!("put user and password for {host} into ~/.netrc; tokens of registries are not sent to archives");
-    errors.map(|error| error.help(help.clone()))
-}
-
-impl From<Problem> for FetchError {
-    fn from(problem: Problem) -> Self {
-        Self::Package(problem.to_string())
-    }
-}
-
-impl From<Diagnostics> for NotFetched {
+impl From<Diagnostics> for FetchError {
     fn from(errors: Diagnostics) -> Self {
-        Self { errors, is_gone: false }
+        Self { errors, is_named: true, is_gone: false }
     }
 }
 
-impl From<Diagnostic> for NotFetched {
+impl From<Diagnostic> for FetchError {
     fn from(error: Diagnostic) -> Self {
         Diagnostics::from(error).into()
     }
 }
 
-impl From<NotFetched> for Diagnostics {
-    fn from(error: NotFetched) -> Self {
+impl From<FetchError> for Diagnostics {
+    fn from(error: FetchError) -> Self {
         error.errors
     }
 }

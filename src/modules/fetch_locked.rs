@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::cache::Identity;
-use super::fetch_error::{FetchError, Obtained};
+use super::fetch_error::{FetchError, Fetched};
 use super::fetch_package::new_directory;
 use super::fetcher::{Clients, ModuleFetcher};
-use super::git::GitAddress;
+use super::git::{GitAddress, Revision};
+use super::limits::GIT;
 use super::locked::{self, LockedAddress, locked_commit};
 use super::package::{Package, Wildcards};
 use super::package_hash;
-use super::problem::GIT;
 use super::source::{Getter, ModuleSource, RemoteSource};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::lockfile::LockedModule;
@@ -60,12 +60,7 @@ impl ModuleFetcher {
     }
 
     /// Fetches the package of a locked address with the login that only the source of the call contains.
-    fn fetch_locked(
-        &self,
-        clients: &Clients,
-        address: &LockedAddress,
-        source: &ModuleSource,
-    ) -> Obtained<Arc<Package>> {
+    fn fetch_locked(&self, clients: &Clients, address: &LockedAddress, source: &ModuleSource) -> Fetched<Arc<Package>> {
         match (address, source) {
             (LockedAddress::Registry { module, version, .. }, _) => {
                 self.version(clients, (module, version), true, || clients.registry.location(module, version))
@@ -99,7 +94,7 @@ impl ModuleFetcher {
         let scratch = cache.scratch().ok()?;
         let repository = new_directory(&scratch, "git").ok()?;
         let package = new_directory(&scratch, "package").ok()?;
-        self.git_program().read_objects(&dot_git, &git_address, &repository, &package).ok()?;
+        self.git(&repository).read_objects(&dot_git, &git_address, &package).ok()?;
         let h1 = package_hash::h1(&package).ok().filter(|h1| locked.hashes.contains(h1))?;
         let content = cache.put(&package).ok()?;
         cache.record(&Identity { address, h1, zh: None }).ok()?;
@@ -114,25 +109,25 @@ impl ModuleFetcher {
     pub(crate) fn make_repository(&self, source: &ModuleSource, locked: &LockedModule, directory: &Path) -> Result<()> {
         let Some((package, commit)) = locked::repository(locked) else { return Ok(()) };
         let make = || -> std::result::Result<(), FetchError> {
-            let (git, cache) = (self.git_program(), self.cache()?);
+            let (cache, scratch) = (self.cache()?, self.cache()?.scratch()?);
+            let (repository, fetched) = (new_directory(&scratch, "git")?, scratch.path().join("pack"));
+            let git = self.git(&repository);
             let named = GitAddress::parse(own_repository(source, &package).url())?;
             // The installed repository must not contain a login.
-            let shown = GitAddress::parse(package.url())?.named_as(&named);
+            let shown = GitAddress::parse(package.url())?;
+            let remote = (shown.url.as_str(), named.tag().filter(|_| matches!(named.revision, Revision::Name(_))));
             let pack = cache.pack(&package.package);
             fs::create_dir(directory)?;
-            let is_made = pack.is_file() && git.make_repository(&shown, &commit, &pack, directory).is_ok();
-            if is_made {
+            if pack.is_file() && git.make_repository(remote, &commit, &pack, directory).is_ok() {
                 return Ok(());
             }
             if self.is_offline() {
-                return Err(FetchError::Package("the cache does not hold its git repository".to_owned()));
+                return Err(FetchError::package("the cache does not contain its git repository"));
             }
-            let scratch = cache.scratch()?;
-            let (repository, fetched) = (new_directory(&scratch, "git")?, scratch.path().join("pack"));
-            git.fetch_pack(&named.at_commit(&commit), &commit, &repository, &fetched)?;
+            git.fetch_pack(&named.at_commit(&commit), &commit, &fetched)?;
             fs::remove_dir_all(directory)?;
             fs::create_dir(directory)?;
-            git.make_repository(&shown, &commit, &fetched, directory)?;
+            git.make_repository(remote, &commit, &fetched, directory)?;
             // A cache that cannot be written must not stop the run.
             let _ = cache.put_pack(&package.package, &fetched);
             Ok(())

@@ -13,13 +13,13 @@ use super::archive::{self, Format};
 use super::cache::Identity;
 use super::checksum::hexadecimal;
 use super::copy;
-use super::fetch_error::{FetchError, Obtained};
+use super::fetch_error::{FetchError, Fetched};
 use super::fetcher::{Clients, ModuleFetcher};
 use super::git::{Git, GitAddress};
 use super::http::{self, HttpAddress, HttpPackage};
+use super::limits::MOST_BYTES;
 use super::locked::LockedAddress;
 use super::package::{Package, PackageOrigin, Wildcards};
-use super::problem::{MOST_BYTES, Problem};
 use super::registry::PackageLocation;
 use super::source::{Getter, RegistryModule, RemoteSource, with_directory};
 use crate::cli_config::Netrc;
@@ -52,24 +52,17 @@ struct Wanted<'a> {
 struct Written {
     directory: PathBuf,
     /// The reason why it cannot be locked, if it cannot.
-    omitted: Option<Problem>,
+    omitted: Option<FetchError>,
     /// The hash of the archive that it was unpacked from.
     zh: Option<Hash>,
 }
-
-type Fetched = Result<Package, FetchError>;
 
 impl ModuleFetcher {
     /// Returns the package of an address, whatever its directory.
     ///
     /// # Errors
     /// It cannot be fetched or read, or it is to be recorded and cannot be locked.
-    pub(super) fn package(
-        &self,
-        clients: &Clients,
-        source: &RemoteSource,
-        is_recorded: bool,
-    ) -> Obtained<Arc<Package>> {
+    pub(super) fn package(&self, clients: &Clients, source: &RemoteSource, is_recorded: bool) -> Fetched<Arc<Package>> {
         let client = clients.http.clone();
         let client = if source.is_unencrypted() { client.with_plain_http() } else { client };
         self.package_through(&client, clients, source, is_recorded)
@@ -81,7 +74,7 @@ impl ModuleFetcher {
         clients: &Clients,
         source: &RemoteSource,
         is_recorded: bool,
-    ) -> Obtained<Arc<Package>> {
+    ) -> Fetched<Arc<Package>> {
         self.packages.get_or_compute(&(clients.dialect, source.package.clone(), is_recorded), || {
             self.obtain(Wanted { clients, client, source, is_recorded, hops: 0 }).map(Arc::new)
         })
@@ -96,8 +89,8 @@ impl ModuleFetcher {
         clients: &Clients,
         (module, version): (&RegistryModule, &Version),
         is_recorded: bool,
-        locate: impl FnOnce() -> Obtained<PackageLocation>,
-    ) -> Obtained<Arc<Package>> {
+        locate: impl FnOnce() -> Fetched<PackageLocation>,
+    ) -> Fetched<Arc<Package>> {
         let (key, name) = (version_key(module, version), format!("{module} {version}"));
         self.packages.get_or_compute(&(clients.dialect, key.clone(), is_recorded), || {
             let cached = if is_recorded { None } else { self.cached_version(module, version)? };
@@ -132,7 +125,7 @@ impl ModuleFetcher {
 
     /// A package to which a registry leads, as a lock file records it: with the commit if it is in git, else under the
     /// address of the registry.
-    fn recorded_as(&self, address: &str, package: Package) -> Fetched {
+    fn recorded_as(&self, address: &str, package: Package) -> Fetched<Package> {
         let Some(identity) = &package.identity else { return Ok(package) };
         let own = RemoteSource::parse_full(&identity.address);
         let Some(own) = own.filter(|own| own.getter() != Getter::Git) else { return Ok(package) };
@@ -142,43 +135,46 @@ impl ModuleFetcher {
     }
 
     /// Returns the package that an address led to last, if the cache contains it. Makes no requests.
-    pub(super) fn cached(&self, source: &RemoteSource) -> Obtained<Option<Package>> {
+    pub(super) fn cached(&self, source: &RemoteSource) -> Fetched<Option<Package>> {
         self.remembered(&source.package, None, source.without_directory())
     }
 
     /// Returns the package of a version of a registry module, if the cache contains it. Makes no requests.
-    pub(super) fn cached_version(&self, module: &RegistryModule, version: &Version) -> Obtained<Option<Package>> {
+    pub(super) fn cached_version(&self, module: &RegistryModule, version: &Version) -> Fetched<Option<Package>> {
         self.remembered(&version_key(module, version), None, format!("{module} {version}"))
     }
 
-    fn remembered(&self, key: &str, lifetime: Option<Duration>, name: String) -> Obtained<Option<Package>> {
+    fn remembered(&self, key: &str, lifetime: Option<Duration>, name: String) -> Fetched<Option<Package>> {
         let found = self.cache()?.get(key, lifetime);
         Ok(found.map(|(content, directory)| Package { directory, ..Package::cached(content, name) }))
     }
 
-    fn obtain(&self, wanted: Wanted<'_>) -> Obtained<Package> {
+    fn obtain(&self, wanted: Wanted<'_>) -> Fetched<Package> {
         let (source, name) = (wanted.source, wanted.source.without_directory());
         self.connections.environment().secrets.learn_url(source.url());
+        let unknown = |help: &str| {
+            let getter = source.getter_name();
+            FetchError::address(format!("{getter:?} is not a known way to get a package")).help(help)
+        };
         let obtained = match source.getter() {
             // git treats the name of a host as a directory, and its errors quote files.
             _ if source.is_on_this_machine() && source.path_on_this_machine().is_none() => {
-                Err(FetchError::Address("it does not name a directory of this machine".to_owned()))
+                Err(FetchError::address("it does not name a directory of this machine"))
             }
-            Getter::Git => self.git(wanted),
+            Getter::Git => self.fetch_git(wanted),
             Getter::Http => self.http(wanted),
             Getter::File => self.file(wanted),
             Getter::Oci if wanted.clients.dialect == Dialect::Tofu => self.oci(wanted),
-            Getter::Oci => Err(FetchError::UnknownGetter("oci".to_owned())),
-            Getter::S3 => Err(FetchError::UnsupportedGetter("s3")),
-            Getter::Gcs => Err(FetchError::UnsupportedGetter("gcs")),
-            Getter::Mercurial => Err(FetchError::UnsupportedGetter("hg")),
-            Getter::Unknown(getter) => Err(FetchError::UnknownGetter(getter.to_owned())),
+            Getter::S3 | Getter::Gcs | Getter::Mercurial => Err(unknown("install it with tofu get or terraform get")),
+            Getter::Oci | Getter::Unknown(_) => {
+                Err(unknown("use git::, https:// or the address of a module in a registry"))
+            }
         };
         let package = obtained.map_err(|error| error.named(&name))?;
         Ok(Package { name, ..package })
     }
 
-    fn git(&self, wanted: Wanted<'_>) -> Fetched {
+    fn fetch_git(&self, wanted: Wanted<'_>) -> Fetched<Package> {
         let Wanted { client, source, is_recorded, .. } = wanted;
         let address = GitAddress::parse(source.url())?;
         client.permits(&address.url)?;
@@ -186,10 +182,10 @@ impl ModuleFetcher {
             return Ok(package);
         }
         let scratch = self.cache()?.scratch()?;
-        let (repositories, directory) = (new_directory(&scratch, "git")?, new_directory(&scratch, "package")?);
-        let fetched = self.git_program().fetch(&address, &repositories, &directory)?;
+        let directory = new_directory(&scratch, "package")?;
+        let fetched = self.git(&new_directory(&scratch, "git")?).fetch(&address, &directory)?;
         let Some(commit) = fetched.commit else {
-            let empty = Written { directory, omitted: Some(Problem::NoCommit), zh: None };
+            let empty = Written { directory, omitted: Some(FetchError::package("it has no commit")), zh: None };
             return self.keep(Some(&source.package), String::new(), empty, is_recorded);
         };
         let recorded = source.without_credentials().at_commit(&commit).package;
@@ -197,20 +193,18 @@ impl ModuleFetcher {
         self.keep(Some(&source.package), recorded, written, is_recorded)
     }
 
-    pub(super) fn git_program(&self) -> Git<'_> {
+    /// git with the user's settings. `directory` is empty.
+    pub(super) fn git<'a>(&'a self, directory: &'a Path) -> Git<'a> {
         let environment = self.connections.environment();
         let seconds = environment.variable("PROVLOCK_GIT_TIMEOUT").and_then(|value| value.trim().parse().ok());
-        Git {
-            program: Path::new("git"),
-            time_limit: seconds.filter(|seconds| *seconds > 0).map_or(GIT_TIME_LIMIT, Duration::from_secs),
-            ssh_command: environment.os_variable("GIT_SSH_COMMAND"),
-        }
+        let time_limit = seconds.filter(|seconds| *seconds > 0).map_or(GIT_TIME_LIMIT, Duration::from_secs);
+        Git::new(Path::new("git"), environment.os_variable("GIT_SSH_COMMAND"), directory, time_limit)
     }
 
-    fn http(&self, wanted: Wanted<'_>) -> Fetched {
+    fn http(&self, wanted: Wanted<'_>) -> Fetched<Package> {
         let Wanted { clients, client, source, is_recorded, hops } = wanted;
         let netrc = self.netrc.get_or_init(|| Netrc::read(self.connections.environment()));
-        let netrc = netrc.as_ref().map_err(|why| FetchError::Package(why.clone()))?;
+        let netrc = netrc.as_ref().map_err(FetchError::package)?;
         let address = HttpAddress::parse(source.url(), clients.dialect, netrc)?;
         if let Some(package) = self.current(wanted, address.is_immutable())? {
             return Ok(package);
@@ -223,7 +217,7 @@ impl ModuleFetcher {
             HttpPackage::Elsewhere(next) => next,
         };
         if hops == MOST_HOPS {
-            return Err(FetchError::Package(format!("more than {MOST_HOPS} servers refer to another server")));
+            return Err(FetchError::package(format!("more than {MOST_HOPS} servers refer to another server")));
         }
         // An encrypted address leads to no unencrypted one.
         let client = if source.is_unencrypted() { client } else { &clients.http };
@@ -246,7 +240,7 @@ impl ModuleFetcher {
         directory: &str,
         wildcards: Wildcards,
         is_recorded: bool,
-    ) -> Fetched {
+    ) -> Fetched<Package> {
         let found = package.directory(directory, wildcards)?;
         let below = package.below_top(&found);
         let scratch = self.cache()?.scratch()?;
@@ -260,15 +254,15 @@ impl ModuleFetcher {
         Ok(Package { origin: package.origin, name: package.name.clone(), ..narrowed })
     }
 
-    fn oci(&self, wanted: Wanted<'_>) -> Fetched {
+    fn oci(&self, wanted: Wanted<'_>) -> Fetched<Package> {
         let source = wanted.source;
         let url = Url::parse(source.url());
-        let url = url.map_err(|error| FetchError::Address(format!("its URL cannot be read: {error}")))?;
-        let package = ModulePackage::parse(&url).map_err(FetchError::Address)?;
+        let url = url.map_err(|error| FetchError::address(format!("its URL cannot be read: {error}")))?;
+        let package = ModulePackage::parse(&url).map_err(FetchError::address)?;
         if wanted.is_recorded && !package.is_immutable() {
             let why =
                 "a package of an OCI registry can be locked only by its digest; write ?digest=sha256:… in its source";
-            return Err(FetchError::Address(why.to_owned()));
+            return Err(FetchError::address(why));
         }
         if let Some(package) = self.current(wanted, package.is_immutable())? {
             return Ok(package);
@@ -282,8 +276,8 @@ impl ModuleFetcher {
     }
 
     /// A directory, which is read where it is, or an archive.
-    fn file(&self, wanted: Wanted<'_>) -> Fetched {
-        let invalid = |why: &str| FetchError::Address(why.to_owned());
+    fn file(&self, wanted: Wanted<'_>) -> Fetched<Package> {
+        let invalid = |why: &str| FetchError::address(why.to_owned());
         let path = Url::parse(wanted.source.url()).ok().and_then(|url| url.to_file_path().ok());
         let path = path.ok_or_else(|| invalid("its URL is not that of a file"))?;
         if path.is_dir() && wanted.is_recorded {
@@ -301,7 +295,7 @@ impl ModuleFetcher {
     }
 
     /// A package in the cache that cannot have changed, or was fetched within its lifetime.
-    fn current(&self, wanted: Wanted<'_>, is_immutable: bool) -> Result<Option<Package>, FetchError> {
+    fn current(&self, wanted: Wanted<'_>, is_immutable: bool) -> Fetched<Option<Package>> {
         if wanted.is_recorded {
             return Ok(None);
         }
@@ -309,13 +303,13 @@ impl ModuleFetcher {
         Ok(self.remembered(&wanted.source.package, lifetime, String::new())?)
     }
 
-    fn keep_archive(&self, wanted: Wanted<'_>, written: Written) -> Fetched {
+    fn keep_archive(&self, wanted: Wanted<'_>, written: Written) -> Fetched<Package> {
         let recorded = wanted.source.without_credentials().package;
         self.keep(Some(&wanted.source.package), recorded, written, wanted.is_recorded)
     }
 
     /// Moves a package into the cache: to be found by its key, or by lock files that record it with an address.
-    fn keep(&self, key: Option<&str>, recorded: String, written: Written, is_recorded: bool) -> Fetched {
+    fn keep(&self, key: Option<&str>, recorded: String, written: Written, is_recorded: bool) -> Fetched<Package> {
         let Written { directory, omitted, zh } = written;
         if let Some(problem) = omitted.filter(|_| is_recorded) {
             return Err(problem.into());
@@ -335,12 +329,12 @@ impl ModuleFetcher {
 }
 
 /// Unpacks an archive in a scratch directory. Without a format, its first bytes decide.
-fn unpack(scratch: &TemporaryDirectory, mut archive: File, format: Option<Format>) -> Result<Written, Problem> {
+fn unpack(scratch: &TemporaryDirectory, mut archive: File, format: Option<Format>) -> Fetched<Written> {
     let mut start = Vec::new();
     (&mut archive).take(8).read_to_end(&mut start)?;
     archive.rewind()?;
     let format = format.or_else(|| Format::of_content(&start));
-    let format = format.ok_or_else(|| Problem::Damaged("it is not an archive".to_owned()))?;
+    let format = format.ok_or_else(|| FetchError::package("it is not an archive"))?;
     let zh = format!("zh:{}", hexadecimal::<Sha256>(&mut archive)?).parse().ok();
     let directory = new_directory(scratch, "package")?;
     let omitted = archive::unpack(archive, format, MOST_BYTES, &directory)?;

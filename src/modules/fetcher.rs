@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use jiff::Timestamp;
 
 use super::cache::PackageCache;
-use super::fetch_error::Obtained;
+use super::fetch_error::Fetched;
 use super::fetched::{FetchedModule, ModuleRequest};
 use super::locked::LockedAddress;
 use super::package::{Package, PackageOrigin};
@@ -35,7 +35,7 @@ pub(crate) struct ModuleFetcher {
     cache: OnceLock<Result<PackageCache>>,
     pub(super) netrc: OnceLock<std::result::Result<Netrc, String>>,
     /// Packages by address or registry version, and whether they are to be recorded in a lock file.
-    pub(super) packages: OnceMap<(Dialect, String, bool), Obtained<Arc<Package>>>,
+    pub(super) packages: OnceMap<(Dialect, String, bool), Fetched<Arc<Package>>>,
     modules: OnceMap<(Dialect, ModuleRequest), Result<Option<FetchedModule>>>,
     releases: OnceMap<(Dialect, String), Result<Releases>>,
     /// Installed modules that are as they are locked.

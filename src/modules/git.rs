@@ -7,108 +7,122 @@
 
 mod address;
 mod attributes;
-mod error;
 mod fetch;
-mod installed_objects;
-mod installed_repository;
+mod installed;
 mod references;
-mod scratch;
+mod repository;
 mod submodules;
 mod tree;
 
+use std::ffi::OsStr;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
+use super::fetch_error::{FetchError, Fetched};
+use super::limits::MOST_BYTES;
 use super::package_writer::PackageWriter;
-use super::problem::{MOST_BYTES, Problem};
 pub(super) use address::GitAddress;
 pub(crate) use address::Revision;
-pub(super) use error::GitError;
-use error::Result;
 pub(crate) use references::References;
-pub(super) use scratch::Git;
-use scratch::Scratch;
+use repository::Repository;
 use submodules::Submodule;
 
-/// The most submodules of a package, including those of its submodules.
+/// Largest number of submodules of a package, including those of its submodules.
 const MOST_SUBMODULES: usize = 100;
 
-/// A package that was fetched from git.
+/// How git is run for one package. Its time begins when this is created.
+pub(super) struct Git<'a> {
+    /// Path of the program.
+    program: &'a Path,
+    /// `GIT_SSH_COMMAND`, if it is set.
+    ssh_command: Option<&'a OsStr>,
+    /// Empty directory for temporary repositories.
+    directory: &'a Path,
+    time_limit: Duration,
+    deadline: Instant,
+}
+
+/// A package that was written from git.
 pub(super) struct GitPackage {
     /// Id of the commit; `None` for an empty repository.
     pub(super) commit: Option<String>,
-    /// The reason why the package cannot be locked, if a file of the commit was omitted.
-    pub(super) omitted: Option<Problem>,
+    /// Why the package cannot be locked, if a file of the commit was omitted.
+    pub(super) omitted: Option<FetchError>,
 }
 
-impl Git<'_> {
-    /// Fetches a package into the directory `package`. `directory` is an empty one for repositories.
-    pub(super) fn fetch(&self, address: &GitAddress, directory: &Path, package: &Path) -> Result<GitPackage> {
-        let deadline = Instant::now() + self.time_limit;
-        let (mut writer, mut left) = (PackageWriter::new(package), MOST_BYTES);
+impl<'a> Git<'a> {
+    pub(super) fn new(
+        program: &'a Path,
+        ssh_command: Option<&'a OsStr>,
+        directory: &'a Path,
+        time_limit: Duration,
+    ) -> Self {
+        Self { program, ssh_command, directory, time_limit, deadline: Instant::now() + time_limit }
+    }
+
+    /// Fetches a package into the empty directory `package`.
+    pub(super) fn fetch(&self, address: &GitAddress, package: &Path) -> Fetched<GitPackage> {
+        self.write_package(address, package, |name, address| {
+            let repository = Repository::for_fetching(self, name, address)?;
+            let revision = repository.fetch(address)?;
+            Ok((repository, revision))
+        })
+    }
+
+    /// Writes the commit of an address and its submodules into a package. `open` returns a repository with the commit
+    /// of an address, and a name for the commit; `None` if the repository is empty.
+    fn write_package<'g>(
+        &'g self,
+        address: &GitAddress,
+        package: &Path,
+        open: impl Fn(&str, &GitAddress) -> Fetched<(Repository<'g>, Option<String>)>,
+    ) -> Fetched<GitPackage> {
+        let (mut writer, mut bytes_left) = (PackageWriter::new(package), MOST_BYTES);
         let mut wanted = vec![(address.clone(), String::new())];
-        let (mut fetched, mut commit) = (0, None);
-        while let Some((address, prefix)) = wanted.pop() {
-            let repository = directory.join(fetched.to_string());
-            let mut scratch = Scratch { all: directory, deadline, ..Scratch::new(self, &repository) };
-            let write = || match scratch.fetch(&address)? {
-                Some(revision) => scratch.write(&revision, &prefix, &mut writer, &mut left).map(Some),
-                None => Ok(None),
-            };
-            let written = { write }().map_err(|error| error.in_submodule(&prefix, &address.url))?;
-            if fetched == 0 {
-                commit = written.as_ref().map(|written| written.commit.clone());
+        let (mut repositories, mut commit) = (0, None);
+        while let Some((address, path)) = wanted.pop() {
+            let written = open(&repositories.to_string(), &address).and_then(|(repository, revision)| {
+                let write = |revision| repository.write(revision, &path, &mut writer, &mut bytes_left);
+                revision.as_deref().map(write).transpose()
+            });
+            let written = written.map_err(|error| error.in_submodule(&path, &address.url))?;
+            let (written_commit, submodules) = written.unzip();
+            if repositories == 0 {
+                commit = written_commit;
             }
-            fetched += 1;
-            let submodules = written.map(|written| written.submodules).unwrap_or_default();
-            if fetched + wanted.len() + submodules.len() > MOST_SUBMODULES {
-                return Err(GitError::new(format!("it has more than {MOST_SUBMODULES} submodules")));
+            repositories += 1;
+            let submodules = submodules.unwrap_or_default();
+            if repositories + wanted.len() + submodules.len() > MOST_SUBMODULES {
+                return Err(FetchError::git(format!("it has more than {MOST_SUBMODULES} submodules")));
             }
             for Submodule { path, url, commit } in submodules {
-                let refused =
-                    || GitError::new(format!("the URL of its submodule {path:?} is not one that git is asked for"));
-                wanted.push((address.submodule(&url, &commit).ok_or_else(refused)?, path));
+                let address = address.submodule(&url, &commit).ok_or_else(|| {
+                    FetchError::git(format!("the URL of its submodule {path:?} is not one that provlock passes to git"))
+                })?;
+                wanted.push((address, path));
             }
         }
         Ok(GitPackage { commit, omitted: writer.finish()? })
     }
 
-    /// Lists the branches and tags of a repository. `directory` is an empty one for a repository.
-    pub(super) fn references(&self, address: &GitAddress, directory: &Path) -> Result<References> {
-        let mut scratch = Scratch::new(self, directory);
-        scratch.open(address)?;
-        let list = scratch.list_refs(&[], &["HEAD", "refs/heads/*", "refs/tags/*"])?;
-        let too_many = || GitError::new("it has too many branches and tags to look at them all");
-        Ok(References::parse(&list.ok_or_else(too_many)?))
+    /// Lists the branches and tags of a repository.
+    pub(super) fn references(&self, address: &GitAddress) -> Fetched<References> {
+        let repository = Repository::for_fetching(self, "0", address)?;
+        let too_many = "it has too many branches and tags to list them all";
+        let list = repository.list_refs(address, &[], &["HEAD", "refs/heads/*", "refs/tags/*"], too_many)?;
+        Ok(References::parse(&list))
     }
 
-    /// Returns the date of a commit according to its committer. `directory` is an empty one for a repository.
-    pub(super) fn committed(&self, address: &GitAddress, directory: &Path) -> Result<Timestamp> {
-        let mut scratch = Scratch::new(self, directory);
-        let unknown = || GitError::new("git does not say when the commit was made");
-        let revision = scratch.fetch(address)?.ok_or_else(unknown)?;
-        let mut command = scratch.command("rev-list");
-        command.args(["--max-count=1", "--format=%ct", "--end-of-options", &revision]);
-        let stdout = scratch.success(command)?.stdout;
-        let seconds = String::from_utf8_lossy(&stdout).lines().last().and_then(|line| line.parse().ok());
+    /// Returns the date of a commit according to its committer.
+    pub(super) fn committed(&self, address: &GitAddress) -> Fetched<Timestamp> {
+        let unknown = || FetchError::git("git does not report when the commit was made");
+        let repository = Repository::for_fetching(self, "0", address)?;
+        let revision = repository.fetch(address)?.ok_or_else(unknown)?;
+        let arguments = ["rev-list", "--max-count=1", "--format=%ct", "--end-of-options", &revision];
+        let seconds = repository.output(&arguments)?.lines().last().and_then(|line| line.parse().ok());
         seconds.and_then(|seconds| Timestamp::from_second(seconds).ok()).ok_or_else(unknown)
-    }
-
-    /// Whether the `ref` of an address is a tag. `directory` is an empty one for a repository.
-    pub(super) fn has_tag(&self, address: &GitAddress, directory: &Path) -> Result<bool> {
-        let name = address.reference().unwrap_or_default();
-        let name = name.strip_prefix("refs/").unwrap_or(name);
-        let name = name.strip_prefix("tags/").unwrap_or(name);
-        if name.is_empty() || name.contains(['*', '?', '[']) {
-            return Ok(false);
-        }
-        let mut scratch = Scratch::new(self, directory);
-        scratch.open(address)?;
-        let mut command = scratch.command("ls-remote");
-        command.args(["--quiet", "--tags", "--", address.url.as_str(), &format!("refs/tags/{name}")]);
-        Ok(!scratch.success(command)?.stdout.is_empty())
     }
 }
 

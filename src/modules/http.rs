@@ -9,8 +9,8 @@ use url::Url;
 
 use super::archive::Format;
 use super::checksum::{Checksum, ExpectedDigest};
-use super::fetch_error::FetchError;
-use super::problem::MOST_BYTES;
+use super::fetch_error::{FetchError, Fetched};
+use super::limits::MOST_BYTES;
 use super::source::RemoteSource;
 use crate::cli_config::Netrc;
 use crate::net::{Client, Credentials, Purpose, read_whole};
@@ -38,12 +38,10 @@ pub(super) enum HttpPackage {
     Elsewhere(RemoteSource),
 }
 
-type Result<T> = std::result::Result<T, FetchError>;
-
 impl HttpAddress {
-    pub(super) fn parse(text: &str, dialect: Dialect, netrc: &Netrc) -> Result<Self> {
+    pub(super) fn parse(text: &str, dialect: Dialect, netrc: &Netrc) -> Fetched<Self> {
         let mut url =
-            Url::parse(text).map_err(|error| FetchError::Package(format!("its URL cannot be read: {error}")))?;
+            Url::parse(text).map_err(|error| FetchError::package(format!("its URL cannot be read: {error}")))?;
         let parameter =
             |wanted: &str| url.query_pairs().find(|(name, _)| name == wanted).map(|(_, value)| value.into_owned());
         let (archive, checksum) = (parameter("archive"), parameter("checksum"));
@@ -52,9 +50,9 @@ impl HttpAddress {
             Some(name) => Format::named(name, dialect),
         };
         let checksum = checksum.filter(|text| !text.is_empty());
-        let checksum = checksum.map(|text| Checksum::parse(&text)).transpose().map_err(FetchError::Package)?;
+        let checksum = checksum.map(|text| Checksum::parse(&text)).transpose().map_err(FetchError::package)?;
         if checksum.is_some() && format.is_none() {
-            return Err(FetchError::Package("it has a checksum, which only an archive can have".to_owned()));
+            return Err(FetchError::package("it has a checksum, which only an archive can have"));
         }
         let is_for_server = |part: &&str| !matches!(part.split('=').next(), Some("archive" | "checksum"));
         let query = url.query().map(|query| query.split('&').filter(is_for_server).collect::<Vec<_>>().join("&"));
@@ -69,7 +67,7 @@ impl HttpAddress {
     }
 
     /// Asks the server. `scratch` is a directory for the archive.
-    pub(super) fn fetch(&self, client: &Client, netrc: &Netrc, scratch: &Path) -> Result<HttpPackage> {
+    pub(super) fn fetch(&self, client: &Client, netrc: &Netrc, scratch: &Path) -> Fetched<HttpPackage> {
         let credentials = self.login.as_ref().map_or(Credentials::None, Credentials::Basic);
         let Some(format) = self.format else { return self.ask_location(client, credentials) };
         let mut file = download(client, &self.url, credentials, scratch)?;
@@ -79,13 +77,13 @@ impl HttpAddress {
             Some(Checksum::Listed(url)) => Some(self.listed(client, netrc, url)?),
         };
         if let Some(expected) = expected {
-            expected.check(&mut file).map_err(FetchError::Package)?;
+            expected.check(&mut file).map_err(FetchError::package)?;
         }
         Ok(HttpPackage::Archive(file, format))
     }
 
     /// The location that the server names, in a header or in a `meta` element of a page.
-    fn ask_location(&self, client: &Client, credentials: Credentials<'_>) -> Result<HttpPackage> {
+    fn ask_location(&self, client: &Client, credentials: Credentials<'_>) -> Fetched<HttpPackage> {
         let mut url = self.url.clone();
         url.query_pairs_mut().append_pair("terraform-get", "1");
         let location = client.exchange(&url, credentials, Purpose::Download, |response| {
@@ -97,21 +95,21 @@ impl HttpAddress {
         });
         let shown = SafeUrl::from(&self.url);
         let location = location?.ok_or_else(|| {
-            FetchError::Package(format!(
+            FetchError::package(format!(
                 "{shown} does not have the name of an archive, and does not name the location of the package"
             ))
         })?;
         match RemoteSource::parse_full(&location) {
             Some(source) if !source.is_on_this_machine() => Ok(HttpPackage::Elsewhere(source)),
-            Some(_) => Err(FetchError::Package(format!("{shown} leads to this machine"))),
-            None => Err(FetchError::Package(format!(
+            Some(_) => Err(FetchError::package(format!("{shown} leads to this machine"))),
+            None => Err(FetchError::package(format!(
                 "{shown} leads to something that is not the full address of a package"
             ))),
         }
     }
 
     /// The digest that a list at a URL has for the archive.
-    fn listed(&self, client: &Client, netrc: &Netrc, url: &Url) -> Result<ExpectedDigest> {
+    fn listed(&self, client: &Client, netrc: &Netrc, url: &Url) -> Fetched<ExpectedDigest> {
         let mut url = url.clone();
         let login = login(&mut url, netrc);
         let credentials = login.as_ref().map_or(Credentials::None, Credentials::Basic);
@@ -119,13 +117,13 @@ impl HttpAddress {
             client.exchange(&url, credentials, Purpose::Download, |response| read_whole(response, LARGEST_PAGE))?;
         let name = self.url.path_segments().and_then(|mut segments| segments.next_back()).unwrap_or_default();
         ExpectedDigest::find(&String::from_utf8_lossy(&list), name)
-            .ok_or_else(|| FetchError::Package(format!("{} lists no checksum for {name}", SafeUrl::from(&url))))
+            .ok_or_else(|| FetchError::package(format!("{} lists no checksum for {name}", SafeUrl::from(&url))))
     }
 }
 
 /// Downloads an archive to a file in `scratch` that has no name there.
-pub(super) fn download(client: &Client, url: &Url, credentials: Credentials<'_>, scratch: &Path) -> Result<File> {
-    let written: std::result::Result<io::Result<File>, _> = client.download(url, credentials, MOST_BYTES, |body, _| {
+pub(super) fn download(client: &Client, url: &Url, credentials: Credentials<'_>, scratch: &Path) -> Fetched<File> {
+    let written: Result<io::Result<File>, _> = client.download(url, credentials, MOST_BYTES, |body, _| {
         let mut file = tempfile::tempfile_in(scratch)?;
         io::copy(body, &mut file)?;
         file.rewind()?;

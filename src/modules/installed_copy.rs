@@ -12,9 +12,9 @@ use std::time::Duration;
 use sha1::{Digest as _, Sha1};
 
 use super::git::Git;
+use super::limits::is_configuration;
 use super::package_hash::Listing;
-use super::problem::is_configuration;
-use crate::system::files;
+use crate::system::{TemporaryDirectory, files};
 
 /// The largest file whose line endings are looked at, in bytes.
 const LARGEST_TEXT: u64 = 64 << 20;
@@ -74,8 +74,12 @@ fn changed_at_checkout<'a>(whole: &Path, files: &[(&'a str, &String)]) -> BTreeS
     if names.is_empty() {
         return BTreeSet::new();
     }
-    let git = Git { program: Path::new("git"), time_limit: ATTRIBUTES_TIME_LIMIT, ssh_command: None };
-    git.changed_at_checkout(whole, &names).unwrap_or_else(|_| names.into_iter().collect())
+    let directory = TemporaryDirectory::new();
+    let changed = directory.ok().and_then(|directory| {
+        let git = Git::new(Path::new("git"), None, directory.path(), ATTRIBUTES_TIME_LIMIT);
+        git.changed_at_checkout(whole, &names).ok()
+    });
+    changed.unwrap_or_else(|| names.into_iter().collect())
 }
 
 /// The SHA-256 in a pointer of Git LFS (<https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md>); `None` for any

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::cache::{Content, Identity};
-use super::problem::is_configuration;
+use super::limits::is_configuration;
 use super::source::with_directory;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::provider::Hash;

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 
 use super::checksum::hexadecimal;
-use super::problem::{GIT, MOST_BYTES, MOST_ENTRIES, Problem};
+use super::fetch_error::{FetchError, Fetched};
+use super::limits::{GIT, MOST_BYTES, MOST_ENTRIES};
 use crate::provider::Hash;
 use crate::system::links;
 
@@ -20,7 +21,7 @@ use crate::system::links;
 ///
 /// # Errors
 /// Those of [`listing`].
-pub(crate) fn h1(top: &Path) -> Result<Hash, Problem> {
+pub(crate) fn h1(top: &Path) -> Fetched<Hash> {
     listing(top).map(|listing| listing.h1())
 }
 
@@ -48,7 +49,7 @@ impl Listing {
 ///
 /// # Errors
 /// A link leaves the directory, a name is not text of one line, there are too many files, or one cannot be read.
-pub(crate) fn listing(top: &Path) -> Result<Listing, Problem> {
+pub(crate) fn listing(top: &Path) -> Fetched<Listing> {
     let mut walk = Walk { top, files: BTreeMap::new(), entries: 0, bytes: 0 };
     walk.directory(&mut Vec::new())?;
     Ok(Listing(walk.files))
@@ -64,21 +65,21 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     /// Takes the files below a directory, given by the parts of its path.
-    fn directory(&mut self, parts: &mut Vec<String>) -> Result<(), Problem> {
+    fn directory(&mut self, parts: &mut Vec<String>) -> Fetched<()> {
         for entry in fs::read_dir(path(self.top, parts))? {
             let entry = entry?;
             let Ok(name) = entry.file_name().into_string() else {
-                return Err(Problem::Name(entry.file_name().to_string_lossy().into_owned()));
+                return Err(FetchError::bad_name(&entry.file_name().to_string_lossy()));
             };
             if name == GIT {
                 continue;
             }
             self.entries += 1;
             if self.entries > MOST_ENTRIES {
-                return Err(Problem::TooMany);
+                return Err(FetchError::too_many_entries());
             }
             if name.contains('\n') {
-                return Err(Problem::Name(name));
+                return Err(FetchError::bad_name(&name));
             }
             parts.push(name);
             let kind = entry.file_type()?;
@@ -93,16 +94,16 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn file(&mut self, path: &Path) -> Result<String, Problem> {
+    fn file(&mut self, path: &Path) -> Fetched<String> {
         let mut file = crate::system::files::open(path)?;
         self.bytes += file.metadata()?.len();
         if self.bytes > MOST_BYTES {
-            return Err(Problem::TooLarge);
+            return Err(FetchError::too_large());
         }
         Ok(hexadecimal::<Sha256>(&mut file)?)
     }
 
-    fn link(&mut self, parts: &[String]) -> Result<String, Problem> {
+    fn link(&mut self, parts: &[String]) -> Fetched<String> {
         let text = target(&path(self.top, parts))?;
         match linked_file(self.top, &parts.join("/"))? {
             Some(file) => self.file(&file),
@@ -116,20 +117,20 @@ fn path(top: &Path, parts: &[String]) -> PathBuf {
 }
 
 /// The text of a link.
-pub(super) fn target(link: &Path) -> Result<String, Problem> {
+pub(super) fn target(link: &Path) -> Fetched<String> {
     let target = fs::read_link(link)?;
-    target.into_os_string().into_string().map_err(|target| Problem::Name(target.to_string_lossy().into_owned()))
+    target.into_os_string().into_string().map_err(|target| FetchError::bad_name(&target.to_string_lossy()))
 }
 
 /// Returns the file of the package that a link leads to; `None` if it leads to something else in it, or nowhere.
 ///
 /// # Errors
 /// The link leaves the package.
-pub(super) fn linked_file(top: &Path, name: &str) -> Result<Option<PathBuf>, Problem> {
+pub(super) fn linked_file(top: &Path, name: &str) -> Fetched<Option<PathBuf>> {
     let Some(followed) = links::follow(top, Path::new(name))? else { return Ok(None) };
     if followed.is_outside {
         let target = target(&top.join(name)).unwrap_or_default();
-        return Err(Problem::LinkOutside(name.to_owned(), target));
+        return Err(FetchError::link_outside(name, &target));
     }
     let file = top.join(followed.path);
     let is_file = !followed.passes_git && file.symlink_metadata().is_ok_and(|metadata| metadata.is_file());

@@ -1,15 +1,16 @@
 //! Writes the directories, files and links of a package, and nothing outside its directory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 
+use super::fetch_error::{FetchError, Fetched};
+use super::limits::{GIT, LONGEST_NAME, MOST_ENTRIES, MOST_LINKS, MOST_NAMES, MOST_PARTS, is_configuration};
 use super::package_hash::linked_file;
-use super::problem::{GIT, LONGEST_NAME, MOST_ENTRIES, MOST_LINKS, MOST_NAMES, MOST_PARTS, Problem, is_configuration};
 use crate::system::files::name::is_special_on_windows;
 
-/// The target of a configuration file that is a link out of the package, so that reading it fails.
+/// Target of a configuration file that is a link out of the package. Reading the file fails.
 const NOWHERE: &str = "leads-out-of-the-package";
 
 /// Writes a package into an empty directory.
@@ -19,60 +20,47 @@ const NOWHERE: &str = "leads-out-of-the-package";
 /// can be read but not locked.
 pub(super) struct PackageWriter {
     top: PathBuf,
-    entries: BTreeMap<String, Kind>,
+    /// Whether each entry is a directory.
+    entries: BTreeMap<String, bool>,
+    /// Directories to be created when a file needs them, or at the end. So a package that is refused takes little time.
+    missing: BTreeSet<String>,
     /// Size of the names of all entries in bytes.
-    names: usize,
+    names_size: usize,
     /// Targets by name.
     links: BTreeMap<String, String>,
     /// Size of the names and targets of links in bytes, including links that later entries replaced.
     links_size: usize,
-    /// The reason why the first omitted entry was omitted.
-    omitted: Option<Problem>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// A directory, which is created when an entry needs it, or at the end.
-    Directory,
-    CreatedDirectory,
-    /// A file or a link.
-    Leaf,
+    /// Why the package cannot be locked.
+    omitted: Option<FetchError>,
 }
 
 impl PackageWriter {
     pub(super) fn new(top: &Path) -> Self {
-        let (entries, links) = (BTreeMap::new(), BTreeMap::new());
-        Self { top: top.to_owned(), entries, names: 0, links, links_size: 0, omitted: None }
+        let (entries, missing, links) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
+        Self { top: top.to_owned(), entries, missing, names_size: 0, links, links_size: 0, omitted: None }
     }
 
     /// Adds a directory.
-    pub(super) fn directory(&mut self, name: &str) -> Result<(), Problem> {
-        self.enter(name, Kind::Directory).map(drop)
+    pub(super) fn directory(&mut self, name: &str) -> Fetched<()> {
+        self.enter(name, true).map(drop)
     }
 
     /// Adds a file. The content is read to its end even if the file is omitted.
-    pub(super) fn file(&mut self, name: &str, is_executable: bool, content: &mut dyn Read) -> Result<(), Problem> {
+    pub(super) fn file(&mut self, name: &str, is_executable: bool, content: &mut dyn Read) -> Fetched<()> {
         let copied = match self.open(name, is_executable)? {
             Some(mut file) => io::copy(content, &mut file),
             None => io::copy(content, &mut io::sink()),
         };
-        copied.map(drop).map_err(Problem::of_reading)
+        copied.map(drop).map_err(FetchError::reading)
     }
 
-    /// Adds a file, and returns it for its content to be written; `None` if it is omitted.
-    pub(super) fn open(&mut self, name: &str, is_executable: bool) -> Result<Option<File>, Problem> {
-        let Some((name, is_new)) = self.enter(name, Kind::Leaf)? else { return Ok(None) };
+    /// Adds a file, and returns it for its content to be written; `None` if it is omitted. The last of several files
+    /// with the same name stays.
+    pub(super) fn open(&mut self, name: &str, is_executable: bool) -> Fetched<Option<File>> {
+        let Some((name, is_new)) = self.enter(name, false)? else { return Ok(None) };
         self.links.remove(&name);
-        match self.create(&name, is_executable, is_new) {
-            Err(problem @ Problem::Case(_)) => self.omit(&name, problem).map(|()| None),
-            created => created.map(Some),
-        }
-    }
-
-    /// Creates an empty file. The last of several entries with the same name stays.
-    fn create(&mut self, name: &str, is_executable: bool, is_new: bool) -> Result<File, Problem> {
-        self.create_parents(name)?;
-        let path = self.top.join(name);
+        name.match_indices('/').try_for_each(|(end, _)| self.create_directory(&name[..end]))?;
+        let path = self.top.join(&name);
         if !is_new && path.exists() {
             fs::remove_file(&path)?;
         }
@@ -82,21 +70,25 @@ impl PackageWriter {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, if is_executable { 0o555 } else { 0o444 });
         #[cfg(not(unix))]
         let _ = is_executable;
-        options.open(&path).map_err(|error| Problem::of_creating(error, name))
+        match options.open(path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                self.omit(&name, differs_in_case(&name)).map(|()| None)
+            }
+            opened => Ok(Some(opened?)),
+        }
     }
 
     /// Adds a link, whose target is relative to its own directory.
-    pub(super) fn link(&mut self, name: &str, target: &str) -> Result<(), Problem> {
-        if let Some((name, _)) = self.enter(name, Kind::Leaf)? {
-            if target.len() > LONGEST_NAME {
-                return Err(Problem::LongName);
-            }
-            self.links_size += name.len() + target.len();
-            if self.links_size > MOST_LINKS {
-                return Err(Problem::TooManyLinks);
-            }
-            self.links.insert(name, target.to_owned());
+    pub(super) fn link(&mut self, name: &str, target: &str) -> Fetched<()> {
+        let Some((name, _)) = self.enter(name, false)? else { return Ok(()) };
+        if target.len() > LONGEST_NAME {
+            return Err(long_name());
         }
+        self.links_size += name.len() + target.len();
+        if self.links_size > MOST_LINKS {
+            return Err(FetchError::package(format!("its links take more than {} MiB", MOST_LINKS >> 20)));
+        }
+        self.links.insert(name, target.to_owned());
         Ok(())
     }
 
@@ -104,112 +96,130 @@ impl PackageWriter {
     ///
     /// # Errors
     /// The entry is configuration.
-    pub(super) fn omit(&mut self, name: &str, problem: Problem) -> Result<(), Problem> {
+    pub(super) fn omit(&mut self, name: &str, why: FetchError) -> Fetched<()> {
         if is_configuration(name) {
-            return Err(problem);
+            return Err(why);
         }
-        self.omitted.get_or_insert(problem);
+        self.omitted.get_or_insert(why);
         Ok(())
     }
 
-    /// Creates the directories that contain an entry.
-    fn create_parents(&mut self, name: &str) -> Result<(), Problem> {
-        name.match_indices('/').try_for_each(|(end, _)| self.create_directory(&name[..end]))
-    }
-
-    fn create_directory(&mut self, name: &str) -> Result<(), Problem> {
-        if let Some(kind @ Kind::Directory) = self.entries.get_mut(name) {
-            fs::create_dir(self.top.join(name)).map_err(|error| Problem::of_creating(error, name))?;
-            *kind = Kind::CreatedDirectory;
+    fn create_directory(&mut self, name: &str) -> Fetched<()> {
+        if self.missing.remove(name) {
+            match fs::create_dir(self.top.join(name)) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                    self.omitted.get_or_insert_with(|| differs_in_case(name));
+                }
+                created => created?,
+            }
         }
         Ok(())
     }
 
     /// Creates the links and the empty directories, and returns why the package cannot be locked, if it cannot. A configuration file that is a
     /// link out of the package stays and leads nowhere, so that only reading it is an error.
-    pub(super) fn finish(mut self) -> Result<Option<Problem>, Problem> {
-        let directories = self.entries.iter().filter(|(_, kind)| **kind == Kind::Directory);
-        let directories: Vec<_> = directories.map(|(name, _)| name.clone()).collect();
+    pub(super) fn finish(mut self) -> Fetched<Option<FetchError>> {
         // In the order of their names, so that each comes after the directory that contains it.
-        directories.iter().try_for_each(|name| self.create_directory(name))?;
+        while let Some(name) = self.missing.first().cloned() {
+            self.create_directory(&name)?;
+        }
         let links = std::mem::take(&mut self.links);
         for (name, target) in &links {
-            match make_link(target, &self.top.join(name)).map_err(|error| Problem::of_creating(error, name)) {
-                Err(problem @ Problem::Case(_)) => self.omit(name, problem)?,
+            match make_link(target, &self.top.join(name)) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => self.omit(name, differs_in_case(name))?,
                 made => made?,
             }
         }
-        let outside: Vec<_> = links.keys().filter_map(|name| linked_file(&self.top, name).err()).collect();
-        for problem in outside {
-            if let Problem::LinkOutside(name, _) = &problem {
-                let path = self.top.join(name);
-                fs::remove_file(&path)?;
-                if is_configuration(name) {
-                    make_link(NOWHERE, &path)?;
-                }
+        // A link may lead out through another link, so none is removed before all are checked.
+        let outside: Vec<_> =
+            links.keys().filter_map(|name| Some((name, linked_file(&self.top, name).err()?))).collect();
+        for (name, why) in outside {
+            let path = self.top.join(name);
+            fs::remove_file(&path)?;
+            if is_configuration(name) {
+                make_link(NOWHERE, &path)?;
             }
-            self.omitted.get_or_insert(problem);
+            self.omitted.get_or_insert(why);
         }
         Ok(self.omitted)
     }
 
-    /// Notes an entry with the directories that contain it. Returns its clean name, and whether it is new; `None` if it
-    /// is omitted.
-    fn enter(&mut self, name: &str, kind: Kind) -> Result<Option<(String, bool)>, Problem> {
-        if name.len() > LONGEST_NAME || parts(name).count() > MOST_PARTS {
-            return Err(Problem::LongName);
+    /// Notes an entry with the directories that contain it. Returns its clean name, and whether it is new;
+    /// `None` if it is omitted.
+    fn enter(&mut self, name: &str, is_directory: bool) -> Fetched<Option<(String, bool)>> {
+        let outside = || FetchError::package(format!("its entry {name:?} leads out of the package"));
+        let parts: Vec<_> = name.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+        if name.len() > LONGEST_NAME || parts.len() > MOST_PARTS {
+            return Err(long_name());
         }
-        let is_outside = name.split(['/', '\\']).any(|part| part == "..");
         // On Windows a part may be more than a name, such as `C:`.
         let is_name =
-            |part: &str| matches!(Path::new(part).components().next(), Some(Component::Normal(only)) if only == part);
-        if is_outside || !parts(name).all(is_name) {
-            return Err(Problem::Outside(name.to_owned()));
+            |part: &&str| matches!(Path::new(part).components().next(), Some(Component::Normal(only)) if only == *part);
+        if name.split(['/', '\\']).any(|part| part == "..") || !parts.iter().all(is_name) {
+            return Err(outside());
         }
-        let parts: Vec<_> = parts(name).collect();
         if parts.contains(&GIT) {
-            let is_configuration = kind == Kind::Leaf && is_configuration(name);
-            return if is_configuration { Err(Problem::InGit(name.to_owned())) } else { Ok(None) };
+            if !is_directory && is_configuration(name) {
+                let why = format!("its entry {name:?} is configuration in a {GIT} directory, which is not part of it");
+                return Err(FetchError::package(why));
+            }
+            return Ok(None);
         }
         if name.contains('\n') {
-            return self.omit(name, Problem::Name(name.to_owned())).map(|()| None);
+            return self.omit(name, FetchError::bad_name(name)).map(|()| None);
         }
         if cfg!(windows) && parts.iter().any(|part| is_special_on_windows(part)) {
-            return self.omit(name, Problem::Special(name.to_owned())).map(|()| None);
+            let why = format!("its entry {name:?} has a name that Windows reserves");
+            return self.omit(name, FetchError::package(why)).map(|()| None);
         }
         for length in 1..parts.len() {
-            self.note(&parts[..length].join("/"), Kind::Directory)?;
+            self.note(&parts[..length].join("/"), true)?;
         }
         let name = parts.join("/");
         if name.is_empty() {
-            return if kind == Kind::Directory { Ok(None) } else { Err(Problem::Outside(name)) };
+            return if is_directory { Ok(None) } else { Err(outside()) };
         }
-        let is_new = self.note(&name, kind)?;
+        let is_new = self.note(&name, is_directory)?;
         Ok(Some((name, is_new)))
     }
 
     /// Notes an entry, and returns whether it is new.
-    fn note(&mut self, name: &str, kind: Kind) -> Result<bool, Problem> {
+    fn note(&mut self, name: &str, is_directory: bool) -> Fetched<bool> {
         match self.entries.get(name) {
-            Some(known) if (*known == Kind::Leaf) == (kind == Kind::Leaf) => return Ok(false),
-            Some(_) => return Err(Problem::Conflict(name.to_owned())),
+            Some(known) if *known == is_directory => return Ok(false),
+            Some(_) => {
+                let why = format!("its entry {name:?} is a file or a link, and a directory as well");
+                return Err(FetchError::package(why));
+            }
             None => {}
         }
         if self.entries.len() == MOST_ENTRIES {
-            return Err(Problem::TooMany);
+            return Err(FetchError::too_many_entries());
         }
-        self.names += name.len();
-        if self.names > MOST_NAMES {
-            return Err(Problem::TooManyNames);
+        self.names_size += name.len();
+        if self.names_size > MOST_NAMES {
+            let why = format!("the names of its entries take more than {} MiB", MOST_NAMES >> 20);
+            return Err(FetchError::package(why));
         }
-        self.entries.insert(name.to_owned(), kind);
+        self.entries.insert(name.to_owned(), is_directory);
+        if is_directory {
+            self.missing.insert(name.to_owned());
+        }
         Ok(true)
     }
 }
 
-/// The parts of a name, without empty parts and `.`.
-fn parts(name: &str) -> impl Iterator<Item = &str> {
-    name.split('/').filter(|part| !matches!(*part, "" | "."))
+fn long_name() -> FetchError {
+    FetchError::package(format!(
+        "it contains a name that is longer than {LONGEST_NAME} bytes or has more than {MOST_PARTS} parts"
+    ))
+}
+
+/// The error for an entry whose name is new, and which exists.
+fn differs_in_case(name: &str) -> FetchError {
+    FetchError::package(format!(
+        "its entry {name:?} differs from another one in case only, and this file system does not tell them apart"
+    ))
 }
 
 #[cfg(unix)]
@@ -228,7 +238,7 @@ fn make_link(target: &str, path: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn written(fill: impl FnOnce(&mut PackageWriter) -> Result<(), Problem>) -> (tempfile::TempDir, PathBuf) {
+    fn written(fill: impl FnOnce(&mut PackageWriter) -> Fetched<()>) -> (tempfile::TempDir, PathBuf) {
         let directory = tempfile::tempdir().unwrap();
         let top = directory.path().join("package");
         fs::create_dir(&top).unwrap();
@@ -238,7 +248,7 @@ mod tests {
         (directory, top)
     }
 
-    fn problem(fill: impl FnOnce(&mut PackageWriter) -> Result<(), Problem>) -> String {
+    fn problem(fill: impl FnOnce(&mut PackageWriter) -> Fetched<()>) -> String {
         let directory = tempfile::tempdir().unwrap();
         let top = directory.path().join("package");
         fs::create_dir(&top).unwrap();
@@ -348,19 +358,19 @@ mod tests {
         let long = "a/".repeat(MOST_PARTS) + "b";
         let much = "x".repeat(LONGEST_NAME - 5);
         let too_long = "it contains a name that is longer than 4096 bytes or has more than 100 parts";
-        let directories = |count: usize| (0..count).map(|number| format!("{number:04}{much}"));
+        let long_names = |count: usize| (0..count).map(|number| format!("{number:04}{much}"));
         for (message, expected) in [
             (problem(|writer| writer.directory(&long)), too_long),
             (problem(|writer| writer.file(&format!("{much}12345.tf"), false, &mut io::empty())), too_long),
             (problem(|writer| writer.link("a", &"b".repeat(LONGEST_NAME + 1))), too_long),
             (
                 problem(|writer| {
-                    directories(MOST_NAMES / LONGEST_NAME + 9).try_for_each(|name| writer.directory(&name))
+                    long_names(MOST_NAMES / LONGEST_NAME + 9).try_for_each(|name| writer.directory(&name))
                 }),
                 "the names of its entries take more than 16 MiB",
             ),
             (
-                problem(|writer| directories(300).try_for_each(|target| writer.link(&target[..4], &target))),
+                problem(|writer| long_names(300).try_for_each(|target| writer.link(&target[..4], &target))),
                 "its links take more than 1 MiB",
             ),
             (problem(|writer| (0..300).try_for_each(|_| writer.link("a", &much))), "its links take more than 1 MiB"),

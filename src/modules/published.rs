@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use super::fetch_error::{NotFetched, Obtained};
+use super::fetch_error::{FetchError, Fetched};
 use super::fetcher::{Clients, ModuleFetcher};
+use super::git::GitAddress;
 use super::locked::{self, locked_commit};
 use super::package::Package;
 use super::source::{Getter, ModuleSource, RemoteSource, with_directory};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
+use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use crate::lockfile::LockedModule;
 use crate::provider::Dialect;
 
@@ -25,7 +26,7 @@ impl ModuleFetcher {
     ) -> Result<Vec<Diagnostic>> {
         let clients = &*self.clients(dialect)?;
         match (PublishedModule { fetcher: self, clients, source, locked }).findings() {
-            Err(NotFetched { errors, is_gone: true }) => Ok(vec![withdrawn(locked, &errors)]),
+            Err(error) if error.is_gone => Ok(vec![withdrawn(locked, &error)]),
             found => Ok(found?),
         }
     }
@@ -56,7 +57,7 @@ impl Commit {
 }
 
 impl PublishedModule<'_> {
-    fn findings(&self) -> Obtained<Vec<Diagnostic>> {
+    fn findings(&self) -> Fetched<Vec<Diagnostic>> {
         let now = self.now()?;
         let identity = now.identity.as_deref();
         let is_same = identity.is_some_and(|identity| identity.is_one_of(&self.locked.hashes));
@@ -72,7 +73,7 @@ impl PublishedModule<'_> {
     }
 
     /// Fetches the package to which the source leads now, in the locked version.
-    fn now(&self) -> Obtained<Arc<Package>> {
+    fn now(&self) -> Fetched<Arc<Package>> {
         let Self { fetcher, clients, .. } = self;
         let registry = &clients.registry;
         match (self.source, &self.locked.version) {
@@ -80,8 +81,7 @@ impl PublishedModule<'_> {
                 let module = &source.module;
                 if !registry.versions(module)?.contains(version) {
                     let message = format!("{module} does not list the version {version}");
-                    let errors = Diagnostic::error(Code::NoMatchingVersion, message).into();
-                    return Err(NotFetched { errors, is_gone: true });
+                    return Err(FetchError::from(Diagnostic::error(Code::NoMatchingVersion, message)).gone(true));
                 }
                 fetcher.version(clients, (module, version), true, || registry.location(module, version))
             }
@@ -92,11 +92,15 @@ impl PublishedModule<'_> {
 
     /// Findings for a source that leads to a different commit now: one if the source is a version or a tag, and one if
     /// the locked commit was removed.
-    fn moved(&self, then: &Commit, now: &Commit, is_same: bool) -> Obtained<Vec<Diagnostic>> {
+    fn moved(&self, then: &Commit, now: &Commit, is_same: bool) -> Fetched<Vec<Diagnostic>> {
         let mut findings = Vec::new();
+        let is_tag = |own: &RemoteSource| -> Fetched<bool> {
+            let Some(name) = GitAddress::parse(own.url())?.reference().map(str::to_owned) else { return Ok(false) };
+            Ok(self.fetcher.references(own)?.has_tag(&name))
+        };
         let (what, own) = match self.source {
             ModuleSource::Remote(own) if own.getter() == Getter::Git => {
-                let what = if self.fetcher.is_tag(own)? { Some(format!("the tag of {own}")) } else { None };
+                let what = is_tag(own)?.then(|| format!("the tag of {own}"));
                 (what, own.at_commit(&then.id))
             }
             ModuleSource::Registry(_) => (Some(locked::name(self.locked)), then.source.clone()),
@@ -119,16 +123,16 @@ impl PublishedModule<'_> {
                 let is_whole = then.source.directory.is_empty() || matches!(self.source, ModuleSource::Registry(_));
                 findings.extend((is_whole && !is_locked).then(|| locked::replaced(self.locked, identity)));
             }
-            Err(NotFetched { errors, is_gone: true }) => findings.push(withdrawn(self.locked, &errors)),
+            Err(error) if error.is_gone => findings.push(withdrawn(self.locked, &error)),
             Err(error) => return Err(error),
         }
         Ok(findings)
     }
 }
 
-fn withdrawn(locked: &LockedModule, why: &Diagnostics) -> Diagnostic {
+fn withdrawn(locked: &LockedModule, why: &FetchError) -> Diagnostic {
     let message = format!("{} is locked, and its package is gone", locked::name(locked));
     let error = Diagnostic::finding(Code::ModuleWithdrawn, message);
-    let error = why.iter().fold(error, |error, why| error.note(why.message.clone()));
+    let error = why.errors.iter().fold(error, |error, why| error.note(why.message.clone()));
     error.help(Help::text("call another version or address, and run: ").and(Remedy::LockModules))
 }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use url::Url;
 
-use super::fetch_error::{NotFetched, Obtained, is_gone};
+use super::fetch_error::{FetchError, Fetched, is_gone};
 use super::source::{RegistryModule, RemoteSource};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::net::{Client, Document, Purpose, RequestErrorKind};
@@ -33,7 +33,7 @@ pub(crate) struct ModuleRegistry {
     client: Client,
     discovery: Arc<Discovery>,
     dialect: Dialect,
-    versions: OnceMap<RegistryModule, Obtained<Arc<Vec<Version>>>>,
+    versions: OnceMap<RegistryModule, Fetched<Arc<Vec<Version>>>>,
 }
 
 /// Where the package of a version is.
@@ -87,11 +87,11 @@ impl ModuleRegistry {
     }
 
     /// The versions of a module, without those that are not versions.
-    pub(super) fn versions(&self, module: &RegistryModule) -> Obtained<Arc<Vec<Version>>> {
+    pub(super) fn versions(&self, module: &RegistryModule) -> Fetched<Arc<Vec<Version>>> {
         self.versions.get_or_compute(module, || self.list(module).map(Arc::new))
     }
 
-    fn list(&self, module: &RegistryModule) -> Obtained<Vec<Version>> {
+    fn list(&self, module: &RegistryModule) -> Fetched<Vec<Version>> {
         let what = format!("the versions of {module}");
         let answer = self.ask(module, "versions", MAXIMUM_VERSIONS_BYTES, &what, |document| {
             let invalid = |why: &str| RequestErrorKind::InvalidBody(why.to_owned());
@@ -118,7 +118,7 @@ impl ModuleRegistry {
     }
 
     /// Where the package of a version is.
-    pub(super) fn location(&self, module: &RegistryModule, version: &Version) -> Obtained<PackageLocation> {
+    pub(super) fn location(&self, module: &RegistryModule, version: &Version) -> Fetched<PackageLocation> {
         let what = format!("{module} {version}");
         let path = format!("{version}/download");
         let (url, document) = self.ask(module, &path, MAXIMUM_LOCATION_BYTES, &what, |document| Ok((document, 0)))?;
@@ -189,7 +189,7 @@ impl ModuleRegistry {
         limit: u64,
         what: &str,
         decode: impl Fn(Document) -> std::result::Result<(T, usize), RequestErrorKind>,
-    ) -> Obtained<(Url, T)> {
+    ) -> Fetched<(Url, T)> {
         let RegistryModule { host, namespace, name, system } = module;
         let path = format!("{namespace}/{name}/{system}/{path}");
         let get = |url: &Url, credentials_of: Option<&Hostname>| {
@@ -198,7 +198,7 @@ impl ModuleRegistry {
         let (url, answer) = self.discovery.ask(host, Service::Modules, &path, get)?;
         let answer = answer.map_err(|error| {
             let is_gone = is_gone(&error);
-            NotFetched { errors: error.into_diagnostic(what), is_gone }
+            FetchError::from(error.into_diagnostic(what)).gone(is_gone)
         });
         Ok((url, answer?))
     }

@@ -215,7 +215,12 @@ impl RemoteSource {
 
     /// Returns how the package is fetched.
     pub fn getter(&self) -> Getter<'_> {
-        Getter::named(self.getter_and_url().0)
+        Getter::named(self.getter_name())
+    }
+
+    /// The name of the getter, or else the scheme of the URL.
+    pub(super) fn getter_name(&self) -> &str {
+        self.getter_and_url().0
     }
 
     /// Returns the URL of the package without the name of a getter: `https://example.com/network.git`.

@@ -49,7 +49,7 @@ fn fetcher_with(environment: &Environment, cache: Option<&Path>, download_retrie
 }
 
 /// The package of an address that is to be read.
-fn fetch(fetcher: &ModuleFetcher, source: &RemoteSource) -> Obtained<Arc<Package>> {
+fn fetch(fetcher: &ModuleFetcher, source: &RemoteSource) -> Fetched<Arc<Package>> {
     fetcher.package(&fetcher.clients(Dialect::Tofu).unwrap(), source, false)
 }
 
@@ -242,7 +242,7 @@ fn a_version_of_a_registry_is_located_once_for_ever() {
     let cache = tempfile::tempdir().unwrap();
     let Ok(ModuleSource::Registry(module)) = ModuleSource::parse("127.0.0.1/a/b/c", Dialect::Tofu) else { panic!() };
     let version: Version = "1.0.0".parse().unwrap();
-    let of_version = |fetcher: &ModuleFetcher, locate: &dyn Fn() -> Obtained<PackageLocation>| {
+    let of_version = |fetcher: &ModuleFetcher, locate: &dyn Fn() -> Fetched<PackageLocation>| {
         let clients = fetcher.clients(Dialect::Tofu).unwrap();
         fetcher.version(&clients, (&module.module, &version), false, locate).unwrap()
     };

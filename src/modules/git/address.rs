@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use url::Url;
 
-use super::error::{GitError, Result};
+use crate::modules::fetch_error::{FetchError, Fetched};
 
 /// A repository and the commit wanted from it, as given by the URL of a module source.
 #[derive(Clone, PartialEq, Eq)]
@@ -32,13 +32,13 @@ pub(crate) enum Revision {
 
 impl GitAddress {
     /// Reads the URL after `git::`.
-    pub(in crate::modules) fn parse(text: &str) -> Result<Self> {
-        let mut url = Url::parse(text).map_err(|error| GitError::new(format!("its URL cannot be read: {error}")))?;
+    pub(in crate::modules) fn parse(text: &str) -> Fetched<Self> {
+        let mut url = Url::parse(text).map_err(|error| FetchError::git(format!("its URL cannot be read: {error}")))?;
         if !matches!(url.scheme(), "https" | "http" | "ssh" | "git" | "file") || url.cannot_be_a_base() {
             // Git runs programs for some other protocols.
             let shown = text.split([' ', '@']).next().unwrap_or_default();
             let why = format!("git is not asked for {shown:?}; only for https, ssh, http, git and file URLs");
-            return Err(GitError::new(why));
+            return Err(FetchError::git(why));
         }
         let (mut reference, mut depth, mut ssh_key, mut others) = (String::new(), false, None, Vec::new());
         for (name, value) in url.query_pairs().into_owned() {
@@ -47,7 +47,7 @@ impl GitAddress {
                 "depth" => depth = value.parse().is_ok_and(|depth: u32| depth > 0),
                 "sshkey" => {
                     let key = BASE64_STANDARD.decode(value.replace(' ', "+"));
-                    ssh_key = Some(key.map_err(|_| GitError::new("its sshkey is not in base64"))?);
+                    ssh_key = Some(key.map_err(|_| FetchError::git("its sshkey is not in base64"))?);
                 }
                 "ref" => {}
                 _ => others.push((name, value)),
@@ -84,11 +84,6 @@ impl GitAddress {
         Self { revision: Revision::Commit(commit.to_owned()), depth: false, ..self.clone() }
     }
 
-    /// The same repository with the branch or tag that another address names.
-    pub(in crate::modules) fn named_as(self, other: &Self) -> Self {
-        Self { revision: other.revision.clone(), ..self }
-    }
-
     /// The address of a submodule at a commit; `None` for a URL that git is not asked for. A relative URL starts at this
     /// repository, as `git submodule` has it.
     pub(super) fn submodule(&self, url: &str, commit: &str) -> Option<Self> {
@@ -110,17 +105,12 @@ impl GitAddress {
         }
         Some(Self { url, ..self.at_commit(commit) })
     }
-
-    /// The repository's URL, without the parameters for provlock.
-    pub(in crate::modules) fn repository(&self) -> &str {
-        self.url.as_str()
-    }
 }
 
 impl Revision {
-    fn parse(text: String) -> Result<Self> {
+    fn parse(text: String) -> Fetched<Self> {
         if text.starts_with('-') {
-            return Err(GitError::new(format!(
+            return Err(FetchError::git(format!(
                 "its ref {text:?} starts with a dash, so that git may take it for an option"
             )));
         }

@@ -3,34 +3,33 @@
 use std::process::Command;
 
 use super::address::{GitAddress, Revision};
-use super::error::{GitError, Result};
-use super::scratch::{SHARE_FOR_COMMIT, SHARE_FOR_HISTORY, Scratch};
-use crate::system::process::{self, one_line};
+use super::repository::{Repository, SHARE_FOR_HISTORY};
+use crate::modules::fetch_error::{FetchError, Fetched};
+use crate::system::process::one_line;
 
-/// The longest list of branches and tags, in bytes. Git writes a file for each.
+/// Longest list of branches and tags in bytes. Git writes a file for each.
 const LONGEST_REFS: u64 = 2 << 20;
-/// The most that git may write for one commit, in bytes. For all commits, and for all repositories of a package, it is
-/// [`MOST_BYTES`](crate::modules::problem::MOST_BYTES).
+/// Largest size of what git writes for one commit in bytes. All commits, and all repositories of a package, may have
+/// [`MOST_BYTES`](crate::modules::limits::MOST_BYTES).
 const MOST_OF_COMMIT: u64 = 512 << 20;
-/// The reference to the fetched commit.
+/// Reference to the fetched commit.
 const MODULE: &str = "refs/provlock/module";
+const FETCH: [&str; 5] = ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance"];
 
-impl<'a> Scratch<'a> {
-    /// Makes the repository and fetches the commit of an address. Returns a name for the commit; `None` if the
-    /// fetched repository is empty.
-    pub(super) fn fetch(&mut self, address: &'a GitAddress) -> Result<Option<String>> {
-        self.open(address)?;
+impl Repository<'_> {
+    /// Fetches the commit of an address. Returns a name for the commit; `None` if the fetched repository is empty.
+    pub(super) fn fetch(&self, address: &GitAddress) -> Fetched<Option<String>> {
         let wanted = match &address.revision {
             Revision::Head => "HEAD",
             Revision::Name(name) | Revision::Commit(name) => name,
             Revision::Expression(text) if address.depth => {
-                return Err(GitError::new(format!("depth needs a branch or a tag, and its ref is {text:?}")));
+                return Err(FetchError::git(format!("depth needs a branch or a tag, and its ref is {text:?}")));
             }
-            Revision::Expression(_) => return self.fetch_all(address).map(Some),
+            Revision::Expression(text) => return self.fetch_all(address, text).map(Some),
         };
-        let refspec = format!("+{wanted}:{MODULE}");
-        let shallow = self.fetch_command(address, &["--depth=1"], &[&refspec]);
-        let shallow = self.run_in_space(MOST_OF_COMMIT, shallow, None)?;
+        let (url, refspec) = (address.url.as_str(), format!("+{wanted}:{MODULE}"));
+        let shallow = self.command(&[&FETCH[..], &["--depth=1", "--", url, &refspec]].concat());
+        let shallow = self.run_with_space(shallow, MOST_OF_COMMIT)?;
         if shallow.status.success() {
             // A full id is that of a commit, never the name of a branch or tag: git takes it for that of an object, and
             // OpenTofu and Terraform leave the decision to git.
@@ -44,68 +43,51 @@ impl<'a> Scratch<'a> {
             _ if address.depth => Err(self.failure(&shallow)),
             Revision::Head if printed.contains("couldn't find remote ref HEAD") => Ok(None),
             Revision::Head | Revision::Name(_) if is_dumb => {
-                self.success(self.fetch_command(address, &[], &[&refspec]))?;
+                self.fetch_history(url, &[&refspec])?;
                 Ok(Some(MODULE.to_owned()))
             }
             // A server need not hand out commits that no branch or tag names.
-            Revision::Commit(_) => self.fetch_all(address).map(Some),
+            Revision::Commit(commit) => self.fetch_all(address, commit).map(Some),
             _ => Err(self.failure(&shallow)),
         }
     }
 
     /// Fetches all commits, and finds the wanted one as git does after a clone.
-    fn fetch_all(&self, address: &GitAddress) -> Result<String> {
-        self.check_refs(address)?;
-        let refspecs = ["+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*"];
-        let fetched = self.run(self.fetch_command(address, &[], &refspecs))?;
-        if !fetched.status.success() {
-            return Err(self.failure(&fetched));
-        }
-        let (Revision::Name(text) | Revision::Commit(text) | Revision::Expression(text)) = &address.revision else {
-            return Ok(MODULE.to_owned());
-        };
+    fn fetch_all(&self, address: &GitAddress, wanted: &str) -> Fetched<String> {
+        let url = address.url.as_str();
+        let too_many = format!("it has so many branches and tags that {wanted:?} is not looked for in them");
+        self.list_refs(address, &["--heads", "--tags"], &[], &too_many)?;
+        self.fetch_history(url, &["+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*"])?;
         if let Revision::Commit(_) = &address.revision {
-            return Ok(text.clone());
+            return Ok(wanted.to_owned());
         }
-        if let Some(commit) = self.find(text)? {
+        if let Some(commit) = self.find(wanted)? {
             return Ok(commit);
         }
         // A clone has the default branch and the remote HEAD, too.
-        self.set_default_branch()?;
-        self.find(text)?.ok_or_else(|| {
-            let error = GitError::new(format!("it has no branch, tag or commit {text:?}"));
-            GitError { is_gone: true, ..error }
-        })
+        self.set_default_branch(url)?;
+        let missing = || FetchError::git(format!("it has no branch, tag or commit {wanted:?}")).gone(true);
+        self.find(wanted)?.ok_or_else(missing)
     }
 
-    /// Fails if there are too many branches and tags to fetch them all.
-    fn check_refs(&self, address: &GitAddress) -> Result<()> {
-        if self.list_refs(&["--heads", "--tags"], &[])?.is_some() {
-            return Ok(());
-        }
-        let reference = address.reference().unwrap_or_default();
-        let why = format!("it has so many branches and tags that {reference:?} is not looked for in them");
-        Err(GitError::new(why))
-    }
-
-    /// Returns what `git ls-remote` lists; `None` if that is too much.
-    pub(super) fn list_refs(&self, options: &[&str], patterns: &[&str]) -> Result<Option<String>> {
-        let mut command = self.command("ls-remote");
-        command.arg("--quiet").args(options).args(["--", self.url()]).args(patterns);
-        match self.within(LONGEST_REFS, |limits| process::run_within(command, None, limits)) {
-            Ok(finished) if finished.status.success() => Ok(Some(String::from_utf8_lossy(&finished.stdout).into())),
-            Ok(finished) => Err(self.failure(&finished)),
-            Err(process::Failure::TooMuchOutput) => Ok(None),
-            Err(why) => Err(self.ended(&why)),
-        }
+    /// Returns what `git ls-remote` lists. If that is too much, the error is `too_many`.
+    pub(super) fn list_refs(
+        &self,
+        address: &GitAddress,
+        options: &[&str],
+        patterns: &[&str],
+        too_many: &str,
+    ) -> Fetched<String> {
+        let arguments = [&["ls-remote", "--quiet"], options, &["--", address.url.as_str()], patterns].concat();
+        let list = self.read(self.command(&arguments), None, LONGEST_REFS, too_many)?;
+        Ok(String::from_utf8_lossy(&list).into())
     }
 
     /// Returns the commit that a revision means after a clone.
-    fn find(&self, text: &str) -> Result<Option<String>> {
+    fn find(&self, text: &str) -> Fetched<Option<String>> {
         for name in [text, &format!("origin/{text}"), &format!("refs/tags/{text}")] {
-            let mut command = self.command("rev-parse");
-            command.args(["--verify", "--quiet", "--end-of-options", &format!("{name}^{{commit}}")]);
-            let found = self.run(command)?;
+            let commit = format!("{name}^{{commit}}");
+            let found = self.run(self.command(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit]))?;
             if found.status.success() {
                 return Ok(Some(one_line(&found.stdout)));
             }
@@ -114,36 +96,22 @@ impl<'a> Scratch<'a> {
     }
 
     /// Points HEAD to the default branch of the fetched repository, and creates that branch, as a clone does.
-    fn set_default_branch(&self) -> Result<()> {
-        let mut command = self.command("ls-remote");
-        command.args(["--symref", "--", self.url(), "HEAD"]);
-        let listed = self.success(command)?.stdout;
-        let listed = String::from_utf8_lossy(&listed);
+    fn set_default_branch(&self, url: &str) -> Fetched<()> {
+        let listed = self.output(&["ls-remote", "--symref", "--", url, "HEAD"])?;
         let branch = listed.lines().find_map(|line| line.strip_prefix("ref: refs/heads/")?.strip_suffix("\tHEAD"));
         let Some(branch) = branch else {
-            let head = listed.lines().find_map(|line| line.strip_suffix("\tHEAD"));
-            let mut command = self.command("update-ref");
-            command.args(["--no-deref", "HEAD"]).args(head);
-            return if head.is_some() { self.success(command).map(drop) } else { Ok(()) };
+            let Some(head) = listed.lines().find_map(|line| line.strip_suffix("\tHEAD")) else { return Ok(()) };
+            return self.output(&["update-ref", "--no-deref", "HEAD", head]).map(drop);
         };
         let (local, remote) = (format!("refs/heads/{branch}"), format!("refs/remotes/origin/{branch}"));
-        for arguments in [
-            ["update-ref", &local, &remote],
-            ["symbolic-ref", "HEAD", &local],
-            ["symbolic-ref", "refs/remotes/origin/HEAD", &remote],
-        ] {
-            let mut command = self.command(arguments[0]);
-            command.args(&arguments[1..]);
-            self.success(command)?;
-        }
-        Ok(())
+        self.output(&["update-ref", &local, &remote])?;
+        self.output(&["symbolic-ref", "HEAD", &local])?;
+        self.output(&["symbolic-ref", "refs/remotes/origin/HEAD", &remote]).map(drop)
     }
 
-    fn fetch_command(&self, address: &GitAddress, options: &[&str], refspecs: &[&str]) -> Command {
-        let share = if options.is_empty() { SHARE_FOR_HISTORY } else { SHARE_FOR_COMMIT };
-        let mut command = self.command_within(share, None, "fetch");
-        command.args(["--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance"]);
-        command.args(options).arg("--").arg(address.url.as_str()).args(refspecs);
-        command
+    fn fetch_history(&self, url: &str, refspecs: &[&str]) -> Fetched<()> {
+        let command: Command = self.command_within(SHARE_FOR_HISTORY, &[&FETCH[..], &["--", url], refspecs].concat());
+        let fetched = self.run(command)?;
+        if fetched.status.success() { Ok(()) } else { Err(self.failure(&fetched)) }
     }
 }

@@ -40,6 +40,12 @@ impl References {
         found.map(String::as_str)
     }
 
+    /// Whether a name is that of a tag, which git prefers to a branch.
+    pub(in crate::modules) fn has_tag(&self, name: &str) -> bool {
+        let tag = ["refs/tags/", "tags/"].iter().find_map(|start| name.strip_prefix(start)).unwrap_or(name);
+        self.tags.contains_key(tag)
+    }
+
     /// The commit of HEAD.
     pub(crate) fn head(&self) -> Option<&str> {
         self.head.as_deref()

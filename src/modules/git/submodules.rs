@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::error::{GitError, Result};
-use super::scratch::Scratch;
+use super::repository::Repository;
+use crate::modules::fetch_error::{FetchError, Fetched};
 
 /// Name of the file at the top of a repository.
 pub(super) const FILE_NAME: &str = ".gitmodules";
@@ -17,71 +17,57 @@ pub(super) struct Submodule {
     pub(super) commit: String,
 }
 
-/// A section of the file.
-#[derive(Default)]
-struct Mapping {
-    path: Option<String>,
-    url: String,
-    update: String,
-}
-
-impl Scratch<'_> {
-    /// Adds the URLs to submodules, and removes those that `git submodule update` skips. `file` is the id of the blob.
+impl Repository<'_> {
+    /// Returns the submodules at paths in the repository, with their commits, except those that `git submodule update`
+    /// skips. `file` is the id of the blob of `.gitmodules`; `prefix` the directory of the repository in the package.
     ///
     /// # Errors
     /// A submodule is not in the file, git cannot read the file, or the file has git run a program.
-    pub(super) fn mapped(
+    pub(super) fn submodules(
         &self,
         file: Option<&str>,
         prefix: &str,
-        submodules: Vec<Submodule>,
-    ) -> Result<Vec<Submodule>> {
-        let mappings = file.map(|file| self.mappings(file)).transpose()?.unwrap_or_default();
-        let mut mapped = Vec::new();
-        for submodule in submodules {
-            let path = submodule.path.strip_prefix(prefix).unwrap_or(&submodule.path).trim_start_matches('/');
-            let mapping = mappings.iter().rfind(|mapping| mapping.path.as_deref() == Some(path));
-            let mapping = mapping.ok_or_else(|| {
-                let path = &submodule.path;
-                GitError::new(format!("its {FILE_NAME} does not say where the submodule {path:?} comes from"))
-            })?;
-            if mapping.update != "none" {
-                mapped.push(Submodule { url: mapping.url.clone(), ..submodule });
-            }
-        }
-        Ok(mapped)
-    }
-
-    fn mappings(&self, file: &str) -> Result<Vec<Mapping>> {
-        let mut command = self.command("config");
+        commits: Vec<(String, String)>,
+    ) -> Fetched<Vec<Submodule>> {
         // The file may include any other, which git would follow.
-        command.args([
-            "--no-includes",
-            "--blob",
-            file,
-            "--null",
-            "--get-regexp",
-            r"^submodule\..*\.(path|url|update)$",
-        ]);
-        let finished = self.run(command)?;
-        // Without a matching key, git fails and prints nothing.
-        if !finished.status.success() && !finished.stderr.is_empty() {
-            return Err(self.failure(&finished));
-        }
-        let mut mappings = BTreeMap::<_, Mapping>::new();
-        let list = String::from_utf8_lossy(&finished.stdout).into_owned();
+        let arguments = ["--no-includes", "--null", "--get-regexp", r"^submodule\..*\.(path|url|update)$"];
+        let list = match file {
+            None => String::new(),
+            Some(file) => {
+                let command = self.command(&[&["config", "--blob", file], &arguments[..]].concat());
+                let finished = self.run(command)?;
+                // Without a matching key, git fails and prints nothing.
+                if !finished.status.success() && !finished.stderr.is_empty() {
+                    return Err(self.failure(&finished));
+                }
+                String::from_utf8_lossy(&finished.stdout).into_owned()
+            }
+        };
+        let mut sections = BTreeMap::<_, BTreeMap<_, _>>::new();
         for (key, value) in list.split('\0').filter_map(|entry| entry.split_once('\n')) {
             let Some((section, name)) = key.rsplit_once('.') else { continue };
-            let mapping = mappings.entry(section.to_owned()).or_default();
-            match name {
-                "path" => mapping.path = Some(value.to_owned()),
-                "url" => value.clone_into(&mut mapping.url),
-                _ => value.clone_into(&mut mapping.update),
+            sections.entry(section).or_default().insert(name, value);
+        }
+        if sections.values().any(|section| section.get("update").is_some_and(|update| update.starts_with('!'))) {
+            return Err(FetchError::git(format!("its {FILE_NAME} has git run a program to update a submodule")));
+        }
+        let mut submodules = Vec::new();
+        for (path, commit) in commits {
+            let section = sections.values().rfind(|section| section.get("path") == Some(&path.as_str()));
+            let path = below(prefix, &path);
+            let section = section.ok_or_else(|| {
+                FetchError::git(format!("its {FILE_NAME} does not specify where the submodule {path:?} comes from"))
+            })?;
+            if section.get("update") != Some(&"none") {
+                let url = section.get("url").copied().unwrap_or_default().to_owned();
+                submodules.push(Submodule { path, url, commit });
             }
         }
-        if mappings.values().any(|mapping| mapping.update.starts_with('!')) {
-            return Err(GitError::new(format!("its {FILE_NAME} has git run a program to update a submodule")));
-        }
-        Ok(mappings.into_values().collect())
+        Ok(submodules)
     }
+}
+
+/// A path below a directory, which may be empty.
+pub(super) fn below(directory: &str, path: &str) -> String {
+    if directory.is_empty() { path.to_owned() } else { format!("{directory}/{path}") }
 }

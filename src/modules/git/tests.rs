@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use super::scratch::FOREIGN_VARIABLES;
+use super::repository::FOREIGN_VARIABLES;
 use super::*;
 
 /// A repository to fetch from, and a git with the settings of this test only that logs how it is called.
@@ -86,12 +86,12 @@ impl Fixture {
 
     fn fetch_within(&self, url: &str, time_limit: Duration) -> Result<(GitPackage, PathBuf), String> {
         let program = self.program();
-        let git = Git { program: &program, time_limit, ssh_command: None };
         let place = tempfile::tempdir_in(self.directory.path()).unwrap().keep();
         let (scratch, package) = (place.join("scratch"), place.join("package"));
         fs::create_dir(&scratch).and_then(|()| fs::create_dir(&package)).unwrap();
-        let fetched = GitAddress::parse(url).and_then(|address| git.fetch(&address, &scratch, &package));
-        let fetched = fetched.map_err(|error| format!("{}: {}", error.why, error.said.join("; ")))?;
+        let git = Git::new(&program, None, &scratch, time_limit);
+        let fetched = GitAddress::parse(url).and_then(|address| git.fetch(&address, &package));
+        let fetched = fetched.map_err(|error| format!("{error}: {}", error.errors[0].notes.join("; ")))?;
         Ok((fetched, package))
     }
 

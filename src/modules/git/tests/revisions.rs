@@ -149,10 +149,11 @@ fn a_key_is_found_wherever_the_cache_is() {
     let key = BASE64_STANDARD.encode("a private key");
     let address = GitAddress::parse(&format!("ssh://git@h.test{}?sshkey={key}", fixture.origin().display()));
     let (program, ssh, place) = (fixture.program(), at("bin/ssh"), at("it's a $cache"));
-    let git = Git { program: &program, time_limit: Duration::from_mins(1), ssh_command: Some(ssh.as_os_str()) };
     fs::create_dir_all(place.join("repository")).and_then(|()| fs::create_dir(place.join("package"))).unwrap();
-    let fetched = address.and_then(|address| git.fetch(&address, &place.join("repository"), &place.join("package")));
-    assert_eq!(fetched.map_err(|error| error.said).unwrap().commit, Some(fixture.git(&["rev-parse", "main"])));
+    let repository = place.join("repository");
+    let git = Git::new(&program, Some(ssh.as_os_str()), &repository, Duration::from_mins(1));
+    let fetched = address.and_then(|address| git.fetch(&address, &place.join("package")));
+    assert_eq!(fetched.unwrap().commit, Some(fixture.git(&["rev-parse", "main"])));
     assert_eq!(fs::read_to_string(at("bin/ssh.key")).unwrap(), "a private key");
 }
 

@@ -1,0 +1,87 @@
+//! The `.git` of installed modules: packages from its objects, and new ones with one commit.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::repository::Repository;
+use super::{Git, GitAddress, MOST_SUBMODULES};
+use crate::modules::fetch_error::{FetchError, Fetched};
+use crate::system::process::STDOUT_LIMIT;
+
+impl Git<'_> {
+    /// Writes the package of a commit into `package` from the objects in a `.git`. Nothing else in that is read: no
+    /// configuration, hook, index, HEAD or replaced object. Anybody may have changed the `.git`, and the content of
+    /// objects need not match their ids, so only the hash of the package shows whether it is right.
+    pub(in crate::modules) fn read_objects(&self, dot_git: &Path, address: &GitAddress, package: &Path) -> Fetched<()> {
+        let mut stores = String::new();
+        for store in object_stores(dot_git) {
+            let store = store.to_str().filter(|path| !path.contains('\n'));
+            stores += store.ok_or_else(FetchError::unreadable_git_output)?;
+            stores.push('\n');
+        }
+        let open = |name: &str, address: &GitAddress| {
+            let repository = Repository::create(self, self.directory.join(name))?;
+            fs::write(repository.directory.join("objects/info/alternates"), &stores)?;
+            Ok((repository, address.reference().map(str::to_owned)))
+        };
+        self.write_package(address, package, open).map(drop)
+    }
+
+    /// Fetches a commit, and writes its objects, without those of other commits, into a pack file.
+    pub(in crate::modules) fn fetch_pack(&self, address: &GitAddress, commit: &str, pack: &Path) -> Fetched<()> {
+        let repository = Repository::for_fetching(self, "0", address)?;
+        repository.fetch(address)?;
+        fs::write(repository.directory.join("shallow"), format!("{commit}\n"))?;
+        let command = repository.command(&["pack-objects", "--quiet", "--revs", "package"]);
+        let name = repository.read(command, Some(format!("{commit}\n")), STDOUT_LIMIT, "git printed too much")?;
+        let name = format!("package-{}.pack", String::from_utf8_lossy(&name).trim());
+        Ok(fs::rename(repository.directory.join(name), pack)?)
+    }
+
+    /// Makes the repository `directory` of a pack file, with a commit as its HEAD, for modules that call git on
+    /// themselves. The directory above it has the commit's files.
+    ///
+    /// The repository is made anew from the objects of the commit, so that nothing in it was chosen by the repository
+    /// that was fetched or by a program that can write to the cache: no hook, no setting, and no object with another
+    /// content than its id.
+    pub(in crate::modules) fn make_repository(
+        &self,
+        (url, tag): (&str, Option<&str>),
+        commit: &str,
+        pack: &Path,
+        directory: &Path,
+    ) -> Fetched<()> {
+        let repository = Repository::create(self, directory.to_owned())?;
+        let name = format!("objects/pack/pack-{commit}.pack");
+        fs::copy(pack, directory.join(&name))?;
+        fs::write(directory.join("shallow"), format!("{commit}\n"))?;
+        fs::write(directory.join("HEAD"), format!("{commit}\n"))?;
+        repository.output(&["index-pack", &name])?;
+        repository.output(&["config", "core.bare", "false"])?;
+        repository.output(&["config", "remote.origin.url", url])?;
+        repository.output(&["config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*"])?;
+        if let Some(tag) = tag {
+            repository.output(&["update-ref", &format!("refs/tags/{tag}"), commit])?;
+        }
+        repository.output(&["read-tree", commit]).map(drop)
+    }
+}
+
+/// Returns the directories of objects in a `.git`, including those of submodules.
+fn object_stores(dot_git: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut wanted = vec![(dot_git.to_owned(), 0)];
+    while let Some((directory, depth)) = wanted.pop() {
+        if found.len() > MOST_SUBMODULES || depth > 8 {
+            break;
+        }
+        let objects = directory.join("objects");
+        let is_repository = objects.is_dir();
+        found.extend(is_repository.then_some(objects));
+        let below = if is_repository { directory.join("modules") } else { directory };
+        let entries = fs::read_dir(below).into_iter().flatten().flatten();
+        let directories = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        wanted.extend(directories.map(|entry| (entry.path(), depth + 1)).take(MOST_SUBMODULES));
+    }
+    found
+}
