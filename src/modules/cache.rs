@@ -154,10 +154,8 @@ impl PackageCache {
     /// Keeps the address and the hashes under which lock files record a package.
     pub(super) fn record(&self, identity: &Identity) -> io::Result<()> {
         let hashes = [Some(&identity.h1), identity.zh.as_ref()];
-        hashes.into_iter().flatten().try_for_each(|hash| {
-            let path = self.recorded(&identity.address, hash);
-            storage::replace(&path, identity.h1.as_str().as_bytes())
-        })
+        let keys = hashes.into_iter().flatten().map(|hash| recorded(&identity.address, hash));
+        keys.into_iter().try_for_each(|key| self.remember(&key, &identity.h1, ""))
     }
 
     /// Returns the package that a lock file records with an address and hashes.
@@ -166,11 +164,10 @@ impl PackageCache {
         let has_files = !of_files.is_empty();
         let decisive = if has_files { &of_files } else { &of_archive };
         decisive.iter().find_map(|hash| {
-            let h1: Hash = storage::read(&self.recorded(address, hash), LONGEST_ENTRY)?.parse().ok()?;
-            let content = self.content(h1.clone());
-            let is_right = (!has_files || h1 == **hash) && content.is_intact();
+            let (content, _) = self.get(&recorded(address, hash), None)?;
             let zh = of_archive.first().map(|zh| (*zh).clone());
-            is_right.then(|| (content, Identity { address: address.to_owned(), h1, zh }))
+            let identity = Identity { address: address.to_owned(), h1: content.h1.clone(), zh };
+            (!has_files || content.h1 == **hash).then_some((content, identity))
         })
     }
 
@@ -191,10 +188,6 @@ impl PackageCache {
         Content { path: self.packages.join("contents").join(digest(h1.as_str())), h1 }
     }
 
-    fn recorded(&self, address: &str, hash: &Hash) -> PathBuf {
-        self.packages.join("recorded").join(digest(&format!("{address} {hash}")))
-    }
-
     fn entry(&self, address: &str) -> PathBuf {
         // The address may hold a password.
         self.packages.join("addresses").join(digest(address))
@@ -213,6 +206,11 @@ impl Content {
 /// Whether a path cannot lead out of the directory that it is joined to.
 fn stays_below(path: &str) -> bool {
     Path::new(path).components().all(|component| matches!(component, Component::Normal(_)))
+}
+
+/// The key of a package that lock files record with an address and a hash.
+fn recorded(address: &str, hash: &Hash) -> String {
+    format!("{address} {hash}")
 }
 
 /// SHA-256 in hexadecimal digits.
@@ -273,7 +271,7 @@ mod tests {
         assert_eq!(get("a", &[&other.h1]), None);
         assert_eq!(get("b", &[&other.h1]), None, "it was never recorded");
         // A file that names a package with a different hash.
-        storage::replace(&cache.recorded("a", &content.h1), other.h1.as_str().as_bytes()).unwrap();
+        cache.remember(&recorded("a", &content.h1), &other.h1, "").unwrap();
         assert_eq!(get("a", &[&content.h1]), None);
     }
 

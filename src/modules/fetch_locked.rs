@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::cache::Identity;
 use super::fetch_error::{FetchError, Fetched};
@@ -30,37 +29,35 @@ impl ModuleFetcher {
         source: &ModuleSource,
         locked: &LockedModule,
         may_change: bool,
-    ) -> Result<Option<Arc<Package>>> {
+    ) -> Result<Option<Package>> {
         let invalid = |why: String| Diagnostic::error(Code::InvalidPackage, format!("the module {why}"));
         let address = LockedAddress::of(locked, source).map_err(invalid)?;
         let (key, directory) = address.key(source);
         if let Some((content, identity)) = self.cache()?.get_recorded(&key, &locked.hashes) {
             let package = Package::cached(content, locked::name(locked));
-            return Ok(Some(Arc::new(Package { directory, identity: Some(Arc::new(identity)), ..package })));
+            return Ok(Some(Package { directory, identity: Some(identity), ..package }));
         }
         if self.is_offline() {
             return Ok(None);
         }
         let package = self.fetch_locked(clients, &address, source)?;
         let package = match (&address, source) {
-            (LockedAddress::Remote(_), ModuleSource::Registry(_)) => {
-                Arc::new(Package { directory, ..(*package).clone() })
-            }
-            (LockedAddress::Remote(narrowed), _) if !narrowed.directory.is_empty() => {
-                let narrowed = self.narrowed(&package, &narrowed.directory, Wildcards::Literal, true);
-                Arc::new(narrowed.map_err(|error| error.named(&package.name))?)
+            (LockedAddress::Remote(_), ModuleSource::Registry(_)) => Package { directory, ..package },
+            (LockedAddress::Remote(address), _) => {
+                let name = package.name.clone();
+                let narrowed = self.narrowed(package, &address.directory, Wildcards::Literal, true);
+                narrowed.map_err(|error| error.named(&name))?
             }
             _ => package,
         };
-        let identity = package.identity.as_deref();
-        if may_change || identity.is_some_and(|identity| identity.is_one_of(&locked.hashes)) {
+        if may_change || package.is_one_of(&locked.hashes) {
             return Ok(Some(package));
         }
-        Err(locked::replaced(locked, identity).into())
+        Err(locked::replaced(locked, package.identity.as_ref()).into())
     }
 
     /// Fetches the package of a locked address with the login that only the source of the call contains.
-    fn fetch_locked(&self, clients: &Clients, address: &LockedAddress, source: &ModuleSource) -> Fetched<Arc<Package>> {
+    fn fetch_locked(&self, clients: &Clients, address: &LockedAddress, source: &ModuleSource) -> Fetched<Package> {
         match (address, source) {
             (LockedAddress::Registry { module, version, .. }, _) => {
                 self.version(clients, (module, version), true, || clients.registry.location(module, version))
@@ -92,8 +89,8 @@ impl ModuleFetcher {
         let source = RemoteSource::parse_full(&address).filter(|source| source.getter() == Getter::Git);
         let git_address = GitAddress::parse(source.filter(|_| is_repository)?.url()).ok()?;
         let scratch = cache.scratch().ok()?;
-        let repository = new_directory(&scratch, "git").ok()?;
-        let package = new_directory(&scratch, "package").ok()?;
+        let repository = new_directory(scratch.path(), "git").ok()?;
+        let package = new_directory(scratch.path(), "package").ok()?;
         self.git(&repository).read_objects(&dot_git, &git_address, &package).ok()?;
         let h1 = package_hash::h1(&package).ok().filter(|h1| locked.hashes.contains(h1))?;
         let content = cache.put(&package).ok()?;
@@ -110,7 +107,7 @@ impl ModuleFetcher {
         let Some((package, commit)) = locked::repository(locked) else { return Ok(()) };
         let make = || -> std::result::Result<(), FetchError> {
             let (cache, scratch) = (self.cache()?, self.cache()?.scratch()?);
-            let (repository, fetched) = (new_directory(&scratch, "git")?, scratch.path().join("pack"));
+            let (repository, fetched) = (new_directory(scratch.path(), "git")?, scratch.path().join("pack"));
             let git = self.git(&repository);
             let named = GitAddress::parse(own_repository(source, &package).url())?;
             // The installed repository must not contain a login.

@@ -76,9 +76,9 @@ impl FetchedModule {
     ///
     /// # Errors
     /// The package has no such directory.
-    pub(super) fn new(package: Arc<Package>, directory: &str, wildcards: Wildcards) -> Result<Self> {
+    pub(super) fn new(package: Package, directory: &str, wildcards: Wildcards) -> Result<Self> {
         let directory = package.below_top(&package.directory(directory, wildcards)?);
-        Ok(Self { package, directory, version: None })
+        Ok(Self { package: Arc::new(package), directory, version: None })
     }
 
     /// The module at a source that is a directory of this machine; `None` for any other source.
@@ -88,7 +88,7 @@ impl FetchedModule {
     pub(crate) fn on_this_machine(source: &RemoteSource) -> Option<Result<Self>> {
         let path = source.path_on_this_machine().filter(|path| source.getter() == Getter::File && path.is_dir())?;
         let package = Package::of_this_machine(path, source.without_directory());
-        Some(Self::new(Arc::new(package), &source.directory, Wildcards::Expanded))
+        Some(Self::new(package, &source.directory, Wildcards::Expanded))
     }
 
     /// The same module as a version of a registry module.
@@ -113,12 +113,12 @@ impl FetchedModule {
             top: installed.to_owned(),
             h1: Some(h1.clone()),
             directory: directory.to_owned(),
-            identity: Some(Arc::new(Identity { address: address.to_owned(), h1, zh: None })),
+            identity: Some(Identity { address: address.to_owned(), h1, zh: None }),
             origin: PackageOrigin::Cache,
             name: address.to_owned(),
         };
         let (directory, wildcards) = source.directory();
-        Some(Self::new(Arc::new(package), directory, wildcards))
+        Some(Self::new(package, directory, wildcards))
     }
 
     /// The package's directory.
@@ -159,7 +159,7 @@ impl FetchedModule {
     /// The directory as it is shown to the user.
     pub(crate) fn shown(&self) -> PathBuf {
         let (name, directory) = (&self.package.name, &self.directory);
-        if self.package.origin == PackageOrigin::Directory {
+        if self.package.h1.is_none() {
             return self.package.top.join(directory);
         }
         if directory.is_empty() { name.into() } else { format!("{name}//{directory}").into() }

@@ -35,7 +35,7 @@ pub(crate) struct ModuleFetcher {
     cache: OnceLock<Result<PackageCache>>,
     pub(super) netrc: OnceLock<std::result::Result<Netrc, String>>,
     /// Packages by address or registry version, and whether they are to be recorded in a lock file.
-    pub(super) packages: OnceMap<(Dialect, String, bool), Fetched<Arc<Package>>>,
+    pub(super) packages: OnceMap<(Dialect, String, bool), Fetched<Package>>,
     modules: OnceMap<(Dialect, ModuleRequest), Result<Option<FetchedModule>>>,
     releases: OnceMap<(Dialect, String), Result<Releases>>,
     /// Installed modules that are as they are locked.
@@ -191,7 +191,7 @@ impl ModuleFetcher {
             ModuleRequest::Unlocked { is_recorded: true, .. } if self.is_offline => return Ok(None),
             ModuleRequest::Unlocked { source, constraints, is_recorded } => match source {
                 ModuleSource::Local(_) => return Ok(None),
-                ModuleSource::Remote(remote) if self.is_offline => (source, self.cached(remote)?.map(Arc::new), None),
+                ModuleSource::Remote(remote) if self.is_offline => (source, self.cached(remote)?, None),
                 ModuleSource::Remote(remote) => (source, Some(self.package(clients, remote, *is_recorded)?), None),
                 ModuleSource::Registry(registry) => {
                     let found = self.of_registry(clients, &registry.module, constraints, *is_recorded)?;
@@ -213,10 +213,9 @@ impl ModuleFetcher {
         module: &RegistryModule,
         constraints: &ConstraintList,
         is_recorded: bool,
-    ) -> Result<Option<(Arc<Package>, Version)>> {
-        let cached = |version: &Version| -> Result<Option<(Arc<Package>, Version)>> {
-            let package = self.cached_version(module, version)?;
-            Ok(package.map(|package| (Arc::new(package), version.clone())))
+    ) -> Result<Option<(Package, Version)>> {
+        let cached = |version: &Version| -> Result<Option<(Package, Version)>> {
+            Ok(self.cached_version(module, version)?.map(|package| (package, version.clone())))
         };
         // A pinned version in the cache cannot have changed.
         if !is_recorded
@@ -261,7 +260,7 @@ impl ModuleFetcher {
         let origin = match package.origin {
             PackageOrigin::Network => "fetched",
             PackageOrigin::Cache => "in the cache",
-            PackageOrigin::Directory | PackageOrigin::Archive => "on this machine",
+            PackageOrigin::ThisMachine => "on this machine",
         };
         let mut found = lock(&self.found);
         if found.len() >= MAX_PACKAGES {

@@ -61,11 +61,6 @@ impl HttpAddress {
         Ok(Self { url, login, format, checksum })
     }
 
-    /// Whether the address always leads to the same files.
-    pub(super) fn is_immutable(&self) -> bool {
-        matches!(self.checksum, Some(Checksum::Digest(_)))
-    }
-
     /// Asks the server. `scratch` is a directory for the archive.
     pub(super) fn fetch(&self, client: &Client, netrc: &Netrc, scratch: &Path) -> Fetched<HttpPackage> {
         let credentials = self.login.as_ref().map_or(Credentials::None, Credentials::Basic);
@@ -243,7 +238,7 @@ mod tests {
             let address = parse(text).unwrap();
             assert_eq!((address.url.as_str(), address.format), (url, format), "{text}");
             assert_eq!(address.login.is_some(), text.contains('@'));
-            assert_eq!(address.is_immutable(), text.contains("checksum"));
+            assert_eq!(address.checksum.is_some(), text.contains("checksum"));
         }
         assert!(parse(&format!("https://h.test/m?checksum={sum}")).is_none());
     }

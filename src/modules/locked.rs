@@ -126,14 +126,19 @@ pub(super) fn name(locked: &LockedModule) -> String {
     }
 }
 
-/// The address of a locked package in git, and the commit; none if the package comes from elsewhere.
+/// The repository and the commit of a locked package in git; `None` if the package comes from elsewhere.
 pub(crate) fn repository(locked: &LockedModule) -> Option<(RemoteSource, String)> {
-    let package = RemoteSource::parse_full(&locked.package).filter(|package| package.getter() == Getter::Git)?;
+    at_commit(&locked.package)
+}
+
+/// The repository and the commit in the address of a locked package.
+pub(super) fn at_commit(package: &str) -> Option<(RemoteSource, String)> {
+    let package = RemoteSource::parse_full(package).filter(|package| package.getter() == Getter::Git)?;
     let commit = locked_commit(&package)?;
     Some((package, commit))
 }
 
-/// The commit that the address of a locked package in git names.
+/// The commit in the address of a locked package in git.
 pub(super) fn locked_commit(package: &RemoteSource) -> Option<String> {
     let address = GitAddress::parse(package.url()).ok()?;
     address.reference().filter(|reference| GitAddress::is_commit(reference)).map(str::to_owned)

@@ -1,8 +1,8 @@
 //! A package that was fetched, and the directories in it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::cache::{Content, Identity};
 use super::limits::is_configuration;
@@ -21,7 +21,7 @@ pub(super) struct Package {
     /// The directory in the package to which its address leads; empty for the top.
     pub(super) directory: String,
     /// How a lock file records the package; `None` if it was fetched to be read only.
-    pub(super) identity: Option<Arc<Identity>>,
+    pub(super) identity: Option<Identity>,
     pub(super) origin: PackageOrigin,
     /// What messages call it: its address without secrets, or the registry module and version.
     pub(super) name: String,
@@ -34,10 +34,8 @@ pub(super) enum PackageOrigin {
     Network,
     /// The cache, or the directory of an installed module.
     Cache,
-    /// A directory of this machine, which is read where it is.
-    Directory,
-    /// An archive of this machine.
-    Archive,
+    /// A directory or an archive of this machine.
+    ThisMachine,
 }
 
 /// Meaning of `*` in the directory of a source.
@@ -58,8 +56,13 @@ impl Package {
 
     /// A directory of this machine, which is read where it is.
     pub(super) fn of_this_machine(top: PathBuf, name: String) -> Self {
-        let origin = PackageOrigin::Directory;
+        let origin = PackageOrigin::ThisMachine;
         Self { top, h1: None, directory: String::new(), identity: None, origin, name }
+    }
+
+    /// Whether a lock file with these hashes records the package.
+    pub(super) fn is_one_of(&self, hashes: &BTreeSet<Hash>) -> bool {
+        self.identity.as_ref().is_some_and(|identity| identity.is_one_of(hashes))
     }
 
     /// The path of one of its directories, relative to the top and with slashes.

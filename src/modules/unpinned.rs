@@ -5,7 +5,7 @@ use url::Url;
 use super::checksum::Checksum;
 use super::fetched::ModuleRequest;
 use super::git::GitAddress;
-use super::source::{Getter, ModuleSource};
+use super::source::{Getter, ModuleSource, RemoteSource};
 use super::version_tag::version_start;
 use crate::packages::oci::ModulePackage;
 
@@ -33,13 +33,27 @@ impl ModuleRequest {
             ModuleSource::Registry(_) => constraints.is_empty().then_some(Unpinned::AnyVersion),
             ModuleSource::Remote(source) => match source.getter() {
                 Getter::Git => GitAddress::parse(source.url()).ok()?.unpinned(),
-                Getter::Oci => {
-                    let package = ModulePackage::parse(&Url::parse(source.url()).ok()?).ok()?;
-                    (!package.is_immutable()).then_some(Unpinned::Tag)
-                }
+                Getter::Oci => (!source.is_immutable()).then_some(Unpinned::Tag),
                 _ if source.is_on_this_machine() => None,
-                _ => (!has_checksum(source.url())).then_some(Unpinned::NoChecksum),
+                _ => (!source.is_immutable()).then_some(Unpinned::NoChecksum),
             },
+        }
+    }
+}
+
+impl RemoteSource {
+    /// Whether the address always leads to the same files: it contains a commit or a digest.
+    pub(super) fn is_immutable(&self) -> bool {
+        let Ok(url) = Url::parse(self.url()) else { return false };
+        match self.getter() {
+            Getter::Git => GitAddress::parse(self.url()).is_ok_and(|address| address.is_immutable()),
+            Getter::Oci => ModulePackage::parse(&url).is_ok_and(|package| package.is_immutable()),
+            _ => {
+                let checksum = url.query_pairs().find(|(name, _)| name == "checksum");
+                checksum.is_some_and(
+                    |(_, text)| matches!(Checksum::parse(&text), Ok(Checksum::Digest(digest)) if digest.is_unique()),
+                )
+            }
         }
     }
 }
@@ -59,14 +73,6 @@ impl GitAddress {
         let tag = ["refs/tags/", "tags/"].iter().find_map(|start| reference.strip_prefix(start));
         tag.or_else(|| version_start(reference).map(|_| reference))
     }
-}
-
-/// Whether the address of an archive contains a SHA-256 or SHA-512 of it.
-fn has_checksum(url: &str) -> bool {
-    let Ok(url) = Url::parse(url) else { return false };
-    let checksum = url.query_pairs().find(|(name, _)| name == "checksum");
-    checksum
-        .is_some_and(|(_, text)| matches!(Checksum::parse(&text), Ok(Checksum::Digest(digest)) if digest.is_unique()))
 }
 
 #[cfg(test)]

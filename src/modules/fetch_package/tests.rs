@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write as _};
+use std::sync::Arc;
 
 use provlock_test::{Request, Response, Server};
 use zip::ZipWriter;
@@ -11,6 +12,7 @@ use super::*;
 use crate::cli_config::NetSettings;
 use crate::modules::ModuleSource;
 use crate::modules::registry::ModuleRegistry;
+use crate::net::Client;
 use crate::packages::connections::{Connections, SourceOptions};
 use crate::system::{Environment, Token};
 
@@ -49,7 +51,7 @@ fn fetcher_with(environment: &Environment, cache: Option<&Path>, download_retrie
 }
 
 /// The package of an address that is to be read.
-fn fetch(fetcher: &ModuleFetcher, source: &RemoteSource) -> Fetched<Arc<Package>> {
+fn fetch(fetcher: &ModuleFetcher, source: &RemoteSource) -> Fetched<Package> {
     fetcher.package(&fetcher.clients(Dialect::Tofu).unwrap(), source, false)
 }
 
@@ -169,15 +171,17 @@ fn a_server_may_say_where_the_package_is() {
     }
 }
 
-/// A registry or a page over https leads there.
+/// A registry leads there. A page over https is in `tests/cli/addresses.rs`.
 #[test]
 fn what_is_encrypted_leads_git_to_nothing_that_is_not() {
     let fetcher = fetcher(&Environment::default(), None);
+    let Ok(ModuleSource::Registry(module)) = ModuleSource::parse("127.0.0.1/a/b/c", Dialect::Tofu) else { panic!() };
     let addresses = ["git::http://h.test/a.git", "git::git://h.test/a.git", "git::http://u:p@h.test/a.git?ref=v1"];
     for address in addresses {
         let (clients, source) = (fetcher.clients(Dialect::Tofu).unwrap(), source(address));
-        let package = fetcher.package_through(&clients.http, &clients, &source, false);
-        let error = package.unwrap_err().errors.to_string();
+        let location = || Ok(PackageLocation::Source(source.clone()));
+        let package = fetcher.version(&clients, (&module.module, &"1.0.0".parse().unwrap()), false, location);
+        let error = package.unwrap_err().to_string();
         assert!(error.contains("is not an https URL") && !error.contains("u:p"), "{address}: {error}");
         assert!(source.is_unencrypted(), "{address}");
     }
