@@ -20,15 +20,15 @@ use crate::provider::Dialect;
 use crate::system::lock;
 use streams::Streams;
 
-/// The longest name and the longest target of a link, in bytes.
-const LONGEST_NAME: u64 = 64 * 1024;
-/// How much memory an archive in the format of xz may need, in KiB: as much as `xz -9` makes it need, and 1 MiB more.
+/// Longest extended header in bytes: a name or the target of a link.
+const LONGEST_HEADER: u64 = 64 * 1024;
+/// Memory limit for unpacking xz in KiB: as much as `xz -9` makes it need, and 1 MiB more.
 const MOST_XZ_MEMORY: u32 = 65 << 10;
 
-/// Held while such an archive is unpacked. So several of them need no more than one.
+/// Held while an xz archive is unpacked, so that several of them need no more memory than one.
 static UNPACKING_XZ: Mutex<()> = Mutex::new(());
 
-/// How an archive is packed.
+/// The format of an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     Zip,
@@ -38,7 +38,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// The format that `archive=NAME` means. Terraform has one name more.
+    /// Returns the format with a name, as in `archive=NAME`. Only Terraform knows `tbz2`.
     pub(super) fn named(name: &str, dialect: Dialect) -> Option<Self> {
         match name {
             "zip" => Some(Self::Zip),
@@ -50,13 +50,13 @@ impl Format {
         }
     }
 
-    /// The format that the end of a path means.
+    /// Returns the format of the extension of a path.
     pub(super) fn of_path(path: &str, dialect: Dialect) -> Option<Self> {
         let name = path.rsplit('/').next()?;
         name.match_indices('.').find_map(|(index, _)| Self::named(&name[index + 1..], dialect))
     }
 
-    /// The format that the first bytes show.
+    /// Returns the format of an archive that begins with these bytes.
     pub(super) fn of_content(start: &[u8]) -> Option<Self> {
         let signatures: [(&[u8], Self); 5] = [
             (b"PK\x03\x04", Self::Zip),
@@ -70,9 +70,9 @@ impl Format {
 }
 
 /// Unpacks an archive of at most `most` bytes into an empty directory, as Go's `archive/tar` and `archive/zip` and
-/// go-getter do (`decompress_tar.go`, `decompress_zip.go`). Neither makes links: that of a zip archive is a file with
-/// its target, and any other entry without content, such as a link or a pipe of a tar archive, is an empty file. An
-/// archive that Go may read in another way is refused. The whole archive is read, so that damage is noticed. Returns why
+/// go-getter do (`decompress_tar.go`, `decompress_zip.go`). Neither creates links: a link of a zip archive becomes a
+/// file with its target, and any other entry without content, such as a link or a pipe of a tar archive, an empty file.
+/// An archive that Go may read differently is refused. The whole archive is read, so that damage is noticed. Returns why
 /// the package cannot be locked, if it cannot.
 pub(super) fn unpack(archive: File, format: Format, most: u64, package: &Path) -> Fetched<Option<FetchError>> {
     let mut writer = PackageWriter::new(package);
@@ -92,7 +92,7 @@ pub(super) fn unpack(archive: File, format: Format, most: u64, package: &Path) -
 fn unzip(mut archive: io::BufReader<File>, most: u64, writer: &mut PackageWriter) -> Fetched<()> {
     let limits = Limits { inflated_bytes: most, ..Limits::default() };
     unpack_zip(&mut archive, &limits, |entry: &UnpackedEntry<'_>| {
-        let name = utf8(entry.name.to_vec())?;
+        let name = text(entry.name.to_vec())?;
         if entry.is_directory {
             return writer.directory(&name).map(|()| None);
         }
@@ -106,10 +106,10 @@ fn untar(decompressed: impl Read, most: u64, writer: &mut PackageWriter) -> Fetc
     for entry in archive.entries().map_err(FetchError::reading)?.raw(true) {
         let mut entry = entry.map_err(FetchError::reading)?;
         match entry.header().entry_type() {
-            EntryType::GNULongName => set(&mut extended.gnu_name, before_zero(text(&mut entry)?))?,
-            EntryType::GNULongLink => set(&mut extended.gnu_target, before_zero(text(&mut entry)?))?,
-            EntryType::XHeader => set(&mut extended.pax, Pax::read(&text(&mut entry)?)?)?,
-            // Go forgets what came before it, so what it would belong to is not clear.
+            EntryType::GNULongName => set(&mut extended.gnu_name, gnu_text(&mut entry)?)?,
+            EntryType::GNULongLink => set(&mut extended.gnu_target, gnu_text(&mut entry)?)?,
+            EntryType::XHeader => set(&mut extended.pax, Pax::read(&content(&mut entry)?)?)?,
+            // Go ignores what came before it, so it is not clear which entry that belongs to.
             EntryType::XGlobalHeader if extended == Extended::default() => {}
             EntryType::XGlobalHeader => return Err(FetchError::unreadable("an extended header has no entry")),
             kind => {
@@ -124,18 +124,15 @@ fn untar(decompressed: impl Read, most: u64, writer: &mut PackageWriter) -> Fetc
                 if matches!(kind, EntryType::Symlink | EntryType::Link) {
                     refuse_hidden_link(&name, &target)?;
                 }
-                if has_content(kind) {
-                    writer.file(&name, is_executable, &mut entry)?;
-                } else {
-                    writer.file(&name, is_executable, &mut io::empty())?;
-                }
+                let content: &mut dyn Read = if has_content(kind) { &mut entry } else { &mut io::empty() };
+                writer.file(&name, is_executable, content)?;
             }
         }
     }
     if is_empty { Err(FetchError::package("it is empty")) } else { Ok(()) }
 }
 
-/// What the next entry of a tar archive has that does not fit into its header (POSIX pax, and GNU tar before it).
+/// Attributes of the next entry of a tar archive that do not fit into its header (POSIX pax, and GNU tar before it).
 #[derive(Default, PartialEq, Eq)]
 struct Extended {
     gnu_name: Option<Vec<u8>>,
@@ -151,7 +148,7 @@ struct Pax {
 }
 
 impl Extended {
-    /// The name and the target of an entry.
+    /// Returns the name and the target of an entry.
     fn apply(self, header: &Header) -> Fetched<(String, String)> {
         let Pax { path, target, size } = self.pax.unwrap_or_default();
         if size.is_some_and(|size| header.entry_size().is_ok_and(|own| own != size)) {
@@ -159,9 +156,9 @@ impl Extended {
         }
         // Go prefers GNU's, whatever their order.
         let name = self.gnu_name.or(path).unwrap_or_else(|| header.path_bytes().into_owned());
-        let own_target = || header.link_name_bytes().map(std::borrow::Cow::into_owned).unwrap_or_default();
+        let own_target = || header.link_name_bytes().unwrap_or_default().into_owned();
         let target = self.gnu_target.or(target).unwrap_or_else(own_target);
-        Ok((utf8(name)?, String::from_utf8_lossy(&target).into_owned()))
+        Ok((text(name)?, String::from_utf8_lossy(&target).into_owned()))
     }
 }
 
@@ -171,16 +168,19 @@ impl Pax {
         for record in PaxExtensions::new(records) {
             let record = record.map_err(FetchError::reading)?;
             let value = record.value_bytes();
+            // An empty value takes an earlier one back.
+            let bytes = Some(value.to_owned()).filter(|value| !value.is_empty());
             match record.key_bytes() {
-                // An empty value takes an earlier one back.
-                b"path" => pax.path = Some(value.to_owned()).filter(|value| !value.is_empty()),
-                b"linkpath" => pax.target = Some(value.to_owned()).filter(|value| !value.is_empty()),
+                b"path" => pax.path = bytes,
+                b"linkpath" => pax.target = bytes,
                 b"size" if value.is_empty() => pax.size = None,
                 b"size" => {
                     let size = std::str::from_utf8(value).ok().and_then(|size| size.parse().ok());
                     pax.size = Some(size.ok_or_else(|| FetchError::unreadable("a size in it is not a number"))?);
                 }
-                key if key.starts_with(b"GNU.sparse.") => return Err(FetchError::unreadable("it holds a sparse file")),
+                key if key.starts_with(b"GNU.sparse.") => {
+                    return Err(FetchError::unreadable("it contains a sparse file"));
+                }
                 _ => {}
             }
         }
@@ -188,41 +188,40 @@ impl Pax {
     }
 }
 
-/// Sets what only one extended header of an entry may say.
-fn set<T>(place: &mut Option<T>, value: T) -> Fetched<()> {
-    match place.replace(value) {
+/// Sets an attribute that an entry may have only once.
+fn set<T>(attribute: &mut Option<T>, value: T) -> Fetched<()> {
+    match attribute.replace(value) {
         None => Ok(()),
         Some(_) => Err(FetchError::unreadable("an entry has two extended headers of a kind")),
     }
 }
 
-/// Refuses headers that Go may read in another way than the library here.
+/// Refuses headers that Go may read differently than the crate `tar`.
 fn check_header(header: &Header, name: &str) -> Fetched<()> {
     const DIRECTORY: u32 = 0o040_000;
     const KIND: u32 = 0o170_000;
     let bytes = header.as_bytes();
-    // The times of a GNU header are where others have the start of the name. Old versions of Go wrote that there.
+    // A GNU header has times where others have the start of the name. Old versions of Go wrote the name there.
     let is_time = |byte: &u8| matches!(byte, 0 | b' ' | b'0'..=b'7');
-    if header.as_gnu().is_some() && bytes[345] < 0x80 && !bytes[345..369].iter().all(is_time) {
-        return Err(FetchError::unreadable("a header of GNU tar has no times"));
-    }
-    if header.as_ustar().is_some() && bytes.ends_with(b"tar\0") {
-        return Err(FetchError::unreadable("it was made by star"));
-    }
-    match header.entry_type() {
-        kind if !has_content(kind) && header.entry_size().is_ok_and(|size| size != 0) => {
-            Err(FetchError::unreadable("an entry that cannot have content has a size"))
-        }
-        EntryType::GNUSparse => Err(FetchError::unreadable("it holds a sparse file")),
-        EntryType::Directory => Ok(()),
-        _ if header.mode().is_ok_and(|mode| mode & KIND == DIRECTORY) => {
-            Err(FetchError::unreadable("an entry is a directory by its mode only"))
-        }
-        _ if name.ends_with('/') && !is_old_directory(header, name) => {
-            Err(FetchError::unreadable("a file in it has the name of a directory"))
-        }
-        _ => Ok(()),
-    }
+    let kind = header.entry_type();
+    let why = if header.as_gnu().is_some() && bytes[345] < 0x80 && !bytes[345..369].iter().all(is_time) {
+        "a header of GNU tar has no times"
+    } else if header.as_ustar().is_some() && bytes.ends_with(b"tar\0") {
+        "it was made by star"
+    } else if !has_content(kind) && header.entry_size().is_ok_and(|size| size != 0) {
+        "an entry that cannot have content has a size"
+    } else if kind == EntryType::GNUSparse {
+        "it contains a sparse file"
+    } else if kind == EntryType::Directory {
+        return Ok(());
+    } else if header.mode().is_ok_and(|mode| mode & KIND == DIRECTORY) {
+        "an entry is a directory by its mode only"
+    } else if name.ends_with('/') && !is_old_directory(header, name) {
+        "a file in it has the name of a directory"
+    } else {
+        return Ok(());
+    };
+    Err(FetchError::unreadable(why))
 }
 
 /// Whether an entry is a directory in the form before POSIX.
@@ -230,22 +229,15 @@ fn is_old_directory(header: &Header, name: &str) -> bool {
     header.as_bytes()[156] == 0 && name.ends_with('/')
 }
 
-/// Whether entries of a kind may have content; what follows another one's header is the next header. Go reads kinds
-/// that it does not know as files.
+/// Whether entries of a kind may have content. The header of any other entry is followed by the next header. Go reads
+/// unknown kinds as files.
 fn has_content(kind: EntryType) -> bool {
-    !matches!(
-        kind,
-        EntryType::Symlink
-            | EntryType::Link
-            | EntryType::Char
-            | EntryType::Block
-            | EntryType::Directory
-            | EntryType::Fifo
-    )
+    use EntryType::{Block, Char, Directory, Fifo, Link, Symlink};
+    !matches!(kind, Symlink | Link | Char | Block | Directory | Fifo)
 }
 
-/// The programs install an empty file. Whoever writes a configuration that is a link out of the package wants to read
-/// something else.
+/// Refuses configuration that is a link out of the package. OpenTofu and Terraform install an empty file instead, which
+/// cannot be the intention.
 fn refuse_hidden_link(name: &str, target: &str) -> Fetched<()> {
     let depth = name.split('/').filter(|part| !matches!(*part, "" | ".")).count().saturating_sub(1);
     let ups = target.split('/').take_while(|part| matches!(*part, ".." | ".")).filter(|part| *part == "..").count();
@@ -255,8 +247,8 @@ fn refuse_hidden_link(name: &str, target: &str) -> Fetched<()> {
     Ok(())
 }
 
-/// A name as text.
-fn utf8(name: Vec<u8>) -> Fetched<String> {
+/// Converts a name to text.
+fn text(name: Vec<u8>) -> Fetched<String> {
     match String::from_utf8(name) {
         Ok(name) if !name.contains('\0') => Ok(name),
         Ok(name) => Err(FetchError::bad_name(&name)),
@@ -264,20 +256,19 @@ fn utf8(name: Vec<u8>) -> Fetched<String> {
     }
 }
 
-/// The whole content of an entry that is a name, or a list of them.
-fn text(content: &mut impl Read) -> Fetched<Vec<u8>> {
+/// Returns the content of an extended header.
+fn content(entry: &mut impl Read) -> Fetched<Vec<u8>> {
     let mut bytes = Vec::new();
-    content.take(LONGEST_NAME + 1).read_to_end(&mut bytes).map_err(FetchError::reading)?;
-    if bytes.len() as u64 > LONGEST_NAME {
+    entry.take(LONGEST_HEADER + 1).read_to_end(&mut bytes).map_err(FetchError::reading)?;
+    if bytes.len() as u64 > LONGEST_HEADER {
         return Err(FetchError::unreadable("a name in it is too long"));
     }
     Ok(bytes)
 }
 
-/// GNU tar ends a name with a zero byte, and Go reads no further.
-fn before_zero(mut bytes: Vec<u8>) -> Vec<u8> {
-    bytes.truncate(bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len()));
-    bytes
+/// Returns the content of an extended header of GNU tar, which ends with a zero byte. Go reads no further.
+fn gnu_text(entry: &mut impl Read) -> Fetched<Vec<u8>> {
+    Ok(content(entry)?.split(|byte| *byte == 0).next().unwrap_or_default().to_owned())
 }
 
 impl From<PackageError> for FetchError {

@@ -1,10 +1,9 @@
-//! Module packages, and the versions that registries listed, kept across runs. Offline, these lists name the packages
-//! that the cache may contain.
+//! Module packages, and the versions that registries listed, kept across runs. The versions show offline runs which
+//! packages the cache may contain.
 //!
-//! Each package lies in a directory named after the hash of its files, which never changes once it has its name. Small
-//! files name that directory: one for each address as it was fetched last, and one for each hash that a lock file may
-//! record for an address. So concurrent runs can share them. Everything is checked when it is read: the files have the
-//! hash, and no other user can write to them.
+//! A package lies in a directory that is named after the hash of its files, and never changes. Small files refer to that
+//! directory: one for each address, and one for each address with a hash in a lock file. So concurrent runs can share
+//! them. Everything is checked when it is read: the files have the hash, and no other user can write to them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,16 +22,16 @@ use crate::diagnostic::{self, Code, Diagnostic};
 use crate::provider::{Hash, HashesByScheme, Version};
 use crate::system::{TemporaryDirectory, files, storage};
 
-/// The longest entry, in bytes.
+/// Longest entry in bytes.
 const LONGEST_ENTRY: u64 = 64 * 1024;
-/// The longest list of versions, in bytes.
+/// Longest list of versions in bytes.
 const LONGEST_LIST: u64 = 4 << 20;
 
 /// Packages and lists of versions in a directory. A directory that cannot be used is treated as empty.
 pub(super) struct PackageCache {
     packages: PathBuf,
     versions: PathBuf,
-    /// The directory of a cache that lasts only as long as the run.
+    /// Directory of a cache for one run.
     _temporary: Option<TemporaryDirectory>,
 }
 
@@ -44,7 +43,7 @@ pub(super) struct Content {
     pub(super) h1: Hash,
 }
 
-/// Address and hashes under which a lock file records a package.
+/// Address and hashes of a package in lock files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
     /// The address, which always leads to the same package.
@@ -56,8 +55,7 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// Whether a lock file with these hashes records this package: one of them is that of the files, or that of the
-    /// archive if no hash of files is recorded.
+    /// Whether one of the hashes in a lock file is that of the files, or that of the archive if there is no `h1:`.
     pub(super) fn is_one_of(&self, hashes: &BTreeSet<Hash>) -> bool {
         let HashesByScheme { h1, zh, unknown: _ } = hashes.iter().collect();
         if !h1.is_empty() {
@@ -67,7 +65,7 @@ impl Identity {
     }
 }
 
-/// The package that an address led to last.
+/// The package to which an address led last.
 #[derive(Serialize, Deserialize)]
 struct Entry {
     /// Seconds since 1970.
@@ -119,7 +117,7 @@ impl PackageCache {
         TemporaryDirectory::new_in(&folder)
     }
 
-    /// Keeps the package in a directory, which is moved.
+    /// Moves a package into the cache.
     pub(super) fn put(&self, package: &Path) -> Fetched<Content> {
         let content = self.content(package_hash::h1(package)?);
         storage::create_directory(&self.packages.join("contents"))?;
@@ -133,14 +131,14 @@ impl PackageCache {
         Ok(content)
     }
 
-    /// Remembers the package that an address leads to now, and the directory in it.
+    /// Remembers the package to which an address leads now, and the directory in it.
     pub(super) fn remember(&self, address: &str, h1: &Hash, directory: &str) -> io::Result<()> {
         let (saved, h1, directory) = (Timestamp::now().as_second(), h1.clone(), directory.to_owned());
         let entry = serde_json::to_vec(&Entry { saved, h1, directory }).map_err(io::Error::from)?;
         storage::replace(&self.entry(address), &entry)
     }
 
-    /// Returns the package that an address led to last, and the directory in it, unless that was longer than `lifetime`
+    /// Returns the package to which an address led last, and the directory in it, unless that was longer than `lifetime`
     /// ago.
     pub(super) fn get(&self, address: &str, lifetime: Option<Duration>) -> Option<(Content, String)> {
         let Entry { saved, h1, directory } = storage::read_json(&self.entry(address), LONGEST_ENTRY)?;
@@ -151,14 +149,14 @@ impl PackageCache {
         is_right.then_some((content, directory))
     }
 
-    /// Keeps the address and the hashes under which lock files record a package.
+    /// Remembers the package of an address and hashes in lock files.
     pub(super) fn record(&self, identity: &Identity) -> io::Result<()> {
         let hashes = [Some(&identity.h1), identity.zh.as_ref()];
         let keys = hashes.into_iter().flatten().map(|hash| recorded(&identity.address, hash));
         keys.into_iter().try_for_each(|key| self.remember(&key, &identity.h1, ""))
     }
 
-    /// Returns the package that a lock file records with an address and hashes.
+    /// Returns the package of an address and hashes in a lock file.
     pub(super) fn get_recorded(&self, address: &str, hashes: &BTreeSet<Hash>) -> Option<(Content, Identity)> {
         let HashesByScheme { h1: of_files, zh: of_archive, unknown: _ } = hashes.iter().collect();
         let has_files = !of_files.is_empty();
@@ -195,7 +193,7 @@ impl PackageCache {
 }
 
 impl Content {
-    /// Whether the directory, which is not a link and which no other user can write to, holds files with the hash.
+    /// Whether the directory is no link, no other user can write to it, and its files have the hash.
     fn is_intact(&self) -> bool {
         self.path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
             && !storage::is_writable_by_others(&self.path)

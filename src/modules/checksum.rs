@@ -10,12 +10,12 @@ use sha2::digest::{Digest, Output};
 use sha2::{Sha256, Sha512};
 use url::Url;
 
-/// The checksum that an archive must have.
+/// The expected checksum of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Checksum {
-    /// This digest.
+    /// A digest.
     Digest(ExpectedDigest),
-    /// The digest that a file of checksums lists for it.
+    /// The digest in the list of checksums at a URL.
     Listed(Url),
 }
 
@@ -28,7 +28,7 @@ pub(super) struct ExpectedDigest {
 }
 
 impl Checksum {
-    /// Reads `[md5|sha1|sha256|sha512:]HEX` or `file:URL`.
+    /// Parses `[md5|sha1|sha256|sha512:]HEX` or `file:URL`.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         match text.strip_prefix("file:") {
             Some(url) => match Url::parse(url) {
@@ -41,7 +41,7 @@ impl Checksum {
 }
 
 impl ExpectedDigest {
-    /// Whether nobody can make two archives that have it.
+    /// Whether different archives cannot have the same digest.
     pub(super) fn is_unique(&self) -> bool {
         matches!(self.algorithm, "sha256" | "sha512")
     }
@@ -59,16 +59,15 @@ impl ExpectedDigest {
         fits.then(|| Self { algorithm, digits: digits.to_ascii_lowercase() })
     }
 
-    /// The digest that a file of checksums lists for a file: lines as `sha256sum` writes them, or its BSD counterpart,
-    /// or the digest alone.
+    /// Finds the digest of a file in a list of checksums: lines such as `HEX  NAME`, `SHA256 (NAME) = HEX`, or `HEX`
+    /// alone.
     pub(super) fn find(list: &str, name: &str) -> Option<Self> {
         let is_named = |path: &str| path.trim_start_matches('*').rsplit('/').next() == Some(name);
         list.lines().map(str::trim).find_map(|line| {
-            if let Some((file, digits)) = line.split_once(") = ") {
-                let (_, file) = file.split_once(" (")?;
-                return is_named(file).then(|| Self::parse(digits)).flatten();
-            }
-            let (digits, file) = line.split_once(char::is_whitespace).unwrap_or((line, name));
+            let (digits, file) = match line.split_once(") = ") {
+                Some((start, digits)) => (digits, start.split_once(" (")?.1),
+                None => line.split_once(char::is_whitespace).unwrap_or((line, name)),
+            };
             is_named(file.trim_start()).then(|| Self::parse(digits)).flatten()
         })
     }
@@ -89,7 +88,7 @@ impl ExpectedDigest {
     }
 }
 
-/// The digest of a whole file, whose position is at its start afterwards.
+/// Returns the digest of a whole file in hexadecimal digits. Its position is at its start afterwards.
 pub(super) fn hexadecimal<D: Digest + io::Write>(file: &mut File) -> io::Result<String>
 where
     Output<D>: LowerHex,

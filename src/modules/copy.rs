@@ -6,9 +6,8 @@ use std::path::Path;
 
 use super::limits::GIT;
 
-/// Copies what is in a directory into an empty one, without what git keeps. Links stay as they are; of modes only
-/// whether the owner may execute a file stays. The system shares the content of both files where the file system can do
-/// that.
+/// Copies the content of a directory into an empty one, without `.git`. Links stay as they are. Of modes, only the
+/// owner's right to execute a file stays. The files share their content on disk if the file system supports that.
 pub(crate) fn tree(from: &Path, to: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;

@@ -150,20 +150,16 @@ impl ModuleFetcher {
                 return Ok(package);
             }
             let scratch = self.cache()?.scratch()?;
-            let unknown = |help: &str| {
-                let getter = source.getter_name();
-                FetchError::address(format!("{getter:?} is not a known way to get a package")).help(help)
-            };
+            let (getter, _) = source.getter_and_url();
+            let unknown = || FetchError::address(format!("{getter:?} addresses are not supported"));
             match source.getter() {
                 Getter::Git => self.fetch_git(wanted, scratch.path()),
                 Getter::Http => self.fetch_http(wanted, scratch.path()),
                 Getter::File => self.fetch_file(wanted, scratch.path()),
                 Getter::Oci if clients.dialect == Dialect::Tofu => self.fetch_oci(wanted, scratch.path()),
-                Getter::S3 | Getter::Gcs | Getter::Mercurial => {
-                    Err(unknown("install it with tofu get or terraform get"))
-                }
-                Getter::Oci | Getter::Unknown(_) => {
-                    Err(unknown("use git::, https:// or the address of a module in a registry"))
+                Getter::Unsupported => Err(unknown().help("install it with tofu get or terraform get")),
+                Getter::Oci | Getter::Unknown => {
+                    Err(unknown().help("use git::, https:// or the address of a module in a registry"))
                 }
             }
         };

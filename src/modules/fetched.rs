@@ -1,12 +1,10 @@
-//! Requests for the modules of calls, and the modules that were fetched.
+//! Requests for the modules of calls, and the fetched modules.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::cache::Identity;
-use super::package::{Package, PackageOrigin, Wildcards};
-use super::package_hash;
+use super::package::{Package, Wildcards};
 use super::source::{Getter, ModuleSource, RemoteSource};
 use crate::diagnostic::Result;
 use crate::lockfile::LockedModule;
@@ -15,7 +13,7 @@ use crate::provider::{ConstraintList, Hash, Version};
 /// A request for the module of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ModuleRequest {
-    /// The module that a call without an entry in a lock file gets now.
+    /// The module that a call without an entry in a lock file gets today.
     Unlocked {
         /// A source that is not local.
         source: ModuleSource,
@@ -24,7 +22,7 @@ pub(crate) enum ModuleRequest {
         /// be one that can be locked.
         is_recorded: bool,
     },
-    /// The module that a lock file records for a call. A module with different hashes is accepted only if `may_change`.
+    /// The locked module of a call. A module with different hashes is accepted only if `may_change`.
     Locked { source: ModuleSource, locked: Arc<LockedModule>, may_change: bool },
 }
 
@@ -35,7 +33,7 @@ impl ModuleRequest {
         (!is_local).then_some(Self::Unlocked { source, constraints, is_recorded: false })
     }
 
-    /// The request for a module that is to be recorded in a lock file.
+    /// Turns a request to read a module into one to record it in a lock file.
     pub(crate) fn into_request_to_lock(self) -> Self {
         match self {
             Self::Unlocked { source, constraints, .. } => Self::Unlocked { source, constraints, is_recorded: true },
@@ -43,7 +41,7 @@ impl ModuleRequest {
         }
     }
 
-    /// The source, unless it is a registry's.
+    /// The source, unless it is a registry module.
     pub(crate) fn remote(&self) -> Option<&RemoteSource> {
         let (Self::Unlocked { source, .. } | Self::Locked { source, .. }) = self;
         if let ModuleSource::Remote(source) = source { Some(source) } else { None }
@@ -51,7 +49,7 @@ impl ModuleRequest {
 }
 
 impl ModuleSource {
-    /// The directory in the package, and the meaning of `*` in it.
+    /// Returns the directory in the package, and the meaning of `*` in it.
     pub(super) fn directory(&self) -> (&str, Wildcards) {
         match self {
             Self::Local(_) => ("", Wildcards::Literal),
@@ -61,18 +59,18 @@ impl ModuleSource {
     }
 }
 
-/// A directory in a package that was fetched.
+/// A directory in a fetched package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FetchedModule {
     package: Arc<Package>,
-    /// The directory, from the package's top and with slashes; empty for the top.
+    /// Directory relative to the package's top, with slashes; empty for the top.
     directory: String,
-    /// The version of a registry module that is to be locked.
+    /// Version of a registry module.
     version: Option<Version>,
 }
 
 impl FetchedModule {
-    /// The directory that a source names in a package.
+    /// Finds the directory of a source in a package.
     ///
     /// # Errors
     /// The package has no such directory.
@@ -81,7 +79,7 @@ impl FetchedModule {
         Ok(Self { package: Arc::new(package), directory, version: None })
     }
 
-    /// The module at a source that is a directory of this machine; `None` for any other source.
+    /// Returns the module of a source that is a directory of this machine; `None` for any other source.
     ///
     /// # Errors
     /// The package has no such directory.
@@ -91,54 +89,29 @@ impl FetchedModule {
         Some(Self::new(package, &source.directory, Wildcards::Expanded))
     }
 
-    /// The same module as a version of a registry module.
-    pub(super) fn of_version(self, version: Option<Version>) -> Self {
+    /// Sets the version of a registry module.
+    pub(super) fn with_version(self, version: Option<Version>) -> Self {
         Self { version, ..self }
     }
 
-    /// The module that is installed in a directory, if that contains exactly the locked package: its address, and the
-    /// directory in it to which that leads.
-    ///
-    /// # Errors
-    /// The package has no such directory.
-    pub(super) fn installed(
-        installed: &Path,
-        (address, directory): (&str, &str),
-        hashes: &BTreeSet<Hash>,
-        source: &ModuleSource,
-    ) -> Option<Result<Self>> {
-        let is_directory = installed.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
-        let h1 = package_hash::h1(installed).ok().filter(|h1| is_directory && hashes.contains(h1))?;
-        let package = Package {
-            top: installed.to_owned(),
-            h1: Some(h1.clone()),
-            directory: directory.to_owned(),
-            identity: Some(Identity { address: address.to_owned(), h1, zh: None }),
-            origin: PackageOrigin::Cache,
-            name: address.to_owned(),
-        };
-        let (directory, wildcards) = source.directory();
-        Some(Self::new(package, directory, wildcards))
-    }
-
-    /// The package's directory.
+    /// Directory of the package.
     pub(crate) fn top(&self) -> PathBuf {
         self.package.top.clone()
     }
 
-    /// The directory in the package, from its top and with slashes.
+    /// Directory in the package, relative to its top and with slashes.
     pub(crate) fn directory(&self) -> &str {
         &self.directory
     }
 
-    /// The address and the hashes of the package that a lock file records.
+    /// Returns the address and the hashes of the package for a lock file.
     pub(crate) fn identity(&self) -> Option<(String, BTreeSet<Hash>)> {
         let identity = self.package.identity.as_ref()?;
         let hashes = [Some(&identity.h1), identity.zh.as_ref()].into_iter().flatten().cloned().collect();
         Some((self.package.locked_address()?, hashes))
     }
 
-    /// The version of a registry module.
+    /// Version of a registry module.
     pub(crate) fn version(&self) -> Option<&Version> {
         self.version.as_ref()
     }
@@ -146,17 +119,17 @@ impl FetchedModule {
     /// Returns the path of the directory.
     ///
     /// # Errors
-    /// The package has no such directory, or it leads out of the package.
+    /// The package has no such directory, or the directory is a link out of the package.
     pub(crate) fn path(&self) -> Result<PathBuf> {
         self.package.directory_below(&self.package.top, &self.directory, Wildcards::Literal)
     }
 
-    /// Another directory of the same package, from its top and with slashes.
+    /// Returns a different directory of the same package, relative to its top and with slashes.
     pub(crate) fn at(&self, directory: &str) -> Self {
         Self { directory: directory.to_owned(), ..self.clone() }
     }
 
-    /// The directory as it is shown to the user.
+    /// Returns the directory as messages show it.
     pub(crate) fn shown(&self) -> PathBuf {
         let (name, directory) = (&self.package.name, &self.directory);
         if self.package.h1.is_none() {
@@ -165,7 +138,7 @@ impl FetchedModule {
         if directory.is_empty() { name.into() } else { format!("{name}//{directory}").into() }
     }
 
-    /// The module at a local source in this one; `None` if that is outside of the package.
+    /// Returns the module at a local source in this one; `None` if that is outside of the package.
     pub(crate) fn local(&self, source: &str) -> Option<Self> {
         let source = source.replace('\\', "/");
         let mut parts: Vec<_> = self.directory.split('/').filter(|part| !part.is_empty()).collect();

@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use jiff::Timestamp;
 
-use super::cache::PackageCache;
+use super::cache::{Content, Identity, PackageCache};
 use super::fetch_error::Fetched;
 use super::fetched::{FetchedModule, ModuleRequest};
 use super::locked::LockedAddress;
 use super::package::{Package, PackageOrigin};
+use super::package_hash;
 use super::registry::{self, ModuleRegistry, PackageLocation};
 use super::releases::{self, Releases};
 use super::source::{Getter, ModuleSource, RegistryModule, RemoteSource};
@@ -23,24 +24,24 @@ use crate::packages::oci::OciRegistries;
 use crate::provider::{ConstraintList, Dialect, Version};
 use crate::system::{OnceMap, lock, parallel};
 
-/// The most packages that a run fetches. A configuration with more is hostile.
+/// Largest number of packages that a run reads. A configuration with more is hostile.
 const MAX_PACKAGES: usize = 10_000;
 
-/// Fetches modules and their packages, each once a run. The threads of a run share it.
+/// Fetches modules and their packages, each once per run. All threads of a run share it.
 pub(crate) struct ModuleFetcher {
     pub(super) connections: Connections,
-    /// Whether no requests are made. Then only packages in the cache are found.
+    /// Make no requests: find only packages in the cache.
     is_offline: bool,
     pub(super) clients: OnceMap<Dialect, Result<Arc<Clients>>>,
     cache: OnceLock<Result<PackageCache>>,
     pub(super) netrc: OnceLock<std::result::Result<Netrc, String>>,
-    /// Packages by address or registry version, and whether they are to be recorded in a lock file.
+    /// Packages by address or registry version, and by whether they are recorded in a lock file.
     pub(super) packages: OnceMap<(Dialect, String, bool), Fetched<Package>>,
     modules: OnceMap<(Dialect, ModuleRequest), Result<Option<FetchedModule>>>,
     releases: OnceMap<(Dialect, String), Result<Releases>>,
-    /// Installed modules that are as they are locked.
+    /// Installed modules that are identical to locked ones.
     installed: OnceMap<(PathBuf, Arc<LockedModule>), Option<FetchedModule>>,
-    /// The packages that were read, and where they came from.
+    /// Names and origins of the packages that were read.
     found: Mutex<BTreeSet<(String, &'static str)>>,
 }
 
@@ -91,13 +92,13 @@ impl ModuleFetcher {
         Ok(versions)
     }
 
-    /// The packages that were read in this run, and where they came from.
+    /// Returns the packages that were read in this run, and their origins.
     pub(crate) fn found(&self) -> Vec<(String, &'static str)> {
         lock(&self.found).iter().cloned().collect()
     }
 
-    /// The module that was fetched for a request. The outer `None` means that it was not tried, the inner one that the
-    /// module is not in the cache and no requests may be made.
+    /// Returns the module of a request. The outer `None` means that it was not fetched yet, the inner one that it is not
+    /// in the cache and no requests may be made.
     pub(crate) fn get(&self, dialect: Dialect, request: &ModuleRequest) -> Option<Result<Option<FetchedModule>>> {
         self.modules.get(&(dialect, request.clone()))
     }
@@ -116,7 +117,7 @@ impl ModuleFetcher {
         });
     }
 
-    /// The releases of a source, if [`ModuleFetcher::ask_releases`] was called for it.
+    /// Returns the releases of a source, if [`ModuleFetcher::ask_releases`] was called for it.
     pub(crate) fn releases(&self, dialect: Dialect, source: &ModuleSource) -> Option<Result<Releases>> {
         self.releases.get(&(dialect, releases::key(source)))
     }
@@ -132,7 +133,7 @@ impl ModuleFetcher {
 
     fn list_releases(&self, dialect: Dialect, source: &ModuleSource) -> Result<Releases> {
         if self.is_offline {
-            let message = format!("it is not known what there is of {source}, because nobody is asked");
+            let message = format!("the releases of {source} are not known, because no requests are made");
             return Err(Diagnostic::error(Code::RequestFailed, message).help(Help::run_online()).into());
         }
         let clients = self.clients(dialect)?;
@@ -157,15 +158,15 @@ impl ModuleFetcher {
         version: &Version,
     ) -> std::result::Result<Timestamp, String> {
         let clients = self.clients(dialect).map_err(|errors| errors.to_string())?;
-        let said = if module.host.as_ascii() == Dialect::Tofu.default_host_name() {
+        let reported = if module.host.as_ascii() == Dialect::Tofu.default_host_name() {
             let dates = self.connections.publication_dates(dialect).map_err(|errors| errors.to_string())?;
-            let dates = dates.ok_or("nobody is asked")?;
+            let dates = dates.ok_or("no requests are made")?;
             dates.published_module(&format!("{}/{}/{}", module.namespace, module.name, module.system), version)
         } else {
             let published = clients.registry.published(module, version).map_err(|errors| errors.to_string())?;
-            published.ok_or_else(|| format!("{} does not tell", module.host))
+            published.ok_or_else(|| format!("{} does not report it", module.host))
         };
-        said.or_else(|why| match clients.registry.location(module, version) {
+        reported.or_else(|why| match clients.registry.location(module, version) {
             Ok(PackageLocation::Source(source)) if source.getter() == Getter::Git => {
                 self.committed(&source).map_err(|error| format!("{why}, and {error}"))
             }
@@ -203,7 +204,7 @@ impl ModuleFetcher {
         let Some(package) = package else { return Ok(None) };
         self.note(&package)?;
         let (directory, wildcards) = source.directory();
-        Ok(Some(FetchedModule::new(package, directory, wildcards)?.of_version(version)))
+        Ok(Some(FetchedModule::new(package, directory, wildcards)?.with_version(version)))
     }
 
     /// Returns the package of the selected version of a registry module, and the version.
@@ -240,7 +241,7 @@ impl ModuleFetcher {
         self.is_offline
     }
 
-    /// The module that is installed in a directory, if that contains exactly the package that is locked for a call.
+    /// Returns the module that is installed in a directory, if it is exactly the locked package of a call.
     pub(crate) fn installed(
         &self,
         directory: &Path,
@@ -250,8 +251,17 @@ impl ModuleFetcher {
         let key = (directory.to_owned(), Arc::clone(locked));
         self.installed.get_or_compute(&key, || {
             let (address, below) = LockedAddress::of(locked, source).ok()?.key(source);
-            let module = FetchedModule::installed(directory, (&address, &below), &locked.hashes, source)?.ok()?;
-            Some(module.of_version(locked.version.clone()))
+            let is_directory = directory.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+            let h1 = package_hash::h1(directory).ok().filter(|h1| is_directory && locked.hashes.contains(h1))?;
+            let content = Content { path: directory.to_owned(), h1: h1.clone() };
+            let package = Package {
+                directory: below,
+                identity: Some(Identity { address: address.clone(), h1, zh: None }),
+                ..Package::cached(content, address)
+            };
+            let (directory, wildcards) = source.directory();
+            let module = FetchedModule::new(package, directory, wildcards).ok()?;
+            Some(module.with_version(locked.version.clone()))
         })
     }
 
@@ -264,7 +274,7 @@ impl ModuleFetcher {
         };
         let mut found = lock(&self.found);
         if found.len() >= MAX_PACKAGES {
-            let message = format!("more than {MAX_PACKAGES} packages of modules are called");
+            let message = format!("the configuration calls modules of more than {MAX_PACKAGES} packages");
             return Err(Diagnostic::error(Code::InvalidConfiguration, message).into());
         }
         found.insert((package.name.clone(), origin));

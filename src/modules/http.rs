@@ -1,4 +1,4 @@
-//! Packages on web servers: archives, and pages that name the location of a package (`get_http.go` of go-getter;
+//! Packages on web servers: archives, and pages with the location of a package (`get_http.go` of go-getter;
 //! <https://opentofu.org/docs/language/modules/sources/#http-urls>).
 
 use std::fs::File;
@@ -17,40 +17,41 @@ use crate::net::{Client, Credentials, Purpose, read_whole};
 use crate::provider::Dialect;
 use crate::system::{SafeUrl, Token, percent_decoded};
 
-/// The largest page that names a location, and the largest list of checksums, in bytes.
+/// Largest page with a location, and largest list of checksums, in bytes.
 const LARGEST_PAGE: u64 = 1 << 20;
-/// The header that holds the location of a package.
+/// Header with the location of a package.
 const LOCATION: &str = "x-terraform-get";
 
 /// A package on a web server.
 pub(super) struct HttpAddress {
-    /// Without a login, and without the parameters that are not for the server.
+    /// URL without login and without the parameters for provlock.
     url: Url,
     login: Option<Token>,
     format: Option<Format>,
     checksum: Option<Checksum>,
 }
 
-/// The answer of a web server for an address.
+/// The answer of a web server.
 pub(super) enum HttpPackage {
     Archive(File, Format),
-    /// The package is at another address.
+    /// The package is at a different address.
     Elsewhere(RemoteSource),
 }
 
 impl HttpAddress {
     pub(super) fn parse(text: &str, dialect: Dialect, netrc: &Netrc) -> Fetched<Self> {
-        let mut url =
-            Url::parse(text).map_err(|error| FetchError::package(format!("its URL cannot be read: {error}")))?;
-        let parameter =
-            |wanted: &str| url.query_pairs().find(|(name, _)| name == wanted).map(|(_, value)| value.into_owned());
-        let (archive, checksum) = (parameter("archive"), parameter("checksum"));
-        let format = match archive.as_deref() {
-            None | Some("") => Format::of_path(url.path(), dialect),
-            Some(name) => Format::named(name, dialect),
+        let url = Url::parse(text);
+        let mut url = url.map_err(|error| FetchError::package(format!("its URL cannot be read: {error}")))?;
+        let parameter = |wanted: &str| {
+            let value = url.query_pairs().find(|(name, _)| name == wanted).map(|(_, value)| value.into_owned());
+            value.filter(|value| !value.is_empty())
         };
-        let checksum = checksum.filter(|text| !text.is_empty());
-        let checksum = checksum.map(|text| Checksum::parse(&text)).transpose().map_err(FetchError::package)?;
+        let format = match parameter("archive") {
+            None => Format::of_path(url.path(), dialect),
+            Some(name) => Format::named(&name, dialect),
+        };
+        let checksum = parameter("checksum").map(|text| Checksum::parse(&text)).transpose();
+        let checksum = checksum.map_err(FetchError::package)?;
         if checksum.is_some() && format.is_none() {
             return Err(FetchError::package("it has a checksum, which only an archive can have"));
         }
@@ -61,15 +62,15 @@ impl HttpAddress {
         Ok(Self { url, login, format, checksum })
     }
 
-    /// Asks the server. `scratch` is a directory for the archive.
+    /// Requests the package. `scratch` is a directory for the archive.
     pub(super) fn fetch(&self, client: &Client, netrc: &Netrc, scratch: &Path) -> Fetched<HttpPackage> {
         let credentials = self.login.as_ref().map_or(Credentials::None, Credentials::Basic);
-        let Some(format) = self.format else { return self.ask_location(client, credentials) };
+        let Some(format) = self.format else { return self.location(client, credentials).map(HttpPackage::Elsewhere) };
         let mut file = download(client, &self.url, credentials, scratch)?;
         let expected = match &self.checksum {
             None => None,
             Some(Checksum::Digest(expected)) => Some(expected.clone()),
-            Some(Checksum::Listed(url)) => Some(self.listed(client, netrc, url)?),
+            Some(Checksum::Listed(url)) => Some(self.listed_digest(client, netrc, url.clone())?),
         };
         if let Some(expected) = expected {
             expected.check(&mut file).map_err(FetchError::package)?;
@@ -77,8 +78,8 @@ impl HttpAddress {
         Ok(HttpPackage::Archive(file, format))
     }
 
-    /// The location that the server names, in a header or in a `meta` element of a page.
-    fn ask_location(&self, client: &Client, credentials: Credentials<'_>) -> Fetched<HttpPackage> {
+    /// Requests the location of the package, which is in a header or in a `meta` element of the page.
+    fn location(&self, client: &Client, credentials: Credentials<'_>) -> Fetched<RemoteSource> {
         let mut url = self.url.clone();
         url.query_pairs_mut().append_pair("terraform-get", "1");
         let location = client.exchange(&url, credentials, Purpose::Download, |response| {
@@ -87,29 +88,22 @@ impl HttpAddress {
                 Some(location) => Ok(Some(location)),
                 None => Ok(meta_location(&String::from_utf8_lossy(&read_whole(response, LARGEST_PAGE)?))),
             }
-        });
-        let shown = SafeUrl::from(&self.url);
-        let location = location?.ok_or_else(|| {
-            FetchError::package(format!(
-                "{shown} does not have the name of an archive, and does not name the location of the package"
-            ))
         })?;
-        match RemoteSource::parse_full(&location) {
-            Some(source) if !source.is_on_this_machine() => Ok(HttpPackage::Elsewhere(source)),
-            Some(_) => Err(FetchError::package(format!("{shown} leads to this machine"))),
-            None => Err(FetchError::package(format!(
-                "{shown} leads to something that is not the full address of a package"
-            ))),
-        }
+        let why = match location.as_deref().map(RemoteSource::parse_full) {
+            Some(Some(source)) if !source.is_on_this_machine() => return Ok(source),
+            Some(Some(_)) => "leads to this machine",
+            Some(None) => "leads to something that is not the full address of a package",
+            None => "does not have the name of an archive, and does not contain the location of the package",
+        };
+        Err(FetchError::package(format!("{} {why}", SafeUrl::from(&self.url))))
     }
 
-    /// The digest that a list at a URL has for the archive.
-    fn listed(&self, client: &Client, netrc: &Netrc, url: &Url) -> Fetched<ExpectedDigest> {
-        let mut url = url.clone();
+    /// Returns the digest of the archive in the list at a URL.
+    fn listed_digest(&self, client: &Client, netrc: &Netrc, mut url: Url) -> Fetched<ExpectedDigest> {
         let login = login(&mut url, netrc);
         let credentials = login.as_ref().map_or(Credentials::None, Credentials::Basic);
-        let list =
-            client.exchange(&url, credentials, Purpose::Download, |response| read_whole(response, LARGEST_PAGE))?;
+        let read = |response| read_whole(response, LARGEST_PAGE);
+        let list = client.exchange(&url, credentials, Purpose::Download, read)?;
         let name = self.url.path_segments().and_then(|mut segments| segments.next_back()).unwrap_or_default();
         ExpectedDigest::find(&String::from_utf8_lossy(&list), name)
             .ok_or_else(|| FetchError::package(format!("{} lists no checksum for {name}", SafeUrl::from(&url))))
@@ -127,7 +121,7 @@ pub(super) fn download(client: &Client, url: &Url, credentials: Credentials<'_>,
     Ok(written??)
 }
 
-/// Takes the login out of a URL, or finds one for its host.
+/// Removes the login from a URL and returns it, or else the one for its host in `.netrc`.
 fn login(url: &mut Url, netrc: &Netrc) -> Option<Token> {
     let own = (percent_decoded(url.username()), percent_decoded(url.password().unwrap_or_default()));
     // Only a URL that cannot have a user name refuses this, and such a URL has none.
@@ -141,7 +135,7 @@ fn login(url: &mut Url, netrc: &Netrc) -> Option<Token> {
     netrc.login(&host).map(|(user, password)| Token::basic(user, password))
 }
 
-/// The content of `<meta name="terraform-get" content="…">` in the head of a page.
+/// Returns the content of `<meta name="terraform-get" content="…">` in the head of a page.
 fn meta_location(page: &str) -> Option<String> {
     let mut rest = page;
     while let Some((_, after)) = rest.split_once('<') {
@@ -165,7 +159,7 @@ fn meta_location(page: &str) -> Option<String> {
     None
 }
 
-/// A tag up to its closing `>`, skipping those in quotes, and the text behind it.
+/// Splits a text after the `>` that closes its first tag. Those in quotes do not.
 fn split_tag(text: &str) -> Option<(&str, &str)> {
     let mut quote = None;
     let end = text.find(|c| {
@@ -179,7 +173,7 @@ fn split_tag(text: &str) -> Option<(&str, &str)> {
     Some((&text[..end], &text[end + 1..]))
 }
 
-/// The value of an attribute of a tag, between quotes.
+/// Returns the value of an attribute of a tag, which must be in quotes.
 fn attribute(attributes: &str, wanted: &str) -> Option<String> {
     let mut rest = attributes;
     loop {

@@ -1,5 +1,5 @@
-//! `modules/modules.json` in the data directory: where the installed modules are. OpenTofu reads and writes it in
-//! `internal/modsdir/manifest.go`.
+//! `modules/modules.json` in the data directory, the list of installed modules (OpenTofu's
+//! `internal/modsdir/manifest.go`).
 
 use std::collections::HashMap;
 use std::io;
@@ -14,10 +14,10 @@ use crate::system::files::{self, BYTE_ORDER_MARK};
 use super::registry;
 use super::source::ModuleSource;
 
-/// The largest manifest that is read, in bytes.
+/// Largest list that is read in bytes.
 const SIZE_LIMIT: u64 = 32 << 20;
 
-/// The installed modules by their path of calls, such as `network.subnets`.
+/// The installed modules by their paths of calls, such as `network.subnets`.
 #[derive(Debug, Default)]
 pub(crate) struct Manifest {
     pub modules: HashMap<String, Installed>,
@@ -28,12 +28,12 @@ pub(crate) struct Manifest {
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct Installed {
     key: String,
-    /// Its source, normalised: a registry address has its host.
+    /// Normalised source: a registry address has its host.
     pub source: String,
-    /// Its version, if it comes from a registry.
+    /// Version of a registry module.
     #[serde(default)]
     version: String,
-    /// Its directory, relative to the root module.
+    /// Directory, relative to the root module.
     pub dir: PathBuf,
 }
 
@@ -44,8 +44,8 @@ struct ManifestFile {
 }
 
 impl Installed {
-    /// Whether this is what a call with this source and these constraints asks for, which may have changed since the
-    /// installation.
+    /// Whether a call with this source and these constraints, which may have changed since the installation, may use the
+    /// module.
     pub(crate) fn meets(&self, source: &ModuleSource, constraints: &ConstraintList, dialect: Dialect) -> bool {
         let allowed = match self.version.parse::<Version>() {
             Ok(version) => constraints.is_empty() || registry::allows(constraints, &version),
@@ -54,7 +54,7 @@ impl Installed {
         allowed && ModuleSource::parse(&self.source, dialect).as_ref() == Ok(source)
     }
 
-    /// The source and version that are installed.
+    /// Returns the installed source and version.
     pub(crate) fn describe(&self) -> String {
         let version = if self.version.is_empty() { String::new() } else { format!(" {}", self.version) };
         format!("{}{version}", self.source)
@@ -62,7 +62,7 @@ impl Installed {
 }
 
 impl Manifest {
-    /// Reads the file. A missing file means that no module is installed.
+    /// Reads the file. If it is missing, no module is installed.
     pub(crate) fn read(path: &Path) -> Result<Self> {
         let bytes = match files::read(path, SIZE_LIMIT) {
             Ok(bytes) => bytes,

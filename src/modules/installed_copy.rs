@@ -1,8 +1,8 @@
 //! Copies of packages as OpenTofu and Terraform install them.
 //!
-//! Every call has a copy of its own. Names that begin with a dot are in one copy of a package only (`copyDir` of
-//! OpenTofu's `internal/copy`). Git may have written the files with other line endings, expanded `$Id$`, or run a filter
-//! such as Git LFS: then a file is not the blob that is locked.
+//! Every call has its own copy. Only one copy of a package contains the names that begin with a dot (`copyDir` in
+//! OpenTofu's `internal/copy`). git may have changed line endings, expanded `$Id$`, or run a filter such as Git LFS when it
+//! wrote a file, so that the file differs from the locked blob.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,11 +16,11 @@ use super::limits::is_configuration;
 use super::package_hash::Listing;
 use crate::system::{TemporaryDirectory, files};
 
-/// The largest file whose line endings are looked at, in bytes.
+/// Largest file whose line endings are compared in bytes.
 const LARGEST_TEXT: u64 = 64 << 20;
-/// How long git may take to read the attributes of a package.
+/// Time limit of git for reading the attributes of a package.
 const ATTRIBUTES_TIME_LIMIT: Duration = Duration::from_mins(1);
-/// The largest pointer of Git LFS, in bytes.
+/// Largest pointer of Git LFS in bytes.
 const LARGEST_POINTER: u64 = 1024;
 
 /// The result of comparing a copy with a whole package.
@@ -67,8 +67,8 @@ pub(crate) fn compare(
     Comparison::Same { not_compared }
 }
 
-/// Returns those of the files that git may have changed when it checked them out. If git cannot read the attributes of
-/// the package, it may have changed any. Configuration is always compared.
+/// Returns the files that git may have changed when it checked them out. If git cannot read the attributes of the
+/// package, it may have changed any. Configuration is always compared.
 fn changed_at_checkout<'a>(whole: &Path, files: &[(&'a str, &String)]) -> BTreeSet<&'a str> {
     let names: Vec<_> = files.iter().map(|(name, _)| *name).filter(|name| !is_configuration(name)).collect();
     if names.is_empty() {
@@ -82,7 +82,7 @@ fn changed_at_checkout<'a>(whole: &Path, files: &[(&'a str, &String)]) -> BTreeS
     changed.unwrap_or_else(|| names.into_iter().collect())
 }
 
-/// The SHA-256 in a pointer of Git LFS (<https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md>); `None` for any
+/// Returns the SHA-256 in a pointer of Git LFS (<https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md>); `None` for any
 /// other file.
 fn pointed_at(blob: &Path) -> Option<String> {
     let text = String::from_utf8(files::read(blob, LARGEST_POINTER).ok()?).ok()?;
@@ -96,8 +96,7 @@ fn is_hidden(name: &str) -> bool {
     name.split('/').any(|part| part.starts_with('.'))
 }
 
-/// Whether a file is what git may write for a blob that the other file holds: with carriage returns before line ends,
-/// with `$Id$` expanded, or both.
+/// Whether git may have written a file for a blob: with carriage returns before line ends, with `$Id$` expanded, or both.
 fn is_written_by_git(copy: &Path, blob: &Path) -> bool {
     let read = |path: &Path| {
         fs::metadata(path).ok().filter(|file| file.len() <= LARGEST_TEXT).and_then(|_| fs::read(path).ok())
@@ -118,14 +117,13 @@ fn with_carriage_returns(text: &[u8]) -> Vec<u8> {
     written
 }
 
-/// A blob with the attribute `ident` (gitattributes(5)).
+/// Expands `$Id$` in a blob, as the attribute `ident` does (gitattributes(5)).
 fn expanded(blob: &[u8]) -> Vec<u8> {
     let mut sum = Sha1::new();
     sum.update(format!("blob {}\0", blob.len()));
     sum.update(blob);
     let id = format!("$Id: {:x} $", sum.finalize());
-    let mut written = Vec::with_capacity(blob.len());
-    let mut rest = blob;
+    let (mut written, mut rest) = (Vec::with_capacity(blob.len()), blob);
     while let Some(at) = rest.windows(4).position(|four| four == b"$Id$") {
         written.extend_from_slice(&rest[..at]);
         written.extend_from_slice(id.as_bytes());

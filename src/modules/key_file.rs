@@ -6,12 +6,12 @@ use std::path::Path;
 
 use tempfile::TempPath;
 
-/// A file with a private key that only the user can read, for as long as this lives.
+/// A file with a private key that only the user can read. It is removed when this value is dropped.
 pub(super) struct KeyFile {
-    /// How ssh, which runs in the directory, can open it. A shell has nothing to misread in it.
+    /// Path for ssh, which runs in the directory. It needs no quotes in a shell.
     pub(super) name: String,
     _file: File,
-    /// None if it is in no directory any more, and so is gone when this process ends, even if it is killed.
+    /// `None` if the file was removed from its directory. Then it ends with this process, even if that is killed.
     _path: Option<TempPath>,
 }
 
@@ -29,7 +29,7 @@ impl KeyFile {
     }
 }
 
-/// By which other processes of the user can open a file that this one has open.
+/// Returns a path by which other processes of the user can open a file of this process.
 #[cfg(target_os = "linux")]
 fn name_in_process(file: &File) -> Option<String> {
     let name = format!("/proc/{}/fd/{}", std::process::id(), std::os::fd::AsRawFd::as_raw_fd(file));

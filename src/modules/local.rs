@@ -9,7 +9,7 @@ pub(crate) fn is_local(source: &str) -> bool {
     ["./", "../", ".\\", "..\\"].iter().any(|prefix| source.starts_with(prefix))
 }
 
-/// The directory that a local source leads to, in a module in `caller`.
+/// Returns the directory of a local source in a module in `caller`.
 pub(crate) fn directory(caller: &Path, source: &str) -> PathBuf {
     join(caller, source.replace('\\', "/"))
 }

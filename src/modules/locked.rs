@@ -13,20 +13,20 @@ use crate::lockfile::{self, LockedModule};
 use crate::modules::registry;
 use crate::provider::{ConstraintList, Dialect, Hash, HashesByScheme, Version};
 
-/// The start of the address of a package that a registry hands out.
+/// Start of the address of a package that a registry hands out.
 const REGISTRY: &str = "registry::";
 
 /// The address of a locked package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum LockedAddress {
-    /// What a registry hands out as a version, with the directory that it names.
+    /// The package of a version in a registry, and the directory in it that the registry specifies.
     Registry { module: RegistryModule, version: Version, directory: String },
     /// Any other package.
     Remote(RemoteSource),
 }
 
 impl LockedAddress {
-    /// Reads the `package` of an entry.
+    /// Parses the `package` of an entry: `registry::registry.opentofu.org/acme/net/aws@1.2.0`, or a full source.
     fn parse(text: &str) -> Option<Self> {
         let Some(rest) = text.strip_prefix(REGISTRY) else { return RemoteSource::parse_full(text).map(Self::Remote) };
         let (name, rest) = rest.split_once('@')?;
@@ -36,27 +36,26 @@ impl LockedAddress {
         Some(Self::Registry { module, version: version.parse().ok()?, directory: directory.to_owned() })
     }
 
-    /// The address of a version of a registry module.
+    /// Returns the address of a version of a registry module.
     pub(super) fn of_version(module: &RegistryModule, version: &Version) -> String {
         format!("{REGISTRY}{module}@{version}")
     }
 
-    /// The address of an entry for a call with this source.
+    /// Returns the address of an entry for a call with this source.
     ///
     /// # Errors
-    /// Why the package cannot be that of the source. The text continues a message that names the call.
+    /// The package cannot be that of the source, or there is no hash. The text continues a message that names the call.
     pub(super) fn of(locked: &LockedModule, source: &ModuleSource) -> Result<Self, String> {
         let address = Self::of_source(locked, source)?;
         let has_hash = locked.hashes.iter().any(Hash::is_known);
-        has_hash.then_some(address).ok_or_else(|| "is locked without a hash that could be compared".to_owned())
+        has_hash.then_some(address).ok_or_else(|| "is locked without a hash that can be compared".to_owned())
     }
 
-    /// [`LockedAddress::of`] whatever hashes there are.
+    /// [`LockedAddress::of`] without looking at the hashes.
     fn of_source(locked: &LockedModule, source: &ModuleSource) -> Result<Self, String> {
         let Some(address) = Self::parse(&locked.package) else {
             return Err(format!("is locked with {:?}, which is not the address of a package", locked.package));
         };
-        let of_another = || format!("is locked with {}, which is not a package of its source", locked.package);
         let is_own = match (&address, source) {
             (Self::Registry { module, version, .. }, ModuleSource::Registry(source)) => {
                 *module == source.module && Some(version) == locked.version.as_ref()
@@ -76,21 +75,17 @@ impl LockedAddress {
             },
             _ => false,
         };
-        if !is_own {
-            return Err(of_another());
-        }
         match &address {
+            _ if !is_own => Err(format!("is locked with {}, which is not a package of its source", locked.package)),
             Self::Remote(package) if package.getter() == Getter::Git && locked_commit(package).is_none() => {
                 Err(format!("is locked with {}, whose ref is not a full commit id", locked.package))
             }
             _ => Ok(address),
         }
     }
-}
 
-impl LockedAddress {
-    /// The address under which the cache keeps the package, and the directory in it that the registry of a call with
-    /// this source names. Of any other source, the directory is all that there is of the package.
+    /// Returns the address of the package in the cache, and the directory in it that the registry of a call with this
+    /// source specifies. For any other source, a package with a directory contains only that directory.
     pub(super) fn key(&self, source: &ModuleSource) -> (String, String) {
         match (self, source) {
             (Self::Registry { module, version, directory }, _) => {
@@ -102,14 +97,11 @@ impl LockedAddress {
     }
 }
 
-/// The error for a package that is not what a lock file records.
+/// The error for a package that does not have a locked hash.
 pub(super) fn replaced(locked: &LockedModule, identity: Option<&Identity>) -> Diagnostic {
     let HashesByScheme { h1, zh, unknown } = locked.hashes.iter().collect();
-    let (expected, found) = if h1.is_empty() {
-        ([zh, unknown].concat(), identity.and_then(|identity| identity.zh.as_ref()))
-    } else {
-        (h1, identity.map(|identity| &identity.h1))
-    };
+    let found = identity.and_then(|identity| if h1.is_empty() { identity.zh.as_ref() } else { Some(&identity.h1) });
+    let expected = if h1.is_empty() { [zh, unknown].concat() } else { h1 };
     let expected: Vec<_> = expected.into_iter().map(Hash::as_str).collect();
     let message = format!("the package of {} has other bytes than when it was locked", name(locked));
     let error = Diagnostic::error(Code::ModuleReplaced, message)
@@ -118,7 +110,7 @@ pub(super) fn replaced(locked: &LockedModule, identity: Option<&Identity>) -> Di
     error.help("find out why before you accept it: the same version or address never has other bytes by intention")
 }
 
-/// What messages call a locked package: its source and version, or its address.
+/// Returns the name of a locked package in messages: its source and version, or its address.
 pub(super) fn name(locked: &LockedModule) -> String {
     match &locked.version {
         Some(version) => format!("{} {version}", locked.source),
@@ -149,13 +141,13 @@ pub(crate) fn commit(locked: &LockedModule) -> Option<String> {
     repository(locked).map(|(_, commit)| commit)
 }
 
-/// Whether a locked module is still what a call with this source and these constraints may get.
+/// Whether a call with this source and these constraints may get a locked module.
 pub(crate) fn is_allowed(locked: &LockedModule, source: &ModuleSource, constraints: &ConstraintList) -> bool {
     refusal("", Some(locked), source, constraints).is_none()
 }
 
-/// Why a call with this source and these constraints may not get what is locked for it, if it may not: what it is
-/// called, and a message that names the call.
+/// Returns why a call with this source and these constraints may not get the module that is locked for it, if it may
+/// not: a code, and a message that names the call.
 pub(crate) fn refusal(
     key: &str,
     locked: Option<&LockedModule>,
@@ -163,33 +155,29 @@ pub(crate) fn refusal(
     constraints: &ConstraintList,
 ) -> Option<(Code, String)> {
     let name = lockfile::module_name(key);
-    let allows = |version| constraints.is_empty() || registry::allows(constraints, version);
-    let Some(locked) = locked else {
-        return Some((Code::ModuleNotLocked, format!("{name} is not locked")));
-    };
-    if locked.source != source.recorded() {
-        let known = &locked.source;
-        let message = format!("{name} is locked with the source {known}, and the configuration has {source}");
-        return Some((Code::ModuleLockStale, message));
-    }
-    match (source, &locked.version) {
-        (ModuleSource::Registry(_), Some(version)) if allows(version) => None,
+    let Some(locked) = locked else { return Some((Code::ModuleNotLocked, format!("{name} is not locked"))) };
+    let (code, why) = match (source, &locked.version) {
+        _ if locked.source != source.recorded() => {
+            let why = format!("with the source {}, and the configuration has {source}", locked.source);
+            (Code::ModuleLockStale, why)
+        }
         (ModuleSource::Registry(_), Some(version)) => {
-            let message = format!("{name} is locked as {version}, which does not meet \"{constraints}\"");
-            Some((Code::ModuleVersionOutsideConstraints, message))
+            if constraints.is_empty() || registry::allows(constraints, version) {
+                return None;
+            }
+            let why = format!("as {version}, which does not meet \"{constraints}\"");
+            (Code::ModuleVersionOutsideConstraints, why)
         }
-        (ModuleSource::Registry(_), None) => {
-            Some((Code::ModulePackageForeign, format!("{name} is locked without a version")))
-        }
+        (ModuleSource::Registry(_), None) => (Code::ModulePackageForeign, "without a version".to_owned()),
         (_, Some(_)) => {
-            let message = format!("{name} is locked with a version, which only modules of a registry have");
-            Some((Code::ModulePackageForeign, message))
+            (Code::ModulePackageForeign, "with a version, which only modules of a registry have".to_owned())
         }
-        (_, None) => None,
-    }
+        (_, None) => return None,
+    };
+    Some((code, format!("{name} is locked {why}")))
 }
 
-/// Whether the source of a locked module may lead to another package tomorrow by intention: a branch of a repository.
+/// Whether the source of a locked module is meant to lead to different packages, as a branch of a repository.
 pub(crate) fn may_move(locked: &LockedModule, dialect: Dialect) -> bool {
     let source = ModuleSource::parse(&locked.source, dialect).ok();
     let remote = source.filter(|source| matches!(source, ModuleSource::Remote(_)));
@@ -197,29 +185,32 @@ pub(crate) fn may_move(locked: &LockedModule, dialect: Dialect) -> bool {
     request.is_some_and(|request| request.unpinned().is_some())
 }
 
-/// Who a locked module is from: of its source and of its package the host, with the namespace in a registry or the
-/// owner of a repository.
+/// Returns the publishers of a locked module: of its source and of its package the host, with the namespace in a
+/// registry or the owner of a repository.
 pub(crate) fn publishers(locked: &LockedModule) -> BTreeSet<String> {
     // The host of a registry is recorded, so that the dialect does not matter.
     let source = ModuleSource::parse(&locked.source, Dialect::default()).ok();
-    let source = source.and_then(|source| publisher(&ModuleRequest::new(source, ConstraintList::default())?));
     let package = match LockedAddress::parse(&locked.package) {
         Some(LockedAddress::Registry { module, .. }) => Some(publisher_in_registry(&module)),
         Some(LockedAddress::Remote(source)) => publisher_of_remote(&source),
         None => None,
     };
-    source.into_iter().chain(package).collect()
+    source.as_ref().and_then(publisher_of_source).into_iter().chain(package).collect()
 }
 
-/// Who the source of a call is from, as [`publishers`] says it.
+/// Returns the publisher of the source of a call, in the form of [`publishers`].
 pub(crate) fn publisher(request: &ModuleRequest) -> Option<String> {
     match request {
-        ModuleRequest::Unlocked { source: ModuleSource::Registry(source), .. } => {
-            Some(publisher_in_registry(&source.module))
-        }
-        ModuleRequest::Unlocked { source: ModuleSource::Remote(source), .. } => publisher_of_remote(source),
-        ModuleRequest::Unlocked { source: ModuleSource::Local(_), .. } => None,
+        ModuleRequest::Unlocked { source, .. } => publisher_of_source(source),
         ModuleRequest::Locked { locked, .. } => publishers(locked).into_iter().next(),
+    }
+}
+
+fn publisher_of_source(source: &ModuleSource) -> Option<String> {
+    match source {
+        ModuleSource::Registry(source) => Some(publisher_in_registry(&source.module)),
+        ModuleSource::Remote(source) => publisher_of_remote(source),
+        ModuleSource::Local(_) => None,
     }
 }
 
@@ -234,12 +225,11 @@ fn publisher_in_registry(module: &RegistryModule) -> String {
     format!("{}/{}", module.host, module.namespace)
 }
 
-/// Why an entry cannot be for its own source, if it cannot. The text continues a message that names the module.
+/// Returns why the package of an entry cannot be that of its source, if it cannot. The text continues a message that
+/// names the module.
 pub(crate) fn fault(locked: &LockedModule, dialect: Dialect) -> Option<String> {
     match ModuleSource::parse(&locked.source, dialect) {
-        Ok(ModuleSource::Local(_)) => {
-            Some("is locked, and its source is a directory beside the configuration".to_owned())
-        }
+        Ok(ModuleSource::Local(_)) => Some("is locked, and its source is a local directory".to_owned()),
         Ok(source) => LockedAddress::of_source(locked, &source).err(),
         Err(error) => Some(format!("is locked with the source {:?}, which cannot be used: {error}", locked.source)),
     }

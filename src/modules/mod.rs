@@ -1,4 +1,4 @@
-//! Where the modules that a configuration calls come from
+//! The packages of called modules: sources, fetching, the cache, and installed copies
 //! (<https://opentofu.org/docs/language/modules/sources/>).
 
 mod archive;

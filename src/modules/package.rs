@@ -1,4 +1,4 @@
-//! A package that was fetched, and the directories in it.
+//! Fetched packages and their directories.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,23 +14,23 @@ use crate::system::{canonicalize, glob};
 /// A package of modules on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Package {
-    /// The directory with its files. Nothing outside it belongs to the package.
+    /// Directory of the package. No file outside of it belongs to the package.
     pub(super) top: PathBuf,
     /// Hash of the files; `None` for a directory of this machine, which may change.
     pub(super) h1: Option<Hash>,
-    /// The directory in the package to which its address leads; empty for the top.
+    /// Directory to which the address leads; empty for the top.
     pub(super) directory: String,
-    /// How a lock file records the package; `None` if it was fetched to be read only.
+    /// Address and hashes for a lock file; `None` if the package was fetched only to be read.
     pub(super) identity: Option<Identity>,
     pub(super) origin: PackageOrigin,
-    /// What messages call it: its address without secrets, or the registry module and version.
+    /// Name in messages: the address without secrets, or the registry module and version.
     pub(super) name: String,
 }
 
-/// The place that a package was taken from.
+/// Where a package was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PackageOrigin {
-    /// A host, in this run.
+    /// A server, in this run.
     Network,
     /// The cache, or the directory of an installed module.
     Cache,
@@ -48,7 +48,7 @@ pub(super) enum Wildcards {
 }
 
 impl Package {
-    /// A package of the cache.
+    /// A package in the cache.
     pub(super) fn cached(content: Content, name: String) -> Self {
         let (h1, directory) = (Some(content.h1), String::new());
         Self { top: content.path, h1, directory, identity: None, origin: PackageOrigin::Cache, name }
@@ -65,24 +65,24 @@ impl Package {
         self.identity.as_ref().is_some_and(|identity| identity.is_one_of(hashes))
     }
 
-    /// The path of one of its directories, relative to the top and with slashes.
+    /// Returns the path of a directory of the package, relative to the top and with slashes.
     pub(super) fn below_top(&self, directory: &Path) -> String {
         let below = directory.strip_prefix(&self.top).unwrap_or(directory);
         let parts = below.components().map(|part| part.as_os_str().to_string_lossy());
         parts.collect::<Vec<_>>().join("/")
     }
 
-    /// The address under which a lock file records the package, with the directory to which it leads.
+    /// Returns the address of the package for a lock file, with the directory to which it leads.
     pub(super) fn locked_address(&self) -> Option<String> {
         let identity = self.identity.as_ref()?;
         Some(with_directory(&identity.address, &self.directory))
     }
 
-    /// A directory of the package, relative to where its address leads.
+    /// Finds a directory of the package, relative to the one to which its address leads.
     ///
     /// # Errors
-    /// There is no such directory or more than one; or the directory, or a configuration file in it, lies outside the
-    /// package.
+    /// There is no such directory, or more than one; or the directory, or a configuration file in it, is a link out of
+    /// the package.
     pub(super) fn directory(&self, directory: &str, wildcards: Wildcards) -> Result<PathBuf> {
         self.directory_below(&self.top.join(&self.directory), directory, wildcards)
     }
@@ -92,17 +92,15 @@ impl Package {
         let failed = |why: String| -> Diagnostic {
             Diagnostic::error(Code::InvalidPackage, format!("the module package {} {why}", self.name))
         };
-        let found = match wildcards {
-            Wildcards::Expanded if directory.contains(['*', '?', '[']) => {
-                let mut matches = matching(base, directory);
-                match (matches.pop(), matches.pop()) {
-                    (Some(only), None) => only,
-                    (None, _) => return Err(failed(format!("has no directory that {directory:?} stands for")).into()),
-                    _ => return Err(failed(format!("has several directories that {directory:?} stands for")).into()),
-                }
+        let found = if wildcards == Wildcards::Expanded && directory.contains(['*', '?', '[']) {
+            let mut matches = matching(base, directory);
+            match (matches.pop(), matches.pop()) {
+                (Some(only), None) => only,
+                (None, _) => return Err(failed(format!("has no directory that matches {directory:?}")).into()),
+                _ => return Err(failed(format!("has several directories that match {directory:?}")).into()),
             }
-            _ if directory.is_empty() => base.to_owned(),
-            _ => base.join(directory.trim_start_matches('/')),
+        } else {
+            base.join(directory.trim_start_matches('/'))
         };
         let missing = || failed(format!("has no directory {directory:?}"));
         let (Ok(top), Ok(canonical)) = (canonicalize(&self.top), canonicalize(&found)) else {
@@ -162,9 +160,9 @@ mod tests {
             ("absent", Wildcards::Literal, r#"has no directory "absent""#),
             ("..", Wildcards::Literal, r#"does not contain "..", which leads out of it"#),
             ("modules/../../..", Wildcards::Expanded, r#"does not contain "modules/../../..", which leads out of it"#),
-            ("modules/*", Wildcards::Expanded, r#"has several directories that "modules/*" stands for"#),
+            ("modules/*", Wildcards::Expanded, r#"has several directories that match "modules/*""#),
             ("modules/*", Wildcards::Literal, r#"has no directory "modules/*""#),
-            ("c*", Wildcards::Expanded, r#"has no directory that "c*" stands for"#),
+            ("c*", Wildcards::Expanded, r#"has no directory that matches "c*""#),
         ] {
             let error = directory(name, wildcards).unwrap_err().to_string();
             assert_eq!(error, format!("the module package https://h.test/m.zip {message}"));

@@ -1,9 +1,9 @@
 //! `h1:` of a module package on disk: Go's `dirhash.Hash1` (<https://pkg.go.dev/golang.org/x/mod/sumdb/dirhash>) over
 //! its files, without any `.git`.
 //!
-//! Go follows links to files and fails at other links. Here a link to a file of the package counts as that file, and
-//! any other link in the package as a file that holds the link's text. A link that leaves the package on its way
-//! refuses it.
+//! Go follows links to files and fails at other links. Here a link to a file of the package is treated as that file, and
+//! any other link in the package as a file that contains the link's text. A package with a link that leaves it, at any
+//! step, is refused.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +17,7 @@ use super::limits::{GIT, MOST_BYTES, MOST_ENTRIES};
 use crate::provider::Hash;
 use crate::system::links;
 
-/// The hash of the package in a directory.
+/// Computes the hash of the package in a directory.
 ///
 /// # Errors
 /// Those of [`listing`].
@@ -25,17 +25,16 @@ pub(crate) fn h1(top: &Path) -> Fetched<Hash> {
     listing(top).map(|listing| listing.h1())
 }
 
-/// The files of a package: of each its name and the hexadecimal digits of its digest.
+/// The files of a package: names, and SHA-256 in hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Listing(pub(super) BTreeMap<String, String>);
 
 impl Listing {
-    /// Whether there is no file.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The hash of the package.
+    /// Computes the hash of the package.
     pub(crate) fn h1(&self) -> Hash {
         let mut sum = Sha256::new();
         for (name, digest) in &self.0 {
@@ -45,7 +44,7 @@ impl Listing {
     }
 }
 
-/// The files of the package in a directory.
+/// Lists the files of the package in a directory.
 ///
 /// # Errors
 /// A link leaves the directory, a name is not text of one line, there are too many files, or one cannot be read.
@@ -57,14 +56,13 @@ pub(crate) fn listing(top: &Path) -> Fetched<Listing> {
 
 struct Walk<'a> {
     top: &'a Path,
-    /// The name of each file and the hexadecimal digits of its digest.
     files: BTreeMap<String, String>,
     entries: usize,
     bytes: u64,
 }
 
 impl Walk<'_> {
-    /// Takes the files below a directory, given by the parts of its path.
+    /// Adds the files below a directory, given by the parts of its path.
     fn directory(&mut self, parts: &mut Vec<String>) -> Fetched<()> {
         for entry in fs::read_dir(path(self.top, parts))? {
             let entry = entry?;
@@ -116,13 +114,14 @@ fn path(top: &Path, parts: &[String]) -> PathBuf {
     parts.iter().fold(top.to_owned(), |path, part| path.join(part))
 }
 
-/// The text of a link.
+/// Returns the text of a link.
 pub(super) fn target(link: &Path) -> Fetched<String> {
     let target = fs::read_link(link)?;
     target.into_os_string().into_string().map_err(|target| FetchError::bad_name(&target.to_string_lossy()))
 }
 
-/// Returns the file of the package that a link leads to; `None` if it leads to something else in it, or nowhere.
+/// Returns the file of the package to which a link resolves; `None` if it resolves to anything else in the package, or to
+/// nothing.
 ///
 /// # Errors
 /// The link leaves the package.

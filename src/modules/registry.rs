@@ -1,4 +1,4 @@
-//! Registries of modules: which versions there are, and where the package of a version is
+//! Registries of modules: their versions, and the locations of their packages
 //! (<https://opentofu.org/docs/internals/module-registry-protocol/>; OpenTofu's `internal/registry/client.go`).
 
 use std::sync::Arc;
@@ -16,19 +16,19 @@ use crate::provider::{ConstraintList, Dialect, Hostname, Operator, Version};
 use crate::system::bounded::List;
 use crate::system::{OnceMap, SafeUrl};
 
-/// The largest list of versions, in bytes.
+/// Largest list of versions in bytes.
 const MAXIMUM_VERSIONS_BYTES: u64 = 8 << 20;
 const MOST_VERSIONS: usize = 10_000;
-/// The most modules in an answer, which should name one.
+/// Largest number of modules in an answer, which should contain one.
 const MOST_MODULES: usize = 16;
-/// The largest document that holds the location of a package, in bytes.
+/// Largest document with the location of a package in bytes.
 const MAXIMUM_LOCATION_BYTES: u64 = 64 << 10;
-/// The largest description of a version, which may list all inputs and resources of the module, in bytes.
+/// Largest description of a version in bytes. It may list all inputs and resources of the module.
 const MAXIMUM_DETAILS_BYTES: u64 = 8 << 20;
-/// The header that holds the location of a package.
+/// Header with the location of a package.
 const LOCATION: &str = "x-terraform-get";
 
-/// The registries that module addresses name. Each is asked once per run about each module.
+/// Client for all registries of modules. It requests the versions of each module once per run.
 pub(crate) struct ModuleRegistry {
     client: Client,
     discovery: Arc<Discovery>,
@@ -36,18 +36,13 @@ pub(crate) struct ModuleRegistry {
     versions: OnceMap<RegistryModule, Fetched<Arc<Vec<Version>>>>,
 }
 
-/// Where the package of a version is.
+/// Location of the package of a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PackageLocation {
-    /// A module source leads to it.
+    /// A module source.
     Source(RemoteSource),
-    /// An archive that is fetched as it is, and unpacked whatever its name (`use_registry_credentials`).
-    Archive {
-        /// The archive.
-        url: Url,
-        /// The host whose token is sent along.
-        credentials_of: Option<Hostname>,
-    },
+    /// An archive whose name does not matter (`use_registry_credentials`), and the host whose token is sent along.
+    Archive { url: Url, credentials_of: Option<Hostname> },
 }
 
 #[derive(Deserialize)]
@@ -73,7 +68,7 @@ struct LocationResponse {
     use_registry_credentials: Option<bool>,
 }
 
-/// What a registry says of a version
+/// Description of a version
 /// (<https://developer.hashicorp.com/terraform/registry/api-docs#get-a-specific-module>).
 #[derive(Deserialize)]
 struct VersionDetails {
@@ -81,12 +76,12 @@ struct VersionDetails {
 }
 
 impl ModuleRegistry {
-    /// Finds registries with `discovery` and sends requests with `client`.
+    /// A client that finds registries with `discovery`.
     pub(crate) fn new(client: Client, discovery: Arc<Discovery>, dialect: Dialect) -> Self {
         Self { client, discovery, dialect, versions: OnceMap::default() }
     }
 
-    /// The versions of a module, without those that are not versions.
+    /// Returns the versions of a module, without those that cannot be parsed.
     pub(super) fn versions(&self, module: &RegistryModule) -> Fetched<Arc<Vec<Version>>> {
         self.versions.get_or_compute(module, || self.list(module).map(Arc::new))
     }
@@ -97,8 +92,8 @@ impl ModuleRegistry {
             let invalid = |why: &str| RequestErrorKind::InvalidBody(why.to_owned());
             let response = serde_json::from_slice::<VersionsResponse>(&document.bytes);
             let response = response.map_err(|_| invalid("it is not a list of versions"))?;
-            let entry = response.modules.0.into_iter().next().ok_or_else(|| invalid("it names no module"))?;
-            // Both programs skip versions that cannot be read.
+            let entry = response.modules.0.into_iter().next().ok_or_else(|| invalid("it contains no module"))?;
+            // OpenTofu and Terraform skip versions that they cannot parse.
             let versions: Vec<_> = entry.versions.0.iter().filter_map(|entry| version(&entry.version)).collect();
             let kept = versions.iter().map(|version| size_of::<Version>() + version.text_length()).sum();
             Ok((versions, kept))
@@ -106,7 +101,7 @@ impl ModuleRegistry {
         answer.map(|(_, versions)| versions)
     }
 
-    /// When a version was published; none if the registry does not say so.
+    /// Returns when a version was published; `None` if the registry does not report it.
     pub(crate) fn published(&self, module: &RegistryModule, version: &Version) -> Result<Option<Timestamp>> {
         let what = format!("the date of {module} {version}");
         let path = version.to_string();
@@ -117,71 +112,65 @@ impl ModuleRegistry {
         Ok(answer.map(|(_, date)| date)?)
     }
 
-    /// Where the package of a version is.
+    /// Returns the location of the package of a version.
     pub(super) fn location(&self, module: &RegistryModule, version: &Version) -> Fetched<PackageLocation> {
         let what = format!("{module} {version}");
         let path = format!("{version}/download");
         let (url, document) = self.ask(module, &path, MAXIMUM_LOCATION_BYTES, &what, |document| Ok((document, 0)))?;
-        let invalid = |why: &str| {
+        let invalid = |why: String| {
             let message = format!("cannot get {what}: {} {why}", SafeUrl::from(&url));
-            Diagnostic::error(Code::RequestFailed, message)
+            FetchError::from(Diagnostic::error(Code::RequestFailed, message))
         };
         let Some((location, credentials)) = self.read_location(&document) else {
-            return Err(invalid("does not say where the package is").into());
+            return Err(invalid("does not contain the location of the package".to_owned()));
         };
+        let joined = || url.join(&location).map_err(|_| invalid("contains a location that is not a URL".to_owned()));
         if let Some(with_credentials) = credentials {
-            let url = url.join(&location).map_err(|_| invalid("names a package at something that is not a URL"))?;
-            return Ok(self.archive(module, url, with_credentials)?);
+            return Ok(self.archive(module, joined()?, with_credentials)?);
         }
         let is_relative = ["/", "./", "../"].iter().any(|prefix| location.starts_with(prefix));
-        let absolute = if is_relative {
-            url.join(&location).map_err(|_| invalid("names a package at something that is not a URL"))?.to_string()
-        } else {
-            location
-        };
-        let source = RemoteSource::detect(&absolute, "");
-        let source = source.map_err(|error| invalid(&format!("names an impossible place for the package: {error}")))?;
+        let location = if is_relative { joined()?.to_string() } else { location };
+        let source = RemoteSource::detect(&location, "");
+        let source = source.map_err(|error| invalid(format!("contains a location that cannot be used: {error}")))?;
         if source.is_on_this_machine() {
-            return Err(invalid("names a package on this machine").into());
+            return Err(invalid("contains a location on this machine".to_owned()));
         }
         Ok(PackageLocation::Source(source))
     }
 
-    /// The location in an answer, and the value of `use_registry_credentials`. Terraform reads only the header.
+    /// Returns the location in an answer, and the value of `use_registry_credentials`. Terraform reads only the header.
     fn read_location(&self, document: &Document) -> Option<(String, Option<bool>)> {
-        let header = document.headers.get(LOCATION).and_then(|value| value.to_str().ok());
-        let header = || header.filter(|text| !text.is_empty()).map(|text| (text.to_owned(), None));
+        let header = || {
+            let header = document.headers.get(LOCATION).and_then(|value| value.to_str().ok());
+            header.filter(|text| !text.is_empty()).map(|text| (text.to_owned(), None))
+        };
         if self.dialect == Dialect::Terraform {
             return header();
         }
         let response = serde_json::from_slice::<LocationResponse>(&document.bytes).ok();
-        let named = response.and_then(|response| {
-            let location = response.location.filter(|text| !text.is_empty())?;
-            Some((location, response.use_registry_credentials))
-        });
-        named.or_else(header)
+        let location = response.and_then(|response| Some((response.location?, response.use_registry_credentials)));
+        location.filter(|(location, _)| !location.is_empty()).or_else(header)
     }
 
-    /// An archive to be fetched as it is. A registry's token is sent only to the registry's hosts.
+    /// Returns the location of an archive. A registry's token is sent only to the registry's hosts.
     fn archive(&self, module: &RegistryModule, url: Url, with_credentials: bool) -> Result<PackageLocation> {
-        let host = &module.host;
         if !with_credentials {
             return Ok(PackageLocation::Archive { url, credentials_of: None });
         }
+        let host = &module.host;
         let service = self.discovery.service(host, Service::Modules)?;
         let own = Url::parse(&format!("https://{}/", host.as_ascii()));
         let is_of_service = service.origin() == url.origin() && self.discovery.credentials_of(host, &service).is_some();
-        let is_own = own.is_ok_and(|own| own.origin() == url.origin()) || is_of_service;
-        if !is_own {
-            let shown = SafeUrl::from(&url);
-            let message =
-                format!("{host} wants its token to be sent to another host, for the package of {module} at {shown}");
-            return Err(Diagnostic::error(Code::RequestFailed, message).into());
+        if is_of_service || own.is_ok_and(|own| own.origin() == url.origin()) {
+            return Ok(PackageLocation::Archive { url, credentials_of: Some(host.clone()) });
         }
-        Ok(PackageLocation::Archive { url, credentials_of: Some(host.clone()) })
+        let shown = SafeUrl::from(&url);
+        let message =
+            format!("{host} wants its token to be sent to another host, for the package of {module} at {shown}");
+        Err(Diagnostic::error(Code::RequestFailed, message).into())
     }
 
-    /// Requests one of a module's documents, and returns its URL, too. For `decode` see [`Client::get_decoded`].
+    /// Requests a document about a module, and returns its URL, too. For `decode` see [`Client::get_decoded`].
     fn ask<T>(
         &self,
         module: &RegistryModule,
@@ -204,7 +193,7 @@ impl ModuleRegistry {
     }
 }
 
-/// The version of a module that both programs select: the newest that meets the constraints.
+/// Selects the newest version of a module that meets the constraints, as OpenTofu and Terraform do.
 pub(crate) fn select(module: &RegistryModule, versions: &[Version], constraints: &ConstraintList) -> Result<Version> {
     newest(versions.iter(), constraints).cloned().ok_or_else(|| {
         let releases = versions.iter().filter(|version| !version.is_prerelease()).max();
@@ -214,12 +203,11 @@ pub(crate) fn select(module: &RegistryModule, versions: &[Version], constraints:
             (_, Some(newest)) => format!("no version of {module} meets \"{constraints}\"; the newest is {newest}"),
         };
         let error = Diagnostic::error(Code::NoMatchingVersion, message);
-        error.help("a prerelease is selected only where the whole constraint names it, as in \"1.2.0-beta1\"").into()
+        error.help("a prerelease is selected only if it is the whole constraint, as in \"1.2.0-beta1\"").into()
     })
 }
 
-/// The newest version that meets the constraints. A prerelease meets them only if they consist of one term, which names
-/// exactly this version.
+/// Returns the newest version that meets the constraints.
 pub(crate) fn newest<'a>(
     versions: impl Iterator<Item = &'a Version>,
     constraints: &ConstraintList,
@@ -227,14 +215,14 @@ pub(crate) fn newest<'a>(
     versions.filter(|version| allows(constraints, version)).max()
 }
 
-/// Whether a version of a module meets constraints (OpenTofu's `internal/initwd/module_install.go`).
+/// Whether a version of a module meets constraints (OpenTofu's `internal/initwd/module_install.go`). A prerelease meets
+/// them only if they consist of one term, which is exactly this version.
 pub(crate) fn allows(constraints: &ConstraintList, version: &Version) -> bool {
-    let is_named = || matches!(constraints.terms(), [term] if term.operator == Operator::Exact);
     // Build metadata is ignored when versions of modules are compared.
-    constraints.allows(&version.without_metadata()) && (!version.is_prerelease() || is_named())
+    constraints.allows(&version.without_metadata()) && (!version.is_prerelease() || pinned(constraints).is_some())
 }
 
-/// The version that the constraints name, if they name exactly one.
+/// Returns the version of constraints that allow exactly one.
 pub(crate) fn pinned(constraints: &ConstraintList) -> Option<&Version> {
     match constraints.terms() {
         [term] if term.operator == Operator::Exact => Some(&term.boundary),
@@ -242,7 +230,7 @@ pub(crate) fn pinned(constraints: &ConstraintList) -> Option<&Version> {
     }
 }
 
-/// Reads a version from a registry's list: one to three numbers, with or without a `v`.
+/// Parses a version in a registry's list: one to three numbers, with or without a `v`.
 fn version(text: &str) -> Option<Version> {
     let numbers = text.strip_prefix('v').unwrap_or(text);
     Version::parse_partial(numbers).ok().map(|(version, _)| version)

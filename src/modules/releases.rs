@@ -25,7 +25,7 @@ impl Revision {
     }
 }
 
-/// A text that differs between sources with different releases.
+/// Returns a text that differs between sources with different releases.
 pub(super) fn key(source: &ModuleSource) -> String {
     match source {
         ModuleSource::Local(_) => String::new(),

@@ -1,4 +1,4 @@
-//! What a module source means: a path, a module of a registry, or a package somewhere else.
+//! Module sources: a path, a module of a registry, or the address of a package.
 //!
 //! The rules are those of OpenTofu's `internal/addrs/module_source.go` and of the detectors of go-getter in its
 //! `internal/getmodules/getter.go`. Terraform differs only in the default host.
@@ -6,7 +6,6 @@
 mod getter;
 
 use std::fmt;
-use std::fmt::Write as _;
 use std::path::{MAIN_SEPARATOR, PathBuf};
 
 use url::{Url, form_urlencoded};
@@ -17,40 +16,40 @@ use crate::provider::{Dialect, Hostname};
 use crate::system::is_public;
 pub use getter::Getter;
 
-/// Hosts whose repositories have a short form of their own, so that they are never registries.
+/// Hosts whose repositories have a short form, so that they are never registries.
 const REPOSITORY_HOSTS: [&str; 2] = ["github.com", "bitbucket.org"];
 
-/// Where a called module is.
+/// The source of a module call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, derive_more::Display)]
 pub enum ModuleSource {
     /// A directory relative to the caller: `./` or `../` and the rest, with slashes.
     Local(String),
     /// A module of a registry.
     Registry(RegistrySource),
-    /// A package that is fetched from its address.
+    /// The address of a package.
     Remote(RemoteSource),
 }
 
 /// A module of a registry, such as `hashicorp/consul/aws//modules/server`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RegistrySource {
-    /// Which module.
+    /// Module in the registry.
     pub module: RegistryModule,
-    /// The directory in the package; empty for its top.
+    /// Directory in the package; empty for its top.
     pub directory: String,
 }
 
-/// The address of a module in a registry, whatever the version and the directory.
+/// The address of a module in a registry, without version and directory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
 #[display("{host}/{namespace}/{name}/{system}")]
 pub struct RegistryModule {
-    /// The registry.
+    /// Host of the registry.
     pub host: Hostname,
-    /// Who publishes it.
+    /// Publisher.
     pub namespace: String,
-    /// What it is called.
+    /// Name of the module.
     pub name: String,
-    /// What it is for, usually the name of a provider.
+    /// Target system, usually the name of a provider.
     pub system: String,
 }
 
@@ -58,19 +57,19 @@ pub struct RegistryModule {
 #[derive(Clone, derive_more::Debug, PartialEq, Eq, Hash)]
 #[debug("\"{self}\"")]
 pub struct RemoteSource {
-    /// The address in full, such as `git::https://example.com/network.git?ref=v1`. It may hold a password.
+    /// Full address, such as `git::https://example.com/network.git?ref=v1`. It may contain a password.
     pub package: String,
-    /// The directory in the package; empty for its top.
+    /// Directory in the package; empty for its top.
     pub directory: String,
 }
 
-/// Why a text is not a module source.
+/// Error of a text that is not a module source.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModuleSourceError {
     /// The part after `//` leads out of the package.
     #[error("its directory {0:?} leads out of the module's package")]
     OutsidePackage(String),
-    /// A short form without all of its parts.
+    /// A short form that lacks a part.
     #[error("the short form is {0}")]
     ShortForm(&'static str),
     /// An address with a percent sign that does not start an escape.
@@ -84,7 +83,7 @@ pub enum ModuleSourceError {
 type Result<T> = std::result::Result<T, ModuleSourceError>;
 
 impl ModuleSource {
-    /// Reads the `source` of a call.
+    /// Parses the `source` of a call: `hashicorp/consul/aws//modules/server` is a directory in a module of the registry.
     ///
     /// # Errors
     /// The text has an unknown form.
@@ -104,7 +103,7 @@ impl ModuleSource {
 }
 
 impl RegistryModule {
-    /// Reads `[HOST/]NAMESPACE/NAME/SYSTEM`.
+    /// Parses `[HOST/]NAMESPACE/NAME/SYSTEM`.
     pub(super) fn parse(text: &str, dialect: Dialect) -> Option<Self> {
         let parts: Vec<_> = text.split('/').collect();
         let (host, [namespace, name, system]) = match parts[..] {
@@ -120,7 +119,7 @@ impl RegistryModule {
 }
 
 impl ModuleSource {
-    /// The source as a lock file records it: normalised, and without credentials.
+    /// Returns the normalised source without credentials, as a lock file records it.
     pub(crate) fn recorded(&self) -> String {
         match self {
             Self::Remote(source) => source.without_credentials().full(),
@@ -128,7 +127,7 @@ impl ModuleSource {
         }
     }
 
-    /// The source as `modules.json` has it: normalised.
+    /// Returns the normalised source, as `modules.json` contains it.
     pub(crate) fn installed(&self) -> String {
         match self {
             Self::Remote(source) => source.full(),
@@ -138,12 +137,12 @@ impl ModuleSource {
 }
 
 impl RemoteSource {
-    /// The address with its directory, and with what is secret in it.
+    /// The address with its directory and its secrets.
     fn full(&self) -> String {
         with_directory(&self.package, &self.directory)
     }
 
-    /// The same without the login and the key that are only for who fetches it.
+    /// Removes the login and the key, which do not belong to the package.
     pub(crate) fn without_credentials(&self) -> Self {
         let package = without_parameters(&self.package, &["sshkey"]);
         let Some((start, rest)) = package.split_once("://") else { return Self { package, ..self.clone() } };
@@ -154,14 +153,14 @@ impl RemoteSource {
         Self { package: format!("{start}://{user}{host}{path}"), directory: self.directory.clone() }
     }
 
-    /// The same repository at a commit.
+    /// Returns the same repository at a commit.
     pub(crate) fn at_commit(&self, commit: &str) -> Self {
         let package = without_parameters(&self.package, &["ref", "depth"]);
         let separator = if package.contains('?') { '&' } else { '?' };
         Self { package: format!("{package}{separator}ref={commit}"), directory: self.directory.clone() }
     }
 
-    /// Reads the address of a package, which may be in a short form. `directory` is in what the address leads to.
+    /// Parses the address of a package, which may be a short form. `directory` is relative to the one in the address.
     ///
     /// # Errors
     /// The text has an unknown form.
@@ -174,19 +173,19 @@ impl RemoteSource {
         Ok(Self { package, directory })
     }
 
-    /// The address without its directory, as it is shown.
+    /// The address without its directory, for messages.
     pub(crate) fn without_directory(&self) -> String {
         Self { directory: String::new(), ..self.clone() }.to_string()
     }
 
-    /// Reads the full address of a package; none if the text is a short form.
+    /// Parses the full address of a package; `None` for a short form.
     pub(crate) fn parse_full(text: &str) -> Option<Self> {
         let (package, directory) = split_directory(text);
         let source = Self { package, directory };
         (is_url(source.url()) && !source.directory.starts_with("../")).then_some(source)
     }
 
-    /// Whether the package is on this machine. Only the user's own configuration may name such a package.
+    /// Whether the package is on this machine. Only the user's own configuration may specify such a package.
     pub(crate) fn is_on_this_machine(&self) -> bool {
         let (getter, url) = self.getter_and_url();
         getter.eq_ignore_ascii_case("file") || url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"))
@@ -197,30 +196,25 @@ impl RemoteSource {
         match self.getter() {
             Getter::Git | Getter::Http | Getter::File => true,
             Getter::Oci => dialect == Dialect::Tofu,
-            Getter::S3 | Getter::Gcs | Getter::Mercurial | Getter::Unknown(_) => false,
+            Getter::Unsupported | Getter::Unknown => false,
         }
     }
 
-    /// Whether the package comes from a web server without encryption.
+    /// Whether the package comes from a server without encryption.
     pub(crate) fn is_unencrypted(&self) -> bool {
         matches!(self.getter(), Getter::Http | Getter::Git)
             && ["http:", "git:"].iter().any(|scheme| self.url().starts_with(scheme))
     }
 
-    /// Where on this machine the package is; none if it is elsewhere.
+    /// The path of a package on this machine; `None` if it is elsewhere.
     pub(crate) fn path_on_this_machine(&self) -> Option<PathBuf> {
         let url = Url::parse(self.url()).ok().filter(|_| self.is_on_this_machine())?;
         url.to_file_path().ok()
     }
 
     /// Returns how the package is fetched.
-    pub fn getter(&self) -> Getter<'_> {
-        Getter::named(self.getter_name())
-    }
-
-    /// The name of the getter, or else the scheme of the URL.
-    pub(super) fn getter_name(&self) -> &str {
-        self.getter_and_url().0
+    pub fn getter(&self) -> Getter {
+        Getter::named(self.getter_and_url().0)
     }
 
     /// Returns the URL of the package without the name of a getter: `https://example.com/network.git`.
@@ -230,7 +224,7 @@ impl RemoteSource {
 
     /// The name of the getter and the URL: `git` and `https://example.com/network.git`. Without a name in the address,
     /// the scheme of the URL is the name.
-    fn getter_and_url(&self) -> (&str, &str) {
+    pub(super) fn getter_and_url(&self) -> (&str, &str) {
         forced_getter(&self.package).unwrap_or_else(|| {
             let scheme = self.package.split(':').next().unwrap_or_default();
             (scheme, &self.package)
@@ -238,29 +232,29 @@ impl RemoteSource {
     }
 }
 
+/// Splits an address before its query: `https://h.test/a` and `?ref=v1`.
+fn split_query(address: &str) -> (&str, &str) {
+    address.split_at(address.find('?').unwrap_or(address.len()))
+}
+
 /// Splits the directory off and cleans it (go-getter's `SourceDirSubdir`). It follows the first `//` that is neither in
 /// `://` nor in the query. The query stays with the package.
 fn split_directory(text: &str) -> (String, String) {
-    let query_start = text.find('?').unwrap_or(text.len());
-    let (address, query) = text.split_at(query_start);
+    let (address, query) = split_query(text);
     let start = address.find("://").map_or(0, |index| index + 3);
-    match address[start..].split_once("//") {
-        Some((package, directory)) => {
-            let directory = if directory.is_empty() { String::new() } else { clean_path(directory) };
-            (format!("{}{package}{query}", &address[..start]), directory)
-        }
-        None => (text.to_owned(), String::new()),
-    }
+    let Some((package, directory)) = address[start..].split_once("//") else { return (text.to_owned(), String::new()) };
+    let directory = if directory.is_empty() { String::new() } else { clean_path(directory) };
+    (format!("{}{package}{query}", &address[..start]), directory)
 }
 
-/// An address with a directory, which comes before the query.
+/// Inserts a directory before the query of an address.
 pub(crate) fn with_directory(package: &str, directory: &str) -> String {
-    let (address, query) = package.split_at(package.find('?').unwrap_or(package.len()));
+    let (address, query) = split_query(package);
     let separator = if directory.is_empty() { "" } else { "//" };
     format!("{address}{separator}{directory}{query}")
 }
 
-/// An address without some of its parameters.
+/// Removes parameters from an address.
 fn without_parameters(address: &str, names: &[&str]) -> String {
     let Some((address, query)) = address.split_once('?') else { return address.to_owned() };
     let is_kept = |parameter: &&str| !names.contains(&parameter.split('=').next().unwrap_or_default());
@@ -268,7 +262,7 @@ fn without_parameters(address: &str, names: &[&str]) -> String {
     if kept.is_empty() { address.to_owned() } else { format!("{address}?{}", kept.join("&")) }
 }
 
-/// A directory below another; either may be empty.
+/// A directory below another one; either may be empty.
 fn joined(directory: String, below: &str) -> String {
     match (directory.as_str(), below) {
         ("", below) => below.to_owned(),
@@ -277,14 +271,14 @@ fn joined(directory: String, below: &str) -> String {
     }
 }
 
-/// `git` and the rest of `git::https://…`.
+/// Returns `git` and the rest of `git::https://…`.
 fn forced_getter(text: &str) -> Option<(&str, &str)> {
     let (name, rest) = text.split_once("::")?;
     let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
     (is_name && !rest.is_empty() && !rest.contains('\n')).then_some((name, rest))
 }
 
-/// The full form of an address.
+/// Returns the full form of an address: `git::https://github.com/a/b.git//c` for `github.com/a/b/c`.
 fn detect(text: &str) -> Result<String> {
     let (forced, rest) = forced_getter(text).map_or((None, text), |(name, rest)| (Some(name), rest));
     let (address, directory) = split_directory(rest);
@@ -293,45 +287,35 @@ fn detect(text: &str) -> Result<String> {
     }
     let (getter, url) = detectors(&address)?;
     let (url, detected) = split_directory(&url);
-    let directory = joined(detected, &directory);
-    let (url, query) = url.split_at(url.find('?').unwrap_or(url.len()));
-    let separator = if directory.is_empty() { "" } else { "//" };
-    let full = format!("{url}{separator}{directory}{query}");
+    let full = with_directory(&url, &joined(detected, &directory));
     Ok(match forced.or(getter) {
         Some(getter) => format!("{getter}::{full}"),
         None => full,
     })
 }
 
-/// The getter and the URL that the first matching detector gives for an address that is not a URL.
+/// Returns the getter and the URL that the first matching detector gives for an address that is not a URL.
 fn detectors(address: &str) -> Result<(Option<&'static str>, String)> {
-    if address.is_empty() {
-        return Err(ModuleSourceError::Unknown);
-    }
     if address.starts_with("github.com/") {
-        return Ok((Some("git"), github(address)?));
+        Ok((Some("git"), github(address)?))
+    } else if let Some(url) = scp(address) {
+        Ok((Some("git"), url))
+    } else if address.starts_with("bitbucket.org/") {
+        Ok((Some("git"), repository_url(address)?))
+    } else if address.contains("googleapis.com/") {
+        Ok((Some("gcs"), google_storage(address)?))
+    } else if address.contains(".amazonaws.com/") {
+        Ok((Some("s3"), amazon_storage(address)?))
+    } else if address.starts_with('/') || is_on_drive(address) {
+        Ok((None, format!("file://{}", address.replace(MAIN_SEPARATOR, "/"))))
+    } else {
+        Err(ModuleSourceError::Unknown)
     }
-    if let Some(url) = scp(address) {
-        return Ok((Some("git"), url));
-    }
-    if address.starts_with("bitbucket.org/") {
-        return Ok((Some("git"), repository_url(address)?));
-    }
-    if address.contains("googleapis.com/") {
-        return Ok((Some("gcs"), google_storage(address)?));
-    }
-    if address.contains(".amazonaws.com/") {
-        return Ok((Some("s3"), amazon_storage(address)?));
-    }
-    if address.starts_with('/') || is_on_drive(address) {
-        return Ok((None, format!("file://{}", address.replace(MAIN_SEPARATOR, "/"))));
-    }
-    Err(ModuleSourceError::Unknown)
 }
 
-/// `github.com/OWNER/REPOSITORY[/DIRECTORY]`.
+/// Parses `github.com/OWNER/REPOSITORY[/DIRECTORY]`.
 fn github(address: &str) -> Result<String> {
-    let (address, query) = address.split_at(address.find('?').unwrap_or(address.len()));
+    let (address, query) = split_query(address);
     let parts: Vec<_> = address.splitn(4, '/').collect();
     let [host, owner, repository, directory @ ..] = &parts[..] else {
         return Err(ModuleSourceError::ShortForm("github.com/OWNER/REPOSITORY"));
@@ -351,16 +335,16 @@ fn repository_url(address: &str) -> Result<String> {
     Ok(format!("https://{path}.git{rest}"))
 }
 
-/// `git@HOST:PATH`, as scp has it (`detectSSH` of go-getter). Another user name does not mean git.
+/// Parses `git@HOST:PATH`, the form of scp (`detectSSH` of go-getter). go-getter recognizes no other user name.
 fn scp(address: &str) -> Option<String> {
     let (host, path) = address.strip_prefix("git@")?.split_once(':')?;
     let path = path.strip_prefix('/').filter(|path| !path.is_empty()).unwrap_or(path);
     if host.is_empty() || host.contains('@') || path.is_empty() {
         return None;
     }
-    let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
+    let (path, query) = split_query(path);
     let mut url = format!("ssh://git@{host}/{}", escape_path(path.trim_start_matches('/')));
-    if let Some(query) = query {
+    if let Some(query) = query.strip_prefix('?') {
         let mut parameters: Vec<_> = form_urlencoded::parse(query.as_bytes()).collect();
         parameters.sort_by(|(one, _), (other, _)| one.cmp(other));
         let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
@@ -392,7 +376,7 @@ fn amazon_storage(address: &str) -> Result<String> {
     }
 }
 
-/// Whether Go's `net/url` takes a text as a URL with a scheme.
+/// Whether Go's `net/url` parses a text as a URL with a scheme.
 fn is_url(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else { return false };
     let path = &rest[..rest.find('?').unwrap_or(rest.len())];
@@ -404,7 +388,7 @@ fn is_url(text: &str) -> bool {
         && !is_on_drive(text)
 }
 
-/// Whether a text is an absolute path of Windows, whose drive looks like a scheme (go-getter's `url_windows.go`).
+/// Whether a text is an absolute path on Windows, whose drive looks like a scheme (go-getter's `url_windows.go`).
 fn is_on_drive(text: &str) -> bool {
     cfg!(windows) && matches!(text.as_bytes(), [drive, b':', b'/' | b'\\', ..] if drive.is_ascii_alphabetic())
 }
@@ -414,20 +398,14 @@ fn has_valid_escapes(text: &str) -> bool {
     text.split('%').skip(1).all(is_digits)
 }
 
-/// Escapes what Go's `net/url` escapes in a path.
+/// Escapes the characters that Go's `net/url` escapes in a path.
 fn escape_path(path: &str) -> String {
-    path.bytes().fold(String::with_capacity(path.len()), |mut escaped, byte| {
-        if byte.is_ascii_alphanumeric() || b"-_.~$&+,/:;=@!'()*".contains(&byte) {
-            escaped.push(char::from(byte));
-        } else {
-            // Writing to a string cannot fail.
-            let _ = write!(escaped, "%{byte:02X}");
-        }
-        escaped
-    })
+    let is_kept = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~$&+,/:;=@!'()*".contains(&byte);
+    let escape = |byte| if is_kept(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    path.bytes().map(escape).collect()
 }
 
-/// The host of a registry address: it has a dot, and may end with one.
+/// Parses the host of a registry address: it has a dot, and may end with one.
 fn parse_host(text: &str) -> Option<Hostname> {
     let host = match text.strip_suffix('.') {
         Some(name) => Hostname::known(format!("{}.", Hostname::parse(name).ok()?.as_ascii())),
@@ -444,7 +422,7 @@ fn is_name(text: &str) -> bool {
     bytes.len() <= 64 && bytes.iter().copied().all(inner) && outer(bytes.first()) && outer(bytes.last())
 }
 
-/// A local source with slashes, cleaned; it starts with `./` or `../`.
+/// Cleans a local source, which then has slashes and starts with `./` or `../`.
 fn clean_local(text: &str) -> String {
     let path = clean_path(&text.replace('\\', "/"));
     if path.starts_with("../") { path } else { format!("./{path}") }
@@ -457,7 +435,7 @@ impl fmt::Display for RegistrySource {
     }
 }
 
-/// Without a password, and with the parameters that hold no secret.
+/// Shows the address without secrets: `git::https://redacted@example.com/a.git?ref=v1&sshkey=[redacted]`.
 impl fmt::Display for RemoteSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (address, query) = self.package.split_once('?').unwrap_or((&self.package, ""));

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use crate::system::{canonicalize, files};
 
-/// The file that lists the submodules of a repository.
+/// File that lists the submodules of a repository.
 const FILE_NAME: &str = ".gitmodules";
-/// The largest such file that is read, in bytes.
+/// Largest file that is read in bytes.
 const SIZE_LIMIT: u64 = 1 << 20;
 
-/// The submodule that contains a directory, if it is not checked out. The path begins as `directory` does.
+/// Returns the submodule that contains a directory, if it is not checked out. The path is relative if `directory` is.
 pub(crate) fn not_checked_out(directory: &Path) -> Option<PathBuf> {
     let nearest = directory.ancestors().find(|directory| directory.is_dir())?;
     let is_empty = fs::read_dir(nearest).is_ok_and(|mut entries| entries.next().is_none());
@@ -23,7 +23,7 @@ pub(crate) fn not_checked_out(directory: &Path) -> Option<PathBuf> {
     paths.any(|path| top.join(path) == canonical).then(|| nearest.to_owned())
 }
 
-/// The value of a line `path = VALUE`.
+/// Returns the value of a line `path = VALUE`.
 fn path(line: &str) -> Option<&str> {
     let (name, value) = line.split_once('=')?;
     name.trim().eq_ignore_ascii_case("path").then(|| value.trim().trim_matches('"'))

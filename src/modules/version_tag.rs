@@ -5,17 +5,15 @@ use crate::provider::Version;
 /// A tag that names a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct VersionTag {
-    /// What stands before the numbers.
+    /// Text before the numbers.
     prefix: String,
-    /// How many numbers there are.
+    /// Count of numbers: 2 in `v1.2`.
     numbers: usize,
-    /// The version.
     pub(crate) version: Version,
 }
 
 impl VersionTag {
-    /// Reads a name that ends in a version. None if the name is not made of characters that need no escape in a URL, a
-    /// string or a comment.
+    /// Parses a name that ends in a version; `None` if a character of it needs an escape in a URL, a string or a comment.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         let start = version_start(name).filter(|_| is_harmless(name))?;
         let start = if name[start..].starts_with('v') { start + 1 } else { start };
@@ -23,18 +21,18 @@ impl VersionTag {
         Some(Self { prefix: name[..start].to_owned(), numbers, version })
     }
 
-    /// Whether two tags name versions of the same thing in the same form.
+    /// Whether two tags differ only in their versions.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         (&self.prefix, self.numbers) == (&other.prefix, other.numbers)
     }
 }
 
-/// Whether a name of a branch or tag may be written into a configuration and a comment as it is.
+/// Whether the name of a branch or tag needs no escape in a configuration or a comment.
 pub(crate) fn is_harmless(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-/@".contains(&byte))
 }
 
-/// Where the version begins that a name ends in: `1.2.3`, `v1.2`, `network-v1.2.3-rc1`, `network/1.2.3`. A name with
+/// Returns the start of the version at the end of a name: `1.2.3`, `v1.2`, `network-v1.2.3-rc1`, `network/1.2.3`. A name with
 /// only two numbers, such as `release-1.2`, is more often a branch.
 pub(super) fn version_start(name: &str) -> Option<usize> {
     if ["refs/heads/", "heads/", "refs/remotes/", "remotes/", "origin/"].iter().any(|start| name.starts_with(start)) {

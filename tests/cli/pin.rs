@@ -119,7 +119,7 @@ fn what_cannot_be_pinned_is_said_and_stays() {
     ] {
         output.assert_stderr_has(why);
     }
-    environment.provlock(["pin", "--offline"]).assert_code(2).assert_stderr_has("nobody is asked");
+    environment.provlock(["pin", "--offline"]).assert_code(2).assert_stderr_has("no requests are made");
     before.assert_same(&environment.snapshot());
 }
 

@@ -1,14 +1,13 @@
-//! Compressed streams, one behind the other: programs that compress with several threads write such files.
+//! Concatenated compressed streams, as programs that compress with several threads write them.
 
 use std::io::{self, BufRead, Read};
 
-/// How many streams a file may have. A stream takes time and memory even when there is nothing in it; those that
-/// programs write hold 64 KiB or more.
+/// Largest number of streams of a file. Even an empty stream takes time and memory; real ones contain 64 KiB or more.
 const MOST_STREAMS: usize = 16 << 10;
 
 /// Reads all streams as one. `D` decompresses a single stream.
 pub(super) struct Streams<R, D> {
-    /// None at the end.
+    /// `None` at the end.
     decoder: Option<D>,
     open: fn(R) -> D,
     close: fn(D) -> R,

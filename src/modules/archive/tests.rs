@@ -207,8 +207,8 @@ fn a_tar_archive_that_go_reads_in_another_way_is_refused() {
     let long = (b'L', b"long.tf\0".to_vec());
     for (entries, message) in [
         (vec![pax("size", b"1"), file.clone()], "it cannot be read: an entry has two sizes"),
-        (vec![pax("GNU.sparse.name", b"a.tf"), file.clone()], "it cannot be read: it holds a sparse file"),
-        (vec![(b'S', b"one".to_vec())], "it cannot be read: it holds a sparse file"),
+        (vec![pax("GNU.sparse.name", b"a.tf"), file.clone()], "it cannot be read: it contains a sparse file"),
+        (vec![(b'S', b"one".to_vec())], "it cannot be read: it contains a sparse file"),
         (
             vec![pax("path", b"\xff\xfe.tf"), file.clone()],
             "its entry \"\u{fffd}\u{fffd}.tf\" does not have a name of one line of text",
@@ -377,7 +377,7 @@ fn long_names_have_entries_of_their_own_and_an_end() {
     assert_eq!(fs::read(place.path().join("package").join(long)).unwrap(), b"g");
     assert_eq!(fs::read(place.path().join("package/pax/main.tf")).unwrap(), b"p");
 
-    let endless = "d".repeat(usize::try_from(LONGEST_NAME).unwrap() + 1);
+    let endless = "d".repeat(usize::try_from(LONGEST_HEADER).unwrap() + 1);
     let mut builder = tar::Builder::new(Vec::new());
     builder.append_pax_extensions([("path", endless.as_bytes())]).unwrap();
     let error = unpacked(&gzip(&builder.into_inner().unwrap()), Format::TarGzip).unwrap_err();

@@ -160,7 +160,7 @@ fn a_server_may_say_where_the_package_is() {
         ("/short", "leads to something that is not the full address"),
         ("/file", "leads to this machine"),
         ("/gitfile", "leads to this machine"),
-        ("/none", "does not have the name of an archive, and does not name the location of the package"),
+        ("/none", "does not have the name of an archive, and does not contain the location of the package"),
     ] {
         let text = format!("{}{path}", at(&server, "/").trim_end_matches('/'));
         let error = match ModuleSource::parse(&text, Dialect::Tofu) {
@@ -282,10 +282,10 @@ fn an_archive_of_a_registry_is_known_by_its_content_and_may_want_the_token() {
 fn what_cannot_be_fetched_says_what_to_do() {
     let fetcher = fetcher(&Environment::default(), None);
     for (text, message) in [
-        ("s3::https://s3.amazonaws.com/b/m.zip", "\"s3\" is not a known way to get a package"),
-        ("hg::https://h.test/m", "\"hg\" is not a known way"),
-        ("ftp://h.test/m.zip", "\"ftp\" is not a known way"),
-        ("git::ext::sh -c x", "git is not asked for \"ext::sh\""),
+        ("s3::https://s3.amazonaws.com/b/m.zip", "\"s3\" addresses are not supported"),
+        ("hg::https://h.test/m", "\"hg\" addresses are not supported"),
+        ("ftp://h.test/m.zip", "\"ftp\" addresses are not supported"),
+        ("git::ext::sh -c x", "provlock does not pass \"ext::sh\" to git"),
     ] {
         let errors = fetch(&fetcher, &source(text)).unwrap_err().errors;
         assert!(errors.to_string().contains(message), "{errors}");

@@ -17,27 +17,27 @@ pub(in crate::modules) struct GitAddress {
     pub(super) ssh_key: Option<Vec<u8>>,
 }
 
-/// Which commit.
+/// The wanted commit of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Revision {
-    /// What the repository's HEAD leads to.
+    /// The repository's HEAD.
     Head,
-    /// A branch or tag; of two of the same name, the tag.
+    /// A branch or tag. A tag precedes a branch of the same name.
     Name(String),
     /// A full commit id.
     Commit(String),
-    /// Anything else that git knows how to read, such as `v1.0.0~1` or a short commit id.
+    /// Any other expression of git, such as `v1.0.0~1` or a short commit id.
     Expression(String),
 }
 
 impl GitAddress {
-    /// Reads the URL after `git::`.
+    /// Parses the URL after `git::`.
     pub(in crate::modules) fn parse(text: &str) -> Fetched<Self> {
         let mut url = Url::parse(text).map_err(|error| FetchError::git(format!("its URL cannot be read: {error}")))?;
         if !matches!(url.scheme(), "https" | "http" | "ssh" | "git" | "file") || url.cannot_be_a_base() {
             // Git runs programs for some other protocols.
             let shown = text.split([' ', '@']).next().unwrap_or_default();
-            let why = format!("git is not asked for {shown:?}; only for https, ssh, http, git and file URLs");
+            let why = format!("provlock does not pass {shown:?} to git, only https, ssh, http, git and file URLs");
             return Err(FetchError::git(why));
         }
         let (mut reference, mut depth, mut ssh_key, mut others) = (String::new(), false, None, Vec::new());
@@ -65,7 +65,7 @@ impl GitAddress {
         matches!(self.revision, Revision::Commit(_))
     }
 
-    /// Its `ref`, if it has one.
+    /// The `ref`, if there is one.
     pub(in crate::modules) fn reference(&self) -> Option<&str> {
         match &self.revision {
             Revision::Head => None,
@@ -73,19 +73,19 @@ impl GitAddress {
         }
     }
 
-    /// Whether a text is a full commit ID. Those of 64 digits are in repositories that are not fetched; elsewhere such
-    /// a name is that of a branch.
+    /// Whether a text is a full commit id. Repositories with ids of 64 digits are not supported; elsewhere, such a text is
+    /// the name of a branch.
     pub(in crate::modules) fn is_commit(text: &str) -> bool {
         text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
     }
 
-    /// The same repository at a commit.
+    /// Returns the same repository at a commit.
     pub(in crate::modules) fn at_commit(&self, commit: &str) -> Self {
         Self { revision: Revision::Commit(commit.to_owned()), depth: false, ..self.clone() }
     }
 
-    /// The address of a submodule at a commit; `None` for a URL that git is not asked for. A relative URL starts at this
-    /// repository, as `git submodule` has it.
+    /// Returns the address of a submodule at a commit; `None` for a URL that provlock does not pass to git. A relative URL
+    /// starts at this repository, as for `git submodule`.
     pub(super) fn submodule(&self, url: &str, commit: &str) -> Option<Self> {
         let url = if url.starts_with("./") || url.starts_with("../") {
             let mut base = self.url.clone();
@@ -96,8 +96,8 @@ impl GitAddress {
         } else {
             Url::parse(url).ok()?
         };
-        // As git refuses it: what was fetched chooses no file of this machine, and no connection that anybody can read
-        // in place of one that nobody can.
+        // As in git, a fetched repository may choose no file of this machine, and no unencrypted connection instead of an
+        // encrypted one.
         let is_same = url.scheme() == self.url.scheme();
         if !is_same && !matches!(url.scheme(), "https" | "ssh") || (url.scheme() == "file" && url.host_str().is_some())
         {
@@ -110,20 +110,19 @@ impl GitAddress {
 impl Revision {
     fn parse(text: String) -> Fetched<Self> {
         if text.starts_with('-') {
-            return Err(FetchError::git(format!(
-                "its ref {text:?} starts with a dash, so that git may take it for an option"
-            )));
+            let why = format!("its ref {text:?} starts with a dash, so that git may treat it as an option");
+            return Err(FetchError::git(why));
         }
-        let is_hexadecimal = text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let is_local = ["heads/", "remotes/", "origin/", "refs/heads/", "refs/remotes/"];
+        let is_hexadecimal = text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let local = ["heads/", "remotes/", "origin/", "refs/heads/", "refs/remotes/"];
         Ok(if text.is_empty() {
             Self::Head
         } else if GitAddress::is_commit(&text) {
             Self::Commit(text)
-        } else if (is_hexadecimal && text.len() >= 4)
+        } else if is_hexadecimal
             || text.contains(|c: char| c.is_control() || " ~^:?*[\\".contains(c))
             || ["..", "@{", "//"].iter().any(|part| text.contains(part))
-            || is_local.iter().any(|start| text.starts_with(start))
+            || local.iter().any(|start| text.starts_with(start))
             || ["@", "origin"].contains(&text.as_str())
         {
             Self::Expression(text)

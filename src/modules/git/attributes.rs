@@ -4,8 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::Git;
-use super::repository::Repository;
+use super::repository::{Git, Repository};
 use crate::modules::fetch_error::{FetchError, Fetched};
 
 /// Longest list of attributes in bytes. It has two for each file.

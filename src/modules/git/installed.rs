@@ -3,8 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::repository::Repository;
-use super::{Git, GitAddress, MOST_SUBMODULES};
+use super::address::GitAddress;
+use super::repository::{Git, Repository};
+use super::submodules::MOST_SUBMODULES;
+use super::tree::write_package;
 use crate::modules::fetch_error::{FetchError, Fetched};
 use crate::system::process::STDOUT_LIMIT;
 
@@ -24,7 +26,7 @@ impl Git<'_> {
             fs::write(repository.directory.join("objects/info/alternates"), &stores)?;
             Ok((repository, address.reference().map(str::to_owned)))
         };
-        self.write_package(address, package, open).map(drop)
+        write_package(address, package, open).map(drop)
     }
 
     /// Fetches a commit, and writes its objects, without those of other commits, into a pack file.

@@ -1,12 +1,12 @@
 //! Temporary repositories in which git runs.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use super::{Git, GitAddress};
+use super::address::GitAddress;
 use crate::modules::fetch_error::{FetchError, Fetched};
 use crate::modules::key_file::KeyFile;
 use crate::modules::limits::MOST_BYTES;
@@ -21,6 +21,29 @@ pub(super) const SHARE_FOR_HISTORY: u32 = 5;
 pub(super) const FOREIGN_VARIABLES: &str = "GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_COMMON_DIR GIT_DIR GIT_GRAFT_FILE \
     GIT_INDEX_FILE GIT_NAMESPACE GIT_OBJECT_DIRECTORY GIT_PREFIX GIT_REPLACE_REF_BASE GIT_SHALLOW_FILE \
     GIT_WORK_TREE";
+
+/// How git is run for one package. Its time begins when this is created.
+pub(in crate::modules) struct Git<'a> {
+    /// Path of the program.
+    program: &'a Path,
+    /// `GIT_SSH_COMMAND`, if it is set.
+    ssh_command: Option<&'a OsStr>,
+    /// Directory for temporary repositories.
+    pub(super) directory: &'a Path,
+    time_limit: Duration,
+    deadline: Instant,
+}
+
+impl<'a> Git<'a> {
+    pub(in crate::modules) fn new(
+        program: &'a Path,
+        ssh_command: Option<&'a OsStr>,
+        directory: &'a Path,
+        time_limit: Duration,
+    ) -> Self {
+        Self { program, ssh_command, directory, time_limit, deadline: Instant::now() + time_limit }
+    }
+}
 
 /// A bare repository that no other program uses.
 pub(super) struct Repository<'a> {

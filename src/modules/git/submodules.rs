@@ -8,6 +8,9 @@ use crate::modules::fetch_error::{FetchError, Fetched};
 /// Name of the file at the top of a repository.
 pub(super) const FILE_NAME: &str = ".gitmodules";
 
+/// Largest number of submodules of a package, including those of its submodules.
+pub(super) const MOST_SUBMODULES: usize = 100;
+
 /// A commit of another repository that a commit contains.
 pub(super) struct Submodule {
     /// Path in the package.

@@ -5,11 +5,13 @@
 
 use std::collections::HashSet;
 use std::io::{self, BufRead, Read as _, Write};
+use std::path::Path;
 
+use super::address::GitAddress;
 use super::repository::Repository;
-use super::submodules::{FILE_NAME, Submodule, below};
+use super::submodules::{FILE_NAME, MOST_SUBMODULES, Submodule, below};
 use crate::modules::fetch_error::{FetchError, Fetched};
-use crate::modules::limits::MOST_ENTRIES;
+use crate::modules::limits::{MOST_BYTES, MOST_ENTRIES};
 use crate::modules::package_writer::PackageWriter;
 use crate::system::process;
 
@@ -19,6 +21,49 @@ const LONGEST_LIST: u64 = 24 << 20;
 const LONGEST_TARGET: u64 = 4095;
 /// Largest `.gitmodules` in bytes.
 const LARGEST_MAPPING: u64 = 1 << 20;
+
+/// A package that was written from git.
+pub(in crate::modules) struct GitPackage {
+    /// Id of the commit; `None` for an empty repository.
+    pub(in crate::modules) commit: Option<String>,
+    /// Why the package cannot be locked, if a file of the commit was omitted.
+    pub(in crate::modules) omitted: Option<FetchError>,
+}
+
+/// Writes the commit of an address and its submodules into a package. `open` returns a repository with the commit of an
+/// address, and a name for the commit; `None` if the repository is empty.
+pub(super) fn write_package<'g>(
+    address: &GitAddress,
+    package: &Path,
+    open: impl Fn(&str, &GitAddress) -> Fetched<(Repository<'g>, Option<String>)>,
+) -> Fetched<GitPackage> {
+    let (mut writer, mut bytes_left) = (PackageWriter::new(package), MOST_BYTES);
+    let mut wanted = vec![(address.clone(), String::new())];
+    let (mut repositories, mut commit) = (0, None);
+    while let Some((address, path)) = wanted.pop() {
+        let written = open(&repositories.to_string(), &address).and_then(|(repository, revision)| {
+            let write = |revision| repository.write(revision, &path, &mut writer, &mut bytes_left);
+            revision.as_deref().map(write).transpose()
+        });
+        let written = written.map_err(|error| error.in_submodule(&path, &address.url))?;
+        let (written_commit, submodules) = written.unzip();
+        if repositories == 0 {
+            commit = written_commit;
+        }
+        repositories += 1;
+        let submodules = submodules.unwrap_or_default();
+        if repositories + wanted.len() + submodules.len() > MOST_SUBMODULES {
+            return Err(FetchError::git(format!("it has more than {MOST_SUBMODULES} submodules")));
+        }
+        for Submodule { path, url, commit } in submodules {
+            let address = address.submodule(&url, &commit).ok_or_else(|| {
+                FetchError::git(format!("the URL of its submodule {path:?} is not one that provlock passes to git"))
+            })?;
+            wanted.push((address, path));
+        }
+    }
+    Ok(GitPackage { commit, omitted: writer.finish()? })
+}
 
 /// An entry of a tree or of a directory in it.
 struct TreeEntry<'a> {

@@ -2,7 +2,7 @@
 
 /// How a package is fetched: go-getter's getters, as OpenTofu and Terraform register them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Getter<'a> {
+pub enum Getter {
     /// From a git repository.
     Git,
     /// From a web server, with or without encryption.
@@ -11,28 +11,22 @@ pub enum Getter<'a> {
     File,
     /// From an OCI registry; OpenTofu only.
     Oci,
-    /// From Amazon S3; not supported by provlock.
-    S3,
-    /// From Google Cloud Storage; not supported by provlock.
-    Gcs,
-    /// From a Mercurial repository; not supported by provlock.
-    Mercurial,
+    /// From Amazon S3, Google Cloud Storage or a Mercurial repository; not supported by provlock.
+    Unsupported,
     /// A name or URL scheme that neither OpenTofu nor Terraform knows.
-    Unknown(&'a str),
+    Unknown,
 }
 
-impl<'a> Getter<'a> {
+impl Getter {
     /// Returns the getter with a name, which is also the scheme of a URL.
-    pub(super) fn named(name: &'a str) -> Self {
+    pub(super) fn named(name: &str) -> Self {
         match name {
             "git" => Self::Git,
             "http" | "https" => Self::Http,
             "file" => Self::File,
             "oci" => Self::Oci,
-            "s3" => Self::S3,
-            "gcs" => Self::Gcs,
-            "hg" => Self::Mercurial,
-            name => Self::Unknown(name),
+            "s3" | "gcs" | "hg" => Self::Unsupported,
+            _ => Self::Unknown,
         }
     }
 }

@@ -69,8 +69,8 @@ fn a_package_says_how_it_is_fetched() {
         ("https://h.test/a.zip", (Getter::Http, "https://h.test/a.zip")),
         ("oci://h.test/a", (Getter::Oci, "oci://h.test/a")),
         ("git::ext::sh", (Getter::Git, "ext::sh")),
-        ("hg::https://h.test/a", (Getter::Mercurial, "https://h.test/a")),
-        ("ftp://h.test/a.zip", (Getter::Unknown("ftp"), "ftp://h.test/a.zip")),
+        ("hg::https://h.test/a", (Getter::Unsupported, "https://h.test/a")),
+        ("ftp://h.test/a.zip", (Getter::Unknown, "ftp://h.test/a.zip")),
     ] {
         let Ok(ModuleSource::Remote(source)) = ModuleSource::parse(source, Dialect::Tofu) else { panic!("{source}") };
         assert_eq!((source.getter(), source.url()), expected);
