@@ -14,10 +14,13 @@ exit code: 0
 no-hashes: An entry has no hashes by which its package could be known.
 
 Error. A provider or a module is locked without any hash, or only with hashes of schemes other than
-`h1:` and `zh:`, which OpenTofu and Terraform pass over. So `init` accepts every package that claims
-to be this version, and records what it got. That is when an attacker can step in. Run `provlock
-lock -p all`, or with the platforms that you use, which records the hashes of the signed release;
-for a module, remove the entry and run `provlock lock --modules`.
+`h1:` and `zh:`, which OpenTofu and Terraform ignore.
+
+Why it matters. `init` accepts every package that claims to be this version, and records its hash:
+an opportunity for an attacker.
+
+How to fix. Run `provlock lock -p all`, or with the platforms that you use, which records the hashes
+of the signed release. For a module, remove the entry and run `provlock lock --modules`.
 
 To suppress it: `allow = ["no-hashes"]` in `[verify]` of `provlock.toml`, `# provlock:
 ignore[no-hashes] REASON` above an entry that it is about, or `--allow no-hashes`.
