@@ -210,7 +210,7 @@ impl<'a> Scope<'a> {
         let convert = |value: Value| {
             self.allowance.spend_on(value.weight())?;
             match &kind {
-                Some(kind) => types::convert(&value, kind, self.allowance),
+                Some(kind) => types::convert(&value, kind),
                 None => value.failed().map(|()| value),
             }
         };

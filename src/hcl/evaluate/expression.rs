@@ -152,9 +152,7 @@ impl Evaluator<'_> {
                 chosen.as_string().map(Value::String)
             }
             (Value::String(_) | Value::Partial(_), Value::Bool(_) | Value::Int(_)) => Ok(chosen),
-            (Value::List(_) | Value::Set(_) | Value::Object(_), _)
-                if !matches!(unwrapped(other), Expression::Null(_)) =>
-            {
+            (Value::List(_) | Value::Object(_), _) if !matches!(unwrapped(other), Expression::Null(_)) => {
                 unknown("branches that are lists or objects are not computed")
             }
             _ => uniform([&chosen, &other_value]).map(|()| chosen),
@@ -259,7 +257,7 @@ impl Evaluator<'_> {
         };
         match value.known_itself()? {
             Value::Null => Value::list(Vec::new()),
-            Value::List(list) | Value::Set(list) => Value::list(list.iter().map(each).collect::<Outcome<_>>()?),
+            Value::List(list) => Value::list(list.iter().map(each).collect::<Outcome<_>>()?),
             other => Value::list(vec![each(other)?]),
         }
     }
@@ -313,8 +311,6 @@ impl Evaluator<'_> {
             step(Some(&Scope { name: value_name, value, outer: Some(&key) }))
         };
         match self.value(collection, scope).known_itself()? {
-            // The keys of a set are its items.
-            Value::Set(set) => set.iter().try_for_each(|value| run(value, value)),
             Value::List(list) => {
                 list.iter().enumerate().try_for_each(|(index, value)| run(&Value::count(index), value))
             }

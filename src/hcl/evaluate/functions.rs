@@ -5,9 +5,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
-
 use super::literal::{from_json, json};
 use super::value::{Members, Outcome, Value, equals, failure, kinds, uniform, unknown};
 use super::yaml;
@@ -26,32 +23,24 @@ pub(crate) fn call(name: &str, arguments: &[Value]) -> Outcome {
             Ok(()) => value.known().map(|_| Value::Bool(true)),
             Err(_) => Ok(Value::Bool(false)),
         },
-        ("tostring" | "tonumber" | "tobool" | "tolist" | "toset" | "tomap", [value]) => convert(name, value),
-        ("lower" | "upper" | "trimspace" | "chomp" | "basename" | "dirname" | "abspath" | "pathexpand", [text]) => {
+        ("tostring" | "tonumber" | "tobool" | "tolist" | "tomap", [value]) => convert(name, value),
+        ("lower" | "upper" | "trimspace" | "basename" | "dirname" | "abspath" | "pathexpand", [text]) => {
             of_one_text(name, &text.as_string()?)
-        }
-        ("base64encode", [text]) => Ok(Value::string(BASE64_STANDARD.encode(&*text.as_string()?))),
-        ("base64decode", [text]) => {
-            let bytes = BASE64_STANDARD.decode(&*text.as_string()?).ok();
-            let decoded = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-            decoded.map_or_else(|| unknown("the text is not base64 of UTF-8"), |text| Ok(Value::string(text)))
         }
         ("jsonencode", [value]) => Ok(Value::string(json(value)?)),
         ("jsondecode", [text]) => from_json(&text.as_string()?),
         ("yamldecode", [text]) => yaml::decode(&text.as_string()?),
-        ("trim" | "trimprefix" | "trimsuffix" | "startswith" | "endswith" | "strcontains" | "split", [one, two]) => {
+        ("trim" | "trimprefix" | "trimsuffix" | "startswith" | "endswith" | "split", [one, two]) => {
             of_two_texts(name, &one.as_string()?, &two.as_string()?)
         }
         ("join", [separator, lists @ ..]) if !lists.is_empty() => join(&separator.as_string()?, lists),
         ("replace", [text, part, by]) => replace(&text.as_string()?, &part.as_string()?, &by.as_string()?),
-        ("substr", [text, offset, length]) => substr(&text.as_string()?, offset.as_int()?, length.as_int()?),
         ("format", [pattern, arguments @ ..]) => format(&pattern.as_string()?, arguments),
         ("length", [value]) => length(value),
         ("keys", [map]) => Value::strings(map.as_object()?.keys().map(String::as_str)),
         ("values", [map]) => Value::list(map.as_object()?.values().cloned().collect()),
         ("lookup", [map, key, default @ ..]) => lookup(map.as_object()?, &key.as_string()?, default),
         ("merge", maps) => merge(maps),
-        ("zipmap", [keys, values]) => zipmap(keys.as_list()?, values.as_sequence()?),
         ("coalesce", values) => coalesce(values),
         ("concat", [_, ..]) => concat(arguments),
         ("contains", [list, value]) => contains(list.known()?.as_list()?, value.known()?),
@@ -61,29 +50,15 @@ pub(crate) fn call(name: &str, arguments: &[Value]) -> Outcome {
 
 fn of_list(name: &str, arguments: &[Value]) -> Outcome {
     match (name, arguments) {
-        ("element", [list, index]) => match (list.as_sequence()?, usize::try_from(index.as_int()?)) {
+        ("element", [list, index]) => match (list.as_list()?, usize::try_from(index.as_int()?)) {
             ([], _) => failure("the list is empty"),
             (items, Ok(index)) => Ok(items[index % items.len()].clone()),
             (_, Err(_)) => unknown("a negative index has a meaning in some versions only"),
-        },
-        ("one", [list]) => match list.as_list()? {
-            [] => Ok(Value::Null),
-            [item] => Ok(item.clone()),
-            _ => failure("the list has more than one item"),
-        },
-        ("slice", [list, start, end]) => match list.as_sequence()?.get(start.as_index()?..end.as_index()?) {
-            Some(items) => Value::list(items.to_vec()),
-            None => failure("the range is not in the list"),
         },
         ("compact", [list]) => {
             let items = list.known()?.as_list()?.iter().filter(|item| !item.is_null());
             let texts = items.map(Value::as_string).collect::<Outcome<Vec<Arc<str>>>>()?;
             Value::strings(texts.into_iter().filter(|text| !text.is_empty()))
-        }
-        ("sort", [list]) => {
-            let mut texts = list.as_list()?.iter().map(Value::as_string).collect::<Outcome<Vec<Arc<str>>>>()?;
-            texts.sort_unstable();
-            Value::strings(texts)
         }
         ("distinct", [list]) => {
             uniform(list.known()?.as_list()?)?;
@@ -100,7 +75,6 @@ fn of_list(name: &str, arguments: &[Value]) -> Outcome {
             flatten(list.as_list()?, &mut flat)?;
             Value::list(flat)
         }
-        ("reverse", [list]) => Value::list(list.as_list()?.iter().rev().cloned().collect()),
         ("range", [end]) => range(0, end.as_int()?),
         ("range", [start, end]) => range(start.as_int()?, end.as_int()?),
         _ => unknown(format!("`{name}` is not evaluated")),
@@ -113,7 +87,6 @@ fn convert(name: &str, value: &Value) -> Outcome {
         ("tostring", _) => value.as_string().map(Value::String),
         ("tonumber", _) => value.as_int().map(Value::Int),
         ("tobool", _) => value.as_bool().map(Value::Bool),
-        ("toset", _) => Value::set(value.as_list()?.to_vec()),
         ("tolist", _) => uniform(value.as_list()?).and_then(|()| Value::list(value.as_list()?.to_vec())),
         _ => uniform(value.as_object()?.values()).map(|()| value.clone()),
     }
@@ -125,7 +98,6 @@ fn of_one_text(name: &str, text: &str) -> Outcome {
         "lower" => text.to_ascii_lowercase(),
         "upper" => text.to_ascii_uppercase(),
         "trimspace" => text.trim().to_owned(),
-        "chomp" => text.trim_end_matches(['\r', '\n']).to_owned(),
         "basename" => match (text, text.trim_end_matches('/')) {
             ("", _) => ".".to_owned(),
             (_, "") => "/".to_owned(),
@@ -166,7 +138,6 @@ fn of_two_texts(name: &str, one: &str, two: &str) -> Outcome {
         "trimsuffix" => Value::string(one.strip_suffix(two).unwrap_or(one)),
         "startswith" => Value::Bool(one.starts_with(two)),
         "endswith" => Value::Bool(one.ends_with(two)),
-        "strcontains" => Value::Bool(one.contains(two)),
         _ if one.is_empty() => return unknown("a split at every character is not computed"),
         _ => return Value::strings(two.split(one)),
     })
@@ -197,21 +168,6 @@ fn replace(text: &str, part: &str, by: &str) -> Outcome {
     Ok(Value::string(text.replace(part, by)))
 }
 
-/// `substr`. A negative offset counts from the end; a negative length means the rest.
-fn substr(text: &str, offset: i64, length: i64) -> Outcome {
-    if !text.is_ascii() || text.contains("\r\n") {
-        return unknown("parts of text that is not ASCII are not computed");
-    }
-    if offset >= 0 && length == 0 {
-        return Ok(Value::string(""));
-    }
-    let index = |number: i64| usize::try_from(number.max(0)).unwrap_or(usize::MAX).min(text.len());
-    let end = i64::try_from(text.len()).unwrap_or(i64::MAX);
-    let start = if offset < 0 { end.saturating_add(offset) } else { offset };
-    let stop = if length <= 0 { end } else { start.max(0).saturating_add(length) };
-    Ok(Value::string(text.get(index(start)..index(stop)).unwrap_or_default()))
-}
-
 /// `format` with the verbs `%s`, `%v`, `%d` and `%%`, without widths.
 fn format(pattern: &str, arguments: &[Value]) -> Outcome {
     let (mut text, mut rest, mut arguments) = (String::new(), pattern, arguments.iter());
@@ -225,7 +181,7 @@ fn format(pattern: &str, arguments: &[Value]) -> Outcome {
             's' | 'v' | 'd' => match (letter, arguments.next()) {
                 (_, None) => return failure("too few arguments"),
                 ('d', Some(argument)) => argument.as_int()?.to_string().into(),
-                (_, Some(Value::Null | Value::List(_) | Value::Set(_) | Value::Object(_))) => {
+                (_, Some(Value::Null | Value::List(_) | Value::Object(_))) => {
                     return unknown("only strings, numbers and bools are formatted");
                 }
                 (_, Some(argument)) => argument.as_string()?,
@@ -280,14 +236,6 @@ fn merge(maps: &[Value]) -> Outcome {
     Value::object(members)
 }
 
-fn zipmap(keys: &[Value], values: &[Value]) -> Outcome {
-    if keys.len() != values.len() {
-        return failure("the lists differ in length");
-    }
-    let pair = |(key, value): (&Value, &Value)| Ok((key.as_string()?.to_string(), value.clone()));
-    Value::object(keys.iter().zip(values).map(pair).collect::<Outcome<_>>()?)
-}
-
 /// The first value that is neither null nor empty.
 fn coalesce(values: &[Value]) -> Outcome {
     uniform(values)?;
@@ -303,7 +251,7 @@ fn coalesce(values: &[Value]) -> Outcome {
 
 /// `concat`. Lists, unlike tuples, have their items converted to one type; an empty one may be of any.
 fn concat(lists: &[Value]) -> Outcome {
-    let lists = lists.iter().map(Value::as_sequence).collect::<Outcome<Vec<_>>>()?;
+    let lists = lists.iter().map(Value::as_list).collect::<Outcome<Vec<_>>>()?;
     let items = || lists.iter().copied().flatten();
     let is_text = kinds(items()).iter().all(|kind| matches!(*kind, "a string" | "unknown"));
     if lists.len() > 1 && !is_text {
@@ -327,7 +275,7 @@ fn contains(items: &[Value], value: &Value) -> Outcome {
 fn flatten(items: &[Value], flat: &mut Vec<Value>) -> Outcome<()> {
     for item in items {
         match item.known_itself()? {
-            Value::List(list) | Value::Set(list) => flatten(list, flat)?,
+            Value::List(list) => flatten(list, flat)?,
             other => flat.push(other.clone()),
         }
     }

@@ -64,7 +64,7 @@ fn to_hcl(value: &Value) -> ::hcl::Value {
         Value::Bool(value) => (*value).into(),
         Value::Int(number) => (*number).into(),
         Value::String(text) => (&**text).into(),
-        Value::List(list) | Value::Set(list) => list.iter().map(to_hcl).collect::<Vec<_>>().into(),
+        Value::List(list) => list.iter().map(to_hcl).collect::<Vec<_>>().into(),
         Value::Object(object) => {
             ::hcl::Value::Object(object.iter().map(|(name, member)| (name.clone(), to_hcl(member))).collect())
         }

@@ -25,10 +25,8 @@ pub(crate) enum Value {
     String(Arc<str>),
     /// A string with unknown pieces.
     Partial(Arc<[Piece]>),
-    /// A list or a tuple.
+    /// A list or a tuple. Sets are unknown.
     List(Arc<Collection<Vec<Self>>>),
-    /// A set of known primitive values of one kind, sorted.
-    Set(Arc<Collection<Vec<Self>>>),
     /// A map or an object.
     Object(Arc<Collection<Members>>),
     Unknown(Arc<Unknown>),
@@ -137,23 +135,6 @@ impl Value {
         Self::list(texts.into_iter().map(Self::string).collect())
     }
 
-    /// A set: sorted, without duplicates. The order of items that are not primitive depends on cty's hashes.
-    pub(crate) fn set(mut items: Vec<Self>) -> Outcome {
-        uniform(&items)?;
-        let facts = Facts::of(items.iter(), 0)?;
-        let is_sorted = |item: &Self| matches!(item, Self::Bool(_) | Self::Int(_) | Self::String(_));
-        if facts.unknown.is_some() || items.len() > 1 && !items.iter().all(is_sorted) {
-            return unknown("the order of this set is not computed");
-        }
-        items.sort_by(|one, two| match (one, two) {
-            (Self::String(one), Self::String(two)) => one.cmp(two),
-            (Self::Int(one), Self::Int(two)) => one.cmp(two),
-            (one, two) => (*one == Self::Bool(true)).cmp(&(*two == Self::Bool(true))),
-        });
-        items.dedup();
-        Ok(Self::Set(Arc::new(Collection { items, facts })))
-    }
-
     pub(crate) fn object(members: Members) -> Outcome {
         let facts = Facts::of(members.values(), members.keys().map(String::len).sum())?;
         Ok(Self::Object(Arc::new(Collection { items: members, facts })))
@@ -182,7 +163,7 @@ impl Value {
 
     fn facts(&self) -> Option<&Facts> {
         match self {
-            Self::List(list) | Self::Set(list) => Some(&list.facts),
+            Self::List(list) => Some(&list.facts),
             Self::Object(object) => Some(&object.facts),
             _ => None,
         }
@@ -231,7 +212,6 @@ impl Value {
             Self::Int(_) => "a number",
             Self::String(_) | Self::Partial(_) => "a string",
             Self::List(_) => "a list",
-            Self::Set(_) => "a set",
             Self::Object(_) => "an object",
             Self::Unknown(_) => "unknown",
         }
@@ -283,16 +263,8 @@ impl Value {
         usize::try_from(self.as_int()?).or_else(|_| failure("an integer that is not negative is needed"))
     }
 
-    /// Returns the items of a list or a set.
+    /// Returns the items of a list.
     pub(crate) fn as_list(&self) -> Outcome<&[Self]> {
-        match self {
-            Self::List(list) | Self::Set(list) => Ok(list),
-            other => other.mismatch("a list"),
-        }
-    }
-
-    /// Returns the items of a list, which have indexes.
-    pub(crate) fn as_sequence(&self) -> Outcome<&[Self]> {
         match self {
             Self::List(list) => Ok(list),
             other => other.mismatch("a list"),

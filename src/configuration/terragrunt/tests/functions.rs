@@ -20,12 +20,10 @@ fn strings() {
         ("startswith(\"abc\", \"ab\")", "true"),
         ("join(\"-\", split(\"/\", \"a/b/c\"))", "a-b-c"),
         ("length(split(\",\", \"\"))", "1"),
-        ("substr(\"abcdef\", -3, 2)", "de"),
         ("format(\"%s-%d-%%-%v\", \"a\", 3, true)", "a-3-%-true"),
         ("basename(\"/a/b.hcl\")", "b.hcl"),
         ("dirname(\"/a/b.hcl\")", "/a"),
         ("dirname(\"b\")", "."),
-        ("chomp(\"a\\n\")", "a"),
         ("replace(\"a.b.c\", \".\", \"-\")", "a-b-c"),
         ("tostring(15)", "15"),
     ]);
@@ -44,15 +42,9 @@ fn collections() {
         ("join(\",\", flatten([[1, [2]], [3]]))", "1,2,3"),
         ("join(\",\", compact([\"a\", \"\", null]))", "a"),
         ("join(\",\", distinct([1, 2, 1]))", "1,2"),
-        ("join(\",\", sort([\"b\", \"a\"]))", "a,b"),
-        ("join(\",\", toset([\"b\", \"a\", \"b\"]))", "a,b"),
-        ("join(\",\", slice([1, 2, 3], 1, 3))", "2,3"),
         ("join(\",\", range(3, 0))", "3,2,1"),
-        ("join(\",\", reverse([1, 2]))", "2,1"),
-        ("zipmap([\"a\"], [1]).a", "1"),
         ("length([1, 3, 2])", "3"),
         ("coalesce(null, \"\", \"a\")", "a"),
-        ("one([\"a\"])", "a"),
     ]);
 }
 
@@ -65,7 +57,6 @@ fn conversions_and_encodings() {
         ("tomap({ a = 1 }).a", "1"),
         ("jsonencode({ b = [1, null, true], a = \"<\" })", "{\"a\":\"\\u003c\",\"b\":[1,null,true]}"),
         ("jsondecode(\"{\\\"a\\\": [1]}\").a[0]", "1"),
-        ("base64decode(base64encode(\"a\"))", "a"),
     ]);
 }
 
@@ -83,8 +74,6 @@ fn conversions_to_a_common_type_are_not_computed() {
         "distinct([1, \"1\"])[0]",
         "tolist([1, \"1\"])[0]",
         "tomap({ a = 1, b = \"1\" }).a",
-        "join(\"\", toset([1, \"1\"]))",
-        "toset([[1], [2]])",
         "tostring(null)",
     ] {
         assert!(evaluate(expression).is_err(), "{expression}");
@@ -143,6 +132,7 @@ fn yaml_that_every_version_reads_the_same_way() {
 fn others_are_not_evaluated() {
     for call in [
         "timestamp()",
+        "toset([\"a\"])",
         "regex(\"a\", \"a\")",
         "replace(\"a\", \"/a/\", \"b\")",
         "format(\"%02d\", 1)",
