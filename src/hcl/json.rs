@@ -1,12 +1,17 @@
-//! Parses JSON with the position of every value, for configurations in HCL's JSON syntax.
+//! Parses JSON with the position of every value, for configurations in HCL's JSON syntax. `serde_json` splits a value
+//! into parts of the text, and each part again.
 
+use std::fmt;
 use std::ops::Range;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
 
 use super::scan::Fault;
 
-/// Deepest nesting of arrays and objects.
-const MAX_DEPTH: usize = 128;
-/// Most values in one file; bounds the memory for it.
+/// Deepest nesting of arrays and objects. Reading takes time in proportion to it.
+const MAX_DEPTH: usize = 64;
+/// Maximum number of values in one file; bounds the memory for it.
 const MAX_VALUES: usize = 1_000_000;
 
 /// A value with its byte range.
@@ -58,147 +63,90 @@ pub(crate) fn parse(text: &str) -> Result<Value, Fault> {
 
 /// Parses a part of a file. The part may start with a byte order mark. Ranges are ranges of the file.
 pub(crate) fn parse_part(text: &str, part: &Range<usize>) -> Result<Value, Fault> {
-    let text = &text[..part.end];
-    let mark = if text[part.start..].starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    let mut parser = Parser { text, at: part.start + mark, values: 0 };
-    let value = parser.value(0)?;
-    parser.skip_space();
-    match parser.peek() {
-        None => Ok(value),
-        Some(_) => parser.fault("nothing may follow the value"),
+    let reader = Reader(text);
+    let part = &text[part.clone()];
+    if part.bytes().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count() > MAX_VALUES {
+        return Err(too_many(reader.span(part)));
+    }
+    let value: &RawValue = reader.read(part.strip_prefix('\u{feff}').unwrap_or(part))?;
+    reader.value(value, 0)
+}
+
+fn too_many(span: Range<usize>) -> Fault {
+    Fault::new(span, "too many values, or too deeply nested ones, for a configuration")
+}
+
+/// Reads the parts of a text.
+struct Reader<'a>(&'a str);
+
+impl<'a> Reader<'a> {
+    /// The range of a part of the text.
+    fn span(&self, part: &str) -> Range<usize> {
+        let start = part.as_ptr().addr() - self.0.as_ptr().addr();
+        start..start + part.len()
+    }
+
+    fn read<T: Deserialize<'a>>(&self, part: &'a str) -> Result<T, Fault> {
+        serde_json::from_str(part).map_err(|error| {
+            let lines = part.split_inclusive('\n').take(error.line().saturating_sub(1));
+            let before = lines.map(str::len).sum::<usize>() + error.column().saturating_sub(1);
+            let at = self.span(part).start + part.floor_char_boundary(before);
+            let message = error.to_string();
+            Fault::new(at..at, message.rsplit_once(" at line ").map_or(&*message, |(reason, _)| reason))
+        })
+    }
+
+    fn value(&self, value: &'a RawValue, depth: usize) -> Result<Value, Fault> {
+        let (written, span) = (value.get(), self.span(value.get()));
+        if depth > MAX_DEPTH {
+            return Err(too_many(span));
+        }
+        let kind = match written.as_bytes()[0] {
+            b'{' => {
+                let Parts(members) = self.read(written)?;
+                let member = |(name, value): (&'a RawValue, _)| {
+                    let name_span = self.span(name.get());
+                    Ok(Member { name: self.read(name.get())?, name_span, value: self.value(value, depth + 1)? })
+                };
+                Kind::Object(members.into_iter().map(member).collect::<Result<_, Fault>>()?)
+            }
+            b'[' => {
+                let items: Vec<&RawValue> = self.read(written)?;
+                Kind::Array(items.into_iter().map(|item| self.value(item, depth + 1)).collect::<Result<_, Fault>>()?)
+            }
+            b'"' => Kind::String(self.read(written)?),
+            b't' | b'f' => Kind::Bool(written == "true"),
+            b'n' => Kind::Null,
+            _ => {
+                self.read::<serde_json::Number>(written)?;
+                Kind::Number(written.to_owned())
+            }
+        };
+        Ok(Value { span, kind })
     }
 }
 
-struct Parser<'a> {
-    text: &'a str,
-    at: usize,
-    values: usize,
-}
+/// The names and values of an object.
+struct Parts<'a>(Vec<(&'a RawValue, &'a RawValue)>);
 
-impl Parser<'_> {
-    fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
-    }
+impl<'de> Deserialize<'de> for Parts<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = Parts<'de>;
 
-    fn fault<T>(&self, message: &str) -> Result<T, Fault> {
-        let length = self.text.get(self.at..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8);
-        Err(Fault::new(self.at..self.at + length, message))
-    }
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an object")
+            }
 
-    fn skip_space(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
-            self.at += 1;
-        }
-    }
-
-    fn value(&mut self, depth: usize) -> Result<Value, Fault> {
-        self.skip_space();
-        self.values += 1;
-        if depth > MAX_DEPTH || self.values > MAX_VALUES {
-            return self.fault("too many values, or too deeply nested ones, for a configuration");
-        }
-        let start = self.at;
-        let kind = match self.peek() {
-            Some(b'{') => Kind::Object(self.object(depth)?),
-            Some(b'[') => Kind::Array(self.array(depth)?),
-            Some(b'"') => Kind::String(self.string()?),
-            Some(b'-' | b'0'..=b'9') => Kind::Number(self.number()?),
-            Some(b't') => self.word("true", Kind::Bool(true))?,
-            Some(b'f') => self.word("false", Kind::Bool(false))?,
-            Some(b'n') => self.word("null", Kind::Null)?,
-            _ => return self.fault("a value is expected here"),
-        };
-        Ok(Value { span: start..self.at, kind })
-    }
-
-    fn word(&mut self, word: &str, kind: Kind) -> Result<Kind, Fault> {
-        if !self.text[self.at..].starts_with(word) {
-            return self.fault("a value is expected here");
-        }
-        self.at += word.len();
-        Ok(kind)
-    }
-
-    fn number(&mut self) -> Result<String, Fault> {
-        let rest = &self.text[self.at..];
-        let length = rest.find(|c: char| !matches!(c, '0'..='9' | '-' | '+' | '.' | 'e' | 'E')).unwrap_or(rest.len());
-        let number = &rest[..length];
-        if serde_json::from_str::<serde_json::Number>(number).is_err() {
-            return self.fault("this is not a number");
-        }
-        self.at += length;
-        Ok(number.to_owned())
-    }
-
-    fn string(&mut self) -> Result<String, Fault> {
-        let start = self.at;
-        let bytes = self.text.as_bytes();
-        let mut end = start + 1;
-        while !matches!(bytes.get(end), None | Some(b'"')) {
-            end += if bytes[end] == b'\\' { 2 } else { 1 };
-        }
-        if end >= bytes.len() {
-            return Err(Fault::new(start..start + 1, "this string is never closed"));
-        }
-        self.at = end + 1;
-        // serde_json parses the literal again for escapes and control characters.
-        serde_json::from_str(&self.text[start..self.at])
-            .map_err(|_| Fault::new(start..self.at, "a control character or unknown escape in this string"))
-    }
-
-    fn array(&mut self, depth: usize) -> Result<Vec<Value>, Fault> {
-        let mut values = Vec::new();
-        self.at += 1;
-        self.skip_space();
-        if self.peek() == Some(b']') {
-            self.at += 1;
-            return Ok(values);
-        }
-        loop {
-            values.push(self.value(depth + 1)?);
-            if self.separator(b']')? {
-                return Ok(values);
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Parts<'de>, A::Error> {
+                let mut parts = Vec::new();
+                while let Some(part) = map.next_entry()? {
+                    parts.push(part);
+                }
+                Ok(Parts(parts))
             }
         }
-    }
-
-    fn object(&mut self, depth: usize) -> Result<Vec<Member>, Fault> {
-        let mut members = Vec::new();
-        self.at += 1;
-        self.skip_space();
-        if self.peek() == Some(b'}') {
-            self.at += 1;
-            return Ok(members);
-        }
-        loop {
-            self.skip_space();
-            if self.peek() != Some(b'"') {
-                return self.fault("a name in quotes is expected here");
-            }
-            let start = self.at;
-            let name = self.string()?;
-            let name_span = start..self.at;
-            self.skip_space();
-            if self.peek() != Some(b':') {
-                return self.fault("\":\" is expected here");
-            }
-            self.at += 1;
-            members.push(Member { name, name_span, value: self.value(depth + 1)? });
-            if self.separator(b'}')? {
-                return Ok(members);
-            }
-        }
-    }
-
-    /// Reads a comma, or the closing bracket. Returns `true` for the bracket.
-    fn separator(&mut self, close: u8) -> Result<bool, Fault> {
-        self.skip_space();
-        let closed = match self.peek() {
-            Some(b',') => false,
-            Some(byte) if byte == close => true,
-            _ => return self.fault(&format!("\",\" or \"{}\" is expected here", close as char)),
-        };
-        self.at += 1;
-        Ok(closed)
+        deserializer.deserialize_map(Members)
     }
 }

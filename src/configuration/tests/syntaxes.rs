@@ -269,22 +269,24 @@ fn json_errors_have_their_place() {
         ("{\"terraform\": {\"required_providers\": {\"a\": {\"source\": \"${x}\"}}}}", "\"${x}\""),
         ("{\"terraform\": {\"required_providers\": {\"a\": []}}}", "a string is expected here, not a list"),
         ("{\"a\": \"\n\"}", "m.tf.json:1:7"),
-        ("{\"a\": 01}", "m.tf.json:1:7"),
-        ("{\"a\" 1}", "\":\" is expected"),
+        ("{\"a\": 01}", "m.tf.json:1:8"),
+        ("{\n\"a\" 1}", "expected `:` [m.tf.json:2:5"),
         ("{\"a\": 1,}", "m.tf.json:1:9"),
-        ("{a: 1}", "a name in quotes"),
-        ("{\"a\": tru}", "m.tf.json:1:7"),
-        ("{\"a\": [1 2]}", "\",\" or \"]\" is expected"),
-        ("{\"a\": \"b", "never closed"),
-        ("{} {}", "nothing may follow"),
-        ("", "a value is expected"),
+        ("{a: 1}", "key must be a string [m.tf.json:1:2"),
+        ("{\"a\": tru}", "m.tf.json:1:10"),
+        ("{\"a\": [1 2]}", "expected `,` or `]` [m.tf.json:1:10"),
+        ("{\"a\": \"b", "EOF while parsing a string [m.tf.json:1:8"),
+        ("{} {}", "trailing characters [m.tf.json:1:4"),
+        ("", "EOF while parsing a value [m.tf.json:1:1"),
         ("1", "an object is expected here, not a number"),
     ] {
         let errors = errors(&[("m.tf.json", text)]);
         assert!(errors.len() == 1 && errors[0].contains(wanted), "{text}: {errors:?}");
     }
-    let deep = format!("{{\"a\": {}", "[".repeat(100_000));
+    let deep = format!("{{\"a\": {}{}}}", "[".repeat(100_000), "]".repeat(100_000));
     assert!(errors(&[("m.tf.json", &deep)])[0].contains("too deeply nested"));
+    let many = format!("{{\"a\": [{}1]}}", "1,".repeat(1_000_000));
+    assert!(errors(&[("m.tf.json", &many)])[0].contains("too many values"));
 }
 
 #[test]
