@@ -9,9 +9,9 @@ use crate::hcl::Fault;
 use crate::provider::{AddressError, ConstraintList, Dialect, ProviderAddress};
 
 use super::file::{
-    Backend, Call, CallSource, File, Import, ProviderBlock, ProviderReference, RequiredProvider, RequiredProviders,
-    Resource, StatePaths,
+    Backend, Call, CallSource, Import, ProviderBlock, ProviderReference, RequiredProvider, Resource, StatePaths,
 };
+use super::merge::MergedFiles;
 use super::syntax::{Attribute, Block, BlockSchema, Content, Name, Schema, Strings, diagnose};
 
 const fn block(kind: &'static str, labels: &'static [&'static str]) -> BlockSchema {
@@ -46,33 +46,34 @@ const TERRAFORM: Schema = Schema {
     ],
 };
 
-/// Reads a file of a module.
+/// Reads a file of a module, and adds its blocks to those of other files.
 ///
 /// # Errors
-/// The file is malformed. Errors in a block are in [`File::diagnostics`].
-pub(super) fn module_file(file: &Arc<SourceFile>, dialect: Dialect) -> diagnostic::Result<File> {
-    read(file, dialect, &MODULE_FILE)
+/// The file is malformed. Errors in a block are in [`MergedFiles::diagnostics`].
+pub(super) fn module_file(file: &Arc<SourceFile>, dialect: Dialect, found: &mut MergedFiles) -> diagnostic::Result<()> {
+    read(file, dialect, &MODULE_FILE, found)
 }
 
 /// Reads a test file: its `provider` blocks and the modules of its `run` blocks.
 ///
 /// # Errors
 /// As for [`module_file`].
-pub(super) fn test_file(file: &Arc<SourceFile>, dialect: Dialect) -> diagnostic::Result<File> {
-    read(file, dialect, &TEST_FILE)
+pub(super) fn test_file(file: &Arc<SourceFile>, dialect: Dialect) -> diagnostic::Result<MergedFiles> {
+    let mut found = MergedFiles::default();
+    read(file, dialect, &TEST_FILE, &mut found)?;
+    Ok(found)
 }
 
-fn read(file: &Arc<SourceFile>, dialect: Dialect, schema: &Schema) -> diagnostic::Result<File> {
+fn read(file: &Arc<SourceFile>, dialect: Dialect, schema: &Schema, found: &mut MergedFiles) -> diagnostic::Result<()> {
     let content = Block::of_file(file).content(schema).map_err(|fault| diagnose(file, fault))?;
-    let mut decoder = Decoder { file, dialect, found: File::default() };
-    decoder.each(content, Decoder::block);
-    Ok(decoder.found)
+    Decoder { file, dialect, found }.each(content, Decoder::block);
+    Ok(())
 }
 
 struct Decoder<'a> {
     file: &'a Arc<SourceFile>,
     dialect: Dialect,
-    found: File,
+    found: &'a mut MergedFiles,
 }
 
 impl Decoder<'_> {
@@ -84,7 +85,9 @@ impl Decoder<'_> {
                 // Only values depend on these.
                 Err(_) if matches!(kind, "variable" | "locals") => {}
                 // OpenTofu or Terraform reports it, unless another file overrides the block.
-                Err(_) if kind == "backend" => self.found.backend = Some(Backend::Remote(kind.to_owned())),
+                Err(_) if kind == "backend" => {
+                    (self.found.backend, self.found.state_store) = (Some(Backend::Remote(kind.to_owned())), None);
+                }
                 Err(fault) => self.fault(fault),
             }
         }
@@ -108,9 +111,11 @@ impl Decoder<'_> {
                 Ok(())
             }
             "variable" | "locals" => {
-                self.found.names.push(block);
+                self.found.add_names(block);
                 Ok(())
             }
+            // Terraform ignores ephemeral blocks in override files, OpenTofu merges them.
+            "ephemeral" if self.found.is_overriding && self.dialect == Dialect::Terraform => Ok(()),
             _ => self.resource(&block),
         }
     }
@@ -164,7 +169,7 @@ impl Decoder<'_> {
         }
         let entries = content.attributes.iter().filter_map(|entry| self.required_provider(entry)).collect();
         let location = self.location(block.header.clone());
-        self.found.required.push(RequiredProviders { location, entries });
+        self.found.add_required(location, entries);
         Ok(())
     }
 
@@ -281,7 +286,7 @@ impl Decoder<'_> {
         let version = content.attribute("version");
         let version = version.and_then(|version| self.version(&label.text, version, version.string_or_number()));
         let (local_name, label) = (label.text.clone(), self.location(label.span.clone()));
-        self.found.providers.push(ProviderBlock { local_name, alias, label, version });
+        self.found.add_provider(ProviderBlock { local_name, alias, label, version });
         Ok(())
     }
 
@@ -293,7 +298,7 @@ impl Decoder<'_> {
         } else {
             None
         };
-        self.found.resources.push(Resource {
+        self.found.add_resource(Resource {
             kind: block.kind,
             type_name: type_name.text.clone(),
             name: name.text.clone(),
@@ -320,7 +325,7 @@ impl Decoder<'_> {
         let [type_name, name] = names.get(modules * 2..).unwrap_or_default() else {
             return Err(to.fault("the address of a resource is expected here"));
         };
-        self.found.imports.push(Import {
+        self.found.add_import(Import {
             type_name: type_name.clone(),
             name: name.clone(),
             in_module: modules > 0,
@@ -341,7 +346,7 @@ impl Decoder<'_> {
         let location = value.map_or_else(|| self.location(name.span.clone()), |value| value.location.clone());
         let version = content.attribute("version").cloned();
         let (name, arguments) = (name.text.clone(), content.attributes);
-        self.found.calls.push(Call { name, source, version, location, arguments });
+        self.found.add_call(Call { name, source, version, location, arguments });
         Ok(())
     }
 }

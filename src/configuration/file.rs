@@ -1,30 +1,11 @@
-//! The content of one file, before files are merged and local names resolved, as OpenTofu's `File` in
-//! `internal/configs/module.go`.
+//! Blocks of a configuration, before local names are resolved (OpenTofu's `internal/configs`).
 
 use std::path::PathBuf;
 
-use crate::diagnostic::{Location, Merged};
+use crate::diagnostic::Location;
 use crate::provider::{ConstraintList, ProviderAddress};
 
-use super::syntax::{Attribute, Block};
-
-/// The parts of one file that providers and modules depend on.
-#[derive(Debug, Default)]
-pub(super) struct File {
-    pub required: Vec<RequiredProviders>,
-    pub providers: Vec<ProviderBlock>,
-    pub resources: Vec<Resource>,
-    pub imports: Vec<Import>,
-    pub calls: Vec<Call>,
-    /// `variable` and `locals` blocks.
-    pub names: Vec<Block>,
-    pub backend: Option<Backend>,
-    /// The provider of the `state_store` block, if the backend is one.
-    pub state_store: Option<ProviderReference>,
-    /// The versions of the program that it accepts. A text that is not a constraint is left out.
-    pub required_version: ConstraintList,
-    pub diagnostics: Merged,
-}
+use super::syntax::Attribute;
 
 /// Where a root module keeps its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,12 +30,6 @@ impl Default for StatePaths {
     fn default() -> Self {
         Self { state: "terraform.tfstate".into(), workspaces: "terraform.tfstate.d".into() }
     }
-}
-
-#[derive(Debug)]
-pub(super) struct RequiredProviders {
-    pub location: Location,
-    pub entries: Vec<RequiredProvider>,
 }
 
 #[derive(Clone, Debug)]
@@ -126,14 +101,6 @@ pub(super) enum CallSource {
     Expression(Attribute),
     /// The call has no source, as in an override file.
     Missing,
-}
-
-impl File {
-    /// How many blocks it has, and entries of `required_providers`.
-    pub(super) fn count(&self) -> usize {
-        let entries: usize = self.required.iter().map(|block| 1 + block.entries.len()).sum();
-        entries + self.providers.len() + self.resources.len() + self.imports.len() + self.calls.len() + self.names.len()
-    }
 }
 
 impl Call {

@@ -6,17 +6,18 @@ use std::collections::{BTreeMap, HashMap};
 use crate::diagnostic::{Code, Diagnostic, Location, Merged};
 use crate::provider::ConstraintList;
 
-use super::file::{
-    Backend, Call, CallSource, File, Import, ProviderBlock, ProviderReference, RequiredProvider, Resource,
-};
+use super::file::{Backend, Call, CallSource, Import, ProviderBlock, ProviderReference, RequiredProvider, Resource};
 use super::syntax::Block;
 
 /// Maximum number of blocks and entries of `required_providers` in a module.
 const MOST_BLOCKS: usize = 50_000;
 
-/// The blocks of all files of a module, by name and in the order of the files.
+/// The blocks of all files of a module, by name and in the order of the files. They are merged as by OpenTofu's
+/// `internal/configs/module_merge.go`: `required_providers` entries as a whole, other blocks by argument.
 #[derive(Default)]
 pub(super) struct MergedFiles {
+    /// Whether the current file is an override file.
+    pub(super) is_overriding: bool,
     required: Option<Location>,
     pub(super) required_providers: BTreeMap<String, RequiredProvider>,
     pub(super) providers: Table<ProviderBlock>,
@@ -72,62 +73,78 @@ impl<T> Table<T> {
 }
 
 impl MergedFiles {
-    /// Merges a file as OpenTofu does in `internal/configs/module_merge.go`: `required_providers` entries are replaced
-    /// as a whole, other blocks by argument.
-    pub(super) fn merge(&mut self, file: File, overriding: bool) {
-        self.count += file.count();
-        self.diagnostics.extend(file.diagnostics.into_diagnostics());
+    /// Counts blocks or entries. Reports an error and returns `false` if there are too many.
+    fn has_room_for(&mut self, blocks: usize) -> bool {
+        self.count += blocks;
         if self.count > MOST_BLOCKS {
             let message = format!("a module has more than {MOST_BLOCKS} blocks and required providers");
-            return self.diagnostics.merge(Diagnostic::error(Code::InvalidConfiguration, message));
+            self.diagnostics.merge(Diagnostic::error(Code::InvalidConfiguration, message));
         }
-        if file.backend.is_some() {
-            (self.backend, self.state_store) = (file.backend, file.state_store);
+        self.count <= MOST_BLOCKS
+    }
+
+    /// Adds a `required_providers` block. Entries of an override file replace others as a whole.
+    pub(super) fn add_required(&mut self, location: Location, entries: Vec<RequiredProvider>) {
+        if !self.has_room_for(1 + entries.len()) {
+            return;
         }
-        self.required_version = ConstraintList::merge([&self.required_version, &file.required_version]);
-        for block in file.required {
-            match &self.required {
-                Some(first) if !overriding => {
-                    let message = "a module may have only one required_providers block";
-                    let error = Diagnostic::error(Code::InvalidConfiguration, message);
-                    self.diagnostics.push(error.at(block.location, "the second").at(first.clone(), "the first"));
-                }
-                _ => {
-                    if !overriding {
-                        self.required = Some(block.location);
-                    }
-                    let entries = block.entries.into_iter().map(|entry| (entry.local_name.clone(), entry));
-                    self.required_providers.extend(entries);
-                }
+        if !self.is_overriding {
+            if let Some(first) = &self.required {
+                let error = "a module may have only one required_providers block";
+                let error = Diagnostic::error(Code::InvalidConfiguration, error);
+                return self.diagnostics.push(error.at(location, "the second").at(first.clone(), "the first"));
             }
+            self.required = Some(location);
         }
-        for block in file.providers {
+        self.required_providers.extend(entries.into_iter().map(|entry| (entry.local_name.clone(), entry)));
+    }
+
+    pub(super) fn add_provider(&mut self, block: ProviderBlock) {
+        if self.has_room_for(1) {
             let name = provider_name(&block);
             let location = block.label.clone();
             // A provider without configuration has an empty one, which may be overridden.
-            let overriding = overriding && (block.alias.is_some() || self.providers.names.contains_key(&name));
-            self.diagnostics.extend(self.providers.add((name, &location), block, overriding, |base, block| {
+            let is_known = block.alias.is_some() || self.providers.names.contains_key(&name);
+            let merge = |base: &mut ProviderBlock, block: ProviderBlock| {
                 base.version = block.version.or(base.version.take());
-            }));
-        }
-        for block in file.resources {
-            let name = format!("{} \"{}\" \"{}\"", block.kind, block.type_name, block.name);
-            let location = block.label.clone();
-            self.diagnostics.extend(self.resources.add((name, &location), block, overriding, |base, block| {
-                base.provider = block.provider.or(base.provider.take());
-            }));
-        }
-        for block in file.calls {
-            let location = block.location.clone();
-            self.diagnostics.extend(self.calls.add(
-                (module_name(&block.name), &location),
+            };
+            self.diagnostics.extend(self.providers.add(
+                (name, &location),
                 block,
-                overriding,
-                merge_call,
+                self.is_overriding && is_known,
+                merge,
             ));
         }
-        self.imports.extend(file.imports);
-        self.names.extend(file.names);
+    }
+
+    pub(super) fn add_resource(&mut self, block: Resource) {
+        if self.has_room_for(1) {
+            let name = format!("{} \"{}\" \"{}\"", block.kind, block.type_name, block.name);
+            let location = block.label.clone();
+            let merge = |base: &mut Resource, block: Resource| base.provider = block.provider.or(base.provider.take());
+            self.diagnostics.extend(self.resources.add((name, &location), block, self.is_overriding, merge));
+        }
+    }
+
+    pub(super) fn add_call(&mut self, block: Call) {
+        if self.has_room_for(1) {
+            let name = module_name(&block.name);
+            let location = block.location.clone();
+            self.diagnostics.extend(self.calls.add((name, &location), block, self.is_overriding, merge_call));
+        }
+    }
+
+    pub(super) fn add_import(&mut self, import: Import) {
+        if self.has_room_for(1) {
+            self.imports.push(import);
+        }
+    }
+
+    /// Adds a `variable` or `locals` block.
+    pub(super) fn add_names(&mut self, block: Block) {
+        if self.has_room_for(1) {
+            self.names.push(block);
+        }
     }
 }
 

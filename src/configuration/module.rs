@@ -160,24 +160,16 @@ impl Module {
         for (names, overriding) in [(&files.primary, false), (&files.overrides, true)] {
             for name in names {
                 let mut is_suspect = true;
-                let file = read(name).and_then(|source| {
-                    let file = decode::module_file(&source, dialect);
-                    is_suspect = file.is_err() && has_line_of_root(&source.text);
+                merged.is_overriding = overriding;
+                let decoded = read(name).and_then(|source| {
+                    let decoded = decode::module_file(&source, dialect, &mut merged);
+                    is_suspect = has_line_of_root(&source.text);
                     sources.push(source);
-                    file
+                    decoded
                 });
-                match file {
-                    Ok(mut file) => {
-                        // Terraform ignores ephemeral blocks in override files, OpenTofu merges them.
-                        if overriding && dialect == Dialect::Terraform {
-                            file.resources.retain(|resource| resource.kind != "ephemeral");
-                        }
-                        merged.merge(file, overriding);
-                    }
-                    Err(errors) => {
-                        may_be_root |= is_suspect;
-                        merged.diagnostics.extend(errors);
-                    }
+                if let Err(errors) = decoded {
+                    may_be_root |= is_suspect;
+                    merged.diagnostics.extend(errors);
                 }
             }
         }

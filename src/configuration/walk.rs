@@ -237,14 +237,14 @@ impl<'a> Walk<'a> {
             match source.and_then(|source| decode::test_file(&source, *dialect)) {
                 Ok(contents) => {
                     self.errors.extend(contents.diagnostics.into_diagnostics());
-                    let found = root.resolve_providers(contents.providers, *dialect, &mut self.errors);
+                    let found = root.resolve_providers(contents.providers.blocks, *dialect, &mut self.errors);
                     if *dialect == Dialect::Tofu {
                         self.declare(&found, shown, true);
                     }
                     // A test may call the root module itself, which is not a cycle.
                     self.chain.clear();
                     let path = &ModulePath::Directory(shown.to_owned());
-                    self.follow_root(root, &contents.calls, path, None, &format!("test.{name}"));
+                    self.follow_root(root, &contents.calls.blocks, path, None, &format!("test.{name}"));
                     self.chain.push(canonical.to_owned());
                 }
                 Err(errors) => self.errors.extend(errors),

@@ -324,8 +324,8 @@ fn override_files_replace_entries_and_arguments() {
         [
             "provider \"a\" is declared twice in this module [main.tf:2:10: ]",
             "resource \"a_b\" \"c\" is declared twice in this module [main.tf:7:10: ]",
-            "provider \"a\" with the alias \"c\" is in an override file, but there is nothing that it overrides [override.tf:2:10: ]",
             "resource \"a_b\" \"d\" is in an override file, but there is nothing that it overrides [override.tf:1:10: ]",
+            "provider \"a\" with the alias \"c\" is in an override file, but there is nothing that it overrides [override.tf:2:10: ]",
         ]
     );
 }
