@@ -12,6 +12,7 @@ use super::file::{
     Backend, Call, CallSource, Import, ProviderBlock, ProviderReference, RequiredProvider, Resource, StatePaths,
 };
 use super::merge::MergedFiles;
+use super::requirement::{Declaration, DeclarationKind};
 use super::syntax::{Attribute, Block, BlockSchema, Content, Name, Schema, Strings, diagnose};
 
 const fn block(kind: &'static str, labels: &'static [&'static str]) -> BlockSchema {
@@ -189,23 +190,21 @@ impl Decoder<'_> {
             return None;
         }
         let errors = self.found.diagnostics.added();
-        let mut location = self.location(name.span.clone());
+        let location = self.location(name.span.clone());
+        let mut declaration = Declaration::new(DeclarationKind::RequiredProviders, location);
         let mut address = None;
-        let mut source = None;
-        let mut version = None;
         let mut has_aliases = false;
         for value in &entries {
             match value.name.text.as_str() {
                 "source" => {
                     address = self.source(&name.text, value);
-                    source = Some(value.location.clone());
-                    if version.is_none() {
-                        location = value.location.clone();
+                    declaration.source = Some(value.location.clone());
+                    if declaration.version.is_none() {
+                        declaration.location = value.location.clone();
                     }
                 }
                 "version" => {
-                    version = self.version(&name.text, value, value.string(Strings::Literal));
-                    location = value.location.clone();
+                    self.version(&name.text, value, value.string(Strings::Literal), &mut declaration);
                 }
                 "configuration_aliases" => has_aliases = true,
                 other => {
@@ -220,19 +219,15 @@ impl Decoder<'_> {
         if self.found.diagnostics.added() > errors {
             return None;
         }
-        let (version, constraints) = version.unzip();
-        let constraints = constraints.unwrap_or_default();
-        let local_name = name.text.clone();
-        Some(RequiredProvider { local_name, address, location, source, version, constraints, has_aliases })
+        Some(RequiredProvider { local_name: name.text.clone(), address, declaration, has_aliases })
     }
 
     /// `NAME = "~> 1.0"`, the form from before providers had sources.
     fn legacy_required_provider(&mut self, entry: &Attribute) -> Option<RequiredProvider> {
         let address = self.implied(&entry.name)?;
-        let (location, constraints) = self.version(&entry.name.text, entry, entry.string_or_number())?;
-        let version = Some(location.clone());
-        let local_name = entry.name.text.clone();
-        Some(RequiredProvider { local_name, address, location, source: None, version, constraints, has_aliases: false })
+        let mut declaration = Declaration::new(DeclarationKind::RequiredProviders, entry.location.clone());
+        self.version(&entry.name.text, entry, entry.string_or_number(), &mut declaration)?;
+        Some(RequiredProvider { local_name: entry.name.text.clone(), address, declaration, has_aliases: false })
     }
 
     fn implied(&mut self, name: &Name) -> Option<ProviderAddress> {
@@ -257,19 +252,25 @@ impl Decoder<'_> {
             .ok()
     }
 
-    /// Parses a version constraint, and returns it with its location. Errors are added to the file's.
+    /// Adds a version constraint to a declaration. Returns `None` if it has errors, which are added to the others.
     fn version(
         &mut self,
         provider: &str,
         value: &Attribute,
         text: Result<String, Fault>,
-    ) -> Option<(Location, ConstraintList)> {
+        declaration: &mut Declaration,
+    ) -> Option<()> {
         let text = text.map_err(|fault| self.fault(fault)).ok()?;
         let reason = match text.parse() {
             Ok(_) if text.trim().is_empty() => "it is empty; leave it out to allow every version".to_owned(),
             // Lock files may have a comma at the end, but OpenTofu and Terraform refuse it in a configuration.
             Ok(_) if text.trim_end().ends_with(',') => "nothing follows the last comma".to_owned(),
-            Ok(constraints) => return Some((value.location.clone(), constraints)),
+            Ok(constraints) => {
+                declaration.constraints = constraints;
+                declaration.location = value.location.clone();
+                declaration.version = Some(value.location.clone());
+                return Some(());
+            }
             Err(error) => format!("{error}"),
         };
         let message = format!("{text:?} is not a version constraint for provider {provider}");
@@ -283,10 +284,12 @@ impl Decoder<'_> {
         check_local_name(label, self.dialect)?;
         let content = block.content(&PROVIDER)?;
         let alias = content.attribute("alias").map(|alias| alias.string(Strings::Literal)).transpose()?;
-        let version = content.attribute("version");
-        let version = version.and_then(|version| self.version(&label.text, version, version.string_or_number()));
         let (local_name, label) = (label.text.clone(), self.location(label.span.clone()));
-        self.found.add_provider(ProviderBlock { local_name, alias, label, version });
+        let mut declaration = Declaration::new(DeclarationKind::ProviderBlock, label.clone());
+        if let Some(version) = content.attribute("version") {
+            self.version(&local_name, version, version.string_or_number(), &mut declaration);
+        }
+        self.found.add_provider(ProviderBlock { local_name, alias, label, declaration });
         Ok(())
     }
 

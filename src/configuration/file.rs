@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use crate::diagnostic::Location;
-use crate::provider::{ConstraintList, ProviderAddress};
+use crate::provider::ProviderAddress;
 
+use super::requirement::Declaration;
 use super::syntax::Attribute;
 
 /// Where a root module keeps its state.
@@ -36,11 +37,7 @@ impl Default for StatePaths {
 pub(super) struct RequiredProvider {
     pub local_name: String,
     pub address: ProviderAddress,
-    /// The version string, or else the source, or else the local name.
-    pub location: Location,
-    pub source: Option<Location>,
-    pub version: Option<Location>,
-    pub constraints: ConstraintList,
+    pub declaration: Declaration,
     /// Whether it has `configuration_aliases`, which only a caller can fill.
     pub has_aliases: bool,
 }
@@ -50,7 +47,7 @@ pub(super) struct ProviderBlock {
     pub local_name: String,
     pub alias: Option<String>,
     pub label: Location,
-    pub version: Option<(Location, ConstraintList)>,
+    pub declaration: Declaration,
 }
 
 #[derive(Clone, Debug)]

@@ -1,15 +1,14 @@
 //! Selects the files of a directory that are read, and reads one.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, Weak};
 
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Result, SourceFile};
 use crate::modules::is_configuration;
 use crate::provider::Dialect;
-use crate::system::files::{self, join};
+use crate::system::files;
 use crate::system::lock;
 
 /// Maximum size of a file in bytes; no person or tool writes a larger one.
@@ -20,7 +19,8 @@ const MAX_FILE_SIZE: u64 = 8 << 20;
 const MOST_TEXT: usize = 128 << 20;
 
 /// Extensions of test files. OpenTofu's own hide the common ones of the same base name.
-const TEST_EXTENSIONS: [(&str, &str); 2] = [(".tofutest.hcl", ".tftest.hcl"), (".tofutest.json", ".tftest.json")];
+pub(super) const TEST_EXTENSIONS: [(&str, &str); 2] =
+    [(".tofutest.hcl", ".tftest.hcl"), (".tofutest.json", ".tftest.json")];
 
 /// Reads texts, and limits how many of them are in memory.
 #[derive(Debug)]
@@ -120,29 +120,6 @@ pub(super) fn module_files(names: &[String], dialect: Dialect) -> ModuleFiles<'_
     files
 }
 
-/// Finds the test files of a root module: in its directory, and in `tests` if there is such a directory.
-///
-/// Each comes with the path that it has in the keys of `modules.json`: `main` or `tests.main`. `known` are the
-/// [names](test_names) of the test files in its directory, if it was read.
-pub(super) fn test_files(
-    root: &Path,
-    known: Option<&[String]>,
-    dialect: Dialect,
-) -> io::Result<Vec<(PathBuf, String)>> {
-    let mut files = Vec::new();
-    for (directory, prefix, known) in [(root.to_owned(), "", known), (join(root, "tests"), "tests.", None)] {
-        let names = match known.map_or_else(|| file_names(&directory), |known| Ok(known.to_vec())) {
-            Err(error) if !prefix.is_empty() && error.kind() == io::ErrorKind::NotFound => continue,
-            names => names?,
-        };
-        for name in visible(&names, dialect, TEST_EXTENSIONS) {
-            let base = name.strip_suffix(".tftest.hcl").or_else(|| name.strip_suffix(".tofutest.hcl")).unwrap_or(name);
-            files.push((join(&directory, name), format!("{prefix}{base}")));
-        }
-    }
-    Ok(files)
-}
-
 /// The names that may be names of test files.
 pub(super) fn test_names(names: &[String]) -> Vec<String> {
     names.iter().filter(|name| is_test(name)).cloned().collect()
@@ -158,27 +135,6 @@ pub(super) fn is_read(name: &str) -> bool {
     !(name.starts_with('.') || name.ends_with('~') || (name.starts_with('#') && name.ends_with('#')))
 }
 
-/// The names of the files in a directory that are [read](is_read), sorted.
-///
-/// # Errors
-/// It cannot be listed, or the programs read a file in it that [cannot be named](unnameable).
-pub(super) fn file_names(directory: &Path) -> io::Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(directory)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            continue;
-        }
-        match entry.file_name().into_string() {
-            Ok(name) if is_read(&name) => names.push(name),
-            Ok(_) => {}
-            Err(name) => unnameable(&name).map_or(Ok(()), Err)?,
-        }
-    }
-    names.sort_unstable();
-    Ok(names)
-}
-
 /// The error for a file whose name is not text, if the programs read files of this name.
 pub(super) fn unnameable(name: &OsStr) -> Option<io::Error> {
     let text = name.to_string_lossy();
@@ -189,7 +145,7 @@ pub(super) fn unnameable(name: &OsStr) -> Option<io::Error> {
 
 /// The names with the extensions that the dialect reads. Each pair is OpenTofu's extension and the common one that it
 /// hides under the same base name.
-fn visible<'a>(
+pub(super) fn visible<'a>(
     names: &'a [String],
     dialect: Dialect,
     extensions: [(&'static str, &'static str); 2],
@@ -217,6 +173,8 @@ pub(super) fn no_configuration(directory: &Path, dialect: Dialect) -> Diagnostic
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

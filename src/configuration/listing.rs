@@ -1,7 +1,6 @@
 //! The directories of a project that hold configurations, each listed once.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,6 +11,8 @@ use super::terragrunt::FILE_NAMES;
 use crate::diagnostic::{Diagnostic, Diagnostics, Result};
 use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::modules::is_configuration;
+use crate::provider::Dialect;
+use crate::system::files::join;
 use crate::system::{lock, walk};
 
 /// The names and kinds of files in a directory that matter for root modules.
@@ -46,26 +47,62 @@ pub(crate) fn listings(top: &Path) -> Result<BTreeMap<PathBuf, DirectoryListing>
     errors.into_result(found.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
+/// Finds the test files of a root module: in its directory, and in `tests` if there is such a directory.
+///
+/// Each comes with the path that it has in the keys of `modules.json`: `main` or `tests.main`. `known` are the
+/// [names](files::test_names) of the test files in its directory, if it was read.
+pub(super) fn test_files(
+    root: &Path,
+    known: Option<&[String]>,
+    dialect: Dialect,
+) -> io::Result<Vec<(PathBuf, String)>> {
+    let mut found = Vec::new();
+    for (directory, prefix, known) in [(root.to_owned(), "", known), (join(root, "tests"), "tests.", None)] {
+        let names = match known.map_or_else(|| DirectoryListing::names_in(&directory), |known| Ok(known.to_vec())) {
+            Err(error) if !prefix.is_empty() && error.kind() == io::ErrorKind::NotFound => continue,
+            names => names?,
+        };
+        for name in files::visible(&names, dialect, files::TEST_EXTENSIONS) {
+            let base = name.strip_suffix(".tftest.hcl").or_else(|| name.strip_suffix(".tofutest.hcl")).unwrap_or(name);
+            found.push((join(&directory, name), format!("{prefix}{base}")));
+        }
+    }
+    Ok(found)
+}
+
 impl DirectoryListing {
     /// Lists a directory; `None` if nothing in it may belong to a root module.
     pub(crate) fn of(directory: &Path) -> Option<Self> {
-        let entries = fs::read_dir(directory).ok()?.flatten();
-        let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_dir()));
-        Self::of_files(&files.collect::<Vec<_>>(), |_| true)
+        Self::of_files(&Self::files(directory).ok()?, |_| true)
+    }
+
+    /// The sorted names of configuration and test files in a directory.
+    ///
+    /// # Errors
+    /// The directory cannot be listed, or one of these files has a name that is not text.
+    pub(super) fn names_in(directory: &Path) -> io::Result<Vec<String>> {
+        let mut listing = Self::default();
+        Self::files(directory)?.iter().for_each(|file| listing.add(file));
+        listing.names.sort_unstable();
+        listing.into_names()
+    }
+
+    /// The files of a directory that matter for root modules.
+    fn files(directory: &Path) -> io::Result<Vec<DirEntry>> {
+        let matters = |entry: &DirEntry| {
+            let (name, kind) = (entry.file_name(), entry.file_type());
+            let name = name.to_string_lossy();
+            (is_sign(&name) || files::is_test(&name)) && kind.is_ok_and(|kind| !kind.is_dir())
+        };
+        fs::read_dir(directory)?.filter(|entry| entry.as_ref().map_or(true, matters)).collect()
     }
 
     /// [`DirectoryListing::of`], where only files that `counts` accepts show that there may be a root module.
     fn of_files(files: &[DirEntry], counts: impl Fn(&DirEntry) -> bool) -> Option<Self> {
         let (mut listing, mut may_be_root) = (Self::default(), false);
         for file in files {
-            let name = file.file_name();
-            let text = &*name.to_string_lossy();
-            let is_sign = is_sign(text);
-            may_be_root |= is_sign && counts(file);
-            if is_sign || files::is_test(text) {
-                listing.has_links |= file.file_type().is_ok_and(|kind| kind.is_symlink());
-                listing.add(&name);
-            }
+            listing.add(file);
+            may_be_root |= is_sign(&file.file_name().to_string_lossy()) && counts(file);
         }
         listing.names.sort_unstable();
         may_be_root.then_some(listing)
@@ -79,12 +116,17 @@ impl DirectoryListing {
         self.unnameable.map_or(Ok(self.names), |why| Err(io::Error::new(io::ErrorKind::InvalidData, why)))
     }
 
-    fn add(&mut self, name: &OsStr) {
-        if let Some(error) = files::unnameable(name) {
+    fn add(&mut self, file: &DirEntry) {
+        let name = file.file_name();
+        if let Some(error) = files::unnameable(&name) {
             self.unnameable = Some(error.to_string());
             return;
         }
         let name = &*name.to_string_lossy();
+        if !is_sign(name) && !files::is_test(name) {
+            return;
+        }
+        self.has_links |= file.file_type().is_ok_and(|kind| kind.is_symlink());
         self.has_lock_file |= name == LOCK_FILE_NAME;
         self.has_module_lock_file |= name == MODULE_LOCK_FILE_NAME;
         self.is_unit |= FILE_NAMES.contains(&name);

@@ -106,7 +106,9 @@ impl MergedFiles {
             // A provider without configuration has an empty one, which may be overridden.
             let is_known = block.alias.is_some() || self.providers.names.contains_key(&name);
             let merge = |base: &mut ProviderBlock, block: ProviderBlock| {
-                base.version = block.version.or(base.version.take());
+                if block.declaration.version.is_some() {
+                    base.declaration = block.declaration;
+                }
             };
             self.diagnostics.extend(self.providers.add(
                 (name, &location),

@@ -17,7 +17,7 @@ use crate::system::boundary::refused;
 use crate::system::files::join;
 
 use super::decode;
-use super::file::{Backend, Call, CallSource, Import, ProviderBlock, ProviderReference, RequiredProvider, Resource};
+use super::file::{Backend, Call, CallSource, Import, ProviderBlock, ProviderReference, Resource};
 use super::files::{self, Texts};
 use super::merge::{MergedFiles, Table, module_name};
 use super::names::Names;
@@ -207,11 +207,7 @@ impl Module {
                 _ => module.calls.push(call),
             }
         }
-        module.found.extend(files.required_providers.into_values().map(|entry| {
-            let RequiredProvider { address, location, source, version, constraints, .. } = entry;
-            let declaration = Declaration::new(DeclarationKind::RequiredProviders, location);
-            (address, Declaration { source, version, constraints, ..declaration })
-        }));
+        module.found.extend(files.required_providers.into_values().map(|entry| (entry.address, entry.declaration)));
         let found = module.resolve_providers(files.providers.blocks, dialect, &mut errors);
         module.found.extend(found);
         module.add_implied(files.state_store.as_ref(), &files.resources, &files.imports, dialect, &mut errors);
@@ -297,7 +293,7 @@ impl Module {
         let mut found = Vec::new();
         for block in blocks {
             match self.address(&block.local_name, dialect, &block.label) {
-                Ok(address) => found.push((address, declaration(block))),
+                Ok(address) => found.push((address, block.declaration)),
                 Err(more) => errors.extend(more),
             }
         }
@@ -372,14 +368,6 @@ fn has_line_of_root(text: &str) -> bool {
         rest.is_some_and(|rest| rest.trim_start().starts_with(['"', '{']))
     };
     text.lines().any(|line| begins(line.trim_start()))
-}
-
-/// The declaration of a `provider` block.
-fn declaration(block: ProviderBlock) -> Declaration {
-    let (version, constraints) = block.version.unzip();
-    let location = version.clone().unwrap_or(block.label);
-    let declaration = Declaration::new(DeclarationKind::ProviderBlock, location);
-    Declaration { version, constraints: constraints.unwrap_or_default(), ..declaration }
 }
 
 /// The local name of a resource's provider: its `provider` argument, or else the first word of its type.

@@ -16,7 +16,7 @@ use crate::system::boundary::refused;
 use crate::system::parallel::{Gate, cores};
 use crate::system::{Boundary, OnceMap, Secrets, canonicalize};
 
-use super::files::{Texts, file_names};
+use super::files::Texts;
 use super::listing::DirectoryListing;
 use super::module::Module;
 use super::requirement::ModuleCall;
@@ -217,13 +217,13 @@ impl ModuleCache {
     pub(crate) fn module(&self, directory: &Path, dialect: Dialect) -> Arc<Module> {
         match canonicalize(directory) {
             Ok(canonical) => self.canonical_module(&canonical, directory, dialect),
-            Err(_) => self.read(file_names(directory), directory, directory, dialect, &self.boundary),
+            Err(_) => self.read(DirectoryListing::names_in(directory), directory, directory, dialect, &self.boundary),
         }
     }
 
     /// [`ModuleCache::module`] for a directory whose canonical path is known.
     pub(crate) fn canonical_module(&self, canonical: &Path, shown: &Path, dialect: Dialect) -> Arc<Module> {
-        self.kept(canonical, shown, dialect, &self.boundary, || file_names(shown))
+        self.kept(canonical, shown, dialect, &self.boundary, || DirectoryListing::names_in(shown))
     }
 
     /// [`ModuleCache::canonical_module`] for a directory of a package that was fetched, in which no link leads out.
@@ -234,7 +234,7 @@ impl ModuleCache {
         shown: &Path,
         dialect: Dialect,
     ) -> Arc<Module> {
-        let read = || self.read(file_names(directory), directory, shown, dialect, &Boundary::default());
+        let read = || self.read(DirectoryListing::names_in(directory), directory, shown, dialect, &Boundary::default());
         self.modules.get_or_compute(&(canonical.to_owned(), dialect), read)
     }
 

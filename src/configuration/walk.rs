@@ -8,6 +8,7 @@ use super::caller::{Caller, Calling, InstallPath, Targets, Visit};
 use super::decode;
 use super::file::Call;
 use super::files;
+use super::listing;
 use super::missing::MissingModules;
 use super::module::Module;
 use super::module_cache::ModuleCache;
@@ -224,7 +225,7 @@ impl<'a> Walk<'a> {
     /// Terraform has ignored these since 1.9.
     fn read_tests(&mut self, root: &Module, shown: &Path, canonical: &Path) {
         let Input { cache, options: Options { dialect, .. }, .. } = self.input;
-        let files = match files::test_files(shown, root.test_names.as_deref(), *dialect) {
+        let files = match listing::test_files(shown, root.test_names.as_deref(), *dialect) {
             Ok(files) => files,
             Err(error) => return self.errors.push(Diagnostic::io("read the test files of", shown, &error)),
         };
