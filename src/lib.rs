@@ -31,7 +31,7 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let environment = Environment { current_directory: std::env::current_dir()?, ..Environment::default() };
 //! let session = Session::new(environment, SessionOptions::default())?.observed_by(|event| {
-//!     if let Event::Locked(locked, _) = event {
+//!     if let Event::Locked(locked) = event {
 //!         println!("{}: {} providers", locked.prepared.root.path.display(), locked.outcome.locks.len());
 //!     }
 //! });

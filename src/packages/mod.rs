@@ -27,7 +27,7 @@ pub mod shared_facts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 pub(crate) use archive_file::ArchiveFile;
 pub use available::{AvailableVersion, AvailableVersions, Platforms};
@@ -55,15 +55,13 @@ use jiff::Timestamp;
 
 use crate::packages::archive::{HashCache, PackageId};
 use crate::provider::{Hash, Platform, ProviderAddress, ProviderSelection, Version};
-use crate::system::{OnceMap, lock};
+use crate::system::OnceMap;
 
 /// Installation methods in the order of their precedence, with all their answers so far.
 pub struct Source {
     methods: Vec<Method>,
     dev_overrides: BTreeMap<ProviderAddress, PathBuf>,
     versions: OnceMap<ProviderAddress, Result<Arc<AvailableVersions>>>,
-    /// Held by the batch of root modules that sends requests.
-    batch: Mutex<()>,
 }
 
 impl Source {
@@ -80,7 +78,7 @@ impl Source {
     /// Several installation methods, of which the first has precedence. Providers with a development override have
     /// none.
     pub(crate) fn from_methods(methods: Vec<Method>, dev_overrides: BTreeMap<ProviderAddress, PathBuf>) -> Self {
-        Self { methods, dev_overrides, versions: OnceMap::default(), batch: Mutex::default() }
+        Self { methods, dev_overrides, versions: OnceMap::default() }
     }
 
     /// The same source, which remembers what it learns of platforms.
@@ -88,12 +86,6 @@ impl Source {
     pub(crate) fn remembering(self, cache: Option<&HashCache>) -> Self {
         let methods = self.methods.into_iter().map(|method| method.remembering(cache.cloned())).collect();
         Self { methods, ..self }
-    }
-
-    /// Waits until no other batch of root modules sends requests. The source then knows most answers already, and hosts
-    /// do not get the requests of several batches at once.
-    pub(crate) fn batch_permit(&self) -> MutexGuard<'_, ()> {
-        lock(&self.batch)
     }
 
     /// The versions of a provider that any method lists. A method without the provider is passed over; any other

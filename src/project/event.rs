@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::coverage::Coverage;
-use super::plan::{LockOutcome, UpgradePlan};
+use super::moves::UpgradePlan;
+use super::plan::LockOutcome;
 use super::prepared::Prepared;
 use super::roots::Roots;
 use crate::cli_config::CliConfig;
@@ -24,16 +25,16 @@ pub enum Event<'a> {
     Reading,
     /// The package of a module was read, with where it came from.
     Module(&'a str, &'static str),
-    /// The first root modules are read, whose providers are on these hosts.
-    Asking(&'a BTreeSet<&'a Hostname>),
+    /// Providers on these hosts are required.
+    Asking(&'a BTreeSet<Hostname>),
     /// A root module was read and can be locked.
     Prepared(&'a Prepared),
     /// A CLI configuration was read.
     Configuration(&'a CliConfig),
     /// Progress of a package that is being fetched.
     Package(&'a PackageId, Progress),
-    /// A root module was locked, as it had been planned if it was upgraded.
-    Locked(&'a Locked<'a>, Option<&'a UpgradePlan>),
+    /// A root module was locked.
+    Locked(&'a Locked),
     /// An upgrade was planned that is not to be carried out.
     Planned(&'a Prepared, &'a UpgradePlan),
     /// A root module failed.
@@ -58,9 +59,9 @@ pub struct Report<T> {
 
 /// A root module that was locked.
 #[non_exhaustive]
-pub struct Locked<'a> {
+pub struct Locked {
     /// The root module.
-    pub prepared: &'a Prepared,
+    pub prepared: Prepared,
     /// The new content of the lock file, with the result of each provider.
     pub outcome: LockOutcome,
     /// The lock file's bytes.
@@ -73,6 +74,8 @@ pub struct Locked<'a> {
     pub changed: bool,
     /// Whether a difference was written.
     pub written: bool,
+    /// Its plan, if it was upgraded.
+    pub plan: Option<UpgradePlan>,
 }
 
 /// Summary of a root module that was locked.
@@ -84,9 +87,9 @@ pub struct LockedRoot {
 }
 
 /// Outcome of one root module.
-pub(super) enum RootOutcome<'a> {
-    /// It was locked, as the plan says if it was upgraded.
-    Locked(Locked<'a>, Option<UpgradePlan>),
-    /// An upgrade was planned that is not to be carried out.
-    Planned(&'a Prepared, UpgradePlan),
+pub(super) enum RootOutcome {
+    /// It was locked.
+    Locked(Box<Locked>),
+    /// An upgrade was planned that is not carried out.
+    Planned(Box<Prepared>, UpgradePlan),
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::event::Event;
 use super::options::LockOptions;
-use super::plan::{self, LockOutcome, LockRequest};
+use super::plan::LockOutcome;
 use super::prepared::Prepared;
 use super::root_module::RootModule;
 use super::session::Session;
@@ -94,26 +94,15 @@ impl Session<'_> {
     }
 
     fn resolve(&self, prepared: &Prepared, left: &[Conflict], options: &LockOptions) -> Result<LockOutcome> {
-        let (dialect, shared) = prepared.source_key();
-        let source = if self.options.offline {
+        let offline = self.options.offline.then(|| {
             let sides = prepared.replaced.iter();
             let sides = sides.flat_map(|(address, sides)| sides.iter().map(move |side| (address, side)));
             let left = left.iter().flat_map(|conflict| {
                 conflict.ours.iter().chain(&conflict.theirs).map(|side| (&conflict.address, side))
             });
             let known = prepared.lock_file.locks().iter().chain(sides).chain(left);
-            let version = |(address, entry)| {
-                let entry: &Arc<LockedProvider> = entry;
-                (address, &entry.version)
-            };
-            Arc::new(self.connections.offline(known.map(version)))
-        } else {
-            self.source(dialect, shared)?
-        };
-        self.announce();
-        let hosts = prepared.only.iter().map(|address| &address.hostname).collect();
-        self.notify(Event::Asking(&hosts));
-        let request = self.lock_request(prepared, options, LockRequest::new_providers)?;
-        plan::lock(&request, &source, &|package, progress| self.note_progress(package, progress))
+            Arc::new(self.connections.offline(known.map(|(address, entry)| (address, &entry.version))))
+        });
+        self.with_pipeline(options, None, false, offline, |pipeline| pipeline.outcome(prepared))
     }
 }

@@ -5,7 +5,6 @@
 //! and mirrors them, and installs or pins their modules: what several of them need is asked for once, and one that
 //! fails does not stop the others.
 
-mod batches;
 mod bill_of_materials;
 mod change;
 mod coverage;
@@ -16,7 +15,6 @@ mod event;
 mod filter;
 mod get;
 mod inventory;
-mod lock;
 mod locked_versions;
 mod merge;
 pub mod mirror;
@@ -24,10 +22,12 @@ mod module_choices;
 mod module_edit;
 mod module_locks;
 mod module_plan;
+mod moves;
 mod open;
 mod options;
 mod path_meant;
 mod pin;
+mod pipeline;
 pub mod plan;
 mod prepare;
 mod prepared;
@@ -38,8 +38,8 @@ mod roots;
 mod selection;
 mod session;
 mod similar_names;
+mod survey;
 mod unit;
-mod upgrade;
 pub mod verify;
 mod written_source;
 
@@ -54,7 +54,7 @@ pub use inventory::{Inventory, Signer};
 pub use locked_versions::LockedVersions;
 pub use merge::Resolved;
 pub use mirror::{MirrorOptions, MirrorTarget};
-pub use module_plan::PlannedModule;
+pub use moves::{HoldingConstraint, Move, Subject, UpgradePlan, VersionLabel};
 pub use options::{LockOptions, UpgradeOptions};
 pub use pin::{PinOptions, PinnedModules};
 pub use prepared::Prepared;

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::module_edit::{self, Edited, EditedCall, Wanted};
-use super::module_plan::{ModulePlan, ModuleUpgrades, PlannedModule};
+use super::module_plan::{ModulePlan, ModuleUpgrades};
+use super::moves::{HoldingConstraint, Move, Subject, VersionLabel};
+use super::plan::Reason;
 use super::written_source::WrittenSource;
 use crate::configuration::rewrite;
 use crate::configuration::{ModuleCache, ModuleCall, Requirements};
@@ -13,7 +15,7 @@ use crate::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, Location, Rem
 use crate::lockfile::{Locked as _, LockedModule, ModuleLocks, UNIT_ADDRESS};
 use crate::modules::version_tag::VersionTag;
 use crate::modules::{ModuleSource, References, RegistrySource, Releases, RemoteSource, Revision, locked, registry};
-use crate::packages::NotOldEnough;
+use crate::packages::{NotOldEnough, ReleaseInfo};
 use crate::provider::{Dialect, Version};
 
 /// Maximum number of versions of a call whose age is asked for, newest first.
@@ -55,24 +57,24 @@ pub(super) struct Choosing<'a> {
 }
 
 /// A version, tag or commit that a call may move to.
-struct Candidate {
+struct Choice {
     label: String,
     /// The names by which a user may select it.
     names: Vec<String>,
-    release: Release,
+    target: Target,
     edit: Edit,
     /// Whether the call has it now.
     is_current: bool,
 }
 
-/// The version or reference of a candidate.
-enum Release {
+/// The version or reference of a choice.
+enum Target {
     Version(Version),
     /// A tag or a commit.
     Reference(String),
 }
 
-/// The edit that makes a call ask for a candidate.
+/// The edit that makes a call ask for a choice.
 enum Edit {
     Unneeded,
     Possible(Box<EditedCall>),
@@ -161,7 +163,7 @@ impl ModuleChoices {
             (ModuleSource::Remote(source), Releases::References(references)) => {
                 self.choose_reference(moving, source, &references)
             }
-            _ => moving.stays("has no versions"),
+            _ => moving.unmoved("has no versions"),
         };
         wanted.map_err(|error| self.errors.push(*error)).ok()
     }
@@ -174,16 +176,16 @@ impl ModuleChoices {
         sorted.sort_by(|one, other| other.cmp(one));
         let newest = sorted.iter().find(|version| rules.prereleases || !version.is_prerelease());
         let newest = newest.or(sorted.first()).map(ToString::to_string).unwrap_or_default();
-        let candidates = sorted.into_iter().map(|version| Candidate {
+        let choices = sorted.into_iter().map(|version| Choice {
             label: version.to_string(),
             names: vec![version.to_string()],
-            release: Release::Version(version.clone()),
+            target: Target::Version(version.clone()),
             edit: moving.edit_to_version(version),
             is_current: current == Some(version),
         });
         let asked = (call.version.as_ref().unwrap_or(&call.location).clone(), call.constraints.to_string());
         let shown = Shown { current: current.map(ToString::to_string), newest, asked };
-        if let Some((Release::Version(version), wanted)) = self.pick(moving, candidates.collect(), shown)? {
+        if let Some((Target::Version(version), wanted)) = self.pick(moving, choices.collect(), shown)? {
             return Ok(Wanted { version: Some(version), ..wanted });
         }
         let errors = registry::select(&source.module, versions, &call.constraints).err();
@@ -204,14 +206,14 @@ impl ModuleChoices {
             Some(Revision::Name(name)) => (Some(name), None),
             Some(Revision::Commit(commit)) => match written.as_ref().and_then(WrittenSource::name) {
                 Some(name) => (Some(name.to_owned()), Some(commit)),
-                None => return moving.stays("names a commit, and no comment beside it names its tag"),
+                None => return moving.unmoved("names a commit, and no comment beside it names its tag"),
             },
-            Some(Revision::Expression(_)) | None => return moving.stays("names no tag with a version"),
+            Some(Revision::Expression(_)) | None => return moving.unmoved("names no tag with a version"),
         };
         let git = GitCall { source, references, name: name.as_deref(), pinned };
         match name.as_deref().and_then(|name| Some((name, VersionTag::parse(name)?))) {
             Some((name, tag)) => self.choose_tag(moving, &git, name, &tag),
-            None if moving.named().is_some() => moving.stays("names no tag with a version"),
+            None if moving.named().is_some() => moving.unmoved("names no tag with a version"),
             None => self.choose_commit(moving, &git),
         }
     }
@@ -236,15 +238,15 @@ impl ModuleChoices {
         tags.sort_by(|(one, _), (other, _)| other.version.cmp(&one.version));
         let newest = tags.iter().find(|(tag, name)| is_release(tag) || name == current);
         let newest = newest.map_or(current, |(_, name)| name).to_owned();
-        let candidates = tags.into_iter().map(|(tag, name)| Candidate {
+        let choices = tags.into_iter().map(|(tag, name)| Choice {
             label: name.clone(),
             names: vec![name.clone(), name.trim_start_matches(start).to_owned(), tag.version.to_string()],
             edit: if name == current { Edit::Unneeded } else { git.edit(moving, &name, git.references.commit(&name)) },
             is_current: name == current,
-            release: Release::Reference(name),
+            target: Target::Reference(name),
         });
         let shown = Shown { current: Some(current.to_owned()), newest, asked: git.asked(moving.call) };
-        let picked = self.pick(moving, candidates.collect(), shown)?;
+        let picked = self.pick(moving, choices.collect(), shown)?;
         Ok(picked.map_or_else(|| Wanted::as_written(moving.call), |(_, wanted)| wanted))
     }
 
@@ -260,7 +262,7 @@ impl ModuleChoices {
         let locked = moving.known.and_then(locked::commit);
         let current = git.pinned.clone().or_else(|| locked.clone());
         let older = current.as_deref().filter(|current| *current != newest);
-        let candidates = [Some(newest), older].into_iter().flatten().map(|commit| Candidate {
+        let choices = [Some(newest), older].into_iter().flatten().map(|commit| Choice {
             label: short(commit),
             names: Vec::new(),
             edit: match (&git.pinned, git.name) {
@@ -268,85 +270,82 @@ impl ModuleChoices {
                 _ => Edit::Unneeded,
             },
             is_current: current.as_deref() == Some(commit),
-            release: Release::Reference(commit.to_owned()),
+            target: Target::Reference(commit.to_owned()),
         });
         let shown =
             Shown { current: current.as_deref().map(short), newest: short(newest), asked: git.asked(moving.call) };
-        let picked = self.pick(moving, candidates.collect(), shown)?;
-        let Some((Release::Reference(commit), wanted)) = picked else { return Ok(Wanted::as_written(moving.call)) };
+        let picked = self.pick(moving, choices.collect(), shown)?;
+        let Some((Target::Reference(commit), wanted)) = picked else { return Ok(Wanted::as_written(moving.call)) };
         Ok(Wanted { is_other_package: locked.is_some_and(|locked| locked != commit), ..wanted })
     }
 
-    /// Picks the first candidate (they come newest first) that may be chosen, or the one that the user named; plans it,
+    /// Picks the first choice (they come newest first) that may be chosen, or the one that the user named; plans it,
     /// and reports the ones that were passed over.
     fn pick(
         &mut self,
         moving: &Moving<'_>,
-        mut candidates: Vec<Candidate>,
+        mut choices: Vec<Choice>,
         shown: Shown,
-    ) -> Result<Option<(Release, Wanted)>> {
+    ) -> Result<Option<(Target, Wanted)>> {
         if let Some(name) = moving.named() {
-            let newest = candidates.first().map(|newest| format!("the newest version is {}", newest.label));
-            candidates.retain(|candidate| candidate.names.iter().any(|known| known == name));
-            if candidates.is_empty() {
+            let newest = choices.first().map(|newest| format!("the newest version is {}", newest.label));
+            choices.retain(|choice| choice.names.iter().any(|known| known == name));
+            if choices.is_empty() {
                 let error = moving.error(Code::NoMatchingVersion, &format!("has no version {name}"));
                 return Err(Box::new(newest.into_iter().fold(*error, Diagnostic::note)));
             }
         }
         let mut passed = PassedOver::default();
         let mut chosen = None;
-        for candidate in candidates {
-            match candidate.edit {
+        for choice in choices {
+            match choice.edit {
                 Edit::NotWanted => continue,
                 Edit::Impossible(why) => {
-                    passed.impossible.get_or_insert((candidate.label, why));
+                    passed.impossible.get_or_insert((choice.label, why));
                     continue;
                 }
                 Edit::Unneeded | Edit::Possible(_) => {}
             }
-            if !candidate.is_current && passed.too_young.len() >= MOST_ASKED_ABOUT {
+            if !choice.is_current && passed.too_young.len() >= MOST_ASKED_ABOUT {
                 continue;
             }
-            let age = moving.rules.age.filter(|_| !candidate.is_current);
-            let rejected = age.and_then(|age| age.rejects(|| moving.published(&candidate.release)));
+            let age = moving.rules.age.filter(|_| !choice.is_current);
+            let rejected = age.and_then(|age| age.rejects(|| moving.published(&choice.target)));
             if let Some(NotOldEnough { why, .. }) = rejected {
-                passed.too_young.push(format!("{} is not chosen: {why}", candidate.label));
+                passed.too_young.push(format!("{} is not chosen: {why}", choice.label));
                 continue;
             }
-            chosen = Some(candidate);
+            chosen = Some(choice);
             break;
         }
         self.warnings.extend(passed.reported(moving, chosen.is_some(), &shown.asked)?);
-        Ok(chosen.map(|candidate| self.plan(moving, candidate, shown, !passed.too_young.is_empty())))
+        Ok(chosen.map(|choice| self.plan(moving, choice, shown, !passed.too_young.is_empty())))
     }
 
-    fn plan(
-        &mut self,
-        moving: &Moving<'_>,
-        candidate: Candidate,
-        shown: Shown,
-        is_too_young: bool,
-    ) -> (Release, Wanted) {
-        let is_named = moving.named().is_some();
-        let is_held_back = !is_named && candidate.label != shown.newest && !is_too_young;
-        let wanted = match candidate.edit {
+    fn plan(&mut self, moving: &Moving<'_>, choice: Choice, shown: Shown, is_too_young: bool) -> (Target, Wanted) {
+        let wanted = match choice.edit {
             Edit::Possible(edited) => {
                 self.plan.add_edit(edited.edit);
                 edited.wanted
             }
             _ => Wanted::as_written(moving.call),
         };
-        self.plan.modules.push(PlannedModule {
-            key: moving.call.key.clone(),
-            source: moving.call.source.recorded(),
-            locked: shown.current.filter(|_| moving.known.is_some()),
-            allowed: candidate.label,
-            newest: shown.newest,
-            is_named,
-            held_back_by: Some(shown.asked).filter(|_| is_held_back),
-            is_too_young,
-        });
-        (candidate.release, wanted)
+        let mut versions = Move {
+            subject: Subject::Module { key: moving.call.key.clone(), source: moving.call.source.recorded() },
+            locked: shown.current.filter(|_| moving.known.is_some()).map(|text| VersionLabel::of_module(&text)),
+            selected: VersionLabel::of_module(&choice.label),
+            newest: VersionLabel::of_module(&shown.newest),
+            is_named: moving.named().is_some(),
+            held_back_by: Vec::new(),
+            skipped: is_too_young.then_some(Reason::TooYoung),
+            releases: ReleaseInfo::default(),
+        };
+        if versions.is_held_back() && !is_too_young {
+            let (location, text) = shown.asked;
+            versions.held_back_by.push(HoldingConstraint { text, location, is_own: true });
+        }
+        self.plan.moves.push(versions);
+        (choice.target, wanted)
     }
 }
 
@@ -381,7 +380,7 @@ impl Moving<'_> {
     }
 
     /// The result for a call that cannot move: an error if the user named a version for it.
-    fn stays(&self, why: &str) -> Result<Wanted> {
+    fn unmoved(&self, why: &str) -> Result<Wanted> {
         match self.named() {
             Some(_) => Err(self.error(Code::VersionOutsideConstraints, why)),
             None => Ok(Wanted::as_written(self.call)),
@@ -400,13 +399,13 @@ impl Moving<'_> {
         module_edit::constraints(self.call, version, |text| rewrite::allowing(text, version)).into()
     }
 
-    fn published(&self, release: &Release) -> std::result::Result<Timestamp, String> {
+    fn published(&self, target: &Target) -> std::result::Result<Timestamp, String> {
         let Choosing { modules, dialect, .. } = self.choosing;
-        match (&self.call.source, release) {
-            (ModuleSource::Registry(source), Release::Version(version)) => {
+        match (&self.call.source, target) {
+            (ModuleSource::Registry(source), Target::Version(version)) => {
                 modules.published_version(dialect, &source.module, version)
             }
-            (ModuleSource::Remote(source), Release::Reference(reference)) => {
+            (ModuleSource::Remote(source), Target::Reference(reference)) => {
                 modules.committed(&source.at_commit(reference))
             }
             _ => Err("it has no date".to_owned()),
@@ -452,7 +451,7 @@ impl GitCall<'_> {
     }
 }
 
-/// Candidates that were not chosen.
+/// Choices that were not chosen.
 #[derive(Default)]
 struct PassedOver {
     /// The newest version that cannot be written into the configuration, and why.

@@ -8,15 +8,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::module_choices::{Choosing, ModuleChoices};
 use super::module_locks;
 use super::module_plan::{ModulePlan, ModuleUpgrades};
-use super::options::LockOptions;
+use super::options::{LockOptions, UpgradeOptions};
 use super::plan::{LockRequest, MinimumAge};
 use super::prepared::Prepared;
 use super::root_module::RootModule;
+use super::roots::RootPath;
 use super::session::Session;
 use crate::configuration::{Declaration, DeclarationKind, ModuleCall, Requirements, Resolver};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
+use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use crate::lockfile::{LockFile, ModuleLocks};
-use crate::packages::DemandedAge;
+use crate::packages::{DemandedAge, ProgressSink, Source};
 use crate::provider::{ConstraintList, Dialect, Platform, ProviderAddress, ProviderSpec, Version};
 use crate::settings::PlatformSelection;
 
@@ -24,9 +25,25 @@ use crate::settings::PlatformSelection;
 const MOST_ASKED_EARLY: usize = 64;
 
 impl Session<'_> {
-    /// Reads what there is to read of a root module. Where nobody has named it, there need not be a configuration
-    /// beside its lock file, which then stays as it is.
-    pub(super) fn prepare(&self, root: RootModule, is_named: bool, options: &LockOptions) -> Result<Prepared> {
+    /// Reads a root module to lock it: settings, lock files and requirements, with the modules that it calls.
+    pub(super) fn read_to_lock(&self, root: &RootPath, options: &LockOptions, are_many: bool) -> Result<Prepared> {
+        let read = self.open_root(root).and_then(|opened| {
+            let canonical = opened.canonical.clone();
+            let elsewhere = if root.is_named { self.roots_elsewhere(&opened) } else { None };
+            let prepared = match elsewhere {
+                Some(elsewhere) => Err(elsewhere.into()),
+                None => self.prepare(opened, root.is_named, options),
+            };
+            // Nothing more is read of its directory, and there may be very many.
+            self.modules.forget(&canonical);
+            prepared
+        });
+        read.map_err(|errors| root.name(are_many, errors))
+    }
+
+    /// Reads the requirements of a root module. Unless the user named the root module, its lock file may have no
+    /// configuration beside it; it then stays as it is.
+    fn prepare(&self, root: RootModule, is_named: bool, options: &LockOptions) -> Result<Prepared> {
         let (lock_file, mut warnings) = root.lock_file()?;
         let is_stale = !is_named && root.refused.is_none() && !root.has_configuration(&self.modules);
         if is_stale && root.lock_bytes.is_some() {
@@ -112,63 +129,48 @@ impl Session<'_> {
         }
     }
 
-    /// What root modules with the same source ask for, each with its index. Adds to `refused` why some cannot ask.
-    pub(super) fn lock_requests_of<'a, 'b: 'a>(
-        &'a self,
-        roots: &[(usize, &'b Prepared)],
-        options: &'a LockOptions,
-        choosing: fn(&LockRequest<'a>) -> Vec<&'a ProviderAddress>,
-        refused: &mut Vec<(usize, Diagnostics)>,
-    ) -> Vec<(usize, &'b Prepared, LockRequest<'a>)> {
-        let mut requests = Vec::new();
-        for (index, prepared) in roots {
-            match self.lock_request(prepared, options, choosing) {
-                Ok(request) => requests.push((*index, *prepared, request)),
-                Err(errors) => refused.push((*index, errors)),
-            }
-        }
-        requests
-    }
-
-    /// What `lock` is asked for.
+    /// Returns the rules by which the providers of a root module are locked.
     ///
     /// # Errors
-    /// An age is demanded for one of the providers that `choosing` returns, and publication dates are not known.
+    /// A minimum age applies to a provider, and publication dates are unknown.
     pub(super) fn lock_request<'a>(
         &'a self,
         prepared: &'a Prepared,
+        source: &'a Source,
         options: &'a LockOptions,
-        choosing: fn(&LockRequest<'a>) -> Vec<&'a ProviderAddress>,
+        upgrade: Option<&'a UpgradeOptions>,
+        progress: ProgressSink<'a>,
     ) -> Result<LockRequest<'a>> {
         let RootModule { settings, dialect, .. } = &prepared.root;
-        let request = self.lock_request_of_any_age(prepared, options);
-        let listings = settings.policy.judges_listings().then(|| self.listings(*dialect)).transpose()?.flatten();
-        let request = LockRequest { listings, ..request };
+        let needs_listings = settings.policy.judges_listings() && upgrade.is_none();
+        let has_release_info = upgrade.is_some_and(|options| options.release_info);
+        let dates = || self.publication_dates(*dialect);
+        let mut request = LockRequest {
+            prepared,
+            options,
+            upgrade,
+            source,
+            is_offline: self.options.offline,
+            cache: self.hash_cache.as_ref(),
+            minimum_age: None,
+            listings: if needs_listings { self.listings(*dialect)? } else { None },
+            dates: if has_release_info { dates().ok().flatten() } else { None },
+            progress,
+        };
         let Some(age) = prepared.minimum_age(options) else { return Ok(request) };
-        if let Some(dates) = self.publication_dates(*dialect)? {
+        if let Some(dates) = dates()? {
             let demanded = DemandedAge { age, now: self.started };
-            let minimum_age = Some(MinimumAge { demanded, dates });
-            return Ok(LockRequest { minimum_age, ..request });
+            request.minimum_age = Some(MinimumAge { demanded, dates });
+            return Ok(request);
         }
         let is_exempt = |address: &&ProviderAddress| settings.policy.is_exempt_from_min_age(address, *dialect);
-        if choosing(&request).iter().all(is_exempt) {
+        if request.selected_by_age().iter().all(is_exempt) {
             return Ok(request);
         }
         let message = "min-age is set, but offline it is not known when versions were published";
         let help =
             Help::text("to ignore the age pass ").and(Remedy::AnyAge).and_text(", or omit ").and(Remedy::Offline);
         Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into())
-    }
-
-    /// [`Session::lock_request`], where versions may be of any age.
-    pub(super) fn lock_request_of_any_age<'a>(
-        &'a self,
-        prepared: &'a Prepared,
-        options: &'a LockOptions,
-    ) -> LockRequest<'a> {
-        let Prepared { requirements, versions, .. } = prepared;
-        let cache = self.hash_cache.as_ref();
-        LockRequest { prepared, options, requirements, versions, cache, minimum_age: None, listings: None }
     }
 }
 
@@ -238,4 +240,38 @@ fn resolve(
         }
     }
     Ok((only, versions))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::project::{ModuleFetching, Selection, SessionOptions};
+    use crate::system::Environment;
+
+    /// Whether root modules can be locked or not: there may be very many of both.
+    #[test]
+    fn a_root_module_is_read_again_by_the_next_run() {
+        const RIGHT: &str = "terraform {\n  backend \"local\" {}\n}\n";
+        let wrong = format!("{RIGHT}{}", "resource \"a\" \"b\" {}\n".repeat(2));
+        let directory = tempfile::tempdir().unwrap();
+        let write = |texts: [&str; 2]| {
+            for (root, text) in ["one", "two"].iter().zip(texts) {
+                fs::create_dir_all(directory.path().join(root)).unwrap();
+                fs::write(directory.path().join(root).join("main.tf"), text).unwrap();
+            }
+        };
+        write([RIGHT, &wrong]);
+        let options = SessionOptions { offline: true, modules: ModuleFetching::Never, ..SessionOptions::default() };
+        let session = Session::new(Environment::default(), options).unwrap();
+        let roots = session.roots(&Selection::recursive(directory.path())).unwrap();
+        let can_be_locked = || {
+            let report = session.lock(&roots, &LockOptions::default()).unwrap();
+            report.roots.iter().map(|(_, root)| root.is_ok()).collect::<Vec<_>>()
+        };
+        assert_eq!(can_be_locked(), [true, false]);
+        write([&wrong, RIGHT]);
+        assert_eq!(can_be_locked(), [false, true]);
+    }
 }

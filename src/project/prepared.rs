@@ -10,7 +10,7 @@ use super::root_module::RootModule;
 use crate::configuration::Requirements;
 use crate::diagnostic::Diagnostic;
 use crate::lockfile::{LockFile, LockedProvider, ModuleLockFile, ModuleLocks};
-use crate::provider::{Dialect, Platform, ProviderAddress, SharedCache, Version};
+use crate::provider::{Platform, ProviderAddress, Version};
 use crate::settings::PlatformSelection;
 
 /// A root module with all that has been read to lock it.
@@ -44,20 +44,10 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// What decides what it is locked from: whose rules it follows, and whose facts about packages count for it.
-    pub(super) fn source_key(&self) -> (Dialect, Option<&SharedCache>) {
-        (self.root.dialect, self.root.settings.shared_cache())
-    }
-
     /// The providers that are named and required; all that are required when none is named.
     pub fn providers(&self) -> impl Iterator<Item = &ProviderAddress> {
         let only = &self.only;
         self.requirements.providers.keys().filter(move |address| only.is_empty() || only.contains(address))
-    }
-
-    /// The providers that are named and required.
-    pub(super) fn named_and_required(&self) -> impl Iterator<Item = &ProviderAddress> {
-        self.only.iter().filter(|address| self.requirements.providers.contains_key(address))
     }
 
     /// The entry of a side of a conflict that alone has this version: its hashes stay if the release has one of them.

@@ -120,23 +120,23 @@ impl<'a> Session<'a> {
         self.notify(Event::Package(package, progress));
     }
 
-    /// Notifies the observers of what was done with a root module, and returns what is reported.
-    pub(super) fn conclude(&self, path: &Path, done: Result<RootOutcome<'_>>) -> Result<LockedRoot> {
-        let changed = match &done {
-            Ok(RootOutcome::Locked(locked, plan)) => {
-                self.notify(Event::Locked(locked, plan.as_ref()));
+    /// Notifies the observers of the outcome of a root module, and returns what is reported.
+    pub(super) fn conclude(&self, path: &Path, outcome: Result<RootOutcome>) -> Result<LockedRoot> {
+        let changed = match &outcome {
+            Ok(RootOutcome::Locked(locked)) => {
+                self.notify(Event::Locked(locked));
                 locked.changed
             }
             Ok(RootOutcome::Planned(prepared, plan)) => {
                 self.notify(Event::Planned(prepared, plan));
-                plan.moves()
+                plan.has_changes()
             }
             Err(errors) => {
                 self.notify(Event::Failed(path, errors));
                 false
             }
         };
-        done.map(|_| LockedRoot { changed })
+        outcome.map(|_| LockedRoot { changed })
     }
 
     /// Notifies the observers of the module packages and the CLI configurations that were read, each once.

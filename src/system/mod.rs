@@ -15,6 +15,7 @@ pub(crate) mod process;
 pub mod repository;
 mod safe_url;
 mod secrets;
+pub(crate) mod shared_jobs;
 mod stop;
 pub mod storage;
 mod temporary;

@@ -1,6 +1,5 @@
 //! Runs independent pieces of work in parallel.
 
-use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Condvar, LazyLock, Mutex, PoisonError, mpsc};
 
 use crate::system::lock;
@@ -64,51 +63,6 @@ pub(crate) fn in_order<T: Send, R: Send, C>(
     })
 }
 
-/// Runs `work` on up to `count` items at a time. The iterator makes the next item only when a thread is free for it.
-pub(crate) fn in_turn<T: Send>(items: impl Iterator<Item = T> + Send, count: usize, work: impl Fn(T, Turn<'_>) + Sync) {
-    let queue = Mutex::new(items.enumerate());
-    let next = || lock(&queue).next();
-    let turns = Turns::default();
-    let worker = || std::iter::from_fn(next).for_each(|(number, item)| work(item, Turn { number, turns: &turns }));
-    std::thread::scope(|scope| {
-        for _ in 1..count {
-            scope.spawn(worker);
-        }
-        worker();
-    });
-}
-
-/// The item whose turn it is.
-#[derive(Default)]
-struct Turns {
-    /// The number of the first item whose turn has not ended.
-    next: Mutex<usize>,
-    changed: Condvar,
-}
-
-/// The turn of an item. It ends when this is dropped, even by a panic, so no thread waits for it forever.
-pub struct Turn<'a> {
-    number: usize,
-    turns: &'a Turns,
-}
-
-impl Turn<'_> {
-    /// Waits until the turns of all earlier items have ended.
-    pub fn wait(&self) {
-        let next = lock(&self.turns.next);
-        let is_early = |next: &mut usize| *next < self.number;
-        drop(self.turns.changed.wait_while(next, is_early).unwrap_or_else(PoisonError::into_inner));
-    }
-}
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        self.wait();
-        *lock(&self.turns.next) = self.number + 1;
-        self.turns.changed.notify_all();
-    }
-}
-
 /// Lets one thread for each core through at a time, for work that takes much memory and waits for nothing.
 #[derive(Debug)]
 pub(crate) struct Gate {
@@ -141,20 +95,13 @@ impl Gate {
 }
 
 /// Runs all `jobs`, and the jobs that they return, on up to `threads` threads.
-///
-/// A job that sends a request to a host is in that host's group. The next job comes from the group with the fewest
-/// running jobs, so a slow host does not delay others. Within a group, jobs start in their order. Jobs without a group
-/// wait for no host and come first.
-pub(crate) fn run<G: Ord + Clone + Send, J: Send>(
-    jobs: impl IntoIterator<Item = (Option<G>, J)>,
-    threads: usize,
-    work: impl Fn(J) -> Vec<(Option<G>, J)> + Sync,
-) {
-    let queue = Queue::default();
-    queue.add(jobs);
+pub(crate) fn run<J: Send>(jobs: Vec<J>, threads: usize, work: impl Fn(J) -> Vec<J> + Sync) {
+    let queue = Queue { jobs: Mutex::new((jobs, 0)), changed: Condvar::new() };
     let worker = || {
-        while let Some((job, _at_work)) = queue.next() {
-            queue.add(work(job));
+        while let Some((job, running)) = queue.next() {
+            let more = work(job);
+            lock(&queue.jobs).0.extend(more);
+            drop(running);
         }
     };
     std::thread::scope(|scope| {
@@ -164,73 +111,30 @@ pub(crate) fn run<G: Ord + Clone + Send, J: Send>(
     });
 }
 
-/// The jobs that wait, and the number of running jobs.
-struct Queue<G, J> {
-    groups: Mutex<BTreeMap<Option<G>, Group<J>>>,
+/// Jobs that wait, and the number of running jobs.
+struct Queue<J> {
+    jobs: Mutex<(Vec<J>, usize)>,
     changed: Condvar,
 }
 
-struct Group<J> {
-    waiting: VecDeque<J>,
-    at_work: usize,
-}
+/// A job that counts as running until this is dropped, even by a panic, so no thread waits for it forever.
+struct Running<'a, J>(&'a Queue<J>);
 
-/// Counts a job as running until it is dropped, even by a panic, so no thread waits for it forever.
-struct AtWork<'a, G: Ord, J> {
-    queue: &'a Queue<G, J>,
-    group: Option<G>,
-}
-
-impl<G: Ord + Clone, J> Queue<G, J> {
-    fn add(&self, jobs: impl IntoIterator<Item = (Option<G>, J)>) {
-        let mut groups = lock(&self.groups);
-        for (group, job) in jobs {
-            groups.entry(group).or_default().waiting.push_back(job);
-            self.changed.notify_one();
-        }
-    }
-
-    /// The next job; none when all are done. Waits as long as running jobs may return more.
-    fn next(&self) -> Option<(J, AtWork<'_, G, J>)> {
-        let mut groups = lock(&self.groups);
-        loop {
-            let waiting = groups.iter_mut().filter(|(_, group)| !group.waiting.is_empty());
-            let next = waiting.min_by_key(|(name, group)| (name.is_some(), group.at_work));
-            if let Some((name, group)) = next
-                && let Some(job) = group.waiting.pop_front()
-            {
-                group.at_work += 1;
-                return Some((job, AtWork { queue: self, group: name.clone() }));
-            }
-            if groups.values().all(|group| group.at_work == 0) {
-                return None;
-            }
-            groups = self.changed.wait(groups).unwrap_or_else(PoisonError::into_inner);
-        }
+impl<J> Queue<J> {
+    /// The next job; `None` when all have run. Waits as long as running jobs may return more.
+    fn next(&self) -> Option<(J, Running<'_, J>)> {
+        let is_waiting = |(jobs, running): &mut (Vec<J>, usize)| jobs.is_empty() && *running > 0;
+        let mut jobs = self.changed.wait_while(lock(&self.jobs), is_waiting).unwrap_or_else(PoisonError::into_inner);
+        let job = jobs.0.pop()?;
+        jobs.1 += 1;
+        Some((job, Running(self)))
     }
 }
 
-impl<G, J> Default for Queue<G, J> {
-    fn default() -> Self {
-        Self { groups: Mutex::default(), changed: Condvar::new() }
-    }
-}
-
-impl<J> Default for Group<J> {
-    fn default() -> Self {
-        Self { waiting: VecDeque::new(), at_work: 0 }
-    }
-}
-
-impl<G: Ord, J> Drop for AtWork<'_, G, J> {
+impl<J> Drop for Running<'_, J> {
     fn drop(&mut self) {
-        let mut groups = lock(&self.queue.groups);
-        if let Some(group) = groups.get_mut(&self.group) {
-            group.at_work -= 1;
-        }
-        if groups.values().all(|group| group.at_work == 0) {
-            self.queue.changed.notify_all();
-        }
+        lock(&self.0.jobs).1 -= 1;
+        self.0.changed.notify_all();
     }
 }
 
@@ -292,65 +196,22 @@ mod tests {
     }
 
     #[test]
-    fn items_are_worked_at_together_and_take_turns_in_their_order() {
-        let (made, ended, in_order) = (AtomicUsize::new(0), AtomicUsize::new(0), Mutex::new(Vec::new()));
-        let items = (1..=50).inspect(|_| _ = made.fetch_add(1, Ordering::SeqCst));
-        in_turn(items, 3, |item, turn| {
-            let at_work = made.load(Ordering::SeqCst) - ended.load(Ordering::SeqCst);
-            assert!(at_work <= 3, "{at_work} items are made and not done");
-            turn.wait();
-            in_order.lock().unwrap().push(item);
-            ended.fetch_add(1, Ordering::SeqCst);
-        });
-        assert_eq!(in_order.into_inner().unwrap(), (1..=50).collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn a_panic_ends_a_turn() {
-        let outcome = std::panic::catch_unwind(|| {
-            in_turn(0..4, 2, |item, turn| {
-                assert_ne!(item, 0, "as it should");
-                turn.wait();
-            });
-        });
-        assert!(outcome.is_err());
-    }
-
-    /// The order in which one thread does jobs of these groups.
-    fn order(jobs: &[(Option<&'static str>, u32)]) -> Vec<u32> {
+    fn jobs_that_jobs_return_are_run_too() {
         let done = Mutex::new(Vec::new());
-        run(jobs.iter().copied(), 1, |job| {
+        run(vec![1u32, 2], 4, |job| {
             done.lock().unwrap().push(job);
-            if job == 1 { vec![(Some("a"), 7), (None, 8)] } else { Vec::new() }
+            if job < 100 { vec![10 * job, 100 * job] } else { Vec::new() }
         });
-        done.into_inner().unwrap()
-    }
-
-    #[test]
-    fn jobs_without_a_group_come_first_and_what_jobs_lead_to_is_done() {
-        assert_eq!(order(&[(Some("a"), 1), (Some("a"), 2), (None, 3)]), [3, 1, 8, 2, 7]);
-        assert_eq!(order(&[]), [0; 0]);
-    }
-
-    #[test]
-    fn a_slow_group_gets_no_more_than_its_share() {
-        let queue = Queue::default();
-        queue.add((0..3).flat_map(|_| [(Some("slow"), "slow"), (Some("swift"), "swift")]));
-        let (job, slow) = queue.next().unwrap();
-        assert_eq!(job, "slow");
-        for _ in 0..3 {
-            let (job, _swift) = queue.next().unwrap();
-            assert_eq!(job, "swift", "because none of them is at work any more");
-        }
-        let (job, _also_slow) = queue.next().unwrap();
-        assert_eq!(job, "slow", "because nothing else is left");
-        drop(slow);
+        let mut done = done.into_inner().unwrap();
+        done.sort_unstable();
+        assert_eq!(done, [1, 2, 10, 20, 100, 100, 200, 200, 1000, 2000]);
+        run(Vec::<u32>::new(), 4, |_| Vec::new());
     }
 
     #[test]
     fn a_job_that_panics_keeps_nobody_waiting() {
         let outcome = std::panic::catch_unwind(|| {
-            run([(Some("a"), 0), (Some("a"), 1)], 4, |job| {
+            run(vec![0, 1], 4, |job| {
                 assert_ne!(job, 0, "as it should");
                 Vec::new()
             });

@@ -50,10 +50,10 @@ pub(crate) fn below(top: &Path, look: impl Fn(&Directory<'_>) -> bool + Sync) ->
         let is_left_out = |path: &Path| rules.as_ref().is_some_and(|rules| rules.name(path, true));
         let wanted = directories.iter().filter(|entry| !SKIPPED.iter().any(|name| entry.file_name() == *name));
         let wanted = wanted.map(DirEntry::path).filter(|path| !is_left_out(path));
-        wanted.map(|path| (None::<()>, (path, rules.clone()))).collect()
+        wanted.map(|path| (path, rules.clone())).collect()
     };
     let above = top.parent().and_then(|above| ignored.all_rules(above));
-    parallel::run([(None, (top.to_owned(), above))], parallel::cores(), visit);
+    parallel::run(vec![(top.to_owned(), above)], parallel::cores(), visit);
     ignored.into_unread()
 }
 

@@ -97,7 +97,7 @@ impl SourceArgs {
     }
 
     /// What is waited for while it is found out which versions there are; nothing where no host is asked.
-    pub(crate) fn asked(&self, hosts: &BTreeSet<&Hostname>) -> Option<String> {
+    pub(crate) fn asked(&self, hosts: &BTreeSet<Hostname>) -> Option<String> {
         match (self.online.choice(), hosts.len()) {
             (SourceChoice::FilesystemMirror(_), _) | (SourceChoice::Registries, 0) => None,
             _ if self.offline => None,

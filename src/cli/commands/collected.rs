@@ -5,14 +5,12 @@ use std::path::Path;
 
 use provlock::diagnostic::words::{count, enumerate, few};
 use provlock::diagnostic::{Diagnostic, Diagnostics, Result};
-use provlock::project::plan::UpgradePlan;
-use provlock::project::{Coverage, DialectReason, Event, Locked, Prepared, RootModule, Roots, Selection};
+use provlock::project::{Coverage, DialectReason, Event, Locked, Prepared, RootModule, Roots, Selection, UpgradePlan};
 use provlock::provider::Dialect;
 
 use super::watch::no_root_module;
 use crate::cli::render::causes::{Causes, Many};
 use crate::cli::render::coverage;
-use crate::cli::render::held_back;
 use crate::cli::render::json::{FailedRoot, LockedRoot, Output, Root, Roots as JsonRoots};
 use crate::cli::render::lock::{LinesOfMany, Report, Tally};
 use crate::cli::ui::Ui;
@@ -81,7 +79,7 @@ impl<'a> Collected<'a> {
     pub(super) fn add(&mut self, event: Event<'_>) {
         match event {
             Event::Selected(roots) if roots.are_many() => self.are_many(roots),
-            Event::Locked(locked, plan) => self.add_locked(locked, plan),
+            Event::Locked(locked) => self.add_locked(locked),
             Event::Planned(prepared, plan) => self.add_planned(prepared, plan),
             Event::Failed(path, errors) => self.add_failed(path, errors),
             Event::SharedFacts(facts) => {
@@ -103,21 +101,19 @@ impl<'a> Collected<'a> {
         self.failures = Causes::new(self.many, self.ui.stderr_style.verbose);
     }
 
-    /// Adds a root module that was locked, as `upgrade` had planned it if it was upgraded. Shows it if it is one of
-    /// many, and all of them are to be shown.
-    fn add_locked(&mut self, locked: &Locked<'_>, plan: Option<&UpgradePlan>) {
+    /// Adds a root module that was locked. Shows it now if it is one of many, and all of them are to be shown.
+    fn add_locked(&mut self, locked: &Locked) {
         let Locked { prepared, outcome, .. } = locked;
-        let planned = plan.into_iter().flat_map(|plan| &plan.warnings);
-        let warnings = prepared.warnings.iter().chain(planned).chain(&outcome.warnings);
+        let warnings = prepared.warnings.iter().chain(&outcome.warnings);
         self.note(prepared, warnings, [outcome.unpublished_hashes, outcome.uncompared_hashes]);
         let style = self.ui.stderr_style;
         match self.many {
-            Some(_) if style.verbose => self.ui.status_lines(&Report(locked).lines_with_heading(style, plan)),
+            Some(_) if style.verbose => self.ui.status_lines(&Report(locked).lines_with_heading(style)),
             Some(_) => self.lines_of_many.add(locked, style),
-            None => self.lines.extend(Report(locked).lines(style, plan)),
+            None => self.lines.extend(Report(locked).lines(style)),
         }
         self.has_new_entry |= Report(locked).has_new_entry();
-        self.tally.add(locked, plan.is_some_and(|plan| held_back::held_back(plan).next().is_some()));
+        self.tally.add(locked);
         if locked.changed && locked.written {
             self.stale_caches.extend(prepared.root.stale_cache().map(|cache| cache.display().to_string()));
         }
@@ -126,7 +122,7 @@ impl<'a> Collected<'a> {
             self.guessed_dialects.insert((*dialect, *dialect_reason));
         }
         if let Some(json) = &mut self.json {
-            json.done.push(Root::Locked(LockedRoot::new(locked, plan)));
+            json.done.push(Root::Locked(LockedRoot::new(locked)));
         }
     }
 

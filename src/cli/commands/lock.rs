@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: &LockArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let roots = session.roots(&named)?;
     let session = session.observed_by(|event| {
         collected.add(event);
-        if let Event::Locked(locked, _) = event {
+        if let Event::Locked(locked) = event {
             hints.add(locked);
             if arguments.dry_run && !ui.is_json() {
                 ui.print_changes(locked);
@@ -109,7 +109,7 @@ struct Hints {
 }
 
 impl Hints {
-    fn add(&mut self, locked: &Locked<'_>) {
+    fn add(&mut self, locked: &Locked) {
         let is_default = !locked.prepared.platforms_are_named;
         self.would_change |= locked.changed;
         self.is_for_one_platform |= is_default && Report(locked).has_written_for_one_platform();

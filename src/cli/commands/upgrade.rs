@@ -8,8 +8,7 @@ use clap::{Args, ValueHint};
 use clap_complete::ArgValueCandidates;
 use provlock::configuration::rewrite::{self, ConstraintEdit, FileRewrite};
 use provlock::diagnostic::Result;
-use provlock::project::plan::UpgradePlan;
-use provlock::project::{Event, RootModule, Selection, UpgradeOptions};
+use provlock::project::{Event, Locked, RootModule, Selection, UpgradeOptions, UpgradePlan};
 
 use super::choice::{check_terminal, choose};
 use super::collected::Collected;
@@ -199,7 +198,7 @@ impl<'a> Upgraded<'a> {
     fn add(&mut self, event: Event<'_>) {
         self.collected.add(event);
         match event {
-            Event::Locked(locked, Some(plan)) => {
+            Event::Locked(locked @ Locked { plan: Some(plan), .. }) => {
                 if self.is_dry && self.ui.format == OutputFormat::Text {
                     self.ui.print_changes(locked);
                 }

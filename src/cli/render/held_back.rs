@@ -2,33 +2,33 @@
 
 use std::collections::BTreeSet;
 
-use provlock::configuration::Declaration;
 use provlock::lockfile::{Locked as _, LockedModule};
-use provlock::project::plan::UpgradePlan;
+use provlock::project::{Move, Subject, UpgradePlan};
 
 use super::style::count;
 
 /// How the names of modules begin. Those of providers have slashes.
 const MODULE: &str = "module.";
 
-/// The providers and modules of which there is a newer version than the one that is chosen.
+/// Full addresses of the providers, and names of the modules, that are held back.
 pub(crate) fn held_back(plan: &UpgradePlan) -> impl Iterator<Item = String> {
-    let providers = plan.providers.iter().filter(|planned| planned.is_held_back());
-    let modules = plan.modules.iter().filter(|planned| planned.is_held_back());
-    let providers = providers.map(|planned| planned.address.to_string());
-    providers.chain(modules.map(|planned| LockedModule::label_name(&planned.key).into_owned()))
+    plan.moves.iter().filter(|planned| planned.is_held_back()).map(name)
 }
 
-/// The providers and modules that are held back by constraints which may all be rewritten: they are the user's own.
+/// Providers and modules that are held back only by constraints that can be rewritten.
 pub(crate) fn constrained(plan: &UpgradePlan) -> impl Iterator<Item = String> {
-    let is_own = |held_back_by: &[Declaration]| {
-        !held_back_by.is_empty() && held_back_by.iter().all(|declaration| declaration.local)
+    let is_constrained = |planned: &&Move| {
+        let holding = &planned.held_back_by;
+        planned.is_held_back() && !holding.is_empty() && holding.iter().all(|constraint| constraint.is_own)
     };
-    let providers =
-        plan.providers.iter().filter(move |planned| planned.is_held_back() && is_own(&planned.held_back_by));
-    let modules = plan.modules.iter().filter(|planned| planned.is_held_back() && planned.held_back_by.is_some());
-    let providers = providers.map(|planned| planned.address.to_string());
-    providers.chain(modules.map(|planned| LockedModule::label_name(&planned.key).into_owned()))
+    plan.moves.iter().filter(is_constrained).map(name)
+}
+
+fn name(planned: &Move) -> String {
+    match &planned.subject {
+        Subject::Provider(address) => address.to_string(),
+        Subject::Module { key, .. } => LockedModule::label_name(key).into_owned(),
+    }
 }
 
 /// Suggests `--constraints` if constraints hold something back.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use provlock::lockfile::{Direction, EntryChange, EntryDiff, LockedModule};
 use provlock::packages::Fetched;
-use provlock::project::Locked;
-use provlock::project::plan::{ProviderReport, UpgradePlan};
+use provlock::project::plan::ProviderReport;
+use provlock::project::{Locked, Move, UpgradePlan};
 use provlock::provider::{Authentication, Platform};
 use provlock::settings::PlatformSelection;
 
@@ -16,7 +16,7 @@ use super::style::{Color, TextStyle, bytes, columns, count, enumerate, numbers, 
 use super::verify::names;
 
 /// What is said of a root module that was locked.
-pub(crate) struct Report<'a>(pub(crate) &'a Locked<'a>);
+pub(crate) struct Report<'a>(pub(crate) &'a Locked);
 
 /// What became of an entry, in words.
 const CHANGES: [(EntryChange, &str); 4] = [
@@ -40,11 +40,11 @@ struct Line {
 
 impl Report<'_> {
     /// The lines for stderr.
-    pub(crate) fn lines(&self, style: TextStyle, plan: Option<&UpgradePlan>) -> Vec<String> {
+    pub(crate) fn lines(&self, style: TextStyle) -> Vec<String> {
         let mut downloads = Downloads::default();
         downloads.add(self.0);
         let downloaded = if self.0.changed { downloads.text() } else { String::new() };
-        self.rows(style).into_iter().chain([self.summary(plan) + &downloaded]).collect()
+        self.rows(style).into_iter().chain([self.summary() + &downloaded]).collect()
     }
 
     fn rows(&self, style: TextStyle) -> Vec<String> {
@@ -63,9 +63,9 @@ impl Report<'_> {
     }
 
     /// [`Report::lines`] below the name of the root module, without what was downloaded for all of them.
-    pub(crate) fn lines_with_heading(&self, style: TextStyle, plan: Option<&UpgradePlan>) -> Vec<String> {
+    pub(crate) fn lines_with_heading(&self, style: TextStyle) -> Vec<String> {
         let heading = printable(&format!("{}:", self.0.prepared.root.path.display()));
-        [heading].into_iter().chain(self.rows(style)).chain([self.summary(plan)]).collect()
+        [heading].into_iter().chain(self.rows(style)).chain([self.summary()]).collect()
     }
 
     /// Whether an entry was written that can only be sure to fit one platform.
@@ -157,7 +157,7 @@ impl Report<'_> {
         (number > 0).then(|| format!("{number} {are} not required, and {fails}"))
     }
 
-    fn summary(&self, plan: Option<&UpgradePlan>) -> String {
+    fn summary(&self) -> String {
         let providers = &self.0.outcome.providers;
         let required = providers.iter().filter(|report| report.required).count();
         let platforms: BTreeSet<&Platform> = providers.iter().flat_map(|report| self.covered(report)).collect();
@@ -176,20 +176,18 @@ impl Report<'_> {
         };
         if !self.0.changed {
             let stale = self.stale().map(|stale| format!("; {stale}")).unwrap_or_default();
-            let held_back = plan.map_or(0, |plan| plan.providers.iter().filter(|one| one.is_held_back()).count());
-            return match held_back {
-                0 => format!("Up to date: {what}{stale}"),
-                _ => format!("No newer version within the constraints: {what}{stale}"),
-            };
+            let is_held_back = self.0.plan.iter().flat_map(UpgradePlan::providers).any(Move::is_held_back);
+            let state = if is_held_back { "No newer version within the constraints" } else { "Up to date" };
+            return format!("{state}: {what}{stale}");
         }
         let number = |change| providers.iter().filter(|report| report.difference.change == change).count();
         let changes = numbers(CHANGES.map(|(change, word)| (number(change), word)));
         let changes = if changes.is_empty() { changes } else { format!(" ({changes})") };
-        let verb = match (self.0.written, plan) {
-            (true, Some(_)) => "Upgraded",
-            (true, None) => "Locked",
-            (false, Some(_)) => "Would upgrade",
-            (false, None) => "Would lock",
+        let verb = match (self.0.written, self.0.plan.is_some()) {
+            (true, true) => "Upgraded",
+            (true, false) => "Locked",
+            (false, true) => "Would upgrade",
+            (false, false) => "Would lock",
         };
         let modules = changed_modules(self.0).map(|modules| format!(" and {modules}")).unwrap_or_default();
         format!("{verb} {what}{changes}{modules}")
@@ -202,7 +200,7 @@ fn is_stale(report: &ProviderReport) -> bool {
 }
 
 /// The modules of which there is something to say, a line each.
-fn module_lines(locked: &Locked<'_>, style: TextStyle) -> impl Iterator<Item = Line> {
+fn module_lines(locked: &Locked, style: TextStyle) -> impl Iterator<Item = Line> {
     let is_shown = move |change: &&EntryDiff<LockedModule>| change.change != EntryChange::Unchanged || style.verbose;
     locked.module_changes.iter().filter(is_shown).map(module_line)
 }
@@ -231,7 +229,7 @@ fn module_line(change: &EntryDiff<LockedModule>) -> Line {
 }
 
 /// `2 modules (1 added, 1 changed)`, if any changed.
-fn changed_modules(locked: &Locked<'_>) -> Option<String> {
+fn changed_modules(locked: &Locked) -> Option<String> {
     let changes = &locked.module_changes;
     let number = |kind| changes.iter().filter(|change| change.change == kind).count();
     let parts = CHANGES.into_iter().filter(|(change, _)| *change != EntryChange::Unchanged);
@@ -255,7 +253,7 @@ struct Places {
 }
 
 impl LinesOfMany {
-    pub(crate) fn add(&mut self, locked: &Locked<'_>, style: TextStyle) {
+    pub(crate) fn add(&mut self, locked: &Locked, style: TextStyle) {
         if !locked.changed {
             return;
         }
@@ -291,7 +289,7 @@ fn aligned(lines: &[(Line, String)], style: TextStyle) -> Vec<String> {
 
 /// Which platforms `--check` did not look at in a root module, as far as that can be told: those of the settings, or
 /// any other where nobody names one.
-pub(crate) fn not_looked_at(locked: &Locked<'_>) -> Option<String> {
+pub(crate) fn not_looked_at(locked: &Locked) -> Option<String> {
     let (settings, looked_at) = (&locked.prepared.root.settings.platforms, &locked.prepared.platforms);
     if !locked.prepared.platforms_are_named {
         let platform = names(looked_at);
@@ -334,7 +332,7 @@ struct Downloads {
 }
 
 impl Downloads {
-    fn add(&mut self, locked: &Locked<'_>) {
+    fn add(&mut self, locked: &Locked) {
         let packages = locked.outcome.providers.iter().flat_map(|report| report.packages.values());
         let downloaded = packages.filter(|package| package.downloaded > 0);
         self.packages.extend(downloaded.map(|package| (Arc::as_ptr(package).addr(), Arc::clone(package))));
@@ -350,8 +348,9 @@ impl Downloads {
 }
 
 impl Tally {
-    pub(crate) fn add(&mut self, locked: &Locked<'_>, is_held_back: bool) {
-        *match is_held_back {
+    pub(crate) fn add(&mut self, locked: &Locked) {
+        let mut moves = locked.plan.iter().flat_map(|plan| &plan.moves);
+        *match moves.any(Move::is_held_back) {
             _ if locked.changed => &mut self.changed,
             true => &mut self.held_back,
             false => &mut self.unchanged,

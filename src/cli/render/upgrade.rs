@@ -4,13 +4,12 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use provlock::configuration::Declaration;
 use provlock::configuration::rewrite::ConstraintEdit;
 use provlock::diagnostic::Location;
 use provlock::lockfile::{Locked as _, LockedModule, VersionMove};
 use provlock::packages::ReleaseInfo;
-use provlock::project::plan::{PlannedUpgrade, Reason, UpgradePlan};
-use provlock::project::{PlannedModule, RootModule};
+use provlock::project::plan::Reason;
+use provlock::project::{HoldingConstraint, Move, RootModule, Subject, UpgradePlan, VersionLabel};
 use provlock::provider::{ProviderAddress, Version};
 
 use textwrap::{Options, WordSplitter};
@@ -32,20 +31,13 @@ pub(crate) struct Row {
     pub(crate) newest: String,
     pub(crate) roots: usize,
     pub(crate) first_root: String,
-    chosen: Release,
-    locked: BTreeSet<Release>,
+    chosen: VersionLabel,
+    locked: BTreeSet<VersionLabel>,
     /// The constraints that hold it back, each with its place in the first root module and all of its places.
     constraints: Vec<(String, String, Places)>,
     /// What holds it back other than a constraint.
     otherwise: Option<&'static str>,
     releases: ReleaseInfo,
-}
-
-/// A version, or what stands for one in git, where only a text that is one can be compared.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Release {
-    version: Option<Version>,
-    text: String,
 }
 
 /// What many root modules have in common, collected one by one: rows by what tells one from another, which is their
@@ -76,11 +68,12 @@ const BELOW: [&str; 5] = [HELD_BACK_BY, ROOT_MODULES, RELEASED, NEWEST, CHANGE];
 
 /// Every provider and every module with its versions. A cell that would repeat the locked version is empty.
 pub(crate) fn table(root: &RootModule, plan: &UpgradePlan, width: usize) -> String {
-    let cells = |row: Row| row.shown(None);
-    let providers: Vec<_> = plan.providers.iter().map(|planned| cells(Row::new(planned, root))).collect();
-    let modules: Vec<_> = plan.modules.iter().map(|planned| cells(Row::of_module(planned, root))).collect();
+    let cells = |planned: &Move| Row::new(planned, root).shown(None);
+    let providers: Vec<_> = plan.providers().map(cells).collect();
+    let modules: Vec<_> = plan.modules().map(cells).collect();
+    let shows_empty = modules.is_empty();
     let header = |subject| vec![subject, "locked", "allowed", CHANGE, RELEASED, NEWEST, HELD_BACK_BY];
-    tables([(header("provider"), providers), (header("module"), modules)], plan.modules.is_empty(), width)
+    tables([(header("provider"), providers), (header("module"), modules)], shows_empty, width)
 }
 
 /// The tables of providers and modules, one below the other. A table without rows is left out, unless it is all there
@@ -93,10 +86,8 @@ fn tables(tables: [(Vec<&str>, Vec<Cells>); 2], shows_empty: bool, width: usize)
 
 impl Outlooks {
     pub(crate) fn add(&mut self, root: &RootModule, plan: &UpgradePlan) {
-        let providers = plan.providers.iter().filter(|planned| planned.moves() || planned.is_held_back());
-        let modules = plan.modules.iter().filter(|planned| planned.moves() || planned.is_held_back());
-        let rows = providers.map(|planned| Row::new(planned, root));
-        for row in rows.chain(modules.map(|planned| Row::of_module(planned, root))) {
+        for planned in plan.moves.iter().filter(|planned| planned.moves() || planned.is_held_back()) {
+            let row = Row::new(planned, root);
             let constraints = row.constraints.iter().map(|(text, ..)| text.clone()).collect();
             let texts = [&row.name, &row.allowed, &row.newest].map(Clone::clone);
             let outlook = (row.call.is_some(), texts, constraints, row.otherwise);
@@ -156,48 +147,30 @@ impl Outlooks {
 }
 
 impl Row {
-    fn new(planned: &PlannedUpgrade, root: &RootModule) -> Self {
-        let constraint = |held: &Declaration| (held.constraints.to_string(), held.version_place().clone());
-        let release = |version: &Version| Release { version: Some(version.clone()), text: version.to_string() };
-        let versions = (planned.locked.as_ref().map(release), release(&planned.allowed), planned.newest.to_string());
-        let constraints = planned.held_back_by.iter().map(constraint);
-        let row = Self::with(planned.address.short(root.dialect), versions, constraints, otherwise(planned), root);
-        Self { addresses: BTreeSet::from([planned.address.clone()]), releases: planned.releases.clone(), ..row }
-    }
-
-    fn of_module(planned: &PlannedModule, root: &RootModule) -> Self {
-        let release = |text: &String| Release { version: version(text), text: text.clone() };
-        let versions = (planned.locked.as_ref().map(release), release(&planned.allowed), planned.newest.clone());
-        let constraints = planned.held_back_by.iter().map(|(place, text)| (text.clone(), place.clone()));
-        let otherwise = (planned.is_too_young && planned.is_held_back()).then_some("its age");
-        let row =
-            Self::with(LockedModule::label_name(&planned.key).into_owned(), versions, constraints, otherwise, root);
-        Self { call: Some(planned.key.clone()), ..row }
-    }
-
-    fn with(
-        name: String,
-        (locked, chosen, newest): (Option<Release>, Release, String),
-        constraints: impl Iterator<Item = (String, Location)>,
-        otherwise: Option<&'static str>,
-        root: &RootModule,
-    ) -> Self {
-        let constraint = |(text, place): (String, Location)| {
-            (text, shown(&place), BTreeSet::from([(place.path().to_owned(), place.span.start)]))
+    fn new(planned: &Move, root: &RootModule) -> Self {
+        let (name, addresses, call) = match &planned.subject {
+            Subject::Provider(address) => (address.short(root.dialect), BTreeSet::from([address.clone()]), None),
+            Subject::Module { key, .. } => {
+                (LockedModule::label_name(key).into_owned(), BTreeSet::new(), Some(key.clone()))
+            }
         };
+        let constraints = planned.held_back_by.iter().map(|HoldingConstraint { text, location, .. }| {
+            let places = BTreeSet::from([(location.path().to_owned(), location.span.start)]);
+            (text.clone(), shown(location), places)
+        });
         Self {
             name,
-            addresses: BTreeSet::new(),
-            call: None,
-            allowed: if locked.as_ref() == Some(&chosen) { String::new() } else { chosen.text.clone() },
-            newest,
+            addresses,
+            call,
+            allowed: if planned.moves() { planned.selected.text.clone() } else { String::new() },
+            newest: planned.newest.text.clone(),
             roots: 1,
             first_root: root.path.display().to_string(),
-            chosen,
-            locked: locked.into_iter().collect(),
-            constraints: constraints.map(constraint).collect(),
-            otherwise,
-            releases: ReleaseInfo::default(),
+            chosen: planned.selected.clone(),
+            locked: planned.locked.iter().cloned().collect(),
+            constraints: constraints.collect(),
+            otherwise: otherwise(planned),
+            releases: planned.releases.clone(),
         }
     }
 
@@ -274,18 +247,8 @@ impl Row {
     }
 }
 
-/// The version that a text of git stands for; none if it is that of no version.
-fn version(text: &str) -> Option<Version> {
-    text.strip_prefix('v').unwrap_or(text).parse().ok()
-}
-
-/// The way between two versions of a module.
-pub(crate) fn change_of_module(old: &str, new: &str) -> Option<VersionMove> {
-    VersionMove::between(&version(old)?, &version(new)?)
-}
-
 /// What holds a provider back other than a constraint.
-fn otherwise(planned: &PlannedUpgrade) -> Option<&'static str> {
+fn otherwise(planned: &Move) -> Option<&'static str> {
     if !planned.held_back_by.is_empty() || !planned.is_held_back() {
         return None;
     }
@@ -294,7 +257,12 @@ fn otherwise(planned: &PlannedUpgrade) -> Option<&'static str> {
         Some(Reason::AgeNotKnown) => Some("an unknown publication date"),
         Some(Reason::NotAllowed) => Some("the policy"),
         Some(Reason::Incomplete) => Some("packages that are not in the cache"),
-        None => planned.newest.is_prerelease().then_some("a prerelease must be named exactly"),
+        None => planned
+            .newest
+            .version
+            .as_ref()
+            .is_some_and(Version::is_prerelease)
+            .then_some("a prerelease must be named exactly"),
     }
 }
 
@@ -349,8 +317,9 @@ fn shown(place: &Location) -> String {
 
 /// How many providers and modules can move, and how many are held back; then what else would change.
 pub(crate) fn summary(plan: &UpgradePlan) -> Vec<String> {
-    let providers = plan.providers.iter().filter(|planned| planned.moves()).count();
-    let modules = plan.modules.iter().filter(|planned| planned.moves()).count();
+    let (all_providers, all_modules) = (plan.providers().count(), plan.modules().count());
+    let providers = plan.providers().filter(|planned| planned.moves()).count();
+    let modules = plan.modules().filter(|planned| planned.moves()).count();
     let held_back = held_back(plan).count();
     let moving = providers + modules;
     let verb = match moving {
@@ -358,20 +327,19 @@ pub(crate) fn summary(plan: &UpgradePlan) -> Vec<String> {
         1 => "within its constraints",
         _ => "within their constraints",
     };
-    let number = |providers: usize, modules: usize| match (plan.providers.is_empty(), plan.modules.is_empty()) {
-        (_, true) => count(providers, "provider"),
-        (true, false) => count(modules, "module"),
+    let number = |providers: usize, modules: usize| match (all_providers, all_modules) {
+        (_, 0) => count(providers, "provider"),
+        (0, _) => count(modules, "module"),
         _ => format!("{} and {}", count(providers, "provider"), count(modules, "module")),
     };
-    let is_down = |planned: &&PlannedUpgrade| planned.locked.as_ref().is_some_and(|locked| planned.allowed < *locked);
-    let verb = match plan.providers.iter().filter(is_down).count() {
+    let verb = match plan.providers().filter(|planned| planned.is_downgrade()).count() {
         0 => verb.to_owned(),
         down => format!("{verb} ({})", count(down, "downgrade")),
     };
     let what = number(providers, modules);
     let first = match (moving, held_back) {
-        (0, 0) if plan.moves() => None,
-        (0, 0) => Some(format!("Up to date: {}", number(plan.providers.len(), plan.modules.len()))),
+        (0, 0) if plan.has_changes() => None,
+        (0, 0) => Some(format!("Up to date: {}", number(all_providers, all_modules))),
         (_, 0) => Some(format!("{what} can move {verb}")),
         (_, held_back) => Some(format!("{what} can move {verb}; {held_back} held back")),
     };
@@ -396,7 +364,7 @@ pub(crate) struct Moving {
 impl Moving {
     pub(crate) fn add(&mut self, plan: &UpgradePlan) {
         *match held_back(plan).next() {
-            _ if plan.moves() => &mut self.can_move,
+            _ if plan.has_changes() => &mut self.can_move,
             Some(_) => &mut self.held_back,
             None => &mut self.up_to_date,
         } += 1;

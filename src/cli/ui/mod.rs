@@ -120,7 +120,7 @@ impl Ui {
     }
 
     /// Prints the changes of the lock files of a root module as diffs.
-    pub(crate) fn print_changes(&self, locked: &Locked<'_>) {
+    pub(crate) fn print_changes(&self, locked: &Locked) {
         let root = &locked.prepared.root;
         if locked.changed {
             self.print_change(&root.lock_path, root.lock_bytes.as_deref(), &locked.bytes);

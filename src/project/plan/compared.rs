@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use super::candidate::Candidate;
 use super::explained::ReleaseLookup;
-use super::select::Candidate;
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy};
 use crate::packages::archive::HashCache;
 use crate::packages::{Fetched, Packages, Published};

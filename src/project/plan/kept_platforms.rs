@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 
+use super::candidate::{Candidate, Wanted};
 use super::explained::{ReleaseLookup, unexplained};
-use super::select::Candidate;
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy, UpgradeRemedy};
 use crate::lockfile::{LockedProvider, Locks};
 use crate::packages::archive::{HashCache, HashesByPlatform, PackageDigest};
@@ -145,10 +145,10 @@ impl KeptPlatforms {
         let error = self.failure.iter().fold(error, |error, failure| error.note(failure.clone()));
         let example = || ["linux_amd64", "darwin_arm64"].iter().flat_map(|name| name.parse()).collect();
         let platforms = Some(if platforms.len() > 1 { platforms.to_vec() } else { example() });
-        let remedy = if candidate.chosen.is_some() {
-            Remedy::Upgrade(UpgradeRemedy { platforms, ..UpgradeRemedy::default() })
-        } else {
+        let remedy = if candidate.wanted == Wanted::Keep {
             Remedy::Lock(LockRemedy { platforms, ..LockRemedy::default() })
+        } else {
+            Remedy::Upgrade(UpgradeRemedy { platforms, ..UpgradeRemedy::default() })
         };
         let help = Help::text("name all platforms that your team uses, as in: ");
         Some(error.help(help.and(remedy).and_text("; or in provlock.toml")))

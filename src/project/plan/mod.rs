@@ -1,25 +1,29 @@
-//! Planning: selecting versions, recording hashes, upgrading.
+//! Planning: selecting versions, finding out which packages are needed, and recording their hashes.
 
 mod age;
+mod candidate;
 mod compared;
 mod confirmation;
 pub(super) mod explained;
 pub(super) mod implied_source;
 pub(super) mod kept_platforms;
 pub(super) mod listing;
-mod lock;
-mod needed;
+mod outcome;
+mod packages;
+mod questions;
 mod record;
-mod schedule;
+mod recorded_entries;
+mod request;
 mod select;
-mod upgrade;
 
 pub use age::Reason;
-pub use lock::{LockOutcome, ProviderReport};
-pub use upgrade::{PlannedUpgrade, UpgradePlan};
+pub use outcome::{LockOutcome, ProviderReport};
 
 pub(crate) use age::MinimumAge;
 pub(crate) use listing::Listings;
-pub(crate) use lock::LockRequest;
-pub(crate) use schedule::{lock, lock_all};
-pub(crate) use upgrade::plan_upgrades;
+pub(crate) use outcome::record_entries;
+pub(crate) use packages::plan_packages;
+pub(crate) use questions::{Question, Questions, ask_known_needs, fetch_packages};
+pub(crate) use recorded_entries::RecordedEntries;
+pub(crate) use request::{LockRequest, OldEntries};
+pub(crate) use select::{Selection, select_versions};

@@ -4,16 +4,15 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::candidate::{Candidate, Wanted};
 use super::compared::{Compared, accept};
 use super::confirmation::Confirmation;
-use super::select::Candidate;
 use crate::diagnostic::words::count;
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use crate::lockfile::LockedProvider;
 use crate::packages::Packages;
 use crate::provider::{Hash, HashScheme, HashesByScheme, Platform, Version};
 
-#[derive(Clone)]
 pub(crate) struct Recorded {
     pub(crate) provider: Arc<LockedProvider>,
     pub(crate) warning: Option<Diagnostic>,
@@ -59,7 +58,7 @@ pub(super) fn record(
     let hashes: BTreeSet<Hash> = recordable.into_iter().cloned().collect();
     let kept = old.filter(|old| old.version == version).map(|old| &old.hashes);
     // As `init -upgrade` does, an upgrade leaves out hashes of schemes that are not known.
-    let stays = |hash: &Hash| candidate.chosen.is_none() || hash.is_known();
+    let stays = |hash: &Hash| candidate.wanted == Wanted::Keep || hash.is_known();
     let mut provider = LockedProvider { version, constraints, hashes };
     let Some(kept) = kept.filter(|kept| !kept.is_empty()) else {
         return Ok(Recorded {

@@ -1,69 +1,126 @@
-//! Selection of the version of a provider, as OpenTofu's `internal/providercache/installer.go` selects it.
+//! Selection of the versions of providers, as OpenTofu's `internal/providercache/installer.go` selects them.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
-use super::age::{self, MinimumAge, Reason, RejectedVersion};
-use super::implied_source::{explained, is_implied, namesake, with_source};
+use super::age::{self, Reason, RejectedVersion};
+use super::candidate::{Candidate, Wanted};
+use super::compared::Compared;
+use super::explained::ReleaseLookup;
+use super::request::{LockRequest, OldEntries};
 use crate::configuration::rewrite::{self, Rewrite};
-use crate::configuration::{DeclarationKind, Requirement};
-use crate::diagnostic::words::{enumerate, few};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result, UpgradeRemedy};
-use crate::lockfile::{Entry, LockFile, LockedProvider};
-use crate::packages::{AvailableVersion, AvailableVersions, Source, SourceError};
-use crate::project::similar_names::provider_meant;
-use crate::provider::{Dialect, Platform, ProviderAddress, Version};
-use crate::settings::{PlatformSelection, Policy};
+use crate::configuration::{Declaration, Requirement};
+use crate::diagnostic::words::enumerate;
+use crate::diagnostic::{Code, Diagnostic, Help, Merged, Result, UpgradeRemedy};
+use crate::packages::{AvailableVersions, Packages, ReleaseInfo};
+use crate::project::module_plan::ModulePlan;
+use crate::project::moves::{HoldingConstraint, Move, Subject, UpgradePlan, VersionLabel};
+use crate::project::options::UpgradeOptions;
+use crate::project::prepared::Prepared;
+use crate::provider::{Platform, ProviderAddress, Version};
+use crate::settings::PlatformSelection;
+use crate::system::parallel;
 
-#[derive(Clone, Copy)]
-pub(crate) struct Candidate<'a> {
-    pub(crate) address: &'a ProviderAddress,
-    pub(crate) requirement: &'a Requirement,
-    /// The version that must be kept, if there is one.
-    pub(crate) locked: Option<&'a LockedProvider>,
-    /// The version that was chosen instead, if one was.
-    pub(crate) chosen: Option<&'a Version>,
-    pub(crate) lock_file: &'a LockFile,
-    pub(crate) required: &'a BTreeMap<ProviderAddress, Requirement>,
-    /// Minimum age of the version, if there is one.
-    pub(crate) minimum_age: Option<MinimumAge<'a>>,
-    /// Policy of the project.
-    pub(crate) policy: &'a Policy,
-    pub(crate) dialect: Dialect,
+/// Versions that were selected for the providers of a root module.
+pub(crate) struct Selection {
+    pub(super) old: OldEntries,
+    /// In the order of the addresses.
+    pub(crate) providers: Vec<SelectedProvider>,
+    /// Warnings about providers that are omitted.
+    pub(crate) warnings: Vec<Diagnostic>,
 }
 
-/// The version that is wanted of a provider.
-#[derive(Clone, Copy)]
-pub(crate) enum Wanted<'a> {
-    /// The locked one, or the newest if none is locked.
-    Keep,
-    /// The newest that the constraints allow.
-    Newest,
-    /// This one.
-    Exactly(&'a Version),
+/// A provider with the version that was selected for it.
+pub(crate) struct SelectedProvider {
+    pub(crate) address: ProviderAddress,
+    pub(crate) selected: Selected,
+    /// Its move, in an upgrade.
+    pub(crate) planned: Option<PlannedMove>,
 }
 
-/// The rules of a selection. By default they are those of `lock`.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct SelectionRules<'a> {
-    /// Constraints may be rewritten to allow a version.
-    pub(crate) rewrites_constraints: bool,
-    /// Constraints may be rewritten to allow a prerelease.
-    pub(crate) prereleases: bool,
-    /// Platforms for which the source, which has only some packages, must have those of the version.
-    pub(crate) complete_for: Option<&'a PlatformSelection>,
-    /// A version that the user named must be old enough, too.
-    pub(crate) checks_named: bool,
+/// A move, with the result of comparing recorded hashes if the entry does not change.
+pub(crate) struct PlannedMove {
+    pub(crate) versions: Move,
+    pub(crate) warning: Option<Diagnostic>,
+    pub(crate) unpublished_hashes: usize,
+    pub(crate) uncompared_hashes: usize,
 }
 
-/// The version that is selected, with what has to be done for it.
+/// Version that was selected for a provider.
 pub(crate) struct Selected {
     pub(crate) version: Version,
     /// The rewritten constraints, if they had to be.
     pub(crate) rewrite: Option<Rewrite>,
     /// Reason for which newer versions that the constraints allow were skipped, if any were.
-    pub(crate) skipped: Option<Reason>,
+    skipped: Option<Reason>,
     pub(crate) warnings: Vec<Diagnostic>,
+}
+
+/// Selects a version for each provider that is locked, several at a time. All errors are collected.
+pub(crate) fn select_versions(request: &LockRequest<'_>, old: OldEntries, threads: usize) -> Result<Selection> {
+    let (candidates, warnings) = request.candidates(&old)?;
+    let select = |candidate: Candidate<'_>| {
+        let available = candidate.available(request.source)?;
+        let search = Search { candidate, available: &available, request };
+        let selected = search.select()?;
+        let planned = request.upgrade.map(|options| search.planned(&selected, options));
+        Ok(SelectedProvider { address: candidate.address.clone(), selected, planned })
+    };
+    let providers = collected(parallel::map(candidates, threads, select))?;
+    Ok(Selection { old, providers, warnings })
+}
+
+/// All values, or else all errors, each once.
+pub(super) fn collected<T>(results: Vec<Result<T>>) -> Result<Vec<T>> {
+    let (mut values, mut errors) = (Vec::with_capacity(results.len()), Merged::default());
+    for result in results {
+        match result {
+            Ok(value) => values.push(value),
+            Err(more) => more.into_iter().for_each(|error| errors.merge(error)),
+        }
+    }
+    errors.into_result(values)
+}
+
+impl Selection {
+    /// Nothing is selected.
+    pub(crate) fn without_providers(old: OldEntries) -> Self {
+        Self { old, providers: Vec::new(), warnings: Vec::new() }
+    }
+
+    /// The requirements of the providers, after any edits.
+    pub(crate) fn requirements<'a>(&'a self, prepared: &'a Prepared) -> impl Iterator<Item = &'a Requirement> {
+        self.providers.iter().filter_map(|provider| provider.requirement(prepared))
+    }
+
+    /// Takes the plan of an upgrade out of the selection. Only a plan that is not carried out has warnings.
+    pub(crate) fn upgrade_plan(&mut self, request: &LockRequest<'_>, is_plan_only: bool) -> UpgradePlan {
+        let ModulePlan { moves, edits } = request.prepared.module_plan.clone();
+        let mut plan = UpgradePlan { pruned: request.pruned(), ..UpgradePlan::default() };
+        if is_plan_only {
+            plan.warnings.append(&mut self.warnings);
+        }
+        for SelectedProvider { selected, planned, .. } in &mut self.providers {
+            plan.edits.extend(selected.rewrite.iter().flat_map(|rewrite| rewrite.edits.iter().cloned()));
+            let Some(planned) = planned.take() else { continue };
+            plan.unpublished_hashes += planned.unpublished_hashes;
+            plan.uncompared_hashes += planned.uncompared_hashes;
+            if is_plan_only {
+                plan.warnings.extend(selected.warnings.drain(..).chain(planned.warning));
+            }
+            plan.moves.push(planned.versions);
+        }
+        plan.moves.extend(moves);
+        plan.edits.extend(edits);
+        plan
+    }
+}
+
+impl SelectedProvider {
+    /// The requirement of the provider, after any edits.
+    pub(super) fn requirement<'a>(&'a self, prepared: &'a Prepared) -> Option<&'a Requirement> {
+        let rewritten = self.selected.rewrite.as_ref().map(|rewrite| &rewrite.requirement);
+        rewritten.or_else(|| prepared.requirements.providers.get(&self.address))
+    }
 }
 
 impl From<Version> for Selected {
@@ -73,29 +130,47 @@ impl From<Version> for Selected {
 }
 
 /// The search for a version of a provider.
-pub(crate) struct Search<'a> {
-    pub(crate) candidate: Candidate<'a>,
-    pub(crate) available: &'a AvailableVersions,
-    pub(crate) source: &'a Source,
-    pub(crate) rules: SelectionRules<'a>,
+struct Search<'a> {
+    candidate: Candidate<'a>,
+    available: &'a AvailableVersions,
+    request: &'a LockRequest<'a>,
 }
 
 impl Search<'_> {
     /// Selects a version that meets the constraints and the rules.
-    pub(crate) fn select(&self, wanted: Wanted<'_>) -> Result<Selected> {
-        match (wanted, self.candidate.locked) {
-            (Wanted::Exactly(version), _) => self.exactly(version),
-            (Wanted::Keep, Some(locked)) => Ok(self.candidate.keep(locked, self.available)?.into()),
-            (Wanted::Keep | Wanted::Newest, _) => self.newest(),
-        }
+    fn select(&self) -> Result<Selected> {
+        let Self { candidate, available, .. } = self;
+        let selected = match (candidate.wanted, candidate.locked) {
+            (Wanted::Exactly(version), _) => self.exactly(version)?,
+            (Wanted::Keep, Some(locked)) => candidate.keep(locked, available)?.into(),
+            (Wanted::Keep | Wanted::Newest, _) => self.newest()?,
+        };
+        let selected = match candidate.lock_file.locks().get(candidate.address) {
+            Some(locked) if !self.is_chosen(&selected.version) => candidate.keep(locked, available)?.into(),
+            _ => selected,
+        };
+        candidate.check(&selected.version, available)?;
+        self.refuse_downgrade(&selected.version)?;
+        Ok(selected)
+    }
+
+    /// Whether the user chose a move, if the user chose among moves.
+    fn is_chosen(&self, version: &Version) -> bool {
+        let moves = self.request.upgrade.and_then(|options| options.moves.as_ref());
+        moves.is_none_or(|moves| moves.contains(&(self.candidate.address.clone(), version.clone())))
+    }
+
+    /// Whether constraints may be rewritten.
+    fn rewrites_constraints(&self) -> bool {
+        self.request.upgrade.is_some_and(|options| options.rewrite_constraints)
     }
 
     fn exactly(&self, version: &Version) -> Result<Selected> {
-        let Self { candidate, rules, .. } = self;
+        let Self { candidate, .. } = self;
         candidate.listed(version, self.available)?;
         let rewrite = if candidate.requirement.constraints.allows(version) {
             None
-        } else if rules.rewrites_constraints {
+        } else if self.rewrites_constraints() {
             let refused = |warning: Box<Diagnostic>| {
                 let error = candidate.chosen_against_constraints(version);
                 Diagnostic { help: None, ..error }.note(warning.message)
@@ -104,7 +179,7 @@ impl Search<'_> {
         } else {
             return Err(candidate.chosen_against_constraints(version).into());
         };
-        let rejected = rules.checks_named.then(|| self.rejects(version)).flatten();
+        let rejected = self.request.upgrade.and_then(|_| self.rejects(version));
         match age::error(candidate.address, candidate.dialect, rejected.as_slice()) {
             Some(error) => Err(error.into()),
             None => Ok(Selected { rewrite, ..version.clone().into() }),
@@ -147,29 +222,30 @@ impl Search<'_> {
 
     /// Whether constraints may be rewritten for a version. Downgrades require an explicit version.
     fn outgrows(&self, version: &Version) -> bool {
-        let Self { candidate, rules, .. } = self;
-        let is_candidate = rules.rewrites_constraints && (rules.prereleases || !version.is_prerelease());
-        is_candidate && candidate.requirement.constraints.is_outgrown_by(version)
+        let prereleases = self.request.upgrade.is_some_and(|options| options.prereleases);
+        let is_candidate = self.rewrites_constraints() && (prereleases || !version.is_prerelease());
+        is_candidate && self.candidate.requirement.constraints.is_outgrown_by(version)
     }
 
     /// Returns the reason why a version cannot be selected. The locked version may be selected again, however young it
     /// is, if the policy allows it.
     fn rejects(&self, version: &Version) -> Option<RejectedVersion> {
-        let Self { candidate, source, rules, .. } = self;
+        let Self { candidate, request, .. } = self;
         let not_allowed = candidate.not_allowed(version);
         if not_allowed.is_some() || candidate.has_locked(version) {
             return not_allowed;
         }
-        let incomplete = rules.complete_for.and_then(|platforms| self.incomplete(version, platforms));
+        let is_partial = request.is_offline && request.upgrade.is_some();
+        let incomplete = if is_partial { self.incomplete(version, &request.prepared.platforms) } else { None };
         let incomplete =
             incomplete.map(|why| RejectedVersion { reason: Reason::Incomplete, version: version.clone(), why });
-        incomplete.or_else(|| candidate.minimum_age?.rejects(candidate.address, version, source))
+        incomplete.or_else(|| candidate.minimum_age?.rejects(candidate.address, version, request.source))
     }
 
     /// Returns which packages of a version the source does not have, if some. All platforms are those that it has
     /// packages for, of whatever version.
     fn incomplete(&self, version: &Version, platforms: &PlatformSelection) -> Option<String> {
-        let platforms_of = |version| self.source.platforms(self.candidate.address, version).unwrap_or_default();
+        let platforms_of = |version| self.request.source.platforms(self.candidate.address, version).unwrap_or_default();
         let present = platforms_of(version);
         let required: BTreeSet<Platform> = match platforms {
             PlatformSelection::These(platforms) => platforms.iter().cloned().collect(),
@@ -183,219 +259,90 @@ impl Search<'_> {
             _ => Some(format!("its packages for {} are not in the cache", enumerate(missing))),
         }
     }
-}
 
-impl Candidate<'_> {
-    pub(crate) fn available(&self, source: &Source) -> Result<Arc<AvailableVersions>> {
-        let available = source.versions(self.address);
-        available.map_err(|error| {
-            let SourceError::ProviderNotFound { in_registry, .. } = error else {
-                return Diagnostics::from(error).map(|error| self.requirement.at_declarations(error));
-            };
-            let meant = provider_meant(self.address, self.lock_file, self.required, self.dialect);
-            let meant = meant.filter(|_| in_registry);
-            Diagnostics::from(error).map(|error| self.not_found(error, meant.as_deref()))
-        })
-    }
-
-    /// The error for a provider that does not exist, with the one that is probably `meant`.
-    fn not_found(&self, error: Diagnostic, meant: Option<&str>) -> Diagnostic {
-        let declarations = self.requirement.declarations.iter();
-        let places = declarations.map(|declaration| declaration.source.as_ref().unwrap_or(&declaration.location));
-        let error = error.at_each(places, "required here");
-        let is_implied = is_implied(self.requirement);
-        let error = if is_implied { explained(error) } else { error };
-        if let Some(entry) = namesake(self.address, self.requirement, self.lock_file) {
-            return with_source(error, entry, self.dialect);
-        }
-        let name = &self.address.name;
-        match meant {
-            Some(meant) if is_implied => error
-                .help(format!("did you mean {meant}? add {name} = {{ source = \"{meant}\" }} to required_providers")),
-            Some(meant) => error.help(format!("did you mean {meant}? correct its source in required_providers")),
-            None => error,
-        }
-    }
-
-    pub(crate) fn has_locked(&self, version: &Version) -> bool {
-        self.locked.is_some_and(|locked| locked.version == *version)
-    }
-
-    /// Selects the version that `lock` records.
-    pub(crate) fn select(&self, available: &AvailableVersions, source: &Source) -> Result<Selected> {
-        let search = Search { candidate: *self, available, source, rules: SelectionRules::default() };
-        let selected = search.select(self.chosen.map_or(Wanted::Keep, Wanted::Exactly))?;
-        self.check(&selected.version, available)?;
-        Ok(selected)
-    }
-
-    /// Fails for a version that the policy does not allow or whose plugin protocols are not supported.
-    fn check(&self, version: &Version, available: &AvailableVersions) -> Result<()> {
-        self.supported(version, available)?;
-        let against = self.policy.against_version(self.address, self.dialect, version).into_iter();
-        against.map(|error| self.against_policy(error, version)).collect::<Diagnostics>().into_result(())
-    }
-
-    /// The error for a version that the policy does not allow, with where it is locked, or else required.
-    fn against_policy(&self, error: Diagnostic, version: &Version) -> Diagnostic {
-        if self.chosen.is_none() && self.has_locked(version) {
-            let error = Diagnostic { help: None, ..self.at_locked_version(error) };
-            return error.help(Remedy::upgrade(self.name()));
-        }
-        self.requirement.at_declarations(error)
-    }
-
-    /// Returns the reason of the policy against a version.
-    pub(crate) fn not_allowed(&self, version: &Version) -> Option<RejectedVersion> {
-        let error = self.policy.against_version(self.address, self.dialect, version).into_iter().next()?;
-        Some(RejectedVersion { reason: Reason::NotAllowed, version: version.clone(), why: error.message })
-    }
-
-    /// Fails for a version whose plugin protocols are not supported.
-    pub(crate) fn supported(&self, version: &Version, available: &AvailableVersions) -> Result<()> {
-        match available.versions.get(version) {
-            Some(AvailableVersion { unsupported_protocols: Some(protocols), .. }) => {
-                Err(self.unsupported(version, protocols, available))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// The version that is sure to be selected if it is still offered.
-    pub(crate) fn kept_version(&self) -> Option<&Version> {
-        let version = self.chosen.or(self.locked.map(|locked| &locked.version));
-        version.filter(|version| self.requirement.constraints.allows(version) && self.not_allowed(version).is_none())
-    }
-
-    /// Fails for a version that was chosen and does not exist.
-    pub(crate) fn listed(&self, chosen: &Version, available: &AvailableVersions) -> Result<()> {
-        if available.versions.contains_key(chosen) {
+    /// Refuses a version below the locked one, unless the constraints or the policy require it: then `init -upgrade` goes
+    /// down as well.
+    fn refuse_downgrade(&self, version: &Version) -> Result<()> {
+        let Self { candidate, available, request } = self;
+        let locked = candidate.lock_file.locks().get(candidate.address).map(|locked| &locked.version);
+        let (Some(locked), Some(options)) = (locked, request.upgrade) else { return Ok(()) };
+        let is_required = !candidate.requirement.constraints.allows(locked) || candidate.not_allowed(locked).is_some();
+        if options.allow_downgrade || version >= locked || is_required {
             return Ok(());
         }
-        let newest = available.versions.keys().next_back();
-        if available.is_partial {
-            let message = format!("version {chosen} of {} is not known offline", self.name());
-            let error = Diagnostic::error(Code::NoMatchingVersion, message).help(Help::run_online());
-            let newest = newest.map(|newest| format!("the newest known version is {newest}"));
-            return Err(newest.into_iter().fold(error, Diagnostic::note).into());
-        }
-        let message = format!("{} has no version {chosen}", self.name());
-        let newest = newest.map(|newest| format!("the newest version is {newest}"));
-        Err(newest.into_iter().fold(Diagnostic::error(Code::NoMatchingVersion, message), Diagnostic::note).into())
-    }
-
-    /// The error for a version that was chosen although a constraint does not allow it.
-    pub(crate) fn chosen_against_constraints(&self, chosen: &Version) -> Diagnostic {
-        let name = self.name();
-        let message = format!("{name} cannot be {chosen}, because {}", self.requirement_text());
-        let error = self.at_constraints(Diagnostic::error(Code::VersionOutsideConstraints, message), chosen);
-        let providers = vec![format!("{name}@{chosen}")];
-        let upgrade = UpgradeRemedy { providers, constraints: true, ..UpgradeRemedy::default() };
-        error.help(Help::text("change the constraints: ").and(upgrade))
-    }
-
-    fn keep(&self, locked: &LockedProvider, available: &AvailableVersions) -> Result<Version> {
-        let LockedProvider { version, .. } = locked;
-        if !self.requirement.constraints.allows(version) {
-            return Err(self.violated(version).into());
-        }
-        if !available.versions.contains_key(version) {
-            let message = format!("{} {version} is locked, but no longer listed by its source", self.name());
-            let error = Diagnostic::error(Code::VersionWithdrawn, message);
-            return Err(self.at_locked_version(error).help(Remedy::upgrade(self.name())).into());
-        }
-        Ok(version.clone())
-    }
-
-    fn violated(&self, version: &Version) -> Diagnostic {
-        let message = format!("{} is locked at {version}, but {}", self.name(), self.requirement_text());
-        let error = self.at_locked_version(Diagnostic::error(Code::VersionOutsideConstraints, message));
-        self.at_constraints(error, version).help(Remedy::upgrade(self.name()))
-    }
-
-    /// Requirement of the configuration that a version does not meet, in words.
-    fn requirement_text(&self) -> String {
-        let constraints = &self.requirement.constraints;
-        if constraints.is_empty() {
-            "a prerelease is only locked when a constraint names it exactly".to_owned()
+        let name = candidate.name();
+        let message = format!("{name} would go down from {locked} to {version}");
+        let error = candidate.at_locked_version(Diagnostic::error(Code::Downgrade, message));
+        let error = if available.versions.contains_key(locked) {
+            error
         } else {
-            format!("the configuration asks for {constraints}")
-        }
-    }
-
-    /// No version that is known offline meets the constraints; others may.
-    fn no_known_match(&self, available: &AvailableVersions) -> Diagnostic {
-        let (name, constraints) = (self.name(), &self.requirement.constraints);
-        let known = few(available.versions.keys().rev());
-        let are = if available.versions.len() == 1 { "is" } else { "are" };
-        let message =
-            format!("offline only {known} of {name} {are} known, and the configuration asks for {constraints}");
-        let places = self.requirement.declarations.iter().filter_map(|declaration| declaration.version.as_ref());
-        let error = Diagnostic::error(Code::NoMatchingVersion, message).at_each(places, "asked for here");
-        error.help(Help::run_online())
-    }
-
-    /// Shows every constraint that takes part, each with the newest version that it allows on its own.
-    pub(crate) fn no_match(&self, available: &AvailableVersions) -> Diagnostic {
-        if available.is_partial && !self.requirement.constraints.is_empty() {
-            return self.no_known_match(available);
-        }
-        let name = self.name();
-        let constraints = &self.requirement.constraints;
-        let message = match (available.versions.is_empty(), constraints.is_empty()) {
-            (true, _) => format!("there is no version of {name}"),
-            (false, true) => format!("{name} has only prereleases"),
-            (false, false) => format!("no version of {name} meets all constraints: {constraints}"),
+            error.note(format!("its source no longer lists {locked}"))
         };
-        let mut error = Diagnostic::error(Code::NoMatchingVersion, message);
-        for declaration in &self.requirement.declarations {
-            if let Some(location) = &declaration.version {
-                let alone = available.versions.keys().rev().find(|version| declaration.constraints.allows(version));
-                let text = match alone {
-                    None if available.versions.is_empty() => "required here".to_owned(),
-                    Some(version) => format!("the newest version that {} allows is {version}", declaration.constraints),
-                    None => format!("no version meets {}", declaration.constraints),
-                };
-                error = error.at(location.clone(), text);
-            }
+        let provider = match candidate.wanted {
+            Wanted::Exactly(version) => format!("{name}@{version}"),
+            Wanted::Keep | Wanted::Newest => name,
+        };
+        let remedy = UpgradeRemedy { providers: vec![provider], allow_downgrade: true, ..UpgradeRemedy::default() };
+        Err(error.help(Help::text("if an older version is meant: ").and(remedy)).into())
+    }
+
+    /// The move to the selected version.
+    fn planned(&self, selected: &Selected, options: &UpgradeOptions) -> PlannedMove {
+        let Self { candidate: Candidate { address, lock_file, requirement, wanted, .. }, available, request } = *self;
+        let is_release = |version: &&Version| options.prereleases || !version.is_prerelease();
+        let newest = available.versions.keys().rev().find(is_release).or_else(|| available.versions.keys().next_back());
+        let newest = newest.unwrap_or(&selected.version);
+        let compared = self.compared(&selected.version, options);
+        let mut versions = Move {
+            subject: Subject::Provider(address.clone()),
+            locked: lock_file.locks().get(address).map(|locked| VersionLabel::from(&locked.version)),
+            selected: VersionLabel::from(&selected.version),
+            newest: VersionLabel::from(newest),
+            is_named: matches!(wanted, Wanted::Exactly(_)),
+            held_back_by: Vec::new(),
+            skipped: selected.skipped,
+            releases: ReleaseInfo::default(),
+        };
+        if versions.is_held_back() {
+            let requirement = selected.rewrite.as_ref().map_or(requirement, |rewrite| &rewrite.requirement);
+            versions.held_back_by = holding_constraints(requirement, newest);
         }
-        if let Some(newest) = available.versions.keys().next_back() {
-            error = error.note(format!("the newest version is {newest}"));
+        // A mirror is there so that no registry need be asked.
+        let dates = request.dates.filter(|_| versions.moves() && request.source.mirror_of(address).is_none());
+        if let Some(dates) = dates {
+            versions.releases = dates.releases(address, &selected.version, newest);
         }
-        let declarations = &self.requirement.declarations;
-        error.help(match declarations.len() {
-            _ if available.versions.is_empty() => "check the provider's address, or wait until a version is published",
-            _ if constraints.is_empty() => "name the prerelease exactly in required_providers",
-            0 | 1 => "correct the version constraint",
-            _ if declarations.iter().any(|one| one.kind == DeclarationKind::Recorded) => {
-                "relax one of the constraints, or delete the recorded ones if nothing has them any more"
-            }
-            _ => "relax one of the constraints",
+        PlannedMove {
+            versions,
+            warning: compared.warning(&self.candidate, &selected.version),
+            unpublished_hashes: compared.unpublished.len(),
+            uncompared_hashes: compared.unknown,
+        }
+    }
+
+    /// Compares the recorded hashes, if the entry does not change and that is requested.
+    fn compared(&self, version: &Version, options: &UpgradeOptions) -> Compared {
+        let Self { candidate, request, .. } = self;
+        let kept = candidate.locked.filter(|old| options.compare_hashes && old.version == *version);
+        let release =
+            ReleaseLookup { address: candidate.address, version, source: request.source, progress: &|_, _| {} };
+        kept.map(|old| Compared::with(&old.hashes, &release, &Packages::new(), request.cache)).unwrap_or_default()
+    }
+}
+
+/// Constraints that do not allow a version.
+fn holding_constraints(requirement: &Requirement, version: &Version) -> Vec<HoldingConstraint> {
+    // A prerelease is allowed as soon as one declaration names it.
+    if requirement.constraints.allows(version) {
+        return Vec::new();
+    }
+    let declarations = requirement.declarations.iter().filter(|one| !one.constraints.allows(version));
+    let constraint = |declaration: &Declaration| {
+        Some(HoldingConstraint {
+            text: declaration.constraints.to_string(),
+            location: declaration.version.clone()?,
+            is_own: declaration.local,
         })
-    }
-
-    fn unsupported(&self, version: &Version, protocols: &str, available: &AvailableVersions) -> Diagnostics {
-        let error = SourceError::unsupported_protocol(self.address, version, protocols);
-        let supported = |(_, release): &(&Version, &AvailableVersion)| release.unsupported_protocols.is_none();
-        let older = available.versions.range(..version.clone()).rev().find(supported);
-        let nearest = older.or_else(|| available.versions.range(version.clone()..).find(supported));
-        let help = match nearest {
-            Some((nearest, _)) => format!("the nearest version that supports protocol 5 or 6 is {nearest}"),
-            None => "no version supports protocol 5 or 6".to_owned(),
-        };
-        Diagnostics::from(error).map(|error| error.help(help.clone()))
-    }
-
-    pub(super) fn at_locked_version(&self, error: Diagnostic) -> Diagnostic {
-        error.at_each(self.lock_file.entry(self.address).map(Entry::version), "locked here")
-    }
-
-    fn at_constraints(&self, error: Diagnostic, version: &Version) -> Diagnostic {
-        let against = self.requirement.declarations.iter().filter(|one| !one.constraints.allows(version));
-        error.at_each(against.filter_map(|declaration| declaration.version.as_ref()), "asked for here")
-    }
-
-    pub(crate) fn name(&self) -> String {
-        self.address.short(self.dialect)
-    }
+    };
+    declarations.filter_map(constraint).collect()
 }

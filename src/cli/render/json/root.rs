@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::mem::take;
 use std::path::Path;
 
-use provlock::configuration::{Declaration, rewrite};
-use provlock::diagnostic::{Diagnostic, Location};
+use provlock::configuration::rewrite;
+use provlock::diagnostic::Diagnostic;
 use provlock::lockfile::VersionMove;
-use provlock::project::plan::{PlannedUpgrade, ProviderReport, Reason, UpgradePlan};
-use provlock::project::{self, InstalledModules, Locked, PinnedModules, PlannedModule, Prepared, RootModule};
+use provlock::project::plan::{ProviderReport, Reason};
+use provlock::project::{
+    self, HoldingConstraint, InstalledModules, Locked, Move, PinnedModules, Prepared, RootModule, Subject, UpgradePlan,
+};
 use provlock::provider::{self, Dialect};
 use serde::Serialize;
 
@@ -20,7 +22,7 @@ use super::values::shown;
 use crate::cli::render::diff::FileDiff;
 use crate::cli::render::help::Invocation;
 use crate::cli::render::row::{Change, HashCounts, Row};
-use crate::cli::render::upgrade::{change_of_module, old_and_new};
+use crate::cli::render::upgrade::old_and_new;
 
 /// A root module or a lock file.
 #[derive(Serialize)]
@@ -299,17 +301,16 @@ struct ConstraintEdit {
 }
 
 impl LockedRoot {
-    /// With what `upgrade` had planned, if it was upgraded.
-    pub(crate) fn new(locked: &Locked<'_>, plan: Option<&UpgradePlan>) -> Self {
-        let Locked { prepared: Prepared { root, .. }, outcome, module_changes, changed, written, .. } = locked;
+    pub(crate) fn new(locked: &Locked) -> Self {
+        let Locked { prepared: Prepared { root, .. }, outcome, module_changes, changed, written, plan, .. } = locked;
         let providers = outcome.providers.iter().map(|report| LockedProvider::new(report, root.dialect)).collect();
         let modules = module_changes.iter().map(|change| Row::of_module(change).into()).collect();
-        Self { changed: *changed, written: *changed && *written, providers, modules, ..Self::of(root, plan) }
+        Self { changed: *changed, written: *changed && *written, providers, modules, ..Self::of(root, plan.as_ref()) }
     }
 
     /// What `upgrade` would do.
     pub(crate) fn planned(root: &RootModule, plan: &UpgradePlan) -> Self {
-        Self { changed: plan.moves(), ..Self::of(root, Some(plan)) }
+        Self { changed: plan.has_changes(), ..Self::of(root, Some(plan)) }
     }
 
     fn of(root: &RootModule, plan: Option<&UpgradePlan>) -> Self {
@@ -321,8 +322,8 @@ impl LockedRoot {
             written: false,
             providers: Vec::new(),
             modules: Vec::new(),
-            versions: plan.map(versions),
-            module_versions: plan.into_iter().flat_map(|plan| &plan.modules).map(ModuleVersions::from).collect(),
+            versions: plan.map(|plan| plan.moves.iter().filter_map(Versions::of).collect()),
+            module_versions: plan.into_iter().flat_map(|plan| &plan.moves).filter_map(ModuleVersions::of).collect(),
             constraint_edits: plan.map(|plan| constraint_edits(&plan.edits)),
         }
     }
@@ -439,46 +440,59 @@ impl From<Row> for ComparedModule {
     }
 }
 
-fn versions(plan: &UpgradePlan) -> Vec<Versions> {
-    let repository = |planned: &PlannedUpgrade| planned.releases.repository.clone();
-    let held_back = |held: &Declaration| HoldingBack::new(held.version_place(), held.constraints.to_string());
-    let versions = |planned: &PlannedUpgrade| Versions {
-        published: planned.releases.published.as_ref().map(ToString::to_string),
-        newest_published: planned.releases.newest_published.as_ref().map(ToString::to_string),
-        release_notes: repository(planned).map(|repository| repository.release_notes(&planned.allowed)),
-        comparison: repository(planned)
-            .zip(planned.locked.as_ref())
-            .map(|(repository, locked)| repository.comparison(locked, &planned.allowed)),
-        address: planned.address.to_string(),
-        locked: planned.locked.as_ref().map(ToString::to_string),
-        allowed: planned.allowed.to_string(),
-        change: planned.locked.as_ref().and_then(|locked| VersionMove::between(locked, &planned.allowed)),
-        newest: planned.newest.to_string(),
-        held_back_by: planned.held_back_by.iter().map(held_back).collect(),
-        too_young: matches!(planned.skipped, Some(Reason::TooYoung | Reason::AgeNotKnown)),
-    };
-    plan.providers.iter().map(versions).collect()
-}
-
-impl From<&PlannedModule> for ModuleVersions {
-    fn from(planned: &PlannedModule) -> Self {
-        let held_back = |(place, text): &(Location, String)| HoldingBack::new(place, text.clone());
-        Self {
-            address: planned.key.clone(),
-            source: planned.source.clone(),
-            locked: planned.locked.clone(),
-            allowed: planned.allowed.clone(),
-            change: planned.locked.as_ref().and_then(|locked| change_of_module(locked, &planned.allowed)),
-            newest: planned.newest.clone(),
-            held_back_by: planned.held_back_by.iter().map(held_back).collect(),
-            too_young: planned.is_too_young,
-        }
+impl Versions {
+    /// Versions of a provider.
+    fn of(planned: &Move) -> Option<Self> {
+        let Subject::Provider(address) = &planned.subject else { return None };
+        let Move { locked, selected, releases, .. } = planned;
+        let (repository, version) = (releases.repository.as_ref(), selected.version.as_ref());
+        let locked_version = locked.as_ref().and_then(|locked| locked.version.as_ref());
+        Some(Self {
+            address: address.to_string(),
+            locked: locked.as_ref().map(|locked| locked.text.clone()),
+            allowed: selected.text.clone(),
+            change: change(planned),
+            newest: planned.newest.text.clone(),
+            published: releases.published.as_ref().map(ToString::to_string),
+            newest_published: releases.newest_published.as_ref().map(ToString::to_string),
+            release_notes: repository.zip(version).map(|(repository, version)| repository.release_notes(version)),
+            comparison: repository
+                .zip(locked_version.zip(version))
+                .map(|(repository, (locked, version))| repository.comparison(locked, version)),
+            held_back_by: planned.held_back_by.iter().map(HoldingBack::from).collect(),
+            too_young: is_too_young(planned),
+        })
     }
 }
 
-impl HoldingBack {
-    fn new(place: &Location, constraints: String) -> Self {
-        Self { constraints, file: shown(place.path()), line: place.line_column().0 }
+impl ModuleVersions {
+    /// Versions of the module of a call.
+    fn of(planned: &Move) -> Option<Self> {
+        let Subject::Module { key, source } = &planned.subject else { return None };
+        Some(Self {
+            address: key.clone(),
+            source: source.clone(),
+            locked: planned.locked.as_ref().map(|locked| locked.text.clone()),
+            allowed: planned.selected.text.clone(),
+            change: change(planned),
+            newest: planned.newest.text.clone(),
+            held_back_by: planned.held_back_by.iter().map(HoldingBack::from).collect(),
+            too_young: is_too_young(planned),
+        })
+    }
+}
+
+fn change(planned: &Move) -> Option<VersionMove> {
+    VersionMove::between(planned.locked.as_ref()?.version.as_ref()?, planned.selected.version.as_ref()?)
+}
+
+fn is_too_young(planned: &Move) -> bool {
+    matches!(planned.skipped, Some(Reason::TooYoung | Reason::AgeNotKnown))
+}
+
+impl From<&HoldingConstraint> for HoldingBack {
+    fn from(HoldingConstraint { text, location, .. }: &HoldingConstraint) -> Self {
+        Self { constraints: text.clone(), file: shown(location.path()), line: location.line_column().0 }
     }
 }
 

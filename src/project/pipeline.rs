@@ -1,0 +1,376 @@
+//! Locking and upgrading: the steps that each root module goes through, several root modules side by side.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use super::event::{Event, Locked, LockedRoot, Report, RootOutcome};
+use super::moves::UpgradePlan;
+use super::options::{LockOptions, UpgradeOptions};
+use super::plan::{self, LockOutcome, LockRequest, OldEntries, Question, Questions, RecordedEntries, Selection};
+use super::prepared::Prepared;
+use super::rewrites::{self, Rewrites};
+use super::roots::{RootPath, Roots};
+use super::session::{ModuleFetching, Session};
+use super::survey::{check_names, distinct_lock_files, no_such_call, offline_source};
+use crate::configuration::rewrite::ConstraintEdit;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Remedy, Result};
+use crate::lockfile::{self, CanonicalBlocks, EntryDiff, LockedModule};
+use crate::packages::{ProgressSink, Source};
+use crate::provider::Hostname;
+use crate::system::files::{self, Replacement};
+use crate::system::lock;
+use crate::system::parallel::{self, WAITING_REQUESTS};
+use crate::system::shared_jobs::with_shared_jobs;
+
+/// Maximum number of root modules that are open at the same time. While some wait for answers, the questions of the
+/// others are asked.
+const SIDE_BY_SIDE: usize = 64;
+
+/// Maximum number of locked root modules that wait until those before them are reported.
+const UNREPORTED: usize = 64;
+
+impl Session<'_> {
+    /// Locks every required provider in root modules, and writes the lock files that change. A failure does not stop the
+    /// other root modules, and leaves the files of its root module as they were.
+    ///
+    /// # Errors
+    /// The options name a provider that no root module requires. Errors about a single root module are in the report.
+    pub fn lock(&self, roots: &Roots, options: &LockOptions) -> Result<Report<LockedRoot>> {
+        self.lock_roots(roots, options, None)
+    }
+
+    /// Moves the providers of root modules, or their modules, to newer versions. Root modules that share a constraint
+    /// fail if they need different texts of it.
+    ///
+    /// # Errors
+    /// The options name a provider that no root module requires, or a module call that no root module has. Errors about
+    /// a single root module are in the report.
+    pub fn upgrade(&self, roots: &Roots, options: &UpgradeOptions) -> Result<Report<LockedRoot>> {
+        let options = &options.completed();
+        if options.moves_modules() && (self.options.offline || self.options.modules != ModuleFetching::Fetch) {
+            let message = "modules cannot move, because nobody is asked which versions there are";
+            let help = Help::text("omit ").and(Remedy::Offline);
+            return Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into());
+        }
+        self.lock_roots(roots, &options.lock, Some(options))
+    }
+
+    fn lock_roots(
+        &self,
+        roots: &Roots,
+        options: &LockOptions,
+        upgrade: Option<&UpgradeOptions>,
+    ) -> Result<Report<LockedRoot>> {
+        self.notify(Event::Selected(roots));
+        self.notify(Event::Reading);
+        let named = check_names(self, roots, options, upgrade);
+        self.announce();
+        named?;
+        let offline = self.options.offline.then(|| offline_source(self, roots));
+        let mut report = Report { roots: Vec::new(), findings: Vec::new(), coverage: roots.passed_over.clone() };
+        self.with_pipeline(options, upgrade, roots.are_many(), offline, |pipeline| {
+            let (own, linked) = distinct_lock_files(&roots.list);
+            for (list, side_by_side) in [(own, SIDE_BY_SIDE), (linked, 1)] {
+                pipeline.each_root(&list, side_by_side, |path, outcome| {
+                    report.roots.push((path.to_owned(), self.conclude(path, outcome)));
+                });
+            }
+        });
+        self.finish();
+        Ok(report)
+    }
+
+    /// Starts a pipeline, whose questions are asked by threads that end with it.
+    pub(super) fn with_pipeline<R>(
+        &self,
+        options: &LockOptions,
+        upgrade: Option<&UpgradeOptions>,
+        are_many: bool,
+        offline: Option<Arc<Source>>,
+        run: impl FnOnce(&Pipeline<'_, '_>) -> R,
+    ) -> R {
+        let progress = |package: &_, progress| self.note_progress(package, progress);
+        let ask = |question: &Question| question.ask(&progress);
+        with_shared_jobs(WAITING_REQUESTS, ask, |questions| {
+            run(&Pipeline {
+                session: self,
+                options,
+                upgrade,
+                are_many,
+                offline,
+                questions,
+                progress: &progress,
+                recorded: RecordedEntries::default(),
+                blocks: CanonicalBlocks::default(),
+                planning: Mutex::default(),
+                hosts: Mutex::default(),
+            })
+        })
+    }
+}
+
+/// The steps from a root module to its lock file, and what root modules share on the way.
+pub(super) struct Pipeline<'a, 'b> {
+    session: &'a Session<'b>,
+    options: &'a LockOptions,
+    upgrade: Option<&'a UpgradeOptions>,
+    /// Whether there may be several root modules, so that errors name the root module.
+    are_many: bool,
+    /// Source of all root modules of an offline run.
+    offline: Option<Arc<Source>>,
+    questions: &'a Questions<'a>,
+    progress: ProgressSink<'a>,
+    recorded: RecordedEntries,
+    blocks: CanonicalBlocks,
+    /// Held by the root module that plans with several threads.
+    planning: Mutex<()>,
+    /// Hosts of the required providers of all root modules so far.
+    hosts: Mutex<BTreeSet<Hostname>>,
+}
+
+/// New content of the lock files of a root module.
+struct EditedFiles {
+    bytes: Vec<u8>,
+    /// Whether the lock file of providers changes.
+    changes_providers: bool,
+    /// New content of the lock file of modules, if it changes.
+    modules: Option<Vec<u8>>,
+    module_changes: Vec<EntryDiff<LockedModule>>,
+}
+
+/// A root module whose versions are selected.
+struct Planned<'a> {
+    root: &'a RootPath,
+    prepared: Prepared,
+    source: Arc<Source>,
+    selection: Selection,
+    /// Moves of providers and modules, in an upgrade.
+    plan: Option<UpgradePlan>,
+}
+
+impl Planned<'_> {
+    fn edits(&self) -> impl Iterator<Item = &ConstraintEdit> {
+        self.plan.iter().flat_map(|plan| &plan.edits)
+    }
+
+    /// Strings of the configuration that the plan depends on, each with the text that it needs there: the edits, and the
+    /// constraints of the planned providers that have none.
+    fn shared_texts(&self) -> Vec<ConstraintEdit> {
+        let place = |location: &Location| (location.path().to_owned(), location.span.start);
+        let edited: BTreeSet<_> = self.edits().map(|edit| place(&edit.location)).collect();
+        let requirements = self.selection.requirements(&self.prepared);
+        let declared = requirements.flat_map(|requirement| &requirement.declarations);
+        let unedited = declared.filter_map(|declaration| declaration.version.as_ref()).filter_map(|quoted| {
+            let text = quoted.file.text.get(quoted.span.clone())?.strip_prefix('"')?.strip_suffix('"')?;
+            let location = Location::new(&quoted.file, quoted.span.start + 1..quoted.span.end - 1);
+            (!edited.contains(&place(&location))).then(|| ConstraintEdit { new: text.to_owned(), location })
+        });
+        self.edits().cloned().chain(unedited).collect()
+    }
+}
+
+impl Pipeline<'_, '_> {
+    /// Takes each root module through all steps, up to `side_by_side` at the same time, and passes the outcomes to
+    /// `report` in the order of the list.
+    fn each_root(&self, list: &[RootPath], side_by_side: usize, mut report: impl FnMut(&Path, Result<RootOutcome>)) {
+        let threads = side_by_side.min(list.len());
+        let mut report = |done: &mut dyn Iterator<Item = (&RootPath, Result<Option<RootOutcome>>)>| {
+            for (root, outcome) in done {
+                outcome.transpose().into_iter().for_each(|outcome| report(&root.path, outcome));
+            }
+        };
+        if self.upgrade.is_some_and(|options| options.rewrite_constraints) {
+            // Root modules that share a constraint must agree on it before the first file changes.
+            let mut planned = parallel::map(list.iter().collect(), threads, |root| self.plan(root));
+            if planned.iter().flatten().flatten().any(|planned| planned.edits().next().is_some()) {
+                let paths: Vec<_> = list.iter().map(|root| root.path.as_path()).collect();
+                let texts = |planned: &Option<Planned<'_>>| planned.iter().flat_map(Planned::shared_texts).collect();
+                rewrites::agree(&mut planned, &paths, texts);
+            }
+            let rewrites = Rewrites::new(planned.iter().flatten().flatten().flat_map(Planned::edits));
+            let carry_out = |(root, planned)| (root, self.carry_out(planned, &rewrites));
+            parallel::in_order(list.iter().zip(planned), (threads, UNREPORTED), carry_out, |done| report(done));
+        } else {
+            let rewrites = Rewrites::new([]);
+            let run = |root| (root, self.carry_out(self.plan(root), &rewrites));
+            parallel::in_order(list.iter(), (threads, UNREPORTED), run, |done| report(done));
+        }
+    }
+
+    /// Opens a root module and selects its versions. `None` for a root module that requires no named provider.
+    fn plan<'r>(&self, root: &'r RootPath) -> Result<Option<Planned<'r>>> {
+        let Some(prepared) = self.open(root)? else { return Ok(None) };
+        let source = self.source_of(&prepared)?;
+        let request = self.request(&prepared, &source)?;
+        let planned = self.check_calls(&prepared).and_then(|()| self.select(&request, &source));
+        let (selection, plan) = planned.map_err(|errors| self.named(root, &prepared, errors))?;
+        Ok(Some(Planned { root, prepared, source, selection, plan }))
+    }
+
+    /// Fetches the packages of a planned root module, records its entries, and writes its files.
+    fn carry_out(&self, planned: Result<Option<Planned<'_>>>, rewrites: &Rewrites) -> Result<Option<RootOutcome>> {
+        let Some(Planned { root, prepared, source, selection, plan }) = planned? else { return Ok(None) };
+        let plan = match plan {
+            Some(plan) if self.is_plan_only() => return Ok(Some(RootOutcome::Planned(Box::new(prepared), plan))),
+            plan => plan,
+        };
+        let request = self.request(&prepared, &source)?;
+        let edits = plan.as_ref().map_or(&[][..], |plan| &plan.edits);
+        let done = self.record(&request, &source, &selection).and_then(|mut outcome| {
+            let files = self.edit(&prepared, &outcome)?;
+            outcome.warnings.extend(self.write(&prepared, &files, edits, rewrites)?);
+            Ok((outcome, files))
+        });
+        let (outcome, files) = done.map_err(|errors| self.named(root, &prepared, errors))?;
+        let EditedFiles { bytes, modules, module_changes, changes_providers } = files;
+        let (changed, written) = (changes_providers || modules.is_some(), !self.options.dry_run);
+        let locked = Locked { prepared, outcome, bytes, modules, module_changes, changed, written, plan };
+        Ok(Some(RootOutcome::Locked(Box::new(locked))))
+    }
+
+    /// Selects versions for a root module, and records their entries, without writing them.
+    pub(super) fn outcome(&self, prepared: &Prepared) -> Result<LockOutcome> {
+        let source = self.source_of(prepared)?;
+        self.session.announce();
+        self.notify_hosts(prepared);
+        let request = self.request(prepared, &source)?;
+        let (selection, _) = self.select(&request, &source)?;
+        self.record(&request, &source, &selection)
+    }
+
+    /// Reads a root module: settings, lock files and requirements, with the modules that it calls.
+    fn open(&self, root: &RootPath) -> Result<Option<Prepared>> {
+        let mut prepared = self.session.read_to_lock(root, self.options, self.are_many)?;
+        if self.are_many && !self.options.providers.is_empty() {
+            let required = &prepared.requirements.providers;
+            prepared.only.retain(|address| required.contains_key(address));
+            if prepared.only.is_empty() {
+                return Ok(None);
+            }
+        }
+        self.session.notify(Event::Prepared(&prepared));
+        self.notify_hosts(&prepared);
+        Ok(Some(prepared))
+    }
+
+    /// Notifies the observers of hosts that no root module before has required.
+    fn notify_hosts(&self, prepared: &Prepared) {
+        let mut hosts = lock(&self.hosts);
+        let known = hosts.len();
+        hosts.extend(prepared.providers().map(|address| address.hostname.clone()));
+        if hosts.len() > known || known == 0 {
+            self.session.notify(Event::Asking(&hosts));
+        }
+    }
+
+    /// The source of a root module's packages.
+    fn source_of(&self, prepared: &Prepared) -> Result<Arc<Source>> {
+        match &self.offline {
+            Some(source) => Ok(Arc::clone(source)),
+            None => self.session.source(prepared.root.dialect, prepared.root.settings.shared_cache()),
+        }
+    }
+
+    /// The rules by which the providers of a root module are locked.
+    fn request<'r>(&'r self, prepared: &'r Prepared, source: &'r Source) -> Result<LockRequest<'r>> {
+        let upgrade = self.upgrade.filter(|options| options.moves_providers());
+        self.session.lock_request(prepared, source, self.options, upgrade, self.progress)
+    }
+
+    /// Fails if the only root module does not have a named call.
+    fn check_calls(&self, prepared: &Prepared) -> Result<()> {
+        let named = self.upgrade.into_iter().flat_map(|options| options.calls.keys());
+        let is_missing =
+            |key: &&String| !self.are_many && !prepared.requirements.package_calls().any(|call| call.key == **key);
+        match no_such_call(named.filter(is_missing)) {
+            Some(error) => Err(error.into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Selects the versions, after asking for everything that is certain to be needed.
+    fn select(&self, request: &LockRequest<'_>, source: &Arc<Source>) -> Result<(Selection, Option<UpgradePlan>)> {
+        let old = OldEntries::of(request.prepared);
+        let mut selection = if request.upgrade.is_none() && self.is_plan_only() {
+            // Only modules move.
+            Selection::without_providers(old)
+        } else {
+            let asks = plan::ask_known_needs(request, &old, source, self.questions);
+            if asks {
+                self.session.announce();
+            }
+            self.with_threads(asks || request.asks_while_planning(), |threads| {
+                plan::select_versions(request, old, threads)
+            })?
+        };
+        let plan = self.upgrade.map(|_| selection.upgrade_plan(request, self.is_plan_only()));
+        Ok((selection, plan))
+    }
+
+    /// Fetches the packages of the selected versions, and records their hashes.
+    fn record(&self, request: &LockRequest<'_>, source: &Arc<Source>, selection: &Selection) -> Result<LockOutcome> {
+        let plans = self
+            .with_threads(request.asks_while_planning(), |threads| plan::plan_packages(request, selection, threads))?;
+        let supplies = plan::fetch_packages(request, selection, &plans, &self.recorded, (source, self.questions))?;
+        plan::record_entries(request, selection, &plans, supplies, &self.recorded)
+    }
+
+    /// Plans with several threads if requests may be sent. One root module at a time does; the others then find most
+    /// answers.
+    fn with_threads<R>(&self, asks: bool, plan: impl FnOnce(usize) -> R) -> R {
+        let alone = if asks { self.planning.try_lock().ok() } else { None };
+        plan(if alone.is_some() { WAITING_REQUESTS } else { 1 })
+    }
+
+    /// Edits the lock files.
+    fn edit(&self, prepared: &Prepared, outcome: &LockOutcome) -> Result<EditedFiles> {
+        let old = prepared.root.lock_bytes.as_deref();
+        let bytes = prepared.lock_file.edit_with(&outcome.locks, &self.blocks)?;
+        // An empty lock file would say that nothing is required, and that is not known.
+        let is_needless = old.is_none() && outcome.locks.is_empty() && prepared.requirements.is_incomplete;
+        let changes_providers = old != Some(bytes.as_slice()) && !is_needless;
+        let Some(file) = &prepared.module_lock_file else {
+            return Ok(EditedFiles { bytes, changes_providers, modules: None, module_changes: Vec::new() });
+        };
+        let modules = Some(file.edit(&prepared.module_locks)?);
+        let modules = modules.filter(|bytes| prepared.root.module_lock_bytes.as_deref() != Some(bytes.as_slice()));
+        let module_changes = lockfile::diff(file.locks(), &prepared.module_locks).entries;
+        Ok(EditedFiles { bytes, changes_providers, modules, module_changes })
+    }
+
+    /// Writes the lock files that change, together with the constraints that change. Returns a warning about a file that
+    /// can only be read.
+    fn write(
+        &self,
+        prepared: &Prepared,
+        files: &EditedFiles,
+        edits: &[ConstraintEdit],
+        rewrites: &Rewrites,
+    ) -> Result<Option<Diagnostic>> {
+        if self.options.dry_run {
+            return Ok(None);
+        }
+        let Prepared { root, .. } = prepared;
+        let lock_file = Replacement { path: &root.lock_path, old: root.lock_bytes.as_deref(), new: &files.bytes };
+        let (path, old) = (&root.module_lock_path, root.module_lock_bytes.as_deref());
+        let module_lock_file = files.modules.as_ref().map(|new| Replacement { path, old, new });
+        let replacements: Vec<_> =
+            files.changes_providers.then_some(lock_file).into_iter().chain(module_lock_file).collect();
+        rewrites.write(edits, &replacements)?;
+        if replacements.is_empty() {
+            files::remove_left_over(&root.lock_path);
+            return Ok(None);
+        }
+        Ok(files::read_only(&root.lock_path))
+    }
+
+    fn is_plan_only(&self) -> bool {
+        self.upgrade.is_some_and(|options| options.plan_only)
+    }
+
+    /// Errors about a root module, with its name and commands for it.
+    fn named(&self, root: &RootPath, prepared: &Prepared, errors: Diagnostics) -> Diagnostics {
+        root.name(self.are_many, errors.map(|error| prepared.root.in_dialect(error)))
+    }
+}

@@ -1,0 +1,254 @@
+//! A provider that is locked, and the errors about versions that it cannot have.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::age::{MinimumAge, Reason, RejectedVersion};
+use super::implied_source::{explained, is_implied, namesake, with_source};
+use crate::configuration::{DeclarationKind, Requirement};
+use crate::diagnostic::words::few;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result, UpgradeRemedy};
+use crate::lockfile::{Entry, LockFile, LockedProvider};
+use crate::packages::{AvailableVersion, AvailableVersions, Source, SourceError};
+use crate::project::similar_names::provider_meant;
+use crate::provider::{Dialect, ProviderAddress, Version};
+use crate::settings::Policy;
+
+/// A provider that is locked, with the rules that apply to it.
+#[derive(Clone, Copy)]
+pub(super) struct Candidate<'a> {
+    pub(super) address: &'a ProviderAddress,
+    pub(super) requirement: &'a Requirement,
+    /// Entry before, if there is one.
+    pub(super) locked: Option<&'a LockedProvider>,
+    pub(super) wanted: Wanted<'a>,
+    pub(super) lock_file: &'a LockFile,
+    pub(super) required: &'a BTreeMap<ProviderAddress, Requirement>,
+    /// Minimum age of the version, if there is one.
+    pub(super) minimum_age: Option<MinimumAge<'a>>,
+    /// Policy of the project.
+    pub(super) policy: &'a Policy,
+    pub(super) dialect: Dialect,
+}
+
+/// Rule by which the version of a provider is selected.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted<'a> {
+    /// The locked version, or the newest if none is locked.
+    Keep,
+    /// The newest version that the constraints allow, after any edits.
+    Newest,
+    /// This version.
+    Exactly(&'a Version),
+}
+
+impl Candidate<'_> {
+    pub(super) fn available(&self, source: &Source) -> Result<Arc<AvailableVersions>> {
+        let available = source.versions(self.address);
+        available.map_err(|error| {
+            let SourceError::ProviderNotFound { in_registry, .. } = error else {
+                return Diagnostics::from(error).map(|error| self.requirement.at_declarations(error));
+            };
+            let meant = provider_meant(self.address, self.lock_file, self.required, self.dialect);
+            let meant = meant.filter(|_| in_registry);
+            Diagnostics::from(error).map(|error| self.not_found(error, meant.as_deref()))
+        })
+    }
+
+    /// The error for a provider that does not exist, with the one that is probably `meant`.
+    fn not_found(&self, error: Diagnostic, meant: Option<&str>) -> Diagnostic {
+        let declarations = self.requirement.declarations.iter();
+        let places = declarations.map(|declaration| declaration.source.as_ref().unwrap_or(&declaration.location));
+        let error = error.at_each(places, "required here");
+        let is_implied = is_implied(self.requirement);
+        let error = if is_implied { explained(error) } else { error };
+        if let Some(entry) = namesake(self.address, self.requirement, self.lock_file) {
+            return with_source(error, entry, self.dialect);
+        }
+        let name = &self.address.name;
+        match meant {
+            Some(meant) if is_implied => error
+                .help(format!("did you mean {meant}? add {name} = {{ source = \"{meant}\" }} to required_providers")),
+            Some(meant) => error.help(format!("did you mean {meant}? correct its source in required_providers")),
+            None => error,
+        }
+    }
+
+    pub(super) fn has_locked(&self, version: &Version) -> bool {
+        self.locked.is_some_and(|locked| locked.version == *version)
+    }
+
+    /// Fails for a version that the policy does not allow or whose plugin protocols are not supported.
+    pub(super) fn check(&self, version: &Version, available: &AvailableVersions) -> Result<()> {
+        self.supported(version, available)?;
+        let against = self.policy.against_version(self.address, self.dialect, version).into_iter();
+        against.map(|error| self.against_policy(error, version)).collect::<Diagnostics>().into_result(())
+    }
+
+    /// The error for a version that the policy does not allow, with where it is locked, or else required.
+    fn against_policy(&self, error: Diagnostic, version: &Version) -> Diagnostic {
+        if self.wanted == Wanted::Keep && self.has_locked(version) {
+            let error = Diagnostic { help: None, ..self.at_locked_version(error) };
+            return error.help(Remedy::upgrade(self.name()));
+        }
+        self.requirement.at_declarations(error)
+    }
+
+    /// Returns the reason of the policy against a version.
+    pub(super) fn not_allowed(&self, version: &Version) -> Option<RejectedVersion> {
+        let error = self.policy.against_version(self.address, self.dialect, version).into_iter().next()?;
+        Some(RejectedVersion { reason: Reason::NotAllowed, version: version.clone(), why: error.message })
+    }
+
+    /// Fails for a version whose plugin protocols are not supported.
+    fn supported(&self, version: &Version, available: &AvailableVersions) -> Result<()> {
+        match available.versions.get(version) {
+            Some(AvailableVersion { unsupported_protocols: Some(protocols), .. }) => {
+                Err(self.unsupported(version, protocols, available))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The version that is sure to be selected if it is still offered.
+    pub(super) fn kept_version(&self) -> Option<&Version> {
+        let version = match self.wanted {
+            Wanted::Exactly(version) => Some(version),
+            Wanted::Keep => self.locked.map(|locked| &locked.version),
+            Wanted::Newest => None,
+        };
+        version.filter(|version| self.requirement.constraints.allows(version) && self.not_allowed(version).is_none())
+    }
+
+    /// Fails for a version that was chosen and does not exist.
+    pub(super) fn listed(&self, chosen: &Version, available: &AvailableVersions) -> Result<()> {
+        if available.versions.contains_key(chosen) {
+            return Ok(());
+        }
+        let newest = available.versions.keys().next_back();
+        if available.is_partial {
+            let message = format!("version {chosen} of {} is not known offline", self.name());
+            let error = Diagnostic::error(Code::NoMatchingVersion, message).help(Help::run_online());
+            let newest = newest.map(|newest| format!("the newest known version is {newest}"));
+            return Err(newest.into_iter().fold(error, Diagnostic::note).into());
+        }
+        let message = format!("{} has no version {chosen}", self.name());
+        let newest = newest.map(|newest| format!("the newest version is {newest}"));
+        Err(newest.into_iter().fold(Diagnostic::error(Code::NoMatchingVersion, message), Diagnostic::note).into())
+    }
+
+    /// The error for a version that was chosen although a constraint does not allow it.
+    pub(super) fn chosen_against_constraints(&self, chosen: &Version) -> Diagnostic {
+        let name = self.name();
+        let message = format!("{name} cannot be {chosen}, because {}", self.requirement_text());
+        let error = self.at_constraints(Diagnostic::error(Code::VersionOutsideConstraints, message), chosen);
+        let providers = vec![format!("{name}@{chosen}")];
+        let upgrade = UpgradeRemedy { providers, constraints: true, ..UpgradeRemedy::default() };
+        error.help(Help::text("change the constraints: ").and(upgrade))
+    }
+
+    pub(super) fn keep(&self, locked: &LockedProvider, available: &AvailableVersions) -> Result<Version> {
+        let LockedProvider { version, .. } = locked;
+        if !self.requirement.constraints.allows(version) {
+            return Err(self.violated(version).into());
+        }
+        if !available.versions.contains_key(version) {
+            let message = format!("{} {version} is locked, but no longer listed by its source", self.name());
+            let error = Diagnostic::error(Code::VersionWithdrawn, message);
+            return Err(self.at_locked_version(error).help(Remedy::upgrade(self.name())).into());
+        }
+        Ok(version.clone())
+    }
+
+    fn violated(&self, version: &Version) -> Diagnostic {
+        let message = format!("{} is locked at {version}, but {}", self.name(), self.requirement_text());
+        let error = self.at_locked_version(Diagnostic::error(Code::VersionOutsideConstraints, message));
+        self.at_constraints(error, version).help(Remedy::upgrade(self.name()))
+    }
+
+    /// Requirement of the configuration that a version does not meet, in words.
+    fn requirement_text(&self) -> String {
+        let constraints = &self.requirement.constraints;
+        if constraints.is_empty() {
+            "a prerelease is only locked when a constraint names it exactly".to_owned()
+        } else {
+            format!("the configuration asks for {constraints}")
+        }
+    }
+
+    /// No version that is known offline meets the constraints; others may.
+    fn no_known_match(&self, available: &AvailableVersions) -> Diagnostic {
+        let (name, constraints) = (self.name(), &self.requirement.constraints);
+        let known = few(available.versions.keys().rev());
+        let are = if available.versions.len() == 1 { "is" } else { "are" };
+        let message =
+            format!("offline only {known} of {name} {are} known, and the configuration asks for {constraints}");
+        let places = self.requirement.declarations.iter().filter_map(|declaration| declaration.version.as_ref());
+        let error = Diagnostic::error(Code::NoMatchingVersion, message).at_each(places, "asked for here");
+        error.help(Help::run_online())
+    }
+
+    /// Shows every constraint that takes part, each with the newest version that it allows on its own.
+    pub(super) fn no_match(&self, available: &AvailableVersions) -> Diagnostic {
+        if available.is_partial && !self.requirement.constraints.is_empty() {
+            return self.no_known_match(available);
+        }
+        let name = self.name();
+        let constraints = &self.requirement.constraints;
+        let message = match (available.versions.is_empty(), constraints.is_empty()) {
+            (true, _) => format!("there is no version of {name}"),
+            (false, true) => format!("{name} has only prereleases"),
+            (false, false) => format!("no version of {name} meets all constraints: {constraints}"),
+        };
+        let mut error = Diagnostic::error(Code::NoMatchingVersion, message);
+        for declaration in &self.requirement.declarations {
+            if let Some(location) = &declaration.version {
+                let alone = available.versions.keys().rev().find(|version| declaration.constraints.allows(version));
+                let text = match alone {
+                    None if available.versions.is_empty() => "required here".to_owned(),
+                    Some(version) => format!("the newest version that {} allows is {version}", declaration.constraints),
+                    None => format!("no version meets {}", declaration.constraints),
+                };
+                error = error.at(location.clone(), text);
+            }
+        }
+        if let Some(newest) = available.versions.keys().next_back() {
+            error = error.note(format!("the newest version is {newest}"));
+        }
+        let declarations = &self.requirement.declarations;
+        error.help(match declarations.len() {
+            _ if available.versions.is_empty() => "check the provider's address, or wait until a version is published",
+            _ if constraints.is_empty() => "name the prerelease exactly in required_providers",
+            0 | 1 => "correct the version constraint",
+            _ if declarations.iter().any(|one| one.kind == DeclarationKind::Recorded) => {
+                "relax one of the constraints, or delete the recorded ones if nothing has them any more"
+            }
+            _ => "relax one of the constraints",
+        })
+    }
+
+    fn unsupported(&self, version: &Version, protocols: &str, available: &AvailableVersions) -> Diagnostics {
+        let error = SourceError::unsupported_protocol(self.address, version, protocols);
+        let supported = |(_, release): &(&Version, &AvailableVersion)| release.unsupported_protocols.is_none();
+        let older = available.versions.range(..version.clone()).rev().find(supported);
+        let nearest = older.or_else(|| available.versions.range(version.clone()..).find(supported));
+        let help = match nearest {
+            Some((nearest, _)) => format!("the nearest version that supports protocol 5 or 6 is {nearest}"),
+            None => "no version supports protocol 5 or 6".to_owned(),
+        };
+        Diagnostics::from(error).map(|error| error.help(help.clone()))
+    }
+
+    pub(super) fn at_locked_version(&self, error: Diagnostic) -> Diagnostic {
+        error.at_each(self.lock_file.entry(self.address).map(Entry::version), "locked here")
+    }
+
+    fn at_constraints(&self, error: Diagnostic, version: &Version) -> Diagnostic {
+        let against = self.requirement.declarations.iter().filter(|one| !one.constraints.allows(version));
+        error.at_each(against.filter_map(|declaration| declaration.version.as_ref()), "asked for here")
+    }
+
+    pub(super) fn name(&self) -> String {
+        self.address.short(self.dialect)
+    }
+}

@@ -1,0 +1,205 @@
+//! The new content of a lock file: the old entries, and those that are recorded for the packages that were fetched.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::candidate::Candidate;
+use super::compared::Compared;
+use super::confirmation::Confirmation;
+use super::explained::ReleaseLookup;
+use super::kept_platforms;
+use super::packages::ProviderPlan;
+use super::record::{Recorded, RecordingRules, record};
+use super::recorded_entries::{RecordedEntries, RecordedEntry};
+use super::request::{LockRequest, OldEntries};
+use super::select::Selection;
+use crate::configuration::{Requirements, StateKnowledge};
+use crate::diagnostic::words::few;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Merged, Result};
+use crate::lockfile::{self, Locks, ProviderDiff};
+use crate::packages::Packages;
+use crate::provider::{Dialect, Platform, ProviderAddress};
+use crate::settings::Policy;
+
+/// The new content of a lock file, and how it came about.
+pub struct LockOutcome {
+    /// All entries.
+    pub locks: Locks,
+    /// Results of the providers, in the order of their addresses.
+    pub providers: Vec<ProviderReport>,
+    /// Warnings for the user.
+    pub warnings: Vec<Diagnostic>,
+    /// Number of recorded hashes that belong to no published package.
+    pub unpublished_hashes: usize,
+    /// Number of recorded hashes that could not be compared with the published release.
+    pub uncompared_hashes: usize,
+}
+
+/// Result of one provider.
+#[derive(Clone)]
+pub struct ProviderReport {
+    /// Its entry before and after.
+    pub difference: ProviderDiff,
+    /// Whether the configuration requires it, or may do so.
+    pub required: bool,
+    /// The entry of the registry of the other dialect that its version was carried over from.
+    pub carried_over_from: Option<ProviderAddress>,
+    /// The packages that were looked at.
+    pub packages: Arc<Packages>,
+    /// Platforms that the entry covers; `None` if a package with one of its `h1:` is not known. Determined only for an
+    /// entry that keeps its version, where nobody names platforms.
+    pub covered: Option<BTreeSet<Platform>>,
+}
+
+/// What a plan is recorded from.
+pub(crate) enum Supply {
+    /// The packages that were fetched.
+    Packages(Arc<Packages>),
+    /// The entry that was recorded for a root module that plans the same.
+    Recorded(Arc<RecordedEntry>),
+}
+
+/// Records an entry for each plan, and joins them with the old entries. All errors are collected.
+pub(crate) fn record_entries(
+    request: &LockRequest<'_>,
+    Selection { old, warnings: selection_warnings, .. }: &Selection,
+    plans: &[ProviderPlan<'_>],
+    supplies: Vec<Supply>,
+    known: &RecordedEntries,
+) -> Result<LockOutcome> {
+    let LockRequest { prepared, .. } = request;
+    let mut warnings = prepared.requirements.warnings.clone();
+    let (mut errors, mut entries) = (Diagnostics::default(), Vec::with_capacity(plans.len()));
+    for (plan, supply) in plans.iter().zip(supplies) {
+        let packages = Arc::clone(match &supply {
+            Supply::Packages(packages) => packages,
+            Supply::Recorded(entry) => &entry.packages,
+        });
+        warnings.extend(plan.warnings.iter().cloned());
+        warnings.extend(packages.values().flat_map(|package| package.warnings.iter().cloned()));
+        errors.extend(against_signatures(plan, &packages, &prepared.root.settings.policy));
+        let recorded = match supply {
+            Supply::Recorded(entry) => Ok(entry),
+            Supply::Packages(packages) => recorded(plan, packages, old, request, known),
+        };
+        match recorded {
+            Ok(entry) => {
+                warnings.extend(entry.recorded.warning.clone());
+                let refusal = plan.kept.refusal(&plan.candidate, &plan.platforms, &entry.recorded.provider);
+                errors.extend(refusal.filter(|_| !prepared.platforms_are_named));
+                entries.push((plan.candidate.address, entry));
+            }
+            Err(more) => errors.extend(more),
+        }
+    }
+    errors.into_result(())?;
+    let mut outcome = joined(request, old, entries, warnings);
+    outcome.warnings.extend(selection_warnings.iter().cloned());
+    Ok(outcome)
+}
+
+/// Records the entry of a plan. An entry without a warning is kept for other root modules.
+fn recorded(
+    plan: &ProviderPlan<'_>,
+    packages: Arc<Packages>,
+    old: &OldEntries,
+    request: &LockRequest<'_>,
+    known: &RecordedEntries,
+) -> Result<Arc<RecordedEntry>> {
+    let LockRequest { prepared, options, source, progress, cache, .. } = *request;
+    let ProviderPlan { candidate, version, mirror, keeps_platforms, .. } = plan;
+    let own = old.locks.get(candidate.address);
+    let previous = own.or_else(|| prepared.side_with(candidate.address, version)).map(Arc::as_ref);
+    let release = ReleaseLookup { address: candidate.address, version, source, progress };
+    let kept = previous.filter(|old| old.version == **version && !old.hashes.is_empty());
+    let confirmation = kept.map(|old| Confirmation::find(&old.hashes, &release, &packages, cache));
+    let confirmation = confirmation.unwrap_or(Confirmation::Confirmed);
+    let compared = kept.map(|old| Compared::with(&old.hashes, &release, &packages, cache)).unwrap_or_default();
+    let rules = RecordingRules {
+        mirror: mirror.as_deref(),
+        accept_changed_hashes: options.accept_changed_hashes,
+        keeps_platforms: *keeps_platforms,
+    };
+    let recorded = record(candidate, previous, (*version).clone(), &packages, rules, compared, confirmation)?;
+    let covered = kept.filter(|_| !prepared.platforms_are_named);
+    let covered = covered.and_then(|_| kept_platforms::of_entry(&recorded.provider, &release, &packages, cache));
+    let entry = Arc::new(RecordedEntry { recorded: Recorded { covered, ..recorded }, packages });
+    let is_shared = entry.recorded.warning.is_none() && entry.recorded.unpublished == 0;
+    Ok(if is_shared { known.keep(entry, plan, own, request) } else { entry })
+}
+
+/// Returns an error for each rule of the policy that a package violates, at the declarations of the provider.
+fn against_signatures(plan: &ProviderPlan<'_>, packages: &Packages, policy: &Policy) -> Diagnostics {
+    let mut errors = Merged::default();
+    if policy.rules.is_empty() {
+        return Diagnostics::default();
+    }
+    let Candidate { address, dialect, requirement, .. } = plan.candidate;
+    let release = format!("{} {}", address.short(dialect), plan.version);
+    for package in packages.values() {
+        let against = policy.against_signature(address, dialect, &release, &package.authentication);
+        for error in against {
+            errors.merge(requirement.at_declarations(error));
+        }
+    }
+    errors.into_diagnostics()
+}
+
+/// The old entries with those that were recorded in their place.
+fn joined(
+    request: &LockRequest<'_>,
+    old: &OldEntries,
+    entries: Vec<(&ProviderAddress, Arc<RecordedEntry>)>,
+    mut warnings: Vec<Diagnostic>,
+) -> LockOutcome {
+    let requirements = &request.prepared.requirements;
+    let mut locks = old.locks.clone();
+    let recorded = |(address, entry): &(&ProviderAddress, Arc<RecordedEntry>)| {
+        ((*address).clone(), Arc::clone(&entry.recorded.provider))
+    };
+    locks.extend(entries.iter().map(recorded));
+    if request.options.prune {
+        warnings.extend(prune(&mut locks, requirements, request.prepared.root.dialect));
+    }
+    warnings.dedup();
+    let (unpublished_hashes, uncompared_hashes) =
+        entries.iter().fold((0, 0), |(unpublished, uncompared), (_, entry)| {
+            (unpublished + entry.recorded.unpublished, uncompared + entry.recorded.uncompared)
+        });
+    // Both are in the order of the addresses.
+    let mut entries = entries.into_iter().peekable();
+    let report = |difference: ProviderDiff| {
+        let entry = entries.next_if(|(address, _)| **address == difference.address).map(|(_, entry)| entry);
+        ProviderReport {
+            required: entry.is_some()
+                || requirements.is_incomplete
+                || requirements.providers.contains_key(&difference.address),
+            carried_over_from: old.carried_over.get(&difference.address).cloned(),
+            covered: entry.as_ref().and_then(|entry| entry.recorded.covered.clone()),
+            packages: entry.map(|entry| Arc::clone(&entry.packages)).unwrap_or_default(),
+            difference,
+        }
+    };
+    let providers =
+        lockfile::diff(request.prepared.lock_file.locks(), &locks).entries.into_iter().map(report).collect();
+    LockOutcome { locks, providers, warnings, unpublished_hashes, uncompared_hashes }
+}
+
+/// Removes the entries that are not required, if it is known which are. Warns if the state may need one of them.
+fn prune(locks: &mut Locks, requirements: &Requirements, dialect: Dialect) -> Option<Diagnostic> {
+    let is_required = |address: &ProviderAddress| requirements.providers.contains_key(address);
+    let not_required: Vec<_> = locks.keys().filter(|address| !is_required(address)).cloned().collect();
+    if not_required.is_empty() {
+        return None;
+    }
+    if requirements.is_incomplete {
+        let message = "no entry is removed, because not everything that the configuration requires is known";
+        return Some(Diagnostic::warning(Code::ProviderNotRequired, message));
+    }
+    locks.retain(|address, _| is_required(address));
+    let StateKnowledge::Unknown(reason) = &requirements.state else { return None };
+    let names = few(not_required.iter().map(|address| address.short(dialect)));
+    let message = format!("--prune removes {names}, which the state may still need: {reason}");
+    let help = format!("{dialect} init adds the entry again, with the newest version, if the state needs it");
+    Some(Diagnostic::warning(Code::ProviderNotRequired, message).help(help))
+}

@@ -1,0 +1,175 @@
+//! What is asked of the planner: the providers of a root module, with the rules by which they are locked.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::age::MinimumAge;
+use super::candidate::{Candidate, Wanted};
+use super::listing::Listings;
+use crate::configuration::Requirement;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
+use crate::lockfile::{LockedProvider, Locks};
+use crate::packages::archive::HashCache;
+use crate::packages::{ProgressSink, PublicationDates, Source};
+use crate::project::options::{LockOptions, UpgradeOptions};
+use crate::project::prepared::Prepared;
+use crate::project::similar_names;
+use crate::provider::{Dialect, Hostname, ProviderAddress};
+use crate::settings::PlatformSelection;
+
+/// A root module with the rules by which its providers are locked.
+#[derive(Clone, Copy)]
+pub(crate) struct LockRequest<'a> {
+    pub(crate) prepared: &'a Prepared,
+    pub(crate) options: &'a LockOptions,
+    /// Rules of an upgrade in which providers move.
+    pub(crate) upgrade: Option<&'a UpgradeOptions>,
+    pub(crate) source: &'a Source,
+    /// Whether the source asks no host, so that it has only some packages.
+    pub(crate) is_offline: bool,
+    /// Known packages, from which the platforms of an entry are derived.
+    pub(crate) cache: Option<&'a HashCache>,
+    /// Minimum age of a version that is selected. Locked versions may be younger, and those that the user named when no
+    /// provider moves.
+    pub(crate) minimum_age: Option<MinimumAge<'a>>,
+    /// Registry data about providers, if the policy depends on it.
+    pub(crate) listings: Option<Listings<'a>>,
+    /// Publication dates of providers that move, if they were requested.
+    pub(crate) dates: Option<&'a PublicationDates>,
+    pub(crate) progress: ProgressSink<'a>,
+}
+
+/// Entries, with those that are carried over from the registry of the other dialect.
+#[derive(Clone, Default)]
+pub(crate) struct OldEntries {
+    pub(super) locks: Locks,
+    /// Entry that each entry was carried over from.
+    pub(super) carried_over: BTreeMap<ProviderAddress, ProviderAddress>,
+}
+
+impl<'a> LockRequest<'a> {
+    /// Providers whose version is selected by age: all that move, or those that get their first version.
+    pub(crate) fn selected_by_age(&self) -> Vec<&'a ProviderAddress> {
+        let old = OldEntries::of(self.prepared);
+        let is_selected = |address: &&ProviderAddress| self.upgrade.is_some() || !old.locks.contains_key(*address);
+        self.prepared.providers().filter(is_selected).collect()
+    }
+
+    /// Whether selecting versions and platforms may take more requests than those for lists of versions: for dates, or
+    /// for the platforms of entries that are replaced.
+    pub(crate) fn asks_while_planning(&self) -> bool {
+        let Prepared { platforms, platforms_are_named, replaced, .. } = self.prepared;
+        let replaces = self.upgrade.is_some() || self.options.accept_changed_hashes || !replaced.is_empty();
+        self.minimum_age.is_some() || *platforms == PlatformSelection::All || (!platforms_are_named && replaces)
+    }
+
+    /// Entries to remove because the configuration does not require them.
+    pub(super) fn pruned(&self) -> Vec<ProviderAddress> {
+        let Prepared { lock_file, requirements, .. } = self.prepared;
+        let is_pruned =
+            |address: &&ProviderAddress| self.options.prune && !requirements.providers.contains_key(address);
+        lock_file.locks().keys().filter(is_pruned).cloned().collect()
+    }
+
+    /// Returns the providers to lock, and warnings about providers under development.
+    ///
+    /// # Errors
+    /// A named provider is not required, or the policy does not allow a provider.
+    pub(super) fn candidates(&self, old: &'a OldEntries) -> Result<(Vec<Candidate<'a>>, Vec<Diagnostic>)> {
+        let Prepared { root, only, requirements, .. } = self.prepared;
+        let (required, dialect) = (&requirements.providers, root.dialect);
+        let not_required = only.iter().filter(|address| !required.contains_key(address));
+        let errors = not_required.map(|address| {
+            let message = format!("the configuration does not require {}", address.short(dialect));
+            let help = similar_names::required_or_path(address, required, dialect);
+            Diagnostic::error(Code::InvalidArgument, message).help(help)
+        });
+        errors.collect::<Diagnostics>().into_result(())?;
+        let selected = required.iter().filter(|(address, _)| only.is_empty() || only.contains(address));
+        let mut candidates: Vec<_> =
+            selected.map(|(address, requirement)| self.candidate(address, requirement, old)).collect();
+        let not_allowed = candidates.iter().flat_map(|candidate| {
+            let errors = candidate.policy.against_address(candidate.address, dialect).into_iter();
+            errors.map(|error| candidate.requirement.at_declarations(error))
+        });
+        not_allowed.collect::<Diagnostics>().into_result(())?;
+        let warnings = drop_dev_overrides(&mut candidates, self.source);
+        Ok((candidates, warnings))
+    }
+
+    /// A provider with the rules that apply to it.
+    pub(super) fn candidate(
+        &self,
+        address: &'a ProviderAddress,
+        requirement: &'a Requirement,
+        old: &'a OldEntries,
+    ) -> Candidate<'a> {
+        let Prepared { root, lock_file, requirements, versions, .. } = self.prepared;
+        let policy = &root.settings.policy;
+        let wanted = match versions.get(address) {
+            Some(version) => Wanted::Exactly(version),
+            None if self.upgrade.is_some() => Wanted::Newest,
+            None => Wanted::Keep,
+        };
+        Candidate {
+            address,
+            requirement,
+            locked: old.locks.get(address).map(Arc::as_ref),
+            wanted,
+            lock_file,
+            required: &requirements.providers,
+            minimum_age: self.minimum_age.filter(|_| !policy.is_exempt_from_min_age(address, root.dialect)),
+            policy,
+            dialect: root.dialect,
+        }
+    }
+}
+
+/// Warns of providers that are taken from a directory of their developer. In Terraform's dialect they are not locked, as
+/// in newer versions of `terraform init` (`internal/command/meta_providers.go`): no registry need have them, and their
+/// entries are for other users. `tofu init` locks them like any other.
+fn drop_dev_overrides(candidates: &mut Vec<Candidate<'_>>, source: &Source) -> Vec<Diagnostic> {
+    let mut warnings = Vec::new();
+    candidates.retain(|candidate| {
+        let Some(directory) = source.dev_override(candidate.address) else { return true };
+        let (name, directory) = (candidate.name(), directory.display());
+        let is_locked = candidate.dialect == Dialect::Tofu;
+        let warning = |message| Diagnostic::warning(Code::DevOverride, message);
+        warnings.push(if is_locked {
+            warning(format!("{name} is locked, although dev_overrides takes it from {directory}"))
+                .note("tofu init does the same; what is in the directory is not looked at")
+        } else {
+            warning(format!("{name} is not locked: dev_overrides takes it from {directory}"))
+                .note("its entry in the lock file, if any, is unchanged")
+                .help(Help::text("to lock it, run without ").and(Remedy::UseCliConfiguration))
+        });
+        is_locked
+    });
+    warnings
+}
+
+impl OldEntries {
+    /// The entries of the lock file, and entries for OpenTofu's registry made from those that Terraform left for its
+    /// own: the version and the constraints, but not the hashes, because the two registries' packages differ (OpenTofu's
+    /// `internal/depsfile/locks.go`). The old entries stay.
+    ///
+    /// Like OpenTofu, carries over entries that are not required, too, but with `only` no other entry.
+    pub(crate) fn of(Prepared { root, lock_file, only, .. }: &Prepared) -> Self {
+        let mut old = Self { locks: lock_file.locks().clone(), carried_over: BTreeMap::new() };
+        let is_predecessor = |address: &ProviderAddress| {
+            address.hostname.as_ascii() == Dialect::Terraform.default_host_name() && address.namespace == "hashicorp"
+        };
+        if root.dialect != Dialect::Tofu {
+            return old;
+        }
+        for (address, provider) in lock_file.locks().iter().filter(|(address, _)| is_predecessor(address)) {
+            let successor = address.at_host(Hostname::default_of(root.dialect));
+            if !lock_file.locks().contains_key(&successor) && (only.is_empty() || only.contains(&successor)) {
+                let provider = LockedProvider { hashes: BTreeSet::new(), ..LockedProvider::clone(provider) };
+                old.locks.insert(successor.clone(), provider.into());
+                old.carried_over.insert(successor, address.clone());
+            }
+        }
+        old
+    }
+}

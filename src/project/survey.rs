@@ -1,0 +1,90 @@
+//! Facts about all root modules that must be known before the first one is locked.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::options::{LockOptions, UpgradeOptions};
+use super::prepared::Prepared;
+use super::roots::{RootPath, Roots};
+use super::session::Session;
+use crate::diagnostic::words::few;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::lockfile::{LOCK_FILE_NAME, Locked as _, LockedModule};
+use crate::packages::Source;
+use crate::provider::{Dialect, ProviderSpec};
+use crate::system::{canonicalize, lock, parallel};
+
+/// Checks that each named provider and module call is in one of several root modules, unless one cannot be read. Reads
+/// all of them.
+///
+/// # Errors
+/// A name that no root module has.
+pub(super) fn check_names(
+    session: &Session<'_>,
+    roots: &Roots,
+    options: &LockOptions,
+    upgrade: Option<&UpgradeOptions>,
+) -> Result<()> {
+    let providers = &options.providers;
+    let calls: BTreeSet<_> = upgrade.into_iter().flat_map(|options| options.calls.keys()).collect();
+    if !roots.are_many() || (providers.is_empty() && calls.is_empty()) {
+        return Ok(());
+    }
+    let unknown = Mutex::new((providers.iter().collect::<Vec<_>>(), calls));
+    let read = |root: &RootPath| {
+        let Ok(Prepared { root, requirements, .. }) = session.read_to_lock(root, options, true) else { return false };
+        let (providers, calls) = &mut *lock(&unknown);
+        providers.retain(|provider| !requirements.providers.contains_key(&provider.resolve(root.dialect)));
+        requirements.package_calls().for_each(|call| _ = calls.remove(&call.key));
+        true
+    };
+    let are_read = parallel::map(roots.list.iter().collect(), session.modules.threads(), read);
+    let (providers, calls) = unknown.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let error = providers.first().map(|provider| no_such_provider(provider)).or_else(|| no_such_call(calls));
+    match error.filter(|_| !are_read.contains(&false)) {
+        Some(error) => Err(error.into()),
+        None => Ok(()),
+    }
+}
+
+fn no_such_provider(provider: &ProviderSpec) -> Diagnostic {
+    let message = format!("no root module requires {provider}, and there is no directory of that name");
+    let error = Diagnostic::error(Code::InvalidArgument, message);
+    error.help("correct its name, or require it in a configuration first")
+}
+
+/// The error for named calls that do not exist, if there are any.
+pub(super) fn no_such_call<'a>(missing: impl IntoIterator<Item = &'a String>) -> Option<Diagnostic> {
+    let names: Vec<_> = missing.into_iter().map(|key| LockedModule::name(key, Dialect::default())).collect();
+    let message = format!("there is no call {} of a module that could be locked", few(&names));
+    let error = Diagnostic::error(Code::InvalidArgument, message);
+    (!names.is_empty()).then(|| error.help("a call in a called module has the names of both: module.network.endpoints"))
+}
+
+/// The source of an offline run: the packages in the cache, and the versions in the lock files of all root modules.
+pub(super) fn offline_source(session: &Session<'_>, roots: &Roots) -> Arc<Source> {
+    let known = Mutex::new(BTreeMap::<_, BTreeSet<_>>::new());
+    session.each_root(roots, |_, root| {
+        let (lock_file, _) = root.lock_file()?;
+        for (address, locked) in lock_file.locks() {
+            lock(&known).entry(address.clone()).or_default().insert(locked.version.clone());
+        }
+        Ok(())
+    });
+    let known = known.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let versions = known.iter().flat_map(|(address, versions)| versions.iter().map(move |version| (address, version)));
+    Arc::new(session.connections.offline(versions))
+}
+
+/// Root modules with a lock file of their own, and those whose lock file is a link to that of another root module. The
+/// latter must be read after the former are written.
+pub(super) fn distinct_lock_files(roots: &[RootPath]) -> (Vec<RootPath>, Vec<RootPath>) {
+    let target = |root: &RootPath| -> Option<PathBuf> {
+        let path = root.lock_directory.as_ref().or(root.canonical.as_ref())?.join(LOCK_FILE_NAME);
+        let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+        Some(if is_link { canonicalize(&path).unwrap_or(path) } else { path })
+    };
+    let mut seen = HashSet::new();
+    roots.iter().cloned().partition(|root| target(root).is_none_or(|target| seen.insert(target)))
+}
