@@ -3,6 +3,7 @@
 use provlock_test::TestEnvironment;
 
 use super::lock::requires;
+use super::verify::entry;
 
 /// The completions of the last word, without what they mean.
 fn completions(environment: &TestEnvironment, words: &[&str]) -> Vec<String> {
@@ -40,8 +41,7 @@ fn dialects_and_codes_are_completed() {
 fn providers_are_those_of_the_configuration_and_the_lock_file() {
     let environment = TestEnvironment::new();
     environment.write("live/main.tf", requires("hashicorp/aws", "~> 5.0"));
-    let locked = "provider \"registry.opentofu.org/hashicorp/null\" {\n  version = \"3.2.4\"\n}\n";
-    environment.write("live/.terraform.lock.hcl", locked);
+    environment.write("live/.terraform.lock.hcl", entry("hashicorp/null", "3.2.4", "", &[]));
     assert_eq!(completions(&environment, &["-C", "live", "upgrade", "hash"]), ["hashicorp/aws", "hashicorp/null"]);
     assert_eq!(completions(&environment, &["-C", "live", "tree", "hashicorp/n"]), ["hashicorp/null"]);
     assert!(completions(&environment, &["upgrade", "hash"]).is_empty());

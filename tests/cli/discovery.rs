@@ -2,6 +2,7 @@
 
 use super::json_output::validated;
 use super::lock::{lock_file, requires};
+use super::verify::{H1, entry};
 use provlock_test::registry::Registry;
 use provlock_test::{TestEnvironment, str};
 
@@ -174,9 +175,7 @@ No root module in . or below: modules/a is skipped because of the name, as modul
 fn a_provider_without_its_source_is_told_from_one_that_is_not_required() {
     let (_registry, environment) = Registry::with_project();
     environment.write("main.tf", "provider \"yandex\" {}\n");
-    let entry = "\nprovider \"registry.opentofu.org/yandex-cloud/yandex\" {\n  version = \"0.100.0\"\n  hashes = [\n    \
-                 \"h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\",\n  ]\n}\n";
-    environment.write_lock_file(lock_file(&[entry.to_owned()]));
+    environment.write_lock_file(lock_file(&[entry("yandex-cloud/yandex", "0.100.0", "", &[H1])]));
     environment.provlock(["verify", "--allow", "single-platform"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::json_output::validated;
 use super::lock::requires;
+use super::verify::entry;
 
 /// Directories as they are called, and as a POSIX shell must be given them.
 const HOSTILE: [(&str, &str); 4] =
@@ -76,8 +77,8 @@ fn the_directory_of_the_program_comes_before_the_one_it_names() {
 #[test]
 fn help_of_warnings_runs_in_the_directory_of_the_program_too() {
     let environment = TestEnvironment::new();
-    let entry = |version: &str| format!("provider \"registry.opentofu.org/a/b\" {{\n  version = \"{version}\"\n}}\n");
-    environment.write("my dir/lock", format!("<<<<<<< ours\n{}=======\n>>>>>>> theirs\n", entry("1.0.0")));
+    let entry = entry("a/b", "1.0.0", "", &[]);
+    environment.write("my dir/lock", format!("<<<<<<< ours{entry}=======\n>>>>>>> theirs\n"));
     let output = environment.provlock(["-C", "my dir", "merge", "lock"]);
     output.assert_stderr_has("if the configuration no longer requires it: provlock -C 'my dir' lock --prune");
 }

@@ -10,17 +10,11 @@ use quick_xml::events::Event;
 use sha2::{Digest as _, Sha256};
 
 use super::lock::requires;
+use super::verify::{H1, entry};
 
 /// A lock file that names these versions of providers.
 fn locks(providers: &[(&str, &str)]) -> String {
-    let hash = "h1:L5V05xwp/Gto1leRryuesxjMfgZwjb7oool4WS1UEFQ=";
-    let one = |(name, version): &(&str, &str)| {
-        format!(
-            "provider \"registry.opentofu.org/{name}\" {{\n  version = \"{version}\"\n  \
-         hashes = [\n    \"{hash}\",\n  ]\n}}\n"
-        )
-    };
-    providers.iter().map(one).collect()
+    providers.iter().map(|(name, version)| entry(name, version, "", &[H1])).collect()
 }
 
 fn root(environment: &TestEnvironment, path: &str, constraint: &str, version: &str) {

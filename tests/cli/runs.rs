@@ -1,6 +1,7 @@
 //! The program runs.
 
 use provlock_test::TestEnvironment;
+use provlock_test::files::entry;
 
 #[test]
 fn runs_in_an_empty_project_and_leaves_it_alone() {
@@ -20,7 +21,7 @@ fn output_that_cannot_be_written_is_an_error_and_a_closed_pipe_is_none() {
     let environment = TestEnvironment::new();
     environment.write("main.tf", "locals {}\n");
     environment.write("a.hcl", "");
-    environment.write("b.hcl", "provider \"registry.opentofu.org/a/b\" {\n  version = \"1.0.0\"\n}\n");
+    environment.write("b.hcl", entry("a/b", "1.0.0", "", &[]));
     for command in [
         "diff --json a.hcl b.hcl",
         "diff --textconv b.hcl",

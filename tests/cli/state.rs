@@ -42,6 +42,27 @@ fn project() -> (Registry, TestEnvironment) {
     (registry, environment)
 }
 
+/// Fails unless the only finding is that acme/two is not required, with this reason and help.
+#[track_caller]
+fn assert_not_required(environment: &TestEnvironment, reason: &str, help: &str) {
+    environment.provlock(VERIFY).matches(format!(
+        "exit code: 0
+----- stdout -----
+warning[provider-not-required]: acme/two is locked, but the configuration does not require it
+  --> .terraform.lock.hcl:13:10
+   |
+13 | provider \"registry.opentofu.org/acme/two\" {{
+   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+   |
+   = {reason}
+help: {help}
+
+----- stderr -----
+Not checked: platforms (-p names some), hashes against the registry (--online)
+1 warning in .terraform.lock.hcl"
+    ));
+}
+
 /// Whether `lock --prune` keeps the entry of acme/two.
 fn keeps(environment: &TestEnvironment) -> bool {
     let lock_file = environment.lock_file();
@@ -129,22 +150,11 @@ fn a_state_that_is_kept_elsewhere_may_need_the_entry() {
     let (_registry, environment) = project();
     environment.write("backend.tf", "terraform {\n  backend \"s3\" {}\n}\n");
     environment.write("terraform.tfstate", state(&["registry.opentofu.org/acme/two"]));
-    environment.provlock(VERIFY).matches(str![[r#"
-exit code: 0
------ stdout -----
-warning[provider-not-required]: acme/two is locked, but the configuration does not require it
-  --> .terraform.lock.hcl:13:10
-   |
-13 | provider "registry.opentofu.org/acme/two" {
-   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-   |
-   = tofu init -lockfile=readonly fails because of the entry, unless the state needs it, which is not known: backend "s3" keeps the state elsewhere
-help: provlock lock --prune, unless the state still has resources of it
-
------ stderr -----
-Not checked: platforms (-p names some), hashes against the registry (--online)
-1 warning in .terraform.lock.hcl
-"#]]);
+    assert_not_required(
+        &environment,
+        r#"tofu init -lockfile=readonly fails because of the entry, unless the state needs it, which is not known: backend "s3" keeps the state elsewhere"#,
+        "provlock lock --prune, unless the state still has resources of it",
+    );
     environment.provlock([&LOCK[..], &["--check"]].concat()).matches(str![[r#"
 exit code: 0
 ----- stderr -----
@@ -165,22 +175,11 @@ Locked 1 provider for linux_amd64 (1 removed, 1 unchanged)
 #[test]
 fn an_entry_that_nothing_needs_makes_init_fail_with_a_read_only_lock_file() {
     let (_registry, environment) = project();
-    environment.provlock(VERIFY).matches(str![[r#"
-exit code: 0
------ stdout -----
-warning[provider-not-required]: acme/two is locked, but the configuration does not require it
-  --> .terraform.lock.hcl:13:10
-   |
-13 | provider "registry.opentofu.org/acme/two" {
-   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-   |
-   = tofu init -lockfile=readonly fails because of the entry
-help: provlock lock --prune, unless a state that is not here still has resources of it
-
------ stderr -----
-Not checked: platforms (-p names some), hashes against the registry (--online)
-1 warning in .terraform.lock.hcl
-"#]]);
+    assert_not_required(
+        &environment,
+        "tofu init -lockfile=readonly fails because of the entry",
+        "provlock lock --prune, unless a state that is not here still has resources of it",
+    );
     environment.provlock([&LOCK[..], &["--check"]].concat()).matches(str![[r#"
 exit code: 0
 ----- stderr -----
@@ -193,22 +192,11 @@ exit code: 0
 Would lock 1 root module: 0 changed, 1 up to date; 1 entry is not required
 "#]]);
     environment.write("terraform.tfstate", state(&[]));
-    environment.provlock(VERIFY).matches(str![[r#"
-exit code: 0
------ stdout -----
-warning[provider-not-required]: acme/two is locked, but the configuration does not require it
-  --> .terraform.lock.hcl:13:10
-   |
-13 | provider "registry.opentofu.org/acme/two" {
-   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-   |
-   = no state file beside it needs the provider: tofu init -lockfile=readonly fails because of the entry
-help: provlock lock --prune
-
------ stderr -----
-Not checked: platforms (-p names some), hashes against the registry (--online)
-1 warning in .terraform.lock.hcl
-"#]]);
+    assert_not_required(
+        &environment,
+        "no state file beside it needs the provider: tofu init -lockfile=readonly fails because of the entry",
+        "provlock lock --prune",
+    );
     environment.provlock([&LOCK[..], &["--check"]].concat()).matches(str![[r#"
 exit code: 0
 ----- stderr -----

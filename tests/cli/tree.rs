@@ -5,15 +5,12 @@ use serde_json::{Value, json};
 
 use super::json_output::validated;
 use super::lock::requires;
+use super::verify::{H1, entry};
 
-const NULL: &str = r#"provider "registry.opentofu.org/hashicorp/null" {
-  version     = "3.2.4"
-  constraints = ">= 3.0.0, ~> 3.2"
-  hashes = [
-    "h1:L5V05xwp/Gto1leRryuesxjMfgZwjb7oool4WS1UEFQ=",
-  ]
+/// The lock file with this version of hashicorp/null.
+fn locked(version: &str) -> String {
+    entry("hashicorp/null", version, ">= 3.0.0, ~> 3.2", &[H1])
 }
-"#;
 
 /// A root module that calls `network` and `storage`; both call `tags`, which is the only other one that requires the
 /// provider with a constraint.
@@ -26,7 +23,7 @@ fn project() -> TestEnvironment {
     environment.write("modules/storage/main.tf", call("tags", "../tags"));
     environment.write("modules/tags/main.tf", call("names", "../names") + &requires("hashicorp/null", ">= 3.0"));
     environment.write("modules/names/main.tf", "resource \"null_resource\" \"name\" {}\n");
-    environment.write_lock_file(NULL);
+    environment.write_lock_file(locked("3.2.4"));
     environment
 }
 
@@ -51,7 +48,7 @@ hashicorp/null 3.2.4 (locked), required as >= 3.0.0, ~> 3.2
 fn without_a_name_every_provider_is_shown() {
     let environment = TestEnvironment::new();
     environment.write("main.tf", "provider \"random\" {}\n");
-    environment.write_lock_file(NULL);
+    environment.write_lock_file(locked("3.2.4"));
     environment.provlock(["tree"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
@@ -144,7 +141,7 @@ fn many() -> TestEnvironment {
             "terraform {\n  backend \"local\" {}\n}\n".to_owned() + &requires("hashicorp/null", ""),
         );
         if !version.is_empty() {
-            environment.write(format!("{root}/.terraform.lock.hcl"), NULL.replace("3.2.4", version));
+            environment.write(format!("{root}/.terraform.lock.hcl"), locked(version));
         }
     }
     environment

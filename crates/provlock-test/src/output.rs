@@ -42,6 +42,14 @@ impl Output {
         self
     }
 
+    /// Fails unless another run ended and printed the same.
+    #[track_caller]
+    pub fn assert_same(&self, other: &Self) -> &Self {
+        let told = |output: &Self| (output.code, output.stdout.clone(), output.stderr.clone());
+        assert_eq!(told(self), told(other), "{self}\nand\n{other}");
+        self
+    }
+
     /// Fails unless the exit code is this one.
     #[track_caller]
     pub fn assert_code(&self, code: i32) -> &Self {

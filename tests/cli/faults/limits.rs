@@ -6,6 +6,7 @@ use std::os::unix::fs::symlink;
 use provlock_test::{Output, TestEnvironment, survived};
 
 use crate::lock::requires;
+use provlock_test::files::entry;
 use provlock_test::git::Repository;
 
 const ATTACK: &str = "a file of the repository that takes more memory or time than it may";
@@ -188,9 +189,8 @@ fn what_is_said_of_many_root_modules_has_an_end() {
         let block = |number| format!("resource \"a{root}\" \"b{number}\" {{}}\n").repeat(2);
         backend.to_owned() + &(0..300).map(block).collect::<String>()
     };
-    let hashes = (0..300).map(|number| format!("    \"h1:x{number}\",\n")).collect::<Vec<_>>().concat();
-    let entry =
-        format!("provider \"registry.opentofu.org/a/b\" {{\n  version = \"1.0.0\"\n  hashes = [\n{hashes}  ]\n}}\n");
+    let hashes: Vec<_> = (0..300).map(|number| format!("h1:x{number}")).collect();
+    let entry = entry("a/b", "1.0.0", "", &hashes.iter().map(String::as_str).collect::<Vec<_>>());
     let (broken, malformed) = (project(), project());
     for root in 0..ROOTS {
         broken.write(format!("root{root}/main.tf"), errors(root));

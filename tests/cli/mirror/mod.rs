@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::json_output::validated;
 use super::lock::{BOTH, LOCK_BOTH, lock_file, requires};
+use provlock_test::files::entry;
 use provlock_test::publish::{Flaw, Published};
 use provlock_test::registry::{Mirror, Registry};
 use provlock_test::{Fault, TestEnvironment, Times, keys, str, url};
@@ -192,8 +193,7 @@ Mirrored 1 package of 1 provider in mirror: 1 downloaded ([SIZE])
     environment.provlock(["mirror", "mirror", "-p", "linux_amd64"]).assert_code(2);
     assert_eq!(names(&environment, NULL), [""; 0], "a release that was replaced is not what is locked");
 
-    let without_hashes = "provider \"registry.opentofu.org/hashicorp/null\" {\n  version = \"3.2.4\"\n}\n";
-    environment.write_lock_file(without_hashes);
+    environment.write_lock_file(entry("hashicorp/null", "3.2.4", "", &[]).trim_start());
     environment.provlock(MIRROR_BOTH).matches(str![[r#"
 exit code: 2
 ----- stderr -----
