@@ -385,6 +385,11 @@ impl Client {
         self.shared.settings.download_timeout
     }
 
+    /// Pause before the first retry of a request.
+    pub(crate) fn back_off(&self) -> Duration {
+        self.shared.settings.back_off
+    }
+
     /// How long a request for a document may take.
     pub(crate) fn time_limit(&self) -> Duration {
         self.shared.settings.timeout

@@ -8,6 +8,7 @@
 use std::fmt;
 use std::io::Read;
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 use reqwest::StatusCode;
 use reqwest::blocking::Response;
@@ -83,6 +84,11 @@ impl OciRegistries {
     /// Registries that are asked through `client` and get the credentials of `logins`, and no others.
     pub fn new(client: Client, logins: OciLogins) -> Self {
         Self { client, logins, bases: OnceMap::default(), sessions: OnceMap::default() }
+    }
+
+    /// Pause before the first retry of a request.
+    pub(in crate::packages) fn back_off(&self) -> Duration {
+        self.client.back_off()
     }
 
     /// Access to a repository, to read it.

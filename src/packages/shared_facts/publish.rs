@@ -17,8 +17,7 @@ use crate::system::parallel;
 const THREADS: usize = 8;
 /// How often a release is published that other machines replace each time.
 const MOST_ROUNDS: usize = 10;
-/// The pause before a release is asked for again, around the time that it took to publish all.
-const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+/// The longest pause before a release is asked for again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// The outcome for one release.
@@ -70,8 +69,9 @@ pub(in crate::packages) fn publish(
         if open.is_empty() || has_failed.load(Ordering::Relaxed) {
             break;
         }
-        // Machines that have begun together do not go on together.
-        let pause = started.elapsed().clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
+        // As long as it took to publish all, but at least one second, which is twice the back-off. Machines that have
+        // begun together do not go on together.
+        let pause = started.elapsed().max(registries.back_off() * 2).min(LONGEST_PAUSE);
         thread::sleep(pause + pause * (process::id() % 16) / 16);
     }
     let publish = |(ReleaseFacts { address, version, packages }, outcome)| PublishedRelease {
