@@ -43,28 +43,6 @@ pub(super) struct Content {
     pub(super) h1: Hash,
 }
 
-/// Address and hashes of a package in lock files.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Identity {
-    /// The address, which always leads to the same package.
-    pub(super) address: String,
-    /// Hash of the files.
-    pub(super) h1: Hash,
-    /// Hash of the archive; `None` for packages from git.
-    pub(super) zh: Option<Hash>,
-}
-
-impl Identity {
-    /// Whether one of the hashes in a lock file is that of the files, or that of the archive if there is no `h1:`.
-    pub(super) fn is_one_of(&self, hashes: &BTreeSet<Hash>) -> bool {
-        let HashesByScheme { h1, zh, unknown: _ } = hashes.iter().collect();
-        if !h1.is_empty() {
-            return h1.contains(&&self.h1);
-        }
-        self.zh.as_ref().is_some_and(|archive| zh.contains(&archive))
-    }
-}
-
 /// The package to which an address led last.
 #[derive(Serialize, Deserialize)]
 struct Entry {
@@ -150,22 +128,17 @@ impl PackageCache {
     }
 
     /// Remembers the package of an address and hashes in lock files.
-    pub(super) fn record(&self, identity: &Identity) -> io::Result<()> {
-        let hashes = [Some(&identity.h1), identity.zh.as_ref()];
-        let keys = hashes.into_iter().flatten().map(|hash| recorded(&identity.address, hash));
-        keys.into_iter().try_for_each(|key| self.remember(&key, &identity.h1, ""))
+    pub(super) fn record(&self, address: &str, h1: &Hash, zh: Option<&Hash>) -> io::Result<()> {
+        [Some(h1), zh].into_iter().flatten().try_for_each(|hash| self.remember(&recorded(address, hash), h1, ""))
     }
 
-    /// Returns the package of an address and hashes in a lock file.
-    pub(super) fn get_recorded(&self, address: &str, hashes: &BTreeSet<Hash>) -> Option<(Content, Identity)> {
-        let HashesByScheme { h1: of_files, zh: of_archive, unknown: _ } = hashes.iter().collect();
-        let has_files = !of_files.is_empty();
-        let decisive = if has_files { &of_files } else { &of_archive };
+    /// Returns the package of an address and hashes in a lock file. If there is an `h1:`, `zh:` does not count.
+    pub(super) fn get_recorded(&self, address: &str, hashes: &BTreeSet<Hash>) -> Option<Content> {
+        let HashesByScheme { h1, zh, unknown: _ } = hashes.iter().collect();
+        let decisive = if h1.is_empty() { &zh } else { &h1 };
         decisive.iter().find_map(|hash| {
             let (content, _) = self.get(&recorded(address, hash), None)?;
-            let zh = of_archive.first().map(|zh| (*zh).clone());
-            let identity = Identity { address: address.to_owned(), h1: content.h1.clone(), zh };
-            (!has_files || content.h1 == **hash).then_some((content, identity))
+            (h1.is_empty() || content.h1 == **hash).then_some(content)
         })
     }
 
@@ -257,11 +230,10 @@ mod tests {
         let cache = PackageCache::open(Some(directory.path())).unwrap();
         let (content, other) = (put(&cache, "a", "one"), put(&cache, "b", "two"));
         let zh: Hash = format!("zh:{}", "0".repeat(64)).parse().unwrap();
-        let identity = Identity { address: "a".to_owned(), h1: content.h1.clone(), zh: Some(zh.clone()) };
-        cache.record(&identity).unwrap();
+        cache.record("a", &content.h1, Some(&zh)).unwrap();
         let get = |address: &str, hashes: &[&Hash]| {
             let hashes = hashes.iter().copied().cloned().collect();
-            cache.get_recorded(address, &hashes).map(|(content, _)| content)
+            cache.get_recorded(address, &hashes)
         };
         assert_eq!(get("a", &[&content.h1]), Some(content.clone()));
         assert_eq!(get("a", &[&zh]), Some(content.clone()), "without a hash of files, that of the archive decides");

@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::cache::Identity;
 use super::fetch_error::{FetchError, Fetched};
 use super::fetch_package::new_directory;
 use super::fetcher::{Clients, ModuleFetcher};
@@ -15,6 +14,7 @@ use super::package_hash;
 use super::source::{Getter, ModuleSource, RemoteSource};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::lockfile::LockedModule;
+use crate::provider::HashScheme;
 use crate::system::canonicalize;
 
 impl ModuleFetcher {
@@ -33,9 +33,10 @@ impl ModuleFetcher {
         let invalid = |why: String| Diagnostic::error(Code::InvalidPackage, format!("the module {why}"));
         let address = LockedAddress::of(locked, source).map_err(invalid)?;
         let (key, directory) = address.key(source);
-        if let Some((content, identity)) = self.cache()?.get_recorded(&key, &locked.hashes) {
+        if let Some(content) = self.cache()?.get_recorded(&key, &locked.hashes) {
             let package = Package::cached(content, locked::name(locked));
-            return Ok(Some(Package { directory, identity: Some(identity), ..package }));
+            let zh = locked.hashes.iter().find(|hash| hash.scheme() == HashScheme::Zh).cloned();
+            return Ok(Some(Package { directory, zh, recorded: Some(key), ..package }));
         }
         if self.is_offline() {
             return Ok(None);
@@ -53,7 +54,7 @@ impl ModuleFetcher {
         if may_change || package.is_one_of(&locked.hashes) {
             return Ok(Some(package));
         }
-        Err(locked::replaced(locked, package.identity.as_ref()).into())
+        Err(locked::replaced(locked, &package).into())
     }
 
     /// Fetches the package of a locked address with the login that only the source of the call contains.
@@ -81,7 +82,7 @@ impl ModuleFetcher {
     pub(crate) fn whole(&self, source: &ModuleSource, locked: &LockedModule, installed: &Path) -> Option<PathBuf> {
         let (address, _) = LockedAddress::of(locked, source).ok()?.key(source);
         let cache = self.cache().ok()?;
-        if let Some((content, _)) = cache.get_recorded(&address, &locked.hashes) {
+        if let Some(content) = cache.get_recorded(&address, &locked.hashes) {
             return Some(content.path);
         }
         let dot_git = canonicalize(installed).ok()?.join(GIT);
@@ -89,12 +90,11 @@ impl ModuleFetcher {
         let source = RemoteSource::parse_full(&address).filter(|source| source.getter() == Getter::Git);
         let git_address = GitAddress::parse(source.filter(|_| is_repository)?.url()).ok()?;
         let scratch = cache.scratch().ok()?;
-        let repository = new_directory(scratch.path(), "git").ok()?;
         let package = new_directory(scratch.path(), "package").ok()?;
-        self.git(&repository).read_objects(&dot_git, &git_address, &package).ok()?;
+        self.git(&scratch.path().join("git")).read_objects(&dot_git, &git_address, &package).ok()?;
         let h1 = package_hash::h1(&package).ok().filter(|h1| locked.hashes.contains(h1))?;
         let content = cache.put(&package).ok()?;
-        cache.record(&Identity { address, h1, zh: None }).ok()?;
+        cache.record(&address, &h1, None).ok()?;
         Some(content.path)
     }
 
@@ -105,9 +105,9 @@ impl ModuleFetcher {
     /// It cannot be fetched.
     pub(crate) fn make_repository(&self, source: &ModuleSource, locked: &LockedModule, directory: &Path) -> Result<()> {
         let Some((package, commit)) = locked::repository(locked) else { return Ok(()) };
-        let make = || -> std::result::Result<(), FetchError> {
+        let make = || -> Fetched<()> {
             let (cache, scratch) = (self.cache()?, self.cache()?.scratch()?);
-            let (repository, fetched) = (new_directory(scratch.path(), "git")?, scratch.path().join("pack"));
+            let (repository, fetched) = (scratch.path().join("git"), scratch.path().join("pack"));
             let git = self.git(&repository);
             let named = GitAddress::parse(own_repository(source, &package).url())?;
             // The installed repository must not contain a login.

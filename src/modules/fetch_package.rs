@@ -9,7 +9,6 @@ use sha2::Sha256;
 use url::Url;
 
 use super::archive::{self, Format};
-use super::cache::Identity;
 use super::checksum::hexadecimal;
 use super::copy;
 use super::fetch_error::{FetchError, Fetched};
@@ -110,12 +109,13 @@ impl ModuleFetcher {
     /// A package to which a registry leads, as a lock file records it: with the commit if it is in git, else under the
     /// address of the registry.
     fn recorded_as(&self, address: &str, package: Package) -> Fetched<Package> {
-        let Some(identity) = &package.identity else { return Ok(package) };
-        let own = RemoteSource::parse_full(&identity.address);
-        let Some(own) = own.filter(|own| own.getter() != Getter::Git) else { return Ok(package) };
-        let identity = Identity { address: with_directory(address, &own.directory), ..identity.clone() };
-        self.cache()?.record(&identity)?;
-        Ok(Package { identity: Some(identity), ..package })
+        let own = package.recorded.as_deref().and_then(RemoteSource::parse_full);
+        let (Some(own), Some(h1)) = (own.filter(|own| own.getter() != Getter::Git), &package.h1) else {
+            return Ok(package);
+        };
+        let recorded = with_directory(address, &own.directory);
+        self.cache()?.record(&recorded, h1, package.zh.as_ref())?;
+        Ok(Package { recorded: Some(recorded), ..package })
     }
 
     /// Returns the package that an address led to last, if the cache contains it. Makes no requests.
@@ -171,7 +171,7 @@ impl ModuleFetcher {
         let Wanted { source, is_recorded, .. } = wanted;
         let address = GitAddress::parse(source.url())?;
         let directory = new_directory(scratch, "package")?;
-        let fetched = self.git(&new_directory(scratch, "git")?).fetch(&address, &directory)?;
+        let fetched = self.git(&scratch.join("git")).fetch(&address, &directory)?;
         let (recorded, omitted) = match fetched.commit {
             Some(commit) => (source.without_credentials().at_commit(&commit).package, fetched.omitted),
             None => (String::new(), Some(FetchError::package("it has no commit"))),
@@ -179,7 +179,7 @@ impl ModuleFetcher {
         self.keep(Some(&source.package), recorded, Written { directory, omitted, zh: None }, is_recorded)
     }
 
-    /// Returns git with the user's settings. `directory` is empty.
+    /// Returns git with the user's settings. `directory` is empty or missing.
     pub(super) fn git<'a>(&'a self, directory: &'a Path) -> Git<'a> {
         let environment = self.connections.environment();
         let seconds = environment.variable("PROVLOCK_GIT_TIMEOUT").and_then(|value| value.trim().parse().ok());
@@ -229,11 +229,10 @@ impl ModuleFetcher {
         let scratch = self.cache()?.scratch()?;
         let target = new_directory(scratch.path(), "package")?;
         copy::tree(&found, &target)?;
-        let (recorded, zh) = match &package.identity {
-            Some(identity) => (with_directory(&identity.address, &package.below_top(&found)), identity.zh.clone()),
-            None => (String::new(), None),
-        };
-        let narrowed = self.keep(None, recorded, Written { directory: target, omitted: None, zh }, is_recorded)?;
+        let below = package.below_top(&found);
+        let recorded = package.recorded.map(|address| with_directory(&address, &below)).unwrap_or_default();
+        let (omitted, zh) = (None, package.zh);
+        let narrowed = self.keep(None, recorded, Written { directory: target, omitted, zh }, is_recorded)?;
         Ok(Package { origin: package.origin, name: package.name, ..narrowed })
     }
 
@@ -285,15 +284,13 @@ impl ModuleFetcher {
         }
         let cache = self.cache()?;
         let content = cache.put(&directory)?;
-        let h1 = content.h1.clone();
-        let package = Package { origin: PackageOrigin::Network, ..Package::cached(content, String::new()) };
         if is_recorded {
-            let identity = Identity { address: recorded, h1, zh };
-            cache.record(&identity)?;
-            return Ok(Package { identity: Some(identity), ..package });
+            cache.record(&recorded, &content.h1, zh.as_ref())?;
+        } else if let Some(key) = key {
+            cache.remember(key, &content.h1, "")?;
         }
-        key.map_or(Ok(()), |key| cache.remember(key, &h1, ""))?;
-        Ok(package)
+        let (origin, recorded) = (PackageOrigin::Network, is_recorded.then_some(recorded));
+        Ok(Package { origin, zh, recorded, ..Package::cached(content, String::new()) })
     }
 }
 

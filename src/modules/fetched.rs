@@ -106,8 +106,7 @@ impl FetchedModule {
 
     /// Returns the address and the hashes of the package for a lock file.
     pub(crate) fn identity(&self) -> Option<(String, BTreeSet<Hash>)> {
-        let identity = self.package.identity.as_ref()?;
-        let hashes = [Some(&identity.h1), identity.zh.as_ref()].into_iter().flatten().cloned().collect();
+        let hashes = [&self.package.h1, &self.package.zh].into_iter().flatten().cloned().collect();
         Some((self.package.locked_address()?, hashes))
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use jiff::Timestamp;
 
-use super::cache::{Content, Identity, PackageCache};
+use super::cache::{Content, PackageCache};
 use super::fetch_error::Fetched;
 use super::fetched::{FetchedModule, ModuleRequest};
 use super::locked::LockedAddress;
@@ -14,7 +14,7 @@ use super::package::{Package, PackageOrigin};
 use super::package_hash;
 use super::registry::{self, ModuleRegistry, PackageLocation};
 use super::releases::{self, Releases};
-use super::source::{Getter, ModuleSource, RegistryModule, RemoteSource};
+use super::source::{Getter, ModuleSource, RegistryModule};
 use crate::cli_config::Netrc;
 use crate::diagnostic::{Code, Diagnostic, Help, Result};
 use crate::lockfile::LockedModule;
@@ -174,14 +174,6 @@ impl ModuleFetcher {
         })
     }
 
-    /// Returns the date of the commit of a git source.
-    ///
-    /// # Errors
-    /// The reason why it is unknown.
-    pub(crate) fn committed(&self, source: &RemoteSource) -> std::result::Result<Timestamp, String> {
-        self.commit_date(source).map_err(|errors| errors.to_string())
-    }
-
     fn fetch(&self, dialect: Dialect, request: &ModuleRequest) -> Result<Option<FetchedModule>> {
         let clients = &*self.clients(dialect)?;
         let (source, package, version) = match request {
@@ -253,12 +245,9 @@ impl ModuleFetcher {
             let (address, below) = LockedAddress::of(locked, source).ok()?.key(source);
             let is_directory = directory.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
             let h1 = package_hash::h1(directory).ok().filter(|h1| is_directory && locked.hashes.contains(h1))?;
-            let content = Content { path: directory.to_owned(), h1: h1.clone() };
-            let package = Package {
-                directory: below,
-                identity: Some(Identity { address: address.clone(), h1, zh: None }),
-                ..Package::cached(content, address)
-            };
+            let content = Content { path: directory.to_owned(), h1 };
+            let recorded = Some(address.clone());
+            let package = Package { directory: below, recorded, ..Package::cached(content, address) };
             let (directory, wildcards) = source.directory();
             let module = FetchedModule::new(package, directory, wildcards).ok()?;
             Some(module.with_version(locked.version.clone()))

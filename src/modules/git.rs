@@ -44,6 +44,18 @@ impl Git<'_> {
         Ok(References::parse(&list))
     }
 
+    /// Whether the `ref` of an address is a tag.
+    pub(super) fn has_tag(&self, address: &GitAddress) -> Fetched<bool> {
+        let name = address.reference().unwrap_or_default();
+        let tag = ["refs/tags/", "tags/"].iter().find_map(|start| name.strip_prefix(start)).unwrap_or(name);
+        if tag.is_empty() || tag.contains(['*', '?', '[']) {
+            return Ok(false);
+        }
+        let repository = Repository::for_fetching(self, "0", address)?;
+        let pattern = format!("refs/tags/{tag}");
+        Ok(!repository.list_refs(address, &["--tags"], &[&pattern], "git printed too much")?.is_empty())
+    }
+
     /// Returns the date of a commit according to its committer.
     pub(super) fn committed(&self, address: &GitAddress) -> Fetched<Timestamp> {
         let unknown = || FetchError::git("git does not report when the commit was made");

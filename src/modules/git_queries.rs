@@ -13,9 +13,17 @@ impl ModuleFetcher {
         self.ask_git(source, |git, address| git.references(address))
     }
 
+    /// Whether the `ref` of a git source is a tag.
+    pub(super) fn is_tag(&self, source: &RemoteSource) -> Fetched<bool> {
+        self.ask_git(source, |git, address| git.has_tag(address))
+    }
+
     /// Returns the date of the commit of a git source.
-    pub(super) fn commit_date(&self, source: &RemoteSource) -> Fetched<Timestamp> {
-        self.ask_git(source, |git, address| git.committed(address))
+    ///
+    /// # Errors
+    /// The reason why it is unknown.
+    pub(crate) fn committed(&self, source: &RemoteSource) -> Result<Timestamp, String> {
+        self.ask_git(source, |git, address| git.committed(address)).map_err(|error| error.to_string())
     }
 
     fn ask_git<T>(&self, source: &RemoteSource, ask: impl FnOnce(Git<'_>, &GitAddress) -> Fetched<T>) -> Fetched<T> {

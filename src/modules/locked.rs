@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use url::Url;
 
-use super::cache::Identity;
 use super::fetched::ModuleRequest;
 use super::git::GitAddress;
+use super::package::Package;
 use super::source::{Getter, ModuleSource, RegistryModule, RemoteSource, with_directory};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::lockfile::{self, LockedModule};
@@ -98,15 +98,14 @@ impl LockedAddress {
 }
 
 /// The error for a package that does not have a locked hash.
-pub(super) fn replaced(locked: &LockedModule, identity: Option<&Identity>) -> Diagnostic {
+pub(super) fn replaced(locked: &LockedModule, package: &Package) -> Diagnostic {
     let HashesByScheme { h1, zh, unknown } = locked.hashes.iter().collect();
-    let found = identity.and_then(|identity| if h1.is_empty() { identity.zh.as_ref() } else { Some(&identity.h1) });
-    let expected = if h1.is_empty() { [zh, unknown].concat() } else { h1 };
+    let (expected, found) = if h1.is_empty() { ([zh, unknown].concat(), &package.zh) } else { (h1, &package.h1) };
     let expected: Vec<_> = expected.into_iter().map(Hash::as_str).collect();
     let message = format!("the package of {} has other bytes than when it was locked", name(locked));
     let error = Diagnostic::error(Code::ModuleReplaced, message)
         .note(format!("locked hash: {}", expected.join(", ")))
-        .note(format!("fetched hash: {}", found.map_or("none", Hash::as_str)));
+        .note(format!("fetched hash: {}", found.as_ref().map_or("none", Hash::as_str)));
     error.help("find out why before you accept it: the same version or address never has other bytes by intention")
 }
 

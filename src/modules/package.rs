@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::cache::{Content, Identity};
+use super::cache::Content;
 use super::limits::is_configuration;
 use super::source::with_directory;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::provider::Hash;
+use crate::provider::{Hash, HashesByScheme};
 use crate::system::{canonicalize, glob};
 
 /// A package of modules on this machine.
@@ -20,8 +20,10 @@ pub(super) struct Package {
     pub(super) h1: Option<Hash>,
     /// Directory to which the address leads; empty for the top.
     pub(super) directory: String,
-    /// Address and hashes for a lock file; `None` if the package was fetched only to be read.
-    pub(super) identity: Option<Identity>,
+    /// Hash of the archive, if there is one and it is known.
+    pub(super) zh: Option<Hash>,
+    /// Address for a lock file, which always leads to the same package; `None` if it was fetched only to be read.
+    pub(super) recorded: Option<String>,
     pub(super) origin: PackageOrigin,
     /// Name in messages: the address without secrets, or the registry module and version.
     pub(super) name: String,
@@ -50,19 +52,21 @@ pub(super) enum Wildcards {
 impl Package {
     /// A package in the cache.
     pub(super) fn cached(content: Content, name: String) -> Self {
-        let (h1, directory) = (Some(content.h1), String::new());
-        Self { top: content.path, h1, directory, identity: None, origin: PackageOrigin::Cache, name }
+        let origin = PackageOrigin::Cache;
+        Self { h1: Some(content.h1), origin, ..Self::of_this_machine(content.path, name) }
     }
 
     /// A directory of this machine, which is read where it is.
     pub(super) fn of_this_machine(top: PathBuf, name: String) -> Self {
         let origin = PackageOrigin::ThisMachine;
-        Self { top, h1: None, directory: String::new(), identity: None, origin, name }
+        Self { top, h1: None, directory: String::new(), zh: None, recorded: None, origin, name }
     }
 
-    /// Whether a lock file with these hashes records the package.
+    /// Whether one of the hashes in a lock file is that of the files, or that of the archive if there is no `h1:`.
     pub(super) fn is_one_of(&self, hashes: &BTreeSet<Hash>) -> bool {
-        self.identity.as_ref().is_some_and(|identity| identity.is_one_of(hashes))
+        let HashesByScheme { h1, zh, unknown: _ } = hashes.iter().collect();
+        let (expected, own) = if h1.is_empty() { (zh, &self.zh) } else { (h1, &self.h1) };
+        own.as_ref().is_some_and(|own| expected.contains(&own))
     }
 
     /// Returns the path of a directory of the package, relative to the top and with slashes.
@@ -74,8 +78,7 @@ impl Package {
 
     /// Returns the address of the package for a lock file, with the directory to which it leads.
     pub(super) fn locked_address(&self) -> Option<String> {
-        let identity = self.identity.as_ref()?;
-        Some(with_directory(&identity.address, &self.directory))
+        Some(with_directory(self.recorded.as_ref()?, &self.directory))
     }
 
     /// Finds a directory of the package, relative to the one to which its address leads.

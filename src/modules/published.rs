@@ -2,7 +2,6 @@
 
 use super::fetch_error::{FetchError, Fetched};
 use super::fetcher::{Clients, ModuleFetcher};
-use super::git::GitAddress;
 use super::locked::{self, at_commit};
 use super::package::Package;
 use super::source::{Getter, ModuleSource, RemoteSource};
@@ -35,7 +34,7 @@ impl ModuleFetcher {
                 }
                 // The registry leads to a different address with the same files.
                 _ if is_same => Ok(Vec::new()),
-                _ => Ok(vec![locked::replaced(locked, now.identity.as_ref())]),
+                _ => Ok(vec![locked::replaced(locked, &now)]),
             }
         };
         match compare() {
@@ -71,12 +70,8 @@ impl ModuleFetcher {
     ) -> Fetched<Option<Diagnostic>> {
         let what = match source {
             ModuleSource::Registry(_) => locked::name(locked),
-            ModuleSource::Remote(own) if own.getter() == Getter::Git => {
-                let address = GitAddress::parse(own.url())?;
-                match address.reference() {
-                    Some(reference) if self.references(own)?.has_tag(reference) => format!("the tag of {own}"),
-                    _ => return Ok(None),
-                }
+            ModuleSource::Remote(own) if own.getter() == Getter::Git && self.is_tag(own)? => {
+                format!("the tag of {own}")
             }
             _ => return Ok(None),
         };
@@ -106,7 +101,7 @@ impl ModuleFetcher {
                 // The hash is of a directory only if a server has referred to one.
                 let is_whole = package.directory.is_empty() || matches!(source, ModuleSource::Registry(_));
                 let is_replaced = is_whole && !fetched.is_one_of(&locked.hashes);
-                Ok(is_replaced.then(|| locked::replaced(locked, fetched.identity.as_ref())))
+                Ok(is_replaced.then(|| locked::replaced(locked, &fetched)))
             }
             Err(error) if error.is_gone => Ok(Some(withdrawn(locked, &error))),
             Err(error) => Err(error),

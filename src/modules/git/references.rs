@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 /// The branches and tags of a repository, each with its commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct References {
-    /// What HEAD leads to.
+    /// Commit of HEAD.
     head: Option<String>,
     branches: BTreeMap<String, String>,
     tags: BTreeMap<String, String>,
 }
 
 impl References {
-    /// Reads a list. An annotated tag is there twice; the second line has its commit.
+    /// Parses a list. An annotated tag has two lines, of which the second has its commit.
     pub(super) fn parse(list: &str) -> Self {
         let mut references = Self::default();
         for (start, name) in list.lines().filter_map(|line| line.split_once('\t')) {
@@ -28,22 +28,15 @@ impl References {
         references
     }
 
-    /// The commit that git checks out for a name. Of a branch and a tag with the same name it is the tag.
+    /// Returns the commit that git checks out for a name. A tag precedes a branch of the same name.
     pub(crate) fn commit(&self, name: &str) -> Option<&str> {
-        let starts = [("refs/tags/", true), ("tags/", true), ("refs/heads/", false), ("heads/", false)];
-        let kind = starts.iter().find_map(|(start, is_tag)| Some((name.strip_prefix(start)?, *is_tag)));
-        let found = match kind {
-            Some((tag, true)) => self.tags.get(tag),
-            Some((branch, false)) => self.branches.get(branch),
-            None => self.tags.get(name).or_else(|| self.branches.get(name)),
+        let after = |starts: [&str; 2]| starts.into_iter().find_map(|start| name.strip_prefix(start));
+        let commit = match (after(["refs/tags/", "tags/"]), after(["refs/heads/", "heads/"])) {
+            (Some(tag), _) => self.tags.get(tag),
+            (None, Some(branch)) => self.branches.get(branch),
+            (None, None) => self.tags.get(name).or_else(|| self.branches.get(name)),
         };
-        found.map(String::as_str)
-    }
-
-    /// Whether a name is that of a tag, which git prefers to a branch.
-    pub(in crate::modules) fn has_tag(&self, name: &str) -> bool {
-        let tag = ["refs/tags/", "tags/"].iter().find_map(|start| name.strip_prefix(start)).unwrap_or(name);
-        self.tags.contains_key(tag)
+        commit.map(String::as_str)
     }
 
     /// The commit of HEAD.
