@@ -19,10 +19,10 @@ use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, Value, failure, unknow
 use crate::hcl::parse;
 use crate::system::files::join;
 
-/// How many files a configuration may include; people write one to three.
+/// Largest number of files that a configuration includes; real ones include one to three.
 const MAX_INCLUDES: usize = 64;
 
-/// A file's text and its structure, and where its expressions are evaluated.
+/// A parsed file, and the context of its expressions.
 struct Parsed<'a> {
     evaluation: &'a Evaluation<'a>,
     context: ParsingContext,
@@ -38,7 +38,7 @@ struct Include {
     location: Option<Location>,
 }
 
-/// Reads the configuration in a file, merged with all that it includes.
+/// Reads the configuration in a file, merged with the files that it includes.
 pub(super) fn read(evaluation: &Evaluation, path: &Path, context: ParsingContext) -> Outcome<Configuration> {
     let mut parsed = Parsed::own(evaluation, path, context, 0)?;
     let mut variables = unread_variables();
@@ -48,7 +48,7 @@ pub(super) fn read(evaluation: &Evaluation, path: &Path, context: ParsingContext
     if let Some(unread) = parsed.autoinclude() {
         configuration.unknown.push(Arc::new(unread));
     }
-    // A later include beats an earlier one, and the file itself beats all.
+    // A later include overrides an earlier one, and the file itself overrides all.
     for include in includes.into_iter().rev() {
         let location = include.location;
         let parent = include.strategy.and_then(|strategy| match strategy {
@@ -66,17 +66,16 @@ pub(super) fn read(evaluation: &Evaluation, path: &Path, context: ParsingContext
 
 /// Variables whose values are not read.
 fn unread_variables() -> Members {
-    let unknown =
-        |(name, reason): (&str, &str)| (name.to_owned(), Value::Unknown(Arc::new(Unknown::new(reason, None))));
     let variables = [
         ("dependency", "outputs of other units are not read"),
         ("feature", "features are not read"),
         ("values", "values of stacks are not read"),
     ];
-    variables.map(unknown).into()
+    let unread = |reason: &str| Value::Unknown(Arc::new(Unknown::new(reason, None)));
+    variables.map(|(name, reason)| (name.to_owned(), unread(reason))).into()
 }
 
-/// Reads a file that the configuration of `context` includes. It may not include others.
+/// Reads a file that the configuration of `context` includes. It may not include other files.
 fn read_included(evaluation: &Evaluation, path: &Path, context: &ParsingContext) -> Outcome<Configuration> {
     let file = path.parent().unwrap_or(path).to_owned();
     let context = ParsingContext { file, included: Some(path.to_owned()), ..context.clone() };
@@ -88,7 +87,7 @@ fn read_included(evaluation: &Evaluation, path: &Path, context: &ParsingContext)
 }
 
 impl<'a> Parsed<'a> {
-    /// [`Parsed::new`] for a file at this depth of includes, whose errors make Terragrunt refuse the unit. A file that
+    /// [`Parsed::new`] for a file at this depth of includes. Terragrunt refuses the unit if it is malformed. A file that
     /// `read_terragrunt_config` reads may be malformed, because there may be a default.
     fn own(evaluation: &'a Evaluation<'a>, path: &Path, context: ParsingContext, depth: usize) -> Outcome<Self> {
         let parsed = Self::new(evaluation, path, context);
@@ -114,16 +113,15 @@ impl<'a> Parsed<'a> {
         match parse::body(&file.text) {
             Ok(body) => Ok(Self { evaluation, context, file, body }),
             Err(error) => {
-                let at = error.location().offset().min(file.text.len());
-                let location = Location::new(&file, at..at);
+                let offset = error.location().offset().min(file.text.len());
                 let reason = format!("the file cannot be parsed: {}", error.message());
-                let unknown = Unknown { is_failure: true, ..Unknown::new(reason, Some(location)) };
-                Err(Stop::Needs(Arc::new(unknown)))
+                let unknown = Unknown::new(reason, Some(Location::new(&file, offset..offset)));
+                Err(Stop::Needs(Arc::new(Unknown { is_failure: true, ..unknown })))
             }
         }
     }
 
-    /// Why the configuration may contain more: Terragrunt merges a file that the stack of a unit writes.
+    /// The reason why the configuration may contain more: Terragrunt merges a file that the stack of a unit writes.
     fn autoinclude(&self) -> Option<Unknown> {
         const NAME: &str = "terragrunt.autoinclude.hcl";
         let path = self.context.directory.join(NAME);
@@ -145,7 +143,7 @@ impl<'a> Parsed<'a> {
         self.with_evaluator(variables, |evaluator| attributes(body, evaluator))
     }
 
-    /// Reads the `include` blocks and the files that they name, and adds the files to the context.
+    /// Reads the `include` blocks and their files, and adds the files to the context.
     fn includes(&mut self, variables: &Members) -> Outcome<Vec<Include>> {
         let mut found = Vec::new();
         for block in self.body.get_blocks("include") {
@@ -183,8 +181,7 @@ impl<'a> Parsed<'a> {
         Ok(self.with_evaluator(&variables, |evaluator| self.blocks(evaluator, locals)))
     }
 
-    /// Adds the variable `local`. As Terragrunt does, evaluates in each round the locals whose references are all
-    /// known.
+    /// Adds the variable `local`. Like Terragrunt, evaluates in each round the locals whose references are all known.
     fn locals(&self, variables: &mut Members) -> Outcome<()> {
         let all = self.body.get_blocks("locals").flat_map(|block| block.body.attributes());
         let mut open: BTreeMap<&str, (&Attribute, References)> =
@@ -232,8 +229,8 @@ impl<'a> Parsed<'a> {
         let mut generate: BTreeMap<String, Block> =
             body.get_blocks("generate").map(|found| (label(found).unwrap_or_default(), block(found))).collect();
         let as_attribute = |name: &str| {
-            let attribute = body.get_attribute(name)?;
-            Some((top(name)?, attribute.value.span().map(|span| Location::new(&self.file, span))))
+            let span = body.get_attribute(name)?.value.span();
+            Some((top(name)?, span.map(|span| Location::new(&self.file, span))))
         };
         if let Some((value, location)) = as_attribute("generate") {
             match named_blocks(&value, location.as_ref()) {
@@ -261,16 +258,15 @@ impl<'a> Parsed<'a> {
         }
     }
 
-    /// Whether Terragrunt may pass flags that give values to variables: `extra_arguments`, which are not evaluated.
+    /// Whether Terragrunt may pass flags with values of variables: `extra_arguments`, which are not evaluated.
     fn may_pass_flags(&self) -> bool {
+        const FILES: [&str; 3] = ["required_var_files", "optional_var_files", "env_vars"];
         let terraform = self.body.get_blocks("terraform");
         let mut extra = terraform.flat_map(|block| block.body.get_blocks("extra_arguments"));
         extra.any(|block| {
             let arguments = block.body.get_attribute("arguments");
             arguments.is_some_and(|arguments| arguments.value.to_string().contains("-var"))
-                || ["required_var_files", "optional_var_files", "env_vars"]
-                    .iter()
-                    .any(|name| block.body.has_attribute(name))
+                || FILES.iter().any(|name| block.body.has_attribute(name))
         })
     }
 }
@@ -292,27 +288,23 @@ fn read_terragrunt_config(evaluation: &Evaluation, context: &ParsingContext, arg
     evaluation.configuration(|| read(evaluation, &path, inner))?.to_value()
 }
 
+/// The value of the variable `include`: the exposed files by label, or the only one without a label.
 fn exposed(includes: &[Include]) -> Outcome {
     let mut members = BTreeMap::new();
     for include in includes {
-        let value = include.exposed.as_bool().and_then(|is_exposed| match &include.configuration {
-            Ok(configuration) if is_exposed => configuration.to_value().map(Some),
-            Err(stop) if is_exposed => Err(stop.clone()),
-            _ => Ok(None),
-        });
-        let value = value.unwrap_or_else(|stop| Some(Value::Unknown(stop.at(|| include.location.clone()))));
-        match (&include.label, value) {
-            (_, None) => {}
-            (Some(label), Some(value)) => {
-                members.insert(label.clone(), value);
-            }
-            (None, Some(value)) => return Ok(value),
-        }
+        let value = match include.exposed.as_bool() {
+            Ok(false) => continue,
+            Ok(true) => include.configuration.as_ref().map_err(Stop::clone).and_then(Configuration::to_value),
+            Err(stop) => Err(stop),
+        };
+        let value = value.unwrap_or_else(|stop| Value::Unknown(stop.at(|| include.location.clone())));
+        let Some(label) = &include.label else { return Ok(value) };
+        members.insert(label.clone(), value);
     }
     Value::object(members)
 }
 
-/// The members of `generate = { name = { … } }` as blocks.
+/// Returns the members of `generate = { name = { … } }` as blocks.
 fn named_blocks(value: &Value, location: Option<&Location>) -> Outcome<Vec<(String, Block)>> {
     let block = |(name, value): (&String, &Value)| {
         Ok((name.clone(), Block { members: value.as_object()?.clone(), location: location.cloned() }))

@@ -1,5 +1,5 @@
-//! The text of a generated file. Values in it may be unknown if no requirement depends on them. Branches may be
-//! unknown, too: the file may have more requirements then.
+//! The text of a generated file. Values may be unknown if no requirement depends on them. If branches are unknown, the
+//! file may have more requirements.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! The bounds of the evaluation of a unit, which may read the files of one repository.
+//! The evaluation of a unit: its limits, and the repository whose files it may read.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -15,22 +15,22 @@ use crate::system::{canonicalize, files};
 
 const MAX_FILE_SIZE: u64 = 4 << 20;
 
-/// How many entries of a directory are looked at.
+/// Largest number of entries of a directory that are read.
 const MAX_ENTRIES: usize = 10_000;
 
 /// A directory tree that configurations may read from, usually the work tree of a repository.
 #[derive(Clone, Debug)]
 pub(crate) struct Repository {
-    /// The top directory, absolute and without symbolic links.
+    /// Top directory, absolute and without symbolic links.
     root: PathBuf,
-    /// A directory as the user knows it.
+    /// A directory as the user wrote it.
     known: PathBuf,
-    /// The same, absolute and without symbolic links.
+    /// The same directory, absolute and without symbolic links.
     canonical: PathBuf,
 }
 
 impl Repository {
-    /// The repository whose top directory is `root`, given as the user knows it.
+    /// The repository with the top directory `root`.
     ///
     /// # Errors
     /// The directory does not exist or cannot be reached.
@@ -38,7 +38,7 @@ impl Repository {
         Self::open_from(root, root)
     }
 
-    /// [`Repository::open`], where the user knows paths as they are seen from `known`.
+    /// [`Repository::open`], showing paths relative to the directory `known`.
     ///
     /// # Errors
     /// A directory does not exist or cannot be reached.
@@ -50,13 +50,13 @@ impl Repository {
         &self.root
     }
 
-    /// The path of something in the repository as the user knows it.
+    /// Returns a path in the repository as messages show it.
     pub(crate) fn shown(&self, path: &Path) -> PathBuf {
         files::join(&self.known, relative(path, &self.canonical))
     }
 
-    /// The path without `..` and symbolic links, if it leads to something in the repository. For a path that leads out,
-    /// not even its existence is known. `.git` may hold credentials, and never configuration.
+    /// Returns a path in the repository without `..` and symbolic links. Whether a path outside of it exists is unknown.
+    /// `.git` may contain credentials, and never contains configuration.
     pub(super) fn resolve(&self, path: &Path) -> Outcome<PathBuf> {
         let plain = files::join(&self.root, path);
         if !self.contains(&plain) {
@@ -79,11 +79,8 @@ impl Repository {
         let path = self.resolve(path)?;
         let shown = self.shown(&path);
         let Ok(bytes) = files::read(&path, MAX_FILE_SIZE) else {
-            return unknown(format!(
-                "{} cannot be read, or is larger than {} MiB",
-                shown.display(),
-                MAX_FILE_SIZE >> 20
-            ));
+            let limit = MAX_FILE_SIZE >> 20;
+            return unknown(format!("{} cannot be read, or is larger than {limit} MiB", shown.display()));
         };
         match String::from_utf8(bytes) {
             Ok(text) => Ok(SourceFile::new(shown, text)),
@@ -92,13 +89,13 @@ impl Repository {
     }
 }
 
-/// Whether a directory holds files of a configuration.
+/// Whether a directory contains configuration files.
 pub(super) fn has_configuration(directory: &Path) -> bool {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries.take(MAX_ENTRIES).any(|entry| is_configuration(&entry.file_name().to_string_lossy()))
 }
 
-/// The path from one absolute directory to another, as Go's `filepath.Rel` gives it.
+/// Returns the path from one absolute directory to another, as Go's `filepath.Rel` does.
 pub(super) fn relative(to: &Path, from: &Path) -> PathBuf {
     let shared = to.components().zip(from.components()).take_while(|(a, b)| a == b).count();
     let up = from.components().skip(shared).map(|_| Component::ParentDir);
@@ -109,16 +106,16 @@ pub(super) fn relative(to: &Path, from: &Path) -> PathBuf {
 /// The evaluation of one unit: the files that it may read, and its limits.
 pub(super) struct Evaluation<'a> {
     pub repository: &'a Repository,
-    /// The environment that `get_env` sees.
+    /// Environment for `get_env`.
     pub environment: &'a BTreeMap<String, String>,
     pub allowance: Allowance,
-    /// The syntax error in the unit's own configuration, or in one that it includes.
+    /// Syntax error in the unit's own configuration, or in a file that it includes.
     pub malformed: RefCell<Option<Diagnostic>>,
     configurations: Cell<usize>,
 }
 
 impl<'a> Evaluation<'a> {
-    /// Configurations that read each other: `read_terragrunt_config` may call itself.
+    /// Largest depth of configurations that read each other: `read_terragrunt_config` may call itself.
     const MAX_CONFIGURATIONS: usize = 8;
 
     pub(super) fn new(repository: &'a Repository, environment: &'a BTreeMap<String, String>) -> Self {
@@ -126,12 +123,12 @@ impl<'a> Evaluation<'a> {
         Self { repository, environment, allowance, malformed, configurations: Cell::new(0) }
     }
 
-    /// How many configurations are being read that others read.
+    /// Depth of the configuration that is being read.
     pub(super) fn depth(&self) -> usize {
         self.configurations.get()
     }
 
-    /// Reads a configuration that may read others.
+    /// Reads a configuration for a different one.
     pub(super) fn configuration<T>(&self, read: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
         bounded(&self.configurations, Self::MAX_CONFIGURATIONS, "too many configurations read each other", read)
     }

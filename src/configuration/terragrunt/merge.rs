@@ -27,14 +27,14 @@ pub(super) struct Configuration {
     pub remote_state: Option<Block>,
     /// `terraform_binary`.
     pub program: Option<Value>,
-    /// Whether working directories are elsewhere, because of `download_dir`.
+    /// Whether `download_dir` sets a directory for working directories.
     pub has_download_directory: bool,
-    /// Of this file alone: locals are never merged.
+    /// Locals of this file alone, because they are never merged.
     pub locals: Value,
     pub inputs: Option<Value>,
-    /// Whether flags may give values to variables.
+    /// Whether Terragrunt may pass flags with values of variables.
     pub may_pass_flags: bool,
-    /// Why there may be more than is known.
+    /// Why the configuration may contain more.
     pub unknown: Vec<Arc<Unknown>>,
 }
 
@@ -45,7 +45,7 @@ pub(super) enum Strategy {
     Deep,
 }
 
-/// Merges two configurations: the child wins.
+/// Merges two configurations. The child overrides the parent.
 pub(super) fn merge(parent: Configuration, child: Configuration, strategy: Strategy) -> Outcome<Configuration> {
     let mut unknown = parent.unknown;
     unknown.extend(child.unknown);
@@ -76,7 +76,7 @@ pub(super) fn merge(parent: Configuration, child: Configuration, strategy: Strat
     })
 }
 
-/// The attributes of the child replace the parent's.
+/// Merges two `terraform` blocks. The child's attributes replace the parent's.
 fn merge_terraform(mut parent: Block, child: Block) -> Block {
     if child.members.contains_key("source") {
         parent.location = child.location;
@@ -96,7 +96,7 @@ fn merge_inputs(parent: &Value, child: &Value, strategy: Strategy) -> Outcome {
     }
 }
 
-/// Objects are merged member by member, lists concatenated; the rest is the child's.
+/// Merges objects member by member and concatenates lists. Of other values, the child's stays.
 fn deep(parent: &Value, child: &Value) -> Outcome {
     match (parent, child) {
         (Value::Object(parent), Value::Object(child)) => {
@@ -114,20 +114,18 @@ fn deep(parent: &Value, child: &Value) -> Outcome {
 }
 
 impl Configuration {
-    /// The value that `read_terragrunt_config` and an exposed `include` give.
+    /// Returns the value of `read_terragrunt_config` and of an exposed `include`.
     pub(super) fn to_value(&self) -> Outcome {
-        let block = |block: Option<&Block>| block.map_or(Ok(Value::Null), |block| Value::object(block.members.clone()));
-        let merged = || {
-            let generate = self.generate.iter().map(|(label, found)| Ok((label.clone(), block(Some(found))?)));
-            Ok([
-                ("terraform", block(self.terraform.as_ref())?),
-                ("generate", Value::object(generate.collect::<Outcome<_>>()?)?),
-                ("remote_state", block(self.remote_state.as_ref())?),
-                ("inputs", self.inputs.clone().unwrap_or(Value::Null)),
-                ("terraform_binary", self.program.clone().unwrap_or(Value::Null)),
-            ])
-        };
-        let mut members: Vec<(&str, Value)> = merged()?.into();
+        let block = |block: &Block| Value::object(block.members.clone());
+        let optional = |found: &Option<Block>| found.as_ref().map_or(Ok(Value::Null), block);
+        let generate = self.generate.iter().map(|(label, found)| Ok((label.clone(), block(found)?)));
+        let mut members = vec![
+            ("terraform", optional(&self.terraform)?),
+            ("generate", Value::object(generate.collect::<Outcome<_>>()?)?),
+            ("remote_state", optional(&self.remote_state)?),
+            ("inputs", self.inputs.clone().unwrap_or(Value::Null)),
+            ("terraform_binary", self.program.clone().unwrap_or(Value::Null)),
+        ];
         if let Some(unknown) = self.unknown.first() {
             for (_, value) in &mut members {
                 *value = Value::Unknown(Arc::clone(unknown));

@@ -5,7 +5,7 @@
 //! unit runs and the files it generates: a [`Unit`]. [`working_directory()`] lays the unit's files over the module's,
 //! and the generated ones over both.
 //!
-//! Nothing is run, and nothing outside of the repository is read. Everything else is [`Unknown`], for example the
+//! No program is run, and no file outside of the repository is read. Everything else is [`Unknown`], for example the
 //! result of `run_cmd`, the outputs of other units, an environment variable that is not set, and every value that
 //! depends on them.
 //!

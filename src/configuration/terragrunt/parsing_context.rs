@@ -7,30 +7,30 @@ use super::template_file;
 use crate::hcl::evaluate::value::{Outcome, Piece, Stop, Value, failure, unknown};
 use crate::system::files::join;
 
-/// The name of a unit's configuration (`DefaultTerragruntConfigPath`).
+/// Name of a unit's configuration (`DefaultTerragruntConfigPath`).
 pub(super) const CONFIGURATION: &str = "terragrunt.hcl";
 
-/// The same in JSON. Terragrunt looks for it first.
+/// Name of a configuration in JSON, which precedes the other one.
 pub(super) const JSON_CONFIGURATION: &str = "terragrunt.hcl.json";
 
-/// The names that the configuration of a unit may have.
+/// Names of a unit's configuration.
 pub(crate) const FILE_NAMES: [&str; 2] = [JSON_CONFIGURATION, CONFIGURATION];
 
-/// How many directories `find_in_parent_folders` goes up (`DefaultMaxFoldersToCheck`).
+/// Largest number of directories that `find_in_parent_folders` searches (`DefaultMaxFoldersToCheck`).
 const MAX_PARENTS: usize = 100;
 
 /// The directories on which Terragrunt's functions depend. All paths are absolute.
 #[derive(Clone, Debug)]
 pub(super) struct ParsingContext {
-    /// The directory of the configuration that is read; for an included file that of the file that includes it.
+    /// Directory of the configuration; for an included file, of the configuration that includes it.
     pub directory: PathBuf,
-    /// The unit's directory, although it may be another configuration that is read for it.
+    /// Directory of the unit, which may differ because of `read_terragrunt_config`.
     pub original: PathBuf,
-    /// The directory of the file that is evaluated.
+    /// Directory of the evaluated file.
     pub file: PathBuf,
-    /// The files that the configuration includes, by label; `None` for an unknown path.
+    /// Labels and paths of the included files; `None` for an unknown path.
     pub includes: Vec<(String, Option<PathBuf>)>,
-    /// The included file that is evaluated, if it is one.
+    /// Path of the evaluated file if it is an included one.
     pub included: Option<PathBuf>,
 }
 
@@ -43,48 +43,46 @@ impl ParsingContext {
 
     /// Calls a function; `None` for an unknown name.
     pub(super) fn call(&self, evaluation: &Evaluation, name: &str, arguments: &[Value]) -> Option<Outcome> {
-        if !FUNCTIONS.split(' ').any(|known| known == name) {
-            return None;
-        }
         if name == "templatefile" {
             let [path, variables] = arguments else { return Some(failure("takes a path and an object")) };
             let path = path.as_string().and_then(|path| self.path(&[&*path]));
             return Some(path.and_then(|path| template_file::render(evaluation, &path, variables)));
         }
-        let texts = arguments.iter().map(Value::as_string).collect::<Outcome<Vec<_>>>();
-        let texts = match texts {
-            Ok(texts) => texts,
-            Err(stop) => return Some(Err(stop)),
-        };
-        let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
-        let repository = evaluation.repository;
-        let outcome = match name {
-            "find_in_parent_folders" => self.find_in_parent_folders(repository, &texts),
-            "path_relative_to_include" => self.include(&texts).map(|include| match include {
-                Some(include) => path_value(&relative(&self.directory, include)),
-                None => Value::string("."),
-            }),
-            "path_relative_from_include" => self.include(&texts).map(|include| match include {
-                Some(include) => path_value(&relative(include, &self.directory)),
-                None => Value::string("."),
-            }),
-            "get_parent_terragrunt_dir" => {
-                self.include(&texts).map(|include| path_value(include.unwrap_or(&self.directory)))
+        match arguments.iter().map(Value::as_string).collect::<Outcome<Vec<_>>>() {
+            Ok(texts) => {
+                let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
+                self.call_with_texts(evaluation, name, &texts)
             }
-            "get_terragrunt_dir" => Ok(path_value(&self.directory)),
-            "get_original_terragrunt_dir" => Ok(path_value(&self.original)),
-            "get_repo_root" => Ok(path_value(repository.root())),
-            "get_path_from_repo_root" => Ok(path_value(&relative(&self.directory, repository.root()))),
-            "get_path_to_repo_root" => Ok(path_value(&relative(repository.root(), &self.directory))),
-            "get_env" => get_env(evaluation, &texts),
-            "file" => self.path(&texts).and_then(|path| Ok(Value::string(evaluation.read(&path)?.text.as_str()))),
-            "fileexists" => self.path(&texts).and_then(|path| exists(repository, &path)),
-            _ => texts.first().map_or_else(|| failure("takes a path"), |path| Ok(Value::string(*path))),
-        };
-        Some(outcome)
+            Err(stop) => self.call_with_texts(evaluation, name, &[]).map(|_| Err(stop)),
+        }
     }
 
-    /// A path that is relative to the file in which it stands.
+    fn call_with_texts(&self, evaluation: &Evaluation, name: &str, texts: &[&str]) -> Option<Outcome> {
+        let repository = evaluation.repository;
+        let (directory, root) = (self.directory.as_path(), repository.root());
+        let path_to_include = |path: fn(&Path, &Path) -> PathBuf| -> Outcome {
+            let include = self.include(texts)?;
+            Ok(include.map_or_else(|| Value::string("."), |include| path_value(&path(directory, include))))
+        };
+        Some(match name {
+            "find_in_parent_folders" => self.find_in_parent_folders(repository, texts),
+            "path_relative_to_include" => path_to_include(relative),
+            "path_relative_from_include" => path_to_include(|directory, include| relative(include, directory)),
+            "get_parent_terragrunt_dir" => self.include(texts).map(|include| path_value(include.unwrap_or(directory))),
+            "get_terragrunt_dir" => Ok(path_value(directory)),
+            "get_original_terragrunt_dir" => Ok(path_value(&self.original)),
+            "get_repo_root" => Ok(path_value(root)),
+            "get_path_from_repo_root" => Ok(path_value(&relative(directory, root))),
+            "get_path_to_repo_root" => Ok(path_value(&relative(root, directory))),
+            "get_env" => get_env(evaluation, texts),
+            "file" => self.path(texts).and_then(|path| Ok(Value::string(evaluation.read(&path)?.text.as_str()))),
+            "fileexists" => self.path(texts).and_then(|path| exists(repository, &path)),
+            "mark_as_read" => texts.first().map_or_else(|| failure("takes a path"), |path| Ok(Value::string(*path))),
+            _ => return None,
+        })
+    }
+
+    /// Returns a path that is relative to the evaluated file.
     pub(super) fn path(&self, arguments: &[&str]) -> Outcome<PathBuf> {
         match arguments {
             [path, ..] if path.starts_with('~') => unknown("the home directory is not read"),
@@ -104,14 +102,14 @@ impl ParsingContext {
                 }
             }
         }
-        // Terragrunt goes on above the repository, up to the root of the file system.
+        // Terragrunt also searches above the repository, up to the root of the file system.
         match arguments.get(1) {
             Some(fallback) if repository.root().parent().is_none() => Ok(Value::string(*fallback)),
             _ => unknown("`find_in_parent_folders` finds nothing in the repository"),
         }
     }
 
-    /// Directory of the selected included file (`getSelectedIncludeBlock`).
+    /// Returns the directory of the selected included file (`getSelectedIncludeBlock`).
     fn include(&self, arguments: &[&str]) -> Outcome<Option<&Path>> {
         let file = match (&self.included, self.includes.as_slice(), arguments) {
             (Some(_), ..) => &self.included,
@@ -119,9 +117,9 @@ impl ParsingContext {
             (None, [(_, path)], _) => path,
             (None, includes, [label, ..]) => match includes.iter().find(|(other, _)| other == label) {
                 Some((_, path)) => path,
-                None => return failure("there is no include of this label"),
+                None => return failure("there is no include with this label"),
             },
-            (None, ..) => return failure("a label is needed where there are several includes"),
+            (None, ..) => return failure("a label is needed because there are several includes"),
         };
         match file {
             Some(file) => Ok(file.parent()),
@@ -129,11 +127,6 @@ impl ParsingContext {
         }
     }
 }
-
-/// The functions that [`ParsingContext::call`] knows. `mark_as_read` returns its argument.
-const FUNCTIONS: &str = "find_in_parent_folders path_relative_to_include path_relative_from_include \
-    get_parent_terragrunt_dir get_terragrunt_dir get_original_terragrunt_dir get_repo_root get_path_from_repo_root \
-    get_path_to_repo_root get_env file fileexists templatefile mark_as_read";
 
 /// Whether a regular file exists; unknown for a path that leads out of the repository.
 fn exists(repository: &Repository, path: &Path) -> Outcome {
@@ -151,13 +144,13 @@ fn get_env(evaluation: &Evaluation, arguments: &[&str]) -> Outcome {
             let unknown = Stop::Unknown(reason.to_owned()).at(|| None);
             Value::pieces(vec![Piece::Withheld(evaluation.environment[*name].as_str().into(), unknown)])
         }
-        // Whoever runs Terragrunt may have it.
+        // It may be set where Terragrunt runs.
         [_] | [_, _] => unknown("the environment variable is not set"),
         _ => failure("takes a name and a default"),
     }
 }
 
-/// A path as Terragrunt's functions return it, with slashes.
+/// Returns a path with slashes, as Terragrunt's functions do.
 fn path_value(path: &Path) -> Value {
     let text = path.to_string_lossy();
     if cfg!(windows) { Value::string(text.replace('\\', "/")) } else { Value::string(text.as_ref()) }

@@ -1,12 +1,12 @@
-//! The module that the remote source of a unit names.
+//! Remote sources of units.
 
 use crate::modules::{ModuleSource, RemoteSource};
 use crate::provider::{ConstraintList, Dialect};
 
-/// The module that a remote source names, and the versions that it allows; `None` if its form is unknown.
+/// Parses a remote source: the module, and the versions that it allows; `None` if its form is unknown.
 ///
 /// The addresses are go-getter's, and `tfr://HOST/NAMESPACE/NAME/SYSTEM//DIRECTORY?version=1.0.0` for modules of
-/// registries. Without a host that is the program's own registry, and without a version the newest is meant
+/// registries. The default host is the tool's own registry, the default version the newest
 /// (<https://terragrunt.gruntwork.io/docs/reference/hcl/blocks/#terraform>).
 pub(crate) fn requested(source: &str, dialect: Dialect) -> Option<(ModuleSource, ConstraintList)> {
     let Some(address) = source.strip_prefix("tfr://") else {

@@ -10,14 +10,14 @@ use crate::hcl::parse;
 use crate::lockfile::SIZE_LIMIT;
 use crate::system::files;
 
-/// The name of the file of a stack.
+/// Name of the file of a stack.
 pub(crate) const STACK: &str = "terragrunt.stack.hcl";
 
-/// The sources in a stack's file that are not plain paths below the top of the repository; all of the file if it cannot
-/// be read.
+/// Returns the locations of the sources in a stack's file that are not plain paths below the top of the repository; that
+/// of the file if it cannot be read.
 pub(crate) fn remote_units(path: &Path, shown: &Path, top: &Path) -> Vec<Location> {
     let unreadable = || vec![Location::of_file(shown)];
-    // A link could lead to a file that must not be quoted.
+    // A link could resolve to a file that must not be quoted.
     if path.is_symlink() {
         return unreadable();
     }

@@ -22,30 +22,30 @@ use crate::system::{canonicalize, walk};
 /// A unit: a directory with a `terragrunt.hcl`.
 #[derive(Clone, Debug)]
 pub(crate) struct Unit {
-    /// Its directory, absolute and without symbolic links.
+    /// Absolute directory without symbolic links.
     pub directory: PathBuf,
-    /// The module that it runs.
+    /// Module of the unit.
     pub source: Result<UnitSource, Unknown>,
     /// Location of the source; `None` for [`UnitSource::Unit`].
     pub source_location: Option<Location>,
-    /// The files that it generates, in the order in which they are written.
+    /// Generated files in the order in which Terragrunt writes them.
     pub generated: Vec<GeneratedFile>,
-    /// Whether it keeps its state elsewhere: it has `remote_state` with a backend other than `local`.
+    /// Whether the state is remote: there is a `remote_state` with a backend other than `local`.
     pub shares_state: bool,
-    /// The values of `inputs`.
+    /// Values of `inputs`.
     pub inputs: Inputs,
-    /// Whether working directories are elsewhere than in [`CACHE`].
+    /// Whether working directories are not in [`CACHE`].
     pub has_download_directory: bool,
-    /// Why more files than these may be generated.
+    /// Why Terragrunt may generate more files.
     pub unknown: Vec<Unknown>,
-    /// The error in `terragrunt.hcl`, or in a file that it includes, for which Terragrunt refuses the unit.
+    /// Error in `terragrunt.hcl`, or in a file that it includes, because of which Terragrunt refuses the unit.
     pub malformed: Option<Diagnostic>,
 }
 
-/// Where the module of a unit comes from.
+/// The source of the module of a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum UnitSource {
-    /// The unit's own directory: there is no `source`, or it leads there.
+    /// The unit's own directory: there is no `source`, or it is this directory.
     Unit,
     /// A directory of the repository, absolute and without symbolic links. It may be a single file.
     Local(PathBuf),
@@ -56,17 +56,17 @@ pub(crate) enum UnitSource {
 /// A file that a `generate` block or `remote_state` writes into the working directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GeneratedFile {
-    /// The label of the block; `remote_state` for that one.
+    /// Label of the block, or `remote_state`.
     pub label: String,
-    /// Relative to the working directory, or absolute.
+    /// Path relative to the working directory, or absolute.
     pub path: PathBuf,
-    /// The text without Terragrunt's signature. Values on which no requirement depends may be placeholders.
+    /// Text without Terragrunt's signature. Values on which no requirement depends may be placeholders.
     pub contents: Result<String, Unknown>,
     /// Why the file may have more than these contents.
     pub left_out: Vec<Unknown>,
-    /// How the file is written.
+    /// Effect on the file.
     pub action: Action,
-    /// The block.
+    /// Location of the block.
     pub location: Option<Location>,
 }
 
@@ -100,8 +100,7 @@ pub(crate) fn is_unit(directory: &Path) -> bool {
     FILE_NAMES.iter().any(|name| directory.join(name).is_file())
 }
 
-/// [`read_in`], but everything about a unit is unknown if its `terragrunt.hcl` cannot be read. `environment` is what
-/// `get_env` sees.
+/// [`read_in`], but the whole unit is unknown if its `terragrunt.hcl` cannot be read. `environment` is for `get_env`.
 pub(crate) fn read_or_unknown(
     directory: &Path,
     repository: &Repository,
@@ -125,7 +124,7 @@ pub(crate) fn read_or_unknown(
 /// Reads the unit in a directory of the repository. Nothing is run, and nothing outside of the repository is read.
 ///
 /// # Errors
-/// Why `terragrunt.hcl` itself is not known: it cannot be read or parsed, or is not in the repository.
+/// `terragrunt.hcl` itself is unknown: it cannot be read or parsed, or is not in the repository.
 pub(super) fn read_in(evaluation: &Evaluation<'_>, directory: &Path) -> Result<Unit, Unknown> {
     let repository = evaluation.repository;
     let read = || {
@@ -141,10 +140,10 @@ pub(super) fn read_in(evaluation: &Evaluation<'_>, directory: &Path) -> Result<U
     read().map_err(|stop: Stop| unknown_at(stop, None))
 }
 
-/// The values that Terragrunt gives to variables. Others than texts it encodes in its own way.
+/// Returns the values that Terragrunt gives to variables. Only texts are known, because it encodes others in its own way.
 fn inputs(configuration: &Configuration) -> Inputs {
     let text = |value: &Value| if let Value::String(text) = value { Some(text.to_string()) } else { None };
-    let uncertain = configuration.may_pass_flags.then_some("extra_arguments may give it another value");
+    let uncertain = configuration.may_pass_flags.then_some("extra_arguments may give it a different value");
     let mut inputs = Inputs { is_partial: !configuration.unknown.is_empty(), uncertain, ..Inputs::default() };
     match &configuration.inputs {
         None | Some(Value::Null) => {}
@@ -168,7 +167,7 @@ fn unit(directory: PathBuf, configuration: &Configuration, repository: &Reposito
         _ => Ok(UnitSource::Unit),
     };
     let mut generated = Vec::new();
-    let blocks = configuration.generate.iter().map(|(label, block)| (block, generated_file(label, block)));
+    let blocks = configuration.generate.iter().map(|(label, block)| (block, generated_file(label, block).map(Some)));
     let state = configuration.remote_state.iter().map(|block| (block, state_file(block)));
     for (block, file) in blocks.chain(state) {
         match file {
@@ -192,7 +191,7 @@ fn unit(directory: PathBuf, configuration: &Configuration, repository: &Reposito
     }
 }
 
-/// Whether `remote_state` keeps the state elsewhere. A backend that is not known may be any.
+/// Whether the state is remote. An unknown backend may be any.
 fn shares_state(configuration: &Configuration) -> bool {
     let is_local = |backend: &Value| backend.as_string().is_ok_and(|backend| &*backend == "local");
     let backend = |block: &Block| block.members.get("backend").is_some_and(is_local);
@@ -204,19 +203,19 @@ fn unknown_at(stop: Stop, location: Option<Location>) -> Unknown {
     Unknown { location: unknown.location.clone().or(location), ..unknown }
 }
 
-/// Parses a `source`, which is relative to the unit, also when an included file sets it.
+/// Parses a `source`, which is relative to the unit even if an included file sets it.
 fn module_source(source: &str, directory: &Path, repository: &Repository) -> Outcome<UnitSource> {
     let Some(path) = local_path(source) else { return Ok(UnitSource::Remote(source.to_owned())) };
-    let (copied, below) = split_source(path);
+    let (copied, below) = path.split_once("//").unwrap_or((path, ""));
     let copied = repository.resolve(&directory.join(copied))?;
     let module = repository.resolve(&copied.join(below.trim_start_matches('/')))?;
     if !module.starts_with(&copied) {
-        return failure("the part of the source after // leads out of the part before it");
+        return failure("the directory after // in the source leads out of the one before it");
     }
     Ok(if module == directory { UnitSource::Unit } else { UnitSource::Local(module) })
 }
 
-/// The path of a local source, without its query.
+/// Returns the path of a local source without its query.
 fn local_path(source: &str) -> Option<&str> {
     let path = source.strip_prefix("file://").unwrap_or(source);
     let is_address = || path.contains("::") || RemoteSource::detect(path, "") != Err(ModuleSourceError::Unknown);
@@ -224,13 +223,8 @@ fn local_path(source: &str) -> Option<&str> {
     is_local.then(|| path.split('?').next().unwrap_or(path))
 }
 
-/// Splits a path at `//`.
-fn split_source(path: &str) -> (&str, &str) {
-    path.split_once("//").unwrap_or((path, ""))
-}
-
-/// The file of a `generate` block; `None` if the block does nothing.
-fn generated_file(label: &str, block: &Block) -> Outcome<Option<GeneratedFile>> {
+/// Returns the file of a `generate` block.
+fn generated_file(label: &str, block: &Block) -> Outcome<GeneratedFile> {
     let text = |name: &str| match block.members.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(value) => value.as_string().map(Some),
@@ -245,9 +239,7 @@ fn generated_file(label: &str, block: &Block) -> Outcome<Option<GeneratedFile>> 
         (true, Some("remove")) => Action::Remove,
         (true, Some("remove_terragrunt")) => Action::RemoveGenerated,
         (false, Some(action)) => if_exists(action)?,
-        _ => {
-            return failure("a block that generates a file has no if_exists");
-        }
+        _ => return failure("a block that generates a file has no if_exists"),
     };
     let location = block.location.clone();
     let unknown_at = |stop| unknown_at(stop, location.clone());
@@ -257,7 +249,7 @@ fn generated_file(label: &str, block: &Block) -> Outcome<Option<GeneratedFile>> 
     };
     let left_out = left_out.into_iter().map(|unknown| unknown_at(Stop::Needs(unknown))).collect();
     let (label, path) = (label.to_owned(), PathBuf::from(&*path));
-    Ok(Some(GeneratedFile { label, path, contents, left_out, action, location }))
+    Ok(GeneratedFile { label, path, contents, left_out, action, location })
 }
 
 fn if_exists(action: &str) -> Outcome<Action> {
@@ -270,18 +262,19 @@ fn if_exists(action: &str) -> Outcome<Action> {
     }
 }
 
-/// The file with the `backend` block, which requires nothing, but may replace another file.
+/// Returns the file with the `backend` block, which requires nothing, but may replace a different file.
 fn state_file(block: &Block) -> Outcome<Option<GeneratedFile>> {
-    let Some(generate) = block.members.get("generate").filter(|generate| !generate.is_null()) else {
-        return Ok(None);
-    };
-    let generate = generate.as_object()?;
+    let generate = block.members.get("generate").filter(|generate| !generate.is_null());
+    let Some(generate) = generate.map(Value::as_object).transpose()? else { return Ok(None) };
     let text = |name: &str| match generate.get(name) {
         Some(value) => value.as_string(),
         None => failure(format!("remote_state generates a file without {name}")),
     };
     let backend = block.members.get("backend").map_or_else(|| unknown("the backend is not known"), Value::as_string);
-    let contents = backend.map(|backend| format!("terraform {{\n  backend {} {{\n  }}\n}}\n", quoted(&backend)));
+    let contents = backend.map(|backend| {
+        let label = hcl_edit::expr::Expression::from(&*backend);
+        format!("terraform {{\n  backend {label} {{\n  }}\n}}\n")
+    });
     Ok(Some(GeneratedFile {
         label: "remote_state".to_owned(),
         path: PathBuf::from(&*text("path")?),
@@ -290,10 +283,6 @@ fn state_file(block: &Block) -> Outcome<Option<GeneratedFile>> {
         action: if_exists(&text("if_exists")?)?,
         location: block.location.clone(),
     }))
-}
-
-fn quoted(label: &str) -> String {
-    hcl_edit::expr::Expression::from(label).to_string()
 }
 
 fn has_unit_below(directory: &Path) -> bool {
@@ -310,16 +299,16 @@ fn has_unit_below(directory: &Path) -> bool {
 }
 
 impl Unit {
-    /// Whether it is only there for the units below it, which include its `terragrunt.hcl`: it runs no module, and
-    /// there is no configuration beside it.
+    /// Whether the unit exists only for the units below it, which include its `terragrunt.hcl`: it runs no module, and its
+    /// directory contains no configuration.
     pub(crate) fn is_parent(&self) -> bool {
         self.source == Ok(UnitSource::Unit) && !has_configuration(&self.directory) && has_unit_below(&self.directory)
     }
 
-    /// Whether [`CACHE`] contains a working directory that the next run would use without looking at the lock file
-    /// beside `terragrunt.hcl`: without a source other than the unit, Terragrunt copies the unit's files only when one
-    /// of them changed, and ignores the lock file there (`hashSourceEntry` in `internal/tf/source.go`). It reads the
-    /// lock file once the directory is deleted, or with `--source-update`.
+    /// Whether [`CACHE`] contains a working directory that the next run uses without reading the lock file beside
+    /// `terragrunt.hcl`: if the unit is its own source, Terragrunt copies its files only after one of them changed, and
+    /// ignores the lock file there (`hashSourceEntry` in `internal/tf/source.go`). It reads the lock file after the
+    /// directory was deleted, or with `--source-update`.
     ///
     /// # Errors
     /// The directory cannot be read.
@@ -336,7 +325,7 @@ impl Unit {
     }
 }
 
-/// The entries of a directory; none for any other file.
+/// Returns the entries of a directory; none for any other file.
 fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
     match files::entries(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(Vec::new()),

@@ -1,5 +1,5 @@
-//! The directory in which Terragrunt would run OpenTofu or Terraform, as far as its root module goes: the module's
-//! files, replaced by the unit's, then by the generated ones (`internal/runner/run/download_source.go`, `run.go`).
+//! The root module in the directory in which Terragrunt would run OpenTofu or Terraform: the module's files, replaced by
+//! the unit's, then by the generated ones (`internal/runner/run/download_source.go`, `run.go`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -18,7 +18,7 @@ use crate::system::files::join;
 
 const MAX_FILES: usize = 10_000;
 
-/// Directory of generated files in paths that are shown. They are nowhere in the repository.
+/// Directory of generated files in messages. The repository does not contain them.
 const GENERATED: &str = "(generated)";
 
 /// The end of the first line of a file that Terragrunt generated (`TerragruntGeneratedSignature`).
@@ -26,22 +26,22 @@ const SIGNATURE: &str = "Sig: nIlQXj57tbuaRZEa";
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WorkingDirectory {
-    /// By name: files with the extensions `.tf`, `.tofu`, `.tf.json` and `.tofu.json`.
+    /// Configuration files by name.
     pub files: BTreeMap<String, Arc<SourceFile>>,
-    /// By name, the block that generates a file.
+    /// Locations of the blocks that generate files, by name of the file.
     pub generated: BTreeMap<String, Location>,
-    /// Whether the source is remote, and its files are missing.
+    /// Whether the files of a remote source are missing.
     pub is_module_missing: bool,
-    /// Why some files are not known, or may be others than these.
+    /// Why some files are not known, or may be different.
     pub unknown: Vec<Unknown>,
-    /// The directories from which files come.
+    /// Directories of the files.
     sources: Vec<PathBuf>,
-    /// Why variables may have other values than the files beside `terragrunt.hcl` and the environment give them.
+    /// Why variables may have other values than those of the environment and the files beside `terragrunt.hcl`.
     pub uncertain_values: Option<&'static str>,
 }
 
-/// The working directory of a unit. A module that is not in the repository is missing unless its directory is given,
-/// and as the user knows it.
+/// Assembles the working directory of a unit. `remote` is the directory of a module outside of the repository, and its
+/// path in messages; without it, such a module is missing.
 pub(crate) fn working_directory(
     unit: &Unit,
     repository: &Repository,
@@ -78,9 +78,9 @@ pub(crate) fn loads_own_files(unit: &Unit, repository: &Repository) -> bool {
     let is_loaded = |(name, file): &(String, Arc<SourceFile>)| {
         working.files.get(name).is_some_and(|loaded| loaded.text == file.text)
     };
-    let (mut names, all): (Vec<_>, Vec<_>) =
-        (own.iter().map(|(name, _)| name.clone()).collect(), working.files.keys().cloned().collect());
+    let mut names: Vec<_> = own.iter().map(|(name, _)| name.clone()).collect();
     names.sort_unstable();
+    let all: Vec<_> = working.files.keys().cloned().collect();
     let is_same_in = |dialect| {
         let (alone, together) = (module_files(&names, dialect), module_files(&all, dialect));
         alone.overrides == together.overrides && alone.primary.iter().all(|name| together.primary.contains(name))
@@ -101,7 +101,7 @@ impl WorkingDirectory {
         }
     }
 
-    /// Adds the files of a module from elsewhere.
+    /// Adds the files of a remote module.
     fn copy_remote(&mut self, (directory, shown): (&Path, &Path), unit: &Unit) {
         self.sources.push(directory.to_owned());
         let read = Repository::open(directory)
@@ -127,7 +127,7 @@ impl WorkingDirectory {
         if path.components().count() != 1 {
             let directory = path.parent().unwrap_or(&path);
             let is_module = self.sources.iter().any(|source| has_configuration(&join(source, directory)));
-            return if is_module { uncertain("a file of another module is generated") } else { Ok(()) };
+            return if is_module { uncertain("a file of a different module is generated") } else { Ok(()) };
         }
         if is_second {
             self.files.remove(name);
@@ -160,7 +160,7 @@ impl WorkingDirectory {
     }
 }
 
-/// Why files of values in the working directory may be others than those in the unit's directory, if they may.
+/// Returns why files of values in the working directory may differ from those in the unit's directory, if they may.
 fn uncertain_values(unit: &Unit) -> Option<&'static str> {
     let is_values = |path: &Path| path.file_name().and_then(|name| name.to_str()).is_some_and(is_automatic);
     let is_generated = |file: &GeneratedFile| file.action != Action::Nothing && is_values(&file.path);
@@ -170,7 +170,7 @@ fn uncertain_values(unit: &Unit) -> Option<&'static str> {
         return Some("a file of values is generated, which is not read");
     }
     if !unit.unknown.is_empty() {
-        return Some("a file of values may be generated or left out");
+        return Some("a file of values may be generated or omitted");
     }
     match &unit.source {
         Ok(UnitSource::Local(module)) if automatic_files(module).iter().any(|path| !is_replaced(path)) => {
@@ -184,7 +184,7 @@ fn is_signed(text: &str) -> bool {
     text.lines().next().is_some_and(|line| line.trim_end().ends_with(SIGNATURE))
 }
 
-/// The configuration files of a directory of the repository, hidden ones left out; of a file that file alone.
+/// Reads the configuration files of a directory of the repository, except hidden ones. For a file, reads only that file.
 fn configuration_files(path: &Path, repository: &Repository) -> Outcome<Vec<(String, Arc<SourceFile>)>> {
     if path.is_file() {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -204,7 +204,7 @@ fn configuration_files(path: &Path, repository: &Repository) -> Outcome<Vec<(Str
             return failure(format!("the name of {} is not UTF-8", repository.shown(&entry.path()).display()));
         }
         if files.len() == MAX_FILES {
-            return unknown(format!("{} holds more than {MAX_FILES} files", repository.shown(&path).display()));
+            return unknown(format!("{} contains more than {MAX_FILES} files", repository.shown(&path).display()));
         }
         files.push((name, repository.read(&entry.path())?));
     }

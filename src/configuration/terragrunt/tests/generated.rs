@@ -88,7 +88,7 @@ fn only_configuration_in_the_root_module_matters() {
     }
     for (path, called) in [("sub/p.tf", "unit/sub/main.tf"), ("../m/p.tf", "m/main.tf")] {
         let working = unit(&block(path), &[(called, "")]);
-        assert_eq!(reasons(&working), ["a file of another module is generated"], "{path}");
+        assert_eq!(reasons(&working), ["a file of a different module is generated"], "{path}");
     }
     assert_eq!(texts(&unit(&block("${get_terragrunt_dir()}/p.tf"), &[])), [("p.tf", "# new")], "it is copied");
 }
