@@ -160,7 +160,7 @@ impl PackageCache {
     }
 
     fn entry(&self, address: &str) -> PathBuf {
-        // The address may hold a password.
+        // The address may contain a password.
         self.packages.join("addresses").join(digest(address))
     }
 }

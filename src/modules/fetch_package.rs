@@ -31,7 +31,7 @@ use crate::system::storage;
 const LIFETIME: Duration = Duration::from_hours(1);
 /// Time limit of git for a package, unless `PROVLOCK_GIT_TIMEOUT` sets another one.
 const GIT_TIME_LIMIT: Duration = Duration::from_mins(5);
-/// Largest number of servers that refer to another address, one after the other.
+/// Largest number of servers in a row that refer to a different address.
 const MOST_REFERRALS: usize = 10;
 
 /// The package of an address that is to be fetched.
@@ -41,7 +41,7 @@ struct Wanted<'a> {
     source: &'a RemoteSource,
     /// Whether the package is to be recorded in a lock file. Then it is fetched whatever the cache contains.
     is_recorded: bool,
-    /// Number of servers that have referred to another address.
+    /// Number of servers that have referred to a different address.
     referrals: usize,
 }
 
@@ -201,7 +201,9 @@ impl ModuleFetcher {
             HttpPackage::Elsewhere(next) => next,
         };
         if referrals == MOST_REFERRALS {
-            return Err(FetchError::package(format!("more than {MOST_REFERRALS} servers refer to another server")));
+            return Err(FetchError::package(format!(
+                "more than {MOST_REFERRALS} servers in a row refer to a different server"
+            )));
         }
         if !source.is_unencrypted() {
             permit_referral(clients, &next)?;
@@ -214,7 +216,7 @@ impl ModuleFetcher {
         Ok(package)
     }
 
-    /// A package of only the files in a directory of another package. With an empty directory, it is the same package.
+    /// Makes a package of only the files in a directory of a package. For an empty path, it is the same package.
     pub(super) fn narrowed(
         &self,
         package: Package,
@@ -290,7 +292,7 @@ impl ModuleFetcher {
             cache.remember(key, &content.h1, "")?;
         }
         let (origin, recorded) = (PackageOrigin::Network, is_recorded.then_some(recorded));
-        Ok(Package { origin, zh, recorded, ..Package::cached(content, String::new()) })
+        Ok(Package { zh, recorded, origin, ..Package::cached(content, String::new()) })
     }
 }
 

@@ -91,8 +91,8 @@ impl HttpAddress {
         })?;
         let why = match location.as_deref().map(RemoteSource::parse_full) {
             Some(Some(source)) if !source.is_on_this_machine() => return Ok(source),
-            Some(Some(_)) => "leads to this machine",
-            Some(None) => "leads to something that is not the full address of a package",
+            Some(Some(_)) => "refers to this machine",
+            Some(None) => "refers to something that is not the full address of a package",
             None => "does not have the name of an archive, and does not contain the location of the package",
         };
         Err(FetchError::package(format!("{} {why}", SafeUrl::from(&self.url))))

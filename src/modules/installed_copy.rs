@@ -58,9 +58,11 @@ pub(crate) fn compare(
     let changed = if is_from_git { changed_at_checkout(whole, &differing) } else { BTreeSet::new() };
     for (name, digest) in differing {
         match pointed_at(&whole.join(name)) {
-            _ if !changed.contains(name) => return Comparison::Different(format!("has another {name:?}")),
+            _ if !changed.contains(name) => return Comparison::Different(format!("has a different {name:?}")),
             Some(wanted) if wanted == *digest => {}
-            Some(_) => return Comparison::Different(format!("has another {name:?} than its Git LFS pointer names")),
+            Some(_) => {
+                return Comparison::Different(format!("has a different {name:?} than its Git LFS pointer specifies"));
+            }
             None => not_compared.push(name.to_owned()),
         }
     }
@@ -165,8 +167,8 @@ mod tests {
             (&whole[1..], false, Some("does not have \"main.tf\"")),
             (&[("main.tf", "a\n"), ("evil.tf", "")], false, Some("has \"evil.tf\", which the package does not have")),
             (&[("main.tf", "a\n"), (".evil", "")], false, Some("has \".evil\", which the package does not have")),
-            (&[("main.tf", "b\n")], true, Some("has another \"main.tf\"")),
-            (&[("main.tf", "a\r\n")], false, Some("has another \"main.tf\"")),
+            (&[("main.tf", "b\n")], true, Some("has a different \"main.tf\"")),
+            (&[("main.tf", "a\r\n")], false, Some("has a different \"main.tf\"")),
             (&[("main.tf", "a\r\n")], true, None),
         ] {
             let (place, files) = listed(copy);

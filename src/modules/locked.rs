@@ -117,7 +117,7 @@ pub(super) fn name(locked: &LockedModule) -> String {
     }
 }
 
-/// The repository and the commit of a locked package in git; `None` if the package comes from elsewhere.
+/// The repository and the commit of a locked package in git; `None` if it is not in git.
 pub(crate) fn repository(locked: &LockedModule) -> Option<(RemoteSource, String)> {
     at_commit(&locked.package)
 }

@@ -90,7 +90,7 @@ impl Package {
         self.directory_below(&self.top.join(&self.directory), directory, wildcards)
     }
 
-    /// [`Package::directory`], relative to another directory of the package.
+    /// [`Package::directory`], relative to a given directory of the package.
     pub(super) fn directory_below(&self, base: &Path, directory: &str, wildcards: Wildcards) -> Result<PathBuf> {
         let failed = |why: String| -> Diagnostic {
             Diagnostic::error(Code::InvalidPackage, format!("the module package {} {why}", self.name))

@@ -50,7 +50,7 @@ impl Listing {
 /// A link leaves the directory, a name is not text of one line, there are too many files, or one cannot be read.
 pub(crate) fn listing(top: &Path) -> Fetched<Listing> {
     let mut walk = Walk { top, files: BTreeMap::new(), entries: 0, bytes: 0 };
-    walk.directory(&mut Vec::new())?;
+    walk.directory("")?;
     Ok(Listing(walk.files))
 }
 
@@ -62,9 +62,9 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Adds the files below a directory, given by the parts of its path.
-    fn directory(&mut self, parts: &mut Vec<String>) -> Fetched<()> {
-        for entry in fs::read_dir(path(self.top, parts))? {
+    /// Adds the files below a directory of the package.
+    fn directory(&mut self, directory: &str) -> Fetched<()> {
+        for entry in fs::read_dir(self.top.join(directory))? {
             let entry = entry?;
             let Ok(name) = entry.file_name().into_string() else {
                 return Err(FetchError::bad_name(&entry.file_name().to_string_lossy()));
@@ -79,15 +79,14 @@ impl Walk<'_> {
             if name.contains('\n') {
                 return Err(FetchError::bad_name(&name));
             }
-            parts.push(name);
+            let name = if directory.is_empty() { name } else { format!("{directory}/{name}") };
             let kind = entry.file_type()?;
             if kind.is_dir() {
-                self.directory(parts)?;
+                self.directory(&name)?;
             } else {
-                let digest = if kind.is_symlink() { self.link(parts)? } else { self.file(&path(self.top, parts))? };
-                self.files.insert(parts.join("/"), digest);
+                let digest = if kind.is_symlink() { self.link(&name)? } else { self.file(&entry.path())? };
+                self.files.insert(name, digest);
             }
-            parts.pop();
         }
         Ok(())
     }
@@ -101,17 +100,13 @@ impl Walk<'_> {
         Ok(hexadecimal::<Sha256>(&mut file)?)
     }
 
-    fn link(&mut self, parts: &[String]) -> Fetched<String> {
-        let text = target(&path(self.top, parts))?;
-        match linked_file(self.top, &parts.join("/"))? {
+    fn link(&mut self, name: &str) -> Fetched<String> {
+        let text = target(&self.top.join(name))?;
+        match linked_file(self.top, name)? {
             Some(file) => self.file(&file),
             None => Ok(format!("{:x}", Sha256::digest(text))),
         }
     }
-}
-
-fn path(top: &Path, parts: &[String]) -> PathBuf {
-    parts.iter().fold(top.to_owned(), |path, part| path.join(part))
 }
 
 /// Returns the text of a link.

@@ -14,7 +14,7 @@ impl ModuleFetcher {
     /// locations.
     ///
     /// # Errors
-    /// It cannot be fetched, for another reason than that it was removed.
+    /// It cannot be fetched, and was not removed.
     pub(crate) fn compare_published(
         &self,
         dialect: Dialect,
@@ -80,7 +80,7 @@ impl ModuleFetcher {
             .note(format!("locked commit: {old}"))
             .note(format!("commit now: {new}"));
         let error = if is_same { error.note("both have the same files") } else { error };
-        Ok(Some(error.help("find out why; provlock get installs the locked commit, and init the other one")))
+        Ok(Some(error.help("find out why; provlock get installs the locked commit, and init the new one")))
     }
 
     /// Returns a finding if the locked commit was removed, or has different files.
@@ -110,8 +110,8 @@ impl ModuleFetcher {
 }
 
 fn withdrawn(locked: &LockedModule, why: &FetchError) -> Diagnostic {
-    let message = format!("{} is locked, and its package is gone", locked::name(locked));
+    let message = format!("{} is locked, and its package was removed", locked::name(locked));
     let error = Diagnostic::finding(Code::ModuleWithdrawn, message);
     let error = why.errors.iter().fold(error, |error, why| error.note(why.message.clone()));
-    error.help(Help::text("call another version or address, and run: ").and(Remedy::LockModules))
+    error.help(Help::text("call a different version or address, and run: ").and(Remedy::LockModules))
 }

@@ -166,7 +166,7 @@ impl ModuleRegistry {
         }
         let shown = SafeUrl::from(&url);
         let message =
-            format!("{host} wants its token to be sent to another host, for the package of {module} at {shown}");
+            format!("{host} asks for its token to be sent to a different host, for the package of {module} at {shown}");
         Err(Diagnostic::error(Code::RequestFailed, message).into())
     }
 

@@ -81,7 +81,7 @@ fn read_included(evaluation: &Evaluation, path: &Path, context: &ParsingContext)
     let context = ParsingContext { file, included: Some(path.to_owned()), ..context.clone() };
     let parsed = Parsed::own(evaluation, path, context, 1)?;
     if parsed.body.has_blocks("include") {
-        return failure("an included file includes another one, which Terragrunt refuses");
+        return failure("an included file includes a file, which Terragrunt refuses");
     }
     parsed.evaluate(unread_variables())
 }
@@ -271,7 +271,7 @@ impl<'a> Parsed<'a> {
     }
 }
 
-/// `read_terragrunt_config(path[, default])`: another configuration, read as its own.
+/// `read_terragrunt_config(path[, default])`: a configuration with its own context.
 fn read_terragrunt_config(evaluation: &Evaluation, context: &ParsingContext, arguments: &[Value]) -> Outcome {
     let ([path] | [path, _]) = arguments else { return failure("takes a path and a default") };
     let mut path = join(&context.directory, &*path.as_string()?);

@@ -26,7 +26,7 @@ pub(super) struct Contents {
 /// The text, in which each unknown value is a placeholder, and each `if` with an unknown condition is one branch, or
 /// the common part of both.
 ///
-/// An unknown text is taken for one value. It could close its block and open another, but people do not write that.
+/// An unknown text is treated as one value. It could close its block and open a new one, but real files do not do that.
 pub(super) fn text(contents: &Value) -> Outcome<Contents> {
     let Value::Partial(pieces) = contents else {
         return Ok(Contents { text: contents.as_string()?.to_string(), left_out: Vec::new() });
@@ -113,9 +113,9 @@ impl<'a> Assembled<'a> {
     }
 }
 
-/// The pieces that stand for two branches if it is unknown which one is taken: the first branch if both hold the same
-/// providers, a [`Piece::Branch`] if neither can hold a requirement, else what they have in common, or a hole if they
-/// do not consist of blocks and attributes.
+/// Returns the pieces for two branches with an unknown condition: the first branch if both contain the same providers, a
+/// [`Piece::Branch`] if neither can contain a requirement, else their common part, or a hole if they do not consist of
+/// blocks and attributes.
 pub(super) fn either(one: Vec<Piece>, two: &[Piece], unknown: &Arc<Unknown>) -> Vec<Piece> {
     let hole = || vec![Piece::Hole(Arc::clone(unknown))];
     let text = |pieces: &[Piece]| Assembled::new(pieces, is_common).omitting();
@@ -142,7 +142,7 @@ pub(super) fn either(one: Vec<Piece>, two: &[Piece], unknown: &Arc<Unknown>) -> 
     vec![Piece::Common(common, Arc::clone(unknown))]
 }
 
-/// The names of the providers in a body of `provider` blocks without versions; `None` if it holds anything else.
+/// The names of the providers in a body of `provider` blocks without versions; `None` if it contains anything else.
 fn providers(body: &Body) -> Option<BTreeSet<&str>> {
     let name = |structure: &'_ Structure| match structure {
         Structure::Block(block) => block.ident.as_str() == "provider" && !block.body.has_attribute("version"),

@@ -65,7 +65,7 @@ impl Repository {
         match canonicalize(&plain) {
             Ok(path) if self.contains(&path) => Ok(path),
             Ok(_) => unknown("the path leads out of the repository"),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => failure("the path leads to nothing"),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => failure("the path does not exist"),
             Err(_) => unknown("the path cannot be followed"),
         }
     }

@@ -93,7 +93,7 @@ pub(crate) enum Action {
 /// Directory of Terragrunt's working directories, beside `terragrunt.hcl`.
 pub(crate) const CACHE: &str = ".terragrunt-cache";
 
-/// Maximum number of files and directories that are searched for a unit below another.
+/// Maximum number of files and directories that are searched for a unit below a unit.
 const MOST_ENTRIES: usize = 10_000;
 
 pub(crate) fn is_unit(directory: &Path) -> bool {

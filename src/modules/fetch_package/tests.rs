@@ -155,11 +155,11 @@ fn a_server_may_say_where_the_package_is() {
     for (path, message) in [
         ("/header//../..", "leads out of the module's package"),
         ("/header//..", "leads out of it"),
-        ("/loop", "more than 10 servers refer to another server"),
-        ("/relative", "leads to something that is not the full address"),
-        ("/short", "leads to something that is not the full address"),
-        ("/file", "leads to this machine"),
-        ("/gitfile", "leads to this machine"),
+        ("/loop", "more than 10 servers in a row refer to a different server"),
+        ("/relative", "refers to something that is not the full address"),
+        ("/short", "refers to something that is not the full address"),
+        ("/file", "refers to this machine"),
+        ("/gitfile", "refers to this machine"),
         ("/none", "does not have the name of an archive, and does not contain the location of the package"),
     ] {
         let text = format!("{}{path}", at(&server, "/").trim_end_matches('/'));

@@ -11,7 +11,7 @@ pub(super) const FILE_NAME: &str = ".gitmodules";
 /// Largest number of submodules of a package, including those of its submodules.
 pub(super) const MOST_SUBMODULES: usize = 100;
 
-/// A commit of another repository that a commit contains.
+/// A reference to a commit of a different repository.
 pub(super) struct Submodule {
     /// Path in the package.
     pub(super) path: String,

@@ -305,7 +305,7 @@ error[module-moved]: the tag of git::file://[ROOT]/modules.git//network?ref=v1.0
   |
   = locked commit: [..]
   = commit now: [..]
-help: find out why; provlock get installs the locked commit, and init the other one
+help: find out why; provlock get installs the locked commit, and init the new one
 
 error[module-replaced]: the package of https://registry.opentofu.org/site.zip has other bytes than when it was locked
   --> .modules.lock.hcl:14:13
@@ -322,7 +322,7 @@ error[module-replaced]: the package of https://registry.opentofu.org/site.zip ha
    = fetched hash: h1:qIAAsVQLnjzVjofjQzYO/Au7twRT2EpdkmpUSWVxap8=
 help: find out why before you accept it: the same version or address never has other bytes by intention
 
-error[module-withdrawn]: registry.opentofu.org/acme/vpc/aws 1.2.0 is locked, and its package is gone
+error[module-withdrawn]: registry.opentofu.org/acme/vpc/aws 1.2.0 is locked, and its package was removed
   --> .modules.lock.hcl:34:17
    |
 34 |   package     = "registry::registry.opentofu.org/acme/vpc/aws@1.2.0"
@@ -334,7 +334,7 @@ error[module-withdrawn]: registry.opentofu.org/acme/vpc/aws 1.2.0 is locked, and
    |             -------------- called here
    |
    = registry.opentofu.org/acme/vpc/aws does not list the version 1.2.0
-help: call another version or address, and run: provlock lock --modules
+help: call a different version or address, and run: provlock lock --modules
 
 ----- stderr -----
 3 errors in .modules.lock.hcl

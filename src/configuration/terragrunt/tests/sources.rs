@@ -81,7 +81,7 @@ fn no_source_is_the_unit_itself() {
 
 #[test]
 fn paths_that_lead_nowhere_or_out_of_the_repository() {
-    assert_unknown("\"../../modules/none\"", "leads to nothing");
+    assert_unknown("\"../../modules/none\"", "does not exist");
     assert_unknown("\"../../../elsewhere\"", "leads out of the repository");
     assert_unknown("\"../../modules//../live\"", "leads out of the one before it");
     assert_unknown("values.source", "values of stacks are not read");
