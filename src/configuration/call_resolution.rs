@@ -235,7 +235,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Where a module that a call names by a local path is, or would be, installed.
+    /// Returns the directory in which a module with a local source is installed, which may not exist yet.
     pub(super) fn local_install_path(
         &self,
         calling: &Calling<'_>,

@@ -23,7 +23,7 @@ pub(super) struct Caller<'a> {
     /// Index of its call in the tree; `None` for the root module.
     pub node: Option<usize>,
     pub scope: &'a Scope<'a>,
-    /// Where it is, or would be, installed; `None` below a module that no lock file records.
+    /// Directory of its installation, which may not exist yet; `None` below a module that no lock file records.
     pub installed: Option<&'a InstallPath>,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Calling<'a> {
     pub key: &'a str,
 }
 
-/// Where `get` installs a module.
+/// Directories in which `get` installs a module.
 #[derive(Clone, Debug)]
 pub(super) struct InstallPath {
     /// Directory of the module, relative to the root module.
@@ -111,7 +111,7 @@ pub(super) struct Visit<'a> {
     pub(super) source: Option<&'a str>,
     /// Why nothing that it calls may be requested.
     pub(super) withheld: Option<Unknown>,
-    /// Where it is, or would be, installed.
+    /// Directory of its installation, which may not exist yet.
     pub(super) installed: Option<InstallPath>,
 }
 

@@ -8,7 +8,7 @@ use crate::provider::ProviderAddress;
 use super::requirement::Declaration;
 use super::syntax::Attribute;
 
-/// Where a root module keeps its state.
+/// Storage of the state of a root module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Backend {
     /// `backend "local"`: in files beside the configuration; `None` if a path is not a constant.
@@ -18,7 +18,7 @@ pub enum Backend {
     Remote(String),
 }
 
-/// Where the local backend keeps state, relative to the root module.
+/// Paths of the state of the local backend, relative to the root module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatePaths {
     /// The state file of the default workspace.
@@ -38,7 +38,7 @@ pub(super) struct RequiredProvider {
     pub local_name: String,
     pub address: ProviderAddress,
     pub declaration: Declaration,
-    /// Whether it has `configuration_aliases`, which only a caller can fill.
+    /// Whether it has `configuration_aliases`, which only a caller can provide.
     pub has_aliases: bool,
 }
 

@@ -33,9 +33,9 @@ pub(crate) struct Module {
     /// Whether no file was read, and whether others belong to the other dialect.
     empty: bool,
     foreign: bool,
-    /// Where it keeps its state, if it has a `backend`, `cloud` or `state_store` block, as only root modules have.
+    /// Storage of the state according to a `backend`, `cloud` or `state_store` block, which only root modules have.
     pub(crate) backend: Option<Backend>,
-    /// The versions of the program that it accepts.
+    /// Constraints on the version of OpenTofu or Terraform.
     pub(crate) required_version: ConstraintList,
     /// Whether it uses providers that it configures itself, as root modules do: it has a `provider` block together with
     /// a resource, a data source or a module call, and no `configuration_aliases`, which a caller has to fill. A stack

@@ -7,7 +7,7 @@ use crate::hcl::evaluate::value::Value;
 
 use super::syntax::{Attribute, Block, Content, Schema, Strings};
 
-/// What a module declares that its expressions can refer to.
+/// Declarations of a module that its expressions can refer to.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     pub variables: BTreeMap<String, Variable>,
@@ -18,13 +18,13 @@ pub(super) struct Names {
 #[derive(Clone, Debug)]
 pub(super) struct Variable {
     pub default: Option<Attribute>,
-    /// Whether its value is known before a plan, as Terraform 1.15 wants it (`const = true`).
+    /// `const = true`, which Terraform 1.15 requires of a variable whose value must be known before a plan.
     pub is_const: bool,
     /// The declared type.
     pub kind: Option<Attribute>,
-    /// Whether its value is not to be shown: it is `sensitive` or `ephemeral`.
+    /// `sensitive = true` or `ephemeral = true`: the value must not be shown.
     pub is_sensitive: bool,
-    /// Whether its value may be null; otherwise null stands for the default.
+    /// `nullable`. If it is false, null stands for the default.
     pub is_nullable: Option<bool>,
     pub location: Location,
 }
@@ -71,7 +71,7 @@ impl Variable {
         }
     }
 
-    /// The variable of an override file over another one.
+    /// Applies the arguments of a variable in an override file to the variable known so far.
     fn over(self, known: Option<Self>) -> Self {
         let Some(known) = known else { return self };
         Self {

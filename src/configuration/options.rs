@@ -1,4 +1,4 @@
-//! How a configuration is read, and how the modules that it calls are found.
+//! Options of reading a configuration, and the ways to find called modules.
 
 use std::path::PathBuf;
 
@@ -8,10 +8,10 @@ use crate::diagnostic::Diagnostic;
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::provider::{Dialect, ProviderAddress};
 
-/// How a configuration is read.
+/// Options of reading a configuration.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Decides which files are read, and which registry is the default.
+    /// Selects the files that are read, and the default registry.
     pub dialect: Dialect,
     /// Whether the root module's test files are read, as `init` does.
     pub tests: bool,
@@ -21,7 +21,7 @@ pub struct Options {
     pub data_directory: PathBuf,
     /// Whether modules that are not installed are fetched, if the cache of modules can do that.
     pub fetch_modules: bool,
-    /// The values that the user gives to the root module's variables.
+    /// Values of the root module's variables.
     pub variables: InputVariables,
 }
 
@@ -31,9 +31,9 @@ pub(crate) type Required<'a> = &'a (dyn Fn(&ProviderAddress) + Sync);
 /// Decides how the module of a call is found, unless the call is local.
 pub(crate) type Resolver<'a> = dyn Fn(&ModuleCall) -> Resolution + Sync + 'a;
 
-/// How the module of a call is found.
+/// Way to find the module of a call.
 pub(crate) enum Resolution {
-    /// As without a lock file: where OpenTofu or Terraform installed it, else by fetching what its source leads to.
+    /// As without a lock file: an installed module, or else the package of its source.
     Unlocked,
     /// By this request, or as [`Resolution::Unlocked`] if its package is not here and may not be fetched.
     Preferred(ModuleRequest),

@@ -27,11 +27,11 @@ pub struct Requirements {
     pub(crate) calls: Vec<ModuleCall>,
     /// Parts that could not be read although hosts were asked, or that can never be read.
     pub(crate) unknown: Vec<UnknownCall>,
-    /// How much is known of the state. Providers that only the state needs are among the others.
+    /// Knowledge of the state. Providers that only the state needs are among the others.
     pub(crate) state: StateKnowledge,
 }
 
-/// How much is known of the state, which may need providers that the configuration does not require.
+/// Knowledge of the state, which may need providers that the configuration does not require.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum StateKnowledge {
     /// There is no state file.
@@ -62,7 +62,7 @@ pub struct CalledModule {
     pub parent: Option<usize>,
     /// The module's directory, absolute and without symlinks.
     pub directory: PathBuf,
-    /// Where it is called.
+    /// Location of the call.
     pub location: Location,
     /// Whether the calls in the module are left out, since an earlier call of the module lists the same.
     pub is_repeated: bool,
@@ -106,9 +106,9 @@ pub struct Requirement {
     pub constraints: ConstraintList,
     /// The declarations, in the order of the modules, at least one.
     pub declarations: Vec<Declaration>,
-    /// Whether it is surely this provider. While not everything is known that the configuration holds, a local name of
-    /// the root module is only certain if a `required_providers` block has it: another file may give it another
-    /// meaning.
+    /// Whether the address is certain. If parts of the configuration are unknown, a local name of the root module is
+    /// certain only if a `required_providers` block contains it, because an unknown file may map it to a different
+    /// provider.
     pub is_certain: bool,
 }
 
@@ -204,7 +204,7 @@ impl ModuleCall {
         ModuleRequest::new(self.source.clone(), self.constraints.clone())
     }
 
-    /// Whether the call says which state of its module it means.
+    /// Whether the call specifies one state of its module.
     pub(crate) fn is_pinned(&self) -> bool {
         self.request().is_none_or(|request| request.unpinned().is_none())
     }

@@ -67,7 +67,7 @@ impl RootModule<'_> {
 }
 
 impl RootFiles {
-    /// Where the paths of called modules start from.
+    /// Directory to which the paths of called modules are relative.
     pub(super) fn module(&self) -> ModulePath {
         self.module.clone().unwrap_or_else(|| ModulePath::Directory(self.directory.clone()))
     }
@@ -96,7 +96,7 @@ pub(crate) enum ModulePath {
 }
 
 impl ModulePath {
-    /// Where the files are.
+    /// Directory of the files.
     ///
     /// # Errors
     /// The package has no such directory.

@@ -10,7 +10,7 @@ use hcl_edit::expr::{Expression, TraversalOperator};
 
 use crate::diagnostic::{Diagnostics, Location};
 use crate::hcl::evaluate::allowance::Allowance;
-use crate::hcl::evaluate::expression::{Evaluator, undecided};
+use crate::hcl::evaluate::expression::Evaluator;
 use crate::hcl::evaluate::literal;
 use crate::hcl::evaluate::references::References;
 use crate::hcl::evaluate::types;
@@ -32,7 +32,7 @@ pub(super) struct Scope<'a> {
     values: Values<'a>,
     dialect: Dialect,
     allowance: &'a Allowance,
-    /// What was evaluated, by `var` or `local` and the name, and why it is withheld.
+    /// Values evaluated so far by `var` or `local` and the name, with the reason why a value is withheld.
     known: RefCell<BTreeMap<(&'static str, String), Known>>,
     /// Why nothing that the module calls may be requested: a withheld value has chosen the module.
     pub(super) chosen_by: Option<Unknown>,
@@ -40,7 +40,7 @@ pub(super) struct Scope<'a> {
 
 type Known = (Value, Option<Unknown>);
 
-/// Who gives values to a module's variables.
+/// Source of the values of a module's variables.
 #[derive(Clone, Copy)]
 pub(super) enum Values<'a> {
     /// The user, for a root module.
@@ -144,9 +144,7 @@ impl<'a> Scope<'a> {
             roots.insert(root, Value::object(members)?);
         }
         let place = |part| Some(written.location_of(part));
-        let (allowance, either) = (self.allowance, undecided);
-        let evaluator = Evaluator { allowance, place: &place, variables: &roots, functions: &|_, _| None, either };
-        Ok(evaluator.evaluate(expression))
+        Ok(Evaluator { place: &place, ..Evaluator::new(self.allowance, &roots) }.evaluate(expression))
     }
 
     /// A value that is evaluated once, and unknown while that is done.

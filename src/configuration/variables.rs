@@ -16,27 +16,28 @@ use crate::system::files::{self, join};
 use super::files::Texts;
 use super::syntax::{Attribute, Block, Schema, Strings, diagnose};
 
-/// What begins the name of an environment variable that gives a value.
+/// Prefix of environment variables that give values.
 const ENVIRONMENT: &str = "TF_VAR_";
 
-/// Largest file of values that is parsed, in bytes. Parsed values take up to a hundred times as much memory.
+/// Maximum size of a file of values in bytes. Parsed values take up to a hundred times as much memory.
 const MAX_VALUES_SIZE: usize = 1 << 20;
 
-/// The longest name of a workspace that is read, in bytes.
+/// Maximum length of the name of a workspace in bytes.
 const MAX_NAME: u64 = 1024;
 
-/// The values that the user gives to the variables of root modules, in addition to the files that the programs find.
+/// Values that users give to the variables of root modules, in addition to files that OpenTofu and Terraform load
+/// automatically.
 #[derive(Clone, Debug, Default)]
 pub struct InputVariables {
-    /// The values of environment variables, by what follows `TF_VAR_`.
+    /// Values of environment variables by the rest of the name after `TF_VAR_`.
     environment: BTreeMap<String, String>,
-    /// The workspace that `TF_WORKSPACE` names.
+    /// `TF_WORKSPACE`.
     workspace: Option<String>,
     /// `TF_DATA_DIR`.
     data_directory: Option<String>,
     /// Flags; a later one wins, and all win over the environment.
     flags: Vec<VariableFlag>,
-    /// Files that the programs find are read only inside of it.
+    /// Files that are loaded automatically are read only inside of this boundary.
     boundary: Boundary,
 }
 
@@ -51,7 +52,7 @@ pub enum VariableFlag {
 
 #[derive(Clone, Debug)]
 pub(super) enum Given {
-    /// A text: the value itself or, for a variable of another type than a string, an expression.
+    /// A text: the value itself or, for a variable whose type is not primitive, an expression.
     Text(String),
     /// The same, in a variable of the environment.
     FromEnvironment(String),
@@ -124,15 +125,15 @@ impl InputVariables {
     }
 }
 
-/// The files of values with fixed names.
+/// Names of files of values that are loaded automatically.
 const FIXED: [&str; 2] = ["terraform.tfvars", "terraform.tfvars.json"];
 
-/// Whether the programs read a file of this name by themselves, for its values.
+/// Whether OpenTofu and Terraform load a file of values of this name automatically.
 pub(super) fn is_automatic(name: &str) -> bool {
     name.ends_with(".auto.tfvars") || name.ends_with(".auto.tfvars.json") || FIXED.contains(&name)
 }
 
-/// The files of values that the programs read by themselves, the least important first.
+/// Returns the files of values that OpenTofu and Terraform load automatically, in the order of precedence, lowest first.
 pub(super) fn automatic_files(root: &Path) -> Vec<PathBuf> {
     let names = fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.file_name());
     let is_other = |name: &str| is_automatic(name) && !FIXED.contains(&name);

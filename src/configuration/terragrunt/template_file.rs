@@ -8,7 +8,7 @@ use hcl_edit::template::{Element, ForDirective};
 use hcl_edit::visit::{self, Visit};
 
 use super::evaluation::Evaluation;
-use crate::hcl::evaluate::expression::{Evaluator, undecided};
+use crate::hcl::evaluate::expression::Evaluator;
 use crate::hcl::evaluate::value::{Outcome, Value, failure, unknown};
 
 /// Evaluates a template whose variables are the members of an object. Functions that read files are unknown in it.
@@ -29,14 +29,7 @@ pub(super) fn render(evaluation: &Evaluation, path: &Path, variables: &Value) ->
     if !members.keys().all(|name| hcl_edit::Ident::try_new(name).is_ok()) {
         return unknown("the names of variables of a template are not all names");
     }
-    let evaluator = Evaluator {
-        allowance: &evaluation.allowance,
-        place: &|_| None,
-        variables: members,
-        functions: &|_, _| None,
-        either: undecided,
-    };
-    evaluator.render(&template)
+    Evaluator::new(&evaluation.allowance, members).render(&template)
 }
 
 /// The names to which a template refers, and those that its loops bind.

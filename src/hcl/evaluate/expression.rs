@@ -43,7 +43,7 @@ pub(super) struct Scope<'a> {
 pub(super) type Around<'a> = Option<&'a Scope<'a>>;
 
 /// [`Either`] that makes the text unknown.
-pub(crate) fn undecided(_: Vec<Piece>, _: &[Piece], unknown: &Arc<Unknown>) -> Vec<Piece> {
+fn undecided(_: Vec<Piece>, _: &[Piece], unknown: &Arc<Unknown>) -> Vec<Piece> {
     vec![Piece::Hole(Arc::clone(unknown))]
 }
 
@@ -58,10 +58,15 @@ pub(crate) fn constant(expression: &Expression, text: &str) -> Result<Value, Str
 }
 
 impl<'a> Evaluator<'a> {
-    /// The evaluator of a text in which no function can be called.
+    /// An evaluator with the functions of the language.
+    pub(crate) fn new(allowance: &'a Allowance, variables: &'a BTreeMap<String, Value>) -> Self {
+        Self { allowance, place: &|_| None, variables, functions: &|_, _| None, either: undecided }
+    }
+
+    /// An evaluator without functions.
     pub(crate) fn without_functions(allowance: &'a Allowance, variables: &'a BTreeMap<String, Value>) -> Self {
         let functions = &|_: &str, _: &[Value]| Some(failure("no function can be called here"));
-        Self { allowance, place: &|_| None, variables, functions, either: undecided }
+        Self { functions, ..Self::new(allowance, variables) }
     }
 }
 

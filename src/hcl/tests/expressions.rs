@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::diagnostic::{Location, SourceFile};
 use crate::hcl::evaluate::allowance::Allowance;
-use crate::hcl::evaluate::expression::{Evaluator, undecided};
+use crate::hcl::evaluate::expression::Evaluator;
 use crate::hcl::evaluate::functions;
 use crate::hcl::evaluate::value::{Outcome, Stop, Value};
 
@@ -22,13 +22,7 @@ fn evaluate(text: &str) -> Value {
     let (allowance, variables) = (Allowance::default(), BTreeMap::new());
     let file = SourceFile::new("value", text);
     let place = |span| Some(Location::new(&file, span));
-    let evaluator = Evaluator {
-        allowance: &allowance,
-        place: &place,
-        variables: &variables,
-        functions: &|_, _| None,
-        either: undecided,
-    };
+    let evaluator = Evaluator { place: &place, ..Evaluator::new(&allowance, &variables) };
     evaluator.evaluate(&hcl_edit::parser::parse_expr(text).unwrap())
 }
 
