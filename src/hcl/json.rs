@@ -63,7 +63,12 @@ pub(crate) fn parse(text: &str) -> Result<Value, Fault> {
 
 /// Parses a part of a file. The part may start with a byte order mark. Ranges are ranges of the file.
 pub(crate) fn parse_part(text: &str, part: &Range<usize>) -> Result<Value, Fault> {
-    let reader = Reader(text);
+    parse_levels(text, part, usize::MAX)
+}
+
+/// [`parse_part`] without arrays and objects that are nested deeper than so many levels: they are read as null.
+pub(crate) fn parse_levels(text: &str, part: &Range<usize>, levels: usize) -> Result<Value, Fault> {
+    let reader = Reader { text, levels };
     let part = &text[part.clone()];
     if part.bytes().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count() > MAX_VALUES {
         return Err(too_many(reader.span(part)));
@@ -77,12 +82,15 @@ fn too_many(span: Range<usize>) -> Fault {
 }
 
 /// Reads the parts of a text.
-struct Reader<'a>(&'a str);
+struct Reader<'a> {
+    text: &'a str,
+    levels: usize,
+}
 
 impl<'a> Reader<'a> {
     /// The range of a part of the text.
     fn span(&self, part: &str) -> Range<usize> {
-        let start = part.as_ptr().addr() - self.0.as_ptr().addr();
+        let start = part.as_ptr().addr() - self.text.as_ptr().addr();
         start..start + part.len()
     }
 
@@ -102,6 +110,7 @@ impl<'a> Reader<'a> {
             return Err(too_many(span));
         }
         let kind = match written.as_bytes()[0] {
+            b'{' | b'[' if depth == self.levels => Kind::Null,
             b'{' => {
                 let Parts(members) = self.read(written)?;
                 let member = |(name, value): (&'a RawValue, _)| {

@@ -10,6 +10,9 @@ use crate::hcl::json::{self, Kind, Member};
 use super::attribute::{Attribute, Name, Strings};
 use super::native::{self, ItemKind};
 
+/// Maximum nesting of JSON in a body above the bodies of its blocks: two labels and a block, each in an array, too.
+const JSON_LEVELS: usize = 8;
+
 /// The arguments and blocks to read from a body.
 pub(in crate::configuration) struct Schema {
     /// Names of arguments; `None` for all.
@@ -155,7 +158,7 @@ impl Block {
     }
 
     fn json_content(&self, schema: &Schema) -> Result<Content, Fault> {
-        let value = json::parse_part(&self.body.file.text, &self.body.span)?;
+        let value = json::parse_levels(&self.body.file.text, &self.body.span, JSON_LEVELS)?;
         let mut content = Content::default();
         for Member { name, name_span, value } in members(&value)? {
             let name = Name { text: name.clone(), span: name_span.clone() };

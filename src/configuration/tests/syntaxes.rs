@@ -284,7 +284,9 @@ fn json_errors_have_their_place() {
         assert!(errors.len() == 1 && errors[0].contains(wanted), "{text}: {errors:?}");
     }
     let deep = format!("{{\"a\": {}{}}}", "[".repeat(100_000), "]".repeat(100_000));
-    assert!(errors(&[("m.tf.json", &deep)])[0].contains("too deeply nested"));
+    assert_providers(&[("m.tf.json", &deep)], &[]);
+    let provider = format!("{{\"terraform\": {{\"required_providers\": {{\"a\": {{\"version\": {deep}}}}}}}}}");
+    assert!(errors(&[("m.tf.json", &provider)])[0].contains("too deeply nested"));
     let many = format!("{{\"a\": [{}1]}}", "1,".repeat(1_000_000));
     assert!(errors(&[("m.tf.json", &many)])[0].contains("too many values"));
 }
