@@ -27,7 +27,7 @@ const PUBLIC: usize = 4;
 const BRANDS: [&str; 3] = ["hashicorp", "terraform", "opentofu"];
 /// Suffixes that make a namespace look like one of the same publisher.
 const PUBLISHER_SUFFIXES: [&str; 9] = ["official", "inc", "io", "corp", "hq", "team", "org", "com", "dev"];
-/// Names of cloud vendors whose providers HashiCorp publishes.
+/// Names of cloud vendors whose providers are in the namespace `hashicorp`.
 const VENDORS: [&str; 7] = ["amazon", "aws", "gcp", "google", "googlecloud", "kubernetes", "microsoft"];
 /// Minimum length of a namespace that is compared: a shorter one is one letter away from unrelated words.
 const NAMESPACE_LENGTH: usize = 6;
@@ -204,13 +204,14 @@ impl WellKnown {
         };
         let of_provider = || self.providers.iter().find(is_like).map(|(known, _)| (*known).to_owned());
         let of_namespace = || Some(format!("{}/{name}", imitated(namespace, self.namespaces.iter().copied())?));
-        let of_publisher = || (!is_known).then(|| self.publisher_imitated(namespace, name)).flatten();
+        let of_publisher = || self.publisher_imitated(namespace, name, is_known);
         of_provider().or_else(of_namespace).or_else(of_publisher)
     }
 
     /// Returns the well-known provider of the publisher that a namespace names without being its namespace:
     /// `hashicorp-official/x` or `hashicorp-aws/x`, and `aws/aws` or `microsoft/azurerm`.
-    fn publisher_imitated(&self, namespace: &str, name: &str) -> Option<String> {
+    /// Well-known namespaces extend no other.
+    fn publisher_imitated(&self, namespace: &str, name: &str, is_known: bool) -> Option<String> {
         let is_type =
             |text: &str| self.providers.keys().any(|known| known.split_once('/').is_some_and(|(_, kind)| kind == text));
         let is_extended = |known: &&&str| {
@@ -219,7 +220,8 @@ impl WellKnown {
                 PUBLISHER_SUFFIXES.contains(&suffix) || (rest.len() > suffix.len() && is_type(suffix))
             })
         };
-        let extended = self.namespaces.iter().find(is_extended).map(|known| format!("{known}/{name}"));
+        let extended = self.namespaces.iter().find(|known| !is_known && is_extended(known));
+        let extended = extended.map(|known| format!("{known}/{name}"));
         let of_hashicorp = || {
             let provider = format!("hashicorp/{name}");
             let is_vendor = namespace == name || VENDORS.contains(&namespace);

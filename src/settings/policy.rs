@@ -183,9 +183,7 @@ impl Policy {
     ) -> Option<Diagnostic> {
         let of_file =
             |rules: &'_ Rules| [rules.allow.as_deref().unwrap_or_default(), &rules.deny, &rules.require].concat();
-        if self.rules.iter().flat_map(of_file).next().is_none() {
-            return None;
-        }
+        self.rules.iter().flat_map(of_file).next()?;
         if constraints.terms().len() > MOST_TERMS {
             let message = format!("more than {MOST_TERMS} constraints are asked for of {}", address.short(dialect));
             return Some(Diagnostic::error(Code::VersionNotAllowed, message).help("ask for fewer constraints"));

@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &ExplainArgs, ui: &Ui) -> Outcome {
 /// What a code means, what to do about it, and how to suppress it, in lines of at most so many columns.
 fn page(code: Code, columns: usize) -> String {
     let heading = format!("{code}: {}", code.summary());
-    let paragraphs = pages::page(code).split("\n\n").map(|paragraph| unmarked(paragraph));
+    let paragraphs = pages::page(code).split("\n\n").map(unmarked);
     let paragraphs: Vec<_> = iter::once(heading).chain(paragraphs).chain(pages::suppression(code)).collect();
     // What is to be copied stays whole.
     let options = Options::new(columns).break_words(false).word_splitter(WordSplitter::NoHyphenation);
