@@ -107,7 +107,9 @@ impl<G: Ord + Clone, J: Hash + Eq + Clone> Queue<G, J> {
         }
         let started = added.saturating_sub(state.idle).min(state.startable);
         state.startable -= started;
-        self.changed.notify_all();
+        for _ in 0..added {
+            self.changed.notify_one();
+        }
         started
     }
 
