@@ -105,7 +105,9 @@ impl<G: Ord + Clone, J: Hash + Eq + Clone> Queue<G, J> {
                 added += 1;
             }
         }
-        let started = added.saturating_sub(state.idle).min(state.startable);
+        // A thread that was woken counts as idle until it takes a job, so all queued jobs count.
+        let queued: usize = state.groups.values().map(|group| group.jobs.len()).sum();
+        let started = queued.saturating_sub(state.idle).min(state.startable);
         state.startable -= started;
         for _ in 0..added {
             self.changed.notify_one();
