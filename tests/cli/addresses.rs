@@ -16,8 +16,8 @@ fn no_variable_is_carried_away_in_the_address_of_a_module() {
     let sources = [
         format!("https://{host}/${{var.s}}.zip"),
         format!("git::http://{host}/${{var.s}}.git"),
-        format!("http://{host}/a.zip?${{base64encode(local.s)}}"),
-        format!("git::ssh://git@{host}/${{substr(var.s, 0, 3)}}.git"),
+        format!("http://{host}/a.zip?${{upper(local.s)}}"),
+        format!("git::ssh://git@{host}/${{trimspace(var.s)}}.git"),
         format!("http://${{var.s}}@{host}/a.zip"),
         format!("http://{host}/${{var.s == \"x\" ? \"a\" : \"b\"}}.zip"),
     ];

@@ -19,28 +19,41 @@ fn assert_calls_b(main: &str) {
     environment.provlock(["verify", "--allow", "single-platform"]).assert_code(0);
 }
 
+/// Does not lock a root module that calls a module whose source is not known.
+#[track_caller]
+fn assert_not_known(main: &str) {
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", main);
+    environment.write("m/a/main.tf", requires("acme/wrong", ""));
+    environment.write("m/b/main.tf", requires("hashicorp/null", ""));
+    let output = environment.provlock(["lock", "--offline"]);
+    output.assert_code(2).assert_stderr_has("the source of module \"m\" is not known");
+    assert!(!environment.project().join(".terraform.lock.hcl").exists(), "{main}");
+}
+
 #[test]
-fn the_default_of_an_optional_attribute_chooses_the_module() {
-    assert_calls_b(
-        "variable \"n\" {\n  type    = object({ kind = optional(string, \"b\") })\n  default = {}\n}\n\
-         module \"m\" {\n  source = \"./m/${try(var.n.kind, \"a\")}\"\n}\n",
-    );
+fn a_value_of_exactly_the_declared_type_chooses_the_module() {
+    let main = |kind: &str, default: &str| {
+        format!(
+            "variable \"n\" {{\n  type    = {kind}\n  default = {default}\n}}\n\
+             module \"m\" {{\n  source = \"./m/${{try(var.n.kind, \"a\")}}\"\n}}\n"
+        )
+    };
+    assert_calls_b(&main("object({ kind = string })", "{ kind = \"b\" }"));
+    // Terraform adds the default of the attribute, and calls `b`.
+    assert_not_known(&main("object({ kind = optional(string, \"b\") })", "{}"));
 }
 
 #[test]
 fn values_have_the_types_of_the_language() {
-    for expression in [
-        "(true ? 1 : \"a\") == \"1\" ? \"b\" : \"a\"",
-        "[for k, v in toset([\"b\"]) : k][0]",
-        "try(\"./x${null}\", \"b\")",
-        "try([{}.a], \"b\")",
-        "try(toset([\"a\"])[0], \"b\")",
-    ] {
+    for expression in
+        ["(true ? 1 : \"a\") == \"1\" ? \"b\" : \"a\"", "try(\"./x${null}\", \"b\")", "try([{}.a], \"b\")"]
+    {
         assert_calls_b(&format!("module \"m\" {{\n  source = \"./m/${{{expression}}}\"\n}}\n"));
     }
 }
 
-/// Terraform calls `b` in each case. Without its types, numbers and regular expressions nothing may be called.
+/// Terraform calls `b` in each case. Without its types, sets, numbers and regular expressions nothing may be called.
 #[test]
 fn a_value_that_depends_on_more_than_is_computed_is_not_known() {
     for expression in [
@@ -50,14 +63,10 @@ fn a_value_that_depends_on_more_than_is_computed_is_not_known() {
         "\"${0.1 + 0.2}!\" == \"0.3!\" ? \"b\" : \"a\"",
         "concat(tolist([1]), tolist([\"b\"]))[0] == \"1\" ? \"b\" : \"a\"",
         "regex(\"\\\\w$\", \"a-b\")",
+        "[for k, v in toset([\"b\"]) : k][0]",
+        "try(toset([\"a\"])[0], \"b\")",
     ] {
-        let environment = TestEnvironment::new();
-        environment.write("main.tf", format!("module \"m\" {{\n  source = \"./m/${{{expression}}}\"\n}}\n"));
-        environment.write("m/a/main.tf", requires("acme/wrong", ""));
-        environment.write("m/b/main.tf", requires("hashicorp/null", ""));
-        let output = environment.provlock(["lock", "--offline"]);
-        output.assert_code(2).assert_stderr_has("the source of module \"m\" is not known");
-        assert!(!environment.project().join(".terraform.lock.hcl").exists(), "{expression}");
+        assert_not_known(&format!("module \"m\" {{\n  source = \"./m/${{{expression}}}\"\n}}\n"));
     }
 }
 
