@@ -177,8 +177,8 @@ impl Report<'_> {
         if !self.0.changed {
             let stale = self.stale().map(|stale| format!("; {stale}")).unwrap_or_default();
             let is_held_back = self.0.plan.iter().flat_map(UpgradePlan::providers).any(Move::is_held_back);
-            let state = if is_held_back { "No newer version within the constraints" } else { "Up to date" };
-            return format!("{state}: {what}{stale}");
+            let summary = if is_held_back { "No newer version within the constraints" } else { "Up to date" };
+            return format!("{summary}: {what}{stale}");
         }
         let number = |change| providers.iter().filter(|report| report.difference.change == change).count();
         let changes = numbers(CHANGES.map(|(change, word)| (number(change), word)));

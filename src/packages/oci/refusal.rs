@@ -58,8 +58,29 @@ impl Refusal {
 }
 
 impl From<Refusal> for Failure {
+    /// A registry that does not find a blob of a manifest is asked again: while two machines upload the same blob, some
+    /// registries do not have it for a moment.
     fn from(refusal: Refusal) -> Self {
         let Refusal { status, retry, codes, credentials_sent } = refusal;
+        let is_uploading = codes.iter().any(|code| code == "MANIFEST_BLOB_UNKNOWN");
+        let retry = if is_uploading && retry == Retry::Never { Retry::BackOff } else { retry };
         Self { kind: RequestErrorKind::of_status(status, credentials_sent, || codes.join(", ")), retry }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manifest_is_pushed_again_while_another_machine_uploads_its_blobs() {
+        let retry = |codes: &[&str]| {
+            let codes = codes.iter().map(ToString::to_string).collect();
+            let status = StatusCode::BAD_REQUEST;
+            Failure::from(Refusal { status, retry: Retry::Never, codes, credentials_sent: false }).retry
+        };
+        assert_eq!(retry(&["DIGEST_INVALID", "MANIFEST_BLOB_UNKNOWN"]), Retry::BackOff);
+        assert_eq!(retry(&["DIGEST_INVALID"]), Retry::Never);
+        assert_eq!(retry(&[]), Retry::Never);
     }
 }
