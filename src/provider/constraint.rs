@@ -68,7 +68,7 @@ pub enum ConstraintError {
     /// Nothing between two commas, or before or after one.
     #[error("there is no constraint on one side of a comma")]
     EmptyTerm,
-    /// More than [`MOST_TERMS`] terms.
+    /// More than 1,000 terms.
     #[error("there are more than {MOST_TERMS} constraints")]
     TooMany,
     /// Not one of the eight operators.
