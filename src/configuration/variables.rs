@@ -133,7 +133,8 @@ pub(super) fn is_automatic(name: &str) -> bool {
     name.ends_with(".auto.tfvars") || name.ends_with(".auto.tfvars.json") || FIXED.contains(&name)
 }
 
-/// Returns the files of values that OpenTofu and Terraform load automatically, in the order of precedence, lowest first.
+/// Returns the files of values that OpenTofu and Terraform load automatically, in the order of precedence, lowest
+/// first.
 pub(super) fn automatic_files(root: &Path) -> Vec<PathBuf> {
     let names = fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.file_name());
     let is_other = |name: &str| is_automatic(name) && !FIXED.contains(&name);

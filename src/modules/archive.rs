@@ -72,8 +72,8 @@ impl Format {
 /// Unpacks an archive of at most `most` bytes into an empty directory, as Go's `archive/tar` and `archive/zip` and
 /// go-getter do (`decompress_tar.go`, `decompress_zip.go`). Neither creates links: a link of a zip archive becomes a
 /// file with its target, and any other entry without content, such as a link or a pipe of a tar archive, an empty file.
-/// An archive that Go may read differently is refused. The whole archive is read, so that damage is noticed. Returns why
-/// the package cannot be locked, if it cannot.
+/// An archive that Go may read differently is refused. The whole archive is read, so that damage is noticed. Returns
+/// why the package cannot be locked, if it cannot.
 pub(super) fn unpack(archive: File, format: Format, most: u64, package: &Path) -> Fetched<Option<FetchError>> {
     let mut writer = PackageWriter::new(package);
     let archive = io::BufReader::new(archive);

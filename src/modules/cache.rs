@@ -1,9 +1,9 @@
 //! Module packages, and the versions that registries listed, kept across runs. The versions show offline runs which
 //! packages the cache may contain.
 //!
-//! A package lies in a directory that is named after the hash of its files, and never changes. Small files refer to that
-//! directory: one for each address, and one for each address with a hash in a lock file. So concurrent runs can share
-//! them. Everything is checked when it is read: the files have the hash, and no other user can write to them.
+//! A package lies in a directory that is named after the hash of its files, and never changes. Small files refer to
+//! that directory: one for each address, and one for each address with a hash in a lock file. So concurrent runs can
+//! share them. Everything is checked when it is read: the files have the hash, and no other user can write to them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -116,8 +116,8 @@ impl PackageCache {
         storage::replace(&self.entry(address), &entry)
     }
 
-    /// Returns the package to which an address led last, and the directory in it, unless that was longer than `lifetime`
-    /// ago.
+    /// Returns the package to which an address led last, and the directory in it, unless that was longer than
+    /// `lifetime` ago.
     pub(super) fn get(&self, address: &str, lifetime: Option<Duration>) -> Option<(Content, String)> {
         let Entry { saved, h1, directory } = storage::read_json(&self.entry(address), LONGEST_ENTRY)?;
         let age = Timestamp::now().as_second().checked_sub(saved)?;

@@ -44,8 +44,8 @@ struct ManifestFile {
 }
 
 impl Installed {
-    /// Whether a call with this source and these constraints, which may have changed since the installation, may use the
-    /// module.
+    /// Whether a call with this source and these constraints, which may have changed since the installation, may use
+    /// the module.
     pub(crate) fn meets(&self, source: &ModuleSource, constraints: &ConstraintList, dialect: Dialect) -> bool {
         let allowed = match self.version.parse::<Version>() {
             Ok(version) => constraints.is_empty() || registry::allows(constraints, &version),

@@ -1,8 +1,8 @@
 //! Copies of packages as OpenTofu and Terraform install them.
 //!
 //! Every call has its own copy. Only one copy of a package contains the names that begin with a dot (`copyDir` in
-//! OpenTofu's `internal/copy`). git may have changed line endings, expanded `$Id$`, or run a filter such as Git LFS when it
-//! wrote a file, so that the file differs from the locked blob.
+//! OpenTofu's `internal/copy`). git may have changed line endings, expanded `$Id$`, or run a filter such as Git LFS
+//! when it wrote a file, so that the file differs from the locked blob.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -84,8 +84,8 @@ fn changed_at_checkout<'a>(whole: &Path, files: &[(&'a str, &String)]) -> BTreeS
     changed.unwrap_or_else(|| names.into_iter().collect())
 }
 
-/// Returns the SHA-256 in a pointer of Git LFS (<https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md>); `None` for any
-/// other file.
+/// Returns the SHA-256 in a pointer of Git LFS (<https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md>); `None`
+/// for any other file.
 fn pointed_at(blob: &Path) -> Option<String> {
     let text = String::from_utf8(files::read(blob, LARGEST_POINTER).ok()?).ok()?;
     let rest = text.strip_prefix("version https://git-lfs.github.com/spec/v1\n")?;
@@ -98,7 +98,8 @@ fn is_hidden(name: &str) -> bool {
     name.split('/').any(|part| part.starts_with('.'))
 }
 
-/// Whether git may have written a file for a blob: with carriage returns before line ends, with `$Id$` expanded, or both.
+/// Whether git may have written a file for a blob: with carriage returns before line ends, with `$Id$` expanded, or
+/// both.
 fn is_written_by_git(copy: &Path, blob: &Path) -> bool {
     let read = |path: &Path| {
         fs::metadata(path).ok().filter(|file| file.len() <= LARGEST_TEXT).and_then(|_| fs::read(path).ok())

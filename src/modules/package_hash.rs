@@ -1,9 +1,9 @@
 //! `h1:` of a module package on disk: Go's `dirhash.Hash1` (<https://pkg.go.dev/golang.org/x/mod/sumdb/dirhash>) over
 //! its files, without any `.git`.
 //!
-//! Go follows links to files and fails at other links. Here a link to a file of the package is treated as that file, and
-//! any other link in the package as a file that contains the link's text. A package with a link that leaves it, at any
-//! step, is refused.
+//! Go follows links to files and fails at other links. Here a link to a file of the package is treated as that file,
+//! and any other link in the package as a file that contains the link's text. A package with a link that leaves it, at
+//! any step, is refused.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -115,8 +115,8 @@ pub(super) fn target(link: &Path) -> Fetched<String> {
     target.into_os_string().into_string().map_err(|target| FetchError::bad_name(&target.to_string_lossy()))
 }
 
-/// Returns the file of the package to which a link resolves; `None` if it resolves to anything else in the package, or to
-/// nothing.
+/// Returns the file of the package to which a link resolves; `None` if it resolves to anything else in the package, or
+/// to nothing.
 ///
 /// # Errors
 /// The link leaves the package.

@@ -116,8 +116,9 @@ impl PackageWriter {
         Ok(())
     }
 
-    /// Creates the links and the empty directories, and returns why the package cannot be locked, if it cannot. A configuration file that is a
-    /// link out of the package stays and leads nowhere, so that only reading it is an error.
+    /// Creates the links and the empty directories, and returns why the package cannot be locked, if it cannot. A
+    /// configuration file that is a link out of the package stays and leads nowhere, so that only reading it is an
+    /// error.
     pub(super) fn finish(mut self) -> Fetched<Option<FetchError>> {
         // In the order of their names, so that each comes after the directory that contains it.
         while let Some(name) = self.missing.first().cloned() {

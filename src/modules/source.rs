@@ -83,7 +83,8 @@ pub enum ModuleSourceError {
 type Result<T> = std::result::Result<T, ModuleSourceError>;
 
 impl ModuleSource {
-    /// Parses the `source` of a call: `hashicorp/consul/aws//modules/server` is a directory in a module of the registry.
+    /// Parses the `source` of a call: `hashicorp/consul/aws//modules/server` is a directory in a module of the
+    /// registry.
     ///
     /// # Errors
     /// The text has an unknown form.

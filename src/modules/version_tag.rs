@@ -13,7 +13,8 @@ pub(crate) struct VersionTag {
 }
 
 impl VersionTag {
-    /// Parses a name that ends in a version; `None` if a character of it needs an escape in a URL, a string or a comment.
+    /// Parses a name that ends in a version; `None` if a character of it needs an escape in a URL, a string or a
+    /// comment.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         let start = version_start(name).filter(|_| is_harmless(name))?;
         let start = if name[start..].starts_with('v') { start + 1 } else { start };
@@ -32,8 +33,8 @@ pub(crate) fn is_harmless(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-/@".contains(&byte))
 }
 
-/// Returns the start of the version at the end of a name: `1.2.3`, `v1.2`, `network-v1.2.3-rc1`, `network/1.2.3`. A name with
-/// only two numbers, such as `release-1.2`, is more often a branch.
+/// Returns the start of the version at the end of a name: `1.2.3`, `v1.2`, `network-v1.2.3-rc1`, `network/1.2.3`. A
+/// name with only two numbers, such as `release-1.2`, is more often a branch.
 pub(super) fn version_start(name: &str) -> Option<usize> {
     if ["refs/heads/", "heads/", "refs/remotes/", "remotes/", "origin/"].iter().any(|start| name.starts_with(start)) {
         return None;

@@ -31,8 +31,8 @@ const SIDE_BY_SIDE: usize = 64;
 const UNREPORTED: usize = 64;
 
 impl Session<'_> {
-    /// Locks every required provider in root modules, and writes the lock files that change. A failure does not stop the
-    /// other root modules, and leaves the files of its root module as they were.
+    /// Locks every required provider in root modules, and writes the lock files that change. A failure does not stop
+    /// the other root modules, and leaves the files of its root module as they were.
     ///
     /// # Errors
     /// The options name a provider that no root module requires. Errors about a single root module are in the report.
@@ -157,8 +157,8 @@ impl Planned<'_> {
         self.plan.iter().flat_map(|plan| &plan.edits)
     }
 
-    /// Strings of the configuration that the plan depends on, each with the text that it needs there: the edits, and the
-    /// constraints of the planned providers that have none.
+    /// Strings of the configuration that the plan depends on, each with the text that it needs there: the edits, and
+    /// the constraints of the planned providers that have none.
     fn shared_texts(&self) -> Vec<ConstraintEdit> {
         let place = |location: &Location| (location.path().to_owned(), location.span.start);
         let edited: BTreeSet<_> = self.edits().map(|edit| place(&edit.location)).collect();
@@ -342,8 +342,8 @@ impl Pipeline<'_, '_> {
         Ok(EditedFiles { bytes, changes_providers, modules, module_changes })
     }
 
-    /// Writes the lock files that change, together with the constraints that change. Returns a warning about a file that
-    /// can only be read.
+    /// Writes the lock files that change, together with the constraints that change. Returns a warning about a file
+    /// that can only be read.
     fn write(
         &self,
         prepared: &Prepared,

@@ -115,8 +115,8 @@ impl Session<'_> {
         Ok(Prepared { module_lock_file, module_locks, module_plan: choices.plan, ..prepared })
     }
 
-    /// Asks for the versions of a provider that a module of `root` requires, while other modules are fetched. Errors are
-    /// reported when the provider is locked. `asked` counts the providers.
+    /// Asks for the versions of a provider that a module of `root` requires, while other modules are fetched. Errors
+    /// are reported when the provider is locked. `asked` counts the providers.
     fn ask_versions(&self, root: &RootModule, address: &ProviderAddress, asked: &AtomicUsize) {
         let is_allowed = root.settings.policy.against_address(address, root.dialect).is_empty();
         if self.options.offline || !is_allowed || address.is_never_locked() {

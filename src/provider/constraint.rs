@@ -177,7 +177,8 @@ fn three_numbers(version: &str) -> &str {
 
 impl ConstraintList {
     /// Reads the `version` of a module's call. Unlike for providers, `~> 1` has no upper bound, a version may start
-    /// with `v` or have further numbers that are zero, and build metadata is ignored (<https://github.com/hashicorp/go-version>, `constraintPessimistic`).
+    /// with `v` or have further numbers that are zero, and build metadata is ignored
+    /// (<https://github.com/hashicorp/go-version>, `constraintPessimistic`).
     ///
     /// # Errors
     /// The text is not a list of constraints.

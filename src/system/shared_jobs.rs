@@ -11,8 +11,8 @@ use crate::system::lock;
 
 /// Jobs of one kind, run by threads that start when they are needed.
 ///
-/// The next job comes from the group with the fewest running jobs, so a slow host does not delay others. Within a group,
-/// jobs start in the order in which they were requested.
+/// The next job comes from the group with the fewest running jobs, so a slow host does not delay others. Within a
+/// group, jobs start in the order in which they were requested.
 pub(crate) struct SharedJobs<'a, G, J> {
     queue: &'a Queue<G, J>,
     /// Starts one more thread.

@@ -1,5 +1,5 @@
-//! Sessions of four people in terminals of 40, 80 and 120 columns, recorded in `testdata/terminal-sessions`. A line that
-//! the terminal had to break ends with an arrow.
+//! Sessions of four people in terminals of 40, 80 and 120 columns, recorded in `testdata/terminal-sessions`. A line
+//! that the terminal had to break ends with an arrow.
 
 use std::fs;
 use std::path::Path;

@@ -32,8 +32,8 @@ pub fn lock_entries(text: &str, block: &str) -> Result<BTreeMap<String, LockEntr
     Ok(entries)
 }
 
-/// Fails unless hcl-rs reads exactly the entries of a lock file, and the hashes that are written without escapes. A file
-/// with conflict markers is not HCL and is skipped.
+/// Fails unless hcl-rs reads exactly the entries of a lock file, and the hashes that are written without escapes. A
+/// file with conflict markers is not HCL and is skipped.
 pub fn check_lock_file(path: &Path, text: &str) {
     if text.contains("\n<<<<<<< ") || text.starts_with("<<<<<<< ") {
         return;

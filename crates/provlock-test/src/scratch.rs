@@ -4,8 +4,8 @@ use std::path::Path;
 
 use tempfile::{Builder, TempDir};
 
-/// Makes an empty directory, if possible in memory: ext4 does not reuse the inode of a removed file for some seconds, and
-/// tests that remove many files spend a sixth of their time on its search for others.
+/// Makes an empty directory, if possible in memory: ext4 does not reuse the inode of a removed file for some seconds,
+/// and tests that remove many files spend a sixth of their time on its search for others.
 pub(crate) fn scratch_directory() -> TempDir {
     let mut builder = Builder::new();
     let builder = builder.prefix("provlock-test-");

@@ -414,8 +414,8 @@ pub(crate) fn edited(edits: &[ConstraintEdit]) -> impl Iterator<Item = Edited> {
     })
 }
 
-/// The text that is edited and the one in its place. The comment after a source is part of the edit, but not the closing
-/// quote before it.
+/// The text that is edited and the one in its place. The comment after a source is part of the edit, but not the
+/// closing quote before it.
 pub(crate) fn old_and_new(edit: &ConstraintEdit) -> [String; 2] {
     let Location { file, span } = &edit.location;
     let old = file.text.get(span.clone()).unwrap_or_default();

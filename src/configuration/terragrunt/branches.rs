@@ -13,7 +13,8 @@ use hcl_edit::structure::{Attribute, Block, Body, Structure};
 
 use crate::hcl::parse;
 
-/// Start of the name of the attribute that replaces a part while the text is parsed. Bodies and objects have attributes.
+/// Start of the name of the attribute that replaces a part while the text is parsed. Bodies and objects have
+/// attributes.
 const MARK: &str = "provlock_branch_";
 /// The blocks that may have parts in them, each in the one before.
 const AROUND: [&str; 2] = ["terraform", "required_providers"];

@@ -113,9 +113,9 @@ impl<'a> Assembled<'a> {
     }
 }
 
-/// Returns the pieces for two branches with an unknown condition: the first branch if both contain the same providers, a
-/// [`Piece::Branch`] if neither can contain a requirement, else their common part, or a hole if they do not consist of
-/// blocks and attributes.
+/// Returns the pieces for two branches with an unknown condition: the first branch if both contain the same providers,
+/// a [`Piece::Branch`] if neither can contain a requirement, else their common part, or a hole if they do not consist
+/// of blocks and attributes.
 pub(super) fn either(one: Vec<Piece>, two: &[Piece], unknown: &Arc<Unknown>) -> Vec<Piece> {
     let hole = || vec![Piece::Hole(Arc::clone(unknown))];
     let text = |pieces: &[Piece]| Assembled::new(pieces, is_common).omitting();

@@ -9,9 +9,8 @@
 //! result of `run_cmd`, the outputs of other units, an environment variable that is not set, and every value that
 //! depends on them.
 //!
-//! Text → structure (hcl-edit) → values that may be unknown (`evaluate`) → `configuration` with
-//! its includes (`merge`) → `unit` → `working_directory`. `evaluation` has the limits for hostile text, and decides which
-//! files may be read.
+//! Text → structure (hcl-edit) → values that may be unknown (`evaluate`) → `configuration` with its includes (`merge`)
+//! → `unit` → `working_directory`. `evaluation` has the limits for hostile text, and decides which files may be read.
 
 mod branches;
 mod configuration;

@@ -13,8 +13,8 @@ use crate::system::files;
 /// Name of the file of a stack.
 pub(crate) const STACK: &str = "terragrunt.stack.hcl";
 
-/// Returns the locations of the sources in a stack's file that are not plain paths below the top of the repository; that
-/// of the file if it cannot be read.
+/// Returns the locations of the sources in a stack's file that are not plain paths below the top of the repository;
+/// that of the file if it cannot be read.
 pub(crate) fn remote_units(path: &Path, shown: &Path, top: &Path) -> Vec<Location> {
     let unreadable = || vec![Location::of_file(shown)];
     // A link could resolve to a file that must not be quoted.

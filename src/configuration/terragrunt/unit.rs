@@ -140,7 +140,8 @@ pub(super) fn read_in(evaluation: &Evaluation<'_>, directory: &Path) -> Result<U
     read().map_err(|stop: Stop| unknown_at(stop, None))
 }
 
-/// Returns the values that Terragrunt gives to variables. Only texts are known, because it encodes others in its own way.
+/// Returns the values that Terragrunt gives to variables. Only texts are known, because it encodes others in its own
+/// way.
 fn inputs(configuration: &Configuration) -> Inputs {
     let text = |value: &Value| if let Value::String(text) = value { Some(text.to_string()) } else { None };
     let uncertain = configuration.may_pass_flags.then_some("extra_arguments may give it a different value");
@@ -299,8 +300,8 @@ fn has_unit_below(directory: &Path) -> bool {
 }
 
 impl Unit {
-    /// Whether the unit exists only for the units below it, which include its `terragrunt.hcl`: it runs no module, and its
-    /// directory contains no configuration.
+    /// Whether the unit exists only for the units below it, which include its `terragrunt.hcl`: it runs no module, and
+    /// its directory contains no configuration.
     pub(crate) fn is_parent(&self) -> bool {
         self.source == Ok(UnitSource::Unit) && !has_configuration(&self.directory) && has_unit_below(&self.directory)
     }

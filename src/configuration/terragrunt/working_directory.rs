@@ -1,5 +1,5 @@
-//! The root module in the directory in which Terragrunt would run OpenTofu or Terraform: the module's files, replaced by
-//! the unit's, then by the generated ones (`internal/runner/run/download_source.go`, `run.go`).
+//! The root module in the directory in which Terragrunt would run OpenTofu or Terraform: the module's files, replaced
+//! by the unit's, then by the generated ones (`internal/runner/run/download_source.go`, `run.go`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -184,7 +184,8 @@ fn is_signed(text: &str) -> bool {
     text.lines().next().is_some_and(|line| line.trim_end().ends_with(SIGNATURE))
 }
 
-/// Reads the configuration files of a directory of the repository, except hidden ones. For a file, reads only that file.
+/// Reads the configuration files of a directory of the repository, except hidden ones. For a file, reads only that
+/// file.
 fn configuration_files(path: &Path, repository: &Repository) -> Outcome<Vec<(String, Arc<SourceFile>)>> {
     if path.is_file() {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Literals, read and written by hcl-rs, which keeps neither positions nor exact numbers: values of `*.tfvars` files and
-//! flags, and JSON.
+//! Literals, read and written by hcl-rs, which keeps neither positions nor exact numbers: values of `*.tfvars` files
+//! and flags, and JSON.
 
 use std::sync::Arc;
 

@@ -39,7 +39,8 @@ pub(crate) enum Piece {
     Hole(Arc<Unknown>),
     /// The text of one of two branches, if the condition is unknown.
     Branch(String, Arc<Unknown>),
-    /// The text that two branches share, if the condition is unknown and the rest of a branch may contain a requirement.
+    /// The text that two branches share, if the condition is unknown and the rest of a branch may contain a
+    /// requirement.
     Common(String, Arc<Unknown>),
     /// A text that may be a secret. It can be compared; in every other use it is unknown, so that it is never shown or
     /// sent.
@@ -54,8 +55,8 @@ pub(crate) struct Collection<T> {
     facts: Facts,
 }
 
-/// Facts about all values in a collection. Values are shared, so visiting each one may take far longer than building the
-/// collection did.
+/// Facts about all values in a collection. Values are shared, so visiting each one may take far longer than building
+/// the collection did.
 #[derive(Debug, PartialEq)]
 struct Facts {
     /// Approximate size in bytes; a shared value counts each time it occurs.

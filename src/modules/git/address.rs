@@ -73,8 +73,8 @@ impl GitAddress {
         }
     }
 
-    /// Whether a text is a full commit id. Repositories with ids of 64 digits are not supported; elsewhere, such a text is
-    /// the name of a branch.
+    /// Whether a text is a full commit id. Repositories with ids of 64 digits are not supported; elsewhere, such a text
+    /// is the name of a branch.
     pub(in crate::modules) fn is_commit(text: &str) -> bool {
         text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
     }
@@ -84,8 +84,8 @@ impl GitAddress {
         Self { revision: Revision::Commit(commit.to_owned()), depth: false, ..self.clone() }
     }
 
-    /// Returns the address of a submodule at a commit; `None` for a URL that provlock does not pass to git. A relative URL
-    /// starts at this repository, as for `git submodule`.
+    /// Returns the address of a submodule at a commit; `None` for a URL that provlock does not pass to git. A relative
+    /// URL starts at this repository, as for `git submodule`.
     pub(super) fn submodule(&self, url: &str, commit: &str) -> Option<Self> {
         let url = if url.starts_with("./") || url.starts_with("../") {
             let mut base = self.url.clone();
@@ -96,8 +96,8 @@ impl GitAddress {
         } else {
             Url::parse(url).ok()?
         };
-        // As in git, a fetched repository may choose no file of this machine, and no unencrypted connection instead of an
-        // encrypted one.
+        // As in git, a fetched repository may choose no file of this machine, and no unencrypted connection instead of
+        // an encrypted one.
         let is_same = url.scheme() == self.url.scheme();
         if !is_same && !matches!(url.scheme(), "https" | "ssh") || (url.scheme() == "file" && url.host_str().is_some())
         {

@@ -29,7 +29,8 @@ pub(super) struct Folder<'a> {
     index: Document<Index>,
     /// Documents about the versions that lock files or the index name.
     archives: BTreeMap<Version, Document<Archives>>,
-    /// Set when the directory is needed. Temporary files of killed runs are removed only once, before there are new ones.
+    /// Set when the directory is needed. Temporary files of killed runs are removed only once, before there are new
+    /// ones.
     created: OnceLock<Result<()>>,
 }
 

@@ -73,8 +73,8 @@ impl Hash for Question {
     }
 }
 
-/// Asks everything that is certain to be needed before a version is selected: the versions of each provider, and what is
-/// signed about the packages of a version that is kept. Returns whether anything had to be asked.
+/// Asks everything that is certain to be needed before a version is selected: the versions of each provider, and what
+/// is signed about the packages of a version that is kept. Returns whether anything had to be asked.
 pub(crate) fn ask_known_needs(
     request: &LockRequest<'_>,
     old: &OldEntries,

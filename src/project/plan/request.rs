@@ -125,9 +125,9 @@ impl<'a> LockRequest<'a> {
     }
 }
 
-/// Warns of providers that are taken from a directory of their developer. In Terraform's dialect they are not locked, as
-/// in newer versions of `terraform init` (`internal/command/meta_providers.go`): no registry need have them, and their
-/// entries are for other users. `tofu init` locks them like any other.
+/// Warns of providers that are taken from a directory of their developer. In Terraform's dialect they are not locked,
+/// as in newer versions of `terraform init` (`internal/command/meta_providers.go`): no registry need have them, and
+/// their entries are for other users. `tofu init` locks them like any other.
 fn drop_dev_overrides(candidates: &mut Vec<Candidate<'_>>, source: &Source) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     candidates.retain(|candidate| {

@@ -260,8 +260,8 @@ impl Search<'_> {
         }
     }
 
-    /// Refuses a version below the locked one, unless the constraints or the policy require it: then `init -upgrade` goes
-    /// down as well.
+    /// Refuses a version below the locked one, unless the constraints or the policy require it: then `init -upgrade`
+    /// goes down as well.
     fn refuse_downgrade(&self, version: &Version) -> Result<()> {
         let Self { candidate, available, request } = self;
         let locked = candidate.lock_file.locks().get(candidate.address).map(|locked| &locked.version);

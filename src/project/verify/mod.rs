@@ -1,11 +1,11 @@
 //! `verify`: whether a lock file meets its configuration, the project's policy and, with `--online`, the published
 //! releases.
 //!
-//! Each check is an audit, a function that adds the findings about a root module to its report. A finding has a [`Code`];
-//! an error is the reason why something could not be checked. Findings are errors if `init -lockfile=readonly` or the
-//! installation fails, if something cannot be trusted, or if the policy forbids it; all others are warnings or notes. A
-//! lock file does not say which platform a hash is for. Packages whose hashes are known answer that; else it is
-//! reported as not known.
+//! Each check is an audit, a function that adds the findings about a root module to its report. A finding has a
+//! [`Code`]; an error is the reason why something could not be checked. Findings are errors if `init
+//! -lockfile=readonly` or the installation fails, if something cannot be trusted, or if the policy forbids it; all
+//! others are warnings or notes. A lock file does not say which platform a hash is for. Packages whose hashes are known
+//! answer that; else it is reported as not known.
 
 mod added;
 mod age;
