@@ -15,9 +15,9 @@ fn main() {
     println!("cargo::rustc-env=PROVLOCK_BUILD={build}");
 }
 
-/// The commit that is built: `PROVLOCK_COMMIT` if whoever packages provlock sets it, else what cargo noted in the
-/// package of a registry, else `HEAD` of the repository around. A debug build is not told, for every commit would
-/// compile it anew.
+/// The commit that is built: `PROVLOCK_COMMIT` if the packager sets it, else the commit that cargo noted in the package
+/// of a registry, else `HEAD` of the repository around. A debug build has none, because each commit would compile it
+/// again.
 fn commit() -> Option<String> {
     let named = env::var("PROVLOCK_COMMIT").ok().filter(|commit| !commit.is_empty());
     let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");

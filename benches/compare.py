@@ -68,7 +68,7 @@ class Registry:
         self.description = json.loads(self.process.stdout.readline())
 
     def statistics(self):
-        """What was asked since the last call."""
+        """Statistics of the requests since the last call."""
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         return json.loads(self.process.stdout.readline())

@@ -5,7 +5,7 @@
     benches/curves.py --curve versions --runs 5        one of: verify, lock, providers, versions, package
     benches/curves.py --plot docs/curves.svg           also draws them
 
-Everything is asked of the tests' registry on this machine, without latency, with an empty cache each time. Times are medians, and so is
+All requests go to the tests' registry on this machine, without latency, with an empty cache each time. Times are medians, and so is
 the peak memory of the process. The exponent is that of the last step, where fixed costs count least: 1 is in proportion, 2 the square.
 """
 
@@ -23,7 +23,7 @@ import verify_many
 from compare import HOST, REPOSITORY, Registry, machine
 
 BASE = {"providers": 1, "platforms": 1, "size": "10000", "content": False, "latency": 0}
-# What each curve grows, and how.
+# The input that each curve grows, and how.
 CURVES = {
     "verify": ("`verify -r`, root modules of 3 providers", [1, 10, 100, 1_000, 10_000]),
     "lock": ("`lock -r`, root modules of 3 providers", [1, 10, 100, 1_000, 10_000]),
@@ -39,7 +39,7 @@ def configuration(providers):
 
 
 def version_list(count, directory):
-    """A list with many old versions before those that there are."""
+    """A list with many old versions before the published ones."""
     platforms = [{"os": "linux", "arch": "amd64"}]
     old = [f"0.{number // 100}.{number % 100}" for number in range(count - 2)]
     versions = [{"version": version, "protocols": ["5.0"], "platforms": platforms} for version in [*old, "1.0.0", "1.1.0"]]

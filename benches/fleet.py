@@ -47,7 +47,7 @@ class Providers:
         self.description = json.loads(self.process.stdout.readline())
 
     def statistics(self):
-        """What was asked since the last call."""
+        """Statistics of the requests since the last call."""
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         return json.loads(self.process.stdout.readline())
@@ -86,7 +86,7 @@ class Facts:
         sys.exit("docker-registry does not start (apt-get install docker-registry)")
 
     def statistics(self):
-        """What was asked since the last call. The log comes after the answers."""
+        """Statistics of the requests since the last call. The log comes after the answers."""
         time.sleep(1)
         text = self.log.read_bytes()
         lines, self.read = text[self.read :].splitlines(), len(text)

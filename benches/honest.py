@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts what `provlock verify --base` says about honest pull requests, of which nothing should be an impostor.
+"""Counts what `provlock verify --base` says about honest pull requests, which contain no impostor.
 
     cargo build --release && benches/honest.py DIRECTORY
     benches/honest.py DIRECTORY --program target/debug/provlock --pairs 1000

@@ -10,7 +10,7 @@
 An attack by a repository is tried with a quarter of the number, too, and how often its processor time the whole takes is
 printed: about 4 times where time grows as the input does, 16 times where it grows with the square.
 
-Whatever the tests' registry (`benches/registry.rs`) is asked for providers with 64 requests side by side, it gives the same hostile
+The tests' registry (`benches/registry.rs`) answers all requests about providers, 64 side by side, with the same hostile
 answer. Ends with 1 if a run takes more than 64 MiB beyond what a run without hostile answers takes, or 256 MiB for all 64; or if an attack takes more
 than 256 MiB, or 10 seconds of processor time.
 
@@ -78,7 +78,7 @@ def packages():
     return {"packages": {"os%d_arch" % number: {"hashes": hashes, "package_size": 1} for number in range(250)}}
 
 
-# What is asked, and the hostile answer.
+# The request, and the hostile answer.
 CASES = {
     "versions": ("*/versions", lambda: versions(lambda number: '{"version":"1.0.%d"}' % number)),
     "protocols": ("*/versions", lambda: versions(listed("protocols", ",".join('"%d"' % p for p in range(64))))),
@@ -347,7 +347,7 @@ def json_of(name, first, element, last):
 
 
 def doubled(name, first, last):
-    """Values of which each holds the one before twice."""
+    """Values that each contain the previous value twice."""
 
     def make(project, number):
         line = lambda index: f'  a{index + 1} = "${{local.a{index}}}${{local.a{index}}}"\n'
@@ -401,7 +401,7 @@ def locked_module(index):
     return f'module "m{index}" {{\n{package}  hashes = [\n{KNOWN}  ]\n}}\n'
 
 
-# What a repository does, how often, and the command that meets it.
+# An attack of a repository, its size, and the command that meets it.
 ATTACKS = {
     "equal resources": (49_000, of("main.tf", lambda _: 'resource "a" "b" {}\n'), VERIFY),
     "equal data sources": (49_000, of("main.tf", lambda _: 'data "a" "b" {}\n'), VERIFY),
@@ -514,7 +514,7 @@ ATTACKS = {
 
 
 def apart(work):
-    """Does something in a process of its own: the memory that it takes would count as that of every process started later."""
+    """Does something in a process of its own: its memory would be counted for every process started later."""
     sys.stdout.flush()
     if (child := os.fork()) == 0:
         try:

@@ -5,7 +5,7 @@ and `provlock get` of locked modules against `terraform get`.
     benches/modules.py                          medians of five alternating runs, 50 ms a request
     benches/modules.py --runs 3 --provlock target/debug/provlock
 
-The root module has 40 calls of 12 modules of a registry, which are in git repositories as those of registry.terraform.io are,
+The root module has 40 calls of 12 modules of a registry, which are in git repositories, as on registry.terraform.io,
 and of 8 git repositories by tag. The registry of modules and the repositories are served here, the providers by
 `benches/registry.rs`; all answer after the same delay. Both programs get the same proxy, certificates and git, and for each
 cold run a new home directory. Their lock files must be the same, byte for byte. Prints medians, the ratio, and how many requests and

@@ -5,7 +5,7 @@
 //! table of the best of alternating runs, in time on the processor, comes first, because it stands noise; then
 //! criterion's.
 //!
-//! The file is this benchmark's own executable, repeated to 32 MiB, or the one that `PROVLOCK_BENCH_FILE` names.
+//! The file is this benchmark's own executable, repeated to 32 MiB, or the file in `PROVLOCK_BENCH_FILE`.
 
 use std::hint::black_box;
 use std::io::{Cursor, Write};

@@ -9,18 +9,18 @@
 //! Modules depend downwards only. The binary (`src/cli`) is the sole place that knows the terminal, the environment,
 //! the home directory and the exit code; it hands them down as values.
 //!
-//! Each room uses only those after it:
+//! Each room uses only rooms further down in this list:
 //!
 //! - [`project`]: opens root modules, and locks, verifies, upgrades, mirrors and merges them. Start here.
-//! - [`configuration`]: which providers a configuration requires.
+//! - [`configuration`]: the providers that a configuration requires.
 //! - [`modules`]: packages of modules, fetched and installed.
 //! - [`packages`]: packages of providers: archives, signatures, registries, mirrors.
-//! - [`cli_config`], [`settings`], [`lockfile`]: what those are made of.
+//! - [`cli_config`], [`settings`], [`lockfile`]: the files that configure and record all this.
 //! - [`system`]: files, processes, threads, and the environment as a value.
-//! - [`diagnostic`]: what a user is told.
+//! - [`diagnostic`]: messages for users.
 //! - [`provider`]: values without I/O.
 //!
-//! Whatever a user must be told is a [`diagnostic::Diagnostic`]; other error types exist only where a caller branches.
+//! Every message for users is a [`diagnostic::Diagnostic`]; other error types exist only where a caller branches.
 //!
 //! Locking every root module below a directory, from the registries of their providers:
 //!

@@ -13,7 +13,7 @@ use lockfile::{changes, generated, properties};
 use proptest::prelude::*;
 use provlock::lockfile::{LockedModule, LockedProvider};
 
-/// How many random series of changes every file is put through, besides those that every file is put through.
+/// Number of random series of changes to each file, in addition to the fixed changes.
 const SERIES: u64 = 12;
 
 #[test]

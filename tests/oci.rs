@@ -26,7 +26,7 @@ const PASSWORD: &str = "s3cr3t-password";
 /// The password in bcrypt, the only form that the registry takes.
 const HTPASSWD: &str = "provlock:$2b$05$abcdefghijklmnopqrstuuKISk7Vr/FHeikR4gMldR9QRNm112vdm\n";
 
-/// What a registry demands.
+/// Kind of access that a registry requires.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Anybody,
@@ -173,7 +173,7 @@ fn is_ready(child: &mut Child, host: &str) -> bool {
     false
 }
 
-/// Whether a registry answers; one that wants encryption says so.
+/// Whether a registry answers; a registry that requires encryption answers, too.
 fn answers(host: &str) -> bool {
     let Ok(mut stream) = TcpStream::connect(host) else { return false };
     let asked = write!(stream, "GET /v2/ HTTP/1.0\r\nHost: {host}\r\n\r\n");
@@ -348,7 +348,7 @@ fn lock_from_a_registry_with_passwords() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_provlock"));
         command.args(["lock", "--platform", "linux_amd64", "--no-cache", "-vvv"]).args(flags);
         command.current_dir(project.path()).env_clear().env("HOME", at("home"));
-        // Nobody listens there; for this machine no proxy is asked.
+        // No server listens there; requests to this machine do not use the proxy.
         command.env("HTTP_PROXY", "http://127.0.0.1:1").env("HTTPS_PROXY", "http://127.0.0.1:1");
         let output = command.env("TF_CLI_CONFIG_FILE", at("tofurc")).output().unwrap();
         let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
@@ -440,7 +440,7 @@ fn pushes_at_the_same_time_lose_nothing() {
     assert_eq!(registry.requests_to(provlock_test::url::PACKAGE), 0);
 }
 
-/// What one machine mirrors, another one locks.
+/// Another machine locks from the mirror that one machine has filled.
 #[test]
 fn packages_are_mirrored_and_locked() {
     const PLATFORMS: &str = "darwin_arm64,linux_amd64";

@@ -100,7 +100,7 @@ impl<'a> Body<'a> {
         Ok(labelled)
     }
 
-    /// Everything inside this block, all of which must be blocks.
+    /// Blocks inside this block; anything else in it is an error.
     pub(super) fn inner_blocks(self) -> Result<Vec<(&'a str, Located<Body<'a>>)>> {
         let mut inner = Vec::new();
         for member in self.members {

@@ -33,7 +33,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result};
 use crate::provider::{Dialect, Hostname};
 use crate::system::{Environment, Token};
 
-/// What the CLI configuration files say.
+/// Content of the CLI configuration files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CliConfig {
     /// The `credentials` blocks; where a host has several, the last.
@@ -63,7 +63,8 @@ pub struct CliConfig {
 /// A `credentials` block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockCredentials {
-    /// The token. None in a block without one: requests to the host have none, and no helper is asked.
+    /// The token. `None` in a block without a token: requests to the host carry none, and the credentials helper is not
+    /// run.
     pub token: Option<Token>,
     /// The file.
     pub path: PathBuf,

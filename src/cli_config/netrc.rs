@@ -18,7 +18,7 @@ pub(crate) struct Netrc(Vec<Machine>);
 
 #[derive(Clone, Default)]
 struct Machine {
-    /// None for the entry that stands for all other hosts.
+    /// Host name; `None` in the default entry.
     host: Option<String>,
     login: String,
     password: String,

@@ -33,7 +33,7 @@ pub struct NetSettings {
     pub back_off: Duration,
     /// Whether `HTTPS_PROXY`, `NO_PROXY` and the system's proxy settings are used.
     pub use_proxies: bool,
-    /// A PEM file of certificate authorities that replace those of the system.
+    /// A PEM file of certificate authorities that replace the system's.
     pub certificate_file: Option<PathBuf>,
     /// Additional certificate authorities, in DER.
     pub extra_root_certificates: Vec<Vec<u8>>,

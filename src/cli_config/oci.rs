@@ -46,7 +46,7 @@ pub enum OciLogin {
 }
 
 impl OciLoginSource {
-    /// What is secret in it.
+    /// Its passwords and tokens.
     pub(super) fn secrets(&self) -> impl Iterator<Item = &Token> {
         let secrets = match self {
             Self::Login(OciLogin::Basic { password, .. }) => [Some(password), None],

@@ -1,4 +1,4 @@
-//! Many diagnostics as few: whoever writes a file decides how much is wrong with it.
+//! Merges many diagnostics into few, because the author of a file decides how many errors it contains.
 
 use std::collections::HashMap;
 
@@ -43,7 +43,7 @@ struct OfCode {
 }
 
 impl Diagnostics {
-    /// Those that differ only in their places and providers as one.
+    /// Merges diagnostics that differ only in their locations and providers.
     #[must_use]
     pub fn merged(self) -> Self {
         let mut merged = Merged::default();
@@ -78,7 +78,8 @@ impl Merged {
         self.kept.push(Kept { diagnostic, more_places: 0 });
     }
 
-    /// Adds a diagnostic. One that differs from another merged one only in its places and providers adds these to it.
+    /// Adds a diagnostic. If it differs from a merged diagnostic only in its locations and providers, these are added
+    /// to it.
     pub(crate) fn merge(&mut self, mut diagnostic: Diagnostic) {
         let (labels, providers) = (std::mem::take(&mut diagnostic.labels), std::mem::take(&mut diagnostic.providers));
         if let Some(kept) = self.known.get(&diagnostic).and_then(|known| self.kept.get_mut(*known)) {

@@ -32,7 +32,7 @@ pub enum RootModules {
         paths: Vec<PathBuf>,
         /// Whether these stand for all root modules below.
         recursive: bool,
-        /// Those that it is about.
+        /// The root modules that it is about.
         directories: Vec<PathBuf>,
     },
 }
@@ -52,9 +52,9 @@ pub struct Diagnostic {
     pub shared_message: Option<String>,
     /// The places it is about, the most important first; empty when it is about no file.
     pub labels: Vec<Label>,
-    /// What else is known, one line each.
+    /// More facts, one line each.
     pub notes: Vec<String>,
-    /// What to do next, if possible the command to run.
+    /// The next step, if possible as a command to run.
     pub help: Option<Help>,
     /// The root modules that it is about, if it is about any: the remedies in its help are for them.
     pub root_modules: Option<Box<RootModules>>,
@@ -95,7 +95,7 @@ impl Diagnostic {
         Self { severity: code.rule().map_or(Severity::Error, |rule| rule.level), ..error }
     }
 
-    /// Words a message that names a file, which may be one that each root module has.
+    /// Formats a message that contains a path, which may be the path of a file that each root module has.
     #[must_use]
     pub fn naming(self, path: &Path, words: impl Fn(path::Display<'_>) -> String) -> Self {
         let is_outside = |part: &Component<'_>| !part.as_os_str().to_string_lossy().starts_with(".terraform");
@@ -162,7 +162,7 @@ impl Diagnostic {
         Self { dialect: Some(dialect), ..self }
     }
 
-    /// Which of many root modules it is about, as the user knows it.
+    /// The root module that it is about, if it is one of many, as the user knows it.
     pub fn root(&self) -> Option<&Path> {
         match self.root_modules.as_deref()? {
             RootModules::One { directory, is_noted: true } => Some(directory),
@@ -170,7 +170,7 @@ impl Diagnostic {
         }
     }
 
-    /// The notes, one that says how many others were left out, and one that names the root module if it is one of many.
+    /// The notes, then a note that says how many were left out, and a note with the root module if it is one of many.
     pub fn all_notes(&self) -> impl Iterator<Item = String> {
         let left_out = (self.left_out > 0).then(|| format!("{} more of this kind are left out", self.left_out));
         let root = self.root().map(|root| format!("root module: {}", root.display()));
@@ -180,7 +180,7 @@ impl Diagnostic {
     /// An error of the operating system about a file: what was tried, on which path, and why it failed.
     pub fn io(attempt: &str, path: &Path, error: &std::io::Error) -> Self {
         let words = error.to_string();
-        // The library for temporary files adds the name of one that is gone by now; the path is named already.
+        // `tempfile` adds the name of a removed file; the message contains the path already.
         let words = words.split_once(" at path \"").map_or(words.as_str(), |(words, _)| words);
         Self::error(Code::Io, "").naming(path, |path| format!("cannot {attempt} {path}: {words}"))
     }

@@ -1,4 +1,4 @@
-//! Messages for the user about an input: a code, a message, the places in question and what to do next.
+//! Messages for the user about an input: a code, a message, locations and the next step.
 
 mod code;
 mod diagnostics;

@@ -1,10 +1,10 @@
-//! What to do next, as data: a renderer decides how a remedy is spelled and where a command runs.
+//! Next steps as data: a renderer decides how a remedy is spelled and where a command runs.
 
 use std::path::PathBuf;
 
 use crate::provider::{Dialect, Platform};
 
-/// What to do next: words, and remedies among them.
+/// The next step: words, and remedies among them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Help {
     parts: Vec<HelpPart>,
@@ -99,9 +99,9 @@ pub enum Remedy {
 pub struct LockRemedy {
     /// The providers, as the user would name them; empty for all.
     pub providers: Vec<String>,
-    /// The platforms, empty for all that are published; `None` for those of the settings.
+    /// The platforms, empty for all published platforms; `None` for the platforms of the settings.
     pub platforms: Option<Vec<Platform>>,
-    /// Whether all root modules below the current directory are meant.
+    /// Whether it is for all root modules below the current directory.
     pub recursive: bool,
     /// Whether entries that nothing requires are removed.
     pub prune: bool,
@@ -144,7 +144,7 @@ impl Help {
         self
     }
 
-    /// What to do where the cache does not know enough for a run without the network.
+    /// Help if the cache does not contain enough for a run without the network.
     pub(crate) fn run_online() -> Self {
         Self::text("run the command once without ").and(Remedy::Offline).and_text(" and with the same cache")
     }

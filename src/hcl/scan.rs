@@ -1,9 +1,9 @@
 //! Finds the end of brackets, strings, templates, heredocs and comments in HCL text without building anything, so that
 //! skipping a block costs one pass over its bytes.
 //!
-//! The rules are those of HCL's own token scanner (`hclsyntax`): a quoted string ends at its quote and may not hold a
-//! raw newline, `${` and `%{` start code that ends at their `}`, `$${` and `%%{` are literal, and a heredoc ends at the
-//! line that holds nothing but its marker.
+//! The rules are the same as in HCL's own token scanner (`hclsyntax`): a quoted string ends at its quote and may not
+//! contain a raw newline, `${` and `%{` start code that ends at their `}`, `$${` and `%%{` are literal, and a heredoc
+//! ends at the line that contains nothing but its marker.
 
 use std::ops::Range;
 

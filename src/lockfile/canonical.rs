@@ -12,7 +12,7 @@ pub(super) fn header<T: Locked>(dialect: Dialect) -> String {
     T::header(dialect).into_iter().flat_map(|line| [line, "\n"]).collect()
 }
 
-/// The bytes that are written for `locks`; of providers those that OpenTofu or Terraform would write.
+/// The text of a lock file with `locks`: for providers, the bytes that OpenTofu or Terraform would write.
 pub fn canonical_text<T: Locked>(locks: &LocksOf<T>, dialect: Dialect) -> String {
     let mut text = header::<T>(dialect);
     for (address, locked) in locks {

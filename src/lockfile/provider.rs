@@ -35,7 +35,7 @@ pub struct LockedProvider {
 }
 
 impl LockedProvider {
-    /// Hashes of which each platform's package has its own.
+    /// Hashes in a scheme that gives each platform's package a different hash.
     pub fn platform_hashes(&self) -> impl Iterator<Item = &Hash> {
         self.hashes.iter().filter(|hash| match hash.scheme() {
             HashScheme::H1 => true,
@@ -82,7 +82,7 @@ impl Locked for LockedProvider {
         self.version == other.version
     }
 
-    /// Unites the terms of the constraints, but for those of the base that one side removed.
+    /// Unites the terms of the constraints, except for terms of the base that one side removed.
     fn merged(base: Option<&Self>, ours: &Self, theirs: &Self, hashes: BTreeSet<Hash>) -> Result<Self, ConflictReason> {
         let before = base.map_or(&[][..], |base| base.constraints.terms());
         let terms = merge_sets(before, ours.constraints.terms(), theirs.constraints.terms());

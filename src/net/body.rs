@@ -20,7 +20,8 @@ pub(crate) fn read_whole(response: Response, limit: u64) -> Attempt<Vec<u8>> {
     Ok(bytes)
 }
 
-/// [`read_whole`], where one that is not small waits until there is memory for it, and for decoding it.
+/// Reads the whole body, as [`read_whole`] does. A large body first waits until there is memory for it and for decoding
+/// it.
 pub(super) fn read_bounded(
     response: Response,
     limit: u64,

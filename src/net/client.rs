@@ -65,7 +65,7 @@ pub struct Document {
     pub headers: HeaderMap,
 }
 
-/// What a request is for, which decides how often and how long it is tried.
+/// Purpose of a request, which decides how often and how long it is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Documents that say what there is.
@@ -214,8 +214,8 @@ impl Client {
     /// Hands a body of at most `limit` bytes to `consume`, with its length if that is known, and returns what that
     /// returns. The credentials go to the origin of the URL and nowhere else.
     ///
-    /// When the connection breaks, the rest is asked for, and `consume` does not notice. Where the server cannot send
-    /// the rest alone, everything is done again, with a fresh call of `consume`.
+    /// If the connection breaks, the client requests the rest, and `consume` does not notice. If the server cannot send
+    /// the rest alone, the whole download is repeated, with a fresh call of `consume`.
     pub(crate) fn download<T>(
         &self,
         url: &Url,
@@ -244,8 +244,8 @@ impl Client {
         resume::download(limit, &pace, self.retries(Purpose::Download), send, consume)
     }
 
-    /// Sends a request until it succeeds, or cannot, and hands the response over. A failure of `receive` counts as one
-    /// of the request.
+    /// Sends a request until it succeeds or cannot succeed, and hands the response over. A failure of `receive` is
+    /// treated as a failure of the request.
     pub(crate) fn exchange<T>(
         &self,
         url: &Url,
@@ -402,8 +402,8 @@ pub(crate) fn decode_json<T: DeserializeOwned>(document: &Document) -> std::resu
     value.map_err(|error| RequestErrorKind::InvalidBody(what_is_wrong(&error)))
 }
 
-/// What is wrong with a JSON document, and where. The words of serde would quote it, and a server may have put the
-/// token that it was sent in it.
+/// Describes the error in a JSON document and its position. serde's own message would quote the document, and a server
+/// may have put the token that it received in it.
 fn what_is_wrong(error: &serde_json::Error) -> String {
     let what = match error.classify() {
         Category::Syntax | Category::Io => "it is not JSON",
@@ -443,7 +443,7 @@ fn build(settings: &NetSettings) -> std::result::Result<reqwest::blocking::Clien
     with_proxies(builder, settings).build().map_err(causes)
 }
 
-/// The certificates of a file in PEM form, of which there must be one at least.
+/// Certificates of a file in PEM form, at least one.
 fn certificates_in(file: &Path) -> std::result::Result<Vec<Certificate>, String> {
     let text = files::read(file, LARGEST_CERTIFICATE_FILE).map_err(|error| error.to_string())?;
     let certificates = Certificate::from_pem_bundle(&text).map_err(causes)?;

@@ -1,4 +1,4 @@
-//! What can go wrong with a request.
+//! Reasons why a request failed.
 
 use std::error::Error as _;
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub(crate) type Requested<T> = Result<T, RequestError>;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{url} {kind}")]
 pub struct RequestError {
-    /// What was asked for first, before any redirect.
+    /// URL of the first request, before any redirect.
     pub url: SafeUrl,
     /// Why it failed.
     pub kind: RequestErrorKind,
@@ -38,7 +38,7 @@ pub enum RequestErrorKind {
     /// The body has more bytes than the caller allows.
     #[display("is larger than {limit} bytes")]
     TooLarge { limit: u64 },
-    /// What is kept of all answers has more bytes than it may.
+    /// The answers kept for the run would take more memory than all of them may.
     #[display("says so much that all answers together take more than {} MiB of memory", limit >> 20)]
     TooMuchInAll { limit: u64 },
     #[display("did not answer in time")]
@@ -49,7 +49,7 @@ pub enum RequestErrorKind {
     /// Not all data in time.
     #[display("was not downloaded within {} seconds", time_limit.as_secs())]
     TooLong { time_limit: Duration },
-    /// No connection, or one that broke; the text says why.
+    /// No connection, or a broken connection; the text gives the reason.
     #[display("could not be reached: {_0}")]
     Connection(String),
     /// No connection, because of the proxy; the text says what it did.

@@ -6,12 +6,12 @@ use super::error::RequestErrorKind;
 
 use crate::system::lock;
 
-/// What an answer may have without waiting for others, in bytes. Nearly all have less.
+/// Size of an answer that is read without waiting for memory, in bytes. Nearly all answers are smaller.
 pub(super) const SMALL: u64 = 256 << 10;
-/// What the larger answers that are being read and decoded may take together, in bytes.
+/// Memory for all larger answers that are being read and decoded, in bytes.
 const AT_WORK: u64 = 36 << 20;
-/// What is kept of all answers until the end of the run may have so many bytes. A large provider takes some hundred
-/// KiB.
+/// Memory for everything that is kept of answers until the end of the run, in bytes. A large provider takes several
+/// hundred KiB.
 const KEPT: u64 = 48 << 20;
 /// A document takes about so many times its bytes while it is decoded.
 const DECODING: u64 = 3;
@@ -37,8 +37,8 @@ pub(super) struct Reserved<'a> {
 }
 
 impl Memory {
-    /// Waits until there is room for an answer of at most `limit` bytes. Whoever has room never waits for more, so
-    /// everybody gets it in the end; an answer that needs more than there is gets all of it.
+    /// Waits until there is room for an answer of at most `limit` bytes. A thread that has room never waits for more,
+    /// so each waiting thread gets room in the end; an answer larger than all of the room gets all of it.
     pub(super) fn reserve(&self, limit: u64) -> Reserved<'_> {
         let bytes = limit.saturating_mul(DECODING).min(AT_WORK);
         let left = self.freed.wait_while(lock(&self.left), |left| left.at_work < bytes);

@@ -17,7 +17,7 @@ pub(super) struct Pace {
     deadline: Option<(Instant, Duration)>,
     /// Time that was spent waiting for data since the window began, without the work on the data in between.
     waited: Duration,
-    /// What came in that time, in bytes.
+    /// Bytes received in that time.
     received: u64,
 }
 
@@ -76,7 +76,7 @@ mod tests {
         };
         assert_eq!(failure_after(16 << 10), None);
         assert_eq!(failure_after((16 << 10) - 1), Some((30, RequestErrorKind::TooSlow { minimum_rate: 16 << 10 })));
-        // What came fast does not make up for what comes slowly later.
+        // A fast start does not make up for slow data later.
         let mut pace = Pace::new(16 << 10, HOUR);
         pace.check(WINDOW, 100 << 20).unwrap();
         assert!(pace.check(WINDOW, 100 << 10).is_err());

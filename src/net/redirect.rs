@@ -21,7 +21,7 @@ pub(super) const MOST_REDIRECTS: usize = 10;
 /// A GET request.
 pub(crate) struct Request<'a> {
     pub(crate) url: &'a Url,
-    /// What is sent along, in addition to what every request has, also to where it is redirected.
+    /// Headers sent in addition to the common ones, also to the target of a redirect.
     pub(crate) headers: HeaderMap,
     /// How long it may take in all, its body included; `None` for as long as data arrives.
     pub(crate) time_limit: Option<Duration>,
@@ -31,7 +31,7 @@ pub(crate) struct Request<'a> {
 /// Which hosts may be asked over plain HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PlainHttp {
-    /// Those of [`NetSettings::plain_http_hosts`].
+    /// The hosts in [`NetSettings::plain_http_hosts`].
     Configured,
     /// This machine, as container tools have it.
     ThisMachine,

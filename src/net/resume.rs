@@ -16,9 +16,9 @@ use super::retry::{Attempt, Failure, Retries, http_date};
 
 /// Hands a body of at most `limit` bytes to `consume`, with its length if that is known, and returns what that returns.
 ///
-/// `send` sends a request with these headers, and returns a response of success. When the connection breaks, the rest
-/// is asked for and `consume` notices nothing; where the server cannot do that, everything is done again, with a fresh
-/// call of `consume`. Each takes one of the `retries`.
+/// `send` sends a request with these headers, and returns a successful response. If the connection breaks, the rest is
+/// requested, and `consume` does not notice; if the server cannot send the rest, the download starts again, with a
+/// fresh call of `consume`. Each attempt takes one of the `retries`.
 pub(super) fn download<T>(
     limit: u64,
     pace: &Pace,
@@ -54,8 +54,8 @@ fn headers() -> HeaderMap {
     HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("identity"))])
 }
 
-/// What changes whenever the content does: an entity tag that is not weak or, without any tag, a date that was over
-/// when the response was made (RFC 9110, sections 8.8.2.2 and 13.1.5).
+/// Returns a header value that changes whenever the content does: a strong entity tag or, without any tag, a date that
+/// was already past when the response was made (RFC 9110, sections 8.8.2.2 and 13.1.5).
 fn strong_validator(headers: &HeaderMap) -> Option<&HeaderValue> {
     if let Some(tag) = headers.get(ETAG) {
         return Some(tag).filter(|tag| !tag.as_bytes().starts_with(b"W/"));
@@ -73,7 +73,7 @@ struct Download<'a, S> {
     resumption: Option<Resumption>,
     retries: &'a mut Retries,
     send: &'a mut S,
-    /// What was read of all responses.
+    /// Bytes read of all responses.
     read: u64,
     end: Option<End>,
 }
@@ -85,7 +85,7 @@ enum End {
     Anew(Option<Box<Response>>),
 }
 
-/// What says that two responses are of the same content.
+/// Evidence that two responses have the same content.
 struct Resumption {
     /// A validator for `If-Range`.
     validator: HeaderValue,
@@ -94,7 +94,7 @@ struct Resumption {
 }
 
 impl Resumption {
-    /// None if the server does not say enough. A body that was sent compressed has no length here.
+    /// Returns `None` if the server sends no validator or length. A compressed body has no length here.
     fn of(response: &Response) -> Option<Self> {
         let (validator, length) = (strong_validator(response.headers())?.clone(), response.content_length()?);
         (response.status() == StatusCode::OK).then_some(Self { validator, length })

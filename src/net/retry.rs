@@ -23,7 +23,7 @@ pub(crate) struct Failure {
     pub(crate) retry: Retry,
 }
 
-/// What may help.
+/// Remedies for a failed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Retry {
     /// Nothing.

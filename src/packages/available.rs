@@ -1,5 +1,5 @@
-//! What a source lists of a provider before any package is fetched. A registry may list many versions with much data,
-//! so a version takes little more memory than the text that lists it.
+//! Versions and platforms that a source lists for a provider, before any package is fetched. A registry may list many
+//! versions with much data, so a version takes little more memory than the text that lists it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ const LONGEST_PROTOCOLS: usize = 100;
 /// The versions of a provider.
 #[derive(Clone, Debug, Default)]
 pub struct AvailableVersions {
-    /// What is known of each version.
+    /// The versions, with details.
     pub versions: BTreeMap<Version, AvailableVersion>,
     /// Messages for the user that the source sent along.
     pub warnings: Vec<String>,
@@ -23,7 +23,7 @@ pub struct AvailableVersions {
     pub is_partial: bool,
 }
 
-/// What a source lists of a version.
+/// Details of a version, as a source lists them.
 #[derive(Clone, Debug, Default)]
 pub struct AvailableVersion {
     /// The start of the list of its plugin protocols, as in `4.0, 4.1`, if OpenTofu and Terraform support none of them.
@@ -75,7 +75,7 @@ impl AvailableVersion {
     }
 }
 
-/// The start of a list of protocols, such as `5.0`, of which OpenTofu and Terraform support none.
+/// The start of a list of protocols, such as `5.0`, if OpenTofu and Terraform support none of them.
 pub(super) fn unsupported(protocols: &[String]) -> Option<Box<str>> {
     let major = |name: &String| name.split('.').next().is_some_and(|major| SUPPORTED_PROTOCOLS.contains(&major));
     let is_unsupported = !protocols.is_empty() && !protocols.iter().any(major);
@@ -111,7 +111,7 @@ impl FromIterator<Platform> for Platforms {
     }
 }
 
-/// Versions of which nothing more is known.
+/// Versions without details.
 impl FromIterator<Version> for AvailableVersions {
     fn from_iter<I: IntoIterator<Item = Version>>(versions: I) -> Self {
         let versions = versions.into_iter().map(|version| (version, AvailableVersion::default())).collect();

@@ -1,4 +1,4 @@
-//! Makes sources: the one that is named, or the installation methods of the CLI configuration.
+//! Makes sources: the named source, or the installation methods of the CLI configuration.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -94,7 +94,7 @@ struct Connection {
     dialect: Dialect,
     config: CliConfig,
     client: Client,
-    /// None if no services for them are named.
+    /// `None` if no services for dates are configured.
     dates: Option<PublicationDates>,
     discovery: Arc<Discovery>,
     /// Everybody asks them through this, so that one login is enough.
@@ -102,10 +102,10 @@ struct Connection {
 }
 
 impl Connections {
-    /// Nothing is read yet, and no host is asked.
+    /// Reads nothing and sends no request yet.
     ///
     /// # Errors
-    /// Others can write to the cache directory, whose content counts as verified by this user.
+    /// Other users can write to the cache directory, whose content is trusted as verified by this user.
     pub fn new(options: SourceOptions, environment: &Environment) -> Result<Self> {
         if let Some(directory) = options.cache_directory.as_deref().and_then(storage::open_to_others) {
             let message = format!("others can write to the cache directory {}", directory.display());
@@ -131,7 +131,7 @@ impl Connections {
         Ok(installation.as_ref().map(|installation| installation.dev_overrides.clone()).unwrap_or_default())
     }
 
-    /// What registries of modules are asked with.
+    /// HTTP client and service discovery for registries of modules.
     pub(crate) fn module_registry(&self, dialect: Dialect) -> Result<(Client, Arc<Discovery>)> {
         let Connection { client, discovery, .. } = self.connection(dialect)?;
         Ok((client.clone(), Arc::clone(discovery)))
@@ -211,8 +211,8 @@ impl Connections {
         all
     }
 
-    /// Publishes the hashes in the cache of these releases, or of all, below `repository`, and signs those of each
-    /// release with `key`.
+    /// Publishes the hashes in the cache for these releases, or for all, below `repository`, and signs the hashes of
+    /// each release with `key`.
     ///
     /// # Errors
     /// The CLI configuration, which may hold logins, cannot be read.

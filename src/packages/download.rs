@@ -58,7 +58,7 @@ pub(super) struct Expected<'a> {
 /// Hashes an archive from its body, whose length may be known.
 pub(super) type Hasher<'a> = dyn FnMut(&mut dyn Read, Option<u64>) -> HashOutcome + 'a;
 
-/// What hashing an archive came to.
+/// Result of hashing an archive.
 pub(super) type HashOutcome = std::result::Result<PackageDigest, PackageError>;
 
 /// A package whose hashes are known.
@@ -90,7 +90,7 @@ impl Downloader {
         Self { client: self.client.with_download_retries(retries), shared: Arc::clone(&self.shared) }
     }
 
-    /// Remembers that a package is the provider's. Only for one that a verified SHA256SUMS lists.
+    /// Remembers that a package belongs to the provider. Only for a package that a verified SHA256SUMS lists.
     pub(super) fn remember(&self, package: &PackageId, digest: &PackageDigest) {
         if let Some(cache) = &self.shared.cache {
             cache.put_by_provider(package, digest);
@@ -117,7 +117,7 @@ impl Downloader {
         Ok(downloaded)
     }
 
-    /// What the cache knows of a package.
+    /// Looks up the hashes of a package in the cache.
     pub(super) fn cached(&self, package: &PackageId) -> Option<PackageDigest> {
         self.shared.cache.as_ref()?.lookup(package)
     }
@@ -184,7 +184,7 @@ impl Downloader {
         if let Some(error) = into.and_then(ArchiveFile::failure) {
             return Err(error);
         }
-        // That a package is not the one that was signed says more than what is wrong with it.
+        // A signature mismatch outranks a damaged archive: report it first.
         let found = match &digest {
             Ok(digest) => Some(&digest.zh),
             Err(PackageError::Refused { zh, .. }) => zh.as_ref(),
@@ -202,7 +202,7 @@ impl Downloader {
 }
 
 impl<'a> Archive<'a> {
-    /// The archive at `url`, of which nothing is known.
+    /// The archive at `url`, without any known hash or length.
     pub(super) fn at(url: &'a Url) -> Self {
         let (origin, host) = (SafeUrl::from(url).to_string(), url.host_str().unwrap_or_default());
         Self { origin, host, size: None, expected: None, is_wanted: &|| true }

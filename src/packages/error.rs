@@ -8,7 +8,7 @@ use crate::net::RequestError;
 use crate::packages::archive::{PackageError, PackageId};
 use crate::provider::{Platform, ProviderAddress, Version};
 
-/// What a source answers.
+/// Result of a question to a source.
 pub type Result<T> = std::result::Result<T, SourceError>;
 
 /// Why a source cannot answer.
@@ -76,8 +76,8 @@ impl SourceError {
         Diagnostic::error(Code::PlatformNotKnown, message).help(Help::run_online()).into()
     }
 
-    /// The version uses none of the plugin protocols that OpenTofu and Terraform support; `protocols` lists those that
-    /// it uses, as in `4.0, 4.1`.
+    /// The version uses no plugin protocol that OpenTofu and Terraform support; `protocols` lists the protocols that it
+    /// uses, as in `4.0, 4.1`.
     pub(crate) fn unsupported_protocol(address: &ProviderAddress, version: &Version, protocols: &str) -> Self {
         let message = format!("{address} {version} uses plugin protocol {protocols}; only 5 and 6 are supported");
         Diagnostic::error(Code::UnsupportedProtocol, message).into()
@@ -93,7 +93,7 @@ impl SourceError {
         Diagnostic::error(Code::RequestFailed, format!("{subject}: {problem}")).into()
     }
 
-    /// The package is not the one that its source describes. `origin` says where it came from.
+    /// The package differs from its source's description. `origin` says where it came from.
     pub(crate) fn not_authentic(package: &PackageId, problem: impl fmt::Display, origin: Option<String>) -> Self {
         let error = Diagnostic::error(Code::PackageNotAuthentic, format!("{package}: {problem}"));
         let error = origin.into_iter().fold(error, Diagnostic::note);

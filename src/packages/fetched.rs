@@ -1,4 +1,4 @@
-//! What a source knows of a package that it fetched, or of a release without fetching a package.
+//! Packages that were fetched, and releases that are known without fetching a package.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub struct Fetched {
     pub hashes: HashDispositions,
     /// How the package was authenticated.
     pub authentication: Authentication,
-    /// What the user should know about it.
+    /// Warnings for the user.
     pub warnings: Vec<Diagnostic>,
     /// Bytes that were downloaded.
     pub downloaded: u64,
@@ -64,7 +64,7 @@ impl Fetched {
 /// Packages of one version of a provider, by platform.
 pub type Packages = BTreeMap<Platform, Arc<Fetched>>;
 
-/// What a registry publishes about a version, as far as that is known without fetching a package.
+/// A published version, as far as it is known without fetching a package.
 #[derive(Clone, Debug)]
 pub struct Published {
     /// The `zh:` of every line of the verified SHA256SUMS.
@@ -75,12 +75,12 @@ pub struct Published {
     pub(crate) packages: BTreeMap<Hash, BTreeSet<Hash>>,
     /// How SHA256SUMS was authenticated.
     pub authentication: Authentication,
-    /// What has expired.
+    /// Warnings about expired keys and signatures.
     pub warnings: Vec<Diagnostic>,
 }
 
 impl Published {
-    /// What SHA256SUMS says, which was verified.
+    /// The packages in a verified SHA256SUMS.
     pub(super) fn of(sums: &Sha256Sums, authentication: Authentication, warnings: Vec<Diagnostic>) -> Self {
         let zh = sums.lines().map(|(_, zh)| zh.clone()).collect();
         let packages = sums.packages().map(|zh| (zh, BTreeSet::new())).collect();

@@ -127,7 +127,7 @@ impl Method {
         }
     }
 
-    /// What is published about a version, seen from a package; none if that is not known here.
+    /// Returns the release of a package; `None` for sources that do not know releases.
     pub(super) fn published(&self, package: &PackageId) -> Result<Option<Published>> {
         match &self.kind {
             SourceKind::Registry(registry) => {
@@ -148,7 +148,7 @@ impl Method {
         }
     }
 
-    /// What it is called in a sentence, if it holds copies of what a registry publishes.
+    /// Name of the method in a sentence, if it contains copies of published packages.
     pub(super) fn mirror(&self) -> Option<String> {
         match &self.kind {
             SourceKind::Registry(_) => None,

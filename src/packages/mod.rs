@@ -75,8 +75,7 @@ impl Source {
         Self::from_methods(vec![Method::new(kind, ProviderSelection::default())], BTreeMap::new())
     }
 
-    /// Several installation methods, of which the first has precedence. Providers with a development override have
-    /// none.
+    /// Several installation methods; the first takes precedence. Providers with a development override have no method.
     pub(crate) fn from_methods(methods: Vec<Method>, dev_overrides: BTreeMap<ProviderAddress, PathBuf>) -> Self {
         Self { methods, dev_overrides, versions: OnceMap::default() }
     }
@@ -173,8 +172,8 @@ impl Source {
         self.methods_for(&package.address).any(|method| method.knows_package(package))
     }
 
-    /// What is published about a version, as the metadata of one platform shows it, or as an earlier run has verified
-    /// it where no host is asked; none where a mirror supplies it, which holds copies.
+    /// Returns the release of a version, from the metadata of one platform, or without the network as an earlier run
+    /// has verified it; `None` if a mirror supplies it, because a mirror only contains copies.
     pub fn published(&self, package: &PackageId) -> Result<Option<Published>> {
         let methods = self.methods_with(&package.address, &package.version)?;
         methods.first().map_or(Ok(None), |method| method.published(package))
@@ -193,8 +192,7 @@ impl Source {
         registry.sums_modified(&PackageId::new(address, version, &platform))
     }
 
-    /// What the source of a provider is called in a sentence, if all that it has are copies of what a registry
-    /// publishes.
+    /// Name of the provider's source in a sentence, if it only contains copies of published packages.
     pub(crate) fn mirror_of(&self, address: &ProviderAddress) -> Option<String> {
         let names: Option<Vec<String>> = self.methods_for(address).map(Method::mirror).collect();
         names.map(|names| names.join(" and ")).filter(|names| !names.is_empty())
@@ -219,7 +217,7 @@ impl Source {
         self.methods.iter().filter(|method| method.providers.contains(address))
     }
 
-    /// The method for a provider, if there is only one. Which of several is used depends on the versions that each has.
+    /// The method for a provider, if only one applies. If several do, the versions that each has decide.
     fn only_method(&self, address: &ProviderAddress) -> Option<&Method> {
         let mut methods = self.methods_for(address);
         methods.next().filter(|_| methods.next().is_none())

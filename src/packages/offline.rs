@@ -20,15 +20,15 @@ use crate::system::OnceMap;
 #[derive(Debug)]
 pub(crate) struct Offline {
     cache: Option<HashCache>,
-    /// What registries said.
+    /// Answers of registries in earlier runs.
     registries: Option<RegistryCache>,
-    /// What the cache has of each provider.
+    /// Cached packages of each provider.
     packages: OnceMap<ProviderAddress, Arc<Vec<PackageId>>>,
     locked: BTreeMap<ProviderAddress, BTreeSet<Version>>,
 }
 
 impl Offline {
-    /// What `cache` knows of packages and `registries` of releases, and versions that lock files name.
+    /// A source that knows the packages in `cache`, the releases in `registries`, and the versions in lock files.
     pub(crate) fn new(
         cache: Option<HashCache>,
         registries: Option<RegistryCache>,
@@ -46,7 +46,7 @@ impl Offline {
         if available.versions.is_empty() {
             let message = format!("no version of {address} is known offline");
             let error = Diagnostic::error(Code::ProviderNotFound, message).help(Help::run_online());
-            // Nothing contradicts a guess at what is meant.
+            // A suggestion needs no check here.
             return Err(SourceError::ProviderNotFound {
                 address: address.clone(),
                 searched: vec![error],
@@ -73,7 +73,7 @@ impl Offline {
         })
     }
 
-    /// What an earlier run has verified of the version of a package. Who signed it is not kept.
+    /// Returns the version as an earlier run verified it. The signer is not kept.
     pub(super) fn published(&self, package: &PackageId) -> Option<Published> {
         let sums = self.registries.as_ref()?.sums(&package.address, &package.version)?;
         Some(Published::of(&sums, Authentication::Unauthenticated, Vec::new()))

@@ -1,8 +1,8 @@
-//! What happens to a package while it is fetched.
+//! Progress of a package while it is fetched.
 
 use crate::packages::archive::PackageId;
 
-/// What happens to a package while it is fetched.
+/// A step in fetching a package.
 #[derive(Clone, Copy, Debug)]
 pub enum Progress {
     /// The download starts; its size in bytes, where the server says.

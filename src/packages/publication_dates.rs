@@ -81,13 +81,13 @@ impl DemandedAge {
     }
 }
 
-/// What a document says.
+/// Content of a document.
 struct Published {
     dates: BTreeMap<Version, Timestamp>,
     listing: Listing,
 }
 
-/// What Terraform's registry says of a provider as a whole; other registries say nothing.
+/// Facts about a provider as a whole in Terraform's registry; other registries have none.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Listing {
@@ -95,7 +95,7 @@ pub(crate) struct Listing {
     pub(crate) tier: Option<String>,
     /// Whether it is no longer shown to those who look for a provider.
     pub(crate) unlisted: Option<bool>,
-    /// What the registry warns of.
+    /// The registry's warning about the provider.
     pub(crate) warning: Option<String>,
     /// The address of the repository that it is released from.
     source: Option<String>,
@@ -166,7 +166,7 @@ impl PublicationDates {
         }
     }
 
-    /// When the first version of a provider was published, of those that are still there.
+    /// When the oldest version of a provider that still exists was published.
     ///
     /// # Errors
     /// Why the date is not known.
@@ -180,7 +180,7 @@ impl PublicationDates {
         self.published(address, first, source)
     }
 
-    /// What the registry of a provider says of it.
+    /// Returns the registry's facts about a provider.
     ///
     /// # Errors
     /// Why that is not known.
@@ -188,7 +188,7 @@ impl PublicationDates {
         self.document_of(address).map(|published| published.listing.clone())
     }
 
-    /// What the registry of a provider documents of the version that is chosen and of the newest one.
+    /// Returns the documented dates and links of the chosen version and of the newest one.
     pub(crate) fn releases(&self, address: &ProviderAddress, chosen: &Version, newest: &Version) -> ReleaseInfo {
         let published = self.document_of(address).ok();
         let date = |version| published.as_ref().and_then(|published| published.dates.get(version).copied());
@@ -223,7 +223,7 @@ impl PublicationDates {
         }
     }
 
-    /// What is in a document, which is asked for once.
+    /// Returns the content of a document, which is fetched once per run.
     fn document(&self, base: &Url, path: &str) -> Result<Arc<Published>, String> {
         let dated = |entry: DatedVersion| {
             let entry = match entry.attributes {

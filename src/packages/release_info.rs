@@ -1,4 +1,4 @@
-//! What a registry publishes about releases besides their packages: dates, and the repository with their notes.
+//! Facts that a registry publishes about releases besides their packages: dates, and the repository with their notes.
 
 use jiff::Timestamp;
 
@@ -7,7 +7,7 @@ use crate::provider::{Dialect, ProviderAddress, Version};
 /// The most characters of the name of an owner or of a repository; GitHub allows 39 and 100.
 const LONGEST_NAME: usize = 100;
 
-/// What is known of the release that a provider moves to, and of the newest one.
+/// The release that a provider moves to, and the newest one.
 #[derive(Clone, Debug, Default)]
 pub struct ReleaseInfo {
     /// When the chosen version was published.

@@ -17,7 +17,7 @@ pub enum Authentication {
     /// A mirror reported hashes, and the package has them.
     #[display("verified checksum")]
     HashesChecked,
-    /// Nobody vouches for the package.
+    /// No signature or checksum authenticates the package.
     #[display("unauthenticated")]
     Unauthenticated,
 }

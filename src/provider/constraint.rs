@@ -233,7 +233,7 @@ impl ConstraintList {
         lists.into_iter().flat_map(|list| list.0.iter().cloned()).collect()
     }
 
-    /// Releases of which at least one lies between each two that the terms tell apart, and on either side of all.
+    /// Releases such that at least one lies between each two that the terms tell apart, and on either side of all.
     pub(crate) fn samples(&self) -> impl Iterator<Item = Version> {
         let around = |term: &Constraint| {
             let boundary = term.boundary.clone();

@@ -47,7 +47,7 @@ impl Dialect {
         }
     }
 
-    /// The only dialect of which something is true.
+    /// Returns the only dialect that fulfils a condition.
     pub(crate) fn only(is: impl Fn(Self) -> bool) -> Option<Self> {
         match (is(Self::Tofu), is(Self::Terraform)) {
             (true, false) => Some(Self::Tofu),

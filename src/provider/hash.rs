@@ -44,7 +44,7 @@ impl HashScheme {
 pub struct HashesByScheme<'a> {
     /// Each platform's package has its own.
     pub h1: Vec<&'a Hash>,
-    /// SHA256SUMS lists those of all packages of a release.
+    /// Hashes in SHA256SUMS, which lists all packages of a release.
     pub zh: Vec<&'a Hash>,
     /// Of schemes that this program does not know.
     pub unknown: Vec<&'a Hash>,

@@ -55,9 +55,9 @@ impl OciRepository {
         address.parse().map_err(|error: OciRepositoryError| invalid(&error))
     }
 
-    /// The repository below this one that is a provider's: the parts of the address with `_` between them, in one level
-    /// of the name, since GitLab takes two below a project and Docker Hub takes one. The colon before a port is a `_`
-    /// too, and a part that a name cannot hold is `hex.` with its bytes.
+    /// The repository of a provider below this one: the parts of the address with `_` between them, in one level of the
+    /// name, since GitLab takes two below a project and Docker Hub takes one. The colon before a port becomes a `_`,
+    /// too, and a part that a name cannot contain becomes `hex.` with its bytes.
     ///
     /// # Errors
     /// The name would be longer than registries take.

@@ -176,7 +176,7 @@ mod tests {
             std::array::from_fn(byte)
         };
         let mut cases = 0;
-        // The y coordinates of the points of small order, and those that are not smaller than the prime.
+        // The y coordinates of the points of small order, and coordinates that are not smaller than the prime.
         let small = [
             "0000000000000000000000000000000000000000000000000000000000000000",
             "0100000000000000000000000000000000000000000000000000000000000000",

@@ -41,7 +41,7 @@ impl ProviderSpec {
         if self.has_host { self.address.clone() } else { self.address.at_host(Hostname::default_of(dialect)) }
     }
 
-    /// The version that is asked for.
+    /// The requested version.
     pub fn version(&self) -> Option<&Version> {
         self.version.as_ref()
     }

@@ -156,7 +156,7 @@ fn cmp_identifiers(a: &str, b: &str) -> Ordering {
 fn cmp_identifier(a: &str, b: &str) -> Ordering {
     let is_number = |s: &str| s.bytes().all(|c| c.is_ascii_digit());
     match (is_number(a), is_number(b)) {
-        // Leading zeros count as digits, so 01 is more than 2.
+        // Leading zeros are counted, so 01 is more than 2.
         (true, true) => a.len().cmp(&b.len()).then_with(|| a.cmp(b)),
         (true, false) => Ordering::Less,
         (false, true) => Ordering::Greater,

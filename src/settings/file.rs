@@ -41,7 +41,7 @@ pub(super) struct File {
     modules: ModulesTable,
     /// The root modules that a recursive search finds.
     roots: Roots,
-    /// What `lock` and `upgrade` refuse, and `verify` finds.
+    /// Rules for providers: `lock` and `upgrade` refuse violations, and `verify` reports them.
     policy: PolicyTable,
     /// The levels of findings.
     verify: VerifyTable,
@@ -89,7 +89,7 @@ struct PolicyTable {
     /// The namespaces that providers may come from: `[HOSTNAME/]NAMESPACE`.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     allowed_namespaces: Option<Vec<Spanned<String>>>,
-    /// If there is one, every provider needs one that is for it and its version.
+    /// If present, every provider must match a rule for its address and version.
     #[cfg_attr(test, schemars(with = "Vec<ProviderRuleTable>"))]
     allow: Option<Vec<ProviderRuleTable>>,
     /// Providers, or versions of them, that may not be used.

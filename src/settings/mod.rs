@@ -30,7 +30,7 @@ pub(crate) fn schema_directive() -> Option<String> {
     (!repository.is_empty()).then(|| format!("#:schema {repository}/raw/main/docs/provlock.schema.json"))
 }
 
-/// What a project's settings files say; everything is optional.
+/// Settings of a project's settings files; all are optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// The files that were read, the nearest first.
@@ -43,7 +43,7 @@ pub struct Settings {
     pub fetch_modules: Option<bool>,
     /// Whether the modules are locked, too.
     pub lock_modules: Option<bool>,
-    /// Which root modules a recursive search finds: those that every filter accepts.
+    /// Filters of root modules for a recursive search, which finds the root modules that every filter accepts.
     pub roots: Vec<RootFilter>,
     /// The policy of the project.
     pub policy: Policy,

@@ -61,8 +61,8 @@ impl Settings {
     /// holds `.git`, or to the file system's root. Where only one value can apply, it is that of the nearest file.
     /// `[cache]` may only be in the topmost file, so that no nearer file chooses the trusted keys.
     ///
-    /// `root` must be absolute. `shown` turns a path into the one that diagnostics show; for paths above `root`, the
-    /// result must not depend on `root`. `above` holds the settings that were found for other root modules in the same
+    /// `root` must be absolute. `shown` turns a path into the path for diagnostics; for paths above `root`, the result
+    /// must not depend on `root`. `above` contains the settings that were found for other root modules in the same
     /// files.
     ///
     /// # Errors
@@ -101,9 +101,8 @@ impl Settings {
         text.map(|text| Self::parse(&SourceFile::new(shown(&path), text), path)).transpose()
     }
 
-    /// Reads the content of the one settings file that a caller names in place of those that [`Settings::find`] finds.
-    /// `shown` is its path as the user knows it. Its globs are relative to `base`, which is absolute and without
-    /// symlinks.
+    /// Reads the content of one settings file that replaces the files that [`Settings::find`] finds. `shown` is its
+    /// path as the user knows it. Its globs are relative to `base`, which is absolute and without symlinks.
     pub fn named(shown: &Path, bytes: Vec<u8>, base: &Path) -> Result<Self> {
         let text = text(bytes).map_err(|error| Diagnostic::io("read", shown, &error))?;
         Self::parse(&SourceFile::new(shown, text), base.join(shown)).map(|settings| settings.relative_to(base))
@@ -117,7 +116,7 @@ impl Settings {
         self
     }
 
-    /// These settings, completed with those of a file further up.
+    /// Completes these settings with the settings of a file further up.
     fn below(mut self, above: Self) -> Self {
         self.paths.extend(above.paths);
         self.roots.extend(above.roots);

@@ -60,8 +60,8 @@ pub fn refused(shown: &Path) -> Diagnostic {
         .help(help())
 }
 
-/// The first link on the way to a path that is in the repository around its place. Whoever can change the repository
-/// decides where it leads.
+/// Returns the first symbolic link on the way to a path, if the link is in the repository around it. Anyone who can
+/// change the repository decides where such a link leads.
 pub fn link_in_repository(path: &Path) -> Option<PathBuf> {
     let absolute = std::path::absolute(path).ok()?;
     let is_of_repository = |link: &&Path| {
@@ -71,7 +71,7 @@ pub fn link_in_repository(path: &Path) -> Option<PathBuf> {
     absolute.ancestors().filter(is_of_repository).last().map(Path::to_owned)
 }
 
-/// What to do about something that leads out of the repository.
+/// Help for a path that leads out of the repository.
 pub(crate) fn help() -> Help {
     Help::text("put it into the repository, or let verify read it with ").and(Remedy::AllowOutside)
 }

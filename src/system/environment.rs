@@ -30,7 +30,7 @@ pub struct Environment {
     pub home: Option<PathBuf>,
     /// The directory to which relative paths are relative.
     pub current_directory: PathBuf,
-    /// The secrets in the environment, and those that the run has learned since.
+    /// Secrets from the environment, and secrets that the run has learned since.
     pub secrets: Secrets,
 }
 

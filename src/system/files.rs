@@ -14,7 +14,7 @@ use tempfile::NamedTempFile;
 use crate::diagnostic::{Code, Diagnostic, Result};
 pub(crate) use lock::{DirectoryLock, remove_old};
 
-/// What some editors write before the first character. It is not part of the text.
+/// Byte order mark that some editors write at the start. It is not part of the text.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Locked for reading while a file is replaced, and for writing before the program ends.
@@ -76,7 +76,7 @@ fn open_with_length(path: &Path) -> io::Result<(File, u64)> {
 /// Reads a regular file of at most `limit` bytes, a whole number of MiB.
 ///
 /// # Errors
-/// Those of [`open`], and when the file is larger.
+/// Fails as [`open`] does, and if the file is larger.
 pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let (mut file, length) = open_with_length(path)?;
     // The library reads in pieces of 8 KiB where there is a limit; one call reads it all, and one finds the end.
@@ -90,7 +90,7 @@ pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What is in a directory; nothing if there is no such directory.
+/// Entries of a directory; none if it does not exist.
 pub(crate) fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
     match fs::read_dir(directory) {
         Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect(),
@@ -319,7 +319,7 @@ pub(crate) struct Replacement<'a> {
 /// replaced, the files before it get their old content back.
 ///
 /// # Errors
-/// Those of [`write()`], with a note for each file that could not be restored.
+/// Fails as [`write()`] does, with a note for each file that could not be restored.
 pub(crate) fn write_all(replacements: &[Replacement<'_>]) -> Result<()> {
     let _uninterrupted = hold_off_interrupts();
     for (index, Replacement { path, old, new }) in replacements.iter().enumerate() {

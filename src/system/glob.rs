@@ -12,7 +12,7 @@ const MOST: usize = 10_000;
 /// Reads a glob in which `*` does not match `/`.
 ///
 /// # Errors
-/// It is not a glob, or one that nobody writes by hand. The text is about the glob.
+/// The text is not a glob, or longer than any glob that people write. The error describes the glob.
 pub(crate) fn parse(text: &str) -> Result<Glob, String> {
     if text.len() > LONGEST {
         return Err(format!("a glob has at most {LONGEST} bytes"));
@@ -31,7 +31,7 @@ pub(crate) fn parse(text: &str) -> Result<Glob, String> {
     GlobBuilder::new(text).literal_separator(true).build().map_err(|error| error.to_string())
 }
 
-/// What matches whatever one of the globs matches.
+/// A set that matches if one of the globs does.
 ///
 /// # Errors
 /// The globs are too many or too large together.

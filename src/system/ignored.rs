@@ -1,4 +1,4 @@
-//! What `.gitignore`, `.ignore` and `.git/info/exclude` name. Whoever writes them may be hostile.
+//! Rules of `.gitignore`, `.ignore` and `.git/info/exclude`. The files may be hostile.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ struct Known {
 #[derive(Debug)]
 pub(super) struct Rules {
     patterns: Gitignore,
-    /// Those of the nearest directory above that has any.
+    /// Rules inherited from the nearest ancestor directory that has any.
     above: Option<Arc<Rules>>,
 }
 
@@ -54,8 +54,8 @@ impl Rules {
 }
 
 impl Ignored {
-    /// The patterns for what is in a directory, given those of the directory above. `is_there` says whether it may hold
-    /// something of a name.
+    /// The rules for a directory, given the rules of the directory above. `is_there` says whether a file of a name may
+    /// exist in it.
     pub(super) fn rules(
         &self,
         directory: &Path,
@@ -81,7 +81,7 @@ impl Ignored {
         lock(&self.known).unread.push((path, error));
     }
 
-    /// What could not be read, sorted.
+    /// Files that could not be read, sorted.
     pub(super) fn into_unread(self) -> Vec<(PathBuf, io::Error)> {
         let mut unread = self.known.into_inner().unwrap_or_else(PoisonError::into_inner).unread;
         unread.sort_by(|one, other| one.0.cmp(&other.0));

@@ -117,7 +117,7 @@ struct Queue<J> {
     changed: Condvar,
 }
 
-/// A job that counts as running until this is dropped, even by a panic, so no thread waits for it forever.
+/// A job that is treated as running until this is dropped, even by a panic, so no thread waits for it forever.
 struct Running<'a, J>(&'a Queue<J>);
 
 impl<J> Queue<J> {

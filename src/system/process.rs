@@ -288,8 +288,8 @@ impl Drop for Group {
     }
 }
 
-/// A process that reads lines of groups of processes, and kills those of the last one at the end: the system closes the
-/// pipe when this process ends, however it does. None if it cannot be started.
+/// A process that reads lines with groups of processes, and kills the groups of the last line at the end: the system
+/// closes the pipe when this process ends for any reason. `None` if it cannot be started.
 #[cfg(unix)]
 fn watchman() -> Option<Child> {
     let mut command = Command::new("sh");
@@ -305,8 +305,8 @@ fn watchman() -> Option<Child> {
     None
 }
 
-/// Kills the helpers that run, with the programs that they have started. While the result lives, none is started, and
-/// whoever waits for one goes on waiting.
+/// Kills the helpers that run, with the programs that they have started. While the result lives, no helper is started,
+/// and a thread that waits for a helper goes on waiting.
 pub(super) fn kill_all() -> MutexGuard<'static, Running> {
     let running = lock(&RUNNING);
     running.leaders.iter().copied().for_each(kill_group);

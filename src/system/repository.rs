@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use super::{Environment, canonicalize};
 
-/// The top of the work tree around an absolute path, without symlinks: the nearest directory upwards that holds `.git`.
+/// Returns the top of the work tree around an absolute path without symlinks: the nearest directory upwards that
+/// contains `.git`.
 ///
-/// The directories are those that the path names, so a link in a repository does not lead into another one. If none of
-/// them is a top, the links are followed.
+/// The directories are taken from the path itself, so a link in a repository does not lead into a different repository.
+/// If no directory is a top, the links are followed.
 pub fn top(path: &Path) -> Option<PathBuf> {
     let ancestors: Vec<_> = path.ancestors().collect();
     let mut top = None;

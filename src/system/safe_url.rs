@@ -5,8 +5,8 @@ use std::fmt;
 use percent_encoding::percent_decode_str;
 use url::Url;
 
-/// The parameters of URLs that hold no secret: those of go-getter (<https://github.com/hashicorp/go-getter>), of OCI
-/// sources and of the protocols that are spoken.
+/// Parameters of URLs that contain no secret: the parameters of go-getter (<https://github.com/hashicorp/go-getter>),
+/// of OCI sources, and of the protocols that provlock uses.
 const PUBLIC_PARAMETERS: [&str; 13] = [
     "archive",
     "checksum",

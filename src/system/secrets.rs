@@ -55,8 +55,8 @@ impl Secrets {
         });
     }
 
-    /// Whether an address has a login or parameters that would be hidden, whoever knows what is in them. The value of a
-    /// parameter is too short for a secret if it is shorter than what is hidden elsewhere.
+    /// Whether an address has a login or parameters that would be hidden. A parameter shorter than the shortest hidden
+    /// value is too short to be a secret.
     pub(crate) fn may_be_in(address: &str) -> bool {
         let hidden = |_: &str| REDACTED.to_owned();
         let is_short = |value: &str| percent_decoded(value).len() < Self::SHORTEST;
@@ -126,7 +126,7 @@ fn secret_in<'a>(user: &'a str, password: Option<&'a str>) -> Option<&'a str> {
     }
 }
 
-/// Replaces the passwords of all URLs in a text, and the tokens in those of web servers.
+/// Replaces the passwords of all URLs in a text, and the tokens in the URLs of web servers.
 fn without_passwords(text: &str, with: impl Fn(&str) -> String) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;

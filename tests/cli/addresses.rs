@@ -6,7 +6,7 @@ use provlock_test::archive::{self, Packing};
 use provlock_test::{Authority, Registry, Request, Response, Server, TestEnvironment, survived};
 use serde_json::json;
 
-/// What CI has in its environment, and what is sensitive, must not be part of an address that a pull request chooses.
+/// Variables of CI's environment and sensitive values must not become part of an address that a pull request chooses.
 #[test]
 fn no_variable_is_carried_away_in_the_address_of_a_module() {
     const SECRET: &str = "correct-horse-battery";
@@ -74,7 +74,8 @@ fn a_value_that_the_user_names_may_be_part_of_an_address() {
     environment.command(["lock"]).env("TF_VAR_s", "def").run().assert_code(0);
 }
 
-/// A whole address from the environment leads where its own text says, whoever wrote the configuration.
+/// An address that is wholly a variable of the environment is its owner's choice, not that of the configuration's
+/// author.
 #[test]
 fn a_variable_of_the_environment_may_be_a_whole_address_unless_it_is_secret() {
     let environment = TestEnvironment::new();
@@ -134,7 +135,7 @@ fn addresses_on_this_machine_end_at_the_repository() {
     survived("an address of a module that leads to files of the machine", sources.len() * 3);
 }
 
-/// What a fetched module calls is for its author to choose, so it may not be on this machine, locked or not.
+/// The author of a fetched module chooses its calls, so they must not lead to this machine, locked or not.
 #[cfg(unix)]
 #[test]
 fn a_locked_module_calls_nothing_on_this_machine() {
@@ -345,7 +346,7 @@ fn a_git_server_does_not_lead_to_a_connection_that_anybody_can_read() {
     survived("a redirect of a git server to a connection that is not encrypted", 2 * 3 * commands.len());
 }
 
-/// Nor does one that says where a module is: what came over TLS so far goes on over TLS.
+/// Nor does a server that says where a module is: a download that began over TLS goes on over TLS.
 #[test]
 fn a_server_does_not_lead_to_a_connection_that_anybody_can_read() {
     let (registry, environment) = Registry::with_project();

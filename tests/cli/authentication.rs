@@ -1,4 +1,4 @@
-//! What `lock` believes, and what it does not: sums, signatures, keys and recorded hashes.
+//! Sums, signatures, keys and recorded hashes that `lock` accepts and refuses.
 
 use super::lock::{BOTH, LOCK_BOTH, lock_file, requires};
 use provlock_test::publish::Flaw;

@@ -15,7 +15,7 @@ fn root(number: usize) -> String {
     format!("live/{number:03}")
 }
 
-/// Root modules that require hashicorp/null, of which there are two versions, and the last hashicorp/random, too.
+/// Root modules that require hashicorp/null, which has two versions. The last also requires hashicorp/random.
 fn roots() -> (Registry, TestEnvironment) {
     let (registry, environment) = Registry::with_project();
     registry.publish("hashicorp/null", "3.2.3").platforms(["linux_amd64"]).done();

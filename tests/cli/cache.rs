@@ -1,4 +1,4 @@
-//! What is remembered across runs: `lock` with a cache, `--offline`, `--trust-registry`, `provlock cache`.
+//! State kept between runs: `lock` with a cache, `--offline`, `--trust-registry`, `provlock cache`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -91,7 +91,7 @@ fn a_damaged_entry_does_not_count_and_is_written_anew() {
     assert_eq!(again, whole);
 }
 
-/// Whoever can write to the cache could make a wrong `h1:` pass, since the cache alone says which `h1:` a package has.
+/// Only the cache says which `h1:` a package has, so an attacker who can write to it could make a wrong `h1:` pass.
 #[test]
 fn verify_online_does_not_believe_the_cache() {
     let (_registry, environment) = project();

@@ -1,4 +1,4 @@
-//! What shells complete, as fish asks for it: the words before the cursor, and the one under it.
+//! Shell completion, as fish requests it: the words before the cursor, and the word under it.
 
 use provlock_test::TestEnvironment;
 

@@ -16,8 +16,8 @@ const KEEPER: &str = "case $verb in
   forget) rm -f \"$dir/$host\" ;;
 esac";
 
-/// Installs a helper with the argument `--vault`; `$verb` and `$host` are what it is asked, `$dir` is where it keeps
-/// its files. Returns that directory, in which `calls` lists what it was asked.
+/// Installs a helper with the argument `--vault`; its script gets `$verb` and `$host`, and keeps its files in `$dir`.
+/// Returns that directory, in which `calls` lists the calls.
 fn install(environment: &TestEnvironment, script: &str) -> PathBuf {
     let directory = environment.root().join("kept");
     std::fs::create_dir_all(&directory).unwrap();

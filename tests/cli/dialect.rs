@@ -10,7 +10,7 @@ const TERRAFORM_LOCK: &str = "# This file is maintained automatically by \"terra
 /// A lock file that OpenTofu wrote.
 const TOFU_LOCK: &str = "# This file is maintained automatically by \"tofu init\".\n";
 
-/// What decides in a repository without any sign of OpenTofu.
+/// The rule that decides in a repository without any sign of OpenTofu.
 const NOT_MENTIONED: &str = "terraform (no tracked file mentions OpenTofu)";
 const MENTIONED: &str = "tofu (a tracked file mentions OpenTofu)";
 

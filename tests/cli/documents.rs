@@ -11,7 +11,7 @@ use super::lock::requires;
 use super::upgrade::modules::publish_module;
 use provlock_test::git::Repository;
 
-/// What cannot run here.
+/// Commands that cannot run here.
 const EXCEPTIONS: [&str; 8] = [
     // The settings are there already; the tutorial begins without.
     "provlock init",
@@ -58,7 +58,7 @@ fn commands(document: &Path) -> Vec<(String, String)> {
     found
 }
 
-/// Who copies an example must not trust a key whose private half is known, as those of RFC 8032 are.
+/// Readers copy examples, so no example may contain a key whose private half is known, such as the keys of RFC 8032.
 #[test]
 fn the_keys_of_examples_are_keys_that_could_be_trusted() {
     let texts: Vec<_> = documents().iter().map(|path| fs::read_to_string(path).unwrap()).collect();
@@ -150,7 +150,7 @@ fn links(text: &str) -> impl Iterator<Item = &str> {
     targets.map(|(target, _)| target).filter(|target| !target.contains("://") && !target.contains(char::is_whitespace))
 }
 
-/// What a link names to lead to a heading, as GitHub and mdBook make it.
+/// Anchors of the headings, as GitHub and mdBook make them.
 fn anchors(text: &str) -> BTreeSet<String> {
     let headings = text.lines().filter(|line| line.starts_with('#'));
     let titles = headings.map(|line| line.trim_start_matches('#').trim().to_lowercase());
@@ -200,8 +200,8 @@ fn the_front_page_is_short() {
     assert!(text.lines().count() <= 150);
 }
 
-/// Until Cargo.toml names a repository, provlock has no address: only that of a copy of the reader's own, on a host
-/// that nobody can have.
+/// Until Cargo.toml names a repository, provlock has no address: only the address of the reader's copy, on a host that
+/// cannot exist.
 #[test]
 fn no_page_names_a_place_of_provlock_that_is_not_there() {
     let is_known = !env!("CARGO_PKG_REPOSITORY").is_empty();

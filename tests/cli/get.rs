@@ -140,7 +140,7 @@ help: make one with provlock lock --modules
     assert!(!environment.project().join(".terraform/modules").exists());
 }
 
-/// What git says in an installed module.
+/// Runs git in an installed module, and returns its output.
 fn git_says<const N: usize>(environment: &TestEnvironment, module: &str, arguments: [&str; N]) -> String {
     let directory = environment.project().join(".terraform/modules").join(module);
     environment.git(directory, arguments)
@@ -212,7 +212,7 @@ fn a_repository_in_the_cache_is_taken_only_if_it_has_the_commit() {
         assert_eq!(git_says(&environment, "network", ["rev-parse", "HEAD"]), head);
         assert_eq!(fs::read(&pack).unwrap(), content);
     }
-    // Objects that nobody asked for do no harm.
+    // Unused objects do no harm.
     fs::write(&pack, other).unwrap();
     fs::remove_dir_all(environment.project().join(".terraform")).unwrap();
     environment.provlock(["get", "--with-git", "--offline"]).assert_code(0);

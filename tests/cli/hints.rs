@@ -1,4 +1,4 @@
-//! What `lock` tells those who ask for less or for other things than they may want.
+//! Hints of `lock` for users who request less, or something else, than they may want.
 
 use super::lock::requires;
 use provlock_test::{Registry, TestEnvironment, str};

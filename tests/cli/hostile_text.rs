@@ -17,7 +17,7 @@ const TOKEN: &str = "s3cr3t-t0ken";
 /// Colours, reversed and invisible text, a line that is a workflow command, commands within a line, and the token.
 const HOSTILE: &str =
     "MARK\u{1b}[31m\u{202e}\u{200b}\u{9b}2J\u{7}\u{8}\u{7f}\r\n::error::MARK ##[add-mask]x ##vso[y]s3cr3t-t0ken";
-/// What no output holds as it is.
+/// Characters that no output contains.
 const HIDDEN: [char; 8] = ['\u{1b}', '\u{202e}', '\u{200b}', '\u{9b}', '\u{7}', '\u{8}', '\u{7f}', '\r'];
 
 /// A provider that is locked, from a registry that wants a token.
@@ -99,7 +99,7 @@ const RUNS: [(&[&str], &str); 11] = [
     (&["verify", "--online", "--no-cache", "--format", "html"], "html"),
 ];
 
-/// What may be echoed, and a project with it.
+/// An input that may be echoed, and a project that contains it.
 type Case = (&'static str, fn() -> Project);
 
 const CASES: [Case; 21] = [
@@ -245,7 +245,7 @@ fn a_secret_of_the_environment_in_an_expression_is_not_shown() {
     assert!(output.stdout.contains("[redacted]"), "{output}");
 }
 
-/// A platform that a registry names is part of the URL that is asked with the token.
+/// A platform that a registry lists becomes part of the URL of the next request, which carries the token.
 #[test]
 fn what_is_no_platform_is_asked_for_nowhere() {
     let project = Project::good();

@@ -54,7 +54,7 @@ fn elements(page: &str) -> BTreeSet<String> {
     found
 }
 
-/// What stands between two texts.
+/// Returns the text between two texts.
 fn between<'a>(page: &'a str, start: &str, end: &str) -> &'a str {
     page.split_once(start).and_then(|(_, rest)| rest.split_once(end)).unwrap().0
 }

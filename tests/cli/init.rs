@@ -121,7 +121,7 @@ All hashes are published
     survived("a pull request brings a host, a namespace or a key after `provlock init`", 2 * attacks.len() + 1);
 }
 
-/// What an attacker does in one of ten root modules, and the error.
+/// An attack in one of ten root modules, and the error.
 type Attack = (&'static str, fn(&Repository), &'static str);
 
 const EVIL_HOST: &str = "terraform {\n  required_providers {\n    aws = {\n      source = \"hashicorp-terraform.io/hashicorp/aws\"\n    }\n  }\n}\n";
@@ -241,7 +241,7 @@ const ATTACKS: [Attack; 21] = [
     ),
 ];
 
-/// What is refused as a whole: where the attack is, the flags that meet it, and what is said.
+/// An attack that makes the whole run fail: where it is, the flags that meet it, and the message.
 type Refused = (&'static str, fn(&Repository), &'static [&'static str], &'static str);
 
 const BASE: &[&str] = &["--base", "refs/heads/main"];

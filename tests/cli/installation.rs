@@ -44,7 +44,7 @@ fn assert_locked(environment: &TestEnvironment, published: &Published, hashes: &
     assert_eq!(environment.lock_file(), lock_file(&[published.entry("", hashes)]));
 }
 
-/// What the registry yields.
+/// Hashes that the registry yields.
 fn all_hashes(published: &Published) -> Vec<String> {
     published.hashes(&[LINUX])
 }

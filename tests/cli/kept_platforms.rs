@@ -1,4 +1,4 @@
-//! Platforms that a lock file covers stay covered although nobody names them.
+//! Platforms that a lock file covers stay covered if the user names none.
 
 use provlock::provider::Platform;
 
@@ -53,7 +53,7 @@ fn platforms_that_are_named_are_all_there_are() {
     assert_eq!(recorded(&environment, &new), ["linux_arm64"]);
 }
 
-/// The platforms of the locked version, whose hashes nobody remembers here.
+/// A project without the cached hashes of the locked version, so that their platforms are not known.
 fn forgetful_project() -> (Registry, TestEnvironment, [Published; 2]) {
     let (registry, environment, published) = project();
     environment.provlock(["cache", "clean"]).assert_code(0);
@@ -252,7 +252,7 @@ fn an_entry_that_has_all_its_release_has_downloads_no_package_of_others() {
     }
 }
 
-/// There is no package for this machine, and nobody has asked for one.
+/// This machine's platform has no package, and the user has not requested one.
 #[test]
 fn a_provider_for_other_machines_stays_locked_for_them() {
     let (registry, environment) = Registry::with_project();

@@ -1,6 +1,6 @@
-//! What `provlock` does for its users, shown by running it. One binary, so that it links once.
+//! Tests of the behaviour of `provlock`, which they run as users do. One binary, so that it links once.
 //!
-//! Those about the CLI configuration use the names that its files have on Unix.
+//! Tests of the CLI configuration use the names that its files have on Unix.
 
 #![allow(clippy::needless_raw_string_hashes, reason = "snapbox writes them into snapshots")]
 

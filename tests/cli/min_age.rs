@@ -9,7 +9,7 @@ use provlock_test::{TestEnvironment, str};
 const LOCK: [&str; 3] = ["lock", "-p", "linux_amd64"];
 const POLICY: &str = "[policy]\nmin-age = \"7d\"\n";
 
-/// A project without a lock file that requires acme/gamma, of which 1.0.0 is old and 1.1.0 two days old.
+/// A project without a lock file that requires acme/gamma, with 1.0.0, which is old, and 1.1.0, which is two days old.
 fn project() -> (Registry, TestEnvironment, [Published; 2]) {
     let (registry, environment) = Registry::with_project();
     let gamma =

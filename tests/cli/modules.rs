@@ -233,7 +233,7 @@ fn a_local_directory_without_configuration_is_an_empty_module() {
     environment.write("modules/empty/README.md", "No configuration yet.\n");
     environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
     environment.provlock(["verify"]).assert_code(0);
-    // One that would be there if it was checked out is another thing.
+    // A submodule that is not checked out is a different case.
     std::fs::remove_file(environment.project().join("modules/empty/README.md")).unwrap();
     environment.write(".gitmodules", "[submodule \"empty\"]\n\tpath = modules/empty\n\turl = https://h.test/a.git\n");
     environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(2).assert_stderr_has("submodule");

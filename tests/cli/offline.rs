@@ -1,5 +1,5 @@
-//! `--offline`: what `upgrade` and `merge --resolve` do with what is known on this machine. `lock --offline` is told in
-//! [`super::cache`].
+//! `upgrade --offline` and `merge --resolve --offline`, with the data on this machine. [`super::cache`] has `lock
+//! --offline`.
 
 use super::json_output::validated;
 use super::lock::{lock_file, requires};
@@ -10,7 +10,7 @@ use provlock_test::{TestEnvironment, str};
 const BOTH: [&str; 2] = ["darwin_arm64", "linux_amd64"];
 const UPGRADE: [&str; 4] = ["upgrade", "--offline", "-p", "linux_amd64,darwin_arm64"];
 
-/// hashicorp/null 3.0.0, 3.1.0, 3.2.0 and 3.2.4, of which the first is locked for both platforms.
+/// hashicorp/null 3.0.0, 3.1.0, 3.2.0 and 3.2.4; the first is locked for both platforms.
 fn project() -> (Registry, TestEnvironment, [Published; 4]) {
     let (registry, environment) = Registry::with_project();
     let null = ["3.0.0", "3.1.0", "3.2.0", "3.2.4"]

@@ -8,7 +8,7 @@ use provlock_test::{Output, TestEnvironment, str};
 
 const PATH: &str = ".terraform.lock.hcl";
 
-/// acme/gamma in three versions, of which the last is two days old, for two platforms.
+/// acme/gamma in three versions, the last two days old, for two platforms.
 fn project() -> (Registry, TestEnvironment, [Published; 3]) {
     let (registry, environment) = Registry::with_project();
     let gamma =
@@ -63,7 +63,7 @@ Merged .terraform.lock.hcl
 "#]]);
 }
 
-/// The hashes of the side whose version stays protect it, as those of a lock file do.
+/// The hashes of the side whose version stays protect it, as the hashes of a lock file do.
 #[test]
 fn a_replaced_release_of_the_newer_side_is_refused() {
     let (_registry, environment, gamma) = project();

@@ -63,7 +63,7 @@ fn validated(format: &str, output: &Output) -> Value {
     value
 }
 
-/// What depends on what, in `CycloneDX`.
+/// References that a component depends on, in `CycloneDX`.
 fn required_by<'a>(document: &'a Value, by: &str) -> Vec<&'a str> {
     let all = document["dependencies"].as_array().unwrap();
     let found = all.iter().find(|dependency| dependency["ref"] == by).unwrap_or_else(|| panic!("{by}\n{document:#}"));

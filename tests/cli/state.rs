@@ -1,4 +1,4 @@
-//! State decides, too, which providers are needed: `init` installs those of its resources.
+//! State also decides which providers are needed: `init` installs the providers of its resources.
 
 use provlock_test::registry::Registry;
 use provlock_test::{TestEnvironment, str};
@@ -273,7 +273,7 @@ fn opentofu_takes_the_providers_of_a_state_from_its_own_registry() {
     terraform.assert_stdout_has("acme/two is required, but not locked");
 }
 
-/// What a state file under review says about an entry is no reason for it.
+/// A state file under review does not explain an entry.
 #[test]
 fn a_state_in_a_change_hides_no_finding() {
     let registry = Registry::start();

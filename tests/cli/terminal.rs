@@ -1,4 +1,4 @@
-//! What a terminal shows while something goes on, and what `-v` tells.
+//! Terminal output during a run, and the output of `-v`.
 
 use super::json_output::validated;
 use provlock_test::registry::Registry;
@@ -31,7 +31,7 @@ pub(crate) mod pseudo_terminal {
         run_typing(environment, width, command, "")
     }
 
-    /// The same with what somebody types.
+    /// The same with typed input.
     pub(crate) fn run_typing(
         environment: &TestEnvironment,
         width: usize,

@@ -11,7 +11,7 @@ use provlock_test::snapbox::{Assert, Data};
 
 use provlock_test::git::Repository;
 
-/// Somebody with one root module, who tries each command.
+/// A newcomer with one root module, who tries each command.
 const NEWCOMER: &str = r"
 provlock -h
 provlock lock -h
@@ -41,7 +41,7 @@ provlock lock -p linux
 provlock explain hash-not-publishd
 ";
 
-/// Somebody who looks after 300 root modules of nine teams.
+/// An engineer who looks after 300 root modules of nine teams.
 const PLATFORM_ENGINEER: &str = r"
 provlock tree -r
 provlock lock -r --fs-mirror mirror -p linux_amd64,darwin_arm64
@@ -60,7 +60,7 @@ provlock mirror -r --fs-mirror mirror packages
 provlock upgrade -r hashicorp/aws
 ";
 
-/// Somebody who judges what others change.
+/// A security engineer who checks changes of other people.
 const SECURITY_ENGINEER: &str = r#"
 provlock init
 provlock lock -p linux_amd64,darwin_arm64
@@ -79,7 +79,7 @@ provlock verify --base main
 provlock lock
 "#;
 
-/// Somebody who knows cargo.
+/// A developer who knows cargo.
 const RUST_DEVELOPER: &str = r"
 provlock update
 provlock lock --locked
@@ -246,7 +246,7 @@ fn same(name: &str, screens: &str) {
     Assert::new().action_env("SNAPSHOTS").eq(screens, Data::read_from(&file, None).raw());
 }
 
-/// What a terminal is given by a command, and its exit code in a line if it is not zero.
+/// Output of a command in a terminal, with its exit code in a line if it is not zero.
 fn typed_in(repository: &Repository, width: usize, term: &str, command: &str) -> (String, String) {
     let command = format!("stty cols {width} rows 50; {command}");
     let arguments = ["--quiet", "--return", "--flush", "--command", &command, "/dev/null"];

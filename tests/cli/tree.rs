@@ -12,8 +12,8 @@ fn locked(version: &str) -> String {
     entry("hashicorp/null", version, ">= 3.0.0, ~> 3.2", &[H1])
 }
 
-/// A root module that calls `network` and `storage`; both call `tags`, which is the only other one that requires the
-/// provider with a constraint.
+/// A root module that calls `network` and `storage`; both call `tags`, which also requires the provider with a
+/// constraint.
 fn project() -> TestEnvironment {
     let environment = TestEnvironment::new();
     environment.write("versions.tf", requires("hashicorp/null", "~> 3.2"));
@@ -132,7 +132,7 @@ hashicorp/null (not locked), required as ~> 3.0
 "#]]);
 }
 
-/// Three root modules that lock two versions of a provider, and one that has no lock file.
+/// Three root modules that lock two versions of a provider, and a fourth without a lock file.
 fn many() -> TestEnvironment {
     let environment = TestEnvironment::new();
     for (root, version) in [("live/a", "3.2.4"), ("live/b", "3.2.4"), ("legacy", "2.1.0"), ("new", "")] {

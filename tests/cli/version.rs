@@ -1,4 +1,4 @@
-//! What the program says of itself, for bug reports.
+//! Output of `provlock --version`, for bug reports.
 
 use provlock_test::TestEnvironment;
 

@@ -1,4 +1,4 @@
-//! What differs on Windows: where configuration is, how paths are written, and Ctrl-Break.
+//! Differences on Windows: where configuration is, how paths are written, and Ctrl-Break.
 
 use std::path::Path;
 use std::process::Command;

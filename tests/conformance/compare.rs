@@ -29,7 +29,7 @@ pub(crate) struct Case {
     pub(crate) arguments: Vec<String>,
     pub(crate) variables: Vec<(String, String)>,
     pub(crate) expected: Expected,
-    /// Alternatives, of which one is in the message.
+    /// Alternatives; one of each must be in the message.
     pub(crate) message_has: Vec<Vec<String>>,
     message_lacks: Vec<String>,
     /// Patterns of names that no file has afterwards.

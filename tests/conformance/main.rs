@@ -1,4 +1,4 @@
-//! What Terraform 1.15.5 and OpenTofu 1.12.6 wrote and refused, recorded case by case, against the program.
+//! Lock files and refusals of Terraform 1.15.5 and OpenTofu 1.12.6, recorded case by case, compared with provlock's.
 //!
 //! `testdata/conformance.tar.xz` contains `cases/DIALECT/NAME/` with `case.json`, the directory `input` and, if a lock file is
 //! written, `out.lock.hcl`; `registry/` and `modules/` are what the hosts of the cases serve. To change a case:

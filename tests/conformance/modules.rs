@@ -1,7 +1,7 @@
 //! The hosts of modules: registries, archives, and git repositories over dumb and smart HTTP.
 //!
-//! What no output shows is checked by an answer that fails the case: a host that must not get credentials answers 400 to them,
-//! and an address with a `limit` answers 410 to the request after it.
+//! An answer that fails the case checks facts that no output shows: a host that must not get credentials answers 400 to
+//! them, and an address with a `limit` answers 410 to the request after it.
 
 use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};

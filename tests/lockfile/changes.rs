@@ -1,4 +1,4 @@
-//! What a command may do to the locks of a file.
+//! Changes that commands make to the locks of a file.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

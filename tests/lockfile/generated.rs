@@ -204,7 +204,7 @@ impl Hand<'_> {
         }
     }
 
-    /// What stands between two blocks.
+    /// Text between two blocks.
     fn gap(&mut self) {
         let lines = *self.rng.pick(&["\n", "\n", "\n", "", "\n\n", "  \n"]);
         self.text.push_str(lines);

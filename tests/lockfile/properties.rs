@@ -1,5 +1,5 @@
-//! What holds for every edit of a lock file: without a change the file stays the same to the byte, and so does an entry
-//! that does not change; a canonical file stays canonical, and an edit repeated changes nothing.
+//! Laws of every edit of a lock file: without a change the file stays the same to the byte, and so does an unchanged
+//! entry; a canonical file stays canonical, and an edit repeated changes nothing.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use super::changes;
 use super::generated::Sample;
 use super::rng::Rng;
 
-/// What testing the properties on a file showed.
+/// Result of testing the properties on a file.
 pub enum Verdict {
     /// They hold.
     Kept,
@@ -130,7 +130,7 @@ fn plain<T: Sample>(locks: &LocksOf<T>) -> BTreeMap<String, LockEntry> {
     locks.iter().map(|(address, locked)| (address.to_string(), entry(locked))).collect()
 }
 
-/// Every comment stays but those of entries that are removed.
+/// Comments stay, except for the comments of removed entries.
 fn check_comments<T: Sample>(lock_file: &LockFileOf<T>, new: &LocksOf<T>, edited: &[u8]) -> Result<(), String> {
     if lock_file.locks().keys().any(|address| !new.contains_key(address)) {
         return Ok(());

@@ -8,7 +8,7 @@ use provlock::configuration::{InputVariables, Options, Requirements, read, rewri
 use provlock::diagnostic::Result;
 use provlock::provider::{ConstraintList, Dialect, ProviderAddress, Version};
 
-/// What a configuration asks of each provider.
+/// A configuration's constraints on each provider.
 type Constraints = BTreeMap<ProviderAddress, ConstraintList>;
 
 /// Reads a root module of one file. Places lie within it; a comment at its end changes nothing; where constraints can

@@ -1,4 +1,4 @@
-//! What holds for every input, however hostile: functions that take bytes, and panic where a law is broken.
+//! Laws that hold for every input, however hostile: functions that take bytes, and panic if a law is broken.
 //!
 //! `tests/smoke.rs` runs them on seeds and on seeds that were changed by chance, on any toolchain. `fuzz/run` at the top
 //! of the repository runs them under libFuzzer.
@@ -45,7 +45,7 @@ pub use shared_facts::shared_facts;
 pub use signature::signature;
 pub use terragrunt::terragrunt;
 
-/// What is fuzzed.
+/// A fuzz target.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
     /// Its name.

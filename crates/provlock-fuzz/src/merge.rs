@@ -9,9 +9,8 @@ use provlock::lockfile::{LockFileOf, LockedModule, LockedProvider, LocksOf};
 use crate::lockfile::generated::Sample;
 use crate::lockfile::properties::read;
 
-/// Takes a lock file of either kind with conflict markers apart, and merges its sides. A side that nobody else changed
-/// stays as it is; both orders of the sides give the same; no hash is invented; conflicts that are written as markers
-/// are found there again.
+/// Splits a lock file of either kind with conflict markers, and merges its sides. If only one side changed, the result
+/// is that side; both orders of the sides give the same; no hash is invented; written conflicts are found again.
 pub fn merge(data: &[u8]) -> bool {
     let [of_providers, of_modules] = [check::<LockedProvider>(data), check::<LockedModule>(data)];
     of_providers || of_modules

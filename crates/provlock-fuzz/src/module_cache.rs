@@ -1,4 +1,4 @@
-//! What the cache of modules says of an address.
+//! Damaged entries in the cache of modules.
 
 use std::fs;
 

@@ -5,7 +5,7 @@ use crate::lockfile::rng::Rng;
 /// No input is longer, in bytes.
 const LONGEST: usize = 64 << 10;
 
-/// What means something in one of the notations, with a space between each.
+/// Tokens of the notations, with a space between each.
 const WORDS: &str = "\" ' { } [ ] ( ) = : , # // /* */ ${ %{ $${ \\ \\u0000 .. ../ ./ ? @ %2e :: 0 -1 18446744073709551616 1e999 \
                      null true \0 \u{feff} \u{85} \u{a0} \u{202e} \u{e9}";
 

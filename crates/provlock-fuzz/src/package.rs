@@ -16,8 +16,7 @@ pub fn package(data: &[u8]) -> bool {
     central.is_ok()
 }
 
-/// What follows `terraform-provider-` where that stands first, so that it is not for its name that the archive is
-/// refused.
+/// The text after the first `terraform-provider-`, so that the archive is not refused because of its name.
 fn provider_type(data: &[u8]) -> String {
     let place = data.windows(PROGRAM.len()).position(|window| window == PROGRAM);
     let rest = place.map_or(&b"x"[..], |place| &data[place + PROGRAM.len()..]);

@@ -44,8 +44,8 @@ impl Project {
         fs::write(path, content).expect("a file");
     }
 
-    /// What the root module in a directory requires; none if it cannot be read. Nothing outside of the cache changes,
-    /// and nothing is read that the project does not call.
+    /// Returns the requirements of the root module in a directory; `None` if it cannot be read. Nothing outside of the
+    /// cache changes, and only files that the project calls are read.
     pub(crate) fn required(&self, root: &str, modules: ModuleFetching) -> Option<Vec<String>> {
         let mut required = None;
         let session = self.session(modules).observed_by(|event| {
@@ -56,7 +56,7 @@ impl Project {
         });
         let before = self.files();
         if let Ok(roots) = session.roots(&Selection::one(self.path(root))) {
-            // What is wrong with it, and that no registry is asked, makes no difference here.
+            // Errors, and that no registry is reached, make no difference here.
             let _ = session.lock(&roots, &dry_run());
         }
         drop(session);

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use provlock::packages::authentication::Sha256Sums;
 
-/// Reads sums. Each is in the input; written in the plainest way they are read the same; packages are those of
-/// archives.
+/// Reads sums. Each sum is in the input; the sums written in the plainest way are read the same; packages have the
+/// names of archives.
 pub fn sha256sums(data: &[u8]) -> bool {
     let sums = Sha256Sums::parse(data);
     let lower = data.to_ascii_lowercase();

@@ -3,7 +3,7 @@
 use provlock::packages::shared_facts::Envelope;
 use provlock::provider::{Dialect, ProviderAddress, PublicKey, Version};
 
-/// Has signed one document, and nobody has its private half.
+/// Signed one document; its private half is destroyed.
 const KEY: &str = "ed25519:3fFHQrSe3Xu9zrnwPE+1rkwz+Cmf6dspNyT4khMNQ7c=";
 
 /// Reads an envelope, which is read as the same when it is written again. The key opens only what it has signed.

@@ -5,7 +5,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use provlock::packages::authentication::{SignaturePolicy, SigningKey, verify_detached};
 use provlock::provider::{Authentication, Dialect};
 
-/// What the seeds sign.
+/// Message that the seeds sign.
 const SIGNED: &[u8] = include_bytes!("../../../testdata/signatures/SHA256SUMS");
 /// 2026-06-01, when most of the seeds' keys are valid.
 const NOW: Duration = Duration::from_secs(1_780_272_000);

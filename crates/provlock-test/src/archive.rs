@@ -30,7 +30,7 @@ pub fn provider_files(name: &str, version: &str, platform: &str, seed: &str, siz
     ]
 }
 
-/// `size` bytes that depend on the seed only, of which about half can be compressed away, as in real programs.
+/// `size` bytes that depend on the seed only. About half of them can be compressed away, as in real programs.
 pub fn filler(seed: &str, size: usize) -> Vec<u8> {
     let mut state = seed
         .bytes()
@@ -95,7 +95,7 @@ pub fn h1(files: &[File]) -> String {
     h1_of(files.iter().filter(|(name, _)| !name.ends_with('/')))
 }
 
-/// The `h1:` hash as `providers mirror` computes it: directory entries count as empty files.
+/// The `h1:` hash as `providers mirror` computes it, which treats directory entries as empty files.
 pub fn h1_with_directories(files: &[File]) -> String {
     h1_of(files.iter())
 }

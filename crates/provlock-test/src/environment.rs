@@ -67,8 +67,8 @@ impl Registry {
 }
 
 impl TestEnvironment {
-    /// An empty project, without network: the proxy is a port that nobody listens on. The only one of the two programs
-    /// that `provlock` finds is a `tofu`, so dialects do not depend on the machine.
+    /// An empty project, without network: the proxy is a port without a listener. `provlock` finds a `tofu` but no
+    /// `terraform`, so dialects do not depend on the machine.
     pub fn new() -> Self {
         let root = scratch_directory();
         let mut environment = Self { root, variables: BTreeMap::new() };
@@ -266,7 +266,7 @@ impl Invocation {
         self
     }
 
-    /// What the program reads from its standard input.
+    /// Standard input of the program.
     pub fn stdin(mut self, input: impl Into<Vec<u8>>) -> Self {
         self.input = input.into();
         self
@@ -377,7 +377,7 @@ fn program_file(name: &str) -> String {
     format!("{name}{}", std::env::consts::EXE_SUFFIX)
 }
 
-// What differs between the systems is below.
+// Functions below differ between systems.
 
 #[cfg(unix)]
 const SYSTEM_VARIABLES: [&str; 0] = [];
@@ -420,7 +420,7 @@ fn with_default_signals(command: &Command) -> Command {
 #[cfg(unix)]
 fn lead_group(_: &mut Command) {}
 
-/// Ctrl-Break goes to a group, which is not to be the one that the tests are in.
+/// Ctrl-Break goes to a process group, which must not be the group of the tests.
 #[cfg(windows)]
 fn lead_group(command: &mut Command) {
     const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;

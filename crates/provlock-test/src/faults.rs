@@ -1,5 +1,4 @@
-//! What may go wrong between a request and its answer. For releases that are wrong in themselves see
-//! [`Flaw`](super::publish::Flaw).
+//! Faults between a request and its answer. [`Flaw`](super::publish::Flaw) has releases that are wrong in themselves.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -27,7 +26,7 @@ pub enum Times {
     First(usize),
 }
 
-/// What happens to a request. Delays add up; of the others the first that was ordered counts.
+/// Fault of a request. Delays add up; of the other faults only the first is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Answered with this status.
@@ -86,7 +85,7 @@ impl Rule {
     }
 }
 
-/// What the faults do to one request, together.
+/// Effects of all faults on one request.
 #[derive(Default)]
 pub(crate) struct Effects {
     pub(crate) delay: Duration,

@@ -44,7 +44,7 @@ macro_rules! key {
 pub static RSA: Key = key!("rsa", SigningTime::Now);
 /// Ed25519.
 pub static ED25519: Key = key!("ed25519", SigningTime::Now);
-/// A second Ed25519 key, for releases signed by somebody else.
+/// A second Ed25519 key, for releases that the publisher did not sign.
 pub static OTHER: Key = key!("other", SigningTime::Now);
 /// A primary key that only certifies, with a subkey that signs.
 pub static SUBKEY: Key = key!("subkey", SigningTime::Now);

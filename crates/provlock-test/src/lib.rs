@@ -1,4 +1,4 @@
-//! What the tests and the benchmarks run provlock against: a registry on loopback and a hermetic environment.
+//! Surroundings in which tests and benchmarks run provlock: a registry on loopback and a hermetic environment.
 //!
 //! - [`registry`]: publish providers, order faults, read the request log. Its parts: [`publish`] makes releases,
 //!   [`archive`] their packages, [`keys`] their signatures, [`routes`] answers requests, [`oci`] those to an OCI

@@ -21,7 +21,7 @@ pub struct Request {
     /// Without what is not UTF-8.
     pub body: String,
     pub bytes: Vec<u8>,
-    /// What was answered: 0 for a reset or silence, 502 for an unknown host.
+    /// Status of the answer: 0 for a reset or silence, 502 for an unknown host.
     pub status: u16,
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::archive::sha256;
 use crate::message::{Request, Response};
 
-/// What was pushed. A repository is named with its host.
+/// Pushed content. The name of a repository includes its host.
 #[derive(Default)]
 pub(crate) struct Oci {
     pub(crate) hosts: BTreeSet<String>,
@@ -91,7 +91,7 @@ fn media_type(manifest: &str) -> String {
     manifest["mediaType"].as_str().unwrap_or("application/octet-stream").to_owned()
 }
 
-/// What a request without the right token is answered.
+/// Returns the answer to a request without the right token.
 fn challenge(oci: &Oci, request: &Request, name: &str) -> Option<Response> {
     oci.login.as_ref()?;
     let scope = |actions: &str| format!("repository:{name}:{actions}");

@@ -13,7 +13,7 @@ use crate::state::{Address, Release, State};
 
 pub use crate::state::Package;
 
-/// What was published: the hashes to expect.
+/// A published release: the hashes to expect.
 #[derive(Clone, Debug)]
 pub struct Published {
     /// `HOST/NAMESPACE/TYPE`.
@@ -25,12 +25,12 @@ pub struct Published {
     pub shasums: String,
 }
 
-/// What is wrong with a release.
+/// A flaw of a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Flaw {
     /// The metadata name another sum than SHA256SUMS.
     ShasumDiffers,
-    /// The archives are others than those that were summed and signed.
+    /// The archives differ from the archives that were summed and signed.
     PackageDiffers,
     /// SHA256SUMS does not name the packages.
     SumsWithoutPackages,
@@ -140,7 +140,7 @@ impl<'a> Publish<'a> {
         self
     }
 
-    /// Lists another key before the one that signs.
+    /// Lists a different key before the key that signs.
     pub fn lists_key(mut self, key: &'static Key) -> Self {
         self.more_keys.push(key);
         self
@@ -394,7 +394,7 @@ impl Published {
         hashes
     }
 
-    /// What a lock file records for these platforms: their `h1:` and all `zh:`, sorted.
+    /// The hashes that a lock file records for these platforms: their `h1:` and all `zh:`, sorted.
     pub fn hashes(&self, platforms: &[&str]) -> Vec<String> {
         let mut hashes: Vec<String> = platforms.iter().map(|platform| self.h1(platform).to_owned()).collect();
         hashes.extend(self.all_zh());

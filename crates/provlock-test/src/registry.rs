@@ -52,7 +52,7 @@ impl Registry {
         Self::start_with("http/1.1")
     }
 
-    /// One that speaks HTTP/2. Faults that are not in the answer itself do not work there.
+    /// Starts a registry that speaks HTTP/2. Faults that are not in the answer itself do not work there.
     pub fn start_http2() -> Self {
         Self::start_with("h2")
     }

@@ -21,7 +21,7 @@ pub(crate) fn spoil(mut response: Response, request: &Request, effects: Effects)
         response.delivery = Delivery::Slow { piece: SLOW_PIECE, pause: effects.pause };
     }
     if effects.instead.is_some() {
-        // Whoever reads the header needs no body.
+        // A client that reads the header needs no body.
         response.headers.retain(|(name, _)| *name != LOCATION);
     }
     match effects.instead {
@@ -60,11 +60,12 @@ fn served(request: &Request, content_type: &str, bytes: &Arc<Vec<u8>>) -> Respon
     response.resumable(request, &format!("\"{}\"", bytes.len()))
 }
 
-/// What a registry without faults answers.
+/// Answer of a registry without faults.
 pub(crate) fn answer(state: &State, request: &Request) -> Response {
     let path = request.path();
     if let Some(rest) = path.strip_prefix("/via/") {
-        // Another host in the place of the first; tokens are the first host's, so none is asked for.
+        // A second host that serves the first one's releases; tokens are for the first host, so this host requires
+        // none.
         let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         return service(state, request, host, path, "../v1/providers/");
     }

@@ -1,4 +1,4 @@
-//! What a terminal shows, drawn from what a program wrote to it.
+//! Screen of a terminal, drawn from the output of a program.
 
 use std::collections::BTreeSet;
 
@@ -98,7 +98,7 @@ impl Screen {
         self.column += 1;
     }
 
-    /// The rows. One that goes on in the next ends with an arrow beyond the last column.
+    /// The rows. A row that continues in the next ends with an arrow beyond the last column.
     fn text(&self) -> String {
         let text = |(row, line): (usize, &Vec<char>)| {
             let arrow = if self.torn.contains(&row) { "↩" } else { "" };

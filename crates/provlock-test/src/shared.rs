@@ -1,4 +1,4 @@
-//! What the connections of a server share: how requests are answered, the log of them, and sums over them.
+//! State that the connections of a server share: how requests are answered, their log, and sums over them.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ pub struct Statistics {
     pub bytes_sent: u64,
 }
 
-/// What the connections share with the owner of the server.
+/// State shared between the connections and the owner of the server.
 pub(crate) struct Shared {
     answer: Box<dyn Fn(&Request) -> Response + Send + Sync>,
     /// Whether a tunnel to this host, and port unless it is 443, is granted.

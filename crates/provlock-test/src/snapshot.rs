@@ -14,7 +14,7 @@ pub struct Snapshot(BTreeMap<PathBuf, Entry>);
 struct Entry {
     content: Content,
     modified: SystemTime,
-    /// Tells a file that was replaced from one that stayed; 0 on Windows.
+    /// Distinguishes a replaced file from an unchanged file; 0 on Windows.
     inode: u64,
 }
 

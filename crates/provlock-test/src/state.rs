@@ -1,4 +1,4 @@
-//! What the tests' registry holds: hosts, releases, files and mirrors.
+//! Content of the tests' registry: hosts, releases, files and mirrors.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub(crate) struct MountedMirror {
     pub(crate) options: Mirror,
 }
 
-/// What a network mirror reports.
+/// Options of a network mirror.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mirror {
     pub hashes: MirrorHashes,

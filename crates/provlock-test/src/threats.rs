@@ -1,4 +1,4 @@
-//! What the table of attacks in SECURITY.md is made of: tests say how many cases they have tried.
+//! Source of the table of attacks in SECURITY.md: tests report how many cases they have tried.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;

@@ -50,7 +50,7 @@ fn edit(path: &Path, change: impl Fn(&str, &Value) -> Option<String>) -> Result<
     };
     let root = json::parse(text).ok().filter(|root| members(root).is_some()).ok_or_else(refuse)?;
     let new = change(text, &root).filter(|new| json::parse(new).is_ok()).ok_or_else(refuse)?;
-    // What counts is the text that was changed: an empty file stands for an empty object.
+    // Compare the changed text: an empty file stands for an empty object.
     let is_different = new != text;
     if old.as_ref() != Some(&new) {
         let _uninterrupted = files::hold_off_interrupts();
@@ -95,7 +95,7 @@ fn with_token(text: &str, root: &Value, host: &Hostname, token: &Token) -> Optio
     }
 }
 
-/// Puts a member at the start of an object; `closing` goes before the brace of one that was empty.
+/// Puts a member at the start of an object; `closing` goes before the brace of an empty object.
 fn insert_first(text: &str, object: &Value, member: &str, closing: &str) -> Option<String> {
     let at = object.span.start + 1;
     if members(object)?.is_empty() {

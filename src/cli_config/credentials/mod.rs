@@ -198,7 +198,7 @@ enum TokenStore {
     Helper(Helper),
 }
 
-/// The token of a credentials object. A token that is null or not a string means that there is none, as for Terraform.
+/// The token of a credentials object; none if the token is null or not a string, as in Terraform.
 fn token_of(properties: &Properties) -> Option<Token> {
     properties.get("token").and_then(Value::as_str).and_then(Token::new)
 }

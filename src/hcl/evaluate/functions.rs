@@ -1,6 +1,6 @@
 //! Functions of OpenTofu's and Terraform's language that depend on their arguments alone
-//! (<https://opentofu.org/docs/language/functions/>): those that real configurations call where a source or a version
-//! depends on them.
+//! (<https://opentofu.org/docs/language/functions/>): the functions that real configurations call where a source or a
+//! version depends on them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -206,8 +206,8 @@ fn length(value: &Value) -> Outcome {
     }
 }
 
-/// `lookup`. The values of a map and the default have one type, those of an object need not. A map that could be
-/// either has a value only if both rules give the same.
+/// `lookup`. The values of a map and the default have one type, the values of an object need not. If the argument may
+/// be a map or an object, there is a result only if both rules give the same.
 fn lookup(map: &Members, key: &str, default: &[Value]) -> Outcome {
     let [default] = default else {
         return match (map.get(key), default) {
@@ -249,7 +249,7 @@ fn coalesce(values: &[Value]) -> Outcome {
     failure("all arguments are null or empty")
 }
 
-/// `concat`. Lists, unlike tuples, have their items converted to one type; an empty one may be of any.
+/// `concat`. Lists, unlike tuples, have their items converted to one type; an empty list has any type.
 fn concat(lists: &[Value]) -> Outcome {
     let lists = lists.iter().map(Value::as_list).collect::<Outcome<Vec<_>>>()?;
     let items = || lists.iter().copied().flatten();

@@ -1,4 +1,4 @@
-//! Lock files of modules. What both kinds of lock files share is tested with those of providers.
+//! Lock files of modules. Behaviour that both kinds of lock files share is tested with lock files of providers.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What is recognised is read as the parser of HCL reads it, to the last span.
+//! Recognised text is read as the parser of HCL reads it, to the last span.
 
 use std::fs;
 use std::path::{Path, PathBuf};

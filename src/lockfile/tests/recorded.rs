@@ -1,6 +1,6 @@
-//! What OpenTofu 1.12.6 wrote: `testdata/locks/recorded` holds, for each case of the conformance kit that is about the
-//! form of the lock file, the file before (`.old`) and after. Where the old file is canonical, the bytes must be the
-//! same (`.bytes`); where it is not, the content (`.semantic`), because OpenTofu rewrites what provlock keeps.
+//! Lock files that OpenTofu 1.12.6 wrote: `testdata/locks/recorded` contains, for each case of the conformance kit
+//! about the form of the lock file, the file before (`.old`) and after. If the old file is canonical, the bytes must be
+//! the same (`.bytes`); otherwise the content (`.semantic`), because OpenTofu rewrites what provlock keeps.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What a client tells of its requests.
+//! The events that a client reports about its requests.
 
 use crate::cli_config::NetSettings;
 use std::sync::Mutex;

@@ -1,4 +1,4 @@
-//! Downloads that go on where the connection broke, and those that must not.
+//! Downloads that continue where the connection broke, and downloads that must not.
 
 use provlock_test::{Request, survived};
 
@@ -6,7 +6,7 @@ use super::*;
 
 const SIZE: usize = 1_000_000;
 
-/// What a download comes to, and how often it was begun.
+/// Downloads a file. Returns its bytes, and how often `consume` was called.
 fn download(server: &Server) -> (Vec<u8>, usize) {
     let mut calls = 0;
     let result =
@@ -37,7 +37,7 @@ fn a_broken_download_goes_on_where_it_broke() {
     assert_eq!((request.header("range"), request.header("if-range")), (Some("bytes=900000-"), Some("\"one\"")));
 }
 
-/// What breaks off late is not paid for twice.
+/// A break near the end does not repeat the whole download.
 #[test]
 fn of_a_large_download_only_what_is_missing_is_fetched() {
     const LARGE: u64 = 200_000_000;

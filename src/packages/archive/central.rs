@@ -5,13 +5,13 @@
 //! central directory counts, bytes before and after the archive are tolerated, counts are compared modulo 2^16. An
 //! archive that versions of Go read differently is refused, since its hash would depend on who computes it.
 //!
-//! The `zip` crate does not take its place, because it does not accept what Go accepts. Of the 109 recorded archives in
-//! `testdata/packages`, zip 9.4.1 accepts one that Terraform refuses. Of 10,000 generated archives without damage it
-//! refuses 191 that are valid; of the same 10,000 with damaged bytes it refuses 1,011 that this reader accepts, accepts
-//! 593 that this reader refuses, and reads other entries from one (`tests/central.rs` counts them). Where Go reads
-//! headers until one is not valid and then compares their number, it trusts the number in the end record; where Go
-//! takes the last end record, it goes on to an earlier one; and it replaces names by those of an extra field (0x7075).
-//! Its reader that keeps entries of the same name is in `zip::unstable`, which may change with each patch.
+//! The `zip` crate is not used, because it does not accept what Go accepts. Of the 109 recorded archives in
+//! `testdata/packages`, zip 9.4.1 accepts an archive that Terraform refuses. Of 10,000 generated archives without
+//! damage it refuses 191 that are valid; of the same 10,000 with damaged bytes it refuses 1,011 that this reader
+//! accepts, accepts 593 that this reader refuses, and reads other entries from one (`tests/central.rs` counts them).
+//! Where Go reads headers until one is not valid and then compares their number, it trusts the number in the end
+//! record; where Go takes the last end record, it goes on to an earlier one; and it replaces names by an extra field's
+//! (0x7075). Its reader that keeps entries of the same name is in `zip::unstable`, which may change with each patch.
 
 use super::error::{EntryProblem, Refusal};
 
@@ -42,7 +42,7 @@ pub(super) struct Entry<'a> {
     pub(super) size: u64,
     /// Where the local header is, from the first byte of the file. Negative offsets are possible in a bad archive.
     pub(super) header_offset: i64,
-    /// How many zip64 extra fields it has. Versions of Go differ in which of several count.
+    /// How many zip64 extra fields it has. If there are several, versions of Go use different ones.
     zip64_fields: usize,
 }
 
@@ -198,8 +198,8 @@ fn read_header(bytes: &[u8]) -> Option<(Entry<'_>, &[u8])> {
     Some((entry, rest))
 }
 
-/// Replaces the values that are all ones by those of the zip64 extra field, in their order, and says which are still
-/// missing; none if the field is too short.
+/// Replaces the values whose bits are all ones by the values of the zip64 extra field, in their order. Returns for each
+/// value whether it is still missing, or `None` if the field is too short.
 pub(super) fn read_zip64_extra<const N: usize>(extra: &[u8], values: &mut [u64; N]) -> Option<[bool; N]> {
     let mut missing = values.map(|value| value == 0xffff_ffff);
     for (_, mut field) in fields(extra).filter(|(tag, _)| *tag == ZIP64) {
@@ -229,7 +229,7 @@ fn is_unix(system: u8) -> bool {
     matches!(system, 3 | 19)
 }
 
-/// Whether the external attributes, in the form of the system that made the entry, are those of a directory.
+/// Whether the external attributes describe a directory, in the form of the system that made the entry.
 fn is_directory_mode(system: u8, attributes: u32) -> bool {
     match system {
         _ if is_unix(system) => attributes >> 28 == 4,

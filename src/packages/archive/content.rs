@@ -15,7 +15,7 @@ pub(super) const DEFLATE: u16 = 8;
 /// Bytes of inflated data that are hashed at once. Fits into the cache of a core together with its input.
 const OUTPUT: usize = 128 * 1024;
 
-/// What was found out about an entry's content.
+/// Checksums and size of an entry's content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Content {
     pub(super) sha256: [u8; 32],
@@ -120,8 +120,8 @@ fn count(bytes: u64) -> usize {
 }
 
 impl Content {
-    /// Whether this is the content that the central directory describes. Like Go's `archive/zip`, a CRC-32 of zero
-    /// counts as not recorded unless there is a data descriptor, whose CRC-32 is then given.
+    /// Whether this is the content that the central directory describes. As in Go's `archive/zip`, a CRC-32 of zero is
+    /// not compared unless a data descriptor gives the CRC-32.
     pub(super) fn check(&self, entry: &Entry<'_>, descriptor_crc32: Option<u32>) -> Result<(), EntryProblem> {
         if self.size != entry.size {
             return Err(EntryProblem::Size);

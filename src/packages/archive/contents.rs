@@ -50,8 +50,8 @@ impl<'a> Contents<'a> {
         Ok(Self { entries, paths })
     }
 
-    /// The hash over the files; the last of several with the same path is used. `digests` holds the SHA-256 of each
-    /// entry; those of directories are not used.
+    /// Computes the hash over the files; if several have the same path, the last one is used. `digests` contains the
+    /// SHA-256 of each entry; the digests of directories are not used.
     pub(super) fn h1(&self, digests: &[[u8; 32]]) -> Hash {
         let mut files: Vec<(&[u8], &[u8; 32])> =
             self.paths.iter().zip(digests).filter_map(|(path, digest)| Some((path.as_deref()?, digest))).collect();

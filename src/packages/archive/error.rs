@@ -20,7 +20,7 @@ pub enum PackageError {
     /// The zip archive has more bytes than [`super::Limits`] allow. It was not read to its end.
     #[error("the zip archive is larger than {0} bytes")]
     TooLarge(u64),
-    /// The package was read, and is not one that OpenTofu would install.
+    /// The package can be read, but OpenTofu would not install it.
     #[error("{refusal}")]
     Refused {
         /// The hash of the zip archive; none for a directory. When it is not the expected one, that is the better thing
@@ -54,12 +54,12 @@ pub enum Refusal {
     Entry {
         /// The entry's name, made printable.
         name: String,
-        /// What is wrong with it.
+        /// The problem with it.
         problem: EntryProblem,
     },
 }
 
-/// What is wrong with one entry of a package.
+/// A problem with one entry of a package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EntryProblem {
     /// A part of the name is `..`.
@@ -95,7 +95,7 @@ pub enum EntryProblem {
     /// The content has another CRC-32 than recorded.
     #[error("fails its CRC-32 check")]
     Checksum,
-    /// Several extra fields with 64-bit sizes, of which versions of Go take different ones.
+    /// Several extra fields with 64-bit sizes: each version of Go uses a different field.
     #[error("has two zip64 fields, which versions of Go read differently")]
     SecondZip64Field,
     /// Not a regular file, and no symbolic link to one.

@@ -1,9 +1,9 @@
 //! The hash cache: the hashes of packages that were hashed before.
 //!
-//! A package never changes, because its `zh:` names it. So an entry is never stale, only absent or damaged, and a
-//! damaged one counts as absent and is rewritten. Every entry is stored by its `zh:`, and that of a package which a
-//! verified SHA256SUMS lists also by provider, version and platform, for work without a network. A failing cache is a
-//! cache without entries: it never fails a run.
+//! A package never changes, because its `zh:` identifies it. So an entry is never stale, only absent or damaged, and a
+//! damaged entry is treated as absent and rewritten. Every entry is stored by its `zh:`. For work without a network,
+//! the entry of a package that a verified SHA256SUMS lists is also stored by provider, version and platform. A failing
+//! cache is a cache without entries: it never fails a run.
 //!
 //! The caller must not use an entry that it found by `zh:` unless a verified SHA256SUMS holds that `zh:`.
 
@@ -133,7 +133,8 @@ impl HashCache {
         read(path).filter(|(package, _)| self.path_by_provider(package) == path)
     }
 
-    /// Remembers which package is a provider's, if that is possible: one that a verified SHA256SUMS lists.
+    /// Remembers that the package belongs to a provider, if possible. Only for a package that a verified SHA256SUMS
+    /// lists.
     pub(crate) fn put_by_provider(&self, package: &PackageId, digest: &PackageDigest) {
         write(&self.path_by_provider(package), package, digest);
     }
@@ -207,7 +208,7 @@ fn write(path: &Path, package: &PackageId, digest: &PackageDigest) {
     }
 }
 
-/// What is in a directory; nothing if it cannot be read.
+/// Entries of a directory; none if it cannot be read.
 fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path())
 }

@@ -1,4 +1,4 @@
-//! Which package is meant.
+//! Identifies a package.
 
 use crate::provider::{Platform, ProviderAddress, Version};
 

@@ -1,6 +1,6 @@
 //! How large a package may be.
 
-/// What a package may take, so that a hostile one cannot take everything.
+/// Largest sizes of a package, so that a hostile package cannot exhaust memory or disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of the zip archive.

@@ -2,12 +2,12 @@
 //! `internal/getproviders/hash.go` defines them.
 //!
 //! An archive is hashed in one pass while it arrives ([`hash_zip`]): its bytes feed SHA-256 and the inflater at once,
-//! each entry feeds its own SHA-256 as it inflates, and nothing is written. Local headers are not trusted; what they
-//! led to is compared with the central directory at the end. An archive for which that cannot be done is read a second
-//! time through its central directory, which alone decides. Its first 128 KiB are kept in memory, so an archive that
-//! shows early that it is odd, or is small, goes into an unnamed temporary file without being fetched again; else the
-//! caller is told ([`PackageError::NotStreamable`]) and fetches it again (`hash_zip_spooled`). A refusal is the same
-//! either way.
+//! each entry feeds its own SHA-256 as it inflates, and nothing is written. Local headers are not trusted; the entries
+//! that they lead to are compared with the central directory at the end. If the comparison is not possible, the archive
+//! is read a second time through its central directory, which alone decides. The first 128 KiB are kept in memory, so
+//! an archive that is small or odd near its start goes into an unnamed temporary file without a second download; for
+//! others the caller gets [`PackageError::NotStreamable`] and fetches the archive again (`hash_zip_spooled`). Both ways
+//! refuse the same archives.
 //!
 //! Which archives are accepted follows OpenTofu: Go's `archive/zip` reads them, and they are hashed as extracted.
 
@@ -85,7 +85,7 @@ pub fn hash_zip_file(
     digest(seeking::hash(file, provider_type, limits), read)
 }
 
-/// Hashes an archive of which `kept` was read already, and `source` yields the rest.
+/// Hashes an archive: `kept` is its start, which was read already, and `source` yields the rest.
 fn hash_in_temporary_file<R: Read>(
     kept: &[u8],
     mut source: Source<R>,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::provider::{Hash, HashScheme, Platform};
 use crate::system::{lock, storage};
 
-/// The longest file, in bytes: a release for 100 platforms takes some 16 KiB.
+/// The longest file, in bytes: a release for 100 platforms takes about 16 KiB.
 const LONGEST_FILE: u64 = 64 * 1024;
 
 /// Held while a file is read, changed and replaced, so that threads do not lose each other's changes. Another process
@@ -20,14 +20,14 @@ static CHANGING: Mutex<()> = Mutex::new(());
 /// The `h1:` of packages, by platform.
 pub(crate) type HashesByPlatform = BTreeMap<Platform, BTreeSet<Hash>>;
 
-/// What is known of the platforms of a release.
+/// Platforms of a release, with the hashes of their packages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ReleasePlatforms {
     /// The platforms that the registry lists; `None` if that is not known.
     pub(crate) listed: Option<BTreeSet<Platform>>,
     /// The hashes of published packages. A platform without any may be published all the same.
     pub(crate) published: HashesByPlatform,
-    /// The hashes of packages from mirrors. A mirror may have other packages than those that are published.
+    /// The hashes of packages from mirrors, whose packages may differ from the published ones.
     pub(crate) copies: HashesByPlatform,
 }
 

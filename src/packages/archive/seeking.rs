@@ -47,11 +47,11 @@ pub(crate) struct UnpackedEntry<'a> {
     pub(crate) is_executable: bool,
 }
 
-/// Unpacks the archive that is the whole of `file`: asks `place` for each entry, in their order, and writes the content
-/// to the file that it returns. What is a symbolic link is a file that holds its target, as for Go's `archive/zip`.
+/// Unpacks the archive that is the whole of `file`: calls `place` for each entry, in their order, and writes the
+/// content to the returned file. A symbolic link becomes a file that contains its target, as in Go's `archive/zip`.
 ///
 /// # Errors
-/// Those of `place`, and when the archive, or an entry of it, is damaged or exceeds the limits.
+/// Fails if `place` does, or if the archive, or an entry of it, is damaged or exceeds the limits.
 pub(crate) fn unpack<E: From<PackageError> + From<io::Error>>(
     file: &mut (impl Read + Seek),
     limits: &Limits,

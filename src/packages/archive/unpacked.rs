@@ -10,9 +10,9 @@ use super::sha256::Sha256;
 use crate::provider::Hash;
 
 /// The `h1:` of the package that is unpacked in `directory`, which may be a symbolic link: all files below it, by their
-/// paths with `/`. Inside, a symbolic link counts as the file it leads to, and one that leads to a directory, to
-/// nothing or to a device is refused, as OpenTofu's hash of a directory cannot read it:
-/// `internal/getproviders/hash.go`, `PackageHashV1`.
+/// paths with `/`. Inside, a symbolic link is read as the file that it points to. A link to a directory, to nothing or
+/// to a device is refused, because OpenTofu's hash of a directory cannot read it: `internal/getproviders/hash.go`,
+/// `PackageHashV1`.
 pub(crate) fn hash_directory(directory: &Path, provider_type: &str) -> Result<Hash, PackageError> {
     let mut files = Vec::new();
     let mut unvisited = vec![(directory.to_path_buf(), Vec::new())];

@@ -1,5 +1,5 @@
-//! What is known of each hash of a release, and what follows from it (OpenTofu's `HashDispositions`,
-//! `internal/getproviders/hash.go`).
+//! Facts about each hash of a release, and the hashes that may be recorded because of them (OpenTofu's
+//! `HashDispositions`, `internal/getproviders/hash.go`).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::provider::{Hash, HashScheme, Platform};
 
-/// What the registry reports about one platform's package.
+/// The registry's report about one platform's package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PackageReport {
     /// Its hashes, of any scheme.
@@ -42,7 +42,7 @@ pub(crate) fn check(
 /// among them.
 ///
 /// # Errors
-/// What [`check`] finds without the package, or a `zh:` that is not published.
+/// Fails as [`check`] does without the package, or if the map reports a `zh:` that is not published.
 pub(crate) fn authenticated(
     reports: &BTreeMap<String, PackageReport>,
     platform: &Platform,
@@ -97,8 +97,8 @@ impl PackageReport {
 }
 
 /// The hashes of the map, of every platform; to be recorded for the default host of the tofu dialect only, after
-/// [`check`]. OpenTofu records none whose scheme it does not know, and any text of one that it knows; what has not the
-/// form of a hash is left out here.
+/// [`check`]. OpenTofu records no hash of an unknown scheme, and any text of a known scheme; here malformed hashes are
+/// omitted.
 pub(crate) fn reported(reports: &BTreeMap<String, PackageReport>) -> BTreeSet<Hash> {
     let hashes = reports.values().flat_map(|report| &report.hashes);
     hashes.filter(|hash| has_form(hash)).cloned().collect()

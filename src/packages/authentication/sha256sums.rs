@@ -62,8 +62,8 @@ impl Sha256Sums {
         self.lines().filter(|(name, _)| is_archive(name)).map(|(_, sum)| sum.clone())
     }
 
-    /// What the file says of every `zh:` in it. If any line is malformed, only that there are such packages. Only for a
-    /// file that was authenticated.
+    /// Returns how the file lists each of its `zh:`. If any line is malformed, returns only the packages. Only for an
+    /// authenticated file.
     pub(crate) fn dispositions(&self) -> impl Iterator<Item = (Hash, HashDisposition)> {
         self.lines().filter_map(|(name, sum)| {
             let disposition = match (is_archive(name), self.malformed) {

@@ -1,4 +1,4 @@
-//! What the reference programs decide about the conformance kit's registry; see `testdata/signatures/conformance.py`.
+//! Decisions of OpenTofu and Terraform about the conformance kit's registry; see `testdata/signatures/conformance.py`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, UNIX_EPOCH};
@@ -65,7 +65,7 @@ fn signing_keys(kit: &Kit, case: &Case) -> Vec<SigningKey> {
     case.keys.iter().map(key).collect()
 }
 
-/// What may be recorded for a case, as a registry source would put it together.
+/// Hashes that may be recorded for a case, combined as a registry source combines them.
 fn record(kit: &Kit, case: &Case) -> Result<BTreeSet<String>, Box<dyn std::error::Error>> {
     let policy = policy(case);
     let tofu = policy.dialect == Dialect::Tofu;

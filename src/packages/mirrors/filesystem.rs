@@ -116,7 +116,7 @@ impl FilesystemMirror {
         if let Err(error) = self.directory.metadata()
             && error.kind() == ErrorKind::NotFound
         {
-            // Another mirror or a registry must not take the place of one that is not mounted.
+            // Another mirror or a registry must not replace a mirror that is not mounted.
             let directory = self.directory.display();
             let message = format!("the mirror directory {directory} does not exist, so it has no package of {address}");
             return Err(Diagnostic::error(Code::ProviderNotFound, message).into());

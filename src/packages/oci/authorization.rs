@@ -18,10 +18,10 @@ use crate::system::{SafeUrl, Token};
 
 /// Tokens are a few kilobytes.
 const MAXIMUM_TOKEN_DOCUMENT_BYTES: u64 = 1 << 20;
-/// What this program is called in a token server's records.
+/// Name of this program in a token server's records.
 const CLIENT_ID: &str = "provlock";
 
-/// What is sent along with a request.
+/// Credentials sent along with a request.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Authorization {
     pub(super) kind: AuthorizationKind,
@@ -49,7 +49,7 @@ pub(super) struct Applicant<'a> {
     pub(super) access: Access,
 }
 
-/// What is to be done in a repository.
+/// Kind of access to a repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Access {
     /// Reading.
@@ -105,8 +105,8 @@ impl Applicant<'_> {
 
     /// Gets a token: with the user's password, with the refresh token (OAuth 2), or anonymously.
     ///
-    /// A token server is named by the registry, so it gets the user's secret; it must not pass it on, so redirects
-    /// count as errors.
+    /// The registry names the token server, so the server gets the user's secret; it must not pass it on, so redirects
+    /// are treated as errors.
     fn fetch(&self, challenge: &BearerChallenge) -> Attempt<Token> {
         let realm = self.realm(challenge)?;
         let request = match self.login.map(|found| &found.login) {
@@ -184,8 +184,8 @@ impl Applicant<'_> {
         request.header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(form)
     }
 
-    /// What the token must allow. Who pushes asks for that at once: a registry names only what the refused request
-    /// needs.
+    /// Scopes that the token must have. A push requests all of them at once, because the registry lists only the scope
+    /// that the refused request needs.
     fn scopes(&self, challenge: &BearerChallenge) -> String {
         let name = &self.repository.name;
         match self.access {

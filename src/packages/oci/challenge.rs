@@ -1,4 +1,4 @@
-//! What a registry demands of a client that it does not know: `WWW-Authenticate` (RFC 9110, section 11.6.1).
+//! A registry's challenge to an unknown client: `WWW-Authenticate` (RFC 9110, section 11.6.1).
 
 use http_auth::{ChallengeParser, ChallengeRef};
 
@@ -16,9 +16,9 @@ pub(super) enum Challenge {
 pub(super) struct BearerChallenge {
     /// The token server's URL.
     pub(super) realm: String,
-    /// What the token server calls the registry.
+    /// Name of the registry at the token server.
     pub(super) service: Option<String>,
-    /// What the token must allow, separated by spaces.
+    /// Scopes that the token must have, separated by spaces.
     pub(super) scope: Option<String>,
 }
 

@@ -52,7 +52,7 @@ pub struct OciRegistries {
     sessions: OnceMap<(OciRepository, Access), Result<Arc<Session>>>,
 }
 
-/// What is known of one repository in this run.
+/// State of one repository in this run.
 struct Session {
     /// The registry's base URL.
     base: Url,
@@ -68,7 +68,7 @@ pub(super) struct RepositoryClient<'a> {
     session: Arc<Session>,
 }
 
-/// What a manifest is asked for by.
+/// Reference to a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ManifestName {
     Tag(String),
@@ -145,7 +145,7 @@ impl RepositoryClient<'_> {
         &self.repository
     }
 
-    /// What everything is asked through.
+    /// The HTTP client for all requests.
     pub(super) fn http(&self) -> &Client {
         &self.registries.client
     }
@@ -190,7 +190,7 @@ impl RepositoryClient<'_> {
         Err(request_error(&url, RequestErrorKind::InvalidBody("the list of tags has no end".to_owned())))
     }
 
-    /// A manifest. Its digest is checked if it is asked for by digest, or if the registry says the digest.
+    /// Fetches a manifest. Its digest is checked if `name` is a digest, or if the registry sends the digest.
     pub(super) fn manifest(&self, name: &ManifestName, accept: &'static str) -> Requested<Vec<u8>> {
         let url = self.manifest_url(name)?;
         self.repeat(&url, || {
@@ -267,7 +267,7 @@ impl RepositoryClient<'_> {
         notes.into_iter().fold(error, Diagnostic::note).into()
     }
 
-    /// Whether the host is an OCI registry at all: one that answers nothing but "not found" has another problem than a
+    /// Whether the host is an OCI registry at all: if a host answers nothing but "not found", the problem is not a
     /// missing repository.
     fn is_registry(&self) -> bool {
         let request = self.registries.request(&self.session.base, Some("application/json"));

@@ -37,7 +37,7 @@ pub(super) fn get(program: &Path, server: &str, time_limit: Duration) -> Result<
     command.arg("get");
     let finished = process::run(command, Some(server.to_owned()), time_limit)?;
     if finished.status.success() {
-        // What was printed may hold the secret, so no error quotes it.
+        // The output may contain the secret, so no error quotes it.
         let credentials = serde_json::from_slice(&finished.stdout);
         return credentials.map(Some).map_err(|_| "printed something that is not a credentials object".to_owned());
     }

@@ -97,7 +97,7 @@ impl ReleaseTag<'_> {
         Ok((repository, ManifestName::Tag(tag)))
     }
 
-    /// What is published cannot be used.
+    /// The published facts cannot be used.
     fn unusable(&self, why: &str) -> FactsError {
         FactsError { errors: unusable(self.address, self.version, why).into(), is_unavailable: false }
     }

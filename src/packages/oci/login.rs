@@ -1,11 +1,11 @@
-//! What to do about a missing login to an OCI registry.
+//! Help for a missing login to an OCI registry.
 
 use crate::provider::OciRepository;
 
-/// What users call Docker Hub, whose registry is on another host.
+/// Users' name for Docker Hub, whose registry is on another host.
 pub(super) const DOCKER_HUB: &str = "docker.io";
 
-/// What to do if the registry refuses access.
+/// Help if the registry refuses access.
 pub(super) fn login_help(repository: &OciRepository) -> String {
     let registry = &repository.registry;
     format!(

@@ -60,7 +60,7 @@ pub(super) struct Document {
     pub(super) layers: Option<List<Descriptor, MOST_DESCRIPTORS>>,
 }
 
-/// What an index or a manifest says about a part of it.
+/// Description of a part in an index or a manifest.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Descriptor {

@@ -27,7 +27,7 @@ impl ModulePackage {
     /// Reads `oci://REGISTRY/NAME[?tag=TAG|?digest=DIGEST]`.
     ///
     /// # Errors
-    /// What is wrong with the address, as a continuation of its name.
+    /// The problem with the address, as a continuation of its name.
     pub fn parse(url: &Url) -> std::result::Result<Self, String> {
         let text = url.as_str().split(['?', '#']).next().unwrap_or_default();
         let repository = text.strip_prefix("oci://").unwrap_or(text).parse();

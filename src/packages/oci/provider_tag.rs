@@ -21,7 +21,7 @@ use crate::provider::{Hash, OciRepository, Platform, Version};
 pub(crate) struct ProviderTag<'a> {
     client: RepositoryClient<'a>,
     tag: String,
-    /// What its index listed when it was read.
+    /// Targets that its index listed when it was read.
     targets: Targets,
 }
 

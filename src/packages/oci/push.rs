@@ -17,7 +17,7 @@ use super::refusal::Refusal;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::net::{Attempt, Failure, RequestError, RequestErrorKind, Requested};
 
-/// What is uploaded.
+/// Content of an upload.
 #[derive(Clone, Copy)]
 pub(crate) enum Content<'a> {
     Bytes(&'a [u8]),
@@ -81,7 +81,7 @@ impl RepositoryClient<'_> {
         Ok(response??)
     }
 
-    /// One attempt, of which `add` makes a whole request. No redirect is followed.
+    /// Sends one attempt; `add` completes the request. Redirects are not followed.
     fn request(
         &self,
         method: &Method,

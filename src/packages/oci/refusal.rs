@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::net::{Failure, RequestErrorKind, Retry, after_status, read_whole};
 
-/// What is read of the body that comes with an error.
+/// Longest part of an error's body that is read.
 const MAXIMUM_BYTES: u64 = 64 << 10;
 
 /// A response without success. Of its body only the codes of the specification are kept, since a server may repeat in
@@ -58,7 +58,7 @@ impl Refusal {
 }
 
 impl From<Refusal> for Failure {
-    /// A registry that does not find a blob of a manifest is asked again: while two machines upload the same blob, some
+    /// Retries if the registry does not find a blob of a manifest: while two machines upload the same blob, some
     /// registries do not have it for a moment.
     fn from(refusal: Refusal) -> Self {
         let Refusal { status, retry, codes, credentials_sent } = refusal;

@@ -1,5 +1,5 @@
-//! What registries said in earlier runs: where a host has its registries, where a release has its SHA256SUMS, and what
-//! that says.
+//! Answers of registries in earlier runs: where the registries of a host are, where SHA256SUMS of a release is, and its
+//! content.
 //!
 //! A registry is kept only if it is on the host itself, so that a program which can write to the cache cannot send a
 //! request, or the token that goes with it, to another host. It is valid for [`LIFETIME`]; after a failed request the
@@ -9,8 +9,8 @@
 //! the URLs again. The documents are used only if it names the same URLs. They are kept for the service that named
 //! them: a `host` block of the CLI configuration may give a host another service.
 //!
-//! What SHA256SUMS says is kept once it is verified, for work without a network, and with it which key has signed it.
-//! That key is only ever shown: whoever can write to the cache can name another one.
+//! The content of SHA256SUMS is kept once it is verified, for work without a network, and with it the key that signed
+//! it. This key is only ever shown, because any program that can write to the cache can replace it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ const SIGNED_BY: &str = "signed by ";
 /// The longest SHA256SUMS, in bytes.
 const LONGEST_SUMS: u64 = 256 * 1024;
 
-/// What registries said, in the cache directory. A directory that cannot be used is treated as empty.
+/// Answers of registries, in the cache directory. A directory that cannot be used is treated as empty.
 #[derive(Clone, Debug)]
 pub(crate) struct RegistryCache {
     directory: PathBuf,
@@ -96,7 +96,7 @@ impl RegistryCache {
         }
     }
 
-    /// What the verified SHA256SUMS of a release said.
+    /// The verified SHA256SUMS of a release.
     pub(in crate::packages) fn sums(&self, address: &ProviderAddress, version: &Version) -> Option<Sha256Sums> {
         let text = storage::read(&self.sums_path(address, version), LONGEST_SUMS)?;
         Some(Sha256Sums::parse(text.as_bytes()))

@@ -18,12 +18,12 @@ use crate::system::bounded::Map;
 
 /// A service discovery document is small.
 const MAXIMUM_DOCUMENT_BYTES: u64 = 64 << 10;
-/// What a server must call its document.
+/// Required media type of the document.
 const MEDIA_TYPE: &str = "application/json";
 /// Hosts name fewer than ten services.
 const MOST_SERVICES: usize = 256;
 
-/// The registries of hosts. Each host is asked once per run.
+/// The registries of hosts. Each host is contacted once per run.
 pub(crate) struct Discovery {
     client: Client,
     /// The services of the hosts that the CLI configuration names.
@@ -31,7 +31,7 @@ pub(crate) struct Discovery {
     cache: Option<RegistryCache>,
     documents: OnceMap<Hostname, Requested<Arc<Document>>>,
     discovered: OnceMap<(Hostname, Service), Result<Url>>,
-    /// What earlier runs found.
+    /// Registries found by earlier runs.
     remembered: OnceMap<(Hostname, Service), Option<Url>>,
 }
 
@@ -183,7 +183,7 @@ fn check_media_type(headers: &HeaderMap) -> std::result::Result<(), RequestError
     if media_type.eq_ignore_ascii_case(MEDIA_TYPE) {
         return Ok(());
     }
-    // What the server sent is not quoted, since it may echo a token.
+    // The server's answer is not quoted, since it may echo a token.
     let shown = if media_type.is_empty() { "no Content-Type" } else { "another Content-Type" };
     Err(RequestErrorKind::InvalidBody(format!("it has {shown}, and must be {MEDIA_TYPE}")))
 }
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(discovery.service(&name, Service::Providers).unwrap(), server.url("localhost", "/moved/providers/"));
     }
 
-    /// Whoever a host redirects to must not be able to collect its token.
+    /// The target of a redirect must not be able to collect the host's token.
     #[test]
     fn a_document_of_another_host_does_not_say_who_gets_the_token() {
         let authority = Authority::new();

@@ -45,13 +45,13 @@ pub(super) struct Protocol {
     metadata: OnceMap<PackageId, Result<Arc<Metadata>>>,
 }
 
-/// What a registry says of a package.
+/// A registry's metadata of a package.
 pub(super) struct Metadata {
     pub(super) package: PackageId,
     pub(super) response: PackageResponse,
     /// The registry that says it.
     pub(super) service: Origin,
-    /// What relative URLs are relative to.
+    /// Base of relative URLs.
     base: Url,
 }
 
@@ -230,7 +230,7 @@ pub fn read_reported_hashes(answer: &[u8]) -> Option<BTreeSet<Hash>> {
 
 /// Reads the `packages` map.
 fn read_reports(packages: &RawValue) -> std::result::Result<BTreeMap<String, PackageReport>, String> {
-    // What it says is not quoted: a registry may echo the token that it was sent.
+    // The report is not quoted: a registry may echo the token that it received.
     let invalid = |what: &str| format!("the registry's report of packages {what}");
     let entries: Map<ReportEntry, MOST_PLATFORMS> =
         serde_json::from_str(packages.get()).map_err(|_| invalid("does not have the expected form"))?;

@@ -23,7 +23,7 @@ impl Service {
         }
     }
 
-    /// What the registry holds, in the singular and in the plural.
+    /// Content of the registry, in the singular and in the plural.
     pub(super) fn content(self) -> (&'static str, &'static str) {
         match self {
             Self::Providers => ("provider", "providers"),

@@ -101,7 +101,7 @@ impl Envelope {
     }
 }
 
-/// What is signed: DSSE's "Pre-Authentication Encoding".
+/// The signed bytes: DSSE's "Pre-Authentication Encoding".
 fn signed_bytes(payload: &[u8]) -> Vec<u8> {
     let mut bytes = format!("DSSEv1 {} {PAYLOAD_TYPE} {} ", PAYLOAD_TYPE.len(), payload.len()).into_bytes();
     bytes.extend_from_slice(payload);

@@ -31,14 +31,14 @@ use patience::Patience;
 const LONGEST_SILENCE: Duration = Duration::from_secs(5);
 /// How long a run waits for a registry in all.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
-/// After so many requests in a row without an answer, the registry counts as down.
+/// Consecutive requests without an answer after which the registry is treated as down.
 const MOST_FAILURES: usize = 3;
-/// The most bytes of all answers that are kept. One about 50 platforms has 20 KB.
+/// Most bytes kept of all answers. An answer about 50 platforms has 20 KB.
 const MOST_BYTES: usize = 16 << 20;
 /// Requests that are under way at the same time.
 const THREADS: usize = 16;
 
-/// The facts that are published below a repository. Each release is asked about once a run.
+/// The facts published below a repository. Each release is requested once a run.
 pub struct SharedFacts {
     registries: Arc<OciRegistries>,
     repository: OciRepository,
@@ -116,7 +116,7 @@ impl SharedFacts {
         state.queue.push_back(release);
         if state.threads < THREADS {
             let shared = Arc::clone(self);
-            // A request that takes long must not hold up the run, so nobody waits for the thread.
+            // A slow request must not hold up the run, so no code joins the thread.
             let thread = thread::Builder::new().name("shared facts".to_owned()).spawn(move || shared.work());
             state.threads += usize::from(thread.is_ok());
         }

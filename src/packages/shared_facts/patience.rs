@@ -68,7 +68,7 @@ mod tests {
         patience.hear(at(4));
         patience.end(at(4));
         patience.end(at(4));
-        // Nobody waits, and six seconds are left in all.
+        // No request waits, and six seconds are left in all.
         assert_eq!(left(&patience, 100), 3);
         patience.begin(at(100));
         assert_eq!((left(&patience, 100), left(&patience, 102)), (3, 1));

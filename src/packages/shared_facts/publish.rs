@@ -17,7 +17,7 @@ use crate::system::parallel;
 const THREADS: usize = 8;
 /// How often a release is published that other machines replace each time.
 const MOST_ROUNDS: usize = 10;
-/// The longest pause before a release is asked for again.
+/// The longest pause before a release is requested again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// The outcome for one release.
@@ -32,12 +32,12 @@ pub struct PublishedRelease {
     pub outcome: Option<Result<bool>>,
 }
 
-/// Publishes facts, signed with `key`, in addition to those that are published already and signed with that key. After
-/// a failure no other release is begun.
+/// Publishes facts, signed with `key`, in addition to the published facts that the same key signed. After a failure no
+/// other release is begun.
 ///
-/// Registries have no way to replace a manifest on a condition. So what was published is asked for again after a pause,
-/// longer than another machine needs that has read the old facts at the same time, and published again if that machine
-/// has replaced it.
+/// Registries cannot replace a manifest on a condition. So the published facts are fetched again after a pause, which
+/// is longer than another machine needs that has read the old facts at the same time, and published again if that
+/// machine has replaced them.
 pub(in crate::packages) fn publish(
     registries: &OciRegistries,
     repository: &OciRepository,

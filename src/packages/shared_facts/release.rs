@@ -21,7 +21,7 @@ pub struct ReleaseFacts {
     pub address: ProviderAddress,
     /// Its version.
     pub version: Version,
-    /// What is known of each package.
+    /// Hashes of each package.
     pub packages: BTreeMap<Platform, PackageDigest>,
 }
 

@@ -9,17 +9,17 @@ use std::time::{Duration, Instant, SystemTime};
 /// No process needs a lock for longer.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(5);
-/// What follows the name of the replaced file in the name of a temporary file.
+/// Text between the name of the replaced file and the random part of a temporary file's name.
 const MARK: &str = ".provlock-";
-/// How many letters and digits follow that.
+/// Number of letters and digits in the random part.
 const RANDOM: usize = 6;
-/// How old a temporary file is, where nothing is locked, before nobody can be writing it any more.
+/// Age after which a temporary file that nothing locks is left over from a killed run.
 const OLD: Duration = Duration::from_hours(1);
 
 /// The right to replace files in a directory, for as long as this lives. The directory itself is locked, so no lock
 /// file is left behind. Only provlock asks for this lock.
 pub(crate) struct DirectoryLock {
-    /// None if the system cannot lock directories. Then no process waits.
+    /// `None` if the system cannot lock directories. Then no process waits.
     lock: Option<File>,
 }
 

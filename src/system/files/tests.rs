@@ -145,7 +145,7 @@ mod locks {
         let expected: Vec<_> =
             [others[0], ".terraform.lock.hcl"].into_iter().chain(others[1..].iter().copied()).collect();
         assert_eq!(names(directory.path()), expected);
-        // Also beside a file that stays as it is, unless somebody replaces one there now.
+        // Also beside an unchanged file, unless another process replaces a file there now.
         fs::write(&left_over, "").unwrap();
         let lock = DirectoryLock::take(directory.path());
         remove_left_over(&path);
@@ -156,7 +156,7 @@ mod locks {
     }
 }
 
-/// What the directory's access control list gives to new files is up to the system.
+/// The system decides which access control list a new file gets.
 #[cfg(windows)]
 #[test]
 fn a_read_only_file_is_not_replaced() {

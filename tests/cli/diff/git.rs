@@ -170,7 +170,7 @@ error[lock-file-syntax]: the lock file cannot be parsed: invalid block body; exp
 "#]]);
 }
 
-/// A repository with lock files of which some were changed since the only commit.
+/// A repository with lock files; some of them have changed since the only commit.
 fn changed_below() -> Repository {
     let repository = Repository::new();
     let lock = |version: &str| lock_file(&[entry("hashicorp/null", version, "", &["h1:a"])]);

@@ -9,7 +9,7 @@ use provlock_test::{TestEnvironment, survived};
 /// How often runs are started at the same time.
 const ROUNDS: usize = 10;
 
-/// Whoever comes second finds the file changed, and changes nothing.
+/// The second run finds the file changed, and changes nothing.
 #[test]
 fn locks_at_the_same_time_leave_one_right_file() {
     let project = Project::new();

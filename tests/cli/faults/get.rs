@@ -37,11 +37,11 @@ enum Moment {
     Listed,
 }
 
-/// A project whose installed modules are those of an older configuration.
+/// A project whose installed modules belong to an older configuration.
 struct Project {
     registry: Registry,
     environment: TestEnvironment,
-    /// What is installed at first, and what is to be.
+    /// Modules that are installed at first, and after `get`.
     old: Tree,
     new: Tree,
 }

@@ -43,7 +43,7 @@ fn signal(name: &str, pid: &str) {
     Command::new("kill").args([name, pid]).status().unwrap();
 }
 
-/// Whether a process runs; one that has ended may still be listed.
+/// Whether a process runs; a process that has ended may still be listed.
 fn runs(pid: &str) -> bool {
     let listed = Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap().stdout;
     listed.first().is_some_and(|state| *state != b'Z')

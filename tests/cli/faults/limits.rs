@@ -115,7 +115,7 @@ fn a_thousand_findings_of_a_kind_are_shown() {
     survived(ATTACK, cases.len());
 }
 
-/// What is the same, or only has another name, over and over: what a file holds, and what is said then.
+/// Repeated content, equal or with other names, stops at a limit: the content of a file, and the resulting message.
 #[test]
 fn a_configuration_has_an_end() {
     /// In KiB.

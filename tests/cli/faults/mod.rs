@@ -1,5 +1,4 @@
-//! What may go wrong between provlock and a registry, and between two runs: the lock file is the old one or the right
-//! one.
+//! Faults between provlock and a registry, and between two runs: the lock file is the old file or the right one.
 
 #[cfg(unix)]
 mod concurrency;
@@ -22,7 +21,7 @@ use serde_json::json;
 struct Project {
     registry: Registry,
     environment: TestEnvironment,
-    /// The lock file that there is at first: it lacks a platform.
+    /// The lock file at the start: it lacks a platform.
     old: String,
     /// The lock file as it has to be.
     new: String,

@@ -6,7 +6,7 @@ use super::Project;
 use crate::lock::LOCK_BOTH;
 use provlock_test::{Fault, Times, UNTRUSTED_HOST, survived};
 
-/// What no repetition heals.
+/// Faults that no retry heals.
 fn lasting_faults() -> Vec<(&'static str, Fault)> {
     let body = |text: &str| Fault::Body(text.as_bytes().to_vec());
     vec![
@@ -29,7 +29,7 @@ fn lasting_faults() -> Vec<(&'static str, Fault)> {
     ]
 }
 
-/// What a second try heals.
+/// Faults that a retry heals.
 fn passing_faults() -> [(&'static str, Fault); 4] {
     [
         ("too many requests", Fault::TooManyRequests { retry_after: 0 }),

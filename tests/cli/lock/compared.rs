@@ -1,4 +1,4 @@
-//! What `--check` says of recorded hashes that nobody published, and of those that it could not compare.
+//! `lock --check` on recorded hashes that were never published, and on hashes that it could not compare.
 
 use super::{BOTH, LOCK_BOTH, lock_file, requires};
 use provlock_test::publish::{PackagesMap, Published};
@@ -107,7 +107,7 @@ fn all_unpublished_hashes_are_counted() {
     }
 }
 
-/// It may be of a platform whose package nobody here has seen.
+/// The hash may belong to a platform whose package this machine has not seen.
 #[test]
 fn an_h1_of_a_platform_that_nobody_knows_passes_and_is_counted() {
     let (registry, environment, null) = project();
@@ -141,7 +141,7 @@ fn what_the_registry_reports_is_known_without_a_cache() {
     }
 }
 
-/// The cache knows the package that was replaced, which says nothing about the one that is published now.
+/// The cache knows the package that was replaced, which proves nothing about the published package.
 #[test]
 fn a_package_that_was_replaced_explains_nothing() {
     let (registry, environment, _) = project();

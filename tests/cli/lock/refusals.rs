@@ -1,4 +1,4 @@
-//! What `lock` refuses, and that the old lock file stays.
+//! Refusals of `lock`: the old lock file stays.
 
 use provlock_test::registry::Discovery;
 use provlock_test::{Fault, Registry, TestEnvironment, Times, str};

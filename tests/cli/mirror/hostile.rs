@@ -1,4 +1,4 @@
-//! What may be in the directory of a mirror before it is filled.
+//! Hostile content in the directory of a mirror before it is filled.
 
 use super::{BOTH, MIRROR_BOTH, NULL, has, locked, package};
 use provlock_test::registry::Mirror;
@@ -88,7 +88,7 @@ fn documents_that_name_something_else_are_not_written() {
         environment.provlock(MIRROR_BOTH).assert_code(0);
         environment.write(format!("{NULL}/{name}"), evil);
         environment.write(format!("{NULL}/index.json"), r#"{"versions": {"3.2.3": {}, "3.2.4": {}}}"#);
-        // The bytes are those of a package that is locked, for another platform.
+        // The bytes are a locked package, but for another platform.
         for file in [canonical, "terraform-provider-null_3.2.3_linux_amd64.zip"] {
             environment.write(format!("{NULL}/{file}"), &**null.packages["linux_amd64"].archive);
         }

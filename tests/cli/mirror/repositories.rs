@@ -33,7 +33,7 @@ fn index(registry: &Registry) -> Option<Value> {
     registry.manifest(NULL, "3.2.4").map(|index| serde_json::from_str(&index).unwrap())
 }
 
-/// What was uploaded since the last reset: `blob`, `manifest` or `tag`.
+/// Kinds of uploads since the last reset: `blob`, `manifest` or `tag`.
 fn uploads(registry: &Registry) -> Vec<&'static str> {
     let kind = |request: &Request| match request.path() {
         path if path.contains("/blobs/") => "blob",

@@ -17,7 +17,7 @@ const HOST: &str = "oci.example.com";
 const PLACE: &str = "oci://oci.example.com/facts";
 /// The repository of `hashicorp/null`, with its host.
 const NULL: &str = "oci.example.com/facts/registry.opentofu.org_hashicorp_null";
-/// What is asked of the OCI registry.
+/// Requests to the OCI registry.
 const FACTS: &str = "oci.example.com/v2/*";
 /// The hash of no package.
 const WRONG_H1: &str = "h1:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
@@ -63,7 +63,7 @@ impl Fleet {
         reader
     }
 
-    /// The lock file that is right, whoever makes it.
+    /// The right lock file, whichever machine writes it.
     fn expected(&self) -> String {
         self.publisher.lock_file()
     }
@@ -170,7 +170,7 @@ fn only_platforms_without_facts_are_downloaded() {
     assert_eq!((fleet.packages(), fleet.registry.requests_to(FACTS)), (1, 1));
 }
 
-/// What is in the cache of hashes needs no facts, and offline nobody is asked.
+/// A package in the cache of hashes needs no facts, and offline no host is contacted.
 #[test]
 fn facts_are_asked_for_only_where_they_are_needed() {
     let fleet = Fleet::new();

@@ -8,7 +8,7 @@ use provlock_test::git::Repository;
 
 const VERIFY: [&str; 4] = ["verify", "--online", "-p", "linux_amd64,darwin_arm64"];
 
-/// Whoever has the key can make others record a wrong `h1:`, and nothing else; `verify --online` finds it.
+/// An attacker with the key can make others record a wrong `h1:`, and nothing else; `verify --online` finds it.
 #[test]
 fn verify_online_believes_no_facts_unless_it_is_told_to() {
     let fleet = Fleet::new();
@@ -42,7 +42,7 @@ fn trust_shared_is_for_verify_online() {
     assert_eq!(fleet.registry.statistics().requests, 0);
 }
 
-/// A change that nobody has approved cannot say whose word counts for it.
+/// A change that is not approved cannot choose the keys that it is checked with.
 #[test]
 fn a_change_cannot_add_a_key_that_it_is_judged_by() {
     let fleet = Fleet::new();

@@ -28,7 +28,7 @@ fn generate(name: &str, contents: &str) -> String {
     )
 }
 
-/// What is found in all root modules, each as `file: code: message`.
+/// Findings in all root modules, each as `file: code: message`.
 fn found(output: &Output) -> Vec<String> {
     let report = validated(&output.stdout);
     assert!(report["errors"].as_array().unwrap().is_empty(), "{output}");

@@ -1,4 +1,4 @@
-//! Locked modules of units: the one that the source names, and those that it calls.
+//! Locked modules of units: the module of the source, and the modules that it calls.
 
 use super::generate;
 use crate::get::module_lock_file;
@@ -83,7 +83,7 @@ fn the_module_of_the_source_is_locked_with_those_that_it_calls() {
     environment.provlock(["pin"]).assert_code(0).assert_stderr_has("Nothing to pin");
     assert_eq!(module_lock_file(environment), text);
 
-    // What is locked is kept, and read without asking anybody.
+    // The locked module is kept, and read without a request.
     project.move_tag();
     environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
     assert_eq!(module_lock_file(environment), text);

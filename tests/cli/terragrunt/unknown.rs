@@ -1,4 +1,4 @@
-//! What of a unit's requirements is not known: what the lock file records then stays, and binds.
+//! Unknown requirements of a unit: its lock file's content then stays, and is binding.
 
 use super::super::lock::{lock_file, requires};
 use super::generate;
@@ -207,7 +207,7 @@ fn a_byte_order_mark_is_no_syntax_error() {
     assert_eq!(environment.lock_file(), gamma.locked(0, "1.0.0"), "{output}");
 }
 
-/// However many units have the same reason, it is said once; JSON has the reason of each.
+/// A reason that many units share is reported once; JSON has the reason of each.
 #[test]
 fn units_with_the_same_reason_are_one_warning() {
     let environment = TestEnvironment::new();

@@ -124,7 +124,7 @@ fn inputs_choose_modules_and_what_is_not_known_of_them_does_not() {
     }
 }
 
-/// Terragrunt copies the files of a local module, and those of the unit over them.
+/// Terragrunt copies the files of a local module, and the files of the unit over them.
 #[test]
 fn values_in_the_module_of_a_unit_are_not_passed_over() {
     for (files, expected) in [

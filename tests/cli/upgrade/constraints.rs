@@ -1,4 +1,4 @@
-//! Constraints that are rewritten with `--constraints`, and those that cannot be.
+//! Constraints that `--constraints` rewrites, and constraints that it cannot.
 
 use super::age::document;
 use super::*;

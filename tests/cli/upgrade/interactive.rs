@@ -1,4 +1,4 @@
-//! What moves, chosen on a terminal.
+//! Interactive choice of upgrades, on a terminal.
 
 use super::modules::publish_module;
 use super::*;
@@ -6,7 +6,7 @@ use crate::terminal::pseudo_terminal::run_typing;
 
 const COMMAND: &str = "exec \"$PROVLOCK\" upgrade --interactive -p linux_amd64";
 
-/// What the terminal shows without the escape sequences, after somebody typed an answer; and the exit code.
+/// Screen after the typed answer, without escape sequences; and the exit code.
 fn answer(environment: &TestEnvironment, arguments: &str, typed: &str) -> (String, Option<i32>) {
     run_typing(environment, 80, &format!("{COMMAND} {arguments}"), typed)
 }
@@ -43,7 +43,7 @@ fn only_what_is_chosen_moves() {
 fn nothing_is_written_where_nothing_is_chosen() {
     let (_registry, environment, ..) = two_providers();
     let before = environment.snapshot();
-    // What stands for the end of the input on a terminal, too.
+    // Also an end of input on the terminal.
     for typed in ["\n", "\u{4}", "x\n\u{4}", ""] {
         let (shown, code) = answer(&environment, "", typed);
         assert_eq!(code, Some(0), "{shown}");
@@ -117,7 +117,7 @@ fn modules_can_be_chosen_and_providers_left() {
     assert_eq!(modules(), locked_modules);
 }
 
-/// Also where constraints are rewritten: only those of what is chosen.
+/// Also with `--constraints`: only the constraints of the chosen providers are rewritten.
 #[test]
 fn constraints_of_what_is_not_chosen_stay() {
     let (_registry, environment, gamma, null) = two_providers();

@@ -38,7 +38,7 @@ fn requires_both(gamma: &str, null: &str) -> String {
     )
 }
 
-/// acme/gamma 1.0.0, 1.1.0 and 2.0.0, hashicorp/null 3.1.0 and 3.2.4, of which the oldest are locked.
+/// acme/gamma 1.0.0, 1.1.0 and 2.0.0, and hashicorp/null 3.1.0 and 3.2.4; the oldest are locked.
 fn two_providers() -> (Registry, TestEnvironment, [Published; 3], [Published; 2]) {
     let (registry, environment) = Registry::with_project();
     let gamma = ["1.0.0", "1.1.0", "2.0.0"].map(|version| publish(&registry, "acme/gamma", version));

@@ -3,7 +3,7 @@
 use super::*;
 use crate::upgrade::age::document;
 
-/// What the second version of the API of registry.terraform.io has of `hashicorp/null`.
+/// Entry of `hashicorp/null` in version 2 of the API of registry.terraform.io.
 fn terraform_document(source: &str) -> String {
     let version = |version, date| json!({ "attributes": { "version": version, "published-at": date } });
     let versions = [version("3.2.4", "2025-04-20T10:00:00Z"), version("3.1.0", "2021-02-19T10:00:00Z")];

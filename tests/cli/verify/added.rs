@@ -1,4 +1,4 @@
-//! What a change brings: hosts, namespaces, providers and signing keys.
+//! Hosts, namespaces, providers and signing keys that a change adds.
 
 use super::gate::Gate;
 use super::{H1, NULL, ZH, entry};

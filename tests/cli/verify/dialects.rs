@@ -9,7 +9,7 @@ use crate::lock::{lock_file, requires};
 
 const TERRAFORM_HEADER: &str = "# This file is maintained automatically by \"terraform init\".\n";
 
-/// Writes a clean file that only OpenTofu reads, and an evil one that it hides.
+/// Writes a clean file that only OpenTofu reads, which hides an evil file.
 fn hidden_by_tofu(gate: &Gate, directory: &str) {
     gate.write(&format!("{directory}/main.tofu"), requires("hashicorp/null", ""));
     evil_configuration(gate, directory);

@@ -176,7 +176,7 @@ fn hashes_of_unknown_schemes_alone_are_no_hashes() {
         lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", hashes)]);
         assert!(found(&environment, &[]).contains(&"error no-hashes".to_owned()), "{hashes:?}");
         assert!(messages(&environment, &[]).contains("only hashes of unknown schemes are recorded"), "{hashes:?}");
-        // Whoever does not want the warning gets the error all the same.
+        // The error stays if the warning is allowed.
         assert_eq!(found(&environment, &["--allow", "unknown-hash-scheme"]), ["error no-hashes"]);
     }
 }

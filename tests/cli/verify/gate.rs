@@ -1,4 +1,4 @@
-//! A change that nobody has approved cannot switch the gate off: attempts to get an entry past `verify -r --base`.
+//! A change under review cannot switch the gate off: attempts to get an entry past `verify -r --base`.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ const EVIL: &str = "registry.opentofu.org/evil/null";
 const OTHER_ZH: &str = "zh:1111111111111111111111111111111111111111111111111111111111111111";
 pub(super) const OTHER_H1: &str = "h1:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
 const SETTINGS: &str = "[policy]\nallowed-namespaces = [\"hashicorp\"]\n[roots]\nexclude = [\"**/examples/**\"]\n";
-/// What the policy does not allow.
+/// The finding about a provider that the policy does not allow.
 pub(super) const FORBIDDEN: &str = "namespace-not-allowed";
 
 /// A repository with two root modules and a policy, on a branch for the change.
@@ -112,7 +112,7 @@ impl Gate {
         self.0.git(["commit", "--quiet", "--allow-empty", "--message=change"]);
     }
 
-    /// What `verify` says to people about the change as it is committed.
+    /// Output of `verify` for the committed change.
     pub(super) fn run(&self, arguments: &[&str]) -> Output {
         let base = ["verify", "--allow", "single-platform", "--base", "main"];
         self.0.environment.provlock(base.iter().chain(arguments))
@@ -320,7 +320,7 @@ fn a_change_cannot_change_the_policy_that_it_is_judged_by() {
     );
 }
 
-/// The rules of a directory do not follow a root module that leaves it, so that nobody leaves them behind unseen.
+/// The rules of a directory do not follow a root module that leaves it, so leaving them is a finding.
 #[test]
 fn a_root_module_that_leaves_its_settings_is_seen() {
     let rules = "[policy]\nallowed-namespaces = [\"hashicorp\"]\n";
@@ -403,7 +403,7 @@ fn symbolic_links_hide_nothing() {
     );
 }
 
-/// A lock file beside a module that another one calls is read by nobody, so it need not fit the configuration.
+/// No run reads a lock file beside a called module, so it need not fit the configuration.
 #[test]
 fn whether_a_lock_file_fits_its_configuration_matters_in_root_modules_only() {
     let gate = Gate::with(|gate| {

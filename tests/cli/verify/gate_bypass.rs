@@ -26,7 +26,7 @@ pub(super) fn all_are_errors(attack: &str, prepare: fn(&Gate), attempts: &[Attem
     survived(attack, attempts.len());
 }
 
-/// What a unit generates over the evil file: the text of the base.
+/// A unit that generates the text of the base over the evil file.
 fn overwriting(file: &str) -> String {
     format!(
         "generate \"main\" {{\n  path      = \"{file}\"\n  if_exists = \"overwrite\"\n  contents  = <<EOF\n{}EOF\n}}\n",

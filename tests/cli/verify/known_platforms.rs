@@ -10,7 +10,7 @@ use provlock_test::{TestEnvironment, str};
 const AWS: &str = "registry.opentofu.org/hashicorp/aws";
 const PLATFORMS: [&str; 4] = ["darwin_arm64", "linux_amd64", "linux_arm64", "windows_amd64"];
 
-/// A project with two providers that have two `h1:` each. Nothing on this machine says of which platforms these are.
+/// A project with two providers that have two `h1:` each, whose platforms this machine does not know.
 fn two_hashes_each() -> TestEnvironment {
     let environment = good();
     environment.write("main.tf", format!("{}provider \"aws\" {{}}\n", environment.read("main.tf")));
@@ -156,7 +156,7 @@ Not checked: hashes against the registry (--online does)
 "#]]);
 }
 
-/// The registry reports the `h1:` of all packages, of which one was downloaded.
+/// The registry reports the `h1:` of all packages; one of them was downloaded.
 #[test]
 fn what_a_registry_has_reported_confirms_platforms() {
     let (_registry, environment) = locked(Some(PackagesMap::Right));
@@ -197,7 +197,7 @@ fn a_damaged_or_hostile_cache_confirms_nothing() {
     assert_eq!(found(&environment, &windows), NOTHING, "it is written again");
 }
 
-/// A mirror's package shows of which platform an `h1:` is, and not that another one is missing.
+/// A mirror's package shows the platform of an `h1:`, but does not prove that another `h1:` is missing.
 #[test]
 fn what_a_mirror_has_supplied_confirms_platforms() {
     let (registry, environment) = Registry::with_project();

@@ -1,4 +1,4 @@
-//! What a registry says of a provider as a whole: warnings, its tier, and since when there is one.
+//! Facts about a provider in its registry: warnings, its tier, and its age.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ const HOST: &str = "registry.terraform.io";
 const FLAGS: [&str; 6] = ["--dialect", "terraform", "--online", "-p", "linux_amd64", "--no-cache"];
 const DOCUMENT: &str = "registry.terraform.io/v2/providers/acme/gamma*";
 
-/// A project that locks a provider of Terraform's registry, of which the registry says this.
+/// A project that locks a provider of Terraform's registry, which lists it with these attributes.
 fn project(attributes: &Value) -> (Registry, TestEnvironment) {
     let (registry, environment) = Registry::with_project();
     registry.publish("acme/gamma", "1.0.0").on_host(HOST).platforms(["linux_amd64"]).done();

@@ -62,8 +62,8 @@ fn verify(environment: &TestEnvironment, arguments: &[&str]) -> Output {
     environment.provlock(["verify", "--json", "--allow", "single-platform"].iter().chain(arguments))
 }
 
-/// What is found, each as `severity code`. Also checks the exit code, that every finding says how to mend it, and that
-/// nothing was written.
+/// Findings, each as `severity code`. Also checks the exit code, that every finding has help, and that no file was
+/// written.
 #[track_caller]
 pub(crate) fn found(environment: &TestEnvironment, arguments: &[&str]) -> Vec<String> {
     let before = environment.snapshot();

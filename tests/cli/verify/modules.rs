@@ -355,7 +355,7 @@ help: call a different version or address, and run: provlock lock --modules
     assert!(findings.map(|finding| finding["file"] == LOCK).eq([true; 3]), "{report}");
 }
 
-/// What a run reports as SARIF, but notes.
+/// Results of a run as SARIF, without notes.
 fn sarif_results(environment: &TestEnvironment, arguments: &[&str]) -> Vec<serde_json::Value> {
     let output = environment.provlock(["verify", "--format", "sarif"].iter().chain(arguments));
     let sarif: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();

@@ -9,7 +9,7 @@ use crate::lock::{lock_file, requires};
 use provlock_test::git::Repository;
 use provlock_test::{TestEnvironment, survived};
 
-/// What must not be shown.
+/// Text that must not be shown.
 const SECRET: &str = "pr1vate";
 
 /// A repository with one root module, and files beside it that are not part of it.
@@ -129,7 +129,7 @@ fn unit(environment: &TestEnvironment, scheme: &str, path: &str) {
     environment.write("terragrunt.hcl", format!("terraform {{\n  source = \"{scheme}{}\"\n}}\n", path.display()));
 }
 
-/// What is found, each as its code.
+/// Findings, each as its code.
 fn codes(output: &str) -> Vec<String> {
     let report = validated(output);
     let findings = report["roots"].as_array().unwrap().iter().flat_map(|root| root["findings"].as_array().unwrap());

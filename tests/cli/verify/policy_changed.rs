@@ -7,7 +7,7 @@ use crate::lock::lock_file;
 
 const RULES: &str = "[verify]\nallow = [\"hash-not-checked\"]\n[roots]\nexclude = [\"examples/**\"]\n";
 const IGNORE: &str = "# provlock: ignore[no-hashes] known\n";
-/// What the attempts are about.
+/// The finding that the attempts try to hide.
 const BAD: &str = "no-hashes";
 
 /// A repository whose rules are in `ci/rules.toml`, and in which a comment lets the root module `commented` be without

@@ -1,4 +1,4 @@
-//! What `--base` names: nobody who may push a tag or a branch chooses what a change is compared with.
+//! Revisions that `--base` accepts: a user who may push a tag or a branch cannot choose the base of a comparison.
 
 use provlock_test::survived;
 
@@ -22,7 +22,7 @@ fn verify(gate: &Gate, base: &str) -> (Option<i32>, String) {
 
 #[test]
 fn a_tag_does_not_stand_for_a_branch() {
-    // The reference that is made, one that is removed, and what the base is named.
+    // The reference that is made, a reference that is removed, and the name of the base.
     let attempts = [
         ("refs/tags/origin/main", "", "origin/main"),
         ("refs/tags/origin/main", "", "origin/main~0"),

@@ -6,7 +6,7 @@ use super::{H1, NOTHING, NULL, ZH, entry, found, good, verify};
 use crate::lock::{lock_file, requires};
 use provlock_test::{TestEnvironment, str};
 
-/// Two root modules, of which `a` calls a module and `b` has no hashes.
+/// Two root modules: `a` calls a module, and `b` has no hashes.
 fn two() -> TestEnvironment {
     let environment = TestEnvironment::new();
     let call = "module \"m\" {\n  source = \"../modules/m\"\n}\n";

@@ -1,4 +1,4 @@
-//! What `verify` says about every root module in `testdata`, as a committed text.
+//! Output of `verify` for every root module in `testdata`, as a committed text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

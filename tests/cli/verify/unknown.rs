@@ -1,4 +1,4 @@
-//! What a change makes unknown is a finding of the change.
+//! A change that makes requirements unknown is a finding.
 
 use std::fs;
 
@@ -168,11 +168,12 @@ fn what_was_unknown_before_stays_a_warning() {
     gate.write("known/main.tf", format!("\n{}  # other\n", gate.read("known/main.tf")));
     gate.write("live/m.tf", call("\"example.com/acme/m/null\"").replace('}', "  version = \"1.0.0\"\n}"));
     let found = gate.judge(&["-r"]);
-    // What could be fetched is not asked for. That the change calls it is news, whether it can be read or not.
+    // A module that could be fetched is not `made-unknown`. The new call is a finding, whether its module can be read
+    // or not.
     assert_eq!(found, ["module-not-installed", "module-source-added", "module-not-installed"]);
 }
 
-/// What is installed for another call could be read, unless that call cannot.
+/// A module that is installed for another call can be read, unless the package of that call cannot.
 #[test]
 fn a_new_call_by_the_path_of_an_installed_package_is_as_unknown_as_the_call_of_the_package() {
     let installed = |name: &str| call(&format!("\"./.terraform/modules/{name}/part\"")).replace("\"m\"", "\"part\"");

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
-/// How the length of an entry is told after its data.
+/// How the descriptor after an entry's data gives its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Descriptor {
     None,
@@ -22,7 +22,7 @@ pub(super) struct EntrySpec {
     pub(super) zip64: bool,
     /// Bytes between this entry and the next.
     pub(super) gap: usize,
-    /// What the local header says instead of the name.
+    /// Name in the local header, if it is different.
     pub(super) local_name: Option<Vec<u8>>,
 }
 

@@ -79,7 +79,7 @@ pub(super) fn archive() -> impl Strategy<Value = ArchiveSpec> {
     )
 }
 
-/// What is changed in the archive's bytes.
+/// A change to the archive's bytes.
 #[derive(Clone, Debug)]
 pub(super) enum Mutation {
     Set(prop::sample::Index, u8),

@@ -1,4 +1,4 @@
-//! What happens to archives that are too large, too odd for one pass, or that cannot be read.
+//! Archives that are too large, too odd for one pass, or that cannot be read.
 
 use super::archives::{ArchiveSpec, Descriptor, EntrySpec};
 use super::*;
@@ -21,7 +21,7 @@ fn noise(length: usize) -> Vec<u8> {
     std::iter::repeat_with(&mut next).take(length).collect()
 }
 
-/// An archive of which the first bytes are no longer kept when it turns out not to be streamable.
+/// An archive that turns out not to be streamable only when its first bytes are no longer kept.
 fn odd_late() -> Vec<u8> {
     let large = EntrySpec { deflated: false, ..EntrySpec::new(b"large", &noise(2_000_000)) };
     let described = Descriptor::Narrow { signature: true };

@@ -13,7 +13,7 @@ use std::io::{self, Cursor, Read};
 
 use super::*;
 
-/// What became of an archive: its digest, or why it was refused.
+/// The digest of an archive, or the reason why it was refused.
 type Answer = Result<(Hash, Hash, Hash, u64), (Option<Hash>, Refusal)>;
 
 fn answer(result: Result<PackageDigest, PackageError>) -> Answer {
@@ -24,8 +24,8 @@ fn answer(result: Result<PackageDigest, PackageError>) -> Answer {
     }
 }
 
-/// Hashes the zip archive that `open` yields, as whoever downloads it does: it is opened a second time if it cannot be
-/// hashed in one pass, which happens with odd archives only.
+/// Hashes the zip archive that `open` yields, as a download does: it is opened a second time if it cannot be hashed in
+/// one pass, which happens with odd archives only.
 fn hash_zip_with<R: Read>(
     mut open: impl FnMut() -> R,
     provider_type: &str,

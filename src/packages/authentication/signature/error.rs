@@ -7,7 +7,7 @@ use crate::diagnostic::{Code, Diagnostic};
 pub struct Expired {
     /// Whether it is the key that signed, or its primary key, and not a signature.
     pub is_key: bool,
-    /// What is not valid, and since or until when.
+    /// The key or signature that is not valid, with the date.
     pub message: String,
 }
 
@@ -22,10 +22,10 @@ pub enum SignatureError {
     UndecodableKey {
         /// The key's ID in the registry's words.
         key_id: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
-    /// None of the keys that may sign issued the signature.
+    /// No reported key that may sign issued the signature.
     #[error("none of the reported signing keys made the signature")]
     NoKeyMatches,
     /// The file is not a binary OpenPGP signature.

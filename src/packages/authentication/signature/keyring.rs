@@ -1,7 +1,7 @@
 //! Public keys with their user IDs and subkeys, as far as the primary key vouches for them (RFC 9580, section 10.1).
 //!
-//! The rules are those of Go's `openpgp.ReadKeyRing`: a wrong self-signature, binding or revocation spoils its whole
-//! key, and a block of which no key remains cannot be decoded.
+//! The rules are the same as in Go's `openpgp.ReadKeyRing`: a wrong self-signature, binding or revocation makes its
+//! whole key invalid, and a block without a valid key cannot be decoded.
 
 use std::iter::Peekable;
 

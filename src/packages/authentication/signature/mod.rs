@@ -71,8 +71,8 @@ pub type Authenticated = Result<(Authentication, Option<Expired>), SignatureErro
 /// Verifies a detached binary signature over a message with any of the keys.
 ///
 /// # Errors
-/// No key made an acceptable signature. As in the reference programs a bad key or signature ends the search; only a key
-/// that did not issue the signature, or in the tofu dialect one that has expired, lets the next be tried.
+/// No key made an acceptable signature. As in OpenTofu and Terraform, a bad key or signature ends the search; the next
+/// key is tried only if a key did not issue the signature or, in the tofu dialect, has expired.
 pub fn verify_detached(
     message: &[u8],
     signature: &[u8],
@@ -118,7 +118,7 @@ struct CandidateKey<'a> {
     entity: &'a Entity,
     /// `None` for the primary key.
     subkey: Option<&'a Subkey>,
-    /// What the primary key says about itself.
+    /// The self-signature of the primary key.
     self_signature: &'a SignaturePacket,
 }
 
@@ -179,8 +179,8 @@ impl<'a> CandidateKey<'a> {
         )
     }
 
-    /// What to think of a signature that the key did make. The order matters: what has merely expired may be accepted
-    /// later, so everything else comes first.
+    /// Classifies a signature that the key did make. The order matters: an expired signature may be accepted later, so
+    /// all other problems come first.
     fn judge(&self, signature: &SignaturePacket, now: u64) -> Authenticated {
         let mut signatures = vec![signature, self.self_signature];
         if let Some(subkey) = self.subkey {

@@ -1,4 +1,4 @@
-//! What a signature packet says, whether or not it is true (RFC 9580, sections 5.2.3 and 5.2.3.7).
+//! The claims in a signature packet, which are not verified yet (RFC 9580, sections 5.2.3 and 5.2.3.7).
 
 use pgp::crypto::hash::HashAlgorithm;
 use pgp::crypto::public_key::PublicKeyAlgorithm;
@@ -166,8 +166,8 @@ fn is_acceptable(algorithm: HashAlgorithm) -> bool {
     )
 }
 
-/// Whether a hashed subpacket means that the signature must not be used: a critical one that Go's library does not
-/// know, or a certification that is not meant for others.
+/// Whether a hashed subpacket forbids use of the signature: a critical subpacket that Go's library does not know, or a
+/// certification that is not exportable.
 fn is_unsupported(part: &Subpacket) -> bool {
     match part.data {
         SubpacketData::ExportableCertification(exportable) => !exportable,

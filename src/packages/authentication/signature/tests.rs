@@ -48,7 +48,7 @@ fn verify(key_names: &str, signature_name: &str, now: u64) -> Authenticated {
     verify_detached(&message(), &signature(signature_name), &keys(key_names), policy(now))
 }
 
-/// What has expired at a time, although the signature is accepted.
+/// Message about an expired key or signature that is accepted all the same.
 fn expired(key_names: &str, signature_name: &str, now: u64) -> Option<String> {
     verify(key_names, signature_name, now).unwrap().1.map(|expired| expired.message)
 }

@@ -124,7 +124,7 @@ fn a_list_of_tags_is_not_kept_whatever_its_size() {
     assert!(error[0].message.contains("is larger than 33554432 bytes"), "{error}");
     assert_eq!(endless.requests().len(), 32);
 
-    // The longest tag that there can be, and one that there cannot.
+    // The longest possible tag, and a tag that is too long.
     let tags = [format!("1.0.0-{}", "a".repeat(122)), format!("1.0.0-{}", "b".repeat(123)), "latest".to_owned()];
     let page = serde_json::json!({ "tags": tags }).to_string();
     let server = Server::http(move |_| Response::new(200, page.clone()));

@@ -24,7 +24,7 @@ use crate::provider::Hash;
 
 const NULL: &str = "/v2/m/acme/null";
 
-/// What a repository holds, by path.
+/// Content of a repository, by path.
 #[derive(Clone, Default)]
 pub(super) struct Content(BTreeMap<String, Vec<u8>>);
 

@@ -55,7 +55,7 @@ fn nothing_is_uploaded_to_another_host() {
     assert!(elsewhere.requests().is_empty());
 }
 
-/// A registry that keeps manifests, and puts `others`, one after the other, in the place of those that it is given.
+/// A registry that keeps manifests, and replaces each pushed manifest by the next of `others`.
 fn keeping(others: Vec<String>) -> Server {
     let state = Mutex::new((String::new(), others));
     Server::http(move |request| {
