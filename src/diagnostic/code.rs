@@ -15,7 +15,7 @@ pub enum Severity {
     Error,
 }
 
-/// What holds for the findings of `verify` with a code. Its page is its section of `docs/findings.md`.
+/// Rules for the findings of `verify` with a code. The section of `docs/findings.md` is the code's page.
 #[derive(Debug)]
 pub struct Rule {
     /// How much such a finding weighs unless settings or the caller say otherwise.
@@ -25,13 +25,13 @@ pub struct Rule {
     /// A project may not suppress findings that show a forgery or a change of the policy, that explain why a file was
     /// not checked, or that the policy itself decides: anyone who can edit those files could switch the check off.
     pub may_be_suppressed: bool,
-    /// What must be known before the absence of such a finding means that nothing is wrong.
+    /// Facts that must be known before the absence of such a finding proves anything.
     pub needs: Needs,
-    /// What an attacker may have to do with it.
+    /// Role that an attacker may play.
     pub threat: Threat,
 }
 
-/// What a finding depends on.
+/// Precondition of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
     /// The files of the repository.
@@ -40,9 +40,9 @@ pub enum Needs {
     Git,
     /// Everything that the configuration requires.
     Requirements,
-    /// That no platforms are named.
+    /// No platforms are named.
     UnnamedPlatforms,
-    /// That platforms are named, and the network.
+    /// Platforms are named, and the network is available.
     NamedPlatforms,
     /// The network: what registries publish.
     Network,
@@ -50,11 +50,11 @@ pub enum Needs {
     Base,
     /// The installation: packages in `.terraform/providers`, and modules in `.terraform/modules`.
     Installation,
-    /// More than a run is asked for, such as what is in a cache. The absence of such a finding means nothing.
+    /// More than the run does, such as the content of a cache. The absence of such a finding proves nothing.
     Circumstances,
 }
 
-/// What an attacker may have to do with a finding; a worse threat is a greater one.
+/// Role of an attacker in a finding; a worse threat is a greater value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Threat {
     /// Nothing.
@@ -63,9 +63,9 @@ pub enum Threat {
     Weakness,
     /// A package would be accepted without a check.
     Exposure,
-    /// Another provider may have taken the place of the one that is meant.
+    /// A different provider may have replaced the intended one.
     Substitution,
-    /// A package or a hash may be somebody else's than the publisher's.
+    /// A package or a hash may not come from the publisher.
     Forgery,
 }
 
@@ -93,7 +93,7 @@ macro_rules! codes {
             /// The codes that findings of `verify` may have, in the order of `docs/findings.md`.
             pub const FINDINGS: &'static [Code] = &[$(Code::$finding),+];
 
-            /// What it means, in a sentence.
+            /// The meaning, in a sentence.
             pub fn summary(self) -> &'static str {
                 match self {
                     $(Self::$finding => concat!($($finding_doc),+).trim_ascii(),)+
@@ -109,7 +109,7 @@ macro_rules! codes {
                 }
             }
 
-            /// What holds for findings with this code; `None` if only errors have it.
+            /// Rules for findings with this code; `None` if only errors have it.
             pub fn rule(self) -> Option<&'static Rule> {
                 match self {
                     $(Self::$finding => Some(&Rule {
@@ -131,7 +131,7 @@ codes! {
         LockFileMissing = "lock-file-missing": Error, true, Files, Weakness;
         /// The lock file cannot be parsed.
         LockFileSyntax = "lock-file-syntax": Error, false, Files, None;
-        /// The lock file holds git conflict markers.
+        /// The lock file contains git conflict markers.
         ConflictMarkers = "conflict-markers": Error, false, Files, None;
         /// A provider has two entries.
         DuplicateProvider = "duplicate-provider": Error, false, Files, None;
@@ -141,7 +141,7 @@ codes! {
         NotCanonical = "not-canonical": Error, false, Files, None;
         /// A hash does not have the form of its scheme.
         MalformedHash = "malformed-hash": Error, false, Files, None;
-        /// A hash has a scheme that nothing is known about.
+        /// The scheme of a hash is unknown.
         UnknownHashScheme = "unknown-hash-scheme": Warning, true, Files, None;
         /// Hashes are unsorted or duplicated.
         UnsortedHashes = "unsorted-hashes": Warning, true, Files, None;
@@ -149,43 +149,43 @@ codes! {
         UntrackedLockFile = "untracked-lock-file": Warning, true, Git, Weakness;
         /// The configuration requires a provider that has no entry.
         ProviderNotLocked = "provider-not-locked": Error, true, Requirements, None;
-        /// An entry is for a provider that the configuration does not require.
+        /// The configuration does not require the provider of an entry.
         ProviderNotRequired = "provider-not-required": Warning, true, Requirements, None;
         /// The locked version does not meet the configuration's constraints.
         VersionOutsideConstraints = "version-outside-constraints": Error, true, Requirements, None;
-        /// The recorded constraints are not those of the configuration.
+        /// The recorded constraints differ from the configuration's.
         ConstraintsDiffer = "constraints-differ": Warning, true, Requirements, None;
         /// The configuration calls a module that has no entry.
         ModuleNotLocked = "module-not-locked": Error, true, Requirements, Exposure;
-        /// An entry of a module has another source or other constraints than the call, or there is no such call.
+        /// An entry of a module has a different source or constraints than its call, or no call.
         ModuleLockStale = "module-lock-stale": Error, true, Requirements, None;
         /// The locked version of a module does not meet the constraints of its call.
         ModuleVersionOutsideConstraints = "module-version-outside-constraints": Error, true, Requirements, None;
-        /// The package of a locked module cannot be one of its source and version, or may change.
+        /// The package of a locked module cannot come from its source and version, or may change.
         ModulePackageForeign = "module-package-foreign": Error, false, Files, Substitution;
-        /// An entry has no hashes by which its package could be known.
+        /// An entry has no hash that could identify its package.
         NoHashes = "no-hashes": Error, true, Files, Exposure;
         /// A called module is not installed.
         ModuleNotInstalled = "module-not-installed": Warning, true, Circumstances, None;
-        /// What a Terragrunt unit requires depends on more than its repository.
+        /// The requirements of a Terragrunt unit depend on more than its repository.
         RequirementsNotKnown = "requirements-not-known": Warning, true, Circumstances, None;
         /// A state file was not read, so providers that only the state needs are not known.
         StateNotRead = "state-not-read": Warning, true, Circumstances, None;
-        /// A directory holds no configuration.
+        /// A directory contains no configuration.
         NoConfiguration = "no-configuration": Warning, true, Files, None;
         /// Root modules of one repository lock different registries.
         MixedDialects = "mixed-dialects": Warning, true, Circumstances, None;
         /// No platforms are named, and an entry can cover only one.
         SinglePlatform = "single-platform": Note, true, UnnamedPlatforms, None;
-        /// A wanted platform has no hash.
+        /// A required platform has no hash.
         PlatformMissing = "platform-missing": Error, true, NamedPlatforms, None;
-        /// Fewer hashes are recorded than platforms are wanted.
+        /// The lock file records fewer hashes than platforms are required.
         PlatformNotCovered = "platform-not-covered": Error, true, Circumstances, None;
-        /// Nothing tells whether the recorded hashes are for a wanted platform.
+        /// The recorded hashes may not cover a required platform.
         PlatformNotKnown = "platform-not-known": Warning, true, Circumstances, None;
         /// An installed package matches no recorded hash.
         InstalledPackageDiffers = "installed-package-differs": Error, false, Installation, Forgery;
-        /// An installed module is not what is locked.
+        /// An installed module differs from the locked one.
         ModuleDiffers = "module-differs": Error, false, Installation, Forgery;
         /// An installed module has files that git changes at checkout, so they were not compared.
         ModuleNotCompared = "module-not-compared": Warning, true, Circumstances, Weakness;
@@ -193,13 +193,13 @@ codes! {
         HashNotPublished = "hash-not-published": Error, false, Network, Forgery;
         /// The registry no longer lists the locked version.
         VersionWithdrawn = "version-withdrawn": Error, true, Network, Weakness;
-        /// The registry has something to say about a provider, or does not list it any more.
+        /// The registry warns about a provider, or no longer lists it.
         ProviderWarning = "provider-warning": Warning, true, Network, Weakness;
-        /// A tag, or a version of a registry, leads to another commit than when the module was locked.
+        /// A tag or registry version resolves to a different commit than when the module was locked.
         ModuleMoved = "module-moved": Error, true, Network, Weakness;
-        /// The package of a locked module has other bytes than when it was locked.
+        /// The content of a module's package changed after it was locked.
         ModuleReplaced = "module-replaced": Error, false, Network, Forgery;
-        /// The version, archive or commit of a locked module is gone.
+        /// The version, archive or commit of a locked module was removed.
         ModuleWithdrawn = "module-withdrawn": Error, true, Network, Weakness;
         /// A signature does not verify.
         SignatureInvalid = "signature-invalid": Error, false, Network, Forgery;
@@ -207,7 +207,7 @@ codes! {
         KeyExpired = "key-expired": Warning, true, Network, Weakness;
         /// A signature was made with a key that `[trust]` does not list.
         KeyNotTrusted = "key-not-trusted": Error, false, Network, Forgery;
-        /// A package is not what its checksums, signature or registry say.
+        /// A package does not match its checksums, signature or registry.
         PackageNotAuthentic = "package-not-authentic": Error, false, Network, Forgery;
         /// A package cannot be read.
         InvalidPackage = "invalid-package": Error, false, Network, Exposure;
@@ -221,11 +221,11 @@ codes! {
         VersionNotAllowed = "version-not-allowed": Error, false, Files, Exposure;
         /// The policy does not allow the tier of the provider.
         TierNotAllowed = "tier-not-allowed": Error, false, Network, Exposure;
-        /// The policy wants providers that have been there for longer.
+        /// The policy requires providers that were first published earlier.
         ProviderTooYoung = "provider-too-young": Error, false, Network, Exposure;
         /// The policy requires a signature and there is none.
         UnsignedProvider = "unsigned-provider": Error, false, Network, Exposure;
-        /// The policy wants modules to be pinned, and a call is not.
+        /// The policy requires pinned modules, and a call is not pinned.
         ModuleRefFloating = "module-ref-floating": Error, true, Requirements, None;
         /// A directory of plugins is committed beside the configuration.
         BundledPlugins = "bundled-plugins": Error, true, Files, Substitution;
@@ -233,7 +233,7 @@ codes! {
         TrackedDataDirectory = "tracked-data-directory": Error, true, Git, None;
         /// A path in the repository leads out of it.
         OutsideRepository = "outside-repository": Error, false, Files, Exposure;
-        /// An address looks like that of a well-known provider.
+        /// An address looks like the address of a well-known provider.
         Lookalike = "look-alike": Error, false, Files, Substitution;
         /// Hashes were replaced while the version stayed.
         HashesReplaced = "hashes-replaced": Error, false, Base, Forgery;
@@ -241,39 +241,39 @@ codes! {
         Downgrade = "downgrade": Warning, true, Base, Weakness;
         /// A provider moved to another host.
         HostChanged = "host-changed": Warning, false, Base, Substitution;
-        /// A change brings a host.
+        /// A change adds a host.
         HostAdded = "host-added": Note, false, Base, Substitution;
-        /// A change brings a namespace.
+        /// A change adds a namespace.
         NamespaceAdded = "namespace-added": Note, true, Base, Weakness;
-        /// A change brings a provider.
+        /// A change adds a provider.
         ProviderAdded = "provider-added": Note, true, Base, Weakness;
-        /// A new version is signed by another key than the old one.
+        /// The new version is signed with a different key than the old one.
         SigningKeyChanged = "signing-key-changed": Note, false, Network, Substitution;
         /// A new version is younger than the policy allows.
         VersionTooYoung = "version-too-young": Error, false, Network, Exposure;
-        /// A module comes from a host or publisher from where none was locked before.
+        /// A module comes from a new host or publisher.
         ModuleSourceAdded = "module-source-added": Warning, false, Base, Substitution;
-        /// Nothing that was asked confirms a recorded hash.
+        /// No checked source confirms a recorded hash.
         HashNotChecked = "hash-not-checked": Warning, true, Circumstances, None;
-        /// A change edits what it is judged by: a settings file or an ignore comment.
+        /// A change edits a settings file or an ignore comment that applies to it.
         PolicyChanged = "policy-changed": Error, false, Base, None;
         /// A change removes the lock file of a root module.
         RootRemoved = "root-removed": Error, false, Base, None;
-        /// A change removes an entry, and it is not known whether the configuration requires the provider.
+        /// A change removes an entry whose provider may still be required.
         EntryRemoved = "entry-removed": Error, false, Base, None;
-        /// A change turns a lock file into one of the other dialect.
+        /// A change switches the dialect of a lock file.
         DialectChanged = "dialect-changed": Error, false, Base, Substitution;
-        /// A change makes unknown what a configuration requires.
+        /// A change makes the requirements of a configuration unknown.
         MadeUnknown = "made-unknown": Error, true, Circumstances, Exposure;
-        /// A change makes a Terragrunt unit of a root module.
+        /// A change turns a root module into a Terragrunt unit.
         UnitAdded = "unit-added": Warning, true, Base, None;
-        /// A comment is meant to ignore findings, and cannot.
+        /// An ignore comment is not valid.
         InvalidIgnore = "invalid-ignore": Warning, true, Circumstances, None;
-        /// A comment ignores a finding that there is not.
+        /// An ignore comment matches no finding.
         UnusedIgnore = "unused-ignore": Warning, true, Circumstances, None;
     }
     errors {
-        /// Two sides of a merge exclude each other.
+        /// The two sides of a merge contradict each other.
         MergeConflict = "merge-conflict"
         /// A version is younger than the policy allows.
         TooYoung = "too-young"
@@ -285,13 +285,13 @@ codes! {
         ModuleCycle = "module-cycle"
         /// The CLI configuration cannot be read.
         InvalidCliConfiguration = "invalid-cli-configuration"
-        /// A stored token is not used, because another one wins.
+        /// A stored token is not used, because a different token takes precedence.
         CredentialsNotUsed = "credentials-not-used"
         /// Packages were downloaded although facts about them are shared.
         SharedFactsNotUsed = "shared-facts-not-used"
         /// A credentials helper failed.
         CredentialsHelper = "credentials-helper"
-        /// Nothing is installed that could be compared with the lock file.
+        /// No installed package can be compared with the lock file.
         NothingInstalled = "nothing-installed"
         /// A provider is under development, and therefore not locked.
         DevOverride = "dev-override"
@@ -299,15 +299,15 @@ codes! {
         NoMatchingVersion = "no-matching-version"
         /// The source has no such provider.
         ProviderNotFound = "provider-not-found"
-        /// The version does not exist for a wanted platform.
+        /// The version does not exist for a required platform.
         PlatformNotAvailable = "platform-not-available"
         /// The version needs a plugin protocol that is not supported.
         UnsupportedProtocol = "unsupported-protocol"
-        /// A host could not be asked, or sent an unusable response.
+        /// A host could not be reached, or sent an unusable response.
         RequestFailed = "request-failed"
-        /// A host refused the credentials, or wants some.
+        /// A host refused the credentials, or requires some.
         Unauthorized = "unauthorized"
-        /// The recorded hashes are not those that are published.
+        /// The recorded hashes differ from the published hashes.
         HashesChanged = "hashes-changed"
         /// A file could not be read or written.
         Io = "io"

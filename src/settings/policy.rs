@@ -9,15 +9,15 @@ use crate::provider::{
     Version,
 };
 
-/// What a project allows: what all of its settings files allow. An additional file can only forbid more. The default
-/// allows everything.
+/// Policy of a project: it allows a provider if all settings files do. An additional file can only forbid more. The
+/// default allows everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
     /// The rules of each file, the nearest first.
     pub rules: Vec<Rules>,
 }
 
-/// What one settings file allows.
+/// Policy of one settings file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
     /// Hosts that providers may come from.
@@ -185,7 +185,7 @@ impl Policy {
             |rules: &'_ Rules| [rules.allow.as_deref().unwrap_or_default(), &rules.deny, &rules.require].concat();
         self.rules.iter().flat_map(of_file).next()?;
         if constraints.terms().len() > MOST_TERMS {
-            let message = format!("more than {MOST_TERMS} constraints are asked for of {}", address.short(dialect));
+            let message = format!("{} has more than {MOST_TERMS} version constraints", address.short(dialect));
             return Some(Diagnostic::error(Code::VersionNotAllowed, message).help("ask for fewer constraints"));
         }
         let lists = self.rules.iter().flat_map(of_file).map(|rule| rule.versions).chain([constraints.clone()]);
@@ -200,9 +200,9 @@ impl Policy {
         };
         let example = refused.pop()?;
         let asked = if constraints.is_empty() { String::new() } else { format!(" ({constraints})") };
-        let message = format!("the policy {which} of {} that is asked for{asked}", address.short(dialect));
+        let message = format!("the policy {which} of {} that is required{asked}", address.short(dialect));
         let example = Diagnostic { severity, message, ..example.clone() }.note(example.message);
-        Some(example.help("ask for versions that the rule allows"))
+        Some(example.help("require versions that the rule allows"))
     }
 
     /// Why the policy does not allow a release with the authentication `found`. `release` is its name and version.
@@ -284,7 +284,7 @@ impl ProviderRule {
         !self.versions.is_empty() && (denies(version) || denies(&version.without_metadata()))
     }
 
-    /// Whether a version is one that the rule allows or requires. A prerelease is only if the rule names it.
+    /// Whether the rule allows or requires the version. A prerelease must be named by the rule.
     fn is_met(&self, version: &Version) -> bool {
         self.versions.is_empty() || self.versions.allows(version)
     }

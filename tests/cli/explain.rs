@@ -11,7 +11,7 @@ fn a_code_is_explained() {
     environment.provlock(["explain", "no-hashes"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-no-hashes: An entry has no hashes by which its package could be known.
+no-hashes: An entry has no hash that could identify its package.
 
 Error. A provider or a module is locked without any hash, or only with hashes of schemes other than
 `h1:` and `zh:`, which OpenTofu and Terraform ignore.

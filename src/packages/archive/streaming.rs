@@ -1,9 +1,9 @@
 //! An archive hashed while it arrives, without a second look at its bytes.
 //!
-//! The local headers say where entries start and how they are packed, but they are not trusted: what they led to counts
-//! only if the central directory, which comes last, describes the same entries at the same places. Then the bytes that
-//! were inflated are those that the central directory points to, so the answer is that of [`super::seeking`]. In all
-//! other cases, harmless or not, the archive is not streamable and the central directory is asked first.
+//! The local headers say where entries start and how they are packed, but they are not trusted: the inflated bytes are
+//! used only if the central directory, which comes last, describes the same entries at the same offsets. Then the
+//! central directory points to exactly these bytes, so the answer is the same as from [`super::seeking`]. In all other
+//! cases, harmless or not, the archive is not streamable and the central directory is read first.
 
 use std::io::Read;
 
@@ -51,7 +51,7 @@ pub(super) fn hash<R: Read>(
     })?;
     let contents = Contents::new(&entries, provider_type, limits)?;
     if entries.len() != streamed.len() || !entries.iter().zip(&streamed).all(|(entry, seen)| seen.is(entry)) {
-        return Err(PackageError::NotStreamable("its entries are not those of its central directory"));
+        return Err(PackageError::NotStreamable("its entries differ from its central directory"));
     }
     for (entry, seen) in entries.iter().zip(&streamed).filter(|(entry, _)| !entry.is_directory) {
         let descriptor_crc32 = seen.has_descriptor.then_some(seen.content.crc32);

@@ -33,10 +33,10 @@ use crate::system::OnceMap;
 use protocol::{Metadata, Protocol};
 use signed::{SignedReleases, SignedSums};
 
-/// Facts about packages, and the keys of which one must have signed them.
+/// Facts about packages, and the trusted keys: a key among them must have signed the facts.
 pub(super) type TrustedFacts = (Arc<SharedFacts>, Vec<PublicKey>);
 
-/// What a registry reports of packages, by platform.
+/// A registry's reports about packages, by platform.
 type Reports = BTreeMap<String, PackageReport>;
 
 /// The registries that provider addresses name.
@@ -50,7 +50,7 @@ pub(crate) struct Registry {
     releases: SignedReleases,
     /// The platform of each version that was asked about first.
     first_platforms: OnceMap<(ProviderAddress, Version), Platform>,
-    /// What others have published about packages.
+    /// Facts about packages that other machines have published.
     facts: Option<TrustedFacts>,
 }
 
@@ -245,7 +245,7 @@ impl Registry {
         self.releases.get(&metadata)?.confirm(&metadata)
     }
 
-    /// What the registry publishes about a version; no package is fetched.
+    /// Returns the release of a version; no package is fetched.
     pub(super) fn published(&self, package: &PackageId) -> Result<Published> {
         let metadata = self.protocol.metadata(package)?;
         let signed = self.releases.get(&metadata)?;
@@ -296,8 +296,7 @@ fn listed_report(report: &PackageReport, sums: &BTreeSet<Hash>) -> Option<(BTree
     (is_listed && !h1.is_empty()).then(|| (owned(zh), owned(h1)))
 }
 
-/// The `h1:` that a registry reports for the packages in SHA256SUMS. A package with one that has not the form of an
-/// `h1:` is left out.
+/// The `h1:` that a registry reports for the packages in SHA256SUMS. A package with a malformed `h1:` is omitted.
 fn well_formed_h1(reports: &Reports, sums: &Sha256Sums) -> HashesByPlatform {
     let sums = sums.lines().map(|(_, zh)| zh.clone()).collect();
     let of_platform = |(platform, report): (&String, &PackageReport)| {
@@ -320,10 +319,10 @@ fn unlisted(package: &PackageId, reported: &BTreeSet<Hash>, sums: &Sha256Sums) -
     let message =
         format!("SHA256SUMS does not list {count} of the zh: hashes that {host} reports for {address} {version}");
     let warning = Diagnostic::warning(Code::HashNotPublished, message);
-    Some(warning.note("they are recorded on the word of the registry, which nobody has signed"))
+    Some(warning.note("they are recorded because the registry reports them; no signature covers them"))
 }
 
-/// What is known of the hashes of a package that SHA256SUMS lists.
+/// Facts about the hashes of a package that SHA256SUMS lists.
 fn listed(digest: &PackageDigest) -> HashDispositions {
     let mut hashes = HashDispositions::computed(digest.hashes().map(Clone::clone));
     hashes.add(HashDisposition::Listed, [digest.zh.clone()]);

@@ -44,7 +44,7 @@ fn module_ref_floating() {
     ];
     environment.write("calls.tf", floating.concat());
     environment.write("local/main.tf", call("below", "\"git@example.com:c.git?ref=release/1.2\""));
-    assert_eq!(found(&environment, &[]), ["warning module-not-installed"], "nobody asked for it");
+    assert_eq!(found(&environment, &[]), ["warning module-not-installed"], "not requested");
 
     environment.write("provlock.toml", PINNED);
     environment.provlock(["verify", "--allow", "module-not-installed,single-platform"]).matches(str![[r#"
@@ -344,7 +344,7 @@ fn what_is_required_and_not_locked_is_judged_by_the_versions_that_may_be_chosen(
     environment.provlock(["verify", "--allow", "lock-file-missing"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
-error[version-not-allowed]: the policy does not allow any version of acme/gamma that is asked for (~> 1.2)
+error[version-not-allowed]: the policy does not allow any version of acme/gamma that is required (~> 1.2)
  --> main.tf:5:17
   |
 5 |       version = "~> 1.2"
@@ -356,7 +356,7 @@ error[version-not-allowed]: the policy does not allow any version of acme/gamma 
   |            ------------ this rule is for it
   |
   = the policy denies acme/gamma 1.2.1 (< 2.1.0): it writes the password to the state
-help: ask for versions that the rule allows
+help: require versions that the rule allows
 
 ----- stderr -----
 1 error in main.tf
@@ -425,5 +425,5 @@ fn constraints_without_end_are_refused() {
     environment.write("more.tf", format!("provider \"gamma\" {{\n  version = \"{}\"\n}}\n", constraints(1_000, 900)));
     environment.provlock(["verify"]).assert_lacks("version-not-allowed").assert_stdout_has("gamma");
     environment.write("provlock.toml", "[[policy.deny]]\nprovider = \"acme/*\"\nversions = \"4.0.0\"\n");
-    environment.provlock(["verify"]).assert_code(1).assert_stdout_has("more than 1000 constraints are asked for");
+    environment.provlock(["verify"]).assert_code(1).assert_stdout_has("has more than 1000 version constraints");
 }
