@@ -194,6 +194,47 @@ fn every_page_is_in_the_book() {
     assert_eq!(summary, names);
 }
 
+/// The paths in a line's code, such as `a/b.rs` or `a/{b,c}.rs`.
+fn paths(line: &str) -> Vec<String> {
+    let is_path = |code: &&str| {
+        let is_part = |letter: char| letter.is_ascii_alphanumeric() || "_./{},-".contains(letter);
+        code.contains('/') && code.chars().all(is_part)
+    };
+    let alternatives = |code: &str| match code.split_once('{').zip(code.split_once('}')) {
+        Some(((before, rest), (_, after))) => {
+            let names = rest.split('}').next().unwrap_or_default().split(',');
+            names.map(|name| format!("{before}{name}{after}")).collect()
+        }
+        None => vec![code.to_owned()],
+    };
+    line.split('`').skip(1).step_by(2).filter(is_path).flat_map(alternatives).collect()
+}
+
+/// A path is relative to the repository, to `src`, to `src/project`, or to the room at the start of its row.
+#[test]
+fn architecture_names_existing_files() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
+    let (mut missing, mut found) = (Vec::new(), 0);
+    for line in text.lines() {
+        let paths = paths(line);
+        let room = paths.first().map_or_else(PathBuf::new, |room| Path::new("src").join(room));
+        let directories = [Path::new(""), Path::new("src"), Path::new("src/project"), &room];
+        for path in &paths {
+            let exists = |directory: &&Path| {
+                let path = root.join(directory).join(path);
+                path.exists() || path.with_extension("rs").exists()
+            };
+            found += 1;
+            if !directories.iter().any(exists) {
+                missing.push(path.clone());
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{missing:?}");
+    assert!(found > 100, "only {found} paths were found");
+}
+
 #[test]
 fn the_front_page_is_short() {
     let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();

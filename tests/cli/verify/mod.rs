@@ -42,10 +42,10 @@ use provlock_test::{Output, TestEnvironment, str};
 pub(crate) const H1: &str = "h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
 /// A `zh:` of the right form.
 pub(crate) const ZH: &str = "zh:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
-/// The lock file of [`good`], as entries.
+/// Address of the provider in the project [`good`].
 const NULL: &str = "registry.opentofu.org/hashicorp/null";
 
-/// A project about which there is nothing to say.
+/// A project without findings.
 fn good() -> TestEnvironment {
     let environment = TestEnvironment::new();
     environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
@@ -57,7 +57,7 @@ fn lock(environment: &TestEnvironment, entries: &[String]) {
     environment.write_lock_file(lock_file(entries));
 }
 
-/// Runs `verify --json` with more arguments. That entries have one `h1:` is of no interest unless they say so.
+/// Runs `verify --json` with more arguments. `single-platform` is allowed unless they say otherwise.
 fn verify(environment: &TestEnvironment, arguments: &[&str]) -> Output {
     environment.provlock(["verify", "--json", "--allow", "single-platform"].iter().chain(arguments))
 }
