@@ -15,7 +15,7 @@ use super::retry::{Attempt, Failure};
 /// The whole body of a response, at most `limit` bytes.
 pub(crate) fn read_whole(response: Response, limit: u64) -> Attempt<Vec<u8>> {
     let mut bytes = Vec::new();
-    // The body itself keeps what went wrong with it.
+    // `Body` keeps the error.
     let _ = read_with(response, limit, |body, _| body.read_to_end(&mut bytes))?;
     Ok(bytes)
 }
@@ -38,8 +38,8 @@ pub(super) fn read_bounded(
     Ok((bytes, reserved))
 }
 
-/// Hands the body of a response, at most `limit` bytes, to `consume`, with its length if that is known. Whatever
-/// `consume` makes of it, a failure to read it is an error.
+/// Hands the body of a response, at most `limit` bytes, to `consume`, with its length if that is known. A failure to
+/// read the body is an error, whatever `consume` returns.
 pub(crate) fn read_with<T>(
     response: Response,
     limit: u64,
@@ -51,10 +51,10 @@ pub(crate) fn read_with<T>(
     body.failure.map_or(Ok(consumed), Err)
 }
 
-/// Reads a body. What went wrong with the connection is kept, because the code that reads may wrap errors as it likes.
+/// A body that keeps the connection's error, because the reader may wrap errors.
 pub(super) struct Body {
     response: Response,
-    /// Where the number of bytes is reported.
+    /// The report that counts the bytes.
     pending: Option<Arc<Pending>>,
     limit: u64,
     pub(super) read: u64,

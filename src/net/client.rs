@@ -1,4 +1,4 @@
-//! The client.
+//! The HTTP client.
 
 use std::fmt;
 use std::io::Read;
@@ -30,7 +30,7 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::provider::Hostname;
 use crate::system::{SafeUrl, Token, files};
 
-/// How long a download may be silent, and how long a small one may take.
+/// Longest silence of a download, and longest time of a small one.
 const SILENCE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// An HTTP client. Cheap to clone; clones share connections.
@@ -55,7 +55,7 @@ type Authorize = dyn Fn(&Hostname) -> Result<Option<Token>> + Send + Sync;
 /// A document that was fetched whole.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// Where it came from in the end; relative URLs in it are relative to this.
+    /// URL after all redirects; relative URLs in the document are relative to it.
     pub url: Url,
     /// Its content.
     pub bytes: Vec<u8>,
@@ -68,7 +68,7 @@ pub struct Document {
 /// Purpose of a request, which decides how often and how long it is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Documents that say what there is.
+    /// Lists of versions, service discovery and other metadata.
     Metadata,
     /// Files of a release.
     Download,
@@ -120,17 +120,17 @@ impl Client {
         Self { observer, ..self }
     }
 
-    /// The same client for URLs that the user names, which need not be encrypted. Without encryption no credentials are
-    /// sent to another machine.
+    /// The same client for URLs that the user names, which need not be encrypted. Without encryption, credentials are
+    /// only sent to this machine.
     #[must_use]
     pub(crate) fn with_plain_http(self) -> Self {
         Self { plain_http: PlainHttp::NamedHost, ..self }
     }
 
-    /// Whether another program may ask for a URL: not without encryption, unless this client may.
+    /// Checks that another program may request a URL: not without encryption, unless this client may.
     ///
     /// # Errors
-    /// It may not.
+    /// The URL is not allowed.
     pub(crate) fn permits(&self, url: &Url) -> Requested<()> {
         if !matches!(url.scheme(), "http" | "git") || redirect::is_allowed(url, self.plain_http, &self.shared.settings)
         {
@@ -144,7 +144,8 @@ impl Client {
         &self.observer
     }
 
-    /// The same client with another number of retries for downloads (`download_retry_count` of an installation method).
+    /// The same client with a different number of retries for downloads (`download_retry_count` of an installation
+    /// method).
     #[must_use]
     pub(crate) fn with_download_retries(&self, retries: u32) -> Self {
         Self { download_retries: retries, ..self.clone() }
@@ -164,8 +165,8 @@ impl Client {
         self.get_decoded(url, credentials_of, limit, purpose, |document| Ok((document, 0)))
     }
 
-    /// [`Client::get`], and decodes the document, while others that are large wait for memory. `decode` also says how
-    /// many bytes of what it returns stay in memory until the end of the run.
+    /// Fetches a document as [`Client::get`] does, and decodes it; large documents wait for memory. `decode` also
+    /// returns how many bytes of its result stay in memory until the end of the run.
     pub(crate) fn get_decoded<T>(
         &self,
         url: &Url,
@@ -189,14 +190,14 @@ impl Client {
         Ok(value)
     }
 
-    /// Takes note of so many bytes of the answer from `url` that stay in memory until the end of the run.
+    /// Counts bytes of the answer from `url` that stay in memory until the end of the run.
     pub(crate) fn keep(&self, url: &Url, bytes: usize) -> Requested<()> {
         let kept = self.shared.memory.keep(bytes);
         kept.map_err(|kind| RequestError { url: url.into(), kind, credentials_of: None })
     }
 
-    /// Fetches a JSON document, as [`Client::get`] does, and says where it came from. `weight` says how many bytes of
-    /// it stay in memory until the end of the run.
+    /// Fetches a JSON document, as [`Client::get`] does, and returns its URL. `weight` returns how many bytes of it
+    /// stay in memory until the end of the run.
     pub(crate) fn get_json<T: DeserializeOwned>(
         &self,
         url: &Url,
@@ -232,7 +233,7 @@ impl Client {
         self.receive(limit, send, consume).map_err(fail)
     }
 
-    /// [`Client::download`] with other requests: `send` sends one with the headers that it is given.
+    /// Downloads as [`Client::download`] does, with requests that `send` makes from the given headers.
     pub(crate) fn receive<T>(
         &self,
         limit: u64,
@@ -264,7 +265,7 @@ impl Client {
         self.repeat(purpose, || receive(self.send_for_success(&request, token.as_ref())?)).map_err(fail)
     }
 
-    /// The token that is sent along, if the URL may be asked at all.
+    /// The token for a request, if the URL may be requested at all.
     fn permission(
         &self,
         url: &Url,
@@ -296,12 +297,12 @@ impl Client {
         }
     }
 
-    /// Takes note of a secret that is about to be sent.
+    /// Adds a secret that is about to be sent to the run's secrets.
     pub(crate) fn learn(&self, token: &Token) {
         self.shared.settings.secrets.learn(token);
     }
 
-    /// One attempt; a response is one of success.
+    /// Makes one attempt; a status other than success is a failure.
     fn send_for_success(&self, request: &Request<'_>, token: Option<&Token>) -> Attempt<Response> {
         let authorization = token.and_then(Token::authorization);
         let response = self.send(request, authorization.as_ref())?;
@@ -333,12 +334,12 @@ impl Client {
             let leaves_https = url.scheme() == "https" && target.scheme() != "https";
             let stays = target.host() == request.url.host();
             let plain_http = if stays { request.plain_http } else { request.plain_http.of_others() };
-            // A machine of the network must not be able to make this one ask its own services.
+            // Another machine must not be able to make this one send requests to its own services.
             if leaves_https || !redirect::is_allowed(&target, plain_http, &self.shared.settings) {
                 return Err(redirect::refused(format!("{} is not an https URL", SafeUrl::from(target))));
             }
             if target.origin() != url.origin() {
-                // Once away, it stays away: what comes back is not what the first host asked for.
+                // Do not send the credentials again, even if a later redirect leads back to the first host.
                 authorization = None;
             }
             url = target;
@@ -346,8 +347,8 @@ impl Client {
         Err(redirect::refused(format!("more than {MOST_REDIRECTS} redirects")))
     }
 
-    /// Sends a request as it is, and follows no redirect. A failure may be gone in a moment, unless the request cannot
-    /// be made.
+    /// Sends a request as it is, and follows no redirect. A failure may be temporary, unless the request cannot be
+    /// made.
     pub(crate) fn send_once(&self, builder: RequestBuilder) -> Attempt<Response> {
         self.observer.send(builder).map_err(|error| {
             if error.is_builder() {
@@ -363,7 +364,7 @@ impl Client {
         self.shared.http.request(method, url).timeout(self.time_limit())
     }
 
-    /// Makes an attempt until it succeeds, or cannot, or was made often enough.
+    /// Makes attempts until one succeeds, fails permanently, or no retry is left.
     pub(crate) fn repeat<T>(
         &self,
         purpose: Purpose,
@@ -380,7 +381,7 @@ impl Client {
         Retries::new(retries, self.shared.settings.back_off)
     }
 
-    /// How long a package may be on its way.
+    /// Time limit of a package's download.
     pub(crate) fn download_timeout(&self) -> Duration {
         self.shared.settings.download_timeout
     }
@@ -390,13 +391,13 @@ impl Client {
         self.shared.settings.back_off
     }
 
-    /// How long a request for a document may take.
+    /// Time limit of a request for a document.
     pub(crate) fn time_limit(&self) -> Duration {
         self.shared.settings.timeout
     }
 }
 
-/// The value in a JSON document.
+/// Decodes a JSON document.
 pub(crate) fn decode_json<T: DeserializeOwned>(document: &Document) -> std::result::Result<T, RequestErrorKind> {
     let value = serde_json::from_slice(&document.bytes);
     value.map_err(|error| RequestErrorKind::InvalidBody(what_is_wrong(&error)))
@@ -416,17 +417,17 @@ fn what_is_wrong(error: &serde_json::Error) -> String {
     format!("{what} (line {}, column {})", error.line(), error.column())
 }
 
-/// The name of the field in an error about a missing field. Such a name is one of this program's own words.
+/// The name of the field in an error about a missing field, which is one of provlock's own names.
 fn missing_field(error: &str) -> Option<&str> {
     Some(error.strip_prefix("missing field `")?.split_once('`')?.0)
 }
 
-/// Follows no redirect by itself, since [`redirect`] decides whether one may be followed, and with what. An error is
-/// its text.
+/// Builds the client without redirects, because [`redirect`] decides which to follow, and with which headers. The error
+/// is its text.
 fn build(settings: &NetSettings) -> std::result::Result<reqwest::blocking::Client, String> {
     let certificates = settings.extra_root_certificates.iter().map(|der| Certificate::from_der(der));
     let mut certificates = certificates.collect::<reqwest::Result<Vec<_>>>().map_err(causes)?;
-    // An error means that the process already has a provider of cryptography for TLS, which then is used.
+    // An error means that the process has installed a provider of cryptography already, which is then used.
     let _ = ring::default_provider().install_default();
     let builder = reqwest::blocking::Client::builder()
         .user_agent(concat!("provlock/", env!("CARGO_PKG_VERSION")))
@@ -450,7 +451,7 @@ fn certificates_in(file: &Path) -> std::result::Result<Vec<Certificate>, String>
     if certificates.is_empty() { Err("it holds no certificate".to_owned()) } else { Ok(certificates) }
 }
 
-/// How a body begins, for an error.
+/// The start of a body, for an error.
 fn beginning(response: Response, token: Option<&Token>) -> String {
     // What cannot be read is not quoted.
     let mut bytes = Vec::new();

@@ -20,7 +20,7 @@ pub struct RequestError {
     pub url: SafeUrl,
     /// Why it failed.
     pub kind: RequestErrorKind,
-    /// The host whose credentials were to be sent.
+    /// The host whose credentials the request needed.
     pub credentials_of: Option<Hostname>,
 }
 
@@ -29,10 +29,10 @@ pub struct RequestError {
 pub enum RequestErrorKind {
     #[display("was not found (404)")]
     NotFound,
-    /// Status 401 or 403, and whether the server got a token. A redirect to another host goes without.
+    /// Status 401 or 403, and whether the server got a token. A redirect to another host carries none.
     #[display("was refused ({status}){}", said_of_credentials(*credentials_sent))]
     Unauthorized { status: u16, credentials_sent: bool },
-    /// Another status that means no success, and how the body begins, without control characters.
+    /// Any other status that is not a success, and the start of the body, without control characters.
     #[display("answered with status {status}{}{body}", if body.is_empty() { "" } else { ": " })]
     Status { status: u16, body: String },
     /// The body has more bytes than the caller allows.
@@ -43,7 +43,7 @@ pub enum RequestErrorKind {
     TooMuchInAll { limit: u64 },
     #[display("did not answer in time")]
     Timeout,
-    /// Fewer bytes per second than the least that must come.
+    /// Fewer bytes per second than the minimum.
     #[display("sent less than {} KiB per second", minimum_rate >> 10)]
     TooSlow { minimum_rate: u64 },
     /// Not all data in time.
@@ -52,17 +52,17 @@ pub enum RequestErrorKind {
     /// No connection, or a broken connection; the text gives the reason.
     #[display("could not be reached: {_0}")]
     Connection(String),
-    /// No connection, because of the proxy; the text says what it did.
+    /// No connection, because of the proxy; the text describes its answer.
     #[display("could not be reached: {_0}")]
     Proxy(String),
     #[display("redirects to a place that is not allowed: {_0}")]
     Redirect(String),
     #[display("sent an unusable response: {_0}")]
     InvalidBody(String),
-    /// A plain HTTP URL of a host that may not be asked so, or a URL of another scheme.
+    /// A plain HTTP URL of a host that requires encryption, or a URL with an unsupported scheme.
     #[display("was not requested, because it is not an https URL")]
     Insecure,
-    /// The token for the host could not be had.
+    /// The token for the host could not be read.
     #[display("was not requested: {_0}")]
     Credentials(Diagnostics),
 }
@@ -72,7 +72,7 @@ fn said_of_credentials(were_sent: bool) -> &'static str {
 }
 
 impl RequestErrorKind {
-    /// The error for a status without success. `body` returns the start of the body, without control characters.
+    /// The error for a status that is not a success. `body` returns the start of the body, without control characters.
     pub(crate) fn of_status(status: StatusCode, credentials_sent: bool, body: impl FnOnce() -> String) -> Self {
         match status {
             StatusCode::NOT_FOUND => Self::NotFound,
@@ -85,8 +85,8 @@ impl RequestErrorKind {
 }
 
 impl RequestError {
-    /// The error for the user, with what to do next. `what` says what was wanted, for example
-    /// "hashicorp/aws 5.0.0 for `linux_amd64`".
+    /// The error for the user, with the next step. `what` is the requested thing, for example "hashicorp/aws 5.0.0 for
+    /// `linux_amd64`".
     pub(crate) fn into_diagnostic(self, what: &str) -> Diagnostics {
         if let RequestErrorKind::Credentials(diagnostics) = self.kind {
             return diagnostics.map(|diagnostic| diagnostic.note(format!("needed for {what}")));
@@ -133,14 +133,14 @@ impl RequestError {
     }
 }
 
-/// A request that got no response, or not all of one.
+/// The error for a missing or incomplete response.
 pub(super) fn no_response(error: reqwest::Error) -> RequestErrorKind {
     if error.is_timeout() {
         return RequestErrorKind::Timeout;
     }
     let host = error.url().and_then(|url| url.host_str()).unwrap_or("the host").to_owned();
     let why = causes(error);
-    // The text of the error is all there is: its type is private to hyper-util.
+    // Match the text, because the type of the error is private to hyper-util.
     let Some(tunnel) = why.strip_prefix("tunnel error: ") else { return RequestErrorKind::Connection(why) };
     let (what, cause) = tunnel.split_once(": ").unwrap_or((tunnel, ""));
     RequestErrorKind::Proxy(match what {
@@ -151,7 +151,7 @@ pub(super) fn no_response(error: reqwest::Error) -> RequestErrorKind {
     })
 }
 
-/// Why a request failed, in the words of the layers below reqwest, whose own only say that it did.
+/// Joins the errors below reqwest's, whose own text contains no reason.
 pub(super) fn causes(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut causes: Vec<String> = Vec::new();

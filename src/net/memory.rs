@@ -1,4 +1,4 @@
-//! A limit on the memory that all answers take together, however many requests there are, and to whatever hosts.
+//! A limit on the memory that all answers take together, for any number of requests and hosts.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -13,7 +13,7 @@ const AT_WORK: u64 = 36 << 20;
 /// Memory for everything that is kept of answers until the end of the run, in bytes. A large provider takes several
 /// hundred KiB.
 const KEPT: u64 = 48 << 20;
-/// A document takes about so many times its bytes while it is decoded.
+/// Memory of a document while it is decoded, as a multiple of its size.
 const DECODING: u64 = 3;
 
 /// The memory that is left for answers.
@@ -46,7 +46,7 @@ impl Memory {
         Reserved { memory: self, bytes }
     }
 
-    /// Counts what is kept of an answer until the end of the run.
+    /// Counts bytes that are kept of an answer until the end of the run.
     pub(super) fn keep(&self, bytes: usize) -> Result<(), RequestErrorKind> {
         let mut left = lock(&self.left);
         let rest = left.kept.checked_sub(bytes as u64);

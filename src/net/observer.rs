@@ -8,32 +8,32 @@ use reqwest::blocking::{RequestBuilder, Response};
 
 use crate::system::SafeUrl;
 
-/// A request, once everything that is wanted of its response has been read.
+/// A request, reported after its response has been read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestReport {
     /// `GET` or another method.
     pub method: String,
     /// Without user, password and query.
     pub url: SafeUrl,
-    /// How it ended.
+    /// Its outcome.
     pub outcome: RequestOutcome,
 }
 
-/// How a request ended.
+/// Outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestOutcome {
-    /// A response came.
+    /// The server sent a response.
     Response {
         /// Its status.
         status: u16,
         /// How much of its body was read, in bytes after decompression.
         bytes: u64,
-        /// How long that took, from the request on.
+        /// Time from the request to the end of the response.
         duration: Duration,
     },
-    /// No response came.
+    /// The server sent no response.
     NoResponse {
-        /// How long the client waited for it.
+        /// Time until the client gave up.
         duration: Duration,
     },
     /// Nothing was sent, because the response is known from an earlier run.
@@ -57,7 +57,7 @@ impl RequestObserver {
         (self.0)(&RequestReport { method, url: url.into(), outcome: RequestOutcome::Cached });
     }
 
-    /// Sends a request and reports it, at once without a response, else when the response is dropped.
+    /// Sends a request. It is reported at once if there is no response, else when the response is dropped.
     pub(super) fn send(&self, builder: RequestBuilder) -> reqwest::Result<Response> {
         let (client, request) = builder.build_split();
         let request = request?;

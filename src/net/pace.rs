@@ -1,21 +1,21 @@
-//! How fast a body must come.
+//! The minimum rate of a download.
 
 use std::time::{Duration, Instant};
 
 use super::error::RequestErrorKind;
 use super::retry::{Attempt, Failure};
 
-/// How long a server may be slow.
+/// Time over which the rate is measured.
 const WINDOW: Duration = Duration::from_secs(30);
 
-/// The least that must arrive in [`WINDOW`], and when all of it must be there.
+/// The minimum rate within [`WINDOW`], and the time limit of the whole body.
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
     /// Bytes per second.
     minimum_rate: u64,
-    /// When the time is over, and how much of it there was.
+    /// End and length of the time limit.
     deadline: Option<(Instant, Duration)>,
-    /// Time that was spent waiting for data since the window began, without the work on the data in between.
+    /// Time spent waiting for data since the window began, without the time to process it.
     waited: Duration,
     /// Bytes received in that time.
     received: u64,
@@ -33,7 +33,7 @@ impl Pace {
         Self { waited: Duration::ZERO, received: 0, ..self.clone() }
     }
 
-    /// Counts `count` bytes that came after a time of waiting.
+    /// Counts `count` bytes that arrived after a wait.
     pub(super) fn check(&mut self, waited: Duration, count: u64) -> Attempt<()> {
         if let Some((end, time_limit)) = self.deadline
             && Instant::now() >= end
@@ -54,7 +54,7 @@ impl Pace {
     }
 }
 
-/// A pace that any server keeps which is not silent.
+/// A pace without a minimum rate or time limit.
 impl Default for Pace {
     fn default() -> Self {
         Self { minimum_rate: 1 << 10, deadline: None, waited: Duration::ZERO, received: 0 }

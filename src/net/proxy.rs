@@ -1,4 +1,4 @@
-//! The proxies of the environment and the system, and this machine, which is never asked through one.
+//! Proxies of the environment and the system. Requests to this machine never use a proxy.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -10,7 +10,7 @@ use url::{Host, Url};
 
 use crate::cli_config::NetSettings;
 
-/// Has a client use the proxies that it may use.
+/// Configures the proxies of a client.
 pub(super) fn with_proxies(builder: ClientBuilder, settings: &NetSettings) -> ClientBuilder {
     if !settings.use_proxies {
         return builder.no_proxy();
@@ -19,8 +19,8 @@ pub(super) fn with_proxies(builder: ClientBuilder, settings: &NetSettings) -> Cl
     builder.proxy(Proxy::custom(move |url| proxy_for(&system, url)))
 }
 
-/// Whether a URL's host is this machine: `localhost`, 127.0.0.0/8 or `::1`. There a token may go over plain HTTP, so
-/// nothing for it may leave this machine.
+/// Whether a URL's host is this machine: `localhost`, 127.0.0.0/8 or `::1`. A token may be sent there over plain HTTP,
+/// so requests to it must not leave this machine.
 pub(crate) fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
@@ -30,7 +30,8 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// The proxy for a URL. As in Go, and so in OpenTofu, there is none for this machine, whatever `NO_PROXY` says.
+/// The proxy for a URL. As in Go, and so in OpenTofu, there is none for this machine, even if `NO_PROXY` does not list
+/// it.
 fn proxy_for(system: &Matcher, url: &Url) -> Option<Url> {
     if is_loopback(url) {
         return None;

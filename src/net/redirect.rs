@@ -1,7 +1,7 @@
 //! Requests and their redirects (RFC 9110, section 15.4).
 //!
-//! Credentials stay with the origin that they are for: a redirect to another host, port or scheme goes without them,
-//! and so does everything after it. No redirect leads from https to http.
+//! Credentials stay with their origin: a redirect to a different host, port or scheme carries none, and neither do
+//! later redirects. No redirect leads from https to http.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use super::proxy::is_loopback;
 use super::retry::{Attempt, Failure};
 use crate::cli_config::NetSettings;
 
-/// Longer chains of redirects are a circle.
+/// Longest chain of redirects; longer ones are circles.
 pub(super) const MOST_REDIRECTS: usize = 10;
 
 /// A GET request.
@@ -23,30 +23,30 @@ pub(crate) struct Request<'a> {
     pub(crate) url: &'a Url,
     /// Headers sent in addition to the common ones, also to the target of a redirect.
     pub(crate) headers: HeaderMap,
-    /// How long it may take in all, its body included; `None` for as long as data arrives.
+    /// Time limit for the request and its body; `None` means only that data must keep arriving.
     pub(crate) time_limit: Option<Duration>,
     pub(crate) plain_http: PlainHttp,
 }
 
-/// Which hosts may be asked over plain HTTP.
+/// Hosts that may be contacted over plain HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PlainHttp {
     /// The hosts in [`NetSettings::plain_http_hosts`].
     Configured,
-    /// This machine, as container tools have it.
+    /// This machine, as in container tools.
     ThisMachine,
-    /// The host that the user names, besides those. Another one is not redirected to.
+    /// A host that the user has named, and the configured hosts. Redirects to other hosts are not followed.
     NamedHost,
 }
 
 impl PlainHttp {
-    /// The same for hosts that the user has not named.
+    /// The variant for targets of redirects, which the user has not named.
     pub(super) fn of_others(self) -> Self {
         if self == Self::NamedHost { Self::Configured } else { self }
     }
 }
 
-/// Whether a request to a URL is encrypted, or may go without. Git's own protocol never is.
+/// Whether a request to a URL is encrypted, or need not be. Git's own protocol is never encrypted.
 pub(super) fn is_allowed(url: &Url, plain_http: PlainHttp, settings: &NetSettings) -> bool {
     match (url.scheme(), plain_http) {
         ("https", _) | ("http" | "git", PlainHttp::NamedHost) => true,
@@ -74,7 +74,7 @@ pub(super) fn target(response: &Response) -> Attempt<Option<Url>> {
     let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
     let location = location.ok_or_else(|| refused(format!("status {status} comes without a location")))?;
     let mut target = response.url().join(location).map_err(|error| refused(error.to_string()))?;
-    // Only a URL that cannot have a user name refuses this.
+    // This fails only for URLs that cannot have a user name.
     let _ = target.set_username("");
     let _ = target.set_password(None);
     Ok(Some(target))

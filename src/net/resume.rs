@@ -1,5 +1,5 @@
-//! Downloads that go on where the connection broke: range requests (RFC 9110, section 14), which hold only while the
-//! server still has the same content (section 13.1.5).
+//! Downloads that continue where the connection broke: range requests (RFC 9110, section 14), which are valid only
+//! while the server has the same content (section 13.1.5).
 
 use std::io::{self, Read};
 
@@ -49,7 +49,7 @@ pub(super) fn download<T>(
     }
 }
 
-/// The headers of a request for a file as it is: only of this are the bytes counted alike by both sides.
+/// Headers that request the file without compression, so that client and server count the same bytes.
 fn headers() -> HeaderMap {
     HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("identity"))])
 }
@@ -69,7 +69,7 @@ struct Download<'a, S> {
     body: Body,
     limit: u64,
     pace: &'a Pace,
-    /// Where the server can be asked for a part.
+    /// Validator for requests of a part, if the server supports them.
     resumption: Option<Resumption>,
     retries: &'a mut Retries,
     send: &'a mut S,
@@ -78,10 +78,10 @@ struct Download<'a, S> {
     end: Option<End>,
 }
 
-/// Why a body is not whole.
+/// The reason why a body is incomplete.
 enum End {
     Failed(Failure),
-    /// It has to be read from its beginning; the response, if there is one, has it.
+    /// It must be read again from its beginning; contains the response, if there is one.
     Anew(Option<Box<Response>>),
 }
 
@@ -100,7 +100,7 @@ impl Resumption {
         (response.status() == StatusCode::OK).then_some(Self { validator, length })
     }
 
-    /// The headers that ask for what comes after `offset` bytes.
+    /// Headers that request the bytes after `offset`.
     fn headers(&self, offset: u64) -> Option<HeaderMap> {
         let mut headers = headers();
         headers.insert(RANGE, format!("bytes={offset}-").parse().ok()?);
@@ -108,7 +108,7 @@ impl Resumption {
         Some(headers)
     }
 
-    /// Whether a response has what comes after `offset` bytes, up to the end.
+    /// Whether a response contains the bytes after `offset`, up to the end.
     fn is_continued_by(&self, response: &Response, offset: u64) -> bool {
         let expected = format!("bytes {offset}-{}/{}", self.length.saturating_sub(1), self.length);
         let range = response.headers().get(CONTENT_RANGE);
@@ -119,7 +119,7 @@ impl Resumption {
 }
 
 impl<S: FnMut(HeaderMap) -> Attempt<Response>> Download<'_, S> {
-    /// Goes on with the body after a failure, or says why that cannot be.
+    /// Continues the body after a failure, or returns the failure if that is not possible.
     fn go_on(&mut self, mut failure: Failure) -> Result<(), End> {
         loop {
             let Some(resumption) =

@@ -1,4 +1,4 @@
-//! When and how long to wait before a request is repeated.
+//! Retries: whether and when a request is repeated.
 
 use std::thread;
 use std::time::Duration;
@@ -10,13 +10,13 @@ use reqwest::header::{HeaderMap, HeaderName, RETRY_AFTER};
 
 use super::error::RequestErrorKind;
 
-/// A server cannot make the client wait longer.
+/// The longest pause that a server can cause.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
 /// The outcome of one attempt.
 pub(crate) type Attempt<T> = Result<T, Failure>;
 
-/// Why an attempt failed, and what that means for the next.
+/// A failed attempt, and its remedy.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) kind: RequestErrorKind,
@@ -26,31 +26,31 @@ pub(crate) struct Failure {
 /// Remedies for a failed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Retry {
-    /// Nothing.
+    /// No remedy.
     Never,
     /// Another attempt after a pause.
     BackOff,
-    /// Another attempt after the pause that the server asks for.
+    /// Another attempt after the pause that the server requests.
     After(Duration),
 }
 
 impl Failure {
-    /// A failure that another attempt would not change.
+    /// A failure that a retry would not change.
     pub(crate) fn lasting(kind: RequestErrorKind) -> Self {
         Self { kind, retry: Retry::Never }
     }
 
-    /// A failure that may be gone in a moment.
+    /// A failure that may be temporary.
     pub(crate) fn passing(kind: RequestErrorKind) -> Self {
         Self { kind, retry: Retry::BackOff }
     }
 }
 
-/// The attempts that are left.
+/// The remaining attempts.
 #[derive(Clone, Debug)]
 pub(super) struct Retries {
     left: u32,
-    /// The pause before the next.
+    /// The pause before the next attempt.
     back_off: Duration,
 }
 
@@ -59,7 +59,7 @@ impl Retries {
         Self { left: retries, back_off }
     }
 
-    /// Waits until it is time for another attempt. Gives the failure back if none is left, or none would help.
+    /// Waits until the next attempt. Returns the failure if no attempt is left, or none would help.
     pub(super) fn wait(&mut self, failure: Failure) -> Attempt<()> {
         let pause = match failure.retry {
             Retry::Never => return Err(failure),
@@ -87,7 +87,7 @@ pub(super) fn with_retries<T>(
     }
 }
 
-/// Whether a status means "later" (RFC 6585, section 4; RFC 9110, section 15.6), and when.
+/// Returns the remedy if a status means "later" (RFC 6585, section 4; RFC 9110, section 15.6).
 pub(crate) fn after_status(response: &Response) -> Retry {
     let status = response.status();
     let asks = matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
@@ -99,7 +99,7 @@ pub(crate) fn after_status(response: &Response) -> Retry {
     }
 }
 
-/// The pause that a `Retry-After` header asks for (RFC 9110, section 10.2.3): seconds, or the time to wait for.
+/// The pause in a `Retry-After` header (RFC 9110, section 10.2.3): seconds, or a time to wait for.
 fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     if let Some(seconds) = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok()) {
         return Some(Duration::from_secs(seconds));
@@ -108,7 +108,7 @@ fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     Some(Duration::try_from(pause).unwrap_or_default())
 }
 
-/// A header that holds a time.
+/// Parses a header that contains a time.
 pub(super) fn http_date(headers: &HeaderMap, name: &HeaderName) -> Option<Timestamp> {
     let text = headers.get(name)?.to_str().ok()?;
     jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text.trim()).ok()

@@ -1,4 +1,4 @@
-//! Keeping the archive of a package while it is hashed.
+//! Keeps the archive of a package while it is hashed.
 
 use std::fs::File;
 use std::io::{self, Read, Seek as _, SeekFrom};
@@ -10,11 +10,11 @@ use crate::diagnostic::Diagnostic;
 use crate::packages::archive::{Limits, PackageDigest, PackageError, hash_zip_file};
 use crate::system::lock;
 
-/// A file that the archive of a package is written to while it is hashed.
+/// A file to which the archive of a package is written while it is hashed.
 pub(crate) struct ArchiveFile<'a> {
     file: &'a File,
     path: &'a Path,
-    /// Why it could not be written.
+    /// The error while writing.
     failure: Mutex<Option<io::Error>>,
 }
 
@@ -33,13 +33,13 @@ impl<'a> ArchiveFile<'a> {
         hash_zip_file(&mut { self.file }, provider_type, &limits)
     }
 
-    /// Why it could not be written, if that is so.
+    /// The error if the file could not be written.
     pub(super) fn failure(&self) -> Option<SourceError> {
         let failure = lock(&self.failure).take();
         failure.map(|error| Diagnostic::io("write", self.path, &error).into())
     }
 
-    /// Empties it: what is read from now on is an archive from its beginning.
+    /// Empties the file, because an archive starts again from its beginning.
     pub(super) fn start(&self) -> io::Result<()> {
         let mut file = self.file;
         self.noted(file.set_len(0).and_then(|()| file.seek(SeekFrom::Start(0)).map(drop)))
@@ -54,7 +54,7 @@ impl<'a> ArchiveFile<'a> {
     }
 }
 
-/// Each error is noted.
+/// Errors are kept for `ArchiveFile::failure`.
 impl io::Write for &ArchiveFile<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut file = self.file;

@@ -17,9 +17,9 @@ const LONGEST_PROTOCOLS: usize = 100;
 pub struct AvailableVersions {
     /// The versions, with details.
     pub versions: BTreeMap<Version, AvailableVersion>,
-    /// Messages for the user that the source sent along.
+    /// Messages for the user from the source.
     pub warnings: Vec<String>,
-    /// Whether these are only the versions that this machine knows, since no host was asked.
+    /// Whether this lists only versions that this machine knows, because no host was contacted.
     pub is_partial: bool,
 }
 
@@ -35,12 +35,12 @@ pub struct AvailableVersion {
 /// A set of platforms.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Platforms {
-    /// Their names, each once, with spaces in between.
+    /// Names of the platforms, each once, separated by spaces.
     names: Box<str>,
 }
 
 impl AvailableVersions {
-    /// Adds what another source lists of the same provider.
+    /// Adds the versions that another source lists for the same provider.
     pub(super) fn merge(&mut self, other: &Self) {
         for (version, available) in &other.versions {
             let known = self.versions.entry(version.clone());
@@ -50,9 +50,9 @@ impl AvailableVersions {
         self.is_partial |= other.is_partial;
     }
 
-    /// About how much memory it takes, in bytes.
+    /// Approximate memory, in bytes.
     pub(super) fn weight(&self) -> usize {
-        /// Of a version in the map, without its texts.
+        /// Bytes of a version in the map, without its texts.
         const ENTRY: usize = 128;
         let versions = self.versions.iter();
         let versions = versions.map(|(version, available)| ENTRY + version.text_length() + available.text_length());
@@ -61,7 +61,8 @@ impl AvailableVersions {
 }
 
 impl AvailableVersion {
-    /// Adds what another source lists of the same version: the package of a platform may come from either.
+    /// Adds the platforms that another source lists for the same version: the package of a platform may come from
+    /// either.
     fn merge(&mut self, other: &Self) {
         if self.platforms.is_empty() || other.platforms.is_empty() {
             self.platforms = Platforms::default();
@@ -88,7 +89,7 @@ impl Platforms {
         self.names.is_empty()
     }
 
-    /// The platforms in their order.
+    /// The platforms in order.
     pub fn iter(&self) -> impl Iterator<Item = Platform> {
         self.names.split_ascii_whitespace().filter_map(|name| name.parse().ok())
     }

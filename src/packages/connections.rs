@@ -22,7 +22,7 @@ use crate::packages::shared_facts::ReleaseFacts;
 use crate::provider::{Dialect, OciRepository, ProviderAddress, ProviderSelection, SharedCache, SigningKey, Version};
 use crate::system::{Environment, OnceMap, parallel, storage};
 
-/// Which source packages come from.
+/// Choice of the source of packages.
 #[derive(Clone, Debug, Default)]
 pub enum SourceChoice {
     /// The registries that the providers' addresses name.
@@ -34,22 +34,22 @@ pub enum SourceChoice {
     NetworkMirror(String),
     /// Repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`.
     OciMirror(String),
-    /// Where the CLI configuration says.
+    /// The sources in the CLI configuration.
     CliConfiguration,
 }
 
-/// Where packages come from, and how they are fetched.
+/// Source of packages, and options for fetching them.
 #[derive(Clone, Debug)]
 pub struct SourceOptions {
-    /// Which source they come from.
+    /// The source.
     pub choice: SourceChoice,
-    /// How many packages are downloaded and hashed at a time.
+    /// Number of packages that are downloaded and hashed at a time.
     pub jobs: usize,
     /// Whether hashes that a registry reports are recorded without downloading the packages.
     pub trust_registry: bool,
-    /// The directory of everything that is remembered across runs, if anything is.
+    /// Cache directory, if there is a cache.
     pub cache_directory: Option<PathBuf>,
-    /// Whether packages are looked at again, whatever the cache says of them.
+    /// Ignore cached hashes and download every package again.
     pub distrusts_cache: bool,
     /// The services that publish the dates of versions.
     pub date_services: Option<DateServices>,
@@ -58,8 +58,8 @@ pub struct SourceOptions {
 }
 
 impl Default for SourceOptions {
-    /// The registries, without a cache. Enough packages at a time to keep every core busy while others wait for bytes,
-    /// and few enough for their memory of about a megabyte each.
+    /// The registries, without a cache. The number of packages keeps every core busy while others wait for bytes, and
+    /// bounds their memory of about a megabyte each.
     fn default() -> Self {
         let jobs = (2 * parallel::cores()).max(24);
         let (choice, observer) = (SourceChoice::default(), RequestObserver::default());
@@ -68,8 +68,8 @@ impl Default for SourceOptions {
     }
 }
 
-/// How hosts are reached: for each dialect the CLI configuration, read once when it is needed, and one client for
-/// everything. Cheap to clone; clones share both.
+/// Access to hosts: for each dialect the CLI configuration, read once when it is needed, and one client. Cheap to
+/// clone; clones share both.
 #[derive(Clone)]
 pub struct Connections {
     shared: Arc<Shared>,
@@ -80,7 +80,7 @@ struct Shared {
     environment: Environment,
     tofu: OnceLock<Result<Connection>>,
     terraform: OnceLock<Result<Connection>>,
-    /// By the repository that they are published below.
+    /// By the repository in which they are published.
     facts: OnceMap<(Dialect, OciRepository), Arc<SharedFacts>>,
 }
 
@@ -97,7 +97,7 @@ struct Connection {
     /// `None` if no services for dates are configured.
     dates: Option<PublicationDates>,
     discovery: Arc<Discovery>,
-    /// Everybody asks them through this, so that one login is enough.
+    /// Shared by all sources, so that one login is enough.
     oci_registries: Arc<OciRegistries>,
 }
 
@@ -120,8 +120,8 @@ impl Connections {
         Ok(Self { shared: Arc::new(Shared { options, environment, tofu, terraform, facts }) })
     }
 
-    /// The providers that `init` takes from a directory and does not lock, where the CLI configuration decides where
-    /// packages come from. OpenTofu locks such a provider like any other.
+    /// The providers that `init` takes from a directory and does not lock, if the CLI configuration decides about
+    /// sources. OpenTofu locks such a provider like any other.
     pub(crate) fn dev_overrides(&self, dialect: Dialect) -> Result<BTreeMap<ProviderAddress, PathBuf>> {
         let is_asked = matches!(self.shared.options.choice, SourceChoice::CliConfiguration);
         if !is_asked || dialect == Dialect::Tofu {
@@ -147,12 +147,12 @@ impl Connections {
         &self.shared.environment
     }
 
-    /// The directory of everything that is remembered across runs, if anything is.
+    /// The cache directory, if there is a cache.
     pub(crate) fn cache_directory(&self) -> Option<&Path> {
         self.shared.options.cache_directory.as_deref()
     }
 
-    /// The CLI configurations that have been read; they may hold something that the user should know.
+    /// The CLI configurations that have been read, with their warnings.
     pub fn configurations(&self) -> impl Iterator<Item = (Dialect, &CliConfig)> {
         let slots = [(Dialect::Tofu, &self.shared.tofu), (Dialect::Terraform, &self.shared.terraform)];
         slots.into_iter().filter_map(|(dialect, slot)| Some((dialect, &slot.get()?.as_ref().ok()?.config)))
@@ -163,7 +163,7 @@ impl Connections {
         self.shared.options.cache_directory.as_deref().map(HashCache::open)
     }
 
-    /// The dates of versions, if services for them are named.
+    /// The dates of versions, if services for them are configured.
     pub(crate) fn publication_dates(&self, dialect: Dialect) -> Result<Option<&PublicationDates>> {
         if self.shared.options.date_services.is_none() {
             return Ok(None);
@@ -171,8 +171,7 @@ impl Connections {
         self.connection(dialect).map(|connection| connection.dates.as_ref())
     }
 
-    /// A source that has not been asked anything yet. Where `shared` names facts about packages of registries, these
-    /// packages need not be downloaded.
+    /// A new source. If `shared` gives facts about packages of registries, these packages need not be downloaded.
     pub fn source(&self, dialect: Dialect, shared: Option<&SharedCache>) -> Result<Source> {
         let source = self.new_source(dialect, shared)?;
         Ok(source.remembering(self.cache().as_ref()))
@@ -204,7 +203,7 @@ impl Connections {
         Ok(Source::new(kind))
     }
 
-    /// The shared facts that were asked for.
+    /// The shared facts that were requested.
     pub fn shared_facts(&self) -> Vec<Arc<SharedFacts>> {
         let mut all = self.shared.facts.values();
         all.sort_by(|one, other| one.repository().cmp(other.repository()));
@@ -239,8 +238,8 @@ impl Connections {
         Source::new(SourceKind::Offline(Offline::new(self.cache(), self.shared.registry_cache(), known)))
     }
 
-    /// The fingerprint of the key that has signed a release, if the cache knows it. It is to be shown and not to be
-    /// judged by: others may have written to the cache.
+    /// The fingerprint of the key that signed a release, if the cache contains it. Only show it, and never rely on it:
+    /// other users may have written to the cache.
     pub fn remembered_signer(&self, address: &ProviderAddress, version: &Version) -> Option<String> {
         self.shared.registry_cache()?.signer(address, version)
     }
@@ -284,7 +283,7 @@ struct Factory<'a> {
     environment: &'a Environment,
     connection: &'a Connection,
     downloader: Downloader,
-    /// Facts that others have published about packages of registries.
+    /// Facts about packages of registries that other machines have published.
     facts: Option<TrustedFacts>,
 }
 
@@ -310,14 +309,14 @@ impl Factory<'_> {
         NetworkMirror::new(downloader, url, self.connection.dialect, trust_all_hashes).map(SourceKind::NetworkMirror)
     }
 
-    /// The repositories of OCI registries that a template names.
+    /// The OCI repositories that a template describes.
     fn oci_mirror(&self, downloader: Downloader, template: RepositoryTemplate) -> SourceKind {
         let registries = Arc::clone(&self.connection.oci_registries);
         SourceKind::OciMirror(OciMirror::new(downloader, registries, template, self.connection.dialect))
     }
 
-    /// The installation methods of the CLI configuration; without any, the directories that both programs look into
-    /// before they ask registries.
+    /// The installation methods of the CLI configuration; without any, the directories that OpenTofu and Terraform
+    /// search before they contact registries.
     fn configured(&self) -> Result<Source> {
         let Some(installation) = &self.connection.config.provider_installation else {
             return Ok(Source::from_methods(self.implied_methods(), BTreeMap::new()));
@@ -356,7 +355,7 @@ impl Factory<'_> {
         }
     }
 
-    /// Registries are not asked for a provider that one of the directories has, whatever its version.
+    /// A provider that is in one of the directories is not requested from its registry, whatever its version.
     fn implied_methods(&self) -> Vec<Method> {
         let dialect = self.connection.dialect;
         let directories = directories::implied_mirrors(self.environment, dialect).into_iter();

@@ -17,9 +17,9 @@ use crate::packages::archive::{
 use crate::provider::Hash;
 use crate::system::SafeUrl;
 
-/// Fetches documents and packages; at most so many packages at a time, since each takes memory and a core.
+/// Fetches documents and packages. Limits the number of simultaneous packages, because each takes memory and a core.
 ///
-/// Clones share the limit, so that the sources of a run keep it together.
+/// Clones share the limit, so that it applies to all sources of a run.
 #[derive(Clone)]
 pub(super) struct Downloader {
     pub(super) client: Client,
@@ -31,20 +31,20 @@ struct Shared {
     download_queue: DownloadQueue,
 }
 
-/// Why a download that is no longer wanted ends.
+/// Error of a cancelled download.
 const CANCELLED: &str = "the download was cancelled";
 
 /// An archive that can be downloaded.
 pub(super) struct Archive<'a> {
-    /// Where it is, for errors.
+    /// Its location, for errors.
     pub(super) origin: String,
     /// The host that it is downloaded from.
     pub(super) host: &'a str,
-    /// How many bytes it has, if that is known.
+    /// Its size in bytes, if known.
     pub(super) size: Option<u64>,
     /// Its hash, if it is known.
     pub(super) expected: Option<Expected<'a>>,
-    /// Whether it is still wanted; called again and again while it arrives.
+    /// Polled during the download; returning false cancels it.
     pub(super) is_wanted: &'a dyn Fn() -> bool,
 }
 
@@ -64,14 +64,13 @@ pub(super) type HashOutcome = std::result::Result<PackageDigest, PackageError>;
 /// A package whose hashes are known.
 pub(super) struct Downloaded {
     pub(super) digest: PackageDigest,
-    /// Bytes that were downloaded: none when the hashes were in the cache, or shared.
+    /// Downloaded bytes: zero if the hashes were in the cache, or shared.
     pub(super) transferred: u64,
-    /// Whether others have hashed it, and not this machine.
+    /// Whether another machine has hashed it.
     pub(super) is_shared: bool,
 }
 
-/// A body that reports progress, is kept if the archive is to be kept, and fails once the archive is not wanted any
-/// more.
+/// A body that reports progress, is copied if the archive is kept, and fails once the download is cancelled.
 struct Received<'a> {
     body: &'a mut dyn Read,
     fetch: &'a Fetch<'a>,
@@ -79,12 +78,12 @@ struct Received<'a> {
 }
 
 impl Downloader {
-    /// Downloads through `client`, `jobs` packages side by side, and remembers hashes in `cache`.
+    /// Downloads through `client`, `jobs` packages at a time, and stores hashes in `cache`.
     pub(super) fn new(client: Client, jobs: usize, cache: Option<HashCache>) -> Self {
         Self { client, shared: Arc::new(Shared { cache, download_queue: DownloadQueue::new(jobs.max(1)) }) }
     }
 
-    /// The same downloader with another number of retries (`download_retry_count` of an installation method).
+    /// The same downloader with a different number of retries (`download_retry_count` of an installation method).
     #[must_use]
     pub(crate) fn with_retries(&self, retries: u32) -> Self {
         Self { client: self.client.with_download_retries(retries), shared: Arc::clone(&self.shared) }
@@ -127,8 +126,8 @@ impl Downloader {
         self.shared.cache.as_ref().is_some_and(|cache| cache.get(zh, &package.address.name).is_some())
     }
 
-    /// The package in `archive`: from the cache if its hash is known and there, else from `get`, which hands the
-    /// archive's body to the function that it is called with.
+    /// The package in `archive`: from the cache if its hash is known and cached, or else from `get`, which passes the
+    /// archive's body to its argument.
     pub(super) fn fetch(
         &self,
         fetch: &Fetch<'_>,
@@ -150,7 +149,7 @@ impl Downloader {
         Ok(Downloaded { transferred: digest.size, digest, is_shared: false })
     }
 
-    /// Downloads and hashes an archive; once more in full if it cannot be hashed as it arrives.
+    /// Downloads and hashes an archive, and again in full if it cannot be hashed in one pass.
     fn download(
         &self,
         fetch: &Fetch<'_>,

@@ -1,4 +1,4 @@
-//! Which download is next: a fair share for each host, and the largest package first.
+//! Order of downloads: a fair share for each host, and the largest package first.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -8,8 +8,8 @@ use crate::system::lock;
 
 /// A limit on the number of packages that are downloaded at the same time.
 ///
-/// The next download is one from the host with the fewest downloads, so that a slow host does not hold up the others.
-/// Among these it is one of the provider with the largest packages, so that a large one is not left alone at the end.
+/// The next download is from the host with the fewest downloads, so that a slow host does not delay others. Among
+/// these, the provider with the largest packages comes first, so that a large package does not remain alone at the end.
 pub(super) struct DownloadQueue {
     state: Mutex<State>,
     freed: Condvar,
@@ -17,9 +17,9 @@ pub(super) struct DownloadQueue {
 
 struct State {
     free: usize,
-    /// Downloads that are going on, by host.
+    /// Running downloads, by host.
     busy: BTreeMap<String, usize>,
-    /// The host and the provider of each download that waits, in the order of their arrival.
+    /// The host and the provider of each waiting download, in the order of their arrival.
     waiting: BTreeMap<u64, (String, ProviderAddress)>,
     tickets: u64,
     /// The largest known package of each provider, in bytes.
@@ -39,7 +39,7 @@ impl DownloadQueue {
         Self { state: Mutex::new(State { free, busy, waiting, tickets: 0, sizes }), freed: Condvar::new() }
     }
 
-    /// Notes the size of one of a provider's packages. Its packages for other platforms have about the same size.
+    /// Stores the size of one of a provider's packages. Its packages for other platforms have about the same size.
     pub(super) fn learn_size(&self, provider: &ProviderAddress, bytes: u64) {
         let mut state = lock(&self.state);
         let known = state.sizes.entry(provider.clone()).or_default();
@@ -58,7 +58,7 @@ impl DownloadQueue {
         state.waiting.remove(&ticket);
         state.free -= 1;
         *state.busy.entry(host.to_owned()).or_default() += 1;
-        // Another download may be free to start, too.
+        // Another download may be able to start, too.
         self.freed.notify_all();
         Permit { download_queue: self, host: host.to_owned() }
     }

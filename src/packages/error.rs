@@ -1,4 +1,4 @@
-//! Why a source cannot answer: diagnostics for the user, sorted by what callers do next.
+//! Reasons why a source cannot answer: diagnostics for the user, sorted by the caller's next step.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,7 +11,7 @@ use crate::provider::{Platform, ProviderAddress, Version};
 /// Result of a question to a source.
 pub type Result<T> = std::result::Result<T, SourceError>;
 
-/// Why a source cannot answer.
+/// The reason why a source cannot answer.
 #[derive(Clone, Debug, derive_more::Display)]
 #[display("{}", Diagnostics::from(self.clone()))]
 pub enum SourceError {
@@ -19,27 +19,27 @@ pub enum SourceError {
     ProviderNotFound {
         /// The provider.
         address: ProviderAddress,
-        /// An error for each place that was asked.
+        /// An error for each location that was searched.
         searched: Vec<Diagnostic>,
-        /// Whether the registry that the address names is one of these places, or no place was asked at all.
+        /// Whether the registry in the address is one of these locations, or no location was searched.
         in_registry: bool,
     },
     /// The source has no package for the platform, or does not list the platforms. Another source may have the package.
     PlatformMissing(Diagnostics),
-    /// The source answered, and the release must not be installed.
+    /// The source answered, but the release must not be installed.
     ReleaseRefused(Diagnostics),
-    /// Any other failure, which says nothing about the provider or the release.
+    /// Any other failure, which proves nothing about the provider or the release.
     Other(Diagnostics),
 }
 
 impl SourceError {
-    /// A place that was asked does not have the provider, as `error` says.
+    /// The location of `error` does not have the provider.
     pub(crate) fn provider_not_found(address: &ProviderAddress, error: Diagnostic) -> Self {
         Self::ProviderNotFound { address: address.clone(), searched: vec![error], in_registry: false }
     }
 
     /// The source has the version, but not for this platform. `available` is empty if its platforms are not known,
-    /// `asked` is the URL that was asked for the package.
+    /// `asked` is the URL of the request for the package.
     pub(crate) fn platform_not_available(
         package: &PackageId,
         available: impl IntoIterator<Item = Platform>,
@@ -58,7 +58,7 @@ impl SourceError {
         Self::PlatformMissing(error.into())
     }
 
-    /// The source does not say for which platforms there are packages.
+    /// The source does not list the platforms of its packages.
     pub(crate) fn platforms_not_listed(address: &ProviderAddress, version: &Version) -> Self {
         let message = format!("{} does not list the platforms of {address} {version}", address.hostname);
         let error = Diagnostic::error(Code::PlatformNotAvailable, message);
@@ -67,7 +67,7 @@ impl SourceError {
         )
     }
 
-    /// No host may be asked, and the cache has no package of the version, or none for the platform.
+    /// The run is offline, and the cache has no package of the version, or none for the platform.
     pub(crate) fn not_known_offline(address: &ProviderAddress, version: &Version, platform: Option<&Platform>) -> Self {
         let message = match platform {
             Some(platform) => format!("{address} {version} for {platform}: the package is not in the cache of hashes"),
@@ -88,7 +88,7 @@ impl SourceError {
         error.into_diagnostic(&subject.to_string()).into()
     }
 
-    /// The source sent something about `subject` that cannot be used.
+    /// The source sent an unusable response about `subject`.
     pub(crate) fn invalid_response(subject: impl fmt::Display, problem: impl fmt::Display) -> Self {
         Diagnostic::error(Code::RequestFailed, format!("{subject}: {problem}")).into()
     }
@@ -122,14 +122,14 @@ impl From<Diagnostic> for SourceError {
     }
 }
 
-/// A failure that says nothing about the provider or the release.
+/// A failure that proves nothing about the provider or the release.
 impl From<Diagnostics> for SourceError {
     fn from(errors: Diagnostics) -> Self {
         Self::Other(errors)
     }
 }
 
-/// The error with what to do next.
+/// The error with the next step.
 impl From<SourceError> for Diagnostics {
     fn from(error: SourceError) -> Self {
         let (address, searched) = match error {

@@ -10,11 +10,11 @@ use crate::packages::archive::{PackageDigest, PackageId};
 use crate::packages::authentication::{HashDispositions, Sha256Sums};
 use crate::provider::{Authentication, Hash, Platform};
 
-/// A package that is to be fetched.
+/// A package to fetch.
 #[derive(Clone, Copy)]
 pub(crate) struct Fetch<'a> {
     pub(crate) package: &'a PackageId,
-    /// Where its archive is kept, if it is: then it is downloaded whatever the cache knows of it.
+    /// File for its archive, if it is kept: then it is downloaded even if the cache contains its hashes.
     pub(crate) into: Option<&'a ArchiveFile<'a>>,
     pub(crate) progress: ProgressSink<'a>,
 }
@@ -26,7 +26,7 @@ pub struct Fetched {
     pub h1: Hash,
     /// The hashes of its archive, if it was hashed.
     pub digest: Option<PackageDigest>,
-    /// The hashes of the package, and what its source says about other hashes of the release.
+    /// The hashes of the package, and the source's facts about other hashes of the release.
     pub hashes: HashDispositions,
     /// How the package was authenticated.
     pub authentication: Authentication,
@@ -37,13 +37,13 @@ pub struct Fetched {
 }
 
 impl Fetched {
-    /// A package with this hash over its files. Nothing else is known of it.
+    /// A package with only a hash over its files.
     pub(super) fn of_files(h1: Hash) -> Self {
         let (hashes, authentication) = (HashDispositions::computed([h1.clone()]), Authentication::Unauthenticated);
         Self { h1, digest: None, hashes, authentication, warnings: Vec::new(), downloaded: 0 }
     }
 
-    /// A package whose archive has these hashes. Nothing else is known of it.
+    /// A package with only the hashes of its archive.
     pub(super) fn of_archive(digest: PackageDigest) -> Self {
         let hashes = HashDispositions::computed(digest.hashes().map(Clone::clone));
         Self { hashes, ..Self { digest: Some(digest.clone()), ..Self::of_files(digest.h1) } }

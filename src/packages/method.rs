@@ -29,23 +29,23 @@ pub(crate) enum SourceKind {
     Offline(Offline),
 }
 
-/// An installation method, and the providers that it is for.
+/// An installation method, and its providers.
 pub(crate) struct Method {
     pub(super) kind: SourceKind,
     pub(super) providers: ProviderSelection,
-    /// Remembers which `h1:` belongs to which platform.
+    /// Stores the platform of each `h1:`.
     cache: Option<HashCache>,
     versions: OnceMap<ProviderAddress, Result<Arc<AvailableVersions>>>,
     packages: OnceMap<PackageId, Result<Arc<Fetched>>>,
 }
 
 impl Method {
-    /// A method that has not been asked anything yet.
+    /// A method without answers yet.
     pub(crate) fn new(kind: SourceKind, providers: ProviderSelection) -> Self {
         Self { kind, providers, cache: None, versions: OnceMap::default(), packages: OnceMap::default() }
     }
 
-    /// The same method, which remembers what it learns of platforms.
+    /// The same method, which stores facts about platforms in a cache.
     #[must_use]
     pub(super) fn remembering(self, cache: Option<HashCache>) -> Self {
         Self { cache, ..self }
@@ -69,7 +69,7 @@ impl Method {
             SourceKind::NetworkMirror(mirror) => mirror.platforms(address, version),
             SourceKind::OciMirror(mirror) => mirror.platforms(address, version),
             SourceKind::Offline(offline) => offline.platforms(address, version),
-            // These list them with the versions.
+            // These sources list the platforms together with the versions.
             SourceKind::Registry(_) | SourceKind::FilesystemMirror(_) => {
                 let available = self.versions(address)?;
                 let platforms = available.versions.get(version).map(|version| &version.platforms);

@@ -1,10 +1,9 @@
-//! Where packages come from: registries
-//! (<https://opentofu.org/docs/internals/provider-registry-protocol/>) and mirrors, alone or as a
-//! `provider_installation` block lists them
+//! Sources of packages: registries (<https://opentofu.org/docs/internals/provider-registry-protocol/>) and mirrors,
+//! alone or as listed by a `provider_installation` block
 //! (<https://opentofu.org/docs/cli/config/config-file/#provider-installation>).
 //!
-//! A source answers two questions: which versions there are, and which hashes the package of one version and platform
-//! has. It asks its host for each answer at most once per run.
+//! A source answers two questions: which versions exist, and which hashes the package of a version and platform has. It
+//! sends each request at most once per run.
 
 pub mod archive;
 mod archive_file;
@@ -57,7 +56,7 @@ use crate::packages::archive::{HashCache, PackageId};
 use crate::provider::{Hash, Platform, ProviderAddress, ProviderSelection, Version};
 use crate::system::OnceMap;
 
-/// Installation methods in the order of their precedence, with all their answers so far.
+/// Installation methods in the order of precedence, with all their answers so far.
 pub struct Source {
     methods: Vec<Method>,
     dev_overrides: BTreeMap<ProviderAddress, PathBuf>,
@@ -80,15 +79,15 @@ impl Source {
         Self { methods, dev_overrides, versions: OnceMap::default() }
     }
 
-    /// The same source, which remembers what it learns of platforms.
+    /// The same source, which stores facts about platforms.
     #[must_use]
     pub(crate) fn remembering(self, cache: Option<&HashCache>) -> Self {
         let methods = self.methods.into_iter().map(|method| method.remembering(cache.cloned())).collect();
         Self { methods, ..self }
     }
 
-    /// The versions of a provider that any method lists. A method without the provider is passed over; any other
-    /// failure is an error.
+    /// The versions of a provider that any method lists. A method without the provider is skipped; any other failure is
+    /// an error.
     ///
     /// # Errors
     /// [`SourceError::ProviderNotFound`] if no method has it.
@@ -112,7 +111,7 @@ impl Source {
         })
     }
 
-    /// The platforms that any method has packages of a version for.
+    /// The platforms for which any method has packages of a version.
     pub fn platforms(&self, address: &ProviderAddress, version: &Version) -> Result<BTreeSet<Platform>> {
         let mut platforms = BTreeSet::new();
         let mut missing = None;
@@ -131,7 +130,7 @@ impl Source {
         self.first(package, |method| method.package(package, progress))
     }
 
-    /// [`Source::package`], but a second call for the same package downloads it again.
+    /// Fetches as [`Source::package`] does, but downloads again at each call.
     pub(crate) fn archive(&self, fetch: &Fetch<'_>) -> Result<Fetched> {
         self.first(fetch.package, |method| method.fetch(fetch))
     }
@@ -148,14 +147,16 @@ impl Source {
         Err(missing)
     }
 
-    /// Fetches the signed sums of a version from the URLs of an earlier run. An error comes up in [`Source::package`].
+    /// Fetches the signed sums of a version from the URLs of an earlier run. [`Source::package`] returns the error, if
+    /// any.
     pub(crate) fn prepare_release(&self, address: &ProviderAddress, version: &Version) {
         if let Some(registry) = self.only_method(address).and_then(Method::registry) {
             registry.prepare_release(address, version);
         }
     }
 
-    /// Fetches the metadata of a package, so that [`Source::package`] need not wait for it. An error comes up there.
+    /// Fetches the metadata of a package, so that [`Source::package`] need not wait for it, and returns any error
+    /// there.
     pub(crate) fn prepare(&self, package: &PackageId) {
         if let Some(method) = self.only_method(&package.address) {
             method.prepare(package);
@@ -179,7 +180,7 @@ impl Source {
         methods.first().map_or(Ok(None), |method| method.published(package))
     }
 
-    /// The `zh:` by which SHA256SUMS lists a package; none where a mirror supplies it.
+    /// The `zh:` of a package in SHA256SUMS; `None` if a mirror supplies it.
     pub(crate) fn listed(&self, package: &PackageId) -> Result<Option<Hash>> {
         let registry = self.registry_of(&package.address, &package.version)?;
         registry.map(|registry| registry.listed(package)).transpose()
@@ -203,7 +204,7 @@ impl Source {
         Ok(self.methods_with(address, version)?.first().and_then(|method| method.mirror()))
     }
 
-    /// The directory that a provider under development is taken from; such a provider is not locked.
+    /// The directory of a provider under development; such a provider is not locked.
     pub(crate) fn dev_override(&self, address: &ProviderAddress) -> Option<&Path> {
         self.dev_overrides.get(address).map(PathBuf::as_path)
     }

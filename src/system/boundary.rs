@@ -1,4 +1,4 @@
-//! Which files belong to the repository of a run. A link in it, or a path in its configuration, may lead anywhere.
+//! Files that belong to the repository of a run. Symbolic links, and paths in a configuration, may lead out of it.
 
 use std::path::{Path, PathBuf};
 
@@ -6,10 +6,10 @@ use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy};
 use crate::system::files::join;
 use crate::system::{canonicalize, repository};
 
-/// The repositories of a run. Files outside them, to which a path in them leads, are neither read nor quoted.
+/// The repositories of a run. Files outside of them are neither read nor quoted.
 #[derive(Clone, Debug, Default)]
 pub struct Boundary {
-    /// The directories and files that contain everything that may be read, without symlinks; none if there is no limit.
+    /// Directories and files that contain everything that may be read, without symlinks; `None` without a limit.
     inside: Option<Vec<PathBuf>>,
 }
 
@@ -20,7 +20,7 @@ impl Boundary {
         Self { inside: paths.into_iter().map(|path| repository::top(&join(path.as_ref(), ""))).collect() }
     }
 
-    /// Adds paths that lie elsewhere and that the user has named.
+    /// Adds paths elsewhere that the user has named.
     #[must_use]
     pub fn and<P: AsRef<Path>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
         if let Some(inside) = &mut self.inside {
@@ -34,19 +34,19 @@ impl Boundary {
         self.inside.is_none()
     }
 
-    /// Whether a path leads out. A path that leads nowhere does not.
+    /// Whether a path leads out of the repositories. A path that does not exist does not.
     pub fn is_outside(&self, path: &Path) -> bool {
         self.inside.is_some() && canonicalize(path).is_ok_and(|canonical| self.excludes(&canonical))
     }
 
-    /// Whether a path without symlinks is outside. What git keeps in a repository, such as a password, is not part of
-    /// it.
+    /// Whether a path without symlinks is outside. Git's own files in a repository, which may contain a password, are
+    /// outside.
     pub(crate) fn excludes(&self, canonical: &Path) -> bool {
         let is_in = |top: &PathBuf| canonical.strip_prefix(top).is_ok_and(|below| !below.starts_with(".git"));
         self.inside.as_ref().is_some_and(|inside| !inside.iter().any(is_in))
     }
 
-    /// Whether a file of a directory that is inside leads out.
+    /// Whether a file in a directory inside is a link that leads out.
     pub(crate) fn is_link_out(&self, path: &Path) -> bool {
         self.inside.is_some() && path.is_symlink() && self.is_outside(path)
     }

@@ -1,5 +1,5 @@
-//! Lists and maps with a maximum number of elements, for documents from elsewhere. A short text can hold many elements:
-//! an empty string in a list takes three bytes in JSON, and ten times that in memory.
+//! Lists and maps with a maximum number of elements, for foreign documents. A short text can contain many elements: an
+//! empty string in a list takes three bytes in JSON, and ten times that in memory.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,8 +12,8 @@ use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Vis
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct List<T, const MOST: usize>(pub(crate) Vec<T>);
 
-/// A map of at most `MOST` members. Of two with the same name the last counts, unless names are `UNIQUE`: then it is an
-/// error.
+/// A map of at most `MOST` members. Of two members with the same name the last is used, unless names are `UNIQUE`: then
+/// it is an error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Map<T, const MOST: usize, const UNIQUE: bool = false>(pub(crate) BTreeMap<String, T>);
 

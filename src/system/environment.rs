@@ -8,13 +8,13 @@ use std::time::Duration;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::system::{Secrets, canonicalize};
 
-/// How long a helper program may take by default.
+/// Default time limit of a helper program.
 const HELPER_TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// The prefixes of variables that OpenTofu, Terraform, Terragrunt and provlock read.
 const PREFIXES: [&str; 4] = ["TF_", "TG_", "OPENTOFU_", "PROVLOCK_"];
 
-/// The variables with such a prefix that hold a path, which may have any bytes.
+/// Variables with such a prefix whose value is a path, which may contain any bytes.
 const PATHS: [&str; 4] = ["TF_CLI_CONFIG_FILE", "TF_DATA_DIR", "TF_PLUGIN_CACHE_DIR", "PROVLOCK_CACHE_DIR"];
 
 /// The environment of a run. `Debug` shows only the names of the variables.
@@ -99,7 +99,7 @@ impl Environment {
         current.as_deref().and_then(|current| path.strip_prefix(current).ok()).unwrap_or(path).to_owned()
     }
 
-    /// How long a helper program may take: `PROVLOCK_HELPER_TIMEOUT` in seconds, or 30 seconds.
+    /// Time limit of a helper program: `PROVLOCK_HELPER_TIMEOUT` in seconds, or 30 seconds.
     pub(crate) fn helper_time_limit(&self) -> Duration {
         let seconds = self.variable("PROVLOCK_HELPER_TIMEOUT").and_then(|value| value.trim().parse().ok());
         seconds.filter(|seconds| *seconds > 0).map_or(HELPER_TIME_LIMIT, Duration::from_secs)

@@ -35,7 +35,7 @@ pub fn wait_for_writes() -> RwLockWriteGuard<'static, ()> {
     REPLACING.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How many files this process has written so far, without those in the cache.
+/// Number of files that this process has written so far, without files in the cache.
 pub fn replaced() -> usize {
     REPLACED.load(Ordering::Relaxed)
 }
@@ -130,8 +130,8 @@ pub fn join(directory: &Path, relative: impl AsRef<Path>) -> PathBuf {
 /// that; hard links, extended attributes and access control lists do not. Do not call this if nothing changes.
 ///
 /// # Errors
-/// The file no longer holds `expected_old` (none: there was no file), or cannot be replaced, for example because it is
-/// read-only on Windows. Then nothing has changed.
+/// The content of the file differs from `expected_old` (`None`: no file), or the file cannot be replaced, for example
+/// because it is read-only on Windows. Then nothing has changed.
 pub fn write(path: &Path, expected_old: Option<&[u8]>, new: &[u8]) -> Result<()> {
     let _uninterrupted = hold_off_interrupts();
     replace(path, expected_old, new)?;
@@ -142,7 +142,7 @@ pub fn write(path: &Path, expected_old: Option<&[u8]>, new: &[u8]) -> Result<()>
 /// Creates a file that the user alone can read, in one step.
 ///
 /// # Errors
-/// There is such a file, or it cannot be written. Then nothing has changed.
+/// The file exists, or it cannot be written. Then nothing has changed.
 pub fn create_private(path: &Path, content: &[u8]) -> Result<()> {
     let _uninterrupted = hold_off_interrupts();
     Reserved::wait(path)?.replace(None, content, Access::Private)
@@ -153,8 +153,8 @@ fn replace(path: &Path, expected_old: Option<&[u8]>, new: &[u8]) -> Result<()> {
     Reserved::wait(path)?.replace(expected_old, new, Access::Kept)
 }
 
-/// Removes what killed processes have left beside a file that stays as it is, unless another process replaces a file
-/// there now.
+/// Removes temporary files that killed processes have left beside an unchanged file, unless another process replaces a
+/// file there now.
 pub(crate) fn remove_left_over(path: &Path) {
     if let Ok(target) = link_target(path)
         && let Some(lock) = DirectoryLock::take(directory_of(&target))
@@ -176,10 +176,10 @@ pub(crate) struct Reserved<'a> {
     lock: DirectoryLock,
 }
 
-/// Who may read and write a file that was replaced.
+/// Access to a replaced file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// The same users as before; for a new file, those who can access any new file.
+    /// The same users as before; for a new file, the users who can access any new file.
     Kept,
     /// The user alone.
     Private,
@@ -238,7 +238,7 @@ pub(crate) fn incoming(path: &Path) -> io::Result<NamedTempFile> {
     temporary_file(directory_of(path), &path.file_name().unwrap_or_default().to_string_lossy(), Access::Kept)
 }
 
-/// An empty file in a directory that the user alone can access, whatever file it is to replace.
+/// An empty file in a directory that only the user can access, whichever file it will replace.
 pub(crate) fn private_file_in(directory: &Path) -> io::Result<NamedTempFile> {
     temporary_file(directory, "private", Access::Private)
 }
@@ -252,7 +252,7 @@ pub(crate) fn put_in_place(file: NamedTempFile, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// An empty file in a directory, named after the file that it is to replace.
+/// An empty file in a directory, named after the file that it will replace.
 fn temporary_file(directory: &Path, name: &str, access: Access) -> io::Result<NamedTempFile> {
     let prefix = lock::temporary_prefix(name);
     let mut builder = tempfile::Builder::new();
@@ -294,7 +294,7 @@ fn keep_access(_: &File, _: &fs::Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a file holds exactly these bytes; with none, whether there is no file.
+/// Whether a file contains exactly these bytes, or with `None`, whether there is no file.
 fn holds(path: &Path, expected: Option<&[u8]>) -> io::Result<bool> {
     match read(path, expected.map_or(0, <[u8]>::len) as u64) {
         Ok(bytes) => Ok(expected == Some(bytes.as_slice())),
@@ -304,7 +304,7 @@ fn holds(path: &Path, expected: Option<&[u8]>) -> io::Result<bool> {
     }
 }
 
-/// A file that is to be replaced.
+/// A file to replace.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Replacement<'a> {
     /// Its path.
@@ -337,7 +337,7 @@ pub(crate) fn write_all(replacements: &[Replacement<'_>]) -> Result<()> {
     Ok(())
 }
 
-/// Why a file could not be replaced, and what to do about it.
+/// The error about a file that could not be replaced, with the next step.
 fn not_written(path: &Path, error: &io::Error) -> Diagnostic {
     let help = match error.kind() {
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
@@ -388,7 +388,7 @@ pub(crate) fn rename(file: NamedTempFile, target: &Path) -> io::Result<()> {
 
 /// The file that a path leads to through symlinks. It need not exist.
 fn link_target(path: &Path) -> io::Result<PathBuf> {
-    /// The number that Linux follows.
+    /// Linux's limit.
     const MOST_LINKS: usize = 40;
     let mut target = path.to_owned();
     for _ in 0..MOST_LINKS {

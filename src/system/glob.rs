@@ -4,9 +4,9 @@ use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
 /// The longest glob, in bytes.
 const LONGEST: usize = 4096;
-/// How many braces may be open at the same time. The library reads, compiles and drops each in the one around it.
+/// Most nested braces. The library reads, compiles and drops them recursively.
 const MOST_NESTED: usize = 16;
-/// How many globs a set may have. They are compiled to one automaton.
+/// Most globs in a set. They are compiled to one automaton.
 const MOST: usize = 10_000;
 
 /// Reads a glob in which `*` does not match `/`.

@@ -10,12 +10,12 @@ use super::files;
 
 use crate::system::lock;
 
-/// The files of patterns in a directory; of two patterns that match, the one in the later file counts, or the later one
-/// in the same file.
+/// Files of patterns in a directory; if several patterns match, the last one applies: of the later file, or later in
+/// the same file.
 const FILES: [&str; 3] = [".git/info/exclude", ".gitignore", ".ignore"];
 /// The largest file of patterns that is read, in bytes.
 const LARGEST_FILE: u64 = 1 << 20;
-/// How many bytes of patterns are kept in memory, where they take several hundred times as much.
+/// Most bytes of patterns that are kept; they take several hundred times as much memory.
 const MOST_BYTES: usize = 256 << 10;
 /// The longest pattern, in bytes. No path is longer.
 const LONGEST_PATTERN: usize = 4096;
@@ -28,12 +28,12 @@ pub(super) struct Ignored {
 
 #[derive(Debug, Default)]
 struct Known {
-    /// How many bytes of patterns there are.
+    /// Number of bytes of patterns.
     bytes: usize,
     unread: Vec<(PathBuf, io::Error)>,
 }
 
-/// The patterns for what is in a directory.
+/// Patterns for the content of a directory.
 #[derive(Debug)]
 pub(super) struct Rules {
     patterns: Gitignore,
@@ -42,7 +42,8 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// Whether the patterns name a path in the directory. Nothing asks for what is in a directory that they name.
+    /// Whether the patterns match a path in the directory. Callers do not ask about the content of a directory that is
+    /// matched.
     pub(super) fn name(&self, path: &Path, is_directory: bool) -> bool {
         let matched = self.patterns.matched(path, is_directory);
         if matched.is_none() {
@@ -70,13 +71,13 @@ impl Ignored {
         }
     }
 
-    /// The patterns for what is in a directory, and of all directories above.
+    /// Patterns for the content of a directory and of all directories above.
     pub(super) fn all_rules(&self, directory: &Path) -> Option<Arc<Rules>> {
         let above = directory.parent().and_then(|above| self.all_rules(above));
         self.rules(directory, above, |_| true)
     }
 
-    /// Adds something that could not be read.
+    /// Adds a file that could not be read.
     pub(super) fn add_unread(&self, path: PathBuf, error: io::Error) {
         lock(&self.known).unread.push((path, error));
     }
@@ -106,7 +107,7 @@ impl Known {
         builder.build().ok().filter(|patterns| !patterns.is_empty())
     }
 
-    /// The text of a file of patterns; empty if there is none. Git, too, follows no link to one.
+    /// The text of a file of patterns; empty if it does not exist. As in git, links are not followed.
     fn read(&mut self, path: &Path) -> io::Result<String> {
         if !path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
             return Ok(String::new());

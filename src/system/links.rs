@@ -1,4 +1,4 @@
-//! Follows symbolic links by their text, inside a directory that they should not leave.
+//! Follows symbolic links by their text, within a directory that they should not leave.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -8,14 +8,14 @@ use std::{fs, io};
 /// How many links one path may contain, as on Linux.
 const MOST_LINKS: usize = 40;
 
-/// Where a path in a directory leads.
+/// Target of a path in a directory.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Followed {
     /// The path without links, `.` and `..`, relative to the directory unless a link is absolute. It need not exist.
     pub(crate) path: PathBuf,
-    /// Whether a step on the way is outside of the directory, even if a later one comes back.
+    /// Whether a step of the path is outside of the directory, even if a later step is inside again.
     pub(crate) is_outside: bool,
-    /// Whether a step on the way is `.git`, which is not part of a package.
+    /// Whether a step of the path is `.git`, which is not part of a package.
     pub(crate) passes_git: bool,
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn follow(top: &Path, path: &Path) -> io::Result<Option<Followed>> {
                     continue;
                 }
                 is_outside = true;
-                // Nothing is above the root of a file system.
+                // The parent of the file system's root is the root.
                 if !found.has_root() {
                     found.push("..");
                 }

@@ -1,4 +1,4 @@
-//! A map whose values are computed once, however many threads ask for them.
+//! A map whose values are computed once, even if several threads request them.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::system::lock;
 
-/// Values by key. If one thread computes a value, other threads that ask for it wait.
+/// Values by key. While one thread computes a value, other threads that request it wait.
 #[derive(Debug)]
 pub(crate) struct OnceMap<K, V> {
     cells: Mutex<HashMap<K, Arc<OnceLock<V>>>>,

@@ -4,11 +4,11 @@ use std::sync::{Condvar, LazyLock, Mutex, PoisonError, mpsc};
 
 use crate::system::lock;
 
-/// How many requests may wait for an answer at the same time. Waiting needs no processor core, so this does not depend
-/// on their number. Hashing has its own limit.
+/// Most requests that wait for an answer at the same time. Waiting needs no processor core, so this does not depend on
+/// their number. Hashing has its own limit.
 pub(crate) const WAITING_REQUESTS: usize = 64;
 
-/// How many processor cores there are for this program. To ask the system takes reading several files.
+/// Number of processor cores available to this process, cached because querying it reads several files.
 pub fn cores() -> usize {
     static CORES: LazyLock<usize> = LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
     *CORES
@@ -46,7 +46,7 @@ pub(crate) fn in_order<T: Send, R: Send, C>(
         let mut queue = lock(&queue);
         let (items, sender) = queue.as_mut()?;
         let (promise, result) = mpsc::sync_channel(1);
-        // The receiver is gone if `consume` has returned.
+        // The channel is closed if `consume` has returned.
         let item = items.next().filter(|_| sender.send(result).is_ok());
         if item.is_none() {
             *queue = None;
@@ -63,7 +63,7 @@ pub(crate) fn in_order<T: Send, R: Send, C>(
     })
 }
 
-/// Lets one thread for each core through at a time, for work that takes much memory and waits for nothing.
+/// Lets one thread for each core through at a time, for work that takes much memory and never waits.
 #[derive(Debug)]
 pub(crate) struct Gate {
     free: Mutex<usize>,

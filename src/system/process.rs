@@ -43,11 +43,11 @@ pub(crate) struct Limits<'a> {
     pub(crate) time: Duration,
     /// How much it may print to stdout, in bytes.
     pub(crate) stdout: u64,
-    /// Called at intervals. Names another limit that the program exceeds, if it does.
+    /// Called at intervals. Returns the name of a limit that the program exceeds, if any.
     pub(crate) exceeded: &'a dyn Fn() -> Option<String>,
 }
 
-/// How long nothing more may come from a program that has ended, before its output is taken to be whole.
+/// Time without output after which the output of an ended program is complete.
 const GRACE: Duration = Duration::from_secs(1);
 /// The interval at which [`Limits::exceeded`] is called.
 const WATCH_INTERVAL: Duration = Duration::from_millis(250);
@@ -72,8 +72,8 @@ pub(crate) fn run_within(mut command: Command, stdin: Option<String>, limits: &L
     outcome
 }
 
-/// Starts a program and talks with it: `talk` gets its stdin and its stdout. After the time limit the program is
-/// killed, so that it answers no more.
+/// Starts a program and runs `talk` with its stdin and stdout. After the time limit the program is killed, so that it
+/// stops answering.
 pub(crate) fn talk<T>(
     mut command: Command,
     time_limit: Duration,
@@ -96,7 +96,7 @@ pub(crate) fn talk<T>(
     let outcome = talk(&mut stdin, &mut BufReader::with_capacity(64 << 10, stdout));
     drop(sender);
     let is_late = watch.join().unwrap_or(false);
-    // It has nothing more to say. If it has ended already, this does not change how.
+    // The conversation is over. If the program has ended already, this does not change its status.
     kill_group(leader);
     let _ = group.leader.kill();
     let status = group.leader.wait().map_err(|error| Failure::Other(format!("cannot be waited for: {error}")))?;
@@ -110,11 +110,11 @@ pub(crate) fn talk<T>(
     Ok(outcome)
 }
 
-/// A call of a program that may keep a processor busy for so long. So may each program that it starts.
+/// A command with a limit of processor time, which also applies to each program that it starts.
 #[cfg(unix)]
 pub(crate) fn with_processor_time(program: &Path, time: Duration) -> Command {
     let mut command = Command::new("sh");
-    // A lower limit may be in force already.
+    // A lower limit may apply already.
     command.args(["-c", "ulimit -S -t \"$0\" 2>/dev/null; exec \"$@\""]);
     command.arg(time.as_secs().max(1).to_string()).arg(program);
     command
@@ -126,7 +126,7 @@ pub(crate) fn with_processor_time(program: &Path, _: Duration) -> Command {
     Command::new(program)
 }
 
-/// Whether a program has printed that it or another one was ended by the limit of [`with_processor_time`].
+/// Whether the program reports that the limit of [`with_processor_time`] ended it or a program that it started.
 pub(crate) fn is_out_of_processor_time(finished: &Finished) -> bool {
     #[cfg(unix)]
     let signal = std::os::unix::process::ExitStatusExt::signal(&finished.status);
@@ -167,7 +167,7 @@ fn converse(child: &mut Child, stdin: Option<String>, limits: &Limits<'_>) -> Re
     listen(child.stdout.take(), limits.stdout + 1, Output::Stdout, sender.clone());
     listen(child.stderr.take(), MESSAGE_LIMIT as u64, Output::Stderr, sender);
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-    // Since when a program that has ended has printed nothing.
+    // Start of the silence of an ended program.
     let mut quiet_since = None;
     let mut watched = Instant::now();
     let watch = || match (limits.exceeded)() {
@@ -177,7 +177,7 @@ fn converse(child: &mut Child, stdin: Option<String>, limits: &Limits<'_>) -> Re
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         let output = receiver.recv_timeout(left.min(WATCH_INTERVAL));
-        // Whether or not it goes on printing.
+        // Also while the program prints.
         if watched.elapsed() >= WATCH_INTERVAL {
             watched = watch()?;
         }
@@ -187,7 +187,7 @@ fn converse(child: &mut Child, stdin: Option<String>, limits: &Limits<'_>) -> Re
             Ok(Output::Stdout(bytes)) => stdout.extend(bytes),
             Ok(Output::Stderr(bytes)) => stderr.extend(bytes),
             Err(RecvTimeoutError::Timeout) => {
-                // Another program that it has started may keep its output open.
+                // A program that it has started may keep its output open.
                 let has_ended = child.try_wait().map_err(failed)?.is_some();
                 if has_ended && quiet_since.get_or_insert_with(Instant::now).elapsed() >= GRACE {
                     break;
@@ -220,7 +220,7 @@ fn listen(pipe: Option<impl Read + Send + 'static>, limit: u64, wrap: fn(Vec<u8>
         loop {
             match kept.read(&mut buffer) {
                 Ok(count) if count > 0 => {
-                    // The receiver is gone only after the wait for the program has ended.
+                    // The channel is closed only after the wait for the program has ended.
                     let _ = sender.send(wrap(buffer[..count].to_owned()));
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -239,12 +239,12 @@ static RUNNING: Mutex<Running> = Mutex::new(Running { leaders: Vec::new(), watch
 /// The process groups that have not ended.
 pub(super) struct Running {
     leaders: Vec<u32>,
-    /// Kills them when this process ends without having done so, as one does that is killed itself.
+    /// Kills the groups if this process ends without having done so, for example because it is killed.
     watchman: Option<Child>,
 }
 
 impl Running {
-    /// Lets the watchman know the groups. Without one all goes on.
+    /// Sends the groups to the watchman, if there is one.
     fn tell(&mut self) {
         let leaders: Vec<_> = self.leaders.iter().map(u32::to_string).collect();
         let line = leaders.join(" ") + "\n";
@@ -316,7 +316,7 @@ pub(super) fn kill_all() -> MutexGuard<'static, Running> {
 #[cfg(unix)]
 fn kill_group(leader: u32) {
     if let Some(leader) = i32::try_from(leader).ok().and_then(rustix::process::Pid::from_raw) {
-        // This fails only if all have ended already.
+        // This fails only if all of them have ended already.
         let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
     }
 }

@@ -33,13 +33,13 @@ pub(crate) fn top_or_current(directory: &Path, environment: &Environment) -> Pat
     top(directory).or_else(current).unwrap_or_else(|| directory.to_owned())
 }
 
-/// Whether a directory holds `.git`: a directory, or the file that a worktree or a submodule has in its place. As git
-/// does, this passes over anything else of that name, such as a link that leads nowhere.
+/// Whether a directory contains `.git`: a directory, or the file of a worktree or a submodule. Like git, this ignores
+/// other files of that name, such as a dangling link.
 pub(crate) fn is_top(directory: &Path) -> bool {
     directory.join(".git").metadata().is_ok_and(|metadata| metadata.is_dir() || metadata.is_file())
 }
 
-/// Whether a directory is a bare repository, or in one, which is in no work tree.
+/// Whether a directory is a bare repository or in one, and so in no work tree.
 pub fn is_bare(directory: &Path) -> bool {
     let Ok(canonical) = canonicalize(directory) else { return false };
     let is_repository = |directory: &Path| {

@@ -1,4 +1,4 @@
-//! URLs that may hold a secret.
+//! URLs that may contain a secret.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ const PUBLIC_PARAMETERS: [&str; 13] = [
     "version",
 ];
 
-/// A URL whose `Display` and `Debug` hide the user, and what in the query may be a secret.
+/// A URL whose `Display` and `Debug` hide the user, and possible secrets in the query.
 ///
 /// The URL is boxed to keep errors small.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Debug, derive_more::Deref, derive_more::From)]
@@ -45,7 +45,7 @@ impl fmt::Display for SafeUrl {
         }
         let mut shown = Url::clone(self);
         if !self.username().is_empty() || self.password().is_some() {
-            // Only a URL that cannot have a user name refuses this, and such a URL has none.
+            // This fails only for a URL that cannot have a user name, and such a URL has none.
             let _ = shown.set_username("redacted");
             let _ = shown.set_password(None);
         }
@@ -59,13 +59,13 @@ impl fmt::Display for SafeUrl {
     }
 }
 
-/// Whether a parameter such as `ref=v1.0.0` holds no secret. The checksum may be in a file at a URL with a login.
+/// Whether a parameter such as `ref=v1.0.0` contains no secret. A checksum may be in a file at a URL with a login.
 pub(crate) fn is_public(parameter: &str) -> bool {
     let (name, value) = parameter.split_once('=').unwrap_or(("", parameter));
     PUBLIC_PARAMETERS.contains(&name) && !value.contains(['@', '?'])
 }
 
-/// `%41` is `A` (RFC 3986, section 2.1).
+/// Decodes `%41` as `A` (RFC 3986, section 2.1).
 pub(crate) fn percent_decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }

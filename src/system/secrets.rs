@@ -117,8 +117,8 @@ fn without_private_keys(text: &str, with: impl Fn(&str) -> String) -> String {
     shown + rest
 }
 
-/// The password of a login, or the user name where that is a token. Everybody has the user name `git` on git servers,
-/// and SSH takes no password.
+/// The password of a login, or the user name if it is a token. On git servers everybody has the user name `git`, and
+/// SSH takes no password.
 fn secret_in<'a>(user: &'a str, password: Option<&'a str>) -> Option<&'a str> {
     match password {
         None | Some("" | "x-oauth-basic") => Some(user).filter(|user| !["", "git", "redacted"].contains(user)),
@@ -155,8 +155,8 @@ fn ends_with_ignoring_case(text: &str, ending: &str) -> bool {
     start.and_then(|start| text.get(start..)).is_some_and(|end| end.eq_ignore_ascii_case(ending))
 }
 
-/// Replaces the values of all parameters of URLs in a text that may be secrets, also of URLs without a scheme; behind a
-/// scheme also what is not a parameter with a name.
+/// Replaces the values of all URL parameters in a text that may be secrets, also in URLs without a scheme; after a
+/// scheme also text that is not a named parameter.
 fn without_parameters(text: &str, with: impl Fn(&str) -> String) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,5 +1,5 @@
-//! Jobs that several threads wait for. Each runs once at a time, however many threads ask for it, and every group of
-//! jobs gets its share of a limited number of threads.
+//! Jobs that several threads wait for. A job runs once at a time, even if several threads request it, and every group
+//! of jobs gets its share of a limited number of threads.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::convert::Infallible;

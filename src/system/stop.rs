@@ -1,4 +1,4 @@
-//! The end of a program in the middle of its work.
+//! Ends a program in the middle of its work.
 
 use std::path::PathBuf;
 use std::sync::{MutexGuard, RwLockWriteGuard};
@@ -7,15 +7,15 @@ use super::files::wait_for_writes;
 use super::process::{self, Running};
 use super::temporary;
 
-/// A program whose work has stopped. While this lives, it stays so.
+/// A program whose work is stopped while this lives.
 pub struct Stopped {
     _writes: RwLockWriteGuard<'static, ()>,
     _helpers: MutexGuard<'static, Running>,
     _directories: MutexGuard<'static, Vec<PathBuf>>,
 }
 
-/// Waits until no file is being replaced, ends the programs that this one has started for its work, and removes its
-/// temporary directories. A program that an interrupt ends calls this before.
+/// Waits until no file is being replaced, ends the programs that this one has started, and removes its temporary
+/// directories. A program that ends because of an interrupt calls this first.
 pub fn stop() -> Stopped {
     Stopped { _writes: wait_for_writes(), _helpers: process::kill_all(), _directories: temporary::remove_all() }
 }

@@ -30,8 +30,8 @@ pub fn clean(directory: &Path) -> io::Result<u64> {
     FOLDERS.iter().map(|folder| remove(&directory.join(folder))).sum()
 }
 
-/// The cache directory, or a folder in it, that [others can write to](is_writable_by_others). What is deeper is looked
-/// at when it is read.
+/// The cache directory, or a folder in it, that [others can write to](is_writable_by_others). Deeper directories are
+/// checked when they are read.
 pub(crate) fn open_to_others(directory: &Path) -> Option<PathBuf> {
     let folders = FOLDERS.iter().map(|folder| directory.join(folder));
     let in_folder = |folder: PathBuf| {
@@ -47,8 +47,9 @@ pub(crate) fn path<'a>(folder: &Path, parts: impl IntoIterator<Item = &'a str>) 
     parts.into_iter().fold(folder.to_owned(), |path, part| path.join(file_name(part)))
 }
 
-/// A text as the name of a file on any system: what is not a lower-case letter, a digit, `.`, `-` or `_` is written as
-/// `%` and two digits for each byte. So is the first byte of what would be a device on Windows, and a dot at the end.
+/// A text as a file name that is valid on any system: characters other than lower-case letters, digits, `.`, `-` and
+/// `_` are written as `%` and two digits for each byte. So is the first byte of a device name on Windows, and a dot at
+/// the end.
 fn file_name(text: &str) -> String {
     let is_device = is_device(text);
     let mut name = String::with_capacity(text.len());
@@ -77,7 +78,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path, limit: u64) -> Option<
     serde_json::from_str(&read(path, limit)?).ok()
 }
 
-/// Writes a text to a file that does not hold it yet. A cache that cannot be written must not stop the run.
+/// Writes a text to a file, unless the file contains it already. A cache that cannot be written must not stop the run.
 pub(crate) fn keep(path: &Path, text: &str) {
     if read(path, text.len() as u64).is_none_or(|known| known != text) {
         let _ = replace(path, text.as_bytes());
@@ -91,7 +92,8 @@ pub(crate) fn keep_json(path: &Path, value: &impl Serialize) {
     }
 }
 
-/// Writes a file in one step: readers see either all of it or nothing. What killed runs have left beside it goes.
+/// Writes a file in one step: readers see either all of it or nothing. Removes temporary files that killed runs have
+/// left beside it.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let directory = path.parent().unwrap_or(path);
     create_directory(directory)?;

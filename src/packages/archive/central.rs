@@ -1,9 +1,10 @@
 //! The central directory of a zip archive, read from the archive's last bytes.
 //!
-//! A pure function of bytes, so that the archive that arrives from the network and the one in a file are judged by the
-//! same code. What is accepted follows Go's `archive/zip`, which OpenTofu and Terraform read packages with: only the
-//! central directory counts, bytes before and after the archive are tolerated, counts are compared modulo 2^16. An
-//! archive that versions of Go read differently is refused, since its hash would depend on who computes it.
+//! This is a pure function of bytes, so that the same code checks an archive that arrives from the network and an
+//! archive in a file. The rules follow Go's `archive/zip`, with which OpenTofu and Terraform read packages: only the
+//! central directory is used, bytes before and after the archive are tolerated, numbers of entries are compared modulo
+//! 2^16. An archive that versions of Go read differently is refused, because its hash would depend on the program that
+//! computes it.
 //!
 //! The `zip` crate is not used, because it does not accept what Go accepts. Of the 109 recorded archives in
 //! `testdata/packages`, zip 9.4.1 accepts an archive that Terraform refuses. Of 10,000 generated archives without
@@ -23,7 +24,7 @@ const LOCATOR_64: [u8; 4] = *b"PK\x06\x07";
 /// The tag of the extra field with 64-bit values.
 const ZIP64: u16 = 1;
 
-/// How many of the archive's last bytes may hold the end record.
+/// Number of bytes at the end of the archive that may contain the end record.
 pub(super) const END_WINDOW: u64 = 65 * 1024;
 
 /// An entry of the central directory.
@@ -40,13 +41,13 @@ pub(super) struct Entry<'a> {
     pub(super) crc32: u32,
     pub(super) compressed_size: u64,
     pub(super) size: u64,
-    /// Where the local header is, from the first byte of the file. Negative offsets are possible in a bad archive.
+    /// Offset of the local header from the first byte of the file. It may be negative in a bad archive.
     pub(super) header_offset: i64,
     /// How many zip64 extra fields it has. If there are several, versions of Go use different ones.
     zip64_fields: usize,
 }
 
-/// Why the central directory could not be read.
+/// The reason why the central directory could not be read.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum CentralError {
     /// The bytes from this offset on are needed.
@@ -59,7 +60,7 @@ pub(super) enum CentralError {
 #[derive(Clone, Copy)]
 pub(super) struct Tail<'a> {
     pub(super) bytes: &'a [u8],
-    /// The offset of the first of them.
+    /// The offset of the first of these bytes.
     pub(super) start: u64,
 }
 
@@ -67,7 +68,7 @@ struct End {
     records: u64,
     directory_size: u64,
     directory_offset: u64,
-    /// Where the directory must end: the offset of this record.
+    /// The offset of this record, where the directory must end.
     offset: u64,
 }
 
@@ -90,14 +91,14 @@ pub(super) fn read<'a>(tail: &Tail<'a>) -> Result<Vec<Entry<'a>>, CentralError> 
         entries.push(entry);
         rest = after;
     }
-    // What ends the directory must be there, if only the end record.
+    // The bytes after the directory must exist, at least the end record.
     if rest.is_empty() || entries.len() as u64 & 0xffff != end.records & 0xffff {
         return refused("its central directory is damaged");
     }
     Ok(entries)
 }
 
-/// Where the directory starts, and what is to be added to the offsets in it because of bytes before the archive.
+/// Offset of the directory, and a correction for all offsets in it because of bytes before the archive.
 fn locate(tail: &Tail<'_>, end: &End) -> Result<(u64, i64), CentralError> {
     let directory_offset = end.directory_offset.cast_signed();
     let base = end.offset.cast_signed().wrapping_sub(end.directory_size.cast_signed()).wrapping_sub(directory_offset);
@@ -105,7 +106,7 @@ fn locate(tail: &Tail<'_>, end: &End) -> Result<(u64, i64), CentralError> {
         Ok(start) if start < tail.size() => start,
         _ => return refused("its central directory is outside of it"),
     };
-    // Some writers put bytes before the archive and count the offsets with them, others without.
+    // Some writers put bytes before the archive and include them in the offsets, others do not.
     if base > 0 && directory_offset >= 0 && read_header(tail.from(end.directory_offset)?).is_some() {
         return Ok((end.directory_offset, 0));
     }
@@ -147,7 +148,7 @@ fn find_end(tail: &Tail<'_>) -> Result<End, CentralError> {
     }
 }
 
-/// Where the zip64 end record is, if there is one.
+/// The offset of the zip64 end record, if it exists.
 fn find_locator_64(tail: &Tail<'_>, end: &End) -> Result<Option<u64>, CentralError> {
     let Some(locator_offset) = end.offset.checked_sub(20) else { return Ok(None) };
     let locator = tail.from(locator_offset)?;
@@ -168,7 +169,7 @@ fn read_end_64(tail: &Tail<'_>, offset: u64) -> Result<End, CentralError> {
     })
 }
 
-/// The header at the start of `bytes` and what follows it; none if there is no whole and valid one.
+/// The header at the start of `bytes`, and the bytes after it; `None` without a complete and valid header.
 fn read_header(bytes: &[u8]) -> Option<(Entry<'_>, &[u8])> {
     if bytes.len() < 46 || !bytes.starts_with(&CENTRAL_HEADER) {
         return None;
@@ -214,7 +215,7 @@ pub(super) fn read_zip64_extra<const N: usize>(extra: &[u8], values: &mut [u64; 
     Some(missing)
 }
 
-/// The fields of an extra block, each with its tag, as far as they are whole.
+/// The complete fields of an extra block, each with its tag.
 fn fields(mut extra: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let (tag, length) = (u16_at(extra.get(..4)?, 0), usize::from(u16_at(extra, 2)));
@@ -224,7 +225,7 @@ fn fields(mut extra: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     })
 }
 
-/// Whether the external attributes of this system's entries hold a mode of Unix: it is Unix or macOS.
+/// Whether this system's external attributes contain a Unix mode: Unix and macOS.
 fn is_unix(system: u8) -> bool {
     matches!(system, 3 | 19)
 }
@@ -245,7 +246,7 @@ impl<'a> Tail<'a> {
         self.start + self.bytes.len() as u64
     }
 
-    /// The bytes from an offset on; none if that is after the end.
+    /// The bytes from an offset on; `None` if it is after the end.
     fn from(&self, offset: u64) -> Result<&'a [u8], CentralError> {
         let position = offset.checked_sub(self.start).ok_or(CentralError::Earlier(offset))?;
         Ok(usize::try_from(position).ok().and_then(|position| self.bytes.get(position..)).unwrap_or_default())

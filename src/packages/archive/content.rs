@@ -1,4 +1,4 @@
-//! An entry's content: inflated, hashed and checked in one go.
+//! Inflates, hashes and checks the content of an entry in one pass.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -49,7 +49,7 @@ impl Extractor {
         }
     }
 
-    /// Whether all that was to be written since the last call was written.
+    /// Whether everything since the last call was written.
     pub(super) fn written(&mut self) -> io::Result<()> {
         std::mem::replace(&mut self.written, Ok(()))
     }
@@ -71,8 +71,8 @@ impl Extractor {
         }
     }
 
-    /// Takes compressed content, and stops when more than `most` uncompressed bytes have come out of the entry.
-    /// Returns how many bytes of `input` were used, and whether the deflate stream has ended.
+    /// Takes compressed content, and stops after `most` uncompressed bytes of the entry. Returns the number of bytes of
+    /// `input` that were used, and whether the deflate stream has ended.
     pub(super) fn inflate(&mut self, input: &[u8], most: u64) -> Result<(usize, bool), EntryProblem> {
         let mut used = 0;
         let mut output = std::mem::take(&mut self.output);

@@ -1,4 +1,4 @@
-//! The list of a package's files, and what is hashed of it.
+//! The list of a package's files, and the hashes over it.
 
 use std::borrow::Cow;
 
@@ -9,9 +9,9 @@ use super::central::Entry;
 use super::error::{EntryProblem, Refusal};
 use crate::provider::Hash;
 
-/// The longest name of a file or directory, in bytes, that common file systems take.
+/// The longest name of a file or directory in common file systems, in bytes.
 const LONGEST_PART: usize = 255;
-/// The longest path, in bytes, that Linux takes.
+/// The longest path on Linux, in bytes.
 const LONGEST_PATH: usize = 4095;
 
 /// The entries of an archive as they are extracted: for each entry its path, or none if it is a directory.
@@ -61,8 +61,8 @@ impl<'a> Contents<'a> {
         h1(last)
     }
 
-    /// The hash that is taken over the archive without extracting it, as `providers mirror` does: names as they are,
-    /// directories as empty files, and a name that occurs twice is listed twice, each time with the last content.
+    /// The hash over the archive without extraction, as `providers mirror` computes it: names are unchanged,
+    /// directories are empty files, and a name that occurs twice is listed twice, each time with the last content.
     pub(super) fn h1_with_directories(&self, digests: &[[u8; 32]]) -> Hash {
         let empty = Sha256::digest([]).into();
         let digest = |(entry, digest): (&Entry<'a>, &[u8; 32])| if entry.is_directory { empty } else { *digest };
@@ -104,7 +104,7 @@ pub(super) fn require_executable<'a>(
     if paths.any(is_executable) { Ok(()) } else { Err(Refusal::NoExecutable(name)) }
 }
 
-/// Where an entry is extracted to, relative to the package: without empty parts and `.`.
+/// The path of an extracted entry relative to the package, without empty parts and `.`.
 fn extracted_path(name: &[u8]) -> Result<Cow<'_, [u8]>, EntryProblem> {
     if name.split(|byte| matches!(byte, b'/' | b'\\')).any(|part| part == b"..") {
         return Err(EntryProblem::ParentDirectory);
@@ -122,7 +122,7 @@ fn extracted_path(name: &[u8]) -> Result<Cow<'_, [u8]>, EntryProblem> {
     Ok(Cow::Owned(kept.join(&b'/')))
 }
 
-/// Refuses the bytes that no name may have.
+/// Refuses bytes that must not be in a name.
 pub(super) fn check_name(name: &[u8]) -> Result<(), EntryProblem> {
     if name.contains(&b'\n') {
         Err(EntryProblem::Newline)

@@ -29,17 +29,17 @@ impl PackageDigest {
         zh.is_well_formed_as(HashScheme::Zh) && is_h1(h1) && is_h1(h1_with_directories)
     }
 
-    /// The hashes that a lock file has of a package.
+    /// The hashes of the package in a lock file.
     pub fn hashes(&self) -> [&Hash; 2] {
         [&self.h1, &self.zh]
     }
 
-    /// The hashes over its files, as any program computes them.
+    /// All hashes over its files, as any program computes them.
     pub(crate) fn into_h1(self) -> [Hash; 2] {
         [self.h1, self.h1_with_directories]
     }
 
-    /// Whether it is one of the package's hashes, as any program computes them.
+    /// Whether this is a hash of the package, as any program computes it.
     pub fn has(&self, hash: &Hash) -> bool {
         self.hashes().contains(&hash) || self.h1_with_directories == *hash
     }

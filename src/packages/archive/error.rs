@@ -1,10 +1,10 @@
-//! Why a package has no hash.
+//! Reasons why a package has no hash.
 
 use std::io;
 
 use crate::provider::Hash;
 
-/// Why a package could not be hashed.
+/// The reason why a package could not be hashed.
 #[derive(Debug, thiserror::Error)]
 pub enum PackageError {
     /// The package's bytes could not be read. Reading it again may help.
@@ -13,8 +13,8 @@ pub enum PackageError {
     /// The temporary file that holds the package failed.
     #[error("a temporary file for the package could not be used: {0}")]
     TemporaryFile(#[source] io::Error),
-    /// The zip archive is laid out so that its central directory is needed before its entries can be read, and its
-    /// first bytes are gone. It has to be read once more from its start, by `hash_zip_spooled`.
+    /// The central directory is needed before the entries can be read, and the first bytes of the archive are no longer
+    /// kept. `hash_zip_spooled` must read it again from its start.
     #[error("the zip archive cannot be hashed while it arrives: {0}")]
     NotStreamable(&'static str),
     /// The zip archive has more bytes than [`super::Limits`] allow. It was not read to its end.
@@ -23,21 +23,20 @@ pub enum PackageError {
     /// The package can be read, but OpenTofu would not install it.
     #[error("{refusal}")]
     Refused {
-        /// The hash of the zip archive; none for a directory. When it is not the expected one, that is the better thing
-        /// to tell.
+        /// The hash of the zip archive; `None` for a directory. If it is not the expected hash, report that instead.
         zh: Option<Hash>,
         /// The rule that the package breaks.
         refusal: Refusal,
     },
 }
 
-/// A rule for packages that a package breaks: what OpenTofu, or Go's `archive/zip` below it, refuses to install.
+/// A rule for packages that a package breaks, because OpenTofu, or Go's `archive/zip` in it, refuses to install it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The structure of the zip archive is broken.
     #[error("it is not a valid zip archive: {0}")]
     Archive(&'static str),
-    /// The zip archive has no entries.
+    /// The zip archive is empty.
     #[error("it is an empty zip archive")]
     Empty,
     /// No file at the top has the name of a provider's executable.
@@ -74,13 +73,13 @@ pub enum EntryProblem {
     /// The name is longer than file systems allow.
     #[error("has a name that is too long for a file")]
     LongName,
-    /// The name is that of a directory too.
+    /// A directory has the same name.
     #[error("is both a file and a directory")]
     FileAndDirectory,
     /// Compressed by a method other than stored and deflate.
     #[error("is compressed by the unsupported method {0}")]
     Method(u16),
-    /// There is no local header where the central directory says.
+    /// There is no local header at the offset in the central directory.
     #[error("has no header where the central directory says")]
     LocalHeader,
     /// The archive, or the entry's data, ends too early.
@@ -89,10 +88,10 @@ pub enum EntryProblem {
     /// The compressed data is not a deflate stream.
     #[error("contains damaged compressed data")]
     Deflate,
-    /// The content has another length than the central directory says.
+    /// The length of the content differs from the central directory.
     #[error("does not have the size that the central directory says")]
     Size,
-    /// The content has another CRC-32 than recorded.
+    /// The CRC-32 of the content differs from the recorded one.
     #[error("fails its CRC-32 check")]
     Checksum,
     /// Several extra fields with 64-bit sizes: each version of Go uses a different field.
@@ -104,7 +103,7 @@ pub enum EntryProblem {
 }
 
 impl Refusal {
-    /// A refusal of the entry with that name.
+    /// A refusal because of the entry with that name.
     pub(super) fn entry(name: &[u8], problem: EntryProblem) -> Self {
         Self::Entry { name: printable(name), problem }
     }
@@ -117,7 +116,7 @@ impl From<Refusal> for PackageError {
 }
 
 impl PackageError {
-    /// Adds what is known of the archive's hash to a refusal.
+    /// Adds the archive's hash to a refusal.
     pub(super) fn with_zh(self, digest: &[u8; 32]) -> Self {
         match self {
             Self::Refused { refusal, .. } => Self::Refused { zh: Some(Hash::zh(digest)), refusal },

@@ -1,11 +1,11 @@
-//! The hash cache: the hashes of packages that were hashed before.
+//! The hash cache: the hashes of packages that earlier runs computed.
 //!
 //! A package never changes, because its `zh:` identifies it. So an entry is never stale, only absent or damaged, and a
 //! damaged entry is treated as absent and rewritten. Every entry is stored by its `zh:`. For work without a network,
 //! the entry of a package that a verified SHA256SUMS lists is also stored by provider, version and platform. A failing
 //! cache is a cache without entries: it never fails a run.
 //!
-//! The caller must not use an entry that it found by `zh:` unless a verified SHA256SUMS holds that `zh:`.
+//! The caller must not use an entry found by `zh:` unless a verified SHA256SUMS lists that `zh:`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -30,7 +30,7 @@ pub struct HashCache {
     is_believed: bool,
 }
 
-/// An entry as it is written.
+/// An entry as stored.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     provider: String,
@@ -47,14 +47,14 @@ impl HashCache {
         Self { folder, platforms, is_believed: true }
     }
 
-    /// The same cache for a check of what others have written: no entry is found, and entries are still stored.
+    /// The same cache for a check that does not trust it: no entry is found, and entries are still stored.
     #[must_use]
     pub(crate) fn not_believed(self) -> Self {
         Self { is_believed: false, ..self }
     }
 
-    /// The hashes of the package with that `zh:`, if it is of a provider of type `provider_type`. A package is valid
-    /// for one type only, since the type names its executable.
+    /// The hashes of the package with that `zh:`, if its provider has the type `provider_type`. A package is valid for
+    /// one type only, because the type is in the name of its executable.
     pub fn get(&self, zh: &Hash, provider_type: &str) -> Option<PackageDigest> {
         let (package, digest) = read(&self.path_by_zh(zh)?)?;
         (self.is_believed && digest.zh == *zh && package.address.name == provider_type).then_some(digest)
@@ -139,7 +139,7 @@ impl HashCache {
         write(&self.path_by_provider(package), package, digest);
     }
 
-    /// Remembers a package by its hash alone, if that is possible.
+    /// Remembers a package by its hash alone, if possible.
     pub(crate) fn put_by_zh(&self, package: &PackageId, digest: &PackageDigest) {
         if let Some(path) = self.path_by_zh(&digest.zh) {
             write(&path, package, digest);
@@ -182,7 +182,7 @@ fn encode(package: &PackageId, digest: &PackageDigest) -> Option<String> {
     Some(format!("{json}\n{}\n", Hash::zh_of(json.as_bytes()).value()))
 }
 
-/// Reads what [`encode`] wrote; none if it is damaged.
+/// Reads the text of [`encode`]; `None` if it is damaged.
 fn decode(text: &str) -> Option<(PackageId, PackageDigest)> {
     let (json, sum) = text.strip_suffix('\n')?.split_once('\n')?;
     if sum != Hash::zh_of(json.as_bytes()).value() {

@@ -1,4 +1,4 @@
-//! How large a package may be.
+//! Limits on the size of a package.
 
 /// Largest sizes of a package, so that a hostile package cannot exhaust memory or disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

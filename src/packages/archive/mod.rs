@@ -9,7 +9,7 @@
 //! others the caller gets [`PackageError::NotStreamable`] and fetches the archive again (`hash_zip_spooled`). Both ways
 //! refuse the same archives.
 //!
-//! Which archives are accepted follows OpenTofu: Go's `archive/zip` reads them, and they are hashed as extracted.
+//! The rules follow OpenTofu: Go's `archive/zip` reads the archives, and they are hashed as extracted.
 
 mod central;
 mod content;
@@ -44,11 +44,11 @@ use crate::provider::Hash;
 use seeking::Hashes;
 use source::Source;
 
-/// Hashes the zip archive that `reader` yields, in one pass; only where its layout does not allow that and its first
-/// bytes are still known, by way of an unnamed temporary file.
+/// Hashes the zip archive that `reader` yields, in one pass. If its layout does not allow that and its first bytes are
+/// still kept, the archive goes into an unnamed temporary file.
 ///
 /// # Errors
-/// [`PackageError::NotStreamable`] if the archive has to be read once more, by `hash_zip_spooled`.
+/// [`PackageError::NotStreamable`] if `hash_zip_spooled` must read the archive again.
 pub fn hash_zip(reader: impl Read, provider_type: &str, limits: &Limits) -> Result<PackageDigest, PackageError> {
     let mut source = Source::new(reader, limits);
     match streaming::hash(&mut source, provider_type, limits) {
@@ -60,7 +60,7 @@ pub fn hash_zip(reader: impl Read, provider_type: &str, limits: &Limits) -> Resu
     }
 }
 
-/// Hashes the zip archive that `reader` yields by way of an unnamed temporary file.
+/// Hashes the zip archive that `reader` yields, by way of an unnamed temporary file.
 pub(crate) fn hash_zip_spooled(
     reader: impl Read,
     provider_type: &str,
@@ -102,7 +102,7 @@ fn hash_in_temporary_file<R: Read>(
     digest(hashes, source.finish())
 }
 
-/// Joins the hashes over what is inside an archive, or why there are none, with the hash and the number of its bytes.
+/// Joins the hashes over the content of an archive, or the refusal, with the hash and the number of its bytes.
 fn digest(
     hashes: Result<Hashes, PackageError>,
     (sha256, size): ([u8; 32], u64),

@@ -1,5 +1,5 @@
-//! Facts about the platforms of a release: which there are, and which `h1:` belongs to which. A lock file does not say
-//! so; registries, their packages and mirrors do. Such facts are kept in the cache for checks without a network.
+//! Facts about the platforms of a release: the platforms, and the `h1:` of each. A lock file does not contain them, but
+//! registries, packages and mirrors do. They are kept in the cache for checks without a network.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,8 +13,8 @@ use crate::system::{lock, storage};
 /// The longest file, in bytes: a release for 100 platforms takes about 16 KiB.
 const LONGEST_FILE: u64 = 64 * 1024;
 
-/// Held while a file is read, changed and replaced, so that threads do not lose each other's changes. Another process
-/// may: what it drops is learned again.
+/// Held while a file is read, changed and replaced, so that threads do not lose each other's changes. Other processes
+/// may lose some, which later runs learn again.
 static CHANGING: Mutex<()> = Mutex::new(());
 
 /// The `h1:` of packages, by platform.
@@ -47,7 +47,7 @@ impl ReleasePlatforms {
         stored.unwrap_or_default()
     }
 
-    /// Changes a file, if that is possible.
+    /// Changes a file, if possible.
     pub(super) fn change(path: &Path, change: impl FnOnce(&mut Self)) {
         let _changing = lock(&CHANGING);
         let before = Self::read(path);

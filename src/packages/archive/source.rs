@@ -9,11 +9,11 @@ use super::sha256::Sha256;
 
 /// Bytes that are read at once.
 const INPUT: usize = 64 * 1024;
-/// As long as no more bytes than these have come they are kept, so that an archive that shows at its first entry that
-/// it is not streamable, as nearly all of those do, need not be fetched again.
+/// Up to this number of bytes are kept, so that an archive that turns out not to be streamable at its first entry, as
+/// nearly always, need not be fetched again.
 const KEPT: usize = 2 * INPUT;
 
-/// A buffered reader that knows the SHA-256 of all it has read.
+/// A buffered reader that computes the SHA-256 of all bytes read.
 pub(super) struct Source<R> {
     reader: R,
     buffer: Box<[u8]>,
@@ -58,7 +58,7 @@ impl<R: Read> Source<R> {
         self.unused.start += count;
     }
 
-    /// At least `count` unused bytes, fewer only at the end; `count` must be small.
+    /// At least `count` unused bytes, or fewer at the end; `count` must be small.
     pub(super) fn peek(&mut self, count: usize) -> Result<&[u8], PackageError> {
         if self.unused.len() < count {
             self.buffer.copy_within(self.unused.clone(), 0);
@@ -92,14 +92,14 @@ impl<R: Read> Source<R> {
         Ok(Some(bytes))
     }
 
-    /// Takes all bytes that were read so far, if they are still there, and goes on after them.
+    /// Takes all bytes read so far, if they are still kept, and continues after them.
     pub(super) fn take_kept(&mut self) -> Option<Vec<u8>> {
         let kept = self.kept.take()?;
         self.unused = 0..0;
         Some(kept)
     }
 
-    /// Reads what is left, and gives it all, the unused bytes first, to `sink`.
+    /// Reads the rest, and passes it to `sink`, after the unused bytes.
     pub(super) fn drain(
         &mut self,
         mut sink: impl FnMut(&[u8]) -> Result<(), PackageError>,
@@ -119,7 +119,7 @@ impl<R: Read> Source<R> {
         (self.sha256.finish(), self.read)
     }
 
-    /// Reads after the unused bytes. Returns how many bytes came; none means the end.
+    /// Reads after the unused bytes. Returns the number of bytes; zero at the end.
     fn read_more(&mut self) -> Result<usize, PackageError> {
         let count = loop {
             match self.reader.read(&mut self.buffer[self.unused.end..]) {

@@ -1,4 +1,4 @@
-//! An archive hashed while it arrives, without a second look at its bytes.
+//! Hashes an archive in one pass while it arrives.
 //!
 //! The local headers say where entries start and how they are packed, but they are not trusted: the inflated bytes are
 //! used only if the central directory, which comes last, describes the same entries at the same offsets. Then the
@@ -19,7 +19,7 @@ use super::source::Source;
 const LONGEST_DESCRIPTOR: usize = 24;
 const DESCRIPTOR: &[u8] = b"PK\x07\x08";
 
-/// An entry as its local header led to it.
+/// An entry found by its local header.
 struct Streamed {
     name: Vec<u8>,
     method: u16,
@@ -29,7 +29,7 @@ struct Streamed {
     content: Content,
 }
 
-/// Hashes the archive that `source` yields. [`PackageError::NotStreamable`] says nothing about its validity.
+/// Hashes the archive that `source` yields. [`PackageError::NotStreamable`] does not mean that it is invalid.
 pub(super) fn hash<R: Read>(
     source: &mut Source<R>,
     provider_type: &str,
@@ -149,7 +149,7 @@ fn store<R: Read>(source: &mut Source<R>, extractor: &mut Extractor, size: u64) 
     Ok(())
 }
 
-/// The length of the data descriptor at the start of `bytes`, which must tell what was found: CRC-32, compressed and
+/// The length of the data descriptor at the start of `bytes`, which must match the content: CRC-32, compressed and
 /// uncompressed size. It may start with a signature, its sizes have 32 or 64 bits, and another record follows.
 fn descriptor_length(bytes: &[u8], content: &Content, compressed_size: u64) -> Option<usize> {
     let signature = if bytes.starts_with(DESCRIPTOR) { 4 } else { 0 };
@@ -164,7 +164,7 @@ fn descriptor_length(bytes: &[u8], content: &Content, compressed_size: u64) -> O
 }
 
 impl Streamed {
-    /// Whether the central directory's entry is this one, so that the content is what it points to.
+    /// Whether this is the central directory's entry, so that the content is what it points to.
     fn is(&self, entry: &Entry<'_>) -> bool {
         self.name == entry.name
             && self.method == entry.method

@@ -43,7 +43,7 @@ pub(crate) fn hash_directory(directory: &Path, provider_type: &str) -> Result<Ha
 }
 
 fn hash_file(name: &[u8], path: &PathBuf, buffer: &mut [u8]) -> Result<[u8; 32], PackageError> {
-    // Asked before it is opened, because to open a named pipe would wait for a writer.
+    // Checked before opening, because opening a named pipe would wait for a writer.
     if !fs::metadata(path).map_err(|error| unreadable(path, &error))?.is_file() {
         return Err(Refusal::entry(name, EntryProblem::NotRegular).into());
     }

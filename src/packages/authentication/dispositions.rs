@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::provider::{Hash, HashScheme};
 
-/// One thing that is known of a hash.
+/// A fact about a hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum HashDisposition {
     /// It was computed from the package.
@@ -25,13 +25,13 @@ pub(crate) enum HashDisposition {
     ReportedByMirror,
 }
 
-/// The hashes of a release, each with everything that is known of it.
+/// The hashes of a release, each with all facts about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HashDispositions(BTreeMap<Hash, BTreeSet<HashDisposition>>);
 
 impl HashDisposition {
-    /// Whether the hash may be recorded because of this. A hash over the bytes of an archive must be listed or
-    /// reported, because a mirror may have repacked the files.
+    /// Whether this fact permits recording the hash. A hash over the bytes of an archive must be listed or reported,
+    /// because a mirror may have repacked the files.
     fn permits(self, hash: &Hash) -> bool {
         match self {
             Self::Computed => match hash.scheme() {
@@ -43,7 +43,7 @@ impl HashDisposition {
         }
     }
 
-    /// Whether an entry that holds the hash is about this release because of this.
+    /// Whether this fact proves that an entry with the hash is about this release.
     fn confirms(self) -> bool {
         !matches!(self, Self::ListedForOtherFile | Self::ReportedByMirror)
     }
@@ -57,7 +57,7 @@ impl HashDispositions {
         dispositions
     }
 
-    /// Adds one thing that is known of each of these hashes.
+    /// Adds a fact to each of these hashes.
     pub(crate) fn add(&mut self, disposition: HashDisposition, hashes: impl IntoIterator<Item = Hash>) {
         self.extend(hashes.into_iter().map(|hash| (hash, disposition)));
     }
@@ -68,12 +68,12 @@ impl HashDispositions {
         hashes.map(|(hash, _)| hash)
     }
 
-    /// Whether an entry that holds the hash is about this release, whether or not the hash may be recorded.
+    /// Whether an entry with the hash is about this release, even if the hash may not be recorded.
     pub(crate) fn confirms(&self, hash: &Hash) -> bool {
         self.0.get(hash).is_some_and(|known| known.iter().any(|disposition| disposition.confirms()))
     }
 
-    /// Whether anything is known of the hash.
+    /// Whether there are facts about the hash.
     pub fn contains(&self, hash: &Hash) -> bool {
         self.0.contains_key(hash)
     }

@@ -1,9 +1,9 @@
-//! SHA256SUMS, OpenPGP signatures, and which hashes may be recorded, as OpenTofu's
-//! `internal/getproviders/package_authentication.go` decides it.
+//! SHA256SUMS, OpenPGP signatures, and the hashes that may be recorded, by the rules of OpenTofu's
+//! `internal/getproviders/package_authentication.go`.
 //!
-//! Nothing here touches the network or the clock: bytes, a policy and the time come in, a verdict comes out.
+//! Nothing here uses the network or the clock: the functions take bytes, a policy and the time.
 //!
-//! - `sha256sums`: the list of sums of a version, and whether it says what the registry says.
+//! - `sha256sums`: the list of sums of a version, and its comparison with the registry's metadata.
 //! - `signature`: whether one of the registry's keys signed that list.
 //! - `packages`: the hashes that the OpenTofu registry reports for all platforms.
 //! - `dispositions`: where each hash comes from, whether it may be recorded, and whether it confirms an entry.

@@ -14,8 +14,8 @@ pub(crate) struct PackageReport {
 }
 
 /// Checks a downloaded package against the map; only in the tofu dialect. `shasum` is the text that the registry sent,
-/// compared in its exact case; `size` is the zip's, in bytes; `h1` is the computed hash. An empty map says nothing, and
-/// what it says of other platforms is not checked.
+/// compared in its exact case; `size` is the zip's, in bytes; `h1` is the computed hash. An empty map passes, and its
+/// entries for other platforms are not checked.
 ///
 /// # Errors
 /// The map has no valid entry for the platform, or the entry is about another package.
@@ -37,9 +37,8 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// The `h1:` that is recorded by `--trust-registry`: none if there is no map, or not exactly one `h1:` for the
-/// platform. `published` are the `zh:` of the verified SHA256SUMS; all that the map reports, for any platform, must be
-/// among them.
+/// The `h1:` that `--trust-registry` records; `None` if there is no map, or not exactly one `h1:` for the platform.
+/// `published` are the `zh:` of the verified SHA256SUMS, which must contain every `zh:` in the map, for any platform.
 ///
 /// # Errors
 /// Fails as [`check`] does without the package, or if the map reports a `zh:` that is not published.
@@ -104,8 +103,8 @@ pub(crate) fn reported(reports: &BTreeMap<String, PackageReport>) -> BTreeSet<Ha
     hashes.filter(|hash| has_form(hash)).cloned().collect()
 }
 
-/// Whether a hash of a known scheme has the length and the letters of one. Unlike [`Hash::is_well_formed`], but like
-/// the base64 of Go, this takes no notice of the bits after the last byte of an `h1:`.
+/// Whether a hash of a known scheme has the right length and letters. Unlike [`Hash::is_well_formed`], but like Go's
+/// base64, this ignores the bits after the last byte of an `h1:`.
 fn has_form(hash: &Hash) -> bool {
     match hash.scheme() {
         HashScheme::H1 => hash.value().strip_suffix('=').is_some_and(|digits| {
@@ -134,7 +133,7 @@ mod tests {
         report(&[&format!("zh:{SHASUM}"), h1().as_str()], Some(865))
     }
 
-    /// The verdict on a map with this entry for `linux_amd64` and others beside it.
+    /// Checks a map with this entry for `linux_amd64`, and other entries.
     fn verdict(entry: PackageReport) -> Result<(), String> {
         verdict_on(vec![("linux_amd64", entry), ("darwin_arm64", report(&["zh:00", "h1:other", "h9:x"], None))])
     }

@@ -12,7 +12,7 @@ pub struct Sha256Sums {
     malformed: bool,
 }
 
-/// A line that names a file.
+/// A line about a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct SumLine {
     /// The `zh:` of the file; `None` when the first field is not a SHA-256 sum.
@@ -21,9 +21,9 @@ struct SumLine {
 }
 
 impl Sha256Sums {
-    /// Reads `sum name` lines. Any white space separates, blank lines are ignored, further fields too; the `*` that
-    /// marks binary mode belongs to the name, as it does for the reference programs. Nothing is an error here:
-    /// a line that does not start with a sum and a name only makes the file malformed.
+    /// Reads `sum name` lines. Any white space separates, blank lines and further fields are ignored; the `*` that
+    /// marks binary mode belongs to the name, as in OpenTofu and Terraform. A line that does not start with a sum and a
+    /// name is not an error, but makes the file malformed.
     pub fn parse(bytes: &[u8]) -> Self {
         let mut sums = Self { lines: Vec::new(), malformed: false };
         for line in bytes.split(|&byte| byte == b'\n') {
@@ -44,15 +44,15 @@ impl Sha256Sums {
         self.lines.iter().filter_map(|line| Some((&*line.filename, line.sum.as_ref()?)))
     }
 
-    /// About how much memory it takes, in bytes.
+    /// Approximate memory, in bytes.
     pub(crate) fn weight(&self) -> usize {
-        /// Of a line and of a sum, without the name.
+        /// Bytes of a line and of a sum, without the name.
         const LINE: usize = 64;
         const SUM: usize = 96;
         self.lines.iter().map(|line| LINE + line.filename.len() + line.sum.as_ref().map_or(0, |_| SUM)).sum()
     }
 
-    /// The line of a file: the first which names it, even if that line's sum is invalid.
+    /// The first line with a file's name, even if that line's sum is invalid.
     fn line(&self, filename: &str) -> Option<&SumLine> {
         self.lines.iter().find(|line| *line.filename == *filename)
     }
@@ -116,7 +116,7 @@ fn decode_sum(digits: &[u8]) -> Option<Hash> {
 mod tests {
     use super::*;
 
-    /// The sum that counts for a file.
+    /// The first sum of a file.
     fn sum_of(sums: &Sha256Sums, filename: &str) -> Option<Hash> {
         sums.line(filename)?.sum.clone()
     }

@@ -35,7 +35,7 @@ impl FilesystemMirror {
         Self { directory: directory.into() }
     }
 
-    /// The providers that the mirror has packages of. What cannot be read is left out.
+    /// The providers with packages in the mirror. Unreadable directories are skipped.
     pub(crate) fn providers(&self, dialect: Dialect) -> BTreeSet<ProviderAddress> {
         let below = |path: &Path| entries(path).unwrap_or_default();
         let mut addresses = BTreeSet::new();
@@ -63,7 +63,7 @@ impl FilesystemMirror {
         Ok(AvailableVersions { versions: available.collect(), ..AvailableVersions::default() })
     }
 
-    /// Hashes a package; its archive is copied to a file if there is one.
+    /// Hashes a package; if it is an archive, it is copied to the file.
     pub(in crate::packages) fn fetch(&self, Fetch { package, into, .. }: &Fetch<'_>) -> Result<Fetched> {
         let locals = self.local_packages(package)?;
         let Some(local) = locals.iter().find(|local| local.packed || into.is_none()) else {
@@ -87,7 +87,7 @@ impl FilesystemMirror {
         hashed.map(Fetched::of_archive).map_err(invalid)
     }
 
-    /// A package in every form that the mirror has; at least one.
+    /// A package in every form that the mirror contains; at least one.
     fn local_packages(&self, package: &PackageId) -> Result<Vec<LocalPackage>> {
         let mut packages = self.packages(&package.address)?;
         packages.retain(|local| local.version == package.version);
@@ -111,7 +111,7 @@ impl FilesystemMirror {
         self.directory.join(address.hostname.to_string()).join(&address.namespace).join(&address.name)
     }
 
-    /// Every package of a provider, the unpacked ones first. Entries that fit neither layout are left out.
+    /// Every package of a provider, unpacked packages first. Entries of other layouts are skipped.
     fn packages(&self, address: &ProviderAddress) -> Result<Vec<LocalPackage>> {
         if let Err(error) = self.directory.metadata()
             && error.kind() == ErrorKind::NotFound
@@ -125,7 +125,7 @@ impl FilesystemMirror {
         let mut packages = Vec::new();
         for (name, path) in entries(&directory)? {
             if let Some((version, platform)) = packed_name(&name, &address.name) {
-                // Asked before it is opened, because to open a named pipe would wait for a writer.
+                // Checked before opening, because opening a named pipe would wait for a writer.
                 if path.is_file() {
                     packages.push(LocalPackage { version, platform, path, packed: true });
                 }
@@ -155,7 +155,7 @@ pub(crate) fn packed_name(name: &str, provider_type: &str) -> Option<(Version, P
     Some((version.parse().ok()?, platform.parse().ok()?))
 }
 
-/// The entries of a directory with their names; none when it does not exist.
+/// The entries of a directory with their names; none if it does not exist.
 fn entries(directory: &Path) -> Result<Vec<(String, PathBuf)>> {
     let failed = |error| Diagnostic::io("read the mirror directory", directory, &error);
     let paths = files::entries(directory).map_err(failed)?.into_iter();

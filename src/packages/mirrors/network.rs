@@ -19,10 +19,10 @@ use crate::provider::{Authentication, Dialect, Hash, HashesByScheme, Hostname, P
 use crate::system::bounded::{List, Map};
 use crate::system::{OnceMap, SafeUrl};
 
-/// The index of the provider with most versions is below 1 MiB.
+/// The largest known index of a provider is smaller than 1 MiB.
 const MAXIMUM_INDEX_BYTES: u64 = 4 << 20;
 const MOST_VERSIONS: usize = 10_000;
-/// A document with the packages of a version has some hundred bytes for each.
+/// A document with the packages of a version has several hundred bytes for each.
 const MAXIMUM_ARCHIVES_BYTES: u64 = 512 << 10;
 /// Go builds for about 50 platforms.
 const MOST_PLATFORMS: usize = 256;
@@ -43,7 +43,7 @@ struct Index {
     versions: Map<IgnoredAny, MOST_VERSIONS>,
 }
 
-/// The index as it is kept.
+/// The index as kept in memory.
 #[derive(Deserialize)]
 #[serde(from = "Index")]
 struct Indexed(AvailableVersions);
@@ -71,9 +71,9 @@ impl From<Index> for Indexed {
 }
 
 impl VersionDocument {
-    /// About how much memory it takes, in bytes.
+    /// Approximate memory, in bytes.
     fn weight(&self) -> usize {
-        /// Of a text.
+        /// Bytes of a text.
         const TEXT: usize = 64;
         let archives = self.archives.0.iter();
         let texts = archives.flat_map(|(platform, archive)| {
@@ -95,9 +95,9 @@ impl VersionDocument {
 }
 
 impl NetworkMirror {
-    /// The mirror at `url`, an `https` URL; its documents are asked for with the credentials of its host.
-    /// `trust_all_hashes` (of an installation method, which only OpenTofu has) says whether it is trusted to report
-    /// hashes of packages that were not downloaded.
+    /// The mirror at `url`, an `https` URL; its documents are requested with the credentials of its host.
+    /// `trust_all_hashes` (of an installation method, which only OpenTofu has) trusts hashes that it reports for
+    /// packages that were not downloaded.
     pub(in crate::packages) fn new(
         downloader: Downloader,
         url: &str,
@@ -108,7 +108,7 @@ impl NetworkMirror {
             let message = format!("{shown} is not the URL of a network mirror: {problem}");
             Diagnostic::error(Code::InvalidArgument, message).help("write it as https://HOST/PATH/")
         };
-        // A text that is not a URL may hold a password anywhere.
+        // A text that is not a URL may contain a password anywhere.
         let mut base = Url::parse(url).map_err(|error| invalid(&"the text that was given", &error.to_string()))?;
         if base.scheme() != "https" {
             return Err(invalid(&SafeUrl::from(base), "it does not start with https").into());
@@ -198,9 +198,9 @@ impl NetworkMirror {
     }
 }
 
-/// The hashes that a mirror reports for a package, all of known schemes and all true of it.
+/// The hashes that a mirror reports for a package, if all have known schemes and belong to it.
 ///
-/// An `h1:` over the directory entries of the archive too is accepted, because `providers mirror` writes such.
+/// An `h1:` over the directory entries of the archive is accepted, too, because `providers mirror` writes such hashes.
 fn check_reported(reported: &[String], package: &PackageDigest) -> std::result::Result<Vec<Hash>, String> {
     let hashes = reported.iter().map(|text| text.parse::<Hash>().map_err(|error| error.to_string()));
     let hashes: Vec<Hash> = hashes.collect::<std::result::Result<_, _>>()?;

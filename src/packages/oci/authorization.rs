@@ -1,4 +1,4 @@
-//! How a client answers a registry's challenge: a password, a token that the user has, or one from a token server.
+//! Answers to a registry's challenge: a password, the user's token, or a token from a token server.
 
 use reqwest::blocking::RequestBuilder;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
@@ -28,7 +28,7 @@ pub(super) struct Authorization {
     pub(super) header: HeaderValue,
 }
 
-/// Where an authorization comes from, which decides what can be done when it is refused.
+/// Origin of an authorization, which decides how a refusal is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AuthorizationKind {
     /// The user's name and password, which cannot be renewed.
@@ -39,7 +39,7 @@ pub(super) enum AuthorizationKind {
     Fetched,
 }
 
-/// Who asks for what.
+/// A request that needs an authorization.
 pub(super) struct Applicant<'a> {
     pub(super) client: &'a Client,
     pub(super) repository: &'a OciRepository,
@@ -54,7 +54,7 @@ pub(super) struct Applicant<'a> {
 pub(super) enum Access {
     /// Reading.
     Pull,
-    /// Writing, and reading what is there.
+    /// Writing and reading.
     PullAndPush,
 }
 
@@ -65,7 +65,7 @@ struct TokenDocument {
 }
 
 impl Applicant<'_> {
-    /// The answer to a challenge after `refused`; `None` if there is none left. `fresh` says that what was refused had
+    /// The answer to a challenge after `refused`; `None` if there is no other. `fresh` is true if the refused token had
     /// just been fetched.
     pub(super) fn answer(
         &self,
@@ -133,13 +133,13 @@ impl Applicant<'_> {
             }
         }
         let bytes = read_whole(response, MAXIMUM_TOKEN_DOCUMENT_BYTES).map_err(|failure| match failure.kind {
-            // Of itself it would be reported of the address that needs the token.
+            // Without this, the error would be about the URL that needs the token.
             RequestErrorKind::TooLarge { .. } => {
                 self.failed(&format!("the answer of the token server {} {}", SafeUrl::from(&realm), failure.kind))
             }
             _ => failure,
         })?;
-        // No error quotes the document, which may hold a token.
+        // No error quotes the document, which may contain a token.
         let document: Option<TokenDocument> = serde_json::from_slice(&bytes).ok();
         let token = document.and_then(|document| document.token.or(document.access_token));
         token

@@ -2,7 +2,7 @@
 
 use http_auth::{ChallengeParser, ChallengeRef};
 
-/// A demand that can be met.
+/// A challenge that can be answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Challenge {
     /// A user and a password (RFC 7617).
@@ -11,7 +11,7 @@ pub(super) enum Challenge {
     Bearer(BearerChallenge),
 }
 
-/// Where a token is to be had, and for what.
+/// Source of a token, and its scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct BearerChallenge {
     /// The token server's URL.
@@ -22,8 +22,7 @@ pub(super) struct BearerChallenge {
     pub(super) scope: Option<String>,
 }
 
-/// Reads the challenges of all `WWW-Authenticate` fields; unknown schemes, and what follows a syntax error, are left
-/// out.
+/// Reads the challenges of all `WWW-Authenticate` fields. Unknown schemes, and text after a syntax error, are skipped.
 pub(super) fn parse<'a>(fields: impl IntoIterator<Item = &'a str>) -> Vec<Challenge> {
     let challenges = fields.into_iter().flat_map(|field| ChallengeParser::new(field).map_while(Result::ok));
     challenges.filter_map(|challenge| understand(&challenge)).collect()

@@ -1,9 +1,9 @@
-//! A client for what is needed of the OCI distribution specification 1.1: tags, manifests, blobs.
+//! A client for parts of the OCI distribution specification 1.1: tags, manifests, blobs.
 //!
-//! The crate `oci-client` 0.18 does not hold up here. It is asynchronous only and makes an HTTP client of its own, so
-//! neither this program's retries nor its rules for redirects apply; it follows no `Link` in a list of tags, reads
-//! manifests and lists of any size into memory, sends a password to whatever token server is named, even over plain
-//! HTTP, and knows no refresh tokens. It would add 21 crates.
+//! The crate `oci-client` 0.18 is not used. It is asynchronous only and makes its own HTTP client, so that neither
+//! provlock's retries nor its rules for redirects apply; it follows no `Link` in a list of tags, reads manifests and
+//! lists of any size into memory, sends a password to any token server, even over plain HTTP, and knows no refresh
+//! tokens. It would add 21 crates.
 
 use std::fmt;
 use std::io::Read;
@@ -32,7 +32,7 @@ use crate::provider::OciRepository;
 use crate::system::bounded::List;
 use crate::system::{OnceMap, SafeUrl, lock};
 
-/// Registries should take manifests up to this size, and need not take larger ones (OCI distribution specification
+/// Registries should accept manifests up to this size, and need not accept larger ones (OCI distribution specification
 /// 1.1).
 const MAXIMUM_MANIFEST_BYTES: u64 = 4 << 20;
 /// The longest list of tags that is read, in pages of at most [`MAXIMUM_MANIFEST_BYTES`].
@@ -60,7 +60,7 @@ struct Session {
     authorization: Mutex<Option<Authorization>>,
 }
 
-/// A repository with the means to ask for its content.
+/// A repository, with a client for its content.
 pub(super) struct RepositoryClient<'a> {
     registries: &'a OciRegistries,
     repository: OciRepository,
@@ -81,7 +81,7 @@ struct TagList {
 }
 
 impl OciRegistries {
-    /// Registries that are asked through `client` and get the credentials of `logins`, and no others.
+    /// Registries that are reached through `client`, and get only the credentials of `logins`.
     pub fn new(client: Client, logins: OciLogins) -> Self {
         Self { client, logins, bases: OnceMap::default(), sessions: OnceMap::default() }
     }
@@ -99,7 +99,7 @@ impl OciRegistries {
         self.client_for(Access::Pull, repository)
     }
 
-    /// [`OciRegistries::client`] for other access.
+    /// A client as [`OciRegistries::client`], for other access.
     pub(super) fn client_for(&self, access: Access, repository: OciRepository) -> Result<RepositoryClient<'_>> {
         let session = self.sessions.get_or_compute(&(repository.clone(), access), || {
             let registry = &repository.registry;
@@ -116,7 +116,7 @@ impl OciRegistries {
             other => other,
         };
         let parse = |scheme: &str| {
-            // The URL standard refuses some names that a template may give, such as 1.2.3.4.5.
+            // The URL standard refuses some names that a template may produce, such as 1.2.3.4.5.
             Url::parse(&format!("{scheme}://{host}/v2/")).map_err(|error| {
                 let message =
                     format!("the OCI registry {registry} could not be reached: its name is not a host: {error}");
@@ -150,8 +150,8 @@ impl RepositoryClient<'_> {
         &self.registries.client
     }
 
-    /// The names of all tags; `None` if the registry has no such repository. Names that are too long for a tag are left
-    /// out.
+    /// The names of all tags; `None` if the registry has no such repository. Names that are too long for a tag are
+    /// skipped.
     pub(super) fn tags(&self) -> Requested<Option<Vec<String>>> {
         let mut url = self.url("tags/list")?;
         let mut tags = Vec::new();
@@ -211,7 +211,7 @@ impl RepositoryClient<'_> {
         })
     }
 
-    /// The manifest that a tag names, of at most `limit` bytes. One attempt, for a caller that can do without it.
+    /// The manifest of a tag, of at most `limit` bytes. One attempt, for a caller that can do without it.
     pub(super) fn manifest_in_one_attempt(
         &self,
         tag: &ManifestName,
@@ -234,7 +234,7 @@ impl RepositoryClient<'_> {
     /// Hands the content of a blob, at most `limit` bytes, to `consume`, with its length if that is known, as
     /// [`Client::download`] does.
     ///
-    /// The digest is not checked, since `consume` knows better ways to do that.
+    /// The digest is not checked, because `consume` has better ways to do that.
     pub(super) fn blob<T>(
         &self,
         digest: &Digest,
@@ -246,7 +246,7 @@ impl RepositoryClient<'_> {
         self.registries.client.receive(limit, send, consume).map_err(|kind| request_error(&url, kind))
     }
 
-    /// Why the source has no answer. `subject` says what was asked for.
+    /// The source's error. `subject` is the requested thing.
     pub(super) fn source_error(&self, error: RequestError, subject: impl fmt::Display) -> SourceError {
         let RequestErrorKind::Unauthorized { status, credentials_sent } = error.kind else {
             return SourceError::request(subject, error);
@@ -292,7 +292,7 @@ impl RepositoryClient<'_> {
         self.authorized(request.url, |authorization| self.registries.client.send(request, authorization))
     }
 
-    /// One attempt with the answers to the registry's challenges; `request` sends a request to `url` with an
+    /// Makes one attempt with the answers to the registry's challenges; `request` sends a request to `url` with an
     /// authorization.
     pub(super) fn authorized(
         &self,
@@ -307,7 +307,7 @@ impl RepositoryClient<'_> {
             if response.status().is_success() {
                 return Ok(Ok(response));
             }
-            // Only the registry itself may ask for credentials, not where it redirects to.
+            // Only the registry itself may request credentials, not the target of a redirect.
             let at_home = response.url().origin() == url.origin();
             let sent = authorization.is_some() && at_home;
             if response.status() != StatusCode::UNAUTHORIZED || !at_home {
@@ -321,7 +321,7 @@ impl RepositoryClient<'_> {
         Err(Failure::lasting(RequestErrorKind::Unauthorized { status: 401, credentials_sent: authorization.is_some() }))
     }
 
-    /// Another authorization than the refused one; of threads that are refused at the same time, one gets it for all.
+    /// An authorization other than the refused one; of threads that are refused at the same time, one gets it for all.
     fn renew(
         &self,
         response: &Response,
@@ -349,7 +349,7 @@ impl RepositoryClient<'_> {
         Ok(next)
     }
 
-    /// Makes an attempt until it succeeds, or cannot, or was made often enough.
+    /// Makes attempts until one succeeds, fails permanently, or no retry is left.
     pub(super) fn repeat<T>(&self, url: &Url, attempt: impl FnMut() -> Attempt<T>) -> Requested<T> {
         self.registries.client.repeat(Purpose::Metadata, attempt).map_err(|kind| request_error(url, kind))
     }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::system::process::{self, one_line};
 
-/// The credentials that a helper has for a server. There is no `Debug`, since they are secret.
+/// The credentials of a helper for a server. There is no `Debug`, because they are secret.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct HelperCredentials {
@@ -30,8 +30,8 @@ pub(super) fn find(name: &str, directories: impl IntoIterator<Item = PathBuf>) -
     absolute.map(|directory| directory.join(&file)).find(|path| path.is_file())
 }
 
-/// Asks a helper for the credentials of a server; `None` if it has none. An error continues a sentence that
-/// starts with the program's name.
+/// Runs a helper for a server; `None` if it has no credentials. An error continues a sentence that starts with the
+/// program's name.
 pub(super) fn get(program: &Path, server: &str, time_limit: Duration) -> Result<Option<HelperCredentials>, String> {
     let mut command = Command::new(program);
     command.arg("get");
@@ -41,7 +41,7 @@ pub(super) fn get(program: &Path, server: &str, time_limit: Duration) -> Result<
         let credentials = serde_json::from_slice(&finished.stdout);
         return credentials.map(Some).map_err(|_| "printed something that is not a credentials object".to_owned());
     }
-    // The protocol has its errors on stdout; the text of this one is fixed by docker-credential-helpers.
+    // The protocol has its errors on stdout; docker-credential-helpers fixes the text of this one.
     let message = one_line(&finished.stdout);
     if message.starts_with("credentials not found") {
         return Ok(None);

@@ -1,5 +1,5 @@
-//! Which login is used for a repository of an OCI registry: `oci_credentials` blocks, Docker-style configuration files
-//! and Docker credential helpers, by OpenTofu's rules.
+//! Logins for repositories of OCI registries: `oci_credentials` blocks, Docker-style configuration files and Docker
+//! credential helpers, by OpenTofu's rules.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::provider::OciRepository;
 use crate::system::{Environment, OnceMap, Token};
 
-/// A login and where it was found.
+/// A login and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) login: OciLogin,
@@ -20,8 +20,7 @@ pub(super) struct Found {
     pub(super) origin: String,
 }
 
-/// The logins that the user has for OCI registries. Files are read, and helpers run, when a registry asks for a login;
-/// each once.
+/// The user's logins for OCI registries. Files are read, and helpers run, when a registry requires a login; each once.
 pub struct OciLogins {
     blocks: Vec<OciCredentials>,
     defaults: OciDefaultCredentials,
@@ -35,20 +34,20 @@ pub struct OciLogins {
 #[derive(Default)]
 struct Files {
     configs: Vec<DockerConfig>,
-    /// Why some were left out.
+    /// Reasons why logins were skipped.
     problems: Vec<String>,
 }
 
-/// A rule that may apply to a repository: where its login is, or why it cannot be read, and the file or block, for the
-/// user.
+/// A rule that may apply to a repository: its login, or the reason why it cannot be read, and the file or block, for
+/// the user.
 type Rule = (std::result::Result<OciLoginSource, String>, String);
 
 /// How specific a rule is: 0 for all registries, 1 for one registry, and 1 more for each segment of the name.
 type Specificity = usize;
 
 impl OciLogins {
-    /// The logins of the CLI configuration's blocks and of the files and programs that `environment` leads to. A helper
-    /// that has not answered after `time_limit` is ended.
+    /// The logins of the CLI configuration's blocks and of the files and programs of `environment`. A helper is killed
+    /// after `time_limit`.
     pub fn new(
         blocks: Vec<OciCredentials>,
         defaults: OciDefaultCredentials,
@@ -58,7 +57,7 @@ impl OciLogins {
         Self { blocks, defaults, environment, time_limit, files: OnceLock::new(), from_helpers: OnceMap::default() }
     }
 
-    /// No logins at all.
+    /// No logins.
     #[cfg(test)]
     pub(super) fn anonymous() -> Self {
         let defaults =
@@ -69,7 +68,7 @@ impl OciLogins {
     /// The login for a repository: the most specific rule decides, and of equally specific rules the first.
     pub(super) fn find(&self, repository: &OciRepository) -> Result<Option<Found>> {
         let files = self.files.get_or_init(|| self.read_files()).as_ref().map_err(Clone::clone)?;
-        // Of several with the greatest specificity this yields the first.
+        // If several have the greatest specificity, this yields the first.
         let best = self.rules(files, repository).into_iter().rev().max_by_key(|(specificity, _)| *specificity);
         let Some((_, (source, origin))) = best else { return Ok(None) };
         match source {
@@ -82,7 +81,7 @@ impl OciLogins {
         }
     }
 
-    /// Where a login was searched for, one line each, for a user whom the registry refuses.
+    /// The sources of logins that were searched, one line each, for a user whom the registry refuses.
     pub(super) fn searched(&self) -> Vec<String> {
         let mut lines = vec![match self.blocks.len() {
             0 => "there are no oci_credentials blocks".to_owned(),
@@ -121,7 +120,7 @@ impl OciLogins {
         rules.into_iter().filter_map(|(specificity, rule)| Some((specificity?, rule))).collect()
     }
 
-    /// Files that the user named must be readable; others may be broken, since they belong to other programs.
+    /// Files that the user named must be readable; others may be broken, because they belong to other programs.
     fn read_files(&self) -> Result<Files> {
         let mut files = Files::default();
         if !self.defaults.discover_ambient_credentials {
@@ -180,8 +179,7 @@ impl OciLogins {
     }
 }
 
-/// How a registry is named to a helper: as OpenTofu does, then as `docker login` does, since some helpers compare
-/// texts.
+/// Names of a registry for a helper: OpenTofu's, then that of `docker login`, because some helpers compare texts.
 fn server_names(registry: &str) -> Vec<String> {
     match registry {
         DOCKER_HUB => vec!["https://index.docker.io/v1/".to_owned()],
@@ -189,8 +187,8 @@ fn server_names(registry: &str) -> Vec<String> {
     }
 }
 
-/// How specific a prefix is that a repository starts with: a registry, maybe with the first segments of a name. None if
-/// the repository does not start with it.
+/// Specificity of a prefix of a repository: a registry, maybe with the first segments of a name. `None` if the
+/// repository does not start with it.
 fn specificity(prefix: &str, repository: &OciRepository) -> Option<Specificity> {
     let (registry, path) = prefix.split_once('/').unwrap_or((prefix, ""));
     if !registry.eq_ignore_ascii_case(&repository.registry) {

@@ -17,7 +17,7 @@ use crate::system::{Environment, Token};
 /// Such files are a few kilobytes.
 const MAXIMUM_BYTES: u64 = 1 << 20;
 
-/// One file. Has no `Debug`, since it holds secrets.
+/// A file. Has no `Debug`, because it contains secrets.
 pub(super) struct DockerConfig {
     pub(super) path: PathBuf,
     content: Content,
@@ -62,8 +62,8 @@ impl DockerConfig {
         Ok(Some(Self { path: path.to_owned(), content }))
     }
 
-    /// The logins by the repositories they are for, a registry's host and maybe a path. Entries that hold none, as
-    /// Docker leaves them behind when a helper keeps the secret, are left out.
+    /// The logins by repository: a registry's host, maybe with a path. Empty entries, which Docker keeps when a helper
+    /// stores the secret, are skipped.
     pub(super) fn logins(&self) -> impl Iterator<Item = (&str, Result<OciLogin, String>)> {
         self.content.auths.iter().flatten().filter_map(|(key, entry)| {
             let login = entry.login()?.map_err(|()| {
@@ -73,7 +73,7 @@ impl DockerConfig {
         })
     }
 
-    /// The name of the helper that knows the logins of one registry.
+    /// The name of the helper for one registry.
     pub(super) fn helper(&self, registry: &str) -> Option<&str> {
         let mut helpers = self.content.credential_helpers.iter().flatten();
         let (_, name) = helpers.find(|(key, _)| normalized(key).eq_ignore_ascii_case(registry))?;
@@ -102,7 +102,7 @@ impl Entry {
     }
 }
 
-/// Docker's older forms of keys have a scheme, and its own registry has a name of its own.
+/// Docker's older keys have a scheme, and its own registry has a special name.
 fn normalized(key: &str) -> &str {
     let bare = key.strip_prefix("https://").or_else(|| key.strip_prefix("http://")).unwrap_or(key);
     match bare.trim_end_matches('/') {
@@ -111,7 +111,7 @@ fn normalized(key: &str) -> &str {
     }
 }
 
-/// Where container tools keep such files, the most important first, as OpenTofu looks for them.
+/// The usual paths of such files, the most important first, in OpenTofu's order.
 pub(super) fn usual_places(environment: &Environment) -> Vec<PathBuf> {
     let variable = |name| environment.path_variable(name);
     let home = environment.home.as_deref();

@@ -22,15 +22,15 @@ const ENVELOPE: &str = "application/vnd.dsse.envelope.v1+json";
 /// A release with packages for 50 platforms has about 25 KB.
 const MAXIMUM_MANIFEST_BYTES: u64 = 128 << 10;
 
-/// Why facts are not used.
+/// The reason why facts are not used.
 pub(in crate::packages) struct FactsError {
     pub(in crate::packages) errors: Diagnostics,
-    /// Whether the registry did not answer as a registry. If it refuses a login, or sends something that cannot be
-    /// used, it may have usable facts about another release.
+    /// Whether the registry did not answer as a registry. If it refuses a login, or sends an unusable response, it may
+    /// have usable facts about another release.
     pub(in crate::packages) is_unavailable: bool,
 }
 
-/// The tag that the facts about a release have, in the repository of its provider below `repository`.
+/// The tag of a release's facts, in the repository of its provider below `repository`.
 #[derive(derive_more::Display)]
 #[display("the facts of {address} {version}")]
 pub(in crate::packages) struct ReleaseTag<'a> {
@@ -40,7 +40,7 @@ pub(in crate::packages) struct ReleaseTag<'a> {
 }
 
 impl OciRegistries {
-    /// The facts that are published about a release, if there are any. One request, which is not repeated.
+    /// The published facts about a release, if there are any. One request, which is not repeated.
     pub(in crate::packages) fn facts(
         &self,
         release: &ReleaseTag<'_>,

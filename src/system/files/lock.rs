@@ -6,7 +6,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-/// No process needs a lock for longer.
+/// Longest time for which a process needs a lock.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(5);
 /// Text between the name of the replaced file and the random part of a temporary file's name.
@@ -65,7 +65,7 @@ impl DirectoryLock {
     }
 }
 
-/// Removes the temporary files in a directory that are too old for anybody to be writing them.
+/// Removes temporary files in a directory that are so old that no process is writing them.
 pub(crate) fn remove_old(directory: &Path) {
     let is_old = |changed: SystemTime| changed.elapsed().is_ok_and(|age| age > OLD);
     for (_, entry) in temporary_files(directory) {
@@ -75,7 +75,7 @@ pub(crate) fn remove_old(directory: &Path) {
     }
 }
 
-/// The files in a directory with names of temporary files, and their names. A link is not among them.
+/// The files in a directory with names of temporary files, and their names, without links.
 fn temporary_files(directory: &Path) -> impl Iterator<Item = (String, fs::DirEntry)> {
     fs::read_dir(directory).into_iter().flatten().flatten().filter_map(|entry| {
         let name = entry.file_name().into_string().ok()?;
@@ -89,8 +89,7 @@ pub(super) fn temporary_prefix(name: &str) -> String {
     format!(".{}{MARK}", without_dots(name))
 }
 
-/// The name of the file that a temporary file would replace, without leading dots; none if the name is not that of a
-/// temporary file.
+/// The name of the file that a temporary file would replace, without leading dots; `None` for names of other files.
 fn replaced_name(name: &str) -> Option<&str> {
     let (replaced, random) = name.strip_prefix('.')?.rsplit_once(MARK)?;
     let is_random = random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric());

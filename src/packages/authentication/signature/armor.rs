@@ -9,7 +9,7 @@ const LONGEST_LINE: usize = 96;
 /// ignored, and so are further blocks.
 ///
 /// # Errors
-/// Says what is wrong with the text.
+/// The problem with the text.
 pub(super) fn decode_public_key(text: &str) -> Result<Vec<u8>, &'static str> {
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
@@ -28,7 +28,7 @@ pub(super) fn decode_public_key(text: &str) -> Result<Vec<u8>, &'static str> {
     Err("there is no armored block")
 }
 
-/// Reads `Name: value` lines up to a blank one; whether there were only such lines.
+/// Reads `Name: value` lines up to a blank line; returns whether there were only such lines.
 fn skip_headers<'a>(lines: &mut impl Iterator<Item = &'a str>) -> bool {
     for line in lines {
         if line.trim().is_empty() {

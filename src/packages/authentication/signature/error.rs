@@ -1,26 +1,26 @@
-//! Why a signature is not accepted, and the diagnostics about it.
+//! Reasons why a signature is not accepted, and their diagnostics.
 
 use crate::diagnostic::{Code, Diagnostic};
 
-/// Something that is not valid now.
+/// A key or signature that is not valid now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expired {
-    /// Whether it is the key that signed, or its primary key, and not a signature.
+    /// Whether it is the signing key or its primary key, and not a signature.
     pub is_key: bool,
     /// The key or signature that is not valid, with the date.
     pub message: String,
 }
 
-/// Why no signature was accepted.
+/// The reason why no signature was accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
-    /// The registry reports no key, and the policy needs one.
+    /// The registry reports no key, and the policy requires one.
     #[error("the registry reports no signing key")]
     NoKeys,
     /// A key cannot be decoded; that is an error even if another key would match.
     #[error("signing key {key_id:?} cannot be decoded: {reason}")]
     UndecodableKey {
-        /// The key's ID in the registry's words.
+        /// The key's ID according to the registry.
         key_id: String,
         /// The reason.
         reason: String,
@@ -52,13 +52,13 @@ pub enum SignatureError {
     /// The key or the signature has expired, and the policy does not accept that.
     #[error("{}", .0.message)]
     Expired(Expired),
-    /// An input is larger than any honest one.
+    /// An input is larger than any honest input.
     #[error("{0}")]
     TooLarge(&'static str),
 }
 
 impl SignatureError {
-    /// The error as the user sees it; `subject` names the provider and its version.
+    /// The diagnostic for the user; `subject` is the provider with its version.
     pub fn diagnostic(&self, subject: &str) -> Diagnostic {
         let (code, help) = match self {
             Self::NoKeys => {
@@ -84,7 +84,7 @@ impl SignatureError {
 }
 
 impl Expired {
-    /// The warning that goes with an accepted signature; `subject` names the provider and its version.
+    /// The warning about an accepted signature; `subject` is the provider with its version.
     pub fn warning(&self, subject: &str) -> Diagnostic {
         Diagnostic::warning(Code::KeyExpired, format!("{subject}: {}", self.message))
             .help("ask the provider's author for a release with a valid signature")

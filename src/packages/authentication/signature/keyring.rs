@@ -1,4 +1,4 @@
-//! Public keys with their user IDs and subkeys, as far as the primary key vouches for them (RFC 9580, section 10.1).
+//! Public keys with the user IDs and subkeys that the primary key has signed (RFC 9580, section 10.1).
 //!
 //! The rules are the same as in Go's `openpgp.ReadKeyRing`: a wrong self-signature, binding or revocation makes its
 //! whole key invalid, and a block without a valid key cannot be decoded.
@@ -11,10 +11,10 @@ use pgp::types::{KeyDetails, KeyVersion, PublicParams, Tag, VerifyingKey};
 
 use super::signature_packet::{SignaturePacket, Unreadable, signs};
 
-/// Go refuses RSA keys with fewer bits since 1.24.
+/// Minimum length of RSA keys in Go since 1.24.
 const FEWEST_RSA_BITS: u16 = 1024;
 
-/// A primary key with what belongs to it.
+/// A primary key with its user IDs and subkeys.
 #[derive(Debug)]
 pub(super) struct Entity {
     pub(super) primary: PublicKey,
@@ -40,11 +40,11 @@ pub(super) struct Subkey {
     pub(super) revocations: Vec<SignaturePacket>,
 }
 
-/// How many signatures may still be verified: keys come from the network, and verifying takes time.
+/// Number of signatures that may still be verified, because keys come from the network, and verifying takes time.
 #[derive(Debug)]
 pub(super) struct Budget(pub(super) usize);
 
-/// A packet of a key block. Packets that are unsupported or of no interest are left out where that is safe.
+/// A packet of a key block. Unsupported and irrelevant packets are skipped where that is safe.
 #[derive(Debug)]
 enum Part {
     Primary(PublicKey),
@@ -66,7 +66,7 @@ impl Budget {
 /// Reads the keys of a block; there is at least one.
 ///
 /// # Errors
-/// Says why no key can be read.
+/// The reason why no key can be read.
 pub(super) fn read(bytes: &[u8], budget: &mut Budget) -> Result<Vec<Entity>, String> {
     let mut parts = parse(bytes)?.into_iter().peekable();
     let mut entities = Vec::new();
@@ -195,7 +195,7 @@ impl Entity {
         Ok(())
     }
 
-    /// A subkey that may sign must have signed the primary key: else anyone could claim another's subkey.
+    /// A subkey that may sign must have signed the primary key; otherwise a primary key could claim a foreign subkey.
     fn check_back_signature(
         &self,
         key: &PublicSubkey,
@@ -211,8 +211,8 @@ impl Entity {
         Ok(())
     }
 
-    /// The user ID whose self-signature speaks for the key: the least revoked, then one marked as primary, then the one
-    /// with the newest self-signature.
+    /// The user ID whose self-signature is used for the key: a user ID that is not revoked, then one marked as primary,
+    /// then the newest self-signature.
     pub(super) fn primary_identity(&self) -> Option<&Identity> {
         let (first, others) = self.identities.split_first()?;
         Some(others.iter().fold(first, |best, other| if other.is_preferred_to(best) { other } else { best }))
@@ -232,7 +232,7 @@ impl Identity {
     }
 }
 
-/// The signatures that follow at once.
+/// The signatures that follow immediately.
 fn signatures(parts: &mut Peekable<impl Iterator<Item = Part>>) -> Vec<SignaturePacket> {
     let mut found = Vec::new();
     while let Some(part) = parts.next_if(|part| matches!(part, Part::Signature(_))) {

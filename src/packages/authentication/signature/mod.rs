@@ -1,12 +1,13 @@
-//! Detached OpenPGP signatures, judged as OpenTofu and Terraform judge them: as
-//! <https://github.com/ProtonMail/go-crypto> does.
+//! Verifies detached OpenPGP signatures by the rules of OpenTofu and Terraform, which are the rules of
+//! <https://github.com/ProtonMail/go-crypto>.
 //!
-//! rPGP does the cryptography, this module applies the policy. The policy is that of Go's ProtonMail/go-crypto
-//! (`openpgp.ReadArmoredKeyRing`, `openpgp.CheckDetachedSignature`), which both programs call once per reported key:
+//! rPGP does the cryptography, and this module applies the policy of Go's ProtonMail/go-crypto
+//! (`openpgp.ReadArmoredKeyRing`, `openpgp.CheckDetachedSignature`), which OpenTofu and Terraform call once per
+//! reported key:
 //! - Every key of an armored block is used, its primary key and its subkeys alike, if the key flags allow it to sign.
-//! - The first signature packet whose issuer is among those keys decides. Packets of unknown version or algorithm, made
-//!   over MD5 or RIPEMD-160, or with an unknown critical subpacket are passed over; SHA-1 is accepted.
-//! - Revocation, expiry and validity are judged as of now, not as of the signature's date.
+//! - The first signature packet whose issuer is one of those keys decides. Packets of unknown version or algorithm,
+//! made over MD5 or RIPEMD-160, or with an unknown critical subpacket are skipped; SHA-1 is accepted.
+//! - Revocation, expiry and validity are checked at the current time, not at the signature's date.
 //!
 //! Differences, all of them refusals where Go would accept: keys and signatures of version 6, ECDSA over Brainpool
 //! curves, ECDSA over secp256k1 with a high `s` (half of what gpg makes), private key blocks, and inputs beyond the
@@ -35,7 +36,7 @@ pub(crate) const MOST_KEY_BYTES: usize = 1 << 20;
 pub(crate) const MOST_SIGNATURE_BYTES: usize = 64 << 10;
 /// Most keys that are tried.
 pub(crate) const MOST_KEYS: usize = 64;
-/// How a message names a key that has expired.
+/// Name of an expired key in a message.
 const KEY: &str = "signing key";
 
 /// Most self-signatures that are verified on all keys together.
@@ -46,7 +47,7 @@ const MOST_SELF_SIGNATURES: usize = 512;
 pub struct SigningKey {
     /// The armored key block; it may hold several keys.
     pub ascii_armor: String,
-    /// The key's ID in the registry's words: for messages only.
+    /// The key's ID according to the registry, for messages only.
     #[serde(default)]
     pub key_id: String,
 }
@@ -54,18 +55,19 @@ pub struct SigningKey {
 /// The rules for the signatures of a registry's releases.
 #[derive(Clone, Copy, Debug)]
 pub struct SignaturePolicy {
-    /// Whose rules apply: only the tofu dialect accepts an expired signature, with a warning.
+    /// Dialect whose rules apply: only the tofu dialect accepts an expired signature, with a warning.
     pub dialect: Dialect,
     /// `OPENTOFU_ENFORCE_GPG_VALIDATION=true`: a provider without signing keys is refused. The terraform dialect always
     /// refuses it.
     pub enforce_validation: bool,
-    /// `OPENTOFU_ENFORCE_GPG_EXPIRATION=true`: what has expired is refused. Without meaning in the terraform dialect.
+    /// `OPENTOFU_ENFORCE_GPG_EXPIRATION=true`: expired keys and signatures are refused. Has no effect in the terraform
+    /// dialect.
     pub enforce_expiration: bool,
     /// The time that expiry is compared with.
     pub now: SystemTime,
 }
 
-/// How a SHA256SUMS file was authenticated, and what has expired although its signature is accepted.
+/// How a SHA256SUMS file was authenticated, and the expired key or signature that was accepted.
 pub type Authenticated = Result<(Authentication, Option<Expired>), SignatureError>;
 
 /// Verifies a detached binary signature over a message with any of the keys.
@@ -122,7 +124,7 @@ struct CandidateKey<'a> {
     self_signature: &'a SignaturePacket,
 }
 
-/// Checks the first signature that one of the entities claims to have made.
+/// Checks the first signature whose issuer is one of the entities.
 fn check(message: &[u8], file: &[u8], entities: &[Entity], now: u64) -> Authenticated {
     for packet in PacketParser::new(file) {
         let Some(signature) = read_signature(packet)? else { continue };
@@ -141,7 +143,7 @@ fn check(message: &[u8], file: &[u8], entities: &[Entity], now: u64) -> Authenti
     Err(SignatureError::NoKeyMatches)
 }
 
-/// A signature packet of the file, `None` for one to pass over.
+/// A signature packet of the file; `None` for a packet to skip.
 fn read_signature(packet: pgp::errors::Result<Packet>) -> Result<Option<SignaturePacket>, SignatureError> {
     match packet {
         Ok(Packet::Signature(signature)) => match SignaturePacket::read(signature) {

@@ -5,17 +5,17 @@ use pgp::crypto::public_key::PublicKeyAlgorithm;
 use pgp::packet::{RevocationCode, Signature, SignatureType, SignatureVersion, Subpacket, SubpacketData};
 use pgp::types::{Fingerprint, KeyDetails};
 
-/// A version 4 signature packet with its subpackets digested. Of the hashed subpackets a later one overrides an earlier
-/// one; of the others only the issuer and the embedded signature are used, which authenticate themselves.
+/// A version 4 signature packet with its subpackets digested. A later hashed subpacket overrides an earlier one; of the
+/// unhashed ones only the issuer and the embedded signature are used, which authenticate themselves.
 #[derive(Clone, Debug)]
 pub(super) struct SignaturePacket {
     pub(super) packet: Signature,
     pub(super) kind: SignatureType,
     /// Seconds since 1970.
     pub(super) created: u64,
-    /// For how many seconds the signature is valid; `None` means without end.
+    /// Seconds for which the signature is valid; `None` if unlimited.
     pub(super) lifetime: Option<u64>,
-    /// For how many seconds after its own creation the key is valid; `None` means without end.
+    /// Seconds after its creation for which the key is valid; `None` if unlimited.
     pub(super) key_lifetime: Option<u64>,
     /// Whether the key flags allow it to sign data; false if there are no key flags.
     pub(super) may_sign: bool,
@@ -28,10 +28,10 @@ pub(super) struct SignaturePacket {
     pub(super) back_signature: Option<Box<SignaturePacket>>,
 }
 
-/// Why a signature packet cannot be used.
+/// The reason why a signature packet cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Unreadable {
-    /// This program does not support its version, an algorithm or a critical subpacket: it is ignored.
+    /// Its version, an algorithm or a critical subpacket is not supported: the packet is ignored.
     Unsupported,
     /// It is not well-formed.
     Malformed(&'static str),
@@ -122,17 +122,17 @@ impl SignaturePacket {
         matches!(self.kind, SignatureType::Binary | SignatureType::Text)
     }
 
-    /// Until when the signature is valid, in seconds since 1970.
+    /// End of the signature's validity, in seconds since 1970.
     pub(super) fn expires(&self) -> Option<u64> {
         self.lifetime.map(|lifetime| self.created + lifetime)
     }
 
-    /// Whether the signature, a revocation, is in force. That of a compromised key always is, whatever its date.
+    /// Whether this signature revokes a key now. A revocation because of compromise always does, whatever its date.
     pub(super) fn revokes(&self, now: u64) -> bool {
         self.revocation_reason == Some(RevocationCode::KeyCompromised) || !self.is_out_of_date(now)
     }
 
-    /// Whether the signature is not valid yet or no longer, as Go's `SigExpired`.
+    /// Whether the signature is not yet or no longer valid, as in Go's `SigExpired`.
     pub(super) fn is_out_of_date(&self, now: u64) -> bool {
         self.created > now || self.expires().is_some_and(|expiry| now > expiry)
     }
