@@ -110,7 +110,7 @@ impl Merged {
     /// The diagnostics in the order in which they were added, with how many more there were.
     pub(crate) fn into_diagnostics(mut self) -> Diagnostics {
         for Kept { diagnostic, more_places } in self.kept.iter_mut().filter(|kept| kept.more_places > 0) {
-            diagnostic.notes.push(format!("{more_places} more places are left out"));
+            diagnostic.notes.push(format!("{more_places} more positions are omitted"));
         }
         for OfCode { left_out, last, .. } in self.codes.values() {
             if let Some(kept) = self.kept.get_mut(*last) {
@@ -173,14 +173,14 @@ mod tests {
         }
         let found = merged.into_diagnostics();
         assert_eq!(found.len(), 2 * MOST);
-        assert_eq!(found[0].notes, ["4000 more places are left out"]);
+        assert_eq!(found[0].notes, ["4000 more positions are omitted"]);
         assert_eq!((found[0].labels.len(), found[0].left_out), (MOST, 0));
         let left_out = |found: &Diagnostics| -> Vec<usize> {
             found.iter().map(|diagnostic| diagnostic.left_out).filter(|left_out| *left_out > 0).collect()
         };
         assert_eq!(left_out(&found), [4001, 4000]);
         let notes: Vec<_> = found.last().into_iter().flat_map(Diagnostic::all_notes).collect();
-        assert_eq!(notes, ["4000 more of this kind are left out"]);
+        assert_eq!(notes, ["4000 more of this kind are omitted"]);
         // What was left out before is counted, too.
         let mut again = Merged::default();
         again.extend(found.iter().chain(found.iter()).cloned());

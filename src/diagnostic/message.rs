@@ -172,7 +172,7 @@ impl Diagnostic {
 
     /// The notes, then a note that says how many were left out, and a note with the root module if it is one of many.
     pub fn all_notes(&self) -> impl Iterator<Item = String> {
-        let left_out = (self.left_out > 0).then(|| format!("{} more of this kind are left out", self.left_out));
+        let left_out = (self.left_out > 0).then(|| format!("{} more of this kind are omitted", self.left_out));
         let root = self.root().map(|root| format!("root module: {}", root.display()));
         self.notes.iter().cloned().chain(left_out).chain(root)
     }

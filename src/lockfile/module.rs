@@ -127,8 +127,7 @@ impl Locked for LockedModule {
         if is_path_of_calls(&label.value) {
             return Some(label.value.clone().into_owned());
         }
-        let message =
-            format!("{:?} is not the path of calls; such a path is their names with dots between", label.value);
+        let message = format!("{:?} is not the path of a module call, such as network.endpoints", label.value);
         problems.syntax_error(label.span.clone(), message);
         None
     }

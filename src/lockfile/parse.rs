@@ -113,7 +113,7 @@ impl<T: Locked> Reader<T> {
         let Some((_, first)) = markers.first() else { return false };
         let count = markers.iter().filter(|(kind, _)| *kind == &kinds[0]).count();
         let merge = |resolve| Remedy::Merge { file: T::FILE_NAME.into(), resolve };
-        let help = Help::from(merge(false)).and_text("; to lock again what is in conflict: ").and(merge(true));
+        let help = Help::from(merge(false)).and_text("; to lock the entries in conflict again: ").and(merge(true));
         let diagnostic = Diagnostic::error(Code::ConflictMarkers, "the lock file contains git conflict markers")
             .at(self.problems.location(first.clone()), "the first of them")
             .note(format!("conflicts in the file: {}", count.max(1)))

@@ -39,7 +39,7 @@ pub enum RequestErrorKind {
     #[display("is larger than {limit} bytes")]
     TooLarge { limit: u64 },
     /// The answers kept for the run would take more memory than all of them may.
-    #[display("says so much that all answers together take more than {} MiB of memory", limit >> 20)]
+    #[display("exceeds the limit of {} MiB of memory for all answers", limit >> 20)]
     TooMuchInAll { limit: u64 },
     #[display("did not answer in time")]
     Timeout,
@@ -55,7 +55,7 @@ pub enum RequestErrorKind {
     /// No connection, because of the proxy; the text describes its answer.
     #[display("could not be reached: {_0}")]
     Proxy(String),
-    #[display("redirects to a place that is not allowed: {_0}")]
+    #[display("redirects to a URL that is not allowed: {_0}")]
     Redirect(String),
     #[display("sent an unusable response: {_0}")]
     InvalidBody(String),
@@ -103,15 +103,15 @@ impl RequestError {
         let words = match &self.kind {
             RequestErrorKind::Unauthorized { credentials_sent, .. } => return self.login_help(*credentials_sent),
             RequestErrorKind::TooSlow { .. } => {
-                "PROVLOCK_DOWNLOAD_MINIMUM_RATE sets another minimum, in KiB per second"
+                "PROVLOCK_DOWNLOAD_MINIMUM_RATE sets a different minimum, in KiB per second"
             }
-            RequestErrorKind::TooLong { .. } => "PROVLOCK_DOWNLOAD_TIMEOUT sets another limit, in seconds",
+            RequestErrorKind::TooLong { .. } => "PROVLOCK_DOWNLOAD_TIMEOUT sets a different limit, in seconds",
             RequestErrorKind::Timeout | RequestErrorKind::Connection(_) => {
                 "check the network; HTTPS_PROXY and NO_PROXY choose a proxy, SSL_CERT_FILE the trusted certificates"
             }
             RequestErrorKind::Proxy(_) => "check HTTPS_PROXY, and NO_PROXY for hosts that are reached without it",
             RequestErrorKind::TooMuchInAll { .. } => {
-                "if no server misbehaves, name fewer root modules or providers in one command"
+                "unless a server misbehaves, name fewer root modules or providers in one command"
             }
             RequestErrorKind::Insecure => "use https, or set the URL in a host block of the CLI configuration",
             _ => return None,
@@ -145,7 +145,7 @@ pub(super) fn no_response(error: reqwest::Error) -> RequestErrorKind {
     let (what, cause) = tunnel.split_once(": ").unwrap_or((tunnel, ""));
     RequestErrorKind::Proxy(match what {
         "unsuccessful" => format!("the proxy refused to connect to {host}"),
-        "proxy authorization required" => "the proxy asks for a user name and password".to_owned(),
+        "proxy authorization required" => "the proxy requires a user name and password".to_owned(),
         "failed to create underlying connection" => format!("the proxy could not be reached: {cause}"),
         _ => "the proxy sent an unusable response".to_owned(),
     })

@@ -72,7 +72,7 @@ pub(super) fn target(response: &Response) -> Attempt<Option<Url>> {
         return Ok(None);
     }
     let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
-    let location = location.ok_or_else(|| refused(format!("status {status} comes without a location")))?;
+    let location = location.ok_or_else(|| refused(format!("status {status} has no location")))?;
     let mut target = response.url().join(location).map_err(|error| refused(error.to_string()))?;
     // This fails only for URLs that cannot have a user name.
     let _ = target.set_username("");

@@ -108,8 +108,8 @@ impl Connections {
     /// Other users can write to the cache directory, whose content is trusted as verified by this user.
     pub fn new(options: SourceOptions, environment: &Environment) -> Result<Self> {
         if let Some(directory) = options.cache_directory.as_deref().and_then(storage::open_to_others) {
-            let message = format!("others can write to the cache directory {}", directory.display());
-            let help = Help::text("remove that permission with chmod go-w, use another directory with ")
+            let message = format!("other users can write to the cache directory {}", directory.display());
+            let help = Help::text("remove that permission with chmod go-w, use a different directory with ")
                 .and(Remedy::CacheDirectory)
                 .and_text(", or no cache with ")
                 .and(Remedy::NoCache);
@@ -348,7 +348,7 @@ impl Factory<'_> {
                 Ok(self.oci_mirror(downloader, template))
             }
             MethodKind::Unknown { name } => {
-                let message = format!("the installation method {name:?} is not known");
+                let message = format!("unknown installation method {name:?}");
                 let error = Diagnostic::error(Code::InvalidCliConfiguration, message).at(method.location.clone(), "");
                 Err(error.help("use direct, filesystem_mirror, network_mirror or oci_mirror").into())
             }

@@ -47,8 +47,8 @@ impl SourceError {
     ) -> Self {
         let PackageId { address, version, platform } = package;
         let message = format!("{address} {version} has no package for {platform}");
-        let mut error =
-            Diagnostic::error(Code::PlatformNotAvailable, message).help("remove the platform, or lock another version");
+        let mut error = Diagnostic::error(Code::PlatformNotAvailable, message)
+            .help("remove the platform, or lock a different version");
         let available: BTreeSet<_> = available.into_iter().collect();
         if !available.is_empty() {
             let available: Vec<_> = available.iter().map(ToString::to_string).collect();
@@ -97,7 +97,7 @@ impl SourceError {
     pub(crate) fn not_authentic(package: &PackageId, problem: impl fmt::Display, origin: Option<String>) -> Self {
         let error = Diagnostic::error(Code::PackageNotAuthentic, format!("{package}: {problem}"));
         let error = origin.into_iter().fold(error, Diagnostic::note);
-        Self::refused(error.help("ask the provider's publisher; this is what tampering looks like"))
+        Self::refused(error.help("ask the provider's publisher; the package may have been tampered with"))
     }
 
     /// The package cannot be hashed, or OpenTofu would not install it. `origin` says where it came from.

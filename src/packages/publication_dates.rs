@@ -66,7 +66,7 @@ impl DemandedAge {
         let why = match &published {
             Ok(date) if self.now.duration_since(*date) >= age => return None,
             Ok(date) => format!("published {date:.0}, and it must be {} old", self.shown_age()),
-            Err(why) => format!("when it was published is not known, because {why}"),
+            Err(why) => format!("its publication date is not known: {why}"),
         };
         Some(NotOldEnough { is_date_known: published.is_ok(), why })
     }
@@ -219,7 +219,7 @@ impl PublicationDates {
         } else if host == Dialect::Terraform.default_host_name() {
             self.document(&self.services.terraform, &format!("v2/providers/{provider}?include=provider-versions"))
         } else {
-            Err(format!("{} does not tell", address.hostname))
+            Err(format!("{} does not publish it", address.hostname))
         }
     }
 

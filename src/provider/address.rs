@@ -59,7 +59,7 @@ pub enum AddressError {
     #[error("the host {0:?} must be written in Unicode: {1}")]
     Punycode(String, String),
     /// A character or dash where none may be.
-    #[error("{0:?} may only hold letters, digits and single dashes between them")]
+    #[error("{0:?} may only contain letters, digits and single dashes between them")]
     Part(String),
     /// The type has the prefix of a repository's name.
     #[error("the type {0:?} must not start with \"{1}\"; did you mean {2:?}?")]

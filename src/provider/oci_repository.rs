@@ -50,7 +50,7 @@ impl OciRepository {
     /// # Errors
     /// Description that quotes the text.
     pub fn parse_url(text: &str) -> Result<Self, String> {
-        let invalid = |why: &dyn fmt::Display| format!("{text:?} is not a place in an OCI registry: {why}");
+        let invalid = |why: &dyn fmt::Display| format!("{text:?} is not an address in an OCI registry: {why}");
         let address = text.strip_prefix("oci://").ok_or_else(|| invalid(&"write it as oci://HOST/PATH"))?;
         address.parse().map_err(|error: OciRepositoryError| invalid(&error))
     }
@@ -165,7 +165,7 @@ mod tests {
             ["h.test/a", "https://h.test/a", "oci://h.test", "oci://me:pw@h.test/a", "oci://h.test/A", "oci:///a"]
         {
             let error = OciRepository::parse_url(text).unwrap_err();
-            assert!(error.contains("is not a place in an OCI registry"), "{error}");
+            assert!(error.contains("is not an address in an OCI registry"), "{error}");
         }
     }
 

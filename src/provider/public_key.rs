@@ -47,7 +47,7 @@ pub enum KeyError {
     NotPublic,
     /// A private key where a public one belongs.
     #[error(
-        "this is a private key: replace it, since others have seen it, and write the public key, \
+        "this is a private key: replace it, because it has been exposed, and write the public key, \
          which begins with ed25519:"
     )]
     Private,

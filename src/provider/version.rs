@@ -46,7 +46,7 @@ pub enum VersionError {
     #[error("a version does not start with \"v\"")]
     LeadingV,
     /// An `x`, `X` or `*` where a number belongs.
-    #[error("wildcards are not supported; leave out the numbers that may vary")]
+    #[error("wildcards are not supported; omit the numbers that may vary")]
     Wildcard,
     /// An empty or forbidden part after `-` or `+`.
     #[error("{0:?} is not a valid prerelease or build metadata")]

@@ -269,7 +269,7 @@ impl Reader<'_> {
         match platforms.get_ref() {
             Platforms::Word(text) if text == "all" => return Some(PlatformSelection::All),
             Platforms::List(texts) if texts.is_empty() => {
-                self.fail(platforms.span(), "name at least one platform, or leave the setting out");
+                self.fail(platforms.span(), "list at least one platform, or omit the setting");
             }
             Platforms::Word(_) => self.fail(platforms.span(), format!("write {PLATFORMS}")),
             Platforms::List(texts) => {

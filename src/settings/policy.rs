@@ -139,7 +139,7 @@ impl Policy {
                 rule.not_met(Code::ProviderNotAllowed, format!("the policy denies {name}")).help("use another provider")
             }));
             if rules.allow.as_ref().is_some_and(|rules| of(rules, address, dialect).next().is_none()) {
-                let message = format!("the policy does not allow {name}: no [[policy.allow]] is for it");
+                let message = format!("the policy does not allow {name}: no [[policy.allow]] matches it");
                 let help = "use another provider, or add it to provlock.toml";
                 errors.push(Diagnostic::error(Code::ProviderNotAllowed, message).help(help));
             }
@@ -168,7 +168,7 @@ impl Policy {
             let allowing = allowing.first().filter(|_| !allowing.iter().any(|rule| rule.is_met(version)));
             let required = of(&rules.require, address, dialect).filter(|rule| !rule.is_met(version));
             errors.extend(allowing.copied().into_iter().chain(required).map(|rule| {
-                let message = format!("the policy wants {name} {}, not {version}", rule.versions);
+                let message = format!("the policy requires {name} {}, not {version}", rule.versions);
                 error(rule, message).help("use another version")
             }));
         })
@@ -186,7 +186,7 @@ impl Policy {
         self.rules.iter().flat_map(of_file).next()?;
         if constraints.terms().len() > MOST_TERMS {
             let message = format!("{} has more than {MOST_TERMS} version constraints", address.short(dialect));
-            return Some(Diagnostic::error(Code::VersionNotAllowed, message).help("ask for fewer constraints"));
+            return Some(Diagnostic::error(Code::VersionNotAllowed, message).help("use fewer constraints"));
         }
         let lists = self.rules.iter().flat_map(of_file).map(|rule| rule.versions).chain([constraints.clone()]);
         let terms = ConstraintList::merge(&lists.collect::<Vec<_>>());

@@ -71,7 +71,7 @@ impl<'de, T: Deserialize<'de>, const MOST: usize, const UNIQUE: bool> Visitor<'d
                 return Err(A::Error::invalid_length(MOST + 1, &self));
             }
             if map.insert(key, value).is_some() && UNIQUE {
-                return Err(A::Error::custom("a name is there twice"));
+                return Err(A::Error::custom("a name occurs twice"));
             }
         }
         Ok(Map(map))

@@ -341,12 +341,12 @@ pub(crate) fn write_all(replacements: &[Replacement<'_>]) -> Result<()> {
 fn not_written(path: &Path, error: &io::Error) -> Diagnostic {
     let help = match error.kind() {
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-            "make its directory writable: a new file is made there and then takes the place of the old one"
+            "make its directory writable: the new file is created there before it replaces the old one"
         }
         ErrorKind::NotFound | ErrorKind::NotADirectory => "create its directory; a symbolic link must lead into one",
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "free disk space for its directory",
         ErrorKind::ResourceBusy => "end the process that holds the lock, or wait for it",
-        _ => "check its directory, where a new file is made before it takes the place of the old one",
+        _ => "check its directory, where the new file is created before it replaces the old one",
     };
     Diagnostic::io("write", path, error).help(help)
 }
@@ -355,7 +355,7 @@ fn not_written(path: &Path, error: &io::Error) -> Diagnostic {
 /// Terraform replace it silently.
 pub(crate) fn read_only(path: &Path) -> Option<Diagnostic> {
     let message = || format!("{} is read-only, and was replaced all the same; it stays read-only", path.display());
-    let help = "to have it stay as it is, make its directory read-only, too";
+    let help = "to prevent this, make its directory read-only, too";
     is_read_only(path).then(|| Diagnostic::warning(Code::Io, message()).help(help))
 }
 

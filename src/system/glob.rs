@@ -25,7 +25,7 @@ pub(crate) fn parse(text: &str) -> Result<Glob, String> {
             _ => {}
         }
         if open > MOST_NESTED {
-            return Err(format!("a glob has at most {MOST_NESTED} braces in each other"));
+            return Err(format!("a glob has at most {MOST_NESTED} nested braces"));
         }
     }
     GlobBuilder::new(text).literal_separator(true).build().map_err(|error| error.to_string())

@@ -126,8 +126,8 @@ fn a_cache_that_others_can_write_to_is_refused() {
         output.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: others can write to the cache directory [ROOT]/shared
-help: remove that permission with chmod go-w, use another directory with --cache-dir DIR, or no cache with --no-cache
+error[invalid-argument]: other users can write to the cache directory [ROOT]/shared
+help: remove that permission with chmod go-w, use a different directory with --cache-dir DIR, or no cache with --no-cache
 "#]]);
     }
     fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
@@ -138,7 +138,7 @@ help: remove that permission with chmod go-w, use another directory with --cache
         let inner = directory.join(inner);
         fs::set_permissions(&inner, fs::Permissions::from_mode(0o702)).unwrap();
         let refused = environment.provlock([&["lock", "--check"][..], &arguments].concat());
-        let message = format!("others can write to the cache directory {}\n", inner.display());
+        let message = format!("other users can write to the cache directory {}\n", inner.display());
         refused.assert_code(2).assert_stderr_has(&message);
         fs::set_permissions(&inner, fs::Permissions::from_mode(0o700)).unwrap();
     }

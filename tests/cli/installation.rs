@@ -296,11 +296,7 @@ fn a_missing_directory_of_a_mirror_is_an_error_unless_it_is_implied() {
 #[test]
 fn what_a_block_cannot_say_is_an_error_at_its_place() {
     for (block, place, expected) in [
-        (
-            "direct {}\ngit_mirror {\n  url = \"x\"\n}",
-            ".tofurc:3:1",
-            "the installation method \"git_mirror\" is not known",
-        ),
+        ("direct {}\ngit_mirror {\n  url = \"x\"\n}", ".tofurc:3:1", "unknown installation method \"git_mirror\""),
         ("oci_mirror {\n  repository_template = \"r.test/x\"\n}", ".tofurc:2:1", "must use ${hostname}"),
         ("network_mirror {\n  url = \"http://m.test/\"\n}", ".tofurc:3:9", "must have an https URL"),
         ("direct {}\ndev_overrides {}", ".tofurc:3:1", "must come before all installation methods"),
@@ -346,7 +342,7 @@ fn there_is_one_source_at_a_time() {
     output.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: "r.test/{name}" is not the template of an OCI mirror: {name} is not known; there are {hostname}, {namespace} and {type}
+error[invalid-argument]: "r.test/{name}" is not the template of an OCI mirror: {name} is unknown; write {hostname}, {namespace} or {type}
 help: write it as in --oci-mirror "registry.example.com/mirror/{namespace}/{type}"
 "#]]);
 }

@@ -145,7 +145,7 @@ exit code: 1
 error[platform-not-available]: registry.opentofu.org/hashicorp/null 3.2.0 has no package for linux_arm64
  |
  = there are packages for linux_amd64
-help: remove the platform, or lock another version
+help: remove the platform, or lock a different version
 
 error[merge-conflict]: conflict: ours has hashicorp/null 3.1.0, theirs 3.2.0
  |

@@ -309,6 +309,6 @@ exit code: 2
 error[package-not-authentic]: registry.opentofu.org/hashicorp/null 3.2.4 for linux_amd64: the mirror reports only hashes of unknown schemes: h9:abcdef
  |
  = downloaded from https://mirror.example.com/null.zip?[redacted]
-help: ask the provider's publisher; this is what tampering looks like
+help: ask the provider's publisher; the package may have been tampered with
 "#]]);
 }

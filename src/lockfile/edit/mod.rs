@@ -82,7 +82,7 @@ fn too_large(path: &Path) -> Diagnostic {
 
 /// The error for a text that was just written and cannot be read back, which is a bug.
 pub(super) fn self_check_failed(path: &Path) -> Diagnostic {
-    let message = format!("the edited {} would not hold what was to be written, so it stays as it is", path.display());
+    let message = format!("the edited {} does not have the expected content, so it stays as it is", path.display());
     Diagnostic::error(Code::LockFileSyntax, message).help("this is a bug of provlock: please report it")
 }
 

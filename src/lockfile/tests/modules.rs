@@ -91,8 +91,8 @@ fn constraints_have_the_form_of_modules() {
 fn every_problem_is_told_at_its_place() {
     let text = include_str!("../../../testdata/module-locks/refused-many-problems.hcl");
     let expected = [
-        "1:8 \"a..b\" is not the path of calls; such a path is their names with dots between",
-        "5:8 \"../a\" is not the path of calls; such a path is their names with dots between",
+        "1:8 \"a..b\" is not the path of a module call, such as network.endpoints",
+        "5:8 \"../a\" is not the path of a module call, such as network.endpoints",
         "6:13 the source of module.../a cannot be the address of a module: \"\"",
         "7:13 the package of module.../a cannot be the address of a module: \" https://example.com/a.zip\"",
         "9:8 the entry of module.c has no source",

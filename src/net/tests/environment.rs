@@ -99,7 +99,7 @@ fn what_a_proxy_did_is_said_in_plain_words() {
     let url = "https://registry.acme.test/";
     for (proxy, says) in [
         (forbidden.address(), "the proxy refused to connect to registry.acme.test"),
-        (login.address(), "the proxy asks for a user name and password"),
+        (login.address(), "the proxy requires a user name and password"),
         (silent.address(), "the proxy sent an unusable response"),
         ("127.0.0.1:1".parse().unwrap(), "the proxy could not be reached: tcp connect error: "),
     ] {

@@ -80,7 +80,7 @@ pub enum EntryProblem {
     #[error("is compressed by the unsupported method {0}")]
     Method(u16),
     /// There is no local header at the offset in the central directory.
-    #[error("has no header where the central directory says")]
+    #[error("has no header at the offset in the central directory")]
     LocalHeader,
     /// The archive, or the entry's data, ends too early.
     #[error("is truncated")]

@@ -209,7 +209,7 @@ fn check_reported(reported: &[String], package: &PackageDigest) -> std::result::
         return Err(format!("the mirror reports only hashes of unknown schemes: {}", reported.join(", ")));
     }
     match known.iter().find(|hash| !package.has(hash)) {
-        Some(wrong) => Err(format!("the mirror reports the hash {wrong}, the package has {}", package.h1)),
+        Some(wrong) => Err(format!("the mirror reports the hash {wrong}, but the package has {}", package.h1)),
         None => Ok(known),
     }
 }

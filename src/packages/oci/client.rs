@@ -200,7 +200,7 @@ impl RepositoryClient<'_> {
                 ManifestName::Digest(digest) => (Some(digest.clone()), "the manifest does not have its digest"),
                 ManifestName::Tag(_) => (
                     header.and_then(|text| text.parse().ok()),
-                    "the registry sent a manifest of another digest than it says",
+                    "the registry sent a manifest with a different digest than its header",
                 ),
             };
             let bytes = read_whole(response, MAXIMUM_MANIFEST_BYTES)?;
@@ -254,10 +254,11 @@ impl RepositoryClient<'_> {
         let notes = match self.session.login.get() {
             Some(Ok(Some(found))) if credentials_sent => vec![format!("the login comes from {}", found.origin)],
             Some(Ok(Some(found))) => {
-                vec![format!("no credentials were sent, as the registry asks for none that {} holds", found.origin)]
+                let origin = &found.origin;
+                vec![format!("no credentials were sent, because the registry requests none that {origin} contains")]
             }
             _ => {
-                let none = "no credentials were sent, as there is no login for it".to_owned();
+                let none = "no credentials were sent, because there is no login for it".to_owned();
                 [none].into_iter().chain(self.registries.logins.searched()).collect()
             }
         };
@@ -376,7 +377,7 @@ fn next_page(response: &Response) -> Attempt<Option<Url>> {
     let invalid = |why: String| Failure::lasting(RequestErrorKind::InvalidBody(why));
     let next = response.url().join(reference).map_err(|error| invalid(format!("its link is not a URL: {error}")))?;
     if next.origin() != response.url().origin() {
-        return Err(invalid(format!("the list of tags goes on at another host, {}", SafeUrl::from(next))));
+        return Err(invalid(format!("the list of tags continues on a different host, {}", SafeUrl::from(next))));
     }
     Ok(Some(next))
 }

@@ -135,10 +135,10 @@ fn read(manifest: &[u8]) -> std::result::Result<Envelope, String> {
     let Document { artifact_type, layers, .. } =
         serde_json::from_slice(manifest).map_err(|_| "it is not an OCI manifest")?;
     if artifact_type != ARTIFACT {
-        return Err("it is an OCI artifact of another type".to_owned());
+        return Err("it is an OCI artifact of a different type".to_owned());
     }
     let layers = layers.unwrap_or_default().0;
     let layer = layers.iter().find(|layer| layer.media_type == ENVELOPE && !layer.data.is_empty());
     let content = layer.and_then(|layer| BASE64_STANDARD.decode(&layer.data).ok());
-    Envelope::parse(&content.ok_or("its manifest does not hold the document")?)
+    Envelope::parse(&content.ok_or("its manifest does not contain the document")?)
 }

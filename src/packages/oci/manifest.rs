@@ -95,7 +95,9 @@ pub(super) fn read_index(bytes: &[u8]) -> Result<Targets, String> {
         (INDEX, PROVIDER) => {}
         (_, MODULE_PACKAGE) => return Err("is a module, not a provider".to_owned()),
         (MANIFEST, _) => {
-            return Err("is the manifest of one platform; a provider's tags name an index of all".to_owned());
+            return Err(
+                "is the manifest of one platform, but a provider's tag must be an index of all platforms".to_owned()
+            );
         }
         (INDEX, "") => {
             return Err(format!("is an index without the artifact type {PROVIDER}, maybe a container image"));
@@ -113,7 +115,7 @@ pub(super) fn read_index(bytes: &[u8]) -> Result<Targets, String> {
             ));
         }
         let Some(platform) = &descriptor.platform else {
-            return Err("lists a manifest without saying for which platform".to_owned());
+            return Err("lists a manifest without a platform".to_owned());
         };
         if !platform.os_version.is_empty() {
             continue;
@@ -138,8 +140,8 @@ pub(super) fn read_manifest(bytes: &[u8], artifact_type: &str) -> Result<Referen
     let mut archives = document.layers.unwrap_or_default().0.into_iter().filter(|layer| layer.media_type == ZIP);
     match (archives.next(), archives.next()) {
         (Some(archive), None) => archive.reference(),
-        (None, _) => Err(format!("names no layer of the media type {ZIP}")),
-        (Some(_), Some(_)) => Err(format!("names several layers of the media type {ZIP}")),
+        (None, _) => Err(format!("has no layer of the media type {ZIP}")),
+        (Some(_), Some(_)) => Err(format!("has several layers of the media type {ZIP}")),
     }
 }
 
@@ -157,7 +159,7 @@ fn quoted(text: &str) -> String {
 
 impl Descriptor {
     fn reference(&self) -> Result<Reference, String> {
-        let refused = |()| format!("names the digest {}, which is not a sha256 digest", quoted(&self.digest));
+        let refused = |()| format!("contains the digest {}, which is not a sha256 digest", quoted(&self.digest));
         let digest = self.digest.parse().map_err(refused)?;
         Ok(Reference { digest, size: self.size })
     }

@@ -40,7 +40,7 @@ impl ModulePackage {
                     ManifestName::Digest(value.parse().map_err(|()| format!("{value:?} is not a sha256 digest"))?)
                 }
                 "tag" => return Err(format!("{value:?} is not a tag")),
-                _ => return Err(format!("it has the argument {name:?}, and there are only tag and digest")),
+                _ => return Err(format!("it has the argument {name:?}, but only tag and digest are allowed")),
             };
             if found.replace(manifest).is_some() {
                 return Err("it has more than one tag or digest".to_owned());
@@ -73,9 +73,9 @@ impl OciRegistries {
         match copied {
             Ok((digest, size)) if (&digest, size) == (&layer.digest.to_string(), layer.size) => Ok(()),
             Ok((digest, size)) if digest == layer.digest.to_string() => {
-                Err(invalid(&format!("says that the archive has {} bytes, and it has {size}", layer.size)))
+                Err(invalid(&format!("says that the archive has {} bytes, but it has {size}", layer.size)))
             }
-            Ok(_) => Err(invalid("names an archive of another digest than the registry sent")),
+            Ok(_) => Err(invalid("contains a different digest than the archive that the registry sent")),
             Err(error) => Err(SourceError::invalid_response(subject, format!("it cannot be written: {error}"))),
         }
     }

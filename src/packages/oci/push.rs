@@ -59,7 +59,7 @@ impl RepositoryClient<'_> {
     /// The error of an upload. A registry may answer "not found" when the repository does not exist.
     pub(super) fn not_pushed(&self, error: RequestError, what: &impl fmt::Display) -> Diagnostics {
         if error.kind == RequestErrorKind::NotFound {
-            let message = format!("cannot publish {what}: {} does not take it (status 404)", self.repository());
+            let message = format!("cannot publish {what}: {} does not accept it (status 404)", self.repository());
             let error = Diagnostic::error(Code::RequestFailed, message);
             return error.help(login_help(self.repository())).into();
         }
@@ -108,10 +108,10 @@ fn from_start(mut file: &File) -> io::Result<File> {
 fn upload_place(response: &Response) -> Attempt<Url> {
     let invalid = |why: &str| Failure::lasting(RequestErrorKind::InvalidBody(why.to_owned()));
     let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
-    let location = location.ok_or_else(|| invalid("the registry does not say where to upload a blob"))?;
-    let place = response.url().join(location).map_err(|_| invalid("where to upload a blob is not a URL"))?;
+    let location = location.ok_or_else(|| invalid("the registry returned no location for an upload"))?;
+    let place = response.url().join(location).map_err(|_| invalid("the location of an upload is not a URL"))?;
     if place.origin() != response.url().origin() {
-        return Err(invalid("the registry wants a blob to be uploaded to another host"));
+        return Err(invalid("the location of an upload is on a different host"));
     }
     Ok(place)
 }

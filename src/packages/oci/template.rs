@@ -83,7 +83,9 @@ impl RepositoryTemplate {
             .map_err(|problem| {
                 let message =
                     format!("{address} has no repository by the OCI mirror's template {:?}: {problem}", self.text);
-                Diagnostic::error(Code::InvalidArgument, message).help("use another source for this provider").into()
+                Diagnostic::error(Code::InvalidArgument, message)
+                    .help("use a different source for this provider")
+                    .into()
             })
     }
 
@@ -146,7 +148,7 @@ fn parse_uri_template(text: &str) -> std::result::Result<Template, String> {
             .and_then(|after| after.split_once('}'))
             .ok_or_else(|| "it contains an unmatched brace".to_owned())?;
         if !VARIABLES.contains(&name) {
-            return Err(format!("{{{name}}} is not known; there are {{hostname}}, {{namespace}} and {{type}}"));
+            return Err(format!("{{{name}}} is unknown; write {{hostname}}, {{namespace}} or {{type}}"));
         }
         template.extend([literal.strip_suffix('$').unwrap_or(literal), "${", name, "}"]);
         rest = after;

@@ -184,8 +184,8 @@ fn check_media_type(headers: &HeaderMap) -> std::result::Result<(), RequestError
         return Ok(());
     }
     // The server's answer is not quoted, since it may echo a token.
-    let shown = if media_type.is_empty() { "no Content-Type" } else { "another Content-Type" };
-    Err(RequestErrorKind::InvalidBody(format!("it has {shown}, and must be {MEDIA_TYPE}")))
+    let shown = if media_type.is_empty() { "no Content-Type" } else { "a different Content-Type" };
+    Err(RequestErrorKind::InvalidBody(format!("it has {shown} instead of {MEDIA_TYPE}")))
 }
 
 /// Where a host says which services it has. The URL standard refuses some names that IDNA allows, such as 1.2.3.4.5.
@@ -290,8 +290,8 @@ mod tests {
         }
         for (response, expected) in [
             (Response::ok("{}"), "it has no Content-Type"),
-            (Response::ok("{}").header("Content-Type", "text/html"), "it has another Content-Type"),
-            (Response::ok("{}").header("Content-Type", "application/jsonx"), "it has another Content-Type"),
+            (Response::ok("{}").header("Content-Type", "text/html"), "it has a different Content-Type"),
+            (Response::ok("{}").header("Content-Type", "application/jsonx"), "it has a different Content-Type"),
         ] {
             let error = error_for(move |_| response.clone());
             assert!(error.contains(&format!("{expected}, and must be application/json")), "{error}");

@@ -98,7 +98,7 @@ impl Protocol {
             Err(error) => return Err(SourceError::request(package, error)),
         };
         if (&response.os, &response.arch) != (&platform.os, &platform.arch) {
-            let problem = format!("{asked} answered for {}_{}", response.os, response.arch);
+            let problem = format!("{asked} returned a package for {}_{}", response.os, response.arch);
             return Err(SourceError::invalid_response(package, problem));
         }
         let protocols = response.protocols.as_ref().map_or(&[][..], |protocols| &protocols.0);

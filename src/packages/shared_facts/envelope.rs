@@ -94,8 +94,8 @@ impl Envelope {
         let is_signed_by = |key: &PublicKey| self.signatures.iter().any(|(_, sig)| key.verifies(&message, sig));
         if !keys.iter().any(is_signed_by) {
             let named = self.signatures.iter().find_map(|(key, _)| key.filter(|key| keys.contains(key)));
-            let unknown = || "no key that trusted-keys lists has signed it".to_owned();
-            return Err(named.map_or_else(unknown, |key| format!("its signature is not that of {key}")));
+            let unknown = || "no key in trusted-keys has signed it".to_owned();
+            return Err(named.map_or_else(unknown, |key| format!("its signature by {key} is not valid")));
         }
         ReleaseFacts::parse(&self.payload)?.about(address, version)
     }
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(open(&both, "acme/gamma", "1.0.0"), Ok(facts()));
         for keys in [&[other.public_key()][..], &[]] {
             let error = open(keys, "acme/gamma", "1.0.0").unwrap_err();
-            assert_eq!(error, "no key that trusted-keys lists has signed it");
+            assert_eq!(error, "no key in trusted-keys has signed it");
         }
         for (provider, release) in [("acme/delta", "1.0.0"), ("h.test/acme/gamma", "1.0.0"), ("acme/gamma", "1.0.1")] {
             let error = open(&both, provider, release).unwrap_err();
@@ -159,7 +159,7 @@ mod tests {
             let mut changed = sealed.clone();
             changed.payload[index] ^= 1 << bit;
             let error = changed.open(&[key.public_key()], &address("acme/gamma"), &version("1.0.0")).unwrap_err();
-            assert_eq!(error, format!("its signature is not that of {}", key.public_key()));
+            assert_eq!(error, format!("its signature by {} is not valid", key.public_key()));
             cases += 1;
         }
         provlock_test::survived("shared facts that were changed", cases);
@@ -196,7 +196,7 @@ mod tests {
         let signatures = vec![(Some(key.public_key()), key.sign(&payload))];
         let error =
             Envelope { payload, signatures }.open(&[key.public_key()], &address("acme/gamma"), &version("1.0.0"));
-        assert_eq!(error, Err(format!("its signature is not that of {}", key.public_key())));
+        assert_eq!(error, Err(format!("its signature by {} is not valid", key.public_key())));
         let text = String::from_utf8(Envelope::seal(&facts(), &key).to_json()).unwrap();
         for other in [text.replace("release-facts", "other"), text.replace("payload", "load"), String::new()] {
             let error = Envelope::parse(other.as_bytes()).unwrap_err();

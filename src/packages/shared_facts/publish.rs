@@ -91,11 +91,12 @@ fn renewed(published: Option<&Envelope>, facts: ReleaseFacts, key: &SigningKey) 
         return Ok(Some(Envelope::seal(&facts, key)));
     };
     if let Some(platform) = contradiction(&known.packages, packages) {
-        let message = format!("what is published about {address} {version} for {platform} is not what was hashed here");
+        let message =
+            format!("the published hashes of {address} {version} for {platform} differ from the ones computed here");
         let error = Diagnostic::error(Code::PackageNotAuthentic, message);
-        let error = error.note("the same archive has another h1: there, which is signed with the same key");
+        let error = error.note("the same archive has a different h1: there, signed with the same key");
         return Err(error
-            .help("find out which machine published it: it may not be trustworthy, and the key with it")
+            .help("find out which machine published it: the machine and the key may be compromised")
             .into());
     }
     let mut all = known.packages.clone();

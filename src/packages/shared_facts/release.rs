@@ -55,7 +55,7 @@ impl ReleaseFacts {
         struct Schema {
             schema: u32,
         }
-        const MALFORMED: &str = "what is signed is not a document of facts";
+        const MALFORMED: &str = "the signed text is not a document of facts";
         let Schema { schema } = serde_json::from_slice(bytes).map_err(|_| MALFORMED)?;
         if schema != SCHEMA {
             return Err(format!("it has schema {schema}, which this version of provlock does not know"));
@@ -90,7 +90,7 @@ impl Document {
 
 /// The facts that are published about a release cannot be used.
 pub(in crate::packages) fn unusable(address: &ProviderAddress, version: &Version, why: &str) -> Diagnostic {
-    let message = format!("what is there about {address} {version} does not count: {why}");
+    let message = format!("the published facts about {address} {version} are not used: {why}");
     Diagnostic::warning(Code::SharedFactsNotUsed, message)
 }
 
@@ -127,7 +127,7 @@ mod tests {
             "[]".to_owned(),
         ] {
             let error = ReleaseFacts::parse(wrong.as_bytes()).unwrap_err();
-            assert_eq!(error, "what is signed is not a document of facts", "{wrong}");
+            assert_eq!(error, "the signed text is not a document of facts", "{wrong}");
         }
         let later = document(2, address, "linux_amd64", &zh);
         assert!(ReleaseFacts::parse(later.as_bytes()).unwrap_err().starts_with("it has schema 2,"));

@@ -302,7 +302,7 @@ error[conflict-markers]: the lock file contains git conflict markers
   | ^^^^^^^^^^^^ the first of them
   |
   = conflicts in the file: 1
-help: provlock -C live merge .terraform.lock.hcl; to lock again what is in conflict: provlock -C live merge --resolve .terraform.lock.hcl
+help: provlock -C live merge .terraform.lock.hcl; to lock the entries in conflict again: provlock -C live merge --resolve .terraform.lock.hcl
 "#]]);
     environment.write("copy.hcl", conflict);
     environment.provlock(["diff", "new.hcl", "copy.hcl"]).assert_code(2).assert_lacks("provlock merge");

@@ -126,10 +126,10 @@ fn a_configuration_has_an_end() {
         format!("terraform {{\n  required_providers {{\n{lines}  }}\n}}\n")
     };
     let json = format!("{{\"provider\": {{\"a\": [{}]}}}}", vec!["{}"; 10_000].join(", "));
-    let block = |kind: &str| (format!("{kind} {{}}\n").repeat(10_000), "8999 more of this kind are left out");
+    let block = |kind: &str| (format!("{kind} {{}}\n").repeat(10_000), "8999 more of this kind are omitted");
     let same = ["resource \"a\" \"b\"", "data \"a\" \"b\"", "provider \"a\""].map(block);
     let other = [
-        ("module \"a\" {}\n".repeat(49_000), "48000 more of this kind are left out"),
+        ("module \"a\" {}\n".repeat(49_000), "48000 more of this kind are omitted"),
         ("a {}\n".repeat(50_001), "more than 50000 arguments and blocks"),
         (many(1_001, |number| format!("provider \"a{number}\" {{}}\n")), "more than 1000 providers are required"),
         (required(49_000), "more than 1000 providers are required"),
@@ -137,7 +137,7 @@ fn a_configuration_has_an_end() {
         (many(49_000, |number| format!("module \"a{number}\" {{\n  source = \"./m{number}\"\n}}\n")), "left out"),
     ];
     let natives = same.into_iter().chain(other).map(|(text, message)| ("main.tf", text, message));
-    let cases: Vec<_> = natives.chain([("main.tf.json", json, "8999 more of this kind are left out")]).collect();
+    let cases: Vec<_> = natives.chain([("main.tf.json", json, "8999 more of this kind are omitted")]).collect();
     for (name, text, message) in &cases {
         let environment = project();
         fs::remove_file(environment.project().join("main.tf")).unwrap();
@@ -209,7 +209,7 @@ fn what_is_said_of_many_root_modules_has_an_end() {
         output.assert_code(code);
         let count = |text| output.stdout.matches(text).count();
         assert_eq!(count(message), places * 5_000, "{command:?}");
-        assert_eq!(count("100 more of this kind are left out"), places * ROOTS, "{command:?}");
+        assert_eq!(count("100 more of this kind are omitted"), places * ROOTS, "{command:?}");
     }
     survived(ATTACK, cases.len());
 }

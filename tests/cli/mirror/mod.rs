@@ -309,7 +309,7 @@ error[platform-not-available]: registry.opentofu.org/hashicorp/null 3.2.4 has no
   |             ^^^^^^^ locked here
   |
   = asked for https://registry.opentofu.org/v1/providers/hashicorp/null/3.2.4/download/plan9/386
-help: remove the platform, or lock another version
+help: remove the platform, or lock a different version
 "#]]);
 }
 

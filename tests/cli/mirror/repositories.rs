@@ -214,7 +214,7 @@ help: remove tags by the means of the registry, such as its rules on how long th
     environment.provlock(["mirror", "oci://oci.example.com/${name}"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: "oci.example.com/${name}" is not the template of an OCI mirror: {name} is not known; there are {hostname}, {namespace} and {type}
+error[invalid-argument]: "oci.example.com/${name}" is not the template of an OCI mirror: {name} is unknown; write {hostname}, {namespace} or {type}
 help: write it as in oci://registry.example.com/mirror/${namespace}/${type}
 "#]]);
     assert_eq!(registry.requests().len(), 0);

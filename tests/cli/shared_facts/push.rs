@@ -121,10 +121,10 @@ fn what_contradicts_this_machine_is_not_overwritten() {
     fleet.push().matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[package-not-authentic]: what is published about registry.opentofu.org/hashicorp/null 3.2.4 for darwin_arm64 is not what was hashed here
+error[package-not-authentic]: the published hashes of registry.opentofu.org/hashicorp/null 3.2.4 for darwin_arm64 differ from the ones computed here
  |
- = the same archive has another h1: there, which is signed with the same key
-help: find out which machine published it: it may not be trustworthy, and the key with it
+ = the same archive has a different h1: there, signed with the same key
+help: find out which machine published it: the machine and the key may be compromised
 Published 0 releases in oci://oci.example.com/facts; 1 release not published
 "#]]);
     assert_eq!(fleet.registry.manifest(NULL, "3.2.4").unwrap(), wrong);
@@ -154,7 +154,7 @@ error[invalid-argument]: cannot sign with wrong: it is not a private key as prov
     environment.provlock(["cache", "push", "--to", "https://h.test/x"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error: invalid value 'https://h.test/x' for '--to <URL>': "https://h.test/x" is not a place in an OCI registry: write it as oci://HOST/PATH
+error: invalid value 'https://h.test/x' for '--to <URL>': "https://h.test/x" is not an address in an OCI registry: write it as oci://HOST/PATH
 
 For more information, try '--help'.
 "#]]);

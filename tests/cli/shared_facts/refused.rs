@@ -58,12 +58,12 @@ fn a_document_that_does_not_count_is_not_used() {
         let start = text.find("h1:").unwrap();
         format!("{}{WRONG_H1}{}", &text[..start], &text[start + WRONG_H1.len()..])
     });
-    let wrong_signature = "its signature is not that of ed25519:";
+    let wrong_signature = "its signature by ed25519:";
     let cases = [
         (with_envelope(&genuine, |envelope| envelope["signatures"][0]["sig"] = json!("AAAA")), wrong_signature),
         (
             with_envelope(&genuine, |envelope| envelope["signatures"] = json!([])),
-            "no key that trusted-keys lists has signed it",
+            "no key in trusted-keys has signed it",
         ),
         (wrong_h1, wrong_signature),
         (payload(|text| text.replace("linux_amd64", "linux_arm64")), wrong_signature),
@@ -73,7 +73,7 @@ fn a_document_that_does_not_count_is_not_used() {
         (genuine.clone() + &" ".repeat(200_000), "is larger than 131072 bytes"),
         (with_envelope(&genuine, |envelope| envelope["payloadType"] = json!("text/plain")), "not a signed document"),
         (genuine.replace("release-facts", "other"), "an OCI artifact of another type"),
-        (genuine.replace("\"data\"", "\"date\""), "its manifest does not hold the document"),
+        (genuine.replace("\"data\"", "\"date\""), "its manifest does not contain the document"),
         ("<html>".to_owned(), "it is not an OCI manifest"),
         (String::new(), "it is not an OCI manifest"),
     ];
@@ -97,7 +97,7 @@ fn the_key_of_a_stranger_does_not_count() {
         .provlock(["lock", "-p", "linux_amd64", "-p", "darwin_arm64", "--cache-dir", "stranger-cache"])
         .assert_code(0);
     stranger.provlock(["cache", "push", "--signing-key", "key"].into_iter().chain(to)).assert_code(0);
-    fleet.downloads_everything("no key that trusted-keys lists has signed it");
+    fleet.downloads_everything("no key in trusted-keys has signed it");
 }
 
 /// Base64 with `-` and `_` is another text for the same bytes: a second form in which a document could come.

@@ -103,7 +103,7 @@ fn without_a_date_a_version_is_not_chosen() {
     output.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-warning[too-young]: acme/gamma 1.1.0 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json was not found (404), and SHA256SUMS has no time stamp
+warning[too-young]: acme/gamma 1.1.0 is not chosen: its publication date is not known: https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json was not found (404), and SHA256SUMS has no time stamp
   ~ hashicorp/null   3.1.0 → 3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh
 Upgraded 2 providers for linux_amd64 (1 changed, 1 unchanged); [SIZE] downloaded
 1 provider held back from the newest version; see: provlock upgrade --check
@@ -115,9 +115,9 @@ Upgraded 2 providers for linux_amd64 (1 changed, 1 unchanged); [SIZE] downloaded
     nothing_left.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[too-young]: acme/gamma 1.1.0 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json was not found (404), and SHA256SUMS has no time stamp
+error[too-young]: acme/gamma 1.1.0 is not chosen: its publication date is not known: https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json was not found (404), and SHA256SUMS has no time stamp
  |
- = 1.0.0 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json was not found (404), and SHA256SUMS has no time stamp
+ = 1.0.0 is not chosen: its publication date is not known: https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json was not found (404), and SHA256SUMS has no time stamp
 help: to use it anyway, pass --min-age 0d
 "#]]);
 }

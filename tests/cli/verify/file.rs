@@ -49,7 +49,7 @@ error[conflict-markers]: the lock file contains git conflict markers
   | ^^^^^^^^^^^^ the first of them
   |
   = conflicts in the file: 1
-help: provlock merge .terraform.lock.hcl; to lock again what is in conflict: provlock merge --resolve .terraform.lock.hcl
+help: provlock merge .terraform.lock.hcl; to lock the entries in conflict again: provlock merge --resolve .terraform.lock.hcl
 
 ----- stderr -----
 1 error in .terraform.lock.hcl
@@ -64,7 +64,7 @@ error[conflict-markers]: the lock file contains git conflict markers
   | ^^^^^^^^^^^^ the first of them
   |
   = conflicts in the file: 1
-help: provlock merge .terraform.lock.hcl; to lock again what is in conflict: provlock merge --resolve .terraform.lock.hcl
+help: provlock merge .terraform.lock.hcl; to lock the entries in conflict again: provlock merge --resolve .terraform.lock.hcl
 "#]]);
 }
 
@@ -83,7 +83,7 @@ error[conflict-markers]: the lock file contains git conflict markers
   | ^^^^^^^^^^^^ the first of them
   |
   = conflicts in the file: 1
-help: provlock -C live/a merge .terraform.lock.hcl; to lock again what is in conflict: provlock -C live/a merge --resolve .terraform.lock.hcl
+help: provlock -C live/a merge .terraform.lock.hcl; to lock the entries in conflict again: provlock -C live/a merge --resolve .terraform.lock.hcl
 
 ----- stderr -----
 1 error in live/a/.terraform.lock.hcl
@@ -99,7 +99,7 @@ error[conflict-markers]: the lock file contains git conflict markers
   |
   = conflicts in the file: 1
   = root module: live/a
-help: provlock -C live/a merge .terraform.lock.hcl; to lock again what is in conflict: provlock -C live/a merge --resolve .terraform.lock.hcl
+help: provlock -C live/a merge .terraform.lock.hcl; to lock the entries in conflict again: provlock -C live/a merge --resolve .terraform.lock.hcl
 Locked 0 of 1 root module: 0 changed, 0 up to date; 1 failed
 1 error
 "#]]);

@@ -155,7 +155,7 @@ fn redirects_end_and_do_not_leave_encryption_or_reach_into_this_machine() {
         ("/v2/again", "more than 10 redirects"),
         ("ftp://127.0.0.1/", "is not an https URL"),
         ("http://example.invalid/?X-Signature=s3cr3t", "is not an https URL"),
-        ("https://[/", "redirects to a place that is not allowed"),
+        ("https://[/", "redirects to a URL that is not allowed"),
     ] {
         let server = Server::http(move |_| Response::new(307, "").header("Location", location));
         let error = fetch(&mirror(&server)).unwrap_err();

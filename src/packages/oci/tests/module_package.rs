@@ -51,7 +51,7 @@ fn a_package_is_found_by_tag_or_digest() {
         ("?tag=-x", "\"-x\" is not a tag"),
         ("?digest=sha256:0", "\"sha256:0\" is not a sha256 digest"),
         ("?tag=a&tag=b", "it has more than one tag or digest"),
-        ("?archive=zip", "it has the argument \"archive\", and there are only tag and digest"),
+        ("?archive=zip", "it has the argument \"archive\", but only tag and digest are allowed"),
     ] {
         let error = download(&server, query).unwrap_err();
         assert!(error.contains(message), "{query}: {error}");
@@ -76,6 +76,6 @@ fn an_archive_of_another_size_is_refused() {
         content.put(format!("{PATH}/manifests/latest"), manifest);
         let server = Server::http(move |request| content.answer(request));
         let error = download(&server, "").unwrap_err();
-        assert!(error.contains(&format!("says that the archive has {size} bytes, and it has 7")), "{error}");
+        assert!(error.contains(&format!("says that the archive has {size} bytes, but it has 7")), "{error}");
     }
 }
