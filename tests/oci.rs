@@ -229,7 +229,7 @@ fn address(text: &str) -> ProviderAddress {
     ProviderAddress::parse(text, Dialect::Tofu).unwrap()
 }
 
-/// Lists and fetches what is there, and compares it with what was pushed.
+/// Lists and fetches the content, and compares it with the pushed content.
 fn check(registry: &Registry, blocks: &str) {
     let packages = [package("null", "linux"), package("null", "darwin")];
     let [linux, darwin] = packages.clone();
@@ -370,7 +370,7 @@ fn lock_from_a_registry_with_passwords() {
     }
 }
 
-/// The program against the registry that many teams run: what one machine pushes, another one uses.
+/// provlock against the registry that many teams run: one machine pushes, another machine uses the result.
 #[test]
 fn facts_are_published_and_used() {
     let Some(oci) = Registry::start(Mode::Anybody) else { return };

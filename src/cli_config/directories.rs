@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::provider::{Dialect, Platform};
 use crate::system::Environment;
 
-/// The directory of both programs in the home directory.
+/// The directory of OpenTofu and Terraform in the home directory.
 const DATA_DIRECTORY: &str = if cfg!(windows) { "terraform.d" } else { ".terraform.d" };
 
 /// The file that a variable names in place of all other files (`TF_CLI_CONFIG_FILE`, formerly `TERRAFORM_CONFIG`), with
@@ -36,7 +36,7 @@ pub(super) fn directory(environment: &Environment, dialect: Dialect) -> Option<P
     directory_in(environment, dialect, "XDG_CONFIG_HOME")
 }
 
-/// The directories of helper programs: the default search path of both programs for plugins.
+/// The directories of helper programs: OpenTofu's and Terraform's default search path for plugins.
 pub(super) fn plugin_directories(environment: &Environment, dialect: Dialect) -> Vec<PathBuf> {
     let platform = Platform::current().to_string();
     let own = base(environment).map(|base| base.join(DATA_DIRECTORY));
@@ -54,7 +54,7 @@ pub(super) fn plugin_directories(environment: &Environment, dialect: Dialect) ->
 
 /// The directories that serve as filesystem mirrors without being configured, whether or not they exist.
 ///
-/// Without a `provider_installation` block, both programs use them before the registry.
+/// Without a `provider_installation` block, OpenTofu and Terraform use them before the registry.
 pub(crate) fn implied_mirrors(environment: &Environment, dialect: Dialect) -> Vec<PathBuf> {
     let mut directories = vec![environment.current_directory.join("terraform.d/plugins")];
     directories.extend(directory_in(environment, dialect, "XDG_DATA_HOME").map(|data| data.join("plugins")));
@@ -89,7 +89,7 @@ fn directory_in(environment: &Environment, dialect: Dialect, xdg_variable: &str)
     environment.path_variable(xdg_variable).map(|xdg| xdg.join("opentofu")).or(own)
 }
 
-/// The directory that holds the per-user files of both programs.
+/// The directory of OpenTofu's and Terraform's per-user files.
 fn base(environment: &Environment) -> Option<PathBuf> {
     if cfg!(windows) { environment.path_variable("APPDATA") } else { environment.home.clone() }
 }

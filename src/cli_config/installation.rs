@@ -1,4 +1,4 @@
-//! `provider_installation` blocks: where the two programs install providers from.
+//! `provider_installation` blocks: sources from which OpenTofu and Terraform install providers.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

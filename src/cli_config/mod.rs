@@ -1,7 +1,7 @@
 //! The [CLI configuration](https://opentofu.org/docs/cli/config/config-file/) (`.tofurc`), credentials and credentials
 //! helpers, as OpenTofu's `internal/command/cliconfig` reads them.
 //!
-//! [`load`] reads the files that the two programs would read; [`Credentials`] answers which token a host gets.
+//! [`load`] reads the files that OpenTofu or Terraform would read; [`Credentials`] answers which token a host gets.
 
 mod credentials;
 pub(crate) mod directories;
@@ -44,7 +44,7 @@ pub struct CliConfig {
     pub hosts: BTreeMap<Hostname, BTreeMap<String, String>>,
     /// The `provider_installation` block.
     pub provider_installation: Option<ProviderInstallation>,
-    /// The directory where the two programs keep downloaded providers.
+    /// The directory where OpenTofu and Terraform keep downloaded providers.
     pub plugin_cache_dir: Option<PathBuf>,
     /// The `registry_protocols` block: how often a failed request to a registry is repeated.
     pub registry_retries: Option<u32>,
@@ -70,7 +70,7 @@ pub struct BlockCredentials {
     pub path: PathBuf,
 }
 
-/// A `credentials_helper` block. `Debug` does not show the arguments, which may hold a secret.
+/// A `credentials_helper` block. `Debug` does not show the arguments, which may contain a secret.
 #[derive(Clone, PartialEq, Eq, derive_more::Debug)]
 pub struct HelperConfig {
     /// The name: the program is `terraform-credentials-NAME`.
@@ -307,7 +307,7 @@ fn hostname(label: &str, location: &Location) -> Result<Hostname> {
     Hostname::parse(label).map_err(|error| invalid(error.to_string(), location.clone()).into())
 }
 
-/// Replaces `$NAME` and `${NAME}` by environment variables, as both programs do for `plugin_cache_dir`.
+/// Replaces `$NAME` and `${NAME}` by environment variables, as OpenTofu and Terraform do for `plugin_cache_dir`.
 fn expand(text: &str, environment: &Environment) -> OsString {
     let mut result = OsString::new();
     let mut rest = text;

@@ -76,7 +76,7 @@ impl Default for OciDefaultCredentials {
     }
 }
 
-/// Reads an `oci_credentials` block, which must hold exactly one way to log in.
+/// Reads an `oci_credentials` block, which must contain exactly one way to log in.
 pub(super) fn read_credentials(prefix: &str, block: &Located<Body<'_>>) -> Result<OciCredentials> {
     let body = block.value;
     let refuse = |message: &str| invalid(message, block.location.clone());
@@ -105,7 +105,7 @@ pub(super) fn read_credentials(prefix: &str, block: &Located<Body<'_>>) -> Resul
     Ok(OciCredentials { repository_prefix: prefix.to_owned(), login, location: block.location.clone() })
 }
 
-/// Reads an `oci_default_credentials` block; its paths are relative to the file that holds it.
+/// Reads an `oci_default_credentials` block; its paths are relative to its file.
 pub(super) fn read_defaults(block: &Located<Body<'_>>) -> Result<OciDefaultCredentials> {
     let body = block.value;
     let discover = body.boolean("discover_ambient_credentials")?.unwrap_or(true);

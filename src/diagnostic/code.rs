@@ -1,4 +1,4 @@
-//! The stable names of diagnostics, and what holds for each.
+//! The stable names of diagnostics, and the rules of each.
 
 use std::str::FromStr;
 

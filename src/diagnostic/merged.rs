@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(left_out(&found), [4001, 4000]);
         let notes: Vec<_> = found.last().into_iter().flat_map(Diagnostic::all_notes).collect();
         assert_eq!(notes, ["4000 more of this kind are omitted"]);
-        // What was left out before is counted, too.
+        // Diagnostics that were omitted before are counted, too.
         let mut again = Merged::default();
         again.extend(found.iter().chain(found.iter()).cloned());
         assert_eq!(again.added(), 4 * MOST);

@@ -62,7 +62,7 @@ pub struct Diagnostic {
     pub dialect: Option<Dialect>,
     /// The providers that it is about; empty when it is about none in particular.
     pub providers: Vec<ProviderAddress>,
-    /// How many more of its kind were found, and left out.
+    /// Number of omitted diagnostics of its kind.
     pub left_out: usize,
 }
 
@@ -170,7 +170,7 @@ impl Diagnostic {
         }
     }
 
-    /// The notes, then a note that says how many were left out, and a note with the root module if it is one of many.
+    /// The notes, then a note that says how many were omitted, and a note with the root module if it is one of many.
     pub fn all_notes(&self) -> impl Iterator<Item = String> {
         let left_out = (self.left_out > 0).then(|| format!("{} more of this kind are omitted", self.left_out));
         let root = self.root().map(|root| format!("root module: {}", root.display()));

@@ -7,7 +7,7 @@ use super::lock_file::Entry;
 use super::locked::Locked;
 use super::provider::LockedProvider;
 
-/// A line that holds a comment only.
+/// A line with a comment only.
 pub(crate) struct CommentLine<'a, T: Locked = LockedProvider> {
     /// The comment, with `#` or `//`.
     pub text: &'a str,
@@ -18,7 +18,7 @@ pub(crate) struct CommentLine<'a, T: Locked = LockedProvider> {
 }
 
 impl<T: Locked> LockFileOf<T> {
-    /// The lines that hold a comment only, in file order.
+    /// The lines with a comment only, in file order.
     pub(crate) fn comment_lines(&self) -> Vec<CommentLine<'_, T>> {
         let mut lines: Vec<CommentLine<'_, T>> = Vec::new();
         // The entry of the lines before this index is known.

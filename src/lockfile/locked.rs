@@ -62,7 +62,7 @@ pub trait Locked: Clone + fmt::Debug + Eq + Send + Sync {
     /// The code of the error about two entries with one address.
     const DUPLICATE: Code;
 
-    /// The values of the attributes; none where one is left out.
+    /// The values of the attributes; `None` for a missing attribute.
     fn attributes(&self) -> PerAttribute<Cow<'_, str>>;
 
     /// The packages that are accepted; may be empty.

@@ -10,8 +10,8 @@ use super::raw_entry::{Attribute, AttributeLayout, PerAttribute, RawEntry, Text}
 
 /// The entries of a text in this form; `None` for any other text.
 ///
-/// Lines of comments and blank lines may stand between blocks. A string holds printable ASCII without `\`, `$` and `%`,
-/// so that its value is its text.
+/// Lines of comments and blank lines may stand between blocks. A string contains printable ASCII without `\`, `$` and
+/// `%`, so that its value is its text.
 pub(super) fn recognise<T: Locked>(text: &str) -> Option<Vec<RawEntry<'_>>> {
     let mut cursor = Cursor { text, position: 0 };
     let mut entries = Vec::new();

@@ -214,7 +214,7 @@ impl Connections {
     /// each release with `key`.
     ///
     /// # Errors
-    /// The CLI configuration, which may hold logins, cannot be read.
+    /// The CLI configuration, which may contain logins, cannot be read.
     pub fn publish_facts(
         &self,
         dialect: Dialect,

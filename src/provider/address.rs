@@ -70,7 +70,7 @@ pub enum AddressError {
     /// The namespace of legacy addresses, on a host that never had any.
     #[error("the legacy namespace \"-\" is only for {0}; write the provider's own namespace")]
     Legacy(Hostname),
-    /// A lock file holds a shorter or differently spelled form.
+    /// A lock file contains a shorter or differently spelled form.
     #[error("the address must be written {0}")]
     NotCanonical(ProviderAddress),
 }
@@ -144,7 +144,7 @@ impl fmt::Display for Hostname {
 }
 
 impl ProviderAddress {
-    /// Reads an address as a configuration or a user writes it: parts that are left out are `hashicorp` and the
+    /// Reads an address as a configuration or a user writes it: missing parts are `hashicorp` and the
     /// dialect's default host.
     pub fn parse(text: &str, dialect: Dialect) -> Result<Self, AddressError> {
         let default_host = Hostname::default_of(dialect);
@@ -175,7 +175,7 @@ impl ProviderAddress {
         Ok(AddressParts { hostname, namespace, name }.into())
     }
 
-    /// Reads an address as a lock file holds it: all three parts, normalised, of a provider that can be locked.
+    /// Reads an address in the form of a lock file: all three parts, normalised, of a provider that can be locked.
     pub fn parse_canonical(text: &str, dialect: Dialect) -> Result<Self, AddressError> {
         let address = Self::parse(text, dialect)?;
         if address.is_never_locked() {
@@ -218,7 +218,7 @@ impl ProviderAddress {
     }
 }
 
-/// Lower-cases a namespace or type and refuses what no registry can hold.
+/// Lower-cases a namespace or type and refuses names that no registry can contain.
 fn parse_part(text: &str, underscores: bool) -> Result<String, AddressError> {
     let lower = text.to_lowercase();
     let is_allowed = |c: char| c.is_alphanumeric() || (underscores && c == '_');

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 /// A hash with its scheme, such as `h1:…` or `zh:…`, ordered by its bytes.
 ///
-/// Schemes other than `h1` and `zh` are kept and never judged, so any text `scheme:value` is a hash.
+/// Schemes other than `h1` and `zh` are kept and never compared, so any text `scheme:value` is a hash.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
 pub struct Hash(Arc<str>);
 

@@ -51,7 +51,7 @@ impl ProviderPattern {
         if (host == "*" && namespace != "*") || (namespace == "*" && name != "*") {
             return Err(PatternError::Wildcard);
         }
-        // Any valid part in the place of a `*` lets the address's own rules judge the others.
+        // With a valid part instead of each `*`, the rules of addresses check the other parts.
         let any = |part, placeholder| if part == "*" { placeholder } else { part };
         let address = format!("{}/{}/{}", any(host, "any.test"), any(namespace, "any"), any(name, "any"));
         let address = ProviderAddress::parse(&address, dialect)?;

@@ -52,7 +52,7 @@ impl Platform {
     /// would name no package.
     ///
     /// # Errors
-    /// The text is not a platform, or means another one.
+    /// The text is not a platform, or an alias of a platform.
     pub fn parse_written(text: &str) -> Result<Self, PlatformError> {
         if Self::meant_by(text).is_some() { Err(PlatformError(text.to_owned())) } else { text.parse() }
     }

@@ -137,7 +137,8 @@ fn parse_number(part: &str) -> Result<u64, VersionError> {
 }
 
 /// Compares identifier by identifier. Where one text is at its last identifier and the other is not, the former comes
-/// first: there OpenTofu differs from <https://semver.org/#spec-item-11>, and its order decides what a lock file holds.
+/// first: there OpenTofu differs from <https://semver.org/#spec-item-11>, and its order decides the content of a lock
+/// file.
 fn cmp_identifiers(a: &str, b: &str) -> Ordering {
     let (mut left, mut right) = (a, b);
     loop {
@@ -179,7 +180,7 @@ impl PartialOrd for Version {
 impl FromStr for Version {
     type Err = VersionError;
 
-    /// Parses the canonical text of a version, the only one a lock file may hold: `1.5.0`, not `v1.5.0` or `1.5`.
+    /// Parses the canonical text of a version, the only form in a lock file: `1.5.0`, not `v1.5.0` or `1.5`.
     fn from_str(text: &str) -> Result<Self, VersionError> {
         let (version, written) = Self::parse_partial(text)?;
         if written < 3 || version.to_string() != text {

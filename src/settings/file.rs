@@ -29,7 +29,7 @@ const PLATFORMS: &str = "\"all\" or a list of platforms, for example [\"linux_am
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "provlock.toml"))]
 pub(super) struct File {
-    /// The program whose rules apply. It is detected from the files when it is left out.
+    /// The tool whose rules apply; detected from the files if omitted.
     #[cfg_attr(test, schemars(schema_with = "schema::dialect"))]
     dialect: Option<Spanned<String>>,
     /// The platforms to lock and to check.
@@ -71,10 +71,10 @@ struct ModulesTable {
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "roots"))]
 struct Roots {
-    /// Globs of directories. Only these are taken, and a plain name makes any directory a root module.
+    /// Globs of directories. Only these are root modules, and a path without a glob makes any directory one.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     include: Vec<Spanned<String>>,
-    /// Globs of directories that are left out.
+    /// Globs of excluded directories.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     exclude: Vec<Spanned<String>>,
 }
@@ -111,9 +111,9 @@ struct PolicyTable {
     /// The providers whose age does not matter.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     min_age_exempt: Vec<Spanned<String>>,
-    /// Whether every module must name a version, a tag or a commit.
+    /// Whether every module call must have a version, a tag or a commit.
     pin_modules: bool,
-    /// Whether a change may bring hosts that no lock file of the base has.
+    /// Whether a change may add hosts that no lock file of the base contains.
     #[cfg_attr(test, schemars(schema_with = "schema::new_hosts"))]
     new_hosts: Option<Spanned<String>>,
 }
@@ -122,10 +122,10 @@ struct PolicyTable {
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "rule"))]
 pub(super) struct ProviderRuleTable {
-    /// The providers that the rule is for: `acme/gamma`, or `acme/*`.
+    /// The providers of the rule: `acme/gamma`, or `acme/*`.
     #[cfg_attr(test, schemars(with = "String"))]
     provider: Spanned<String>,
-    /// The versions that the rule is for, such as `< 2.1`; all when left out.
+    /// The versions of the rule, such as `< 2.1`; all if omitted.
     #[cfg_attr(test, schemars(with = "String", default))]
     versions: Option<Spanned<String>>,
     /// Why, in one line.
@@ -146,7 +146,7 @@ struct VerifyTable {
     /// Findings that are not reported.
     #[cfg_attr(test, schemars(schema_with = "schema::loosened"))]
     allow: Vec<Spanned<String>>,
-    /// Other levels for some root modules. Of several, the last that names a finding applies.
+    /// Other levels for some root modules. If several contain a finding, the last applies.
     paths: Vec<PathsTable>,
 }
 

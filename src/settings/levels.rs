@@ -31,7 +31,7 @@ pub struct Levels {
     pub deny: Vec<Denied>,
     /// These are warnings.
     pub warn: Vec<Code>,
-    /// These are left out.
+    /// These are omitted.
     pub allow: Vec<Code>,
 }
 

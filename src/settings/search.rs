@@ -58,7 +58,7 @@ pub struct SettingsAbove {
 
 impl Settings {
     /// Finds and reads the settings of a root module: each `provlock.toml` from `root` upwards to the directory that
-    /// holds `.git`, or to the file system's root. Where only one value can apply, it is that of the nearest file.
+    /// contains `.git`, or to the file system's root. If only one value can apply, the nearest file decides.
     /// `[cache]` may only be in the topmost file, so that no nearer file chooses the trusted keys.
     ///
     /// `root` must be absolute. `shown` turns a path into the path for diagnostics; for paths above `root`, the result

@@ -9,7 +9,7 @@ use super::files::join;
 use super::ignored::{Ignored, Rules};
 use super::{canonicalize, parallel, repository};
 
-/// Directories that hold copies of modules, or nothing of the user's.
+/// Directories with copies of modules, or without files of the user.
 const SKIPPED: [&str; 3] = [".terraform", ".terragrunt-cache", ".git"];
 
 /// A directory that a walk has come to.
@@ -27,8 +27,8 @@ impl Directory<'_> {
     }
 }
 
-/// Looks at a directory and those below, on several threads, except where `.gitignore` names a directory or the
-/// programs have made it. Symbolic links to directories are not followed. `look` says whether to go on below.
+/// Visits a directory and all directories below, on several threads, except if `.gitignore` matches a directory or the
+/// tools have created it. Symbolic links to directories are not followed. `look` returns whether to descend.
 ///
 /// Returns what cannot be read: directories, and files of patterns.
 pub(crate) fn below(top: &Path, look: impl Fn(&Directory<'_>) -> bool + Sync) -> Vec<(PathBuf, io::Error)> {

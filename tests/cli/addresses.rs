@@ -218,7 +218,7 @@ fn no_secret_gets_into_the_lock_file_of_modules() {
     survived("a secret in the source of a module", sources.len() * 3);
 }
 
-/// Sources of modules that hold a secret, each in a form in which no output may repeat it.
+/// Sources of modules that contain a secret, each in a form that no output may repeat.
 #[test]
 fn no_secret_in_the_source_of_a_module_is_shown() {
     const SECRET: &str = "hunter2hunter2";

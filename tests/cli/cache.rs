@@ -23,7 +23,7 @@ fn forget_lock_file(environment: &TestEnvironment) {
     fs::remove_file(environment.project().join(".terraform.lock.hcl")).unwrap();
 }
 
-/// The files of the cache whose path holds the text.
+/// The files of the cache whose path contains the text.
 fn cached(environment: &TestEnvironment, part: &str) -> Vec<PathBuf> {
     let output = environment.provlock(["cache", "dir"]);
     output.assert_code(0);

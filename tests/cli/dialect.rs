@@ -1,4 +1,4 @@
-//! Which dialect a root module has when neither a flag, the settings nor its lock file says so.
+//! The dialect of a root module if neither a flag, the settings nor its lock file determines it.
 
 use super::lock::requires;
 use provlock_test::git::Repository;
@@ -14,7 +14,7 @@ const TOFU_LOCK: &str = "# This file is maintained automatically by \"tofu init\
 const NOT_MENTIONED: &str = "terraform (no tracked file mentions OpenTofu)";
 const MENTIONED: &str = "tofu (a tracked file mentions OpenTofu)";
 
-/// A root module in `live/a`, on a machine with neither program.
+/// A root module in `live/a`, on a machine without `tofu` and `terraform`.
 fn project() -> TestEnvironment {
     let environment = TestEnvironment::new();
     std::fs::remove_file(environment.bin().join(format!("tofu{}", std::env::consts::EXE_SUFFIX))).unwrap();

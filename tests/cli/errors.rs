@@ -1,4 +1,4 @@
-//! Errors that point at what is wrong and say what is most likely meant.
+//! Errors that point at the mistake and propose the most likely correction.
 
 use super::lock::requires;
 use provlock_test::registry::Registry;

@@ -241,7 +241,7 @@ live: Installed 1 module: site
 "#]]);
     assert_eq!(environment.read("live/.terraform/modules/site/files/motd"), "Welcome.\n");
 
-    // The settings can say so, too.
+    // The settings can require it, too.
     fs::remove_file(environment.project().join("live/.modules.lock.hcl")).unwrap();
     environment.write("provlock.toml", "[modules]\nlock = true\n");
     environment.provlock(["lock", "-r", "-p", "linux_amd64"]).assert_code(0);
@@ -562,7 +562,7 @@ error[request-failed]: cannot get the module package git::file://[ROOT]/modules.
 help: check whether git clone can fetch it; git uses its credential helpers and ssh keys, and never prompts
 "#]]);
 
-    // The same for what is locked, once it is gone.
+    // The same for a locked module, once its source is removed.
     environment.git(environment.root(), ["init", "--quiet", "--bare", "--initial-branch=main", "gone.git"]);
     environment.git(&work, ["push", "--quiet", "../gone.git", "main"]);
     let head = environment.git(&work, ["rev-parse", "HEAD~1"]);

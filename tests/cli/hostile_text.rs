@@ -308,7 +308,7 @@ const COMMANDS: [(&[&str], &str); 33] = [
 #[cfg(target_os = "linux")]
 #[test]
 fn no_command_obeys_the_name_of_a_directory() {
-    // A name may hold no slash.
+    // A name cannot contain a slash.
     let name = HOSTILE;
     let mut runs = 0;
     for place in ["a directory", "a file", "a module", "a unit", "a lock file that is broken"] {

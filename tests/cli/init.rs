@@ -270,7 +270,7 @@ fn write(repository: &Repository, path: &str, text: &str) {
 /// A host whose repositories git finds in the test's own directory.
 const GIT_HOST: &str = "git.example.com";
 
-/// Publishes a branch of this name that holds a harmless module, and a tag of it.
+/// Publishes a branch of this name with a harmless module, and a tag of it.
 fn branch(repository: &Repository, name: &str) {
     let environment = &repository.environment;
     let at = environment.root().join("m.git");

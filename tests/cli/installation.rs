@@ -265,7 +265,7 @@ Up to date: 1 provider for linux_amd64
     assert_eq!(environment.lock_file(), locked(&entries));
 }
 
-/// A directory that is not mounted must not lead to a registry, as in both programs.
+/// A directory that is not mounted must not lead to a registry, as in OpenTofu and Terraform.
 #[test]
 fn a_missing_directory_of_a_mirror_is_an_error_unless_it_is_implied() {
     let registry = Registry::start();

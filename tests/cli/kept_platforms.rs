@@ -137,7 +137,7 @@ fn a_platform_that_the_new_version_lacks_is_not_lost_in_silence() {
 #[test]
 fn hashes_that_are_replaced_are_replaced_for_the_platforms_that_are_known() {
     let (registry, environment, [old, _]) = project();
-    // The cache knows the packages as they were, by the hashes that the lock file holds.
+    // The cache contains the old packages, by the hashes in the lock file.
     let wrong = old
         .all_zh()
         .into_iter()

@@ -437,7 +437,7 @@ Not checked: platforms (-p names some), hashes against the registry (--online)
     environment.provlock(["verify", "-r"]).assert_stdout_has("help: git add '*.terraform.lock.hcl'\n");
 }
 
-/// A lock file whose configuration is gone is a warning, as `verify` says, and does not stop the others.
+/// A lock file without configuration is a warning, as in `verify`, and does not stop the others.
 #[test]
 fn a_lock_file_without_a_configuration_stays_as_it_is() {
     let (registry, environment) = Registry::with_project();

@@ -1,4 +1,4 @@
-//! `min-age` holds for the versions that `lock` chooses, too.
+//! `min-age` applies to versions that `lock` selects, too.
 
 use super::lock::requires;
 use super::upgrade::age::document;

@@ -47,7 +47,7 @@ fn git_sources_get_the_commit_and_the_name_as_a_comment() {
     let commit = commit_of(&environment, "v1.0.0");
     let expected = pinned(&calls, &commit);
     assert_eq!(environment.read("main.tf"), expected);
-    // None of the programs can lock what it did not lock before.
+    // No lock file is created.
     assert!(!environment.project().join(".modules.lock.hcl").exists());
     environment.provlock(["pin", "--check"]).matches(str![[r#"
 exit code: 0

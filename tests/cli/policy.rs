@@ -1,4 +1,4 @@
-//! The policy of `provlock.toml` holds for what is locked.
+//! The policy of `provlock.toml` applies to `lock`.
 
 use super::lock::requires;
 use provlock_test::publish::Flaw;

@@ -1,4 +1,4 @@
-//! `provlock sbom`: what is locked, as `CycloneDX`, SPDX and a snapshot for GitHub, by their own schemas.
+//! `provlock sbom`: locked providers and modules as `CycloneDX`, SPDX and a snapshot for GitHub, by their own schemas.
 
 use std::path::Path;
 

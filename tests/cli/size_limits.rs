@@ -208,7 +208,7 @@ fn lock_from_mirror(pattern: &str, size: usize) -> Output {
     environment.provlock(LOCK.iter().chain(&["--net-mirror", MIRROR]))
 }
 
-/// Locks on a machine that has never done so, from an OCI registry that another one has filled.
+/// Locks on a new machine, from an OCI registry that a different machine has filled.
 fn lock_from_oci(prepare: impl FnOnce(&Registry, &TestEnvironment)) -> Output {
     let (registry, writer) = gamma();
     registry.add_oci_host(OCI_HOST);

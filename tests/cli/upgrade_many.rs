@@ -249,7 +249,7 @@ fn a_shared_module_is_rewritten_once_for_all_roots() {
     }
 }
 
-/// A constraint that cannot be rewritten, and holds a root at the older version.
+/// A constraint that cannot be rewritten, and keeps a root module at the older version.
 fn held_back() -> String {
     requires("acme/gamma", "").replace("      \n", "      version = <<EOT\n< 2.0\nEOT\n")
 }

@@ -15,11 +15,11 @@ use super::rng::Rng;
 
 /// Result of testing the properties on a file.
 pub enum Verdict {
-    /// They hold.
+    /// All are fulfilled.
     Kept,
     /// The file cannot be read, for these reasons.
     Refused(Vec<String>),
-    /// One does not hold.
+    /// One is violated.
     Broken(String),
 }
 

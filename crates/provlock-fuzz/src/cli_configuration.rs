@@ -50,7 +50,7 @@ fn load_file(directory: &Path, file: &Path, dialect: Dialect) -> Result<CliConfi
     )
 }
 
-/// Everything but places, which hold the text of the file.
+/// Everything but locations, which contain the text of the file.
 fn assert_same(one: &CliConfig, other: &CliConfig) {
     assert_eq!(one.credentials, other.credentials);
     assert_eq!(one.hosts, other.hosts);

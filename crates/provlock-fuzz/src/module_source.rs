@@ -3,9 +3,9 @@
 use provlock::modules::source::{ModuleSource, RemoteSource};
 use provlock::provider::Dialect;
 
-/// Reads sources. What a source was read as is read as the same, unless it holds what only short forms may hold
-/// unescaped. A directory in a package leads no further up than `..` itself, which both programs read and which no
-/// package holds.
+/// Reads sources. A source that was read, written and read again is the same, unless it contains characters that only
+/// short forms may contain unescaped. A directory in a package leads no further up than `..` itself, which OpenTofu and
+/// Terraform accept, but which no package contains.
 pub fn module_source(data: &[u8]) -> bool {
     let text = String::from_utf8_lossy(data);
     let mut is_accepted = false;

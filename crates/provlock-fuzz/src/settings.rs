@@ -30,7 +30,7 @@ fn parse(file: &Arc<SourceFile>) -> Result<Settings> {
     Settings::parse(file, PathBuf::from(FILE_NAME))
 }
 
-/// Everything but places, which hold the text of the file.
+/// Everything but locations, which contain the text of the file.
 fn assert_same(one: &Settings, other: &Settings) {
     assert_eq!(
         (one.dialect, &one.platforms, one.fetch_modules),

@@ -29,7 +29,7 @@ const LOCK_FILES: [&str; 2] = [LOCK_FILE, ".modules.lock.hcl"];
 /// A run that takes longer hangs. No run takes more than some seconds, but machines of tests are busy.
 const LONGEST_RUN: Duration = Duration::from_mins(3);
 
-/// A home directory, a project directory and the variables of the programs that run there.
+/// A home directory, a project directory, and the variables of programs that run there.
 pub struct TestEnvironment {
     root: TempDir,
     variables: BTreeMap<OsString, OsString>,
@@ -130,7 +130,7 @@ impl TestEnvironment {
         self.variables.insert(variable.as_ref().to_owned(), value.as_ref().to_owned());
     }
 
-    /// The directory that holds all others. Its path is canonical, so that it compares with what programs print.
+    /// The directory that contains all others. Its path is canonical, so that it compares with what programs print.
     pub fn root(&self) -> PathBuf {
         dunce::canonicalize(self.root.path()).unwrap()
     }
@@ -199,7 +199,7 @@ impl TestEnvironment {
         self.program(program(), arguments).env("PATH", self.search_path())
     }
 
-    /// `PATH` without the machine's directories that hold one of the two programs.
+    /// `PATH` without the machine's directories that contain `tofu` or `terraform`.
     fn search_path(&self) -> OsString {
         let holds_any =
             |directory: &Path| ["tofu", "terraform"].iter().any(|name| directory.join(program_file(name)).exists());
@@ -221,8 +221,9 @@ impl TestEnvironment {
         Invocation { command, shown, input: Vec::new(), root: self.root() }
     }
 
-    /// Returns the path of a program in the directories of `PATH`. Rust starts a path by `posix_spawn`. A name it starts by
-    /// `fork` if there is another `PATH`, which copies the page tables of the tests: several milliseconds for each run.
+    /// Returns the path of a program in the directories of `PATH`. Rust starts a path by `posix_spawn`. A name it
+    /// starts by `fork` if there is another `PATH`, which copies the page tables of the tests: several milliseconds for
+    /// each run.
     fn find(&self, name: &OsStr) -> PathBuf {
         let directories = std::env::split_paths(&self.variables[OsStr::new("PATH")]);
         let mut paths = directories.map(|directory| directory.join(name));
@@ -334,7 +335,7 @@ fn lock_files(directory: &Path) -> BTreeMap<PathBuf, String> {
     found
 }
 
-/// Waits until the condition holds or the program ends. Kills the program and fails after [`LONGEST_RUN`].
+/// Waits until the condition is true or the program ends. Kills the program and fails after [`LONGEST_RUN`].
 #[track_caller]
 pub fn run_until(child: &mut Child, mut is_reached: impl FnMut() -> bool) {
     let started = Instant::now();

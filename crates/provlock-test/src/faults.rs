@@ -71,7 +71,7 @@ impl Rule {
         Self { pattern: matcher(pattern), times, fault, seen: HashMap::new() }
     }
 
-    /// Counts the request, and says whether the fault strikes it.
+    /// Counts the request. Returns whether the fault applies to it.
     fn strikes(&mut self, url: &str) -> bool {
         if !self.pattern.is_match(url) {
             return false;

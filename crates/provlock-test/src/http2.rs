@@ -14,7 +14,7 @@ use tokio_rustls::TlsAcceptor;
 use crate::message::{Request, without_default_port};
 use crate::shared::Shared;
 
-/// Answers the requests of a connection side by side. Every response is sent whole, and the bodies of requests are not
+/// Answers the requests of a connection in parallel. Every response is sent whole, and the bodies of requests are not
 /// read.
 pub(crate) fn connection(stream: TcpStream, shared: &Arc<Shared>, tls: Arc<ServerConfig>) -> io::Result<()> {
     stream.set_nonblocking(true)?;

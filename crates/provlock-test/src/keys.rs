@@ -21,7 +21,7 @@ enum SigningTime {
     At(u32),
 }
 
-/// How a signature is written and how long it holds.
+/// Form and validity of a signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     Binary,

@@ -57,14 +57,14 @@ impl Output {
         self
     }
 
-    /// Fails unless standard output holds the text, with paths as they are or with slashes.
+    /// Fails unless standard output contains the text, with paths unchanged or with slashes.
     #[track_caller]
     pub fn assert_stdout_has(&self, text: &str) -> &Self {
         assert!(has(&self.stdout, text), "no {text:?} on standard output of\n{self}");
         self
     }
 
-    /// Fails unless standard error holds the text, with paths as they are or with slashes.
+    /// Fails unless standard error contains the text, with paths unchanged or with slashes.
     #[track_caller]
     pub fn assert_stderr_has(&self, text: &str) -> &Self {
         assert!(has(&self.stderr, text), "no {text:?} on standard error of\n{self}");

@@ -34,7 +34,7 @@ pub enum Flaw {
     PackageDiffers,
     /// SHA256SUMS does not name the packages.
     SumsWithoutPackages,
-    /// SHA256SUMS holds a line that is none, beside the right ones.
+    /// SHA256SUMS contains a malformed line, beside the right ones.
     MalformedSumsLine,
     /// SHA256SUMS is not there.
     MissingSums,
@@ -56,7 +56,7 @@ pub enum Flaw {
     GarbageKey,
     /// The archives are not there.
     MissingPackages,
-    /// The packages hold no provider program.
+    /// The packages contain no provider executable.
     NoProgram,
     /// The versions do not name the release.
     Unlisted,

@@ -174,7 +174,7 @@ fn accept_tunnel(stream: &mut TcpStream, shared: &Shared) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Answers the requests of a connection one after the other, and says whether the client was the one to end it.
+/// Answers the requests of a connection one after the other. Returns whether the client ended it.
 fn exchange(stream: &mut (impl Read + Write), socket: &TcpStream, shared: &Shared) -> io::Result<bool> {
     let mut buffer = Vec::new();
     while let Some(request) = read_request(stream, &mut buffer)? {
@@ -231,7 +231,7 @@ fn parse_head(bytes: &[u8]) -> io::Result<Option<(Request, usize)>> {
     Ok(Some((Request { host: without_default_port(&host).to_owned(), ..request }, length)))
 }
 
-/// Sends the response, and says whether the connection can be used again.
+/// Sends the response. Returns whether the connection can be used again.
 fn write_response(
     stream: &mut (impl Read + Write),
     socket: &TcpStream,

@@ -15,6 +15,6 @@ pub fn survived(attack: &str, cases: usize) {
     let thread = std::thread::current();
     let test = thread.name().expect("tests run on threads that have their names");
     let line = format!("{}\n", json!({ "attack": attack, "cases": cases, "test": test }));
-    // In one piece, since tests run side by side.
+    // In one piece, because tests run in parallel.
     OpenOptions::new().create(true).append(true).open(path).unwrap().write_all(line.as_bytes()).unwrap();
 }

@@ -34,8 +34,8 @@ enum Decision {
 /// ```
 ///
 /// Rust's test harness cannot ignore a test at run time and reports `ok` for a test that returns. The skipped test is
-/// therefore reported on standard error, past the harness, and in the file that `PROVLOCK_SKIPPED` names, which `.ci/run`
-/// prints at its end.
+/// therefore reported on standard error, past the harness, and in the file that `PROVLOCK_SKIPPED` names, which
+/// `.ci/run` prints at its end.
 ///
 /// # Panics
 ///
@@ -74,7 +74,7 @@ fn decide(tool: Tool, is_installed: bool, is_ci: bool, without: &str) -> Decisio
 fn report(reason: &str) {
     let thread = std::thread::current();
     let line = format!("skipped {}: {reason}\n", thread.name().expect("tests run on threads that have their names"));
-    // The harness captures what `eprint!` writes, but not this. In one piece, because tests run side by side.
+    // The harness captures what `eprint!` writes, but not this. In one piece, because tests run in parallel.
     let _ = std::io::stderr().write_all(line.as_bytes());
     if let Some(path) = std::env::var_os("PROVLOCK_SKIPPED") {
         OpenOptions::new().create(true).append(true).open(path).unwrap().write_all(line.as_bytes()).unwrap();

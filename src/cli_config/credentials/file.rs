@@ -1,4 +1,4 @@
-//! Edits `credentials.tfrc.json`, which holds tokens if there is no helper. Only the bytes of the host's own member
+//! Edits `credentials.tfrc.json`, which contains tokens if there is no helper. Only the bytes of the host's own member
 //! change.
 
 use std::fs;

@@ -25,7 +25,7 @@ impl Helper {
     /// The credentials for a host; without properties if there are none.
     pub(super) fn get(&self, host: &Hostname) -> Result<Properties> {
         let stdout = self.run("get", host, None)?;
-        // The output may hold the token, so no error quotes it.
+        // The output may contain the token, so no error quotes it.
         match serde_json::from_slice(&stdout) {
             Ok(Value::Object(properties)) => Ok(properties),
             Ok(_) => Err(self.failed("get", host, "printed JSON that is not an object").into()),
@@ -76,7 +76,7 @@ impl Helper {
     }
 }
 
-/// Whether a message holds any text of a credentials object.
+/// Whether a message contains any text of a credentials object.
 fn quotes(message: &str, object: &str) -> bool {
     fn any_string(value: &Value, found: &dyn Fn(&str) -> bool) -> bool {
         match value {

@@ -26,7 +26,7 @@ pub struct Credentials {
     helper_config: Option<HelperConfig>,
     helper_time_limit: Duration,
     file: Option<PathBuf>,
-    /// The variable that makes both programs read another file in place of `file`.
+    /// The variable that makes OpenTofu and Terraform read a different file instead of `file`.
     overridden_by: Option<&'static str>,
     answers: OnceMap<Hostname, Result<Properties>>,
     secrets: Secrets,
@@ -79,7 +79,7 @@ impl Credentials {
         Ok(self.find(host)?.map(|(_, origin)| origin))
     }
 
-    /// The environment variable that holds a token for a host, which is used before any other.
+    /// The environment variable with a token for a host, which is used before any other.
     pub fn variable(&self, host: &Hostname) -> Option<&str> {
         self.variables.get(host).map(|(variable, _)| variable.as_str())
     }
@@ -111,10 +111,10 @@ impl Credentials {
 
     /// Stores a token for a host, replaces the old one, and returns where it is.
     ///
-    /// The token goes to the helper. It goes to `credentials.tfrc.json` if there is no helper or the file holds the
-    /// host's token already, and the host's other properties in that file stay. The next run uses the new token, unless a
-    /// `TF_TOKEN_…` variable is set. It is an error if another file holds the host's token, or if the token cannot be
-    /// sent.
+    /// The token goes to the helper. It goes to `credentials.tfrc.json` if there is no helper or the file contains the
+    /// host's token already, and the host's other properties in that file stay. The next run uses the new token, unless
+    /// a `TF_TOKEN_…` variable is set. It is an error if a different file contains the host's token, or if the token
+    /// cannot be sent.
     pub fn store(&self, host: &Hostname, token: &Token) -> Result<CredentialsOrigin> {
         self.secrets.learn(token);
         if !token.is_sendable() {

@@ -145,7 +145,7 @@ fn a_helper_that_does_not_end_is_ended_with_its_children() {
     assert!(error[0].message.contains("took more than 1 second"), "{error}");
     let child = fs::read_to_string(home.path("child")).unwrap();
     let alive = || Command::new("kill").args(["-0", child.trim()]).output().unwrap().status.success();
-    // A killed process is gone once its new parent has noticed.
+    // A killed process disappears once its new parent has noticed.
     for _ in 0..200 {
         if !alive() || is_zombie(child.trim()) {
             return;

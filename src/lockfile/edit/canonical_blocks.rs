@@ -66,7 +66,7 @@ impl<T: Locked> Block<T> {
 
 /// Parses bytes that were just written, and returns `true` if they record exactly these locks.
 pub(super) fn says<T: Locked>(bytes: &[u8], locks: &LocksOf<T>) -> bool {
-    // Each address has its host, so defaults do not matter; in this dialect a namespace may hold underscores.
+    // Each address has its host, so defaults do not matter; in this dialect a namespace may contain underscores.
     parse_as::<T>(Path::new(""), bytes, Dialect::Terraform).lock_file.is_some_and(|lock_file| lock_file.locks == *locks)
 }
 

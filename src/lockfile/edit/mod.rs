@@ -176,7 +176,7 @@ impl<T: Locked> FileLayout<T> {
         self.sections.insert(index, section);
     }
 
-    /// Puts the first entry after everything that the file holds.
+    /// Puts the first entry at the end of the file.
     fn append(&mut self, mut section: Section<T>) {
         section.loose = std::mem::take(&mut self.rest);
         let ends_blank = blank_start(&section.loose, 0, section.loose.len()) < section.loose.len();

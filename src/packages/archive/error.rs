@@ -10,7 +10,7 @@ pub enum PackageError {
     /// The package's bytes could not be read. Reading it again may help.
     #[error("the package could not be read: {0}")]
     Read(#[source] io::Error),
-    /// The temporary file that holds the package failed.
+    /// The temporary file with the package failed.
     #[error("a temporary file for the package could not be used: {0}")]
     TemporaryFile(#[source] io::Error),
     /// The central directory is needed before the entries can be read, and the first bytes of the archive are no longer
@@ -64,10 +64,10 @@ pub enum EntryProblem {
     /// A part of the name is `..`.
     #[error("has \"..\" in its name")]
     ParentDirectory,
-    /// The name holds a line feed, which would make the hashed list ambiguous.
+    /// The name contains a line feed, which would make the hashed list ambiguous.
     #[error("has a line break in its name")]
     Newline,
-    /// The name holds a zero byte.
+    /// The name contains a zero byte.
     #[error("has a zero byte in its name")]
     Nul,
     /// The name is longer than file systems allow.

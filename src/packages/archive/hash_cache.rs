@@ -190,7 +190,8 @@ fn decode(text: &str) -> Option<(PackageId, PackageDigest)> {
     }
     let stored: Stored = serde_json::from_str(json).ok()?;
     let package = PackageId {
-        // The address has all its parts, so defaults do not matter; in this dialect a namespace may hold underscores.
+        // The address has all its parts, so defaults do not matter; in this dialect a namespace may contain
+        // underscores.
         address: ProviderAddress::parse_canonical(&stored.provider, Dialect::Terraform).ok()?,
         version: stored.version.parse().ok()?,
         platform: stored.platform.parse().ok()?,

@@ -28,7 +28,7 @@ const MAXIMUM_ARCHIVES_BYTES: u64 = 512 << 10;
 const MOST_PLATFORMS: usize = 256;
 const MOST_HASHES: usize = 16;
 
-/// A server that holds packages of providers of any registry.
+/// A server with packages of providers of any registry.
 pub(crate) struct NetworkMirror {
     downloader: Downloader,
     pub(in crate::packages) base: SafeUrl,

@@ -22,7 +22,7 @@ pub(super) const PROVIDER_TARGET: &str = "application/vnd.opentofu.provider-targ
 pub(super) const MODULE_PACKAGE: &str = "application/vnd.opentofu.modulepkg";
 pub(super) const ZIP: &str = "archive/zip";
 
-/// A configuration that says nothing (OCI image specification 1.1, "Guidance for an empty descriptor").
+/// An empty configuration (OCI image specification 1.1, "Guidance for an empty descriptor").
 pub(super) const EMPTY: &str = "application/vnd.oci.empty.v1+json";
 pub(super) const EMPTY_CONTENT: &[u8] = b"{}";
 
@@ -35,7 +35,7 @@ const MOST_DESCRIPTORS: usize = 1_000;
 #[display("sha256:{}", self.0.value())]
 pub(super) struct Digest(Hash);
 
-/// A blob or manifest that another one names.
+/// A reference to a blob or manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Reference {
     pub(super) digest: Digest,
@@ -88,7 +88,7 @@ struct PlatformDescriptor {
 /// Reads a version's index. Entries that are for something other than a provider's platform are left out, as are those
 /// for certain versions of an operating system.
 ///
-/// An error says what the index is or has instead, as a continuation of its name.
+/// An error continues the name of the index with the problem.
 pub(super) fn read_index(bytes: &[u8]) -> Result<Targets, String> {
     let document = read(bytes)?;
     match (document.media_type.as_str(), document.artifact_type.as_str()) {

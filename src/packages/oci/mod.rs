@@ -43,7 +43,7 @@ use crate::packages::authentication::HashDisposition;
 use crate::provider::{Dialect, OciRepository, Platform, ProviderAddress, Version};
 use crate::system::OnceMap;
 
-/// Repositories of OCI registries that hold the packages of providers of any registry.
+/// Repositories of OCI registries with packages of providers of any registry.
 pub(crate) struct OciMirror {
     downloader: Downloader,
     registries: Arc<OciRegistries>,
@@ -169,7 +169,7 @@ impl OciMirror {
     }
 }
 
-/// A tag is a version in its canonical text, with `_` in the place of `+`, which a tag cannot hold.
+/// A tag is a version in its canonical text, with `_` instead of `+`, which a tag cannot contain.
 fn version_of_tag(tag: &str) -> Option<Version> {
     tag.replace('_', "+").parse().ok()
 }

@@ -102,7 +102,7 @@ impl RegistryCache {
         Some(Sha256Sums::parse(text.as_bytes()))
     }
 
-    /// The fingerprint of the key that has signed a release, to be shown and not to be judged by.
+    /// The fingerprint of the key that signed a release, only to be shown.
     pub(in crate::packages) fn signer(&self, address: &ProviderAddress, version: &Version) -> Option<String> {
         let text = storage::read(&self.sums_path(address, version), LONGEST_SUMS)?;
         let key = text.lines().find_map(|line| line.strip_prefix(SIGNED_BY))?;
@@ -151,7 +151,7 @@ fn is_on(url: &Url, host: &Hostname) -> bool {
     url.username().is_empty() && url.password().is_none() && host.is_ok_and(|host| host.origin() == url.origin())
 }
 
-/// Whether a URL may be kept. With a query or a user name it may hold a secret, or be good for one use only.
+/// Whether a URL may be kept. With a query or a user name it may contain a secret, or be valid only once.
 fn is_plain(url: &Url) -> bool {
     url.scheme() == "https" && url.query().is_none() && url.username().is_empty() && url.password().is_none()
 }

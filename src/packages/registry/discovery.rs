@@ -188,7 +188,8 @@ fn check_media_type(headers: &HeaderMap) -> std::result::Result<(), RequestError
     Err(RequestErrorKind::InvalidBody(format!("it has {shown} instead of {MEDIA_TYPE}")))
 }
 
-/// Where a host says which services it has. The URL standard refuses some names that IDNA allows, such as 1.2.3.4.5.
+/// The URL of a host's service discovery document. The URL standard refuses some names that IDNA allows, such as
+/// 1.2.3.4.5.
 fn well_known(host: &Hostname) -> std::result::Result<Url, String> {
     let url = format!("https://{}/.well-known/terraform.json", host.as_ascii());
     Url::parse(&url).map_err(|error| format!("{url} is not a URL: {error}"))

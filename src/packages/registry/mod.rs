@@ -105,7 +105,7 @@ impl Registry {
         let Downloaded { digest, transferred, is_shared } = downloaded?;
         packages::check(&reports, &package.platform, &metadata.response.shasum, digest.size, &digest.h1)
             .map_err(|error| SourceError::not_authentic(package, error, None))?;
-        // The cache holds only what this machine has hashed: another project may not trust the same keys.
+        // The cache contains only hashes computed here: a different project may not trust the same keys.
         if !is_shared {
             self.downloader.remember(package, &digest);
         }
@@ -205,7 +205,7 @@ impl Registry {
         self.first_platforms.get_or_compute(&(address.clone(), version.clone()), || platform.clone())
     }
 
-    /// A remembered package, if the release that is published now holds it.
+    /// A cached package, if the published release contains it.
     fn still_published(&self, package: &PackageId, digest: PackageDigest) -> Option<Fetched> {
         let first = PackageId { platform: self.first_platform(package), ..package.clone() };
         let metadata = self.protocol.metadata(&first).ok()?;

@@ -25,7 +25,7 @@ use crate::system::{OnceMap, SafeUrl};
 
 /// A version list is not larger than this; the largest known one is below 1 MiB.
 const MAXIMUM_VERSIONS_BYTES: u64 = 4 << 20;
-/// The metadata of a package holds keys and, from some registries, two hashes per platform.
+/// The metadata of a package contains keys and, from some registries, two hashes per platform.
 const MAXIMUM_METADATA_BYTES: u64 = 512 << 10;
 /// The provider with most versions has about 700.
 const MOST_VERSIONS: usize = 10_000;
@@ -109,7 +109,8 @@ impl Protocol {
         Ok(Metadata { package: package.clone(), response, service, base })
     }
 
-    /// Asks one of a provider's endpoints, and says which URL that was. `weight` is that of [`Client::get_json`].
+    /// Sends a request to one of a provider's endpoints, and returns its URL. `weight` is passed to
+    /// [`Client::get_json`].
     fn ask<T: DeserializeOwned>(
         &self,
         address: &ProviderAddress,
@@ -243,7 +244,7 @@ fn read_reports(packages: &RawValue) -> std::result::Result<BTreeMap<String, Pac
     entries.0.into_iter().map(report).collect()
 }
 
-/// Versions that cannot be read are left out, as if the registry had not listed them.
+/// Unreadable versions are skipped, as if the registry had not listed them.
 impl From<VersionList> for VersionsResponse {
     fn from(list: VersionList) -> Self {
         let available = |VersionEntry { version, protocols, platforms }: VersionEntry| {
@@ -258,7 +259,7 @@ impl From<VersionList> for VersionsResponse {
     }
 }
 
-/// Entries that do not name a platform are left out, too.
+/// Entries without a platform are skipped, too.
 impl<'de> Deserialize<'de> for Platforms {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         let entries = Option::<List<PlatformEntry, MOST_PLATFORMS>>::deserialize(deserializer)?;

@@ -79,7 +79,7 @@ impl Document {
             Some((platform.parse().ok()?, Some(digest).filter(PackageDigest::is_well_formed)?))
         };
         Some(ReleaseFacts {
-            // The address has all its parts, so defaults do not matter; in this dialect a namespace may hold
+            // The address has all its parts, so defaults do not matter; in this dialect a namespace may contain
             // underscores.
             address: ProviderAddress::parse_canonical(&self.address, Dialect::Terraform).ok()?,
             version: self.version.parse().ok()?,

@@ -1,5 +1,5 @@
-//! Installing modules while things go wrong: each directory is the old or the new one, the list fits what is there, and
-//! the next run leaves nothing but what is locked.
+//! Installing modules while faults occur: each directory is old or new, the list matches the directories, and
+//! the next run leaves only locked modules.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -149,7 +149,7 @@ impl Project {
         provlock_test::wait(&mut child);
     }
 
-    /// Fails unless each directory is the old or the new one, and the list has what is there. Returns how many are new.
+    /// Fails unless each directory is old or new, and listed. Returns how many are new.
     #[track_caller]
     fn assert_fits(&self, why: &str) -> usize {
         let (now, mut new) = (tree(&self.modules()), 0);

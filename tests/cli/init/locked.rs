@@ -1,4 +1,4 @@
-//! `init` writes what is locked, refuses what is suspicious, and is not stopped by what concerns other files.
+//! `init` writes settings for locked providers, refuses suspicious ones, and ignores problems of other files.
 
 use super::{FILE, lock, project, registry};
 use crate::lock::requires;

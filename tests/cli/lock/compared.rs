@@ -154,7 +154,7 @@ fn a_package_that_was_replaced_explains_nothing() {
     }
 }
 
-/// A mirror holds copies, and does not know what else is published.
+/// A mirror contains copies, and does not know other published packages.
 #[test]
 fn where_nobody_knows_what_is_published_that_is_said() {
     let (_registry, environment, null) = project();

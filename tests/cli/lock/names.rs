@@ -1,4 +1,4 @@
-//! Files whose names are not UTF-8, which both programs read.
+//! Files whose names are not UTF-8, which OpenTofu and Terraform read.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;

@@ -81,7 +81,7 @@ help: to record the platform, or see what was replaced: provlock -C a lock -p li
 Mirrored 1 package of 1 provider in mirror: 1 downloaded ([SIZE])
 "#]]);
     assert!(has(&environment, &null, "linux_amd64"));
-    // What is there is judged in the same way.
+    // Existing packages are checked in the same way.
     environment.provlock(MIRROR_ALL).assert_code(2).assert_stderr_has("has no hash of the package");
     assert!(!package(&environment, &null, "darwin_arm64").exists());
 }

@@ -196,7 +196,7 @@ fn a_registry_that_does_not_answer_holds_up_nobody_for_long() {
     fleet.downloads_everything("its registry did not answer in time");
 }
 
-/// A true fact about an archive that is no longer the release's says nothing about the new one.
+/// A true fact about an old archive of a release proves nothing about the new archive.
 #[test]
 fn facts_about_a_release_that_was_replaced_are_of_no_use() {
     let fleet = Fleet::new();

@@ -107,7 +107,7 @@ help: relax one of the constraints, or delete the recorded ones if nothing has t
     assert_eq!(environment.lock_file(), recorded);
 }
 
-/// A module that is left out with `--allow-missing-modules` may require anything, too.
+/// A module that `--allow-missing-modules` skips may require anything, too.
 #[test]
 fn recorded_constraints_bind_beside_missing_modules() {
     let (registry, environment) = Registry::with_project();
@@ -192,7 +192,7 @@ error[invalid-configuration]: the "{" after locals is never closed
     assert!(!environment.has_lock_file());
 }
 
-/// Windows' editors write one; both programs and Terragrunt pass over it.
+/// Windows' editors write one; OpenTofu, Terraform and Terragrunt ignore it.
 #[test]
 fn a_byte_order_mark_is_no_syntax_error() {
     let (registry, environment) = Registry::with_project();

@@ -277,7 +277,7 @@ fn a_commit_moves_with_the_tag_in_the_comment_beside_it() {
     let new = commit_of(&environment, "v1.10.0");
     assert_eq!(environment.read("main.tf"), text.replace(&old, &new).replace("v1.0.0", "v1.10.0"));
     assert!(module_lock_file(&environment).contains(&format!("modules.git?ref={new}\"")));
-    // Nothing says which tag a commit alone is.
+    // The tag of a commit without a comment is unknown.
     let alone = environment.read("main.tf").replace(" # v1.10.0, see the wiki", "");
     environment.write("main.tf", &alone);
     environment.provlock(["upgrade", "--modules", "--constraints"]).assert_code(0);

@@ -35,7 +35,7 @@ fn hashes_replaced() {
     assert_eq!(found(&environment, &["--base", "HEAD"]), ["warning hash-not-checked"], "the version is another");
 }
 
-/// The base is the commit, whatever the index holds: what is in the working tree is judged.
+/// The base is the commit, whatever the index contains: `verify` checks the working tree.
 #[test]
 fn what_is_staged_is_not_the_base() {
     let environment = committed();

@@ -1,4 +1,4 @@
-//! Findings about what is locked and what is required.
+//! Findings about differences between the lock file and the configuration.
 
 use super::{H1, NOTHING, NULL, ZH, entry, found, good, lock, messages};
 use crate::lock::requires;

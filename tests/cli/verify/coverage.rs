@@ -1,4 +1,4 @@
-//! A run says what it looked at, what it did not look at, and why, also where nothing is wrong.
+//! A run reports what it checked and what it did not check, with the reason, also without findings.
 
 use super::{H1, NULL, ZH, entry};
 use crate::json_output::validated;

@@ -1,4 +1,4 @@
-//! A change chooses no dialect: each of the programs reads other files.
+//! A change cannot choose a dialect: OpenTofu and Terraform read different files.
 
 use provlock_test::survived;
 
@@ -212,7 +212,7 @@ fn an_owner_chooses_the_dialect() {
     assert!(!gate.judge(&["-r", "--dialect", "terraform"]).contains(&"dialect-changed".to_owned()));
 }
 
-/// Where the base does not tell which program reads a directory, it is judged as each of them reads it.
+/// If the base does not determine a directory's dialect, both dialects are checked.
 #[test]
 fn what_either_program_reads_is_judged_where_the_base_tells_no_dialect() {
     fn mixed(gate: &Gate) {

@@ -164,7 +164,7 @@ fn gitlab_gets_a_code_quality_report() {
     let fingerprints: std::collections::BTreeSet<_> = field("fingerprint").collect();
     assert_eq!(fingerprints.len(), issues.len());
 
-    // Lines above a finding do not make it another one.
+    // Lines above a finding do not change it.
     let lock_file = environment.lock_file();
     environment.write_lock_file(format!("# A comment.\n{lock_file}"));
     let moved = report(&environment, 1);

@@ -1,4 +1,4 @@
-//! Modules that are installed or in the cache, compared with what is locked.
+//! Modules that are installed or in the cache, compared with the lock file.
 
 use super::modules::Project;
 use super::{NOTHING, found};

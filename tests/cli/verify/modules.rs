@@ -7,7 +7,7 @@ use crate::modules::{publish, push_tag};
 use provlock_test::archive::{self, Packing};
 use provlock_test::{Registry, TestEnvironment, str, survived};
 
-/// A project with a module of a registry, one in git and one in an archive, which calls another one; all are locked.
+/// A project with locked modules: of a registry, in git, and in an archive, which calls a fourth.
 pub(crate) struct Project {
     pub(crate) registry: Registry,
     pub(crate) environment: TestEnvironment,

@@ -45,7 +45,7 @@ const MOST_SELF_SIGNATURES: usize = 512;
 /// A public key as the registry reports it, in `gpg_public_keys`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 pub struct SigningKey {
-    /// The armored key block; it may hold several keys.
+    /// The armored key block; it may contain several keys.
     pub ascii_armor: String,
     /// The key's ID according to the registry, for messages only.
     #[serde(default)]
