@@ -138,7 +138,7 @@ help: add credentials: provlock login registry.example.com, or set TF_TOKEN_regi
 }
 
 #[test]
-fn what_is_not_authentic_is_refused_and_nothing_is_written() {
+fn lock_refuses_unauthentic_releases_and_writes_nothing() {
     let flaws = [
         (Flaw::ShasumDiffers, "package-not-authentic"),
         (Flaw::PackageDiffers, "package-not-authentic"),
@@ -246,7 +246,7 @@ help: ask the provider's author to publish the signing key in the registry
 }
 
 #[test]
-fn what_is_accepted_without_keys_on_the_default_host_is_not_accepted_elsewhere() {
+fn other_hosts_need_signing_keys() {
     let (registry, environment) = Registry::with_project();
     registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).flaw(Flaw::NoKeys).done();
     environment.write("main.tf", requires("acme/gamma", ""));

@@ -35,7 +35,7 @@ fn has_lock_file(environment: &TestEnvironment, number: usize) -> bool {
 }
 
 #[test]
-fn what_they_share_is_fetched_once_and_each_is_shown_in_its_turn() {
+fn shared_packages_are_fetched_once_and_results_are_in_order() {
     let (registry, environment) = roots();
 
     let output = environment.provlock(command("lock", &["-v"]));

@@ -79,7 +79,7 @@ fn the_nearest_other_lock_files_decide() {
 }
 
 #[test]
-fn what_git_does_not_track_decides_nothing() {
+fn untracked_files_do_not_determine_the_dialect() {
     let repository = repository();
     repository.git(["add", "--all"]);
     repository.environment.write("live/b/.terraform.lock.hcl", TOFU_LOCK);

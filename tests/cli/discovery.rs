@@ -54,7 +54,7 @@ fn a_lock_file_is_missed_where_state_is_shared() {
 }
 
 #[test]
-fn what_git_ignores_is_said_once_for_each_line_that_says_so() {
+fn ignored_lock_files_are_reported_once_per_ignore_line() {
     let environment = project(&[
         (".gitignore", "*.tfstate\n.terraform.lock.hcl\n"),
         ("stage/.gitignore", ".terraform*\n"),

@@ -124,7 +124,7 @@ error[io]: cannot open -platform: No such file or directory (os error 2)
 }
 
 #[test]
-fn what_is_misspelled_in_the_settings_is_proposed_in_the_right_spelling() {
+fn misspelled_settings_get_a_suggestion() {
     let environment = TestEnvironment::new();
     for (text, meant) in [
         ("platform = [\"linux_amd64\"]", "did you mean platforms?"),
@@ -360,7 +360,7 @@ warning[invalid-argument]: the environment variable TF_VAR_region is not UTF-8 t
 }
 
 #[test]
-fn what_is_not_published_at_all_is_not_blamed_on_a_constraint() {
+fn unpublished_versions_are_not_blamed_on_constraints() {
     let (registry, environment) = Registry::with_project();
     registry.publish("acme/beta", "1.0.0-beta1").platforms(["linux_amd64"]).done();
     registry.serve("/v1/providers/acme/gamma/versions", r#"{"versions": []}"#);

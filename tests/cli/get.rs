@@ -123,7 +123,7 @@ fn a_moved_tag_does_not_move_what_is_locked() {
 }
 
 #[test]
-fn what_is_not_locked_is_not_installed() {
+fn get_installs_no_unlocked_module() {
     let (_registry, environment) = project();
     environment.provlock(["get"]).matches(str![[r#"
 exit code: 2
@@ -220,7 +220,7 @@ fn a_repository_in_the_cache_is_taken_only_if_it_has_the_commit() {
 }
 
 #[test]
-fn what_only_calls_modules_is_a_root_module_where_modules_are_locked() {
+fn a_directory_with_only_calls_is_a_root_module_if_modules_are_locked() {
     let (registry, environment) = Registry::with_project();
     serve_archive(&registry, "~> 1.0");
     registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
@@ -494,7 +494,7 @@ Not checked: platforms (-p names some), hashes against the registry (--online)
 }
 
 #[test]
-fn what_differs_in_the_list_of_installed_modules_is_named() {
+fn differences_in_the_list_of_installed_modules_are_named() {
     let (_registry, environment) = project();
     environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
     environment.provlock(["get"]).assert_code(0);

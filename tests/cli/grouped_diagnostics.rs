@@ -6,7 +6,7 @@ use provlock_test::registry::Registry;
 use provlock_test::{TestEnvironment, str};
 
 #[test]
-fn what_three_hundred_root_modules_have_in_common_is_said_once() {
+fn a_finding_of_three_hundred_root_modules_is_shown_once() {
     let (registry, environment) = Registry::with_project();
     registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
     for number in 0..300 {

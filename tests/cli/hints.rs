@@ -4,7 +4,7 @@ use super::lock::requires;
 use provlock_test::{Registry, TestEnvironment, str};
 
 #[test]
-fn who_names_no_platform_is_told_of_the_others() {
+fn lock_without_platforms_hints_at_others() {
     let (registry, environment) = Registry::with_project();
     let current = provlock::provider::Platform::current().to_string();
     registry.publish("acme/gamma", "1.5.0").platforms([current.as_str(), "plan9_386"]).done();
@@ -33,7 +33,7 @@ fn who_names_no_platform_is_told_of_the_others() {
 }
 
 #[test]
-fn what_lock_does_not_take_is_said_with_what_does() {
+fn arguments_for_other_commands_get_a_hint() {
     let environment = TestEnvironment::new();
     environment.write("main.tf", requires("acme/gamma", ""));
     let versioned = environment.provlock(["lock", "acme/gamma@1.0.0"]);

@@ -222,7 +222,7 @@ fn comparisons_obey_nothing_either() {
 }
 
 #[test]
-fn what_is_long_is_cut() {
+fn long_texts_are_cut() {
     let long = "x".repeat(1 << 19);
     let project = Project::patched(json!({ "protocols": vec![long.get(..10_000).unwrap_or_default(); 60] }));
     project.registry.warn(PROVIDER, &[long.as_str(); 7]);
@@ -247,7 +247,7 @@ fn a_secret_of_the_environment_in_an_expression_is_not_shown() {
 
 /// A platform that a registry lists becomes part of the URL of the next request, which carries the token.
 #[test]
-fn what_is_no_platform_is_asked_for_nowhere() {
+fn invalid_platforms_are_never_requested() {
     let project = Project::good();
     let platforms = json!([
         { "os": "../../../admin/delete?x=", "arch": "amd64" },
@@ -353,7 +353,7 @@ fn no_command_obeys_the_name_of_a_directory() {
 
 /// A script may pass on what a pull request names.
 #[test]
-fn what_is_typed_is_not_obeyed() {
+fn arguments_in_errors_are_escaped() {
     let environment = TestEnvironment::new();
     let typed = HOSTILE.replace(TOKEN, "");
     for words in [

@@ -76,7 +76,7 @@ fn expected() -> String {
 }
 
 #[test]
-fn what_is_there_passes_and_what_is_new_is_an_error() {
+fn init_allows_locked_providers_and_denies_new_ones() {
     let registry = registry();
     let repository = project(&registry);
     let environment = &repository.environment;
@@ -330,7 +330,7 @@ fn after_init_every_attack_on_ten_root_modules_is_an_error() {
 }
 
 #[test]
-fn what_is_there_stays_unless_told() {
+fn init_replaces_a_file_only_with_force() {
     let registry = registry();
     let repository = project(&registry);
     let environment = &repository.environment;

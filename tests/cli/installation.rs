@@ -294,7 +294,7 @@ fn a_missing_directory_of_a_mirror_is_an_error_unless_it_is_implied() {
 }
 
 #[test]
-fn what_a_block_cannot_say_is_an_error_at_its_place() {
+fn invalid_blocks_are_errors_at_their_position() {
     for (block, place, expected) in [
         ("direct {}\ngit_mirror {\n  url = \"x\"\n}", ".tofurc:3:1", "unknown installation method \"git_mirror\""),
         ("oci_mirror {\n  repository_template = \"r.test/x\"\n}", ".tofurc:2:1", "must use ${hostname}"),

@@ -62,7 +62,7 @@ fn forgetful_project() -> (Registry, TestEnvironment, [Published; 2]) {
 }
 
 #[test]
-fn what_the_cache_does_not_know_the_packages_of_the_locked_version_tell() {
+fn platforms_missing_in_the_cache_come_from_locked_packages() {
     let (_registry, environment, [_, new]) = forgetful_project();
     let output = environment.provlock([&["upgrade"][..], &TERRAFORM].concat());
     output.assert_code(0).assert_lacks("warning");

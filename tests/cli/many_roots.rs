@@ -357,7 +357,7 @@ help: take all of them with --recursive (-r), or name one, such as live/a
 }
 
 #[test]
-fn what_several_root_modules_share_counts_as_downloaded_once() {
+fn shared_downloads_are_counted_once() {
     let (_registry, environment) = roots();
     let alone = environment.provlock(["-C", "a", "lock", "-p", "linux_amd64", "--no-cache", "--dry-run"]);
     let size = alone.assert_code(0).stderr.split("; ").last().unwrap().trim_end();

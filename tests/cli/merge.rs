@@ -264,7 +264,7 @@ fn our_formatting_stays() {
 }
 
 #[test]
-fn what_cannot_be_parsed_is_merged_line_by_line() {
+fn files_that_cannot_be_parsed_are_merged_line_by_line() {
     let environment = TestEnvironment::new();
     let broken = "provider {\n";
     environment.write("base", broken);
@@ -354,7 +354,7 @@ Merged .terraform.lock.hcl
 }
 
 #[test]
-fn what_cannot_be_mended_stays_as_it_is() {
+fn files_that_cannot_be_repaired_stay_unchanged() {
     let environment = TestEnvironment::new();
     for text in ["<<<<<<< HEAD\n", "<<<<<<< HEAD\nprovider {\n=======\n>>>>>>> topic\n"] {
         environment.write_lock_file(text);

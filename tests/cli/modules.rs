@@ -218,7 +218,7 @@ Not checked: platforms (-p names some)
 }
 
 #[test]
-fn what_is_encrypted_does_not_lead_to_what_is_not() {
+fn an_https_page_does_not_lead_to_plain_http() {
     let (registry, environment) = calling("https://registry.opentofu.org/network");
     registry.serve("/network", "<meta name=\"terraform-get\" content=\"http://registry.opentofu.org/network.zip\">");
     let output = environment.provlock(["lock", "-p", "linux_amd64"]);

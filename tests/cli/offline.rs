@@ -99,7 +99,7 @@ The new entries have only hashes of packages in the cache; to complete them: pro
 }
 
 #[test]
-fn what_is_missing_stops_the_upgrade_and_changes_nothing() {
+fn a_missing_package_stops_the_offline_upgrade() {
     let (registry, environment, null) = project();
     lock_elsewhere(&environment, "3.2.0", "linux_amd64");
     registry.reset_statistics();
@@ -293,7 +293,7 @@ fn all_platforms_of_a_version_without_packages_are_not_none() {
 }
 
 #[test]
-fn what_is_not_known_is_not_said_not_to_exist() {
+fn unknown_versions_are_not_reported_as_missing() {
     let (_registry, environment, _) = project();
     environment.write(
         "other/main.tf",

@@ -65,7 +65,7 @@ Nothing to pin
 }
 
 #[test]
-fn what_is_locked_is_what_is_pinned_and_the_lock_file_goes_along() {
+fn pin_uses_the_locked_commit_and_updates_the_lock_file() {
     let (registry, environment, calls) = project();
     environment.provlock(["lock", "--modules"]).assert_code(0);
     let old = commit_of(&environment, "v1.0.0");
@@ -94,7 +94,7 @@ fn what_is_locked_is_what_is_pinned_and_the_lock_file_goes_along() {
 }
 
 #[test]
-fn what_cannot_be_pinned_is_said_and_stays() {
+fn calls_that_cannot_be_pinned_are_reported_and_stay() {
     let (registry, environment) = Registry::with_project();
     publish_module(&registry, &["1.0.0"]);
     publish(&environment, "# one\n", "v1.0.0");

@@ -5,7 +5,7 @@ use provlock_test::publish::Flaw;
 use provlock_test::{Registry, TestEnvironment, keys, str};
 
 #[test]
-fn what_the_policy_forbids_is_not_locked() {
+fn forbidden_providers_are_not_locked() {
     let registry = Registry::start();
     registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).signed_by(&keys::RSA).done();
     registry.publish("acme/unsigned", "1.0.0").platforms(["linux_amd64"]).flaw(Flaw::NoKeys).done();

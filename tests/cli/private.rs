@@ -96,7 +96,7 @@ fn only_the_user_can_read_stored_tokens_and_other_content_stays() {
 }
 
 #[test]
-fn what_cannot_be_a_token_or_a_host_is_refused() {
+fn invalid_tokens_and_hosts_are_refused() {
     let environment = TestEnvironment::new();
     for (host, input, expected) in [
         (HOST, "", "there is no token for registry.example.com on stdin"),
@@ -334,7 +334,7 @@ fn a_token_is_stored_where_the_dialect_of_the_project_looks() {
 }
 
 #[test]
-fn what_refuses_the_stored_token_does_not_ask_for_another_login() {
+fn a_refused_token_does_not_propose_a_login() {
     let (_registry, environment) = private();
     environment.command(["login", HOST]).stdin("0ther").run().assert_code(0);
     let refused = environment.provlock(LOCK);

@@ -96,7 +96,7 @@ Merged .terraform.lock.hcl
 }
 
 #[test]
-fn what_may_be_required_stays_in_conflict() {
+fn providers_that_may_be_required_stay_in_conflict() {
     let (_registry, environment, gamma) = project();
     // A module that is not installed may require anything.
     environment.write("main.tf", "module \"m\" {\n  source = \"git::https://modules.test/m.git\"\n}\n");

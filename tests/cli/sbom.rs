@@ -221,7 +221,7 @@ fn modules_are_components_with_commit_and_address() {
 }
 
 #[test]
-fn what_a_locked_module_requires_is_its_own() {
+fn requirements_of_a_locked_module_are_listed_at_the_module() {
     let environment = TestEnvironment::new();
     environment.write("main.tf", call("net", "git::https://h.test/net.git"));
     let installed = json!({ "Modules": [
@@ -362,7 +362,7 @@ fn a_root_module_without_a_lock_file_is_not_complete() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_secret_or_obeyed_is_not_printed() {
+fn sbom_prints_no_secrets_or_control_characters() {
     let environment = TestEnvironment::new();
     let name = "a ::error::x ##[group]\u{202e}";
     environment.write(format!("{name}/main.tf"), "terraform {\n  backend \"s3\" {}\n}\n");
@@ -400,7 +400,7 @@ fn the_demo_has_a_bill_of_materials() {
 /// Modules as `testdata/module-demo` locks them: in a repository and in an archive on this machine.
 #[cfg(unix)]
 #[test]
-fn what_lock_records_of_modules_is_listed() {
+fn sbom_lists_locked_modules() {
     let environment = TestEnvironment::new();
     let place = environment.root().join("network");
     environment.write(place.join("main.tf"), requires("hashicorp/null", ""));

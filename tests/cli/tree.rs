@@ -169,7 +169,7 @@ hashicorp/null   3.2.4     2
 }
 
 #[test]
-fn who_still_locks_an_old_version_is_named() {
+fn tree_lists_root_modules_with_an_old_version() {
     let environment = many();
     environment.provlock(["tree", "-r", "hashicorp/null"]).matches(str![[r#"
 exit code: 0

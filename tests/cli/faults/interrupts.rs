@@ -93,7 +93,7 @@ fn git_ends_with_the_run_and_nothing_temporary_stays() {
 }
 
 #[test]
-fn what_a_killed_run_has_left_goes_with_the_next_one() {
+fn the_next_run_removes_files_of_a_killed_run() {
     let environment = project();
     let unfinished = environment.root().join("cache/provlock-modules-v2/unfinished");
     let (mut run, processes) = start(&environment);

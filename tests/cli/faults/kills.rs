@@ -70,7 +70,7 @@ fn killed_at_any_moment_leaves_the_old_file_or_the_new_one_and_the_next_run_comp
 
 /// A temporary file beside a lock file that does not change.
 #[test]
-fn what_a_killed_run_has_left_beside_a_lock_file_goes_when_lock_finds_nothing_to_do() {
+fn lock_without_changes_removes_files_of_a_killed_run() {
     let Project { registry: _registry, environment, .. } = &Project::new();
     environment.provlock(LOCK_BOTH).assert_code(0);
     let left_over = environment.project().join(".terraform.lock.hcl.provlock-a1B2c3");

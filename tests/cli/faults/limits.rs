@@ -182,7 +182,7 @@ fn errors_of_many_root_modules_have_an_end() {
 
 /// The more root modules there are, the fewer findings and errors of each are kept: of all of them 5,000 of a kind.
 #[test]
-fn what_is_said_of_many_root_modules_has_an_end() {
+fn output_about_many_root_modules_is_limited() {
     const ROOTS: usize = 25;
     let backend = "terraform {\n  backend \"local\" {}\n}\n";
     let errors = |root: usize| {

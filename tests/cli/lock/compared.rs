@@ -127,7 +127,7 @@ fn an_h1_of_a_platform_that_nobody_knows_passes_and_is_counted() {
 }
 
 #[test]
-fn what_the_registry_reports_is_known_without_a_cache() {
+fn reported_hashes_are_compared_without_a_cache() {
     let (registry, environment) = Registry::with_project();
     let null = registry.publish("registry.example.com/acme/null", "3.2.4").platforms(BOTH);
     let null = null.packages(PackagesMap::Right).done();

@@ -26,7 +26,7 @@ fn a_version_outside_the_constraints_names_both_and_the_way_out() {
 }
 
 #[test]
-fn what_both_programs_refuse_in_a_configuration_is_refused() {
+fn configurations_that_tofu_and_terraform_refuse_are_refused() {
     let environment = TestEnvironment::new();
     environment.write("main.tf", requires("acme/gamma", ">= 1.0,"));
     environment.provlock(["lock"]).matches(str![[r#"
@@ -89,7 +89,7 @@ help: remove the platform, or lock a different version
 }
 
 #[test]
-fn what_cannot_be_done_is_one_clear_error_and_changes_nothing() {
+fn an_impossible_lock_is_one_clear_error_and_changes_nothing() {
     let registry = Registry::start();
     registry.discovery("registry.example.com", Discovery::WithoutProviders);
     let check = |files: &[(&str, &str)], expected: &[&str]| {

@@ -43,7 +43,7 @@ fn document(packages: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn what_documents_say_of_other_packages_stays_if_it_is_true() {
+fn true_entries_of_other_packages_stay_in_documents() {
     let (registry, environment, null) = locked();
     let read = |name: &str| -> serde_json::Value {
         serde_json::from_str(&environment.read(format!("{NULL}/{name}"))).unwrap()
@@ -171,7 +171,7 @@ help: name a directory that you can write to, where only a mirror is
 }
 
 #[test]
-fn what_is_no_directory_is_an_error() {
+fn a_mirror_path_that_is_no_directory_is_an_error() {
     let (_registry, environment, _) = locked();
     environment.write("mirror", "a file");
     environment.provlock(MIRROR_BOTH).matches(str![[r#"

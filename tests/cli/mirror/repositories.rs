@@ -97,7 +97,7 @@ Up to date: 2 packages of 1 provider in oci://oci.example.com/mirror/${namespace
 }
 
 #[test]
-fn what_is_pushed_can_be_locked_and_installed_from() {
+fn pushed_packages_can_be_locked_and_installed() {
     let (registry, environment, null) = fleet();
     environment.provlock(mirror(BOTH_PLATFORMS, &[])).assert_code(0);
     registry.reset_statistics();
@@ -116,7 +116,7 @@ fn what_is_pushed_can_be_locked_and_installed_from() {
 }
 
 #[test]
-fn what_no_lock_file_records_is_not_pushed() {
+fn unlocked_packages_are_not_pushed() {
     let (registry, environment, null) = fleet();
     let wrong = format!("zh:{}", "0".repeat(64));
     environment.write(".terraform.lock.hcl", lock_file(&[null.entry("", &[wrong])]));

@@ -112,7 +112,7 @@ fn sealed_by(manifest: &str, [old, new]: [&SigningKey; 2], change: impl FnOnce(&
 }
 
 #[test]
-fn what_one_machine_has_hashed_no_other_downloads() {
+fn shared_packages_are_not_downloaded() {
     let registry = Registry::start();
     registry.add_oci_host(HOST);
     registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).done();

@@ -110,7 +110,7 @@ fn a_new_key_takes_the_place_of_the_old_one() {
 
 /// Of two machines with one key, one has hashed another package than the other, or lies.
 #[test]
-fn what_contradicts_this_machine_is_not_overwritten() {
+fn contradicting_facts_are_not_overwritten() {
     let fleet = Fleet::new();
     let key = provlock::provider::SigningKey::parse(&fleet.publisher.read("key")).unwrap();
     let wrong = sealed_anew(&fleet.registry.manifest(NULL, "3.2.4").unwrap(), &key, |facts| {
@@ -131,7 +131,7 @@ Published 0 releases in oci://oci.example.com/facts; 1 release not published
 }
 
 #[test]
-fn what_is_needed_to_push_is_said() {
+fn missing_requirements_of_push_are_named() {
     let (registry, environment, key) = machine();
     environment.provlock(["cache", "push", "--to", PLACE]).matches(str![[r#"
 exit code: 2

@@ -100,7 +100,7 @@ fn a_change_of_the_lock_file_of_a_module_is_judged_once() {
 }
 
 #[test]
-fn what_is_only_included_is_no_unit() {
+fn an_included_file_is_no_unit() {
     let providers = Providers::publish();
     let environment = TestEnvironment::with_registry(&providers.registry);
     let include =
@@ -152,7 +152,7 @@ error[invalid-configuration]: the required_providers entry of null has an unknow
 }
 
 #[test]
-fn what_terragrunt_reads_is_read() {
+fn files_that_terragrunt_reads_are_read() {
     let providers = Providers::publish();
     let environment = TestEnvironment::with_registry(&providers.registry);
     let text = r#"

@@ -226,7 +226,7 @@ help: provlock lock
 }
 
 #[test]
-fn what_is_not_known_is_said_once_and_judged_by_nobody() {
+fn unknown_requirements_are_reported_once_and_not_checked() {
     let providers = Providers::publish();
     let Providers { null, random, .. } = &providers;
     let environment = TestEnvironment::with_registry(&providers.registry);

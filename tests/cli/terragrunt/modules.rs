@@ -144,7 +144,7 @@ help: provlock lock --modules
 }
 
 #[test]
-fn what_is_published_of_the_source_is_compared() {
+fn the_source_of_a_unit_is_compared_online() {
     let project = Project::new();
     let Project { environment, .. } = &project;
     environment.provlock(LOCK_MODULES).assert_code(0);

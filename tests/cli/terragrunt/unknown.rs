@@ -79,7 +79,7 @@ fn upgrade_stays_within_recorded_constraints() {
 }
 
 #[test]
-fn what_contradicts_a_recorded_constraint_is_refused() {
+fn versions_outside_recorded_constraints_are_refused() {
     let registry = Registry::start();
     let gamma = Gamma::publish(&registry);
     let environment = with_unknown_unit(&registry, &requires("acme/gamma", "~> 2.0"));
@@ -283,7 +283,7 @@ help: what it requires was not checked; terragrunt init -lockfile=readonly does 
 
 /// One repository generated the requirements of all its 101 units with such a branch.
 #[test]
-fn what_is_literal_around_an_unknown_branch_is_locked_and_checked() {
+fn literal_parts_around_an_unknown_branch_are_locked_and_checked() {
     let (registry, environment) = Registry::with_project();
     let gamma = Gamma::publish(&registry);
     registry.publish("acme/delta", "1.0.0").platforms(["linux_amd64"]).done();

@@ -195,7 +195,7 @@ help: create its directory; a symbolic link must lead into one
 }
 
 #[test]
-fn what_constraints_hold_back_is_named_with_the_flag_that_changes_them() {
+fn held_back_providers_are_named_with_the_flag_for_constraints() {
     let (_registry, environment, ..) = two_providers();
     environment.write("main.tf", requires_both("~> 1.0", "~> 3.0"));
     let hint = "Constraints hold back 1 provider; to change them, too: provlock upgrade --constraints";

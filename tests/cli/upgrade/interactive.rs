@@ -56,7 +56,7 @@ fn nothing_is_written_where_nothing_is_chosen() {
 }
 
 #[test]
-fn what_cannot_move_is_no_question() {
+fn upgrade_i_asks_nothing_if_nothing_can_move() {
     let (_registry, environment, ..) = two_providers();
     environment.provlock(UPGRADE).assert_code(0);
     let (shown, code) = answer(&environment, "", "");

@@ -29,7 +29,7 @@ fn root(gate: &Gate, directory: &str, address: &str) {
 const FLAGS: [&str; 3] = ["-r", "--allow", "hash-not-checked"];
 
 #[test]
-fn what_a_change_brings_is_noted() {
+fn additions_of_a_change_are_notes() {
     let gate = gate("");
     root(&gate, "live", "registry.opentofu.org/hashicorp/random");
     assert_eq!(gate.judge(&FLAGS), ["provider-added"]);
@@ -72,14 +72,14 @@ Not checked: platforms (-p names some), hashes against the registry (--online)
 }
 
 #[test]
-fn what_another_root_module_has_is_not_new() {
+fn providers_of_other_root_modules_are_not_new() {
     let gate = gate("");
     root(&gate, "third", NULL);
     assert_eq!(gate.judge(&FLAGS), [] as [&str; 0]);
 }
 
 #[test]
-fn what_a_lock_file_names_that_cannot_be_read_is_not_new() {
+fn providers_in_an_invalid_lock_file_of_the_base_are_not_new() {
     let locked = entry(GAMMA, "3.2.4", "", &[H1, ZH]);
     let conflict = format!("<<<<<<< ours\n{locked}=======\n{locked}>>>>>>> theirs\n");
     for text in [conflict, format!("{locked}\n{locked}"), locked.replace("h1:", "h1")] {
@@ -122,7 +122,7 @@ fn new_hosts_are_denied_or_allowed() {
 type Attempt = (&'static str, fn(&Gate), &'static [&'static str]);
 
 #[test]
-fn what_is_only_required_is_judged_wherever_the_change_touches_it() {
+fn unlocked_requirements_of_a_change_are_checked() {
     const POLICY: &str = "[policy]\nallowed-namespaces = [\"hashicorp\"]\npin-modules = true\n\
         [roots]\nexclude = [\"examples/**\"]\n";
     const FLOATING: &str = "module \"m\" {\n  source = \"git::https://example.com/m.git\"\n}\n";

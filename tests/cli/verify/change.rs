@@ -37,7 +37,7 @@ fn hashes_replaced() {
 
 /// The base is the commit, whatever the index contains: `verify` checks the working tree.
 #[test]
-fn what_is_staged_is_not_the_base() {
+fn the_base_is_the_commit_and_not_the_index() {
     let environment = committed();
     let good = environment.read(".terraform.lock.hcl");
     lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[OTHER_H1])]);

@@ -17,7 +17,7 @@ fn provider_not_locked() {
 }
 
 #[test]
-fn what_only_tests_require_counts_unless_told_otherwise() {
+fn requirements_of_tests_are_checked_without_no_tests() {
     let environment = good();
     environment.write("tests/a.tftest.hcl", "provider \"random\" {}\n");
     assert_eq!(found(&environment, &[]), ["error provider-not-locked"]);
@@ -100,7 +100,7 @@ help: provlock upgrade hashicorp/null
 }
 
 #[test]
-fn what_is_wrong_elsewhere_is_counted_there() {
+fn findings_in_the_configuration_are_counted_there() {
     let environment = good();
     environment.write("more.tf", "module \"a\" {\n  source = \"example.com/a/b/c\"\n}\n");
     let output = environment.provlock(["verify", "--allow", "single-platform"]);
@@ -150,7 +150,7 @@ fn no_hashes() {
 }
 
 #[test]
-fn what_missing_modules_require_is_not_guessed() {
+fn requirements_of_missing_modules_are_not_guessed() {
     let environment = good();
     let call = "module \"m\" {\n  source = \"example/m/null\"\n}\n";
     environment.write("call.tf", call);

@@ -203,7 +203,7 @@ help: provlock lock -r -p all
 }
 
 #[test]
-fn what_a_run_leaves_out_is_said_after_what_it_did() {
+fn skipped_checks_are_reported_last() {
     let Repository { environment, .. } = Repository::new();
     environment.write("a/main.tf", "locals {}\n");
     environment.write("a/backend.tf", S3);

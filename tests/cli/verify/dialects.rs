@@ -214,7 +214,7 @@ fn an_owner_chooses_the_dialect() {
 
 /// If the base does not determine a directory's dialect, both dialects are checked.
 #[test]
-fn what_either_program_reads_is_judged_where_the_base_tells_no_dialect() {
+fn both_dialects_are_checked_if_the_base_determines_none() {
     fn mixed(gate: &Gate) {
         without_lock_files(gate);
         let terraform = format!(

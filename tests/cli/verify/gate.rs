@@ -457,7 +457,7 @@ fn hashes_that_a_change_adds_are_judged() {
 }
 
 #[test]
-fn what_the_change_is_judged_by_is_said() {
+fn changed_settings_are_reported_and_not_used() {
     let gate = Gate::new();
     gate.evil("live");
     gate.write("provlock.toml", "");

@@ -268,7 +268,7 @@ fn a_new_unit_does_not_hide_its_own_files() {
 }
 
 #[test]
-fn what_was_a_root_module_stays_one() {
+fn a_root_module_of_the_base_stays_a_root_module() {
     all_are_errors(
         "a pull request makes nothing of a root module",
         |gate| {

@@ -6,7 +6,7 @@ use crate::modules::push_tag;
 use provlock_test::{str, survived};
 
 #[test]
-fn what_is_installed_is_compared_with_what_is_locked() {
+fn installed_modules_are_compared_with_locked_ones() {
     let project = Project::new();
     assert_eq!(project.found(&["--installed"]), ["warning module-not-installed"]);
     let site = project.install("site");

@@ -129,7 +129,7 @@ Not checked: hashes against the registry (--online does)
 }
 
 #[test]
-fn what_this_machine_has_downloaded_confirms_platforms() {
+fn downloaded_packages_confirm_platforms() {
     let (registry, environment) = locked(None);
     registry.reset_statistics();
     environment.provlock(["verify", "-p", "linux_amd64,darwin_arm64"]).matches(str![[r#"
@@ -158,7 +158,7 @@ Not checked: hashes against the registry (--online does)
 
 /// The registry reports the `h1:` of all packages; one of them was downloaded.
 #[test]
-fn what_a_registry_has_reported_confirms_platforms() {
+fn reported_hashes_confirm_platforms() {
     let (_registry, environment) = locked(Some(PackagesMap::Right));
     let others = ["-p", "windows_amd64,linux_arm64"];
     assert_eq!(found(&environment, &others), NOTHING, "this registry's hashes are recorded");
@@ -199,7 +199,7 @@ fn a_damaged_or_hostile_cache_confirms_nothing() {
 
 /// A mirror's package shows the platform of an `h1:`, but does not prove that another `h1:` is missing.
 #[test]
-fn what_a_mirror_has_supplied_confirms_platforms() {
+fn packages_of_a_mirror_confirm_platforms() {
     let (registry, environment) = Registry::with_project();
     let null = registry.publish("hashicorp/null", "3.2.4").platforms(PLATFORMS).done();
     registry.mirror("https://mirror.example.com/providers/", provlock_test::Mirror::default());

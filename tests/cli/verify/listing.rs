@@ -67,7 +67,7 @@ help: ask its publisher what that means for those who use it
 }
 
 #[test]
-fn what_the_registry_hides_or_warns_of_is_said_where_it_is_asked() {
+fn registry_warnings_are_reported_online() {
     let (registry, environment) =
         project(&json!({ "tier": "partner", "unlisted": true, "warning": "moved to acme/delta" }));
     policy(&environment, "tiers = [\"official\", \"partner\"]");
@@ -168,7 +168,7 @@ help: wait, or use another provider
 }
 
 #[test]
-fn what_is_only_required_is_judged_too() {
+fn unlocked_requirements_are_checked() {
     let (_registry, environment) = project(&json!({ "tier": "community" }));
     policy(&environment, "tiers = [\"official\"]");
     environment.write_lock_file("# This file is maintained automatically by \"terraform init\".\n");

@@ -79,7 +79,7 @@ Not checked: what registries publish of 1 provider, as the mirror mirror was ask
 }
 
 #[test]
-fn what_the_mirror_has_is_confirmed_and_not_called_published() {
+fn a_mirror_confirms_hashes_but_not_publication() {
     let (_registry, environment, null) = project();
     lock(&environment, &[null.h1("linux_amd64"), null.zh("linux_amd64")]);
     verify(&environment, &[&MIRRORED[..], &["-p", "linux_amd64"]].concat()).matches(str![[r#"

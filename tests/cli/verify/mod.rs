@@ -171,7 +171,7 @@ help: provlock lock -p all
 }
 
 #[test]
-fn what_could_not_be_checked_is_set_apart() {
+fn failed_checks_are_listed_separately() {
     let environment = good();
     environment.write("a/main.tf", "provider \"null\" {\n");
     environment.write("b/main.tf", "module \"m\" {\n  source = \"./none\"\n}\nprovider \"null\" {}\n");

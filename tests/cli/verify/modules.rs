@@ -279,7 +279,7 @@ fn an_archive_on_this_machine_is_only_that_of_its_own_source() {
 }
 
 #[test]
-fn what_is_published_is_compared_with_what_is_locked() {
+fn published_modules_are_compared_with_locked_ones() {
     let project = Project::new();
     assert_eq!(project.found(&["--online"]), NOTHING);
     project.move_tag("# other\n");

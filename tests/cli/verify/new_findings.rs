@@ -18,7 +18,7 @@ fn debts(gate: &Gate) {
 }
 
 #[test]
-fn what_the_base_has_too_is_counted_in_one_line() {
+fn findings_of_the_base_are_counted_in_one_line() {
     let gate = Gate::with(debts);
     gate.write("README.md", "changed\n");
     // Lines move, and a root module without findings changes.
@@ -143,7 +143,7 @@ fn a_link_in_the_base_is_a_link_in_its_copy() {
 }
 
 #[test]
-fn what_a_change_moves_copies_or_replaces_is_new() {
+fn findings_about_moved_copied_or_replaced_content_are_new() {
     let attempts: [Attempt; 8] = [
         ("other hashes of what was forbidden", |gate| gate.root("evil", EVIL, &[OTHER_H1, ZH]), FORBIDDEN),
         ("one more hash", |gate| gate.root("evil", EVIL, &[H1, OTHER_H1, ZH]), FORBIDDEN),

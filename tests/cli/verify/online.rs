@@ -40,7 +40,7 @@ fn add(environment: &TestEnvironment, hash: &str) {
 }
 
 #[test]
-fn what_was_just_locked_is_as_published() {
+fn freshly_locked_hashes_are_published() {
     let (registry, environment, _) = locked();
     assert_eq!(found(&environment, &ONLINE), NOTHING);
     assert_eq!(registry.requests_to(url::PACKAGE), 2, "what the cache says of them does not count");
@@ -155,7 +155,7 @@ fn an_h1_of_a_platform_that_is_not_wanted_is_published_all_the_same() {
 }
 
 #[test]
-fn what_the_registry_reports_need_not_be_fetched() {
+fn reported_hashes_need_no_download() {
     let registry = Registry::start();
     registry.publish("acme/null", "3.2.4").platforms(PLATFORMS).packages(PackagesMap::Right).done();
     let environment = project(&registry);

@@ -138,7 +138,7 @@ fn codes(output: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_leads_out_is_named_and_not_read() {
+fn paths_out_of_the_repository_are_reported_and_not_read() {
     for (name, way, named) in WAYS {
         let repository = project();
         let environment = &repository.environment;

@@ -131,7 +131,7 @@ fn archives_and_packages_of_oci_registries_are_pinned_by_what_they_hold() {
 }
 
 #[test]
-fn what_a_module_of_others_calls_need_not_be_pinned() {
+fn calls_of_fetched_modules_need_not_be_pinned() {
     let environment = good();
     environment.write("provlock.toml", PINNED);
     environment.write("calls.tf", "module \"m\" {\n  source  = \"acme/m/null\"\n  version = \"1.0.0\"\n}\n");
@@ -303,7 +303,7 @@ fn providers_are_allowed_denied_and_required_at_versions() {
 }
 
 #[test]
-fn what_is_required_and_not_locked_is_judged_by_the_versions_that_may_be_chosen() {
+fn unlocked_requirements_are_checked_by_their_possible_versions() {
     let rule = |list: &str, versions: &str| {
         format!("[[policy.{list}]]\nprovider = \"acme/gamma\"\nversions = \"{versions}\"\n")
     };

@@ -7,7 +7,7 @@ use crate::json_output::validated;
 use provlock_test::git::Repository;
 
 #[test]
-fn nobody_removes_the_only_root_module_unseen() {
+fn removing_the_only_root_module_is_a_finding() {
     let repository = Repository::new();
     repository.environment.write("main.tf", "terraform {\n  backend \"s3\" {}\n}\n");
     repository.commit("# empty\n");

@@ -101,7 +101,7 @@ fn a_nearer_file_can_only_tighten() {
 }
 
 #[test]
-fn what_settings_may_not_say_is_shown_where_it_stands() {
+fn invalid_settings_are_errors_at_their_position() {
     let environment = good();
     for (settings, place, message) in [
         ("[verify]\ndeny = [\"warning\"]", "2:9", "\"warning\": unknown finding"),
@@ -148,7 +148,7 @@ fn a_comment_that_ignores_nothing_is_a_finding() {
 }
 
 #[test]
-fn what_is_wrong_with_a_comment_is_shown_where_it_stands() {
+fn invalid_ignore_comments_are_reported_at_their_position() {
     let environment = good();
     lock(&environment, &untidy_entries("# provlock: ignore[no-hashes, provider-not-required] why\n"));
     environment.provlock(["verify"]).matches(str![[r#"

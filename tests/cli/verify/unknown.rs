@@ -65,7 +65,7 @@ fn a_stack_of_units_from_elsewhere_is_an_error() {
 }
 
 #[test]
-fn what_a_change_makes_unknown_is_an_error() {
+fn requirements_made_unknown_are_an_error() {
     all_are_errors(
         "a pull request puts something where nobody can read what it requires",
         |gate| {
@@ -160,7 +160,7 @@ fn what_a_change_makes_unknown_is_an_error() {
 }
 
 #[test]
-fn what_was_unknown_before_stays_a_warning() {
+fn requirements_unknown_in_the_base_stay_a_warning() {
     let gate = Gate::with(|gate| {
         gate.write("known/main.tf", format!("{BACKEND}{}", call("\"s3::https://s3.amazonaws.com/b/known.zip\"")));
         gate.write("known/.terraform.lock.hcl", lock_file(&[]));
