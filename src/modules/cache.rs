@@ -277,7 +277,7 @@ mod tests {
             storage::replace(&cache.entry("a"), text.as_bytes()).unwrap();
             assert_eq!(found(&cache, "a"), None, "{text}");
         }
-        provlock_test::survived("a module in the cache that others have changed", changed.len());
+        provlock_test::survived("a module in the cache that was changed", changed.len());
     }
 
     #[cfg(unix)]
@@ -309,6 +309,6 @@ mod tests {
             assert_eq!(found(&cache, "a").as_ref(), Some(&content), "{number}");
             assert_eq!(fs::read_dir(&content.path).unwrap().count(), 1, "{number}");
         }
-        provlock_test::survived("a module in the cache that others have changed", changes.len());
+        provlock_test::survived("a module in the cache that was changed", changes.len());
     }
 }

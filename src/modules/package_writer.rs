@@ -383,5 +383,5 @@ mod tests {
     }
 
     /// What is tried.
-    const LIMITS: &str = "a module package that takes more memory or time than it may";
+    const LIMITS: &str = "a module package that takes too much memory or time";
 }

@@ -62,9 +62,6 @@ mod tests {
         }
         assert!(parse("[").unwrap_err().contains("error parsing glob"));
         assert!(set(&vec![parse("a").unwrap(); MOST + 1]).is_err());
-        provlock_test::survived(
-            "a file of the repository that takes more memory or time than it may",
-            hostile.len() + 1,
-        );
+        provlock_test::survived("a file of the repository that takes too much memory or time", hostile.len() + 1);
     }
 }

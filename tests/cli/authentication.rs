@@ -165,7 +165,7 @@ fn lock_refuses_unauthentic_releases_and_writes_nothing() {
         output.assert_stderr_has(&format!("error[{code}]")).assert_stderr_has("acme/gamma 1.5.0");
         before.assert_same(&environment.snapshot());
     }
-    survived("a release that is not what its publisher signed", flaws.len());
+    survived("a release that its publisher did not sign", flaws.len());
 }
 
 #[test]

@@ -201,7 +201,7 @@ fn nothing_that_is_echoed_is_obeyed_or_secret() {
         }
     }
     assert!(echoed.len() >= CASES.len() / 2, "only these are shown at all: {echoed:?}");
-    survived("text from elsewhere that holds commands, invisible characters and a token", CASES.len() * RUNS.len());
+    survived("foreign text with commands, invisible characters and a token", CASES.len() * RUNS.len());
 }
 
 #[test]
@@ -348,7 +348,7 @@ fn no_command_obeys_the_name_of_a_directory() {
         }
         assert!(shown > 0, "no command shows the name of {place}");
     }
-    survived("the name of a file or a directory that a terminal or a runner obeys", runs);
+    survived("the name of a file or a directory with commands for a terminal or a runner", runs);
 }
 
 /// A script may pass on what a pull request names.

@@ -118,7 +118,7 @@ All hashes are published
     }
     environment.write(FILE, expected().replace("require-signed = true\n", ""));
     verify().assert_code(1).assert_stdout_has("error[policy-changed]");
-    survived("a pull request brings a host, a namespace or a key after `provlock init`", 2 * attacks.len() + 1);
+    survived("a pull request adds a host, a namespace or a key after `provlock init`", 2 * attacks.len() + 1);
 }
 
 /// An attack in one of ten root modules, and the error.

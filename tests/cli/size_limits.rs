@@ -12,7 +12,7 @@ use provlock_test::git::Repository;
 
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
-const ATTACK: &str = "a document that is one byte larger than it may be";
+const ATTACK: &str = "a document that is one byte too large";
 const LINUX: [&str; 1] = ["linux_amd64"];
 const LOCK: [&str; 3] = ["lock", "-p", "linux_amd64"];
 const OCI_HOST: &str = "oci.example.com";

@@ -21,7 +21,7 @@ fn smoke(name: &str) {
     for number in 0..runs {
         accepts(target, &format!("changed seed {number}"), &mutated(&seeds, number));
     }
-    survived("an input made by chance", seeds.len() + usize::try_from(runs).unwrap());
+    survived("a random input", seeds.len() + usize::try_from(runs).unwrap());
 }
 
 /// Runs the target, and keeps the input if it breaks a law.

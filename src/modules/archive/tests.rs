@@ -18,7 +18,7 @@ use super::*;
 
 /// More than any harmless archive here holds.
 const MOST: u64 = 1 << 20;
-const TWO_THINGS: &str = "an archive of a module that is read in another way than the programs unpack it";
+const TWO_THINGS: &str = "an archive of a module that OpenTofu and Terraform unpack differently";
 
 /// What an archive holds.
 #[cfg_attr(not(unix), expect(dead_code, reason = "the test of some is for Unix"))]
@@ -414,7 +414,7 @@ fn little_cannot_become_much_memory() {
     unpacked(&zip(&[Link("link", &"../a/".repeat(10_000))]), Format::Zip).unwrap();
     unpacked(&with_dictionary(xz, 28), Format::TarXz).unwrap();
     unpacked(&[with_dictionary(xz, 28), empty.repeat(5_000)].concat(), Format::TarXz).unwrap();
-    provlock_test::survived("a module package that takes more memory or time than it may", cases.len());
+    provlock_test::survived("a module package that takes too much memory or time", cases.len());
 }
 
 /// The central directory is held in memory, with all that is known of each entry.
@@ -429,7 +429,7 @@ fn a_zip_archive_has_an_end_to_its_entries() {
         let error = unpacked(&zip_of_directories(count), Format::Zip).unwrap_err();
         assert!(error.contains(message), "{count}: {error}");
     }
-    provlock_test::survived("a module package that takes more memory or time than it may", cases.len());
+    provlock_test::survived("a module package that takes too much memory or time", cases.len());
 }
 
 /// An archive whose entries share one local header.

@@ -30,7 +30,7 @@ fn documents_that_cannot_be_read_stop_the_provider_before_anything_is_fetched() 
         assert_eq!(registry.requests_to(url::PACKAGE), 0);
         assert_eq!(std::fs::read(path).unwrap(), *content);
     }
-    survived("a document of a mirror that is none", documents.len());
+    survived("an invalid document of a mirror", documents.len());
 }
 
 /// A document that names files as packages of platforms.
@@ -99,7 +99,7 @@ fn documents_that_name_something_else_are_not_written() {
             before.assert_same(&environment.snapshot());
         }
     }
-    survived("something in a mirror that provlock did not verify", 2 * cases.len());
+    survived("an unverified file in a mirror", 2 * cases.len());
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_package_under_the_name_of_another_platform_is_replaced() {
         environment.provlock(MIRROR_BOTH.iter().chain(*more)).assert_code(0);
         assert!(BOTH.iter().all(|platform| has(&environment, &null, platform)));
     }
-    survived("something in a mirror that provlock did not verify", cases.len() * runs.len() + 2);
+    survived("an unverified file in a mirror", cases.len() * runs.len() + 2);
 }
 
 #[cfg(unix)]

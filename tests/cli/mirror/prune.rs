@@ -117,7 +117,7 @@ fn files_of_others_stay_whatever_their_names() {
     for path in others {
         assert_eq!(environment.read(format!("mirror/{path}")), "another's");
     }
-    survived("something in a mirror that provlock did not verify", others.len());
+    survived("an unverified file in a mirror", others.len());
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn nothing_is_removed_before_the_new_is_there() {
         assert_eq!(names(&environment, NULL), before.into_iter().filter(is_kept).collect::<Vec<_>>(), "{output}");
         assert!(environment.project().join("mirror/registry.example.com/acme/gamma/1.0.0.json").exists());
     }
-    survived("something in a mirror that provlock did not verify", faults.len());
+    survived("an unverified file in a mirror", faults.len());
 }
 
 #[cfg(unix)]

@@ -199,7 +199,7 @@ fn a_tag_of_something_else_is_left_alone() {
         output.assert_stderr_has("so nothing is added to it");
         assert_eq!((uploads(&registry), &*registry.manifest(NULL, "3.2.4").unwrap()), (Vec::new(), manifest));
     }
-    survived("a tag of something else", 4);
+    survived("a tag without a provider", 4);
 }
 
 #[test]

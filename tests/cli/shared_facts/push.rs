@@ -254,5 +254,5 @@ fn only_what_the_named_root_modules_lock_is_published() {
     environment.write(".terraform.lock.hcl", "");
     push(&[]).assert_code(0).assert_stderr_has("Nothing to publish");
     push(&["--all"]).assert_code(0).assert_stderr_has("Up to date: 2 releases");
-    provlock_test::survived("the name of a private provider in what is shared", 3);
+    provlock_test::survived("the name of a private provider in shared facts", 3);
 }

@@ -82,7 +82,7 @@ fn a_document_that_does_not_count_is_not_used() {
         fleet.registry.put_manifest(NULL, "3.2.4", manifest);
         fleet.downloads_everything(why);
     }
-    survived("shared facts that do not count", cases.len());
+    survived("shared facts that are not trusted", cases.len());
 }
 
 #[test]

@@ -73,5 +73,5 @@ fn a_change_cannot_add_a_key_that_it_is_judged_by() {
         output.assert_code(1).assert_stdout_has("hash-not-published").assert_stdout_has("policy-changed");
         assert_eq!(fleet.registry.requests_to(url::PACKAGE), 2, "{before}");
     }
-    survived("a pull request says whose shared facts count", cases.len());
+    survived("a pull request adds a trusted key for shared facts", cases.len());
 }

@@ -301,7 +301,7 @@ Not checked: hashes against the registry (--online does)
     assert_eq!(found(), 1, "the settings of the change do not count");
     environment.write("provlock.toml", "[policy]\nmin-age = \"7d\"\n[verify]\nallow = [\"version-too-young\"]\n");
     assert_eq!(found(), 1, "nor do its levels");
-    survived("a pull request brings a version that is too young", 4);
+    survived("a pull request adds a version that is too young", 4);
 
     commit("[policy]\nmin-age = \"7d\"\nmin-age-exempt = [\"acme/gamma\"]\n", "1.0.0");
     lock("1.2.0");

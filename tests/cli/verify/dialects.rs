@@ -24,7 +24,7 @@ fn header(gate: &Gate, directory: &str, program: &str) {
 #[test]
 fn a_change_does_not_choose_its_dialect() {
     all_are_errors(
-        "a pull request turns a root module into one of the other program",
+        "a pull request switches the dialect of a root module",
         |gate| {
             let terraform = NULL.replace("opentofu.org", "terraform.io");
             for directory in ["live", "other"] {
@@ -105,7 +105,7 @@ fn a_new_root_module_for_the_other_tool_is_no_changed_dialect() {
 #[test]
 fn a_new_root_module_for_the_other_tool_does_not_hide_what_that_tool_loads() {
     all_are_errors(
-        "a pull request adds a root module for the other program",
+        "a pull request adds a root module of the other dialect",
         |_| {},
         &[
             (
@@ -186,7 +186,7 @@ fn a_first_lock_file_does_not_choose_the_dialect() {
         assert!(found.iter().any(|found| found == code), "{name}: {found:?}");
         gate.reset();
     }
-    survived("a pull request brings the first lock file, for the other program", attempts.len());
+    survived("a pull request adds the first lock file, for the other dialect", attempts.len());
 
     gate.write("new/main.tofu", requires("hashicorp/null", ""));
     header(&gate, "new", "tofu");
@@ -285,5 +285,5 @@ fn both_dialects_are_checked_if_the_base_determines_none() {
         gate.write("new/.terraform.lock.hcl", lock_file(&[entry(NULL, "3.2.4", "", &[H1, ZH])]));
         assert_eq!(gate.errors(&["-r"]), before, "files for both programs may differ");
     }
-    survived("a pull request brings a root module for the other program", bases.len() * attempts.len());
+    survived("a pull request adds a root module whose files differ by dialect", bases.len() * attempts.len());
 }

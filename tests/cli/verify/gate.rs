@@ -170,7 +170,7 @@ fn all_are_caught(attack: &str, attempts: &[Attempt]) {
 #[test]
 fn an_entry_that_the_policy_forbids_is_found_wherever_it_is() {
     all_are_caught(
-        "a pull request puts a provider that the policy forbids where nobody looks",
+        "a pull request puts a forbidden provider into an unusual place",
         &[
             ("in a root module", |gate| gate.evil("live"), FORBIDDEN),
             ("in a new root module", |gate| gate.evil("new"), FORBIDDEN),
@@ -283,7 +283,7 @@ fn a_change_cannot_hide_a_root_module() {
 #[test]
 fn a_change_cannot_change_the_policy_that_it_is_judged_by() {
     all_are_caught(
-        "a pull request changes the policy that it is judged by",
+        "a pull request changes the policy",
         &[
             ("an empty file that is nearer", |gate| gate.evil_and("live/provlock.toml", ""), FORBIDDEN),
             (
@@ -361,7 +361,7 @@ fn a_root_module_that_leaves_its_settings_is_seen() {
 #[cfg(unix)]
 fn symbolic_links_hide_nothing() {
     all_are_caught(
-        "a pull request puts symbolic links in the way",
+        "a pull request adds symbolic links",
         &[
             (
                 "a root module that is a link to a directory that is skipped",
@@ -438,7 +438,7 @@ Not checked: hashes against the registry (--online does)
 #[test]
 fn hashes_that_a_change_adds_are_judged() {
     all_are_caught(
-        "a pull request adds hashes or puts others in their place",
+        "a pull request adds or replaces hashes",
         &[
             ("a zh for another", |gate| gate.root("live", NULL, &[H1, OTHER_ZH]), "hashes-replaced"),
             ("one more zh", |gate| gate.root("live", NULL, &[H1, ZH, OTHER_ZH]), "hashes-replaced"),

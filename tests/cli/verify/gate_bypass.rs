@@ -270,7 +270,7 @@ fn a_new_unit_does_not_hide_its_own_files() {
 #[test]
 fn a_root_module_of_the_base_stays_a_root_module() {
     all_are_errors(
-        "a pull request makes nothing of a root module",
+        "a pull request turns a root module into something else",
         |gate| {
             gate.write("backed/main.tf", format!("{BACKEND}{}", requires("hashicorp/null", "")));
             gate.write("backed/.terraform.lock.hcl", gate.read("live/.terraform.lock.hcl"));
@@ -398,7 +398,7 @@ fn a_cache_in_the_repository_is_refused() {
     gate.provlock(&["verify", "-r", "--base", "main", "--cache-dir", "../cache"]).assert_code(0);
     gate.provlock(&["verify", "-r", "--base", "main", "--cache-dir", ".cache", "--no-cache"]).assert_code(0);
     gate.provlock(&["verify", "-r", "--cache-dir", ".cache"]).assert_code(0);
-    survived("a pull request brings a cache along", 3);
+    survived("a pull request adds a cache", 3);
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn the_impostors_of_2026_are_found() {
     for address in INCIDENTS {
         assert_eq!(found(&locking(address), &["--dialect", "terraform"]), ["error look-alike"], "{address}");
     }
-    survived("an address pretends to be that of a well-known provider", INCIDENTS.len());
+    survived("an address that imitates a well-known provider", INCIDENTS.len());
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn two_letters_that_look_like_one_are_an_imitation() {
         assert!(messages(&environment, &[]).contains(&format!("looks like {like}")), "{address}");
     }
     assert_eq!(found(&locking("registry.opentofu.org/rnother/gamma"), &[]), NOTHING);
-    survived("an address pretends to be that of a well-known provider", addresses.len());
+    survived("an address that imitates a well-known provider", addresses.len());
 }
 
 #[test]

@@ -52,7 +52,7 @@ help: install what is locked with provlock get
         project.environment.provlock(["get"]).assert_code(0);
         assert_eq!(project.found(&["--installed"]), NOTHING, "{number}");
     }
-    survived("an installed module that is not what is locked", attempts.len());
+    survived("an installed module that differs from the locked one", attempts.len());
 }
 
 #[test]
@@ -211,5 +211,5 @@ Not checked: installed packages of 1 provider (not installed, or no h1 is locked
         let _ = right.map_or_else(|| std::fs::remove_file(&path), |right| std::fs::write(&path, right));
     }
     assert_eq!(project.found(&["--installed"]), ["warning module-not-compared"]);
-    survived("an installed module that is not what is locked", 4);
+    survived("an installed module that differs from the locked one", 4);
 }

@@ -244,7 +244,7 @@ fn an_entry_that_get_refuses_is_found_offline() {
         get.assert_code(2);
         assert!(!project.environment.project().join(".terraform/modules").exists(), "{get}");
     }
-    survived("an entry of a module that names another package, or none for good", attempts.len());
+    survived("a module entry with a different or changeable package", attempts.len());
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn an_archive_on_this_machine_is_only_that_of_its_own_source() {
         get.assert_code(2).assert_stderr_has("not a package of its source");
         assert!(!environment.project().join(".terraform").exists());
     }
-    survived("an entry of a module that names an archive on this machine", sources.len());
+    survived("a module entry with an archive on this machine", sources.len());
 }
 
 #[test]
@@ -538,7 +538,7 @@ fn a_registry_that_names_another_place_is_refused_unless_the_files_are_the_same(
     assert_eq!(project.found(&["--online"]), ["error module-replaced"]);
     project.environment.provlock(["get", "--no-cache"]).assert_code(2).assert_stderr_has("module-replaced");
     project.environment.provlock(["lock", "-p", "linux_amd64", "--no-cache"]).assert_code(2);
-    survived("a registry that names another place for a locked module", 3);
+    survived("a registry that returns a different location for a locked module", 3);
 }
 
 fn commit_all(environment: &TestEnvironment) {
@@ -624,7 +624,7 @@ fn a_call_of_a_publisher_that_was_not_called_before_is_found_without_a_lock_of_m
     environment.write("main.tf", &main);
     environment.write("first/main.tf", of("evil/vpc/aws"));
     assert_eq!(added(), 0);
-    survived("a change that calls somebody else's module", 4);
+    survived("a change that calls a module of a new publisher", 4);
 }
 
 #[test]

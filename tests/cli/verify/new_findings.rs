@@ -186,7 +186,7 @@ fn findings_about_moved_copied_or_replaced_content_are_new() {
         assert!(output.stdout.contains(&format!("error[{code}]")), "{name}: {output}");
         gate.reset();
     }
-    survived("a pull request hides its errors behind those of the base (--new)", attempts.len());
+    survived("a pull request hides its errors behind the base's (--new)", attempts.len());
 }
 
 #[test]

@@ -337,7 +337,7 @@ fn unlocked_requirements_are_checked_by_their_possible_versions() {
         let found = found(&environment, &["--allow", "lock-file-missing"]);
         assert_eq!(found, code.into_iter().collect::<Vec<_>>(), "{settings}\n{versions}");
     }
-    survived("only versions that the policy does not allow are required, and none is locked", refused);
+    survived("only forbidden versions are required, and none is locked", refused);
 
     environment.write("provlock.toml", rule("deny", "< 2.1") + "reason = \"it writes the password to the state\"\n");
     environment.write("main.tf", requires("acme/gamma", "~> 1.2"));

@@ -53,7 +53,7 @@ fn a_tag_does_not_stand_for_a_branch() {
         assert_eq!(code, Some(2), "{made}, {base}: {stderr}");
         assert!(stderr.contains("--base"), "{made}, {base}: {stderr}");
     }
-    survived("a pull request brings a tag or a branch with the name of the base", attempts.len());
+    survived("a pull request adds a tag or a branch with the name of the base", attempts.len());
 }
 
 #[test]

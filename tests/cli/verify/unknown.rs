@@ -37,7 +37,7 @@ fn a_stack_of_units_of_the_repository_makes_nothing_unknown() {
 #[test]
 fn a_stack_of_units_from_elsewhere_is_an_error() {
     all_are_errors(
-        "a pull request brings a stack of what nobody reads",
+        "a pull request adds a stack with an unreadable source",
         |_| {},
         &[
             (
@@ -67,7 +67,7 @@ fn a_stack_of_units_from_elsewhere_is_an_error() {
 #[test]
 fn requirements_made_unknown_are_an_error() {
     all_are_errors(
-        "a pull request puts something where nobody can read what it requires",
+        "a pull request makes requirements unknown",
         |gate| {
             gate.write("known/main.tf", format!("{BACKEND}{}", call("\"s3::https://s3.amazonaws.com/b/known.zip\"")));
             gate.write("known/.terraform.lock.hcl", lock_file(&[]));
@@ -186,7 +186,7 @@ fn a_new_call_by_the_path_of_an_installed_package_is_as_unknown_as_the_call_of_t
     gate.write("live/part.tf", installed("m"));
     assert_eq!(gate.judge(&["-r"]), before);
     all_are_errors(
-        "a pull request calls a module by the directory of one that nobody reads",
+        "a pull request calls a module by the directory of an unreadable module",
         |gate| {
             gate.write("live/known.tf", call("\"git::https://example.com/net.git?ref=v1.0.0\""));
             gate.write("other/unknown.tf", call("\"s3::https://s3.amazonaws.com/b/known.zip\""));
@@ -265,7 +265,7 @@ Not checked: platforms (-p names some), hashes against the registry (--online)
 #[test]
 fn a_new_unit_with_an_unknown_source_that_no_unit_in_the_base_has_is_an_error() {
     all_are_errors(
-        "a pull request adds a unit beside one whose module nobody can read",
+        "a pull request adds a unit beside a unit with an unreadable module",
         |gate| {
             gate.write("common.hcl", format!("locals {{\n  source = {S3}\n}}\n"));
             unit(gate, "units/old", S3);
@@ -341,7 +341,7 @@ fn relock(gate: &Gate, directory: &str, entries: &[String]) {
 #[test]
 fn an_entry_does_not_leave_a_lock_file_whose_requirements_are_not_known() {
     all_are_errors(
-        "a pull request empties the lock file of a configuration that nobody can read in full",
+        "a pull request empties the lock file of a partly unknown configuration",
         locked_beside_unknown,
         &[
             ("of a root module", |gate| relock(gate, "known", &[]), "entry-removed"),
@@ -368,7 +368,7 @@ fn an_entry_does_not_leave_a_lock_file_whose_requirements_are_not_known() {
 #[test]
 fn a_version_meets_the_recorded_constraints_where_the_requirements_are_not_known() {
     all_are_errors(
-        "a pull request locks an old version in a configuration that nobody can read in full",
+        "a pull request locks an old version in a partly unknown configuration",
         locked_beside_unknown,
         &[
             (

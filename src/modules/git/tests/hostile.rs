@@ -56,7 +56,7 @@ fn what_git_does_not_check_out_is_refused() {
     assert!(error.starts_with("git does not check out its entry"), "{error}");
     let error = fixture.fetch(&forged_tree(&fixture, &[("160000", "libs")])).unwrap_err();
     assert_eq!(error, "its .gitmodules does not specify where the submodule \"libs\" comes from: ");
-    provlock_test::survived("a git repository that is read in another way than it is checked out", names.len() * 3 + 2);
+    provlock_test::survived("a git repository that differs from its checkout", names.len() * 3 + 2);
 }
 
 /// Both programs read such a file, and two of them look alike as text.
@@ -83,7 +83,7 @@ fn names_that_are_not_text_are_refused() {
             "it can be read, and not locked"
         );
     }
-    provlock_test::survived("a git repository that is read in another way than it is checked out", cases.len());
+    provlock_test::survived("a git repository that differs from its checkout", cases.len());
 }
 
 /// The file that says where submodules are is the repository's, and git follows what other such files include.
@@ -111,7 +111,7 @@ fn a_hostile_gitmodules_reads_no_other_file_and_runs_no_program() {
         assert!(error.contains(expected) && !error.contains("s3cr3t"), "{error}");
     }
     assert_eq!(error("[submodule \"s\"]\npath = \"s\" ; here\nurl = ext::sh\nupdate = none\n"), Ok(()));
-    provlock_test::survived("a git repository that is read in another way than it is checked out", 5);
+    provlock_test::survived("a git repository that differs from its checkout", 5);
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn small_repositories_do_not_become_large_packages() {
     for (tree, expected) in &cases {
         assert_eq!(fixture.refused(tree), *expected);
     }
-    provlock_test::survived("a module package that takes more memory or time than it may", cases.len());
+    provlock_test::survived("a module package that takes too much memory or time", cases.len());
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn no_more_branches_are_fetched_than_git_can_keep() {
     let error = fixture.fetch(&fixture.url("?ref=main~0")).unwrap_err();
     assert_eq!(error, "it has so many branches and tags that \"main~0\" is not looked for in them: ");
     assert_eq!(fixture.main("?ref=b7"), "two");
-    provlock_test::survived("a module package that takes more memory or time than it may", 1);
+    provlock_test::survived("a module package that takes too much memory or time", 1);
 }
 
 /// What a server sends is small, and takes long to read.
@@ -72,7 +72,7 @@ fn what_keeps_a_processor_busy_ends() {
     fs::write(fixture.program(), script.replace("HOME=", busy)).unwrap();
     let error = fixture.fetch_within(&fixture.url(""), Duration::from_secs(30)).map(drop).unwrap_err();
     assert_eq!(error, "git was ended because there is too much in it to read: ");
-    provlock_test::survived("a module package that takes more memory or time than it may", 1);
+    provlock_test::survived("a module package that takes too much memory or time", 1);
 }
 
 /// A server need not leave out what is not wanted. What it says meanwhile holds up no limit.
@@ -112,5 +112,5 @@ fn there_is_an_end_to_what_a_server_sends() {
     let error = fixture.fetch(&fixture.url("")).unwrap_err();
     assert!(error.starts_with("its submodule \""), "{error}");
     assert!(error.ends_with(": git was ended because what it fetches is larger than 1024 MiB: "), "{error}");
-    provlock_test::survived("a module package that takes more memory or time than it may", cases.len() + 1);
+    provlock_test::survived("a module package that takes too much memory or time", cases.len() + 1);
 }

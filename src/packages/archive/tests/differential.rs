@@ -13,7 +13,7 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 use super::archives::{ArchiveSpec, Descriptor, EntrySpec};
 use super::*;
 
-const DIFFERENTIAL: &str = "an archive of which two readers might read two things";
+const DIFFERENTIAL: &str = "an archive that two readers may read differently";
 const EXECUTABLE: &[u8] = b"terraform-provider-x";
 
 /// `h1:` in the plainest way.

@@ -100,7 +100,7 @@ fn every_case_has_its_verdict() {
         let enforced = if tofu.starts_with("ok,") { "expired" } else { tofu.as_str() };
         assert_eq!(verdict(Dialect::Tofu, true), enforced, "{context}, tofu, enforced");
     }
-    survived("keys and signatures that gpg made, each judged as Terraform and OpenTofu judge it", cases.len());
+    survived("keys and signatures of gpg, compared with OpenTofu and Terraform", cases.len());
 }
 
 #[test]
