@@ -110,7 +110,7 @@ fn a_thousand_findings_of_a_kind_are_shown() {
         environment.write("provlock.toml", "[policy]\nallowed-hosts = [\"registry.opentofu.org\"]\n");
         environment.write_lock_file(lock_file);
         let verified = run(&environment, &["verify", "--format", "json"]);
-        verified.assert_code(*code).assert_stdout_has(" left out");
+        verified.assert_code(*code).assert_stdout_has(" omitted");
     }
     survived(ATTACK, cases.len());
 }
@@ -134,7 +134,7 @@ fn a_configuration_has_an_end() {
         (many(1_001, |number| format!("provider \"a{number}\" {{}}\n")), "more than 1000 providers are required"),
         (required(49_000), "more than 1000 providers are required"),
         (required(140_000), "more than 50000 arguments and blocks"),
-        (many(49_000, |number| format!("module \"a{number}\" {{\n  source = \"./m{number}\"\n}}\n")), "left out"),
+        (many(49_000, |number| format!("module \"a{number}\" {{\n  source = \"./m{number}\"\n}}\n")), "are omitted"),
     ];
     let natives = same.into_iter().chain(other).map(|(text, message)| ("main.tf", text, message));
     let cases: Vec<_> = natives.chain([("main.tf.json", json, "8999 more of this kind are omitted")]).collect();

@@ -72,7 +72,7 @@ fn a_document_that_does_not_count_is_not_used() {
         (of_another_provider, "it is about registry.opentofu.org/hashicorp/random 3.2.4"),
         (genuine.clone() + &" ".repeat(200_000), "is larger than 131072 bytes"),
         (with_envelope(&genuine, |envelope| envelope["payloadType"] = json!("text/plain")), "not a signed document"),
-        (genuine.replace("release-facts", "other"), "an OCI artifact of another type"),
+        (genuine.replace("release-facts", "other"), "an OCI artifact of a different type"),
         (genuine.replace("\"data\"", "\"date\""), "its manifest does not contain the document"),
         ("<html>".to_owned(), "it is not an OCI manifest"),
         (String::new(), "it is not an OCI manifest"),

@@ -115,7 +115,7 @@ fn conflict_markers_of_many_root_modules() {
     for arguments in [&["verify", "-r", "live"][..], &["-C", "live", "verify", "-r"]] {
         environment.provlock(arguments).assert_code(1).assert_stdout_has(
             "\nhelp: in each root module: provlock merge .terraform.lock.hcl; \
-             to lock again what is in conflict: provlock merge --resolve .terraform.lock.hcl\n",
+             to lock the entries in conflict again: provlock merge --resolve .terraform.lock.hcl\n",
         );
     }
 }

@@ -64,7 +64,7 @@ fn manifests_are_checked_against_their_digests() {
 
     let wrong = digest_of(b"something else");
     let server = Server::http(move |request| content.answer(request).header("Docker-Content-Digest", wrong.clone()));
-    assert_fails(&server, Code::RequestFailed, "another digest than it says");
+    assert_fails(&server, Code::RequestFailed, "with a different digest than its header");
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn a_list_of_tags_must_end_and_stay_where_it_is() {
             .header("Link", format!("<http://{host}/v2/m/acme/null/tags/list>; rel=next"))
     });
     let error = diagnosed(mirror(&server).versions(&null()));
-    assert!(error[0].message.contains("goes on at another host"), "{error}");
+    assert!(error[0].message.contains("continues on a different host"), "{error}");
     assert!(elsewhere.requests().is_empty());
 }
 
@@ -163,5 +163,5 @@ fn redirects_end_and_do_not_leave_encryption_or_reach_into_this_machine() {
         assert!(!told(&error).contains("s3cr3t"), "{}", told(&error));
     }
     let server = Server::http(move |_| Response::new(302, ""));
-    assert!(fetch(&mirror(&server)).unwrap_err()[0].message.contains("without a location"));
+    assert!(fetch(&mirror(&server)).unwrap_err()[0].message.contains("has no location"));
 }

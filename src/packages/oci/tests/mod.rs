@@ -266,7 +266,7 @@ fn an_index_that_is_none_of_a_provider_says_what_it_is() {
         (index(provider, json!([])), "lists no platform"),
         (index(provider, json!([target("other", manifest::MANIFEST)])), "lists no platform"),
         (index(provider, json!([target(provider_target, "a/b")])), "platform of the media type \"a/b\""),
-        (index(provider, json!([target(provider_target, manifest::MANIFEST)])), "without saying for which platform"),
+        (index(provider, json!([target(provider_target, manifest::MANIFEST)])), "lists a manifest without a platform"),
     ] {
         let error = manifest::read_index(document.as_bytes()).unwrap_err();
         assert!(error.contains(expected) && error.len() < 300, "{expected}: {error}");

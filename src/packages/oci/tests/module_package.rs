@@ -64,7 +64,7 @@ fn an_archive_of_another_digest_is_refused() {
     content.put(format!("{PATH}/blobs/{}", digest_of(b"archive")), "another");
     let server = Server::http(move |request| content.answer(request));
     let error = download(&server, "").unwrap_err();
-    assert!(error.contains("names an archive of another digest"), "{error}");
+    assert!(error.contains("contains a different digest than the archive"), "{error}");
 }
 
 /// By its digest the archive would be right.

@@ -51,7 +51,7 @@ fn nothing_is_uploaded_to_another_host() {
     let elsewhere = Server::http(|_| Response::new(201, ""));
     let registry = registry(elsewhere.url("localhost", "/upload").to_string());
     let error = push(&registry).unwrap_err();
-    assert!(error[0].message.contains("wants a blob to be uploaded to another host"), "{error}");
+    assert!(error[0].message.contains("the location of an upload is on a different host"), "{error}");
     assert!(elsewhere.requests().is_empty());
 }
 
