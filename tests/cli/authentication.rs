@@ -33,7 +33,7 @@ fn a_release_that_was_replaced_is_refused() {
 }
 
 #[test]
-fn a_zh_that_nobody_published_is_a_finding_of_check_and_goes_when_changes_are_accepted() {
+fn an_unpublished_zh_fails_check_and_is_removed_on_request() {
     let (_registry, environment, gamma) = Registry::with_required("acme/gamma", "1.5.0", BOTH, "");
     let forged = format!("zh:{}", "f".repeat(64));
     let hashes = [gamma.hashes(&BOTH), vec![forged.clone()]].concat();

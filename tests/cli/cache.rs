@@ -93,7 +93,7 @@ fn a_damaged_entry_does_not_count_and_is_written_anew() {
 
 /// Only the cache says which `h1:` a package has, so an attacker who can write to it could make a wrong `h1:` pass.
 #[test]
-fn verify_online_does_not_believe_the_cache() {
+fn verify_online_does_not_trust_the_cache() {
     let (_registry, environment) = project();
     environment.provlock(LOCK).assert_code(0);
     let lock_file = environment.lock_file();

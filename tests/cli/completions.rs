@@ -38,7 +38,7 @@ fn dialects_and_codes_are_completed() {
 }
 
 #[test]
-fn providers_are_those_of_the_configuration_and_the_lock_file() {
+fn providers_of_configuration_and_lock_file_are_completed() {
     let environment = TestEnvironment::new();
     environment.write("live/main.tf", requires("hashicorp/aws", "~> 5.0"));
     environment.write("live/.terraform.lock.hcl", entry("hashicorp/null", "3.2.4", "", &[]));

@@ -92,7 +92,7 @@ help: add credentials: provlock login registry.example.com, or set TF_TOKEN_regi
 }
 
 #[test]
-fn a_helper_is_asked_once_in_a_run() {
+fn a_helper_runs_once_per_run() {
     let (_registry, environment) = private();
     let directory = install(&environment, &format!("echo '{{\"token\": \"{TOKEN}\"}}'"));
     environment.provlock(LOCK).assert_code(0);

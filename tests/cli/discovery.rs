@@ -116,7 +116,7 @@ help: remove this line, run provlock -C live/a lock -p linux_amd64, and add the 
 }
 
 #[test]
-fn a_repository_without_root_modules_is_told_what_was_skipped() {
+fn skipped_directories_are_shown_without_root_modules() {
     let environment = project(&[
         ("examples/a/main.tf", USED),
         ("modules/b/main.tf", USED),
@@ -172,7 +172,7 @@ No root module in . or below: modules/a is skipped because of the name, as modul
 }
 
 #[test]
-fn a_provider_without_its_source_is_told_from_one_that_is_not_required() {
+fn a_provider_without_source_differs_from_an_unrequired_one() {
     let (_registry, environment) = Registry::with_project();
     environment.write("main.tf", "provider \"yandex\" {}\n");
     environment.write_lock_file(lock_file(&[entry("yandex-cloud/yandex", "0.100.0", "", &[H1])]));

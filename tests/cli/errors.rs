@@ -60,7 +60,7 @@ error[invalid-configuration]: the "{" after terraform is never closed
 }
 
 #[test]
-fn flags_and_platforms_in_the_words_of_others_are_proposed_in_ours() {
+fn flags_and_platforms_of_other_tools_get_a_suggestion() {
     let environment = TestEnvironment::new();
     environment.write("main.tf", "");
     environment.provlock(["lock", "-p", "macos_arm64"]).matches(str![[r#"
@@ -272,7 +272,7 @@ error[io]: cannot change to the directory live/none
 }
 
 #[test]
-fn why_there_is_no_base_is_told() {
+fn a_missing_base_is_explained() {
     let environment = TestEnvironment::new();
     environment.write("main.tf", "");
     let verify = ["verify", "--base", "HEAD"];
@@ -388,7 +388,7 @@ help: name the prerelease exactly in required_providers
 }
 
 #[test]
-fn offline_a_misspelled_provider_is_proposed_as_it_is_meant() {
+fn offline_misspelled_providers_get_a_suggestion() {
     let environment = TestEnvironment::new();
     environment.write("main.tf", requires("hashicrop/random", ""));
     environment.provlock(["lock", "--offline"]).matches(str![[r#"

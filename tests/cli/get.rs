@@ -345,7 +345,7 @@ fn terraform_takes_other_bytes_under_the_same_version() {
 }
 
 #[test]
-fn with_a_lock_file_and_a_filled_cache_no_host_is_asked_for_a_module() {
+fn locked_and_cached_modules_need_no_request() {
     let (registry, environment) = project_without_providers();
     environment.provlock(["lock", "--modules"]).assert_code(0);
     fs::rename(environment.root().join("modules.git"), environment.root().join("gone.git")).unwrap();

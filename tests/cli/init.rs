@@ -352,7 +352,7 @@ help: compare it with what --dry-run prints, or replace it with --force
 }
 
 #[test]
-fn offline_nobody_is_asked_for_keys() {
+fn offline_no_keys_are_requested() {
     let registry = registry();
     let repository = project(&registry);
     registry.reset_statistics();

@@ -50,7 +50,7 @@ fn all_hashes(published: &Published) -> Vec<String> {
 }
 
 #[test]
-fn the_block_counts_only_when_it_is_asked_for() {
+fn the_block_is_used_only_with_the_flag() {
     let registry = Registry::start();
     let null = registry.publish("hashicorp/null", "3.2.4").platforms([LINUX]).done();
     let environment = project(&registry, "hashicorp/null", "filesystem_mirror {\n  path = \"mirror\"\n}");
@@ -159,7 +159,7 @@ fn any_other_failure_of_a_method_stops() {
 }
 
 #[test]
-fn a_trusted_mirror_is_believed_about_other_platforms() {
+fn hashes_of_a_trusted_mirror_are_recorded() {
     let registry = Registry::start();
     let null = registry.publish("hashicorp/null", "3.2.4").platforms([LINUX, "darwin_arm64"]).done();
     registry.mirror(MIRROR, Mirror::default());

@@ -93,7 +93,7 @@ fn hashes_that_the_registry_reports_need_no_package_of_the_locked_version() {
 }
 
 #[test]
-fn an_entry_whose_platforms_nobody_can_tell_is_not_upgraded_unless_they_are_named() {
+fn an_entry_with_unknown_platforms_needs_named_platforms() {
     let (_registry, environment, [old, new]) = forgetful_project();
     let unknown = format!("h1:{}=", "A".repeat(43));
     // The package of the current platform would be looked at.
@@ -178,7 +178,7 @@ fn locked_elsewhere(registry: &Registry) -> (TestEnvironment, Vec<&'static str>)
 }
 
 #[test]
-fn lock_adds_no_platform_that_nobody_has_named() {
+fn lock_adds_only_named_platforms() {
     let registry = Registry::start();
     let null = publish(&registry, "1.0.0");
     let (environment, others) = locked_elsewhere(&registry);

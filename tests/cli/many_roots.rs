@@ -158,7 +158,7 @@ Would lock 3 root modules: 2 changed, 1 up to date; [SIZE] downloaded
 }
 
 #[test]
-fn a_platform_that_is_none_is_said_once_whatever_the_command() {
+fn an_invalid_platform_is_one_error_in_every_command() {
     let (_registry, environment) = roots();
     let before = environment.snapshot();
     for command in [&["lock", "-r"][..], &["upgrade", "-r"], &["verify", "-r"], &["merge", "a/main.tf"]] {

@@ -86,7 +86,7 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
 
 /// A module that cannot be fetched shows what was asked for before all modules were there.
 #[test]
-fn versions_are_asked_for_while_modules_are_fetched_unless_they_are_locked_or_not_wanted() {
+fn versions_are_requested_while_modules_are_fetched() {
     let (registry, environment) = Registry::with_project();
     registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
     publish(&environment, &requires("acme/gamma", "~> 1.0"), "v1.0.0");
@@ -115,7 +115,7 @@ fn versions_are_asked_for_while_modules_are_fetched_unless_they_are_locked_or_no
 }
 
 #[test]
-fn a_module_makes_nobody_ask_for_very_many_providers_before_all_modules_are_there() {
+fn many_providers_of_a_module_are_requested_only_after_all_modules() {
     let (registry, environment) = Registry::with_project();
     let providers: Vec<_> = (0..100).map(|n| format!("    p{n} = {{ source = \"acme/p{n}\" }}\n")).collect();
     publish(

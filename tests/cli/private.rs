@@ -114,7 +114,7 @@ fn invalid_tokens_and_hosts_are_refused() {
 }
 
 #[test]
-fn login_tells_when_another_token_wins() {
+fn login_warns_if_a_different_token_takes_precedence() {
     let mut environment = TestEnvironment::new();
     write_configuration(&environment, "credentials \"block.test\" {\n  token = \"s3cr3t-block\"\n}\n");
     environment.set("TF_TOKEN_registry_example_com", "s3cr3t-variable");
@@ -220,7 +220,7 @@ fn the_token_does_not_follow_a_redirect_to_another_host() {
 }
 
 #[test]
-fn no_output_holds_the_token() {
+fn no_output_contains_the_token() {
     let echo = || Fault::Body(format!("{{\"oops\": \"{TOKEN}\"}}").into_bytes());
     let faults = [
         (url::VERSIONS, Fault::Status(500), 2),

@@ -157,7 +157,7 @@ acme/gamma 1.0.0 linux_amd64  ╸───────────────�
 }
 
 #[test]
-fn verbose_tells_what_was_decided_and_twice_each_request() {
+fn verbose_shows_decisions_and_twice_each_request() {
     let registry = Registry::start();
     let environment = project(&registry);
     environment.provlock(["lock", "-p", "linux_amd64", "-v"]).matches(str![[r#"

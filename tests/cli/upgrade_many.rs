@@ -344,7 +344,7 @@ Upgraded 1 of 2 root modules: 1 changed, 0 up to date; 1 failed; [SIZE] download
 }
 
 #[test]
-fn providers_and_directories_are_told_apart() {
+fn providers_and_directories_are_distinguished() {
     let (_registry, environment) = Registry::with_project();
     environment.write("live/a/main.tf", PROVIDER);
     environment.write("live/a/.terraform.lock.hcl", "");
@@ -367,7 +367,7 @@ help: correct its name, or require it in a configuration first
 }
 
 #[test]
-fn help_is_for_the_root_module_that_is_meant() {
+fn help_names_the_right_root_module() {
     let (registry, environment) = Registry::with_project();
     publish(&registry, "acme/gamma", ["1.0.0", "2.0.0"]);
     environment.write("live/a/main.tf", requires("acme/gamma", "~> 1.0"));

@@ -49,7 +49,7 @@ fn files_of_patterns_that_are_devices_are_as_none() {
 }
 
 #[test]
-fn a_change_that_makes_devices_of_files_of_patterns_is_judged() {
+fn a_change_that_turns_ignore_files_into_devices_is_checked() {
     let names = [".gitignore", ".ignore", "d/.gitignore"];
     for name in names {
         let repository = Repository::around(project());

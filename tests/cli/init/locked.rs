@@ -135,7 +135,7 @@ fn a_configuration_that_cannot_be_read_does_not_stop_the_others() {
 }
 
 #[test]
-fn a_repository_without_lock_files_is_told_to_lock_first() {
+fn init_without_lock_files_proposes_lock() {
     let registry = registry();
     let environment = TestEnvironment::with_registry(&registry);
     let with_backend = requires("acme/gamma", "") + "terraform {\n  backend \"s3\" {}\n}\n";
@@ -157,7 +157,7 @@ help: lock first: provlock lock
 }
 
 #[test]
-fn a_repository_whose_only_configuration_is_not_surely_a_root_module_is_told_to_lock_it_by_name() {
+fn a_possible_root_module_is_proposed_by_name() {
     let registry = registry();
     let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("acme/gamma", "") + "resource \"gamma_thing\" \"a\" {}\n");

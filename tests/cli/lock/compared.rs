@@ -109,7 +109,7 @@ fn all_unpublished_hashes_are_counted() {
 
 /// The hash may belong to a platform whose package this machine has not seen.
 #[test]
-fn an_h1_of_a_platform_that_nobody_knows_passes_and_is_counted() {
+fn an_h1_of_an_unknown_platform_passes_and_is_counted() {
     let (registry, environment, null) = project();
     environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
     registry.reset_statistics();
@@ -156,7 +156,7 @@ fn a_package_that_was_replaced_explains_nothing() {
 
 /// A mirror contains copies, and does not know other published packages.
 #[test]
-fn where_nobody_knows_what_is_published_that_is_said() {
+fn unknown_publication_is_reported() {
     let (_registry, environment, null) = project();
     environment.provlock(LOCK_BOTH).assert_code(0);
     environment.provlock(["mirror", "packages", "-p", "linux_amd64"]).assert_code(0);

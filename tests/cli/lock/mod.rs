@@ -276,7 +276,7 @@ fn each_request_is_made_once() {
 }
 
 #[test]
-fn a_registry_that_speaks_http2_is_asked_over_one_connection() {
+fn requests_over_http2_share_one_connection() {
     const PLATFORMS: [&str; 4] = ["linux_amd64", "linux_arm64", "darwin_arm64", "windows_amd64"];
     let registry = Registry::start_http2();
     // More at once than HTTP/2 lets a connection or a stream hold back.

@@ -290,7 +290,7 @@ fn the_result_is_data_too() {
 }
 
 #[test]
-fn platforms_are_those_of_the_flag_then_of_the_settings() {
+fn platforms_come_from_the_flag_then_from_the_settings() {
     let (_registry, environment, null) = locked();
     environment.write("provlock.toml", "platforms = [\"darwin_arm64\"]\n");
     environment.provlock(["mirror", "mirror"]).assert_code(0);
@@ -314,7 +314,7 @@ help: remove the platform, or lock a different version
 }
 
 #[test]
-fn without_a_flag_or_settings_the_platforms_are_those_of_the_lock_file() {
+fn platforms_default_to_the_lock_files() {
     let (registry, environment, null) = locked();
     let mirror = |more: &[&str]| {
         let _ = std::fs::remove_dir_all(environment.project().join("mirror"));

@@ -102,7 +102,7 @@ fn versions_of_other_lock_files_stay_without_prune() {
 
 /// Only what its document names is a mirror's.
 #[test]
-fn files_of_others_stay_whatever_their_names() {
+fn files_of_other_programs_stay() {
     let (_registry, environment) = filled();
     let others = [
         "photos/2024/holiday/terraform-provider-holiday_1.0.0_linux_amd64.zip",

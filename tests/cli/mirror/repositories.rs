@@ -203,7 +203,7 @@ fn a_tag_of_something_else_is_left_alone() {
 }
 
 #[test]
-fn errors_before_anything_is_asked() {
+fn argument_errors_come_before_any_request() {
     let (registry, environment, _) = fleet();
     environment.provlock(mirror(BOTH_PLATFORMS, &["--prune"])).matches(str![[r#"
 exit code: 2

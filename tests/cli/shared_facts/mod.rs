@@ -172,7 +172,7 @@ fn only_platforms_without_facts_are_downloaded() {
 
 /// A package in the cache of hashes needs no facts, and offline no host is contacted.
 #[test]
-fn facts_are_asked_for_only_where_they_are_needed() {
+fn facts_are_requested_only_if_needed() {
     let fleet = Fleet::new();
     fleet.registry.reset_statistics();
     fleet.publisher.provlock(LOCK_BOTH).assert_code(0);

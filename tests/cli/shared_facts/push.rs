@@ -210,7 +210,7 @@ fn logins_are_those_of_docker_and_pushing_asks_for_the_right_to_push() {
 }
 
 #[test]
-fn no_output_holds_the_private_key() {
+fn no_output_contains_the_private_key() {
     let (registry, environment, key) = machine();
     environment.provlock(LOCK_BOTH).assert_code(0);
     let private = environment.read("key").trim_end().to_owned();

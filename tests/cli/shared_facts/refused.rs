@@ -190,7 +190,7 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
 }
 
 #[test]
-fn a_registry_that_does_not_answer_holds_up_nobody_for_long() {
+fn a_silent_registry_delays_a_run_only_briefly() {
     let fleet = Fleet::new();
     fleet.registry.fault(FACTS, Times::Always, Fault::Delay(Duration::from_mins(10)));
     fleet.downloads_everything("its registry did not answer in time");

@@ -10,7 +10,7 @@ const VERIFY: [&str; 4] = ["verify", "--online", "-p", "linux_amd64,darwin_arm64
 
 /// An attacker with the key can make others record a wrong `h1:`, and nothing else; `verify --online` finds it.
 #[test]
-fn verify_online_believes_no_facts_unless_it_is_told_to() {
+fn verify_online_trusts_shared_facts_only_with_the_flag() {
     let fleet = Fleet::new();
     let key = fleet.signing_key();
     let manifest = fleet.registry.manifest(NULL, "3.2.4").unwrap();
@@ -44,7 +44,7 @@ fn trust_shared_is_for_verify_online() {
 
 /// A change that is not approved cannot choose the keys that it is checked with.
 #[test]
-fn a_change_cannot_add_a_key_that_it_is_judged_by() {
+fn a_change_cannot_add_a_trusted_key() {
     let fleet = Fleet::new();
     let key = fleet.signing_key();
     let manifest = fleet.registry.manifest(NULL, "3.2.4").unwrap();

@@ -78,7 +78,7 @@ fn a_lock_file_beside_the_unit_wins() {
 }
 
 #[test]
-fn a_change_of_the_lock_file_of_a_module_is_judged_once() {
+fn a_change_of_a_shared_lock_file_is_checked_once() {
     let providers = Providers::publish();
     let Providers { null, random, tls, .. } = &providers;
     let locked = Providers::lock_file(&[(null, ""), (random, "~> 3.0"), (tls, "~> 4.0")]);

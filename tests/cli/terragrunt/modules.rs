@@ -210,7 +210,7 @@ fn a_source_of_a_registry_is_locked_with_its_version() {
 }
 
 #[test]
-fn a_change_of_the_entry_of_a_unit_is_judged() {
+fn a_change_of_the_entry_of_a_unit_is_checked() {
     let project = Project::new();
     project.environment.provlock(LOCK_MODULES).assert_code(0);
     let Project { registry: _registry, environment } = project;

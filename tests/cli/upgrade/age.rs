@@ -123,7 +123,7 @@ help: to use it anyway, pass --min-age 0d
 }
 
 #[test]
-fn checksums_have_a_date_where_no_registry_tells() {
+fn without_a_service_the_date_of_the_checksums_is_used() {
     let (registry, environment) = Registry::with_project();
     let gamma =
         ["1.0.0", "1.1.0", "1.2.0"].map(|version| publish(&registry, "registry.example.com/acme/gamma", version));
@@ -149,7 +149,7 @@ Upgraded 1 provider for linux_amd64 (1 changed); [SIZE] downloaded
 }
 
 #[test]
-fn terraforms_registry_tells_dates_too_and_both_services_can_be_elsewhere() {
+fn dates_come_from_both_registries_at_any_address() {
     let (registry, mut environment) = Registry::with_project();
     let null = ["3.1.0", "3.2.4"].map(|version| publish(&registry, "registry.terraform.io/hashicorp/null", version));
     let gamma = ["1.0.0", "1.1.0"].map(|version| publish(&registry, "registry.opentofu.org/acme/gamma", version));

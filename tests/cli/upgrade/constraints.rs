@@ -105,7 +105,7 @@ Upgraded 2 providers for linux_amd64 (2 changed)
 /// Each file is replaced in one step and the lock file is the last, so a killed run leaves some files of the
 /// configuration with their new constraints, and the old lock file.
 #[test]
-fn the_next_run_completes_one_that_was_killed() {
+fn the_next_run_completes_a_killed_one() {
     let (_registry, environment, gamma, null) = two_providers();
     let main = format!("{}module \"a\" {{\n  source = \"./a\"\n}}\n", requires_both("~> 1.0", ">= 3.0, < 4.0"));
     let old = [("main.tf", main.clone()), ("a/main.tf", requires("acme/gamma", "< 1.5"))];

@@ -130,7 +130,7 @@ fn constraints_of_what_is_not_chosen_stay() {
 }
 
 #[test]
-fn elsewhere_than_on_a_terminal_nobody_is_asked() {
+fn without_a_terminal_there_is_no_question() {
     let (registry, environment, ..) = two_providers();
     let before = environment.snapshot();
     environment.command(["upgrade", "-i"]).stdin("all\n").run().matches(str![[r#"

@@ -164,7 +164,7 @@ error[invalid-argument]: two different versions of registry.opentofu.org/hashico
 }
 
 #[test]
-fn a_version_against_the_constraints_is_refused_with_every_place_that_holds_one() {
+fn a_version_outside_constraints_is_refused_with_their_positions() {
     let (_registry, environment, ..) = two_providers();
     environment
         .write("main.tf", format!("{}module \"a\" {{\n  source = \"./a\"\n}}\n", requires_both("~> 1.0", "~> 3.0")));
@@ -517,7 +517,7 @@ Constraints hold back 1 provider; to change them, too: provlock upgrade --constr
 }
 
 #[test]
-fn json_holds_the_versions_too() {
+fn json_contains_the_versions() {
     let (_registry, environment, ..) = two_providers();
     let root = |arguments: &[&str]| {
         let output = environment.provlock(arguments);

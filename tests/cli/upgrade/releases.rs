@@ -86,7 +86,7 @@ fn without_the_document_the_table_has_no_dates() {
 }
 
 #[test]
-fn only_what_can_move_is_asked_about_and_only_for_a_table() {
+fn dates_are_requested_only_for_moves_in_a_table() {
     let (registry, environment, _, null) = two_providers();
     environment.write_lock_file(environment.lock_file().replace("3.1.0", "3.2.4"));
     environment.write("main.tf", requires_both("~> 1.0", "3.2.4"));

@@ -161,7 +161,7 @@ fn a_lock_file_that_is_fine() {
 }
 
 #[test]
-fn without_a_lock_file_what_is_not_known_is_said() {
+fn unknown_requirements_are_reported_without_a_lock_file() {
     let environment = TestEnvironment::new();
     environment.write("main.tf", "variable \"v\" {}\nmodule \"m\" {\n  source = \"./${var.v}\"\n}\n");
     let output = environment.provlock(["verify"]);

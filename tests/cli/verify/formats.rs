@@ -119,7 +119,7 @@ fn a_job_gets_a_summary_by_cause() {
 }
 
 #[test]
-fn a_report_holds_what_stdout_would() {
+fn a_report_contains_the_output_of_its_format() {
     let environment = with_findings();
     let run = |arguments: &[&str]| environment.provlock(["verify"].iter().chain(arguments));
     let report = ["--format", "github", "--report", "sarif=a.sarif", "--report", "text=a.txt"];

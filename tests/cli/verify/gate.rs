@@ -281,7 +281,7 @@ fn a_change_cannot_hide_a_root_module() {
 }
 
 #[test]
-fn a_change_cannot_change_the_policy_that_it_is_judged_by() {
+fn a_change_cannot_loosen_the_policy_that_checks_it() {
     all_are_caught(
         "a pull request changes the policy",
         &[
@@ -436,7 +436,7 @@ Not checked: hashes against the registry (--online does)
 }
 
 #[test]
-fn hashes_that_a_change_adds_are_judged() {
+fn hashes_that_a_change_adds_are_checked() {
     all_are_caught(
         "a pull request adds or replaces hashes",
         &[

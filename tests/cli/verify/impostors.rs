@@ -133,7 +133,7 @@ fn two_letters_that_look_like_one_are_an_imitation() {
 }
 
 #[test]
-fn a_host_that_the_base_has_is_meant() {
+fn hosts_of_the_base_are_no_look_alikes() {
     let gate = Gate::with(|gate| {
         gate.write("provlock.toml", "");
         gate.root("old", "registry.example.com/acme/gamma", &[H1, ZH]);

@@ -56,7 +56,7 @@ help: install what is locked with provlock get
 }
 
 #[test]
-fn nothing_in_the_git_directory_of_an_installed_module_is_believed() {
+fn the_git_directory_of_an_installed_module_is_not_trusted() {
     let project = Project::new();
     let network = project.install("network");
     let main = network.join("network/main.tf");

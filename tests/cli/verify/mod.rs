@@ -93,7 +93,7 @@ fn messages(environment: &TestEnvironment, arguments: &[&str]) -> String {
 const NOTHING: [&str; 0] = [];
 
 #[test]
-fn of_a_good_root_is_said_what_was_checked() {
+fn the_checks_of_a_root_module_without_findings_are_shown() {
     let environment = good();
     lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1, gate::OTHER_H1, ZH])]);
     let output = environment.provlock(["verify"]);

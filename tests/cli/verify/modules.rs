@@ -83,7 +83,7 @@ impl Project {
 const LOCK: &str = ".modules.lock.hcl";
 
 #[test]
-fn with_a_lock_and_a_cache_nothing_is_asked_for_and_nothing_is_found() {
+fn locked_and_cached_modules_need_no_request_and_have_no_findings() {
     let project = Project::new();
     assert_eq!(module_lock_file(&project.environment).matches("module \"").count(), 4);
     let requests = project.registry.requests().len();
@@ -455,7 +455,7 @@ Not checked: platforms (-p names some), hashes against the registry (--online)
 }
 
 #[test]
-fn a_branch_may_move_and_what_is_gone_is_found() {
+fn moved_branches_pass_and_removed_packages_are_found() {
     let project = Project::new();
     project.edit("main.tf", "?ref=v1.0.0", "?ref=main");
     project.environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
@@ -547,7 +547,7 @@ fn commit_all(environment: &TestEnvironment) {
 }
 
 #[test]
-fn a_change_of_the_lock_file_of_modules_is_judged() {
+fn changes_of_the_module_lock_file_are_checked() {
     let project = Project::new();
     let environment = &project.environment;
     commit_all(environment);

@@ -280,7 +280,7 @@ fn a_mirror_confirms_only_what_it_has() {
 
 /// `verify` shows the keys that the registry names now, `tree` the remembered ones. What is remembered is not believed.
 #[test]
-fn keys_are_shown_in_full_and_a_forged_memory_of_them_is_not_believed() {
+fn keys_are_shown_in_full_and_forged_ones_in_the_cache_are_not_trusted() {
     let (_registry, environment, _) = locked();
     let (key, other) = (keys::ED25519.fingerprint(), keys::OTHER.fingerprint());
     let tree = |arguments: &[&str]| environment.provlock([&["tree"], arguments].concat()).stdout;

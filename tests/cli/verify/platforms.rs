@@ -27,7 +27,7 @@ pub(super) fn install(environment: &TestEnvironment, null: &Published, platform:
 }
 
 #[test]
-fn where_nobody_says_which_platforms_count_one_is_few() {
+fn one_platform_is_a_note_without_required_platforms() {
     let environment = good();
     let looked_at = ["--warn", "single-platform"];
     assert_eq!(found(&environment, &looked_at), ["warning single-platform"]);

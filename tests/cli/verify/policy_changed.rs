@@ -77,7 +77,7 @@ fn settings_count_as_the_base_has_them() {
 }
 
 #[test]
-fn a_file_of_settings_that_is_named_counts_as_the_base_has_it() {
+fn a_named_settings_file_is_read_from_the_base() {
     const ALLOW: &str = "[verify]\nallow = [\"no-hashes\", \"hash-not-checked\"]\n";
     all_are_caught(&[
         (

@@ -68,7 +68,7 @@ fn files_stand_for_their_root() {
 }
 
 #[test]
-fn where_there_is_nothing_to_check_that_is_said() {
+fn an_empty_check_is_reported() {
     let environment = TestEnvironment::new();
     environment.write("docs/readme.md", "text");
     environment.provlock(["verify", "-r"]).matches(str![[r#"
@@ -102,7 +102,7 @@ fn one_root_that_cannot_be_read_does_not_stop_the_others() {
 }
 
 #[test]
-fn on_demand_each_root_tells_what_was_checked() {
+fn verbose_shows_the_checks_of_each_root_module() {
     let environment = good();
     let output = environment.provlock(["verify", "--allow", "single-platform", "-v"]);
     let expected = ".: dialect tofu (the lock file); checked 1 provider for no platform, as none is named\n";

@@ -38,7 +38,7 @@ fn roots() -> BTreeMap<String, Vec<(String, Vec<u8>)>> {
 }
 
 #[test]
-fn the_roots_of_testdata_are_judged_as_recorded() {
+fn verify_output_for_testdata_is_as_recorded() {
     let environment = TestEnvironment::new();
     let mut text = String::new();
     for (name, files) in roots() {
