@@ -1,8 +1,8 @@
-//! How fast packages are hashed, and the parts it is made of: `cargo bench --bench package`.
+//! Speed of hashing packages, and of its steps: `cargo bench --bench package`.
 //!
 //! All throughputs are in bytes of the extracted file, so times add up. `alone` is what cannot be avoided: the archive
 //! inflated, then SHA-256 over the archive and over its file, each by itself. The goal for `pipeline` is 85 % of it. A
-//! table of the best of alternating runs, in time on the processor, comes first, because it stands noise; then
+//! table of the best of alternating runs, in processor time, comes first, because noise disturbs it least; then
 //! criterion's.
 //!
 //! The file is this benchmark's own executable, repeated to 32 MiB, or the file in `PROVLOCK_BENCH_FILE`.
@@ -109,7 +109,7 @@ fn sha256_ring(bytes: &[u8]) {
     black_box(sha256.finish());
 }
 
-/// Seconds that this thread has had a processor, where the system tells (Linux), else seconds that have passed.
+/// Processor time of this thread in seconds on Linux; elsewhere the time that has passed.
 fn busy_seconds(start: Instant) -> f64 {
     let told = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds = told.split(' ').next().and_then(|first| first.parse::<f64>().ok());

@@ -1,4 +1,4 @@
-//! Addresses of modules that a pull request chooses: they carry nothing away, lead nowhere on this machine, and are
+//! Addresses of modules that a pull request chooses: they send no secret, read no file of this machine, and are
 //! shown without the secrets in them.
 
 use super::modules::publish;

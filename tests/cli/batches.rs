@@ -1,4 +1,4 @@
-//! More root modules than are in memory at a time.
+//! More root modules than provlock keeps in memory at the same time.
 
 use super::lock::requires;
 use provlock_test::registry::Registry;

@@ -1,4 +1,4 @@
-//! The program runs.
+//! Runs in an empty project, and with output that cannot be written.
 
 use provlock_test::TestEnvironment;
 use provlock_test::files::entry;

@@ -1,4 +1,4 @@
-//! Lock files made by chance: what they say, and how a human hand may have written it.
+//! Random lock files: their content, and the ways in which people format it.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -1,5 +1,5 @@
-//! Laws of every edit of a lock file: without a change the file stays the same to the byte, and so does an unchanged
-//! entry; a canonical file stays canonical, and an edit repeated changes nothing.
+//! Properties of every edit of a lock file: without a change the file stays the same to the byte, and so does an
+//! unchanged entry; a canonical file stays canonical, and an edit repeated changes nothing.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -6,7 +6,7 @@
 //!
 //! FILE is this program repeated to 64 MiB unless it is named. Prints the best and the median of alternating runs, in
 //! MB/s of processor time on one core, all of the inflated bytes. `OPENSSL_ia32cap=:~0x20000000` shows aws-lc without
-//! SHA instructions; ring and sha2 cannot be told.
+//! SHA instructions; ring and sha2 ignore it.
 
 use std::hint::black_box;
 use std::io::Write as _;
@@ -58,7 +58,7 @@ fn main() {
     }
 }
 
-/// Seconds that this thread has had a processor, which Linux tells.
+/// Processor time of this thread in seconds, from Linux.
 fn busy_seconds() -> f64 {
     let told = fs::read_to_string("/proc/thread-self/schedstat").expect("Linux tells");
     told.split(' ').next().and_then(|first| first.parse::<f64>().ok()).expect("nanoseconds") / 1e9

@@ -59,7 +59,7 @@ pub struct Target {
     pub cost: u64,
 }
 
-/// All of them.
+/// All fuzz targets.
 pub const TARGETS: [Target; 15] = [
     Target { name: "lock_file", run: lock_file, seeds: &["testdata/locks", "testdata/module-locks"], cost: 1 },
     Target { name: "configuration", run: configuration, seeds: &["fuzz/seeds/configuration"], cost: 1 },

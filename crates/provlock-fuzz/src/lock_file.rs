@@ -8,8 +8,8 @@ use provlock::provider::Dialect;
 use crate::lockfile::generated::Sample;
 use crate::lockfile::properties::{Verdict, check_file, read};
 
-/// Parses a lock file of either kind and edits it. Without a change it stays the same to the byte; what is edited says
-/// what was asked for, and keeps comments, line breaks and canonical form; an edit repeated changes nothing. Its
+/// Parses a lock file of either kind and edits it. Without a change it stays the same to the byte; an edited file has
+/// the requested content, and keeps comments, line breaks and canonical form; an edit repeated changes nothing. Its
 /// canonical text means the same.
 pub fn lock_file(data: &[u8]) -> bool {
     let [of_providers, of_modules] = [check::<LockedProvider>(data), check::<LockedModule>(data)];

@@ -8,7 +8,7 @@ use provlock::project::ModuleFetching;
 
 use crate::project::Project;
 
-/// Reads a module in an archive; what has the signature of none is taken for a tar archive. What it requires is the
+/// Reads a module in an archive; a file without a known signature is read as a tar archive. Its requirements are the
 /// same when it comes from the cache, and nothing is written or read outside of the package.
 pub fn module_archive(data: &[u8]) -> bool {
     let (name, archive) = named(data);
@@ -26,7 +26,7 @@ pub fn module_archive(data: &[u8]) -> bool {
     is_accepted
 }
 
-/// The archive under a name that says how it is packed.
+/// The name of the archive, with the extension of its format, and its bytes.
 pub(crate) fn named(data: &[u8]) -> (&'static str, Vec<u8>) {
     let signatures: [(&[u8], &str); 4] =
         [(b"PK", "m.zip"), (b"\x1f\x8b", "m.tar.gz"), (b"BZh", "m.tar.bz2"), (b"\xfd7zXZ", "m.tar.xz")];

@@ -10,8 +10,8 @@ use crate::project::Project;
 /// Stands for the hash of the package.
 const HASH: &str = "HASH";
 
-/// Puts something in the place of each entry of the cache; nothing stands for what is there. Nothing is read then but
-/// the package.
+/// Replaces each entry of the cache (an empty input leaves it unchanged), and reads a module from the cache. Nothing
+/// but the package is read.
 pub fn module_cache(data: &[u8]) -> bool {
     let (name, archive) = named(include_bytes!("../../../fuzz/seeds/module_archive/stored.zip"));
     let project = Project::new(&[(name, &archive)]);

@@ -66,7 +66,7 @@ impl Project {
         required
     }
 
-    /// The root modules below the project; none if they cannot be found.
+    /// The root modules in the project directory; empty if they cannot be found.
     pub(crate) fn roots(&self) -> Option<Vec<PathBuf>> {
         let session = self.session(ModuleFetching::Never);
         let roots = session.roots(&Selection::recursive(self.path(""))).ok()?;

@@ -4,8 +4,8 @@ use provlock::packages::{AvailableVersions, read_reported_hashes, read_versions}
 use provlock::provider::{Hash, Platform};
 use serde_json::json;
 
-/// Reads an answer as a list of versions and as the metadata of a package. What is taken from a list is well-formed,
-/// and is read the same when it is written again; so is every reported hash.
+/// Reads an answer as a list of versions and as the metadata of a package. Accepted parts of a list are well-formed,
+/// and are read the same when they are written again; so is every reported hash.
 pub fn registry(data: &[u8]) -> bool {
     let versions = read_versions(data).map(|versions| names(&versions));
     if let Ok(versions) = &versions {

@@ -11,7 +11,7 @@ const SIGNED: &[u8] = include_bytes!("../../../testdata/signatures/SHA256SUMS");
 const NOW: Duration = Duration::from_secs(1_780_272_000);
 const END_OF_KEY: &[u8] = b"-----END PGP PUBLIC KEY BLOCK-----\n";
 
-/// Judges a signature, which comes after an armored key. What is accepted for one file is refused for any other.
+/// Verifies a signature, which follows an armored key. A signature of one file is refused for any other file.
 pub fn signature(data: &[u8]) -> bool {
     let place = data.windows(END_OF_KEY.len()).position(|window| window == END_OF_KEY);
     let (armor, signature) = data.split_at(place.map_or(0, |place| place + END_OF_KEY.len()));

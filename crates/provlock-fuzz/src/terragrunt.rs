@@ -9,7 +9,7 @@ const PARENT: &[u8] = b"locals {\n  name = \"module\"\n}\n";
 const OTHER: &[u8] = b"terraform {\n  source = \"../module\"\n}\n";
 
 /// Reads a unit beside a module, another unit and a parent. It is read the same again, and with a comment at its end;
-/// what it generates is not written.
+/// the files that it generates are not written.
 pub fn terragrunt(data: &[u8]) -> bool {
     let files: [(&str, &[u8]); 4] = [
         ("module/main.tf", MODULE),

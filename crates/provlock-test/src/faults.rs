@@ -1,4 +1,4 @@
-//! Faults between a request and its answer. [`Flaw`](super::publish::Flaw) has releases that are wrong in themselves.
+//! Faults between a request and its answer. [`Flaw`](super::publish::Flaw) has releases with wrong content.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -41,7 +41,7 @@ pub enum Fault {
     CutAt(u8),
     /// All of the body comes, announced as half as long.
     WrongLength,
-    /// Answered with a redirect to another host, which then answers in the place of the first;
+    /// Answered with a redirect to a different host, which then answers instead;
     /// [`UNTRUSTED_HOST`](crate::UNTRUSTED_HOST) cannot.
     RedirectTo(&'static str),
     /// Answered with a redirect to the same place.

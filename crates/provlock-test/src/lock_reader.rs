@@ -19,7 +19,7 @@ pub struct LockEntry {
 /// Reads the entries of a lock file by label. `block` is `provider` or `module`.
 ///
 /// # Errors
-/// Why the file is not HCL, or an entry is none.
+/// Fails if the file is not HCL, or an entry is malformed.
 pub fn lock_entries(text: &str, block: &str) -> Result<BTreeMap<String, LockEntry>, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut blocks: BTreeMap<String, hcl::Value> = hcl::from_str(text).map_err(|error| error.to_string())?;

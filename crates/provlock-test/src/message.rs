@@ -10,7 +10,7 @@ use serde_json::Value;
 /// A request as it came in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// How many came before it.
+    /// Number of requests before this one.
     pub number: usize,
     pub method: String,
     /// The `Host` header in lower case, with the port unless it is 443.
@@ -18,7 +18,7 @@ pub struct Request {
     /// As it is written in the request line: path and query; host and port for `CONNECT`.
     pub target: String,
     pub headers: Vec<(String, String)>,
-    /// Without what is not UTF-8.
+    /// The body without bytes that are not UTF-8.
     pub body: String,
     pub bytes: Vec<u8>,
     /// Status of the answer: 0 for a reset or silence, 502 for an unknown host.

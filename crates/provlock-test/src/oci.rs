@@ -12,15 +12,15 @@ use crate::message::{Request, Response};
 #[derive(Default)]
 pub(crate) struct Oci {
     pub(crate) hosts: BTreeSet<String>,
-    /// By repository and digest.
+    /// Blobs by repository and digest.
     blobs: BTreeMap<(String, String), Vec<u8>>,
-    /// By repository and tag or digest.
+    /// Manifests by repository and by tag or digest.
     pub(crate) manifests: BTreeMap<(String, String), String>,
     /// The user and the password, with a colon between them, that the token server wants.
     pub(crate) login: Option<String>,
 }
 
-/// Answers a request for what is below `/v2/`.
+/// Answers a request for a path below `/v2/`.
 pub(crate) fn answer(oci: &mut Oci, request: &Request) -> Response {
     let path = request.path().trim_start_matches("/v2/");
     if path == "token" {

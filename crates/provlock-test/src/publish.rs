@@ -19,7 +19,7 @@ pub struct Published {
     /// `HOST/NAMESPACE/TYPE`.
     pub address: String,
     pub version: String,
-    /// By platform.
+    /// The packages by platform.
     pub packages: BTreeMap<String, Package>,
     /// The content of SHA256SUMS.
     pub shasums: String,

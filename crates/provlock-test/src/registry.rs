@@ -144,7 +144,7 @@ impl Registry {
         self.state().files.insert(path.to_owned(), Arc::new(content.into()));
     }
 
-    /// From now on answers to what matches the pattern (see [`faults::url`]) say when they changed last.
+    /// From now on, answers to requests that match the pattern (see [`faults::url`]) have this `Last-Modified` header.
     pub fn last_modified(&self, pattern: &str, date: &str) {
         self.state().last_modified.push((faults::matcher(pattern), date.to_owned()));
     }

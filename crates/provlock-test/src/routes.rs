@@ -9,10 +9,10 @@ use crate::faults::{Effects, Fault};
 use crate::message::{Delivery, Request, Response};
 use crate::state::{Address, Discovery, Host, Mirror, MirrorHashes, Package, Provider, Release, State};
 
-/// Bytes of a body that comes slowly that come at once.
+/// Bytes in each piece of a slow body.
 const SLOW_PIECE: usize = 16 * 1024;
 
-/// Where a registry says where a version of a module is.
+/// The header in which a registry names the location of a version of a module.
 const LOCATION: &str = "X-Terraform-Get";
 
 /// The response after the faults that were ordered for the request.
@@ -34,7 +34,7 @@ pub(crate) fn spoil(mut response: Response, request: &Request, effects: Effects)
         Some(Fault::Drip { pause }) => Response { delivery: Delivery::Slow { piece: 1, pause }, ..response },
         Some(Fault::Body(body)) => Response { status: 200, body: Arc::new(body), ..response },
         Some(Fault::PaddedTo(size)) => Response { body: Arc::new(padded(&response.body, size)), ..response },
-        // A request that was redirected already is answered, or it would go round for ever.
+        // A redirected request is answered, to prevent an endless loop.
         Some(Fault::RedirectTo(host)) if !request.target.starts_with("/via/") => {
             Response::redirect(format!("https://{host}/via/{}", request.url()))
         }
@@ -126,7 +126,7 @@ fn service(state: &State, request: &Request, host: &str, path: &str, providers: 
     document.map_or_else(|| error(404), |document| Response::json(200, &document))
 }
 
-/// Where a document says that a module is. Terraform reads only a header.
+/// The location of a module in a document. Terraform reads only a header.
 fn location(path: &str, document: &[u8]) -> Option<String> {
     path.strip_prefix("/v1/modules/")?.strip_suffix("/download")?;
     Some(serde_json::from_slice::<Value>(document).ok()?["location"].as_str()?.to_owned())

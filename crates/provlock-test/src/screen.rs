@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 pub struct Screen {
     width: usize,
     lines: Vec<Vec<char>>,
-    /// The rows whose line goes on in the next row, because it is wider than the terminal.
+    /// The rows whose line continues in the next row, because it is wider than the terminal.
     torn: BTreeSet<usize>,
     row: usize,
     column: usize,
@@ -20,8 +20,7 @@ impl Screen {
         Self { width, ..Self::default() }
     }
 
-    /// Everything that the screen showed one after the other: what stood there whenever the program began to draw over
-    /// it, and what stands there in the end.
+    /// Every state of the screen: the text whenever the program began to overwrite it, and the text at the end.
     pub fn shown(mut self, output: &str) -> Vec<String> {
         let mut shown = Vec::new();
         let mut rest = output;

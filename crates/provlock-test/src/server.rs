@@ -72,7 +72,7 @@ impl Server {
         self.address.to_string()
     }
 
-    /// A URL on this server, which is to be called by this name.
+    /// A URL on this server, under this host name.
     pub fn url(&self, name: &str, target: &str) -> Url {
         let scheme = if self.shared.tls.is_some() { "https" } else { "http" };
         Url::parse(&format!("{scheme}://{name}:{}{target}", self.address.port())).unwrap()
@@ -102,7 +102,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.shared.closed.store(true, Ordering::SeqCst);
-        // Wakes the acceptor, which then sees that it is over.
+        // Wakes the acceptor, which then sees that the server ends.
         drop(TcpStream::connect(self.address));
         if let Some(acceptor) = self.acceptor.take() {
             drop(acceptor.join());

@@ -71,12 +71,12 @@ pub(crate) struct State {
     pub(crate) files: HashMap<String, Arc<Vec<u8>>>,
     pub(crate) mirrors: Vec<MountedMirror>,
     pub(crate) oci: Oci,
-    /// `Last-Modified` of what the patterns match.
+    /// `Last-Modified` of the paths that the patterns match.
     pub(crate) last_modified: Vec<(GlobMatcher, String)>,
     pub(crate) rules: Vec<Rule>,
 }
 
-/// Which provider, with its host.
+/// Address of a provider, with its host.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Address {
     pub(crate) host: String,
@@ -89,13 +89,13 @@ pub(crate) struct Release {
     pub(crate) version: String,
     pub(crate) protocols: Vec<String>,
     pub(crate) listed: bool,
-    /// By platform.
+    /// The packages by platform.
     pub(crate) packages: BTreeMap<String, Package>,
-    /// Platforms that are listed and do not exist.
+    /// Platforms that are listed although they have no package.
     pub(crate) claimed: Vec<String>,
 }
 
-/// A package and what is known of it.
+/// A package and its hashes.
 #[derive(Clone, Debug)]
 pub struct Package {
     pub filename: String,

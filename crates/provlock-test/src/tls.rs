@@ -10,7 +10,7 @@ use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 
-/// The host that has a certificate of its own making, whatever the authority.
+/// The host with a self-signed certificate, whatever the authority.
 pub const UNTRUSTED_HOST: &str = "untrusted.example.com";
 
 /// A certificate authority whose servers can be any host.

@@ -1,4 +1,4 @@
-//! Files of a repository that take more memory or time than they may, unless something stops that.
+//! Files of a repository that would take too much memory or time without limits.
 
 use std::fs;
 use std::os::unix::fs::symlink;

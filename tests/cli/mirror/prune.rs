@@ -1,4 +1,4 @@
-//! `mirror --prune`: what no lock file names goes, and nothing else.
+//! `mirror --prune`: it removes the packages that no lock file names, and nothing else.
 
 use super::super::lock::{BOTH, requires};
 use super::{MIRROR_BOTH, NULL, locked, names};

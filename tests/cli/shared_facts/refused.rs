@@ -1,4 +1,4 @@
-//! Facts that do not count: the packages are downloaded, the lock file is right, and one warning says why.
+//! Facts that are refused: the packages are downloaded, the lock file is right, and one warning says why.
 
 use std::time::Duration;
 

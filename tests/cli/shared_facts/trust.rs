@@ -1,4 +1,4 @@
-//! Who is believed: `verify --online`, `--trust-shared`, `--base`.
+//! Keys that are trusted, and for what: `verify --online`, `--trust-shared`, `--base`.
 
 use provlock_test::{survived, url};
 

@@ -1,4 +1,4 @@
-//! `provlock upgrade`: what moves, what is held back, and what stays as it is.
+//! `provlock upgrade`: what is upgraded, what is held back, and what stays unchanged.
 
 pub(super) mod age;
 mod constraints;

@@ -1,4 +1,4 @@
-//! Modules that move: of registries, and of git repositories with tags, branches and commits.
+//! Upgrades of modules: from registries, and from git repositories with tags, branches and commits.
 
 use jiff::{SignedDuration, Timestamp};
 

@@ -1,4 +1,4 @@
-//! A change under review cannot switch the gate off: attempts to get an entry past `verify -r --base`.
+//! A pull request cannot switch the gate off: attempts to get an entry past `verify -r --base`.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Addresses that attackers have used, as they were.
+//! Addresses that attackers have used in reality.
 
 use super::gate::Gate;
 use super::{H1, NOTHING, ZH, entry, found, good, lock, messages};

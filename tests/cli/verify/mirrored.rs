@@ -1,4 +1,4 @@
-//! `verify --online` where only a mirror can be asked, which does not know what was published.
+//! `verify --online` with only a mirror to ask, which does not know what was published.
 
 use super::{H1, NULL, ZH, entry, found};
 use crate::lock::{lock_file, requires};

@@ -1,4 +1,4 @@
-//! Files outside of the repository are neither read by `verify` nor quoted by anybody.
+//! Files outside of the repository are neither read by `verify` nor quoted in its output.
 
 use std::fs;
 use std::os::unix::fs::symlink;
