@@ -137,7 +137,7 @@ impl Diagnostic {
         self
     }
 
-    /// Sets what to do next.
+    /// Sets the next step for the user.
     #[must_use]
     pub fn help(mut self, help: impl Into<Help>) -> Self {
         self.help = Some(help.into());

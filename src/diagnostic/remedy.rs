@@ -78,7 +78,7 @@ pub enum Remedy {
     Recursive,
     /// The option to leave out modules that are not installed.
     AllowMissingModules,
-    /// The option to read what is outside of the repository.
+    /// The option to read files outside of the repository.
     AllowOutside,
     /// The option to give a variable of the configuration a value.
     SetVariable,
@@ -161,7 +161,7 @@ impl Remedy {
         Self::Lock(LockRemedy::default())
     }
 
-    /// Compare the lock file with what the registries publish.
+    /// Compare the lock file with the hashes that the registries publish.
     pub fn verify_online() -> Self {
         Self::Verify { online: true, platforms: None }
     }

@@ -36,11 +36,11 @@ pub enum ConflictReason {
     RemovedByUs,
     /// They removed the entry, we changed it.
     RemovedByThem,
-    /// Each removed what the other kept, so that no hash would be left and any package would be accepted.
+    /// Each side removed the hashes that the other kept, so that none would be left and any package would be accepted.
     NoHashLeft,
 }
 
-/// A kind of entry: what it records, and how that is written. There are two: a provider and a module.
+/// A kind of entry, with its content and its form in the file. There are two: a provider and a module.
 pub trait Locked: Clone + fmt::Debug + Eq + Send + Sync {
     /// Address in the label of an entry.
     type Address: Clone + fmt::Debug + fmt::Display + Ord + Send + Sync;
@@ -98,10 +98,10 @@ pub trait Locked: Clone + fmt::Debug + Eq + Send + Sync {
     /// Command that writes such a file.
     fn remedy() -> Remedy;
 
-    /// Reads the label of an entry, and reports what is wrong with it.
+    /// Reads the label of an entry, and reports its defects.
     fn read_address(label: &Text<'_>, dialect: Dialect, problems: &mut Problems) -> Option<Self::Address>;
 
-    /// Reads the values of an entry, and reports what is wrong with them. What is missing was reported.
+    /// Reads the values of an entry, and reports their defects. Missing values were reported before.
     fn read(
         name: &str,
         values: PerAttribute<Text<'_>>,

@@ -192,7 +192,7 @@ impl<T: Locked> Reader<T> {
         None
     }
 
-    /// Reads one entry and returns its index, unless it lacks what every entry has.
+    /// Reads one entry and returns its index, unless a required part is missing.
     fn read_block(&mut self, block: &Block) -> Option<usize> {
         let label = self.label(block);
         let name = name_of::<T>(label.as_ref()).into_owned();
@@ -233,7 +233,7 @@ impl<T: Locked> Reader<T> {
         self.problems.diagnostics.push(warning.help(help));
     }
 
-    /// Checks the values of one entry and returns its index, unless it lacks what every entry has.
+    /// Checks the values of one entry and returns its index, unless a required part is missing.
     fn read_entry(&mut self, written: RawEntry<'_>) -> Option<usize> {
         let RawEntry { span, keyword, label, attributes, hashes, unknown_attributes } = written;
         let address = label.as_ref().and_then(|label| T::read_address(label, self.dialect, &mut self.problems));

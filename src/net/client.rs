@@ -453,7 +453,7 @@ fn certificates_in(file: &Path) -> std::result::Result<Vec<Certificate>, String>
 
 /// The start of a body, for an error.
 fn beginning(response: Response, token: Option<&Token>) -> String {
-    // What cannot be read is not quoted.
+    // Unreadable text is not quoted.
     let mut bytes = Vec::new();
     let _ = read_with(response, u64::MAX, |body, _| body.take(4096).read_to_end(&mut bytes));
     let text = String::from_utf8_lossy(&bytes);

@@ -368,7 +368,7 @@ fn nothing_that_is_shown_holds_the_token() {
     }
 }
 
-/// A server may send back what it got, wherever in a document.
+/// A server may repeat a secret of the request, anywhere in a document.
 #[test]
 fn an_answer_that_cannot_be_read_is_not_quoted() {
     #[derive(Debug, serde::Deserialize)]

@@ -98,7 +98,7 @@ mod tests {
         ProviderAddress::parse(&format!("acme/{name}"), Dialect::Tofu).unwrap()
     }
 
-    /// The order in which those who wait get the only place.
+    /// The order in which waiting downloads get the only place.
     fn order(
         download_queue: &DownloadQueue,
         waiting: &[(&'static str, &'static str)],

@@ -1,5 +1,5 @@
-//! The dates of versions, which the registry protocol does not have, and what else a registry says of a provider. The
-//! documentation services of the two public registries have it; for any other registry the date is the time stamp of
+//! The dates of versions, which the registry protocol does not have, and a registry's other facts about a provider. The
+//! documentation services of the two public registries have them; for any other registry the date is the time stamp of
 //! SHA256SUMS.
 
 use std::collections::BTreeMap;
@@ -40,7 +40,7 @@ pub(crate) struct PublicationDates {
     documents: OnceMap<String, Result<Arc<Published>, String>>,
 }
 
-/// How old what is chosen must be.
+/// The age that a chosen version must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DemandedAge {
     /// The age.
@@ -93,7 +93,7 @@ struct Published {
 pub(crate) struct Listing {
     /// `official`, `partner` or `community`, as of now.
     pub(crate) tier: Option<String>,
-    /// Whether it is no longer shown to those who look for a provider.
+    /// Whether the registry no longer shows the provider in its search.
     pub(crate) unlisted: Option<bool>,
     /// The registry's warning about the provider.
     pub(crate) warning: Option<String>,

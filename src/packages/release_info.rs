@@ -52,7 +52,7 @@ impl GithubRepository {
         format!("{}{}/releases/tag/v{version}", Self::HOST, self.name)
     }
 
-    /// The page with what has changed between two versions.
+    /// The page with the changes between two versions.
     pub fn comparison(&self, one: &Version, other: &Version) -> String {
         format!("{}{}/compare/v{}...v{}", Self::HOST, self.name, one.min(other), one.max(other))
     }

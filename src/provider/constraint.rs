@@ -1,4 +1,4 @@
-//! Version constraints: what a configuration accepts, and the canonical text a lock file records, as OpenTofu has them
+//! Version constraints, as a configuration writes them and in the canonical text of lock files, as OpenTofu has them
 //! from <https://github.com/apparentlymart/go-versions> (its "Ruby style" constraints).
 
 use std::cmp::Ordering;

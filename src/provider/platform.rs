@@ -48,7 +48,7 @@ impl Platform {
         meant.parse().ok().filter(|_| meant != text)
     }
 
-    /// Reads what a person wrote. Unlike a registry, a person may know a platform by a name other than Go's, which
+    /// Reads a platform that a person wrote. Unlike a registry, a person may use a name other than Go's, which
     /// would name no package.
     ///
     /// # Errors

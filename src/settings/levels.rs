@@ -120,7 +120,7 @@ impl RootLevels {
 
     fn level(&self, finding: &Diagnostic) -> Option<Level> {
         let of_file = |file: &Vec<Levels>| {
-            // Also what is an error anyway: no other file lowers it then.
+            // Also for a finding that is an error already, so that no other file lowers it.
             let is_denied = finding.severity > Severity::Note && file.iter().any(Levels::denies_warnings);
             let named = file.iter().find_map(|levels| levels.level(finding.code));
             named.or(is_denied.then_some(Level::Deny))

@@ -1,4 +1,4 @@
-//! The project's policy: what `[policy]` and `[trust]` of provlock.toml allow.
+//! The project's policy: `[policy]` and `[trust]` of provlock.toml.
 
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
@@ -81,7 +81,7 @@ impl Policy {
         self.rules.iter().filter_map(|rules| rules.min_provider_age).max()
     }
 
-    /// Whether the policy depends on what a registry says of a provider as a whole.
+    /// Whether the policy depends on a registry's facts about a provider as a whole.
     pub(crate) fn judges_listings(&self) -> bool {
         self.rules.iter().any(|rules| rules.min_provider_age.is_some() || rules.tiers.is_some())
     }

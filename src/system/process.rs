@@ -146,7 +146,7 @@ pub(crate) fn one_line(bytes: &[u8]) -> String {
     lines.map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
-/// Part of what a program prints.
+/// Part of a program's output.
 enum Output {
     Stdout(Vec<u8>),
     Stderr(Vec<u8>),

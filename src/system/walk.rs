@@ -30,7 +30,7 @@ impl Directory<'_> {
 /// Visits a directory and all directories below, on several threads, except if `.gitignore` matches a directory or the
 /// tools have created it. Symbolic links to directories are not followed. `look` returns whether to descend.
 ///
-/// Returns what cannot be read: directories, and files of patterns.
+/// Returns the directories and files of patterns that cannot be read.
 pub(crate) fn below(top: &Path, look: impl Fn(&Directory<'_>) -> bool + Sync) -> Vec<(PathBuf, io::Error)> {
     let ignored = Ignored::default();
     let visit = |(path, above): (PathBuf, Option<Arc<Rules>>)| {

@@ -102,7 +102,7 @@ struct Section<T: Locked> {
     entry: Option<usize>,
     /// Comments that stand alone, such as the header, and blank lines above them.
     loose: String,
-    /// The blank lines that separate the block from what is above.
+    /// The blank lines between the block and the text before it.
     blank: String,
     /// Comments directly above the block, and its indentation.
     attached: String,
@@ -188,7 +188,7 @@ impl<T: Locked> FileLayout<T> {
 
     /// Edits the entries that changed, and removes the entries that `new` lacks, with the comments directly above them.
     fn change(&mut self, lock_file: &LockFileOf<T>, new: &LocksOf<T>) {
-        // What follows removed entries takes their place, below the comments that stand alone above them.
+        // The text after removed entries takes their place, after the separate comments before them.
         let mut removed: Option<Section<T>> = None;
         for mut section in std::mem::take(&mut self.sections) {
             if let Some(Section { mut loose, blank, .. }) = removed.take() {

@@ -43,7 +43,7 @@ pub struct Sides {
     pub base_is_complete: bool,
     /// Their file.
     pub theirs: Vec<u8>,
-    /// The size of the first conflict's markers, and what the sides are called.
+    /// The size of the first conflict's markers, and the names of the sides.
     pub style: MarkerStyle,
 }
 

@@ -20,7 +20,7 @@ pub use markers::{MarkerStyle, Sides, split_conflicts, with_markers};
 /// The result of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merged<T: Locked = LockedProvider> {
-    /// The merged entries. Those in `conflicts` are not here, so that locking them again starts from nothing.
+    /// The merged entries, without entries in `conflicts`, so that locking these again starts from nothing.
     pub locks: LocksOf<T>,
     /// The entries that the user has to decide on, in address order.
     pub conflicts: Vec<Conflict<T>>,

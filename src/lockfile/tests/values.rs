@@ -58,7 +58,7 @@ fn dialect_is_detected_from_hosts_then_header() {
     assert_eq!(file("\u{feff}", &[tofu]), Some(Dialect::Tofu));
     assert_eq!(file(" \r\n\t ", &[tofu]), Some(Dialect::Tofu));
     assert_eq!(detect_dialect(format!("\u{ff}provider  \"{tofu}/a/b\"").as_bytes()), None);
-    // Only what begins a line counts, however often the word is in it.
+    // Only the first word of a line counts, however often the line contains the word.
     assert_eq!(file("# provider provider ", &[tofu]), None);
     assert_eq!(file(&format!("x = 1 {HEADER}"), &[]), None);
 }

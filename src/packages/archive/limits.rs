@@ -7,7 +7,7 @@ pub struct Limits {
     pub archive_bytes: u64,
     /// Bytes of all its files together, extracted.
     pub inflated_bytes: u64,
-    /// Bytes of its central directory and what follows it. They are held in memory.
+    /// Bytes of the central directory and everything after it, which are held in memory.
     pub directory_bytes: u64,
 }
 

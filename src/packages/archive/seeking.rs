@@ -13,7 +13,7 @@ use crate::provider::Hash;
 /// Bytes that are read at once.
 const INPUT: usize = 64 * 1024;
 
-/// The hashes over what is inside an archive.
+/// The hashes over the files in an archive.
 #[derive(Debug)]
 pub(super) struct Hashes {
     pub(super) h1: Hash,

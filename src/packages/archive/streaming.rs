@@ -164,7 +164,7 @@ fn descriptor_length(bytes: &[u8], content: &Content, compressed_size: u64) -> O
 }
 
 impl Streamed {
-    /// Whether this is the central directory's entry, so that the content is what it points to.
+    /// Whether this is the entry that the central directory describes, so that both mean the same content.
     fn is(&self, entry: &Entry<'_>) -> bool {
         self.name == entry.name
             && self.method == entry.method

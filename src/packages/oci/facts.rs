@@ -54,7 +54,7 @@ impl OciRegistries {
         }
     }
 
-    /// Replaces the published facts by what `make` returns for them, if it returns anything. Returns whether it did.
+    /// Replaces the published facts by those that `make` returns, if it returns any. Returns whether it did.
     ///
     /// # Errors
     /// The registry or `make` refuses it.
@@ -66,7 +66,7 @@ impl OciRegistries {
         let (repository, tag) = release.resolve()?;
         let client = self.client_for(Access::PullAndPush, repository)?;
         let published = match client.manifest(&tag, MANIFEST) {
-            // Whatever is not an envelope is of no use to anybody, and is replaced.
+            // A manifest that is not an envelope is useless, and is replaced.
             Ok(manifest) => read(&manifest).ok(),
             Err(error) if error.kind == RequestErrorKind::NotFound => None,
             Err(error) => return Err(client.not_pushed(error, release)),
@@ -130,7 +130,7 @@ fn manifest(envelope: &[u8]) -> Vec<u8> {
 }
 
 /// The envelope in a manifest. The signature covers whatever the manifest's digest covers. An error is a sentence about
-/// what is there.
+/// the published manifest.
 fn read(manifest: &[u8]) -> std::result::Result<Envelope, String> {
     let Document { artifact_type, layers, .. } =
         serde_json::from_slice(manifest).map_err(|_| "it is not an OCI manifest")?;

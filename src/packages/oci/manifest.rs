@@ -85,7 +85,7 @@ struct PlatformDescriptor {
     os_version: String,
 }
 
-/// Reads a version's index. Entries that are for something other than a provider's platform are left out, as are those
+/// Reads a version's index. Entries for something other than a provider's platform are left out, and so are entries
 /// for certain versions of an operating system.
 ///
 /// An error continues the name of the index with the problem.

@@ -58,10 +58,10 @@ impl ModulePackage {
 
 impl OciRegistries {
     /// Downloads the zip archive of a package, at most `limit` bytes of it, to a file, and checks its digest. `subject`
-    /// says what it is.
+    /// describes the package.
     ///
     /// # Errors
-    /// When the registry does not have it, or it is not what its manifest says.
+    /// Fails if the registry does not have the archive, or the archive differs from its manifest.
     pub fn download_module(&self, package: &ModulePackage, subject: &str, limit: u64, file: &mut File) -> Result<()> {
         let client = self.client(package.repository.clone())?;
         let failed = |error| client.source_error(error, subject);
@@ -81,7 +81,7 @@ impl OciRegistries {
     }
 }
 
-/// Replaces the content of a file, and returns the digest and the size of what was written.
+/// Replaces the content of a file, and returns the digest and the size of the new content.
 fn copy(body: &mut dyn Read, file: &mut File) -> io::Result<(String, u64)> {
     file.rewind()?;
     file.set_len(0)?;

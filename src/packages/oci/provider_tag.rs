@@ -106,9 +106,9 @@ impl<'a> ProviderTag<'a> {
         Ok(PushedPackage { platform: platform.clone(), manifest: reference })
     }
 
-    /// Lists packages in the index, in the place of others for their platforms. What else it lists stays.
+    /// Lists packages in the index, in place of others for the same platforms. Other entries stay.
     ///
-    /// The index is read again, since another machine may have added something meanwhile; registries have no way to
+    /// The index is read again, because another machine may have added something meanwhile; registries have no way to
     /// replace it on a condition.
     pub(crate) fn list(&self, packages: &[PushedPackage]) -> Result<()> {
         let (mut index, _) = self.index()?;
@@ -129,7 +129,7 @@ impl<'a> ProviderTag<'a> {
         pushed.map_err(|error| self.client.not_pushed(error, self))
     }
 
-    /// The index as it is, and what it lists; nothing if there is no tag.
+    /// The published index, as JSON and as its list of packages; both empty if there is no tag.
     fn index(&self) -> Result<(Map<String, Value>, Targets)> {
         let bytes = match self.client.manifest(&ManifestName::Tag(self.tag.clone()), ACCEPT_INDEX) {
             Err(error) if error.kind == RequestErrorKind::NotFound => return Ok((Map::new(), Targets::new())),

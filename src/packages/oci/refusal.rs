@@ -10,8 +10,8 @@ use crate::net::{Failure, RequestErrorKind, Retry, after_status, read_whole};
 /// Longest part of an error's body that is read.
 const MAXIMUM_BYTES: u64 = 64 << 10;
 
-/// A response without success. Of its body only the codes of the specification are kept, since a server may repeat in
-/// it what it was sent.
+/// A response without success. Of its body only the codes of the specification are kept, because a server may repeat a
+/// secret of the request in it.
 pub(super) struct Refusal {
     status: StatusCode,
     retry: Retry,
@@ -41,7 +41,7 @@ impl Refusal {
         Self { status, retry, codes: codes.filter(is_code).take(4).collect(), credentials_sent }
     }
 
-    /// Whether what was asked for is at another place.
+    /// Whether the response is a redirect.
     pub(super) fn is_redirect(&self) -> bool {
         self.status.is_redirection()
     }

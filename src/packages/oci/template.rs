@@ -30,7 +30,7 @@ impl RepositoryTemplate {
         Self::parse_named(text, &Help::text("write it as in ").and(Remedy::OciMirror(example)))
     }
 
-    /// [`RepositoryTemplate::parse_flag`] of what follows `oci://`.
+    /// [`RepositoryTemplate::parse_flag`] of the text after `oci://`.
     pub(crate) fn parse_url_path(text: &str) -> Result<Self> {
         Self::parse_named(text, &Help::text("write it as in oci://registry.example.com/mirror/${namespace}/${type}"))
     }
@@ -136,8 +136,8 @@ fn render<'a>(
     }
 }
 
-/// Reads a URI template of level 1 (RFC 6570) as a template of the configuration language. What a URI template would
-/// have to encode cannot be in a repository's address anyway.
+/// Reads a URI template of level 1 (RFC 6570) as a template of the configuration language. Characters that a URI
+/// template would have to encode cannot be in a repository's address anyway.
 fn parse_uri_template(text: &str) -> std::result::Result<Template, String> {
     let mut template = String::new();
     let mut rest = text;

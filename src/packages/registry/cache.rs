@@ -28,7 +28,7 @@ use crate::system::storage;
 const LIFETIME: std::time::Duration = std::time::Duration::from_hours(1);
 /// The longest entry, in bytes.
 const LONGEST_ENTRY: u64 = 16 * 1024;
-/// Precedes the fingerprint of the key that has signed what is kept of a SHA256SUMS. No such line names a file.
+/// Precedes the fingerprint of the key that has signed the SHA256SUMS. A line with this text names no file.
 const SIGNED_BY: &str = "signed by ";
 /// The longest SHA256SUMS, in bytes.
 const LONGEST_SUMS: u64 = 256 * 1024;
@@ -110,8 +110,8 @@ impl RegistryCache {
         is_fingerprint.then(|| key.to_owned())
     }
 
-    /// Keeps what a verified SHA256SUMS says, with what was kept of other files: a release may have such a document for
-    /// each platform. The key is the one of the last.
+    /// Adds the sums of a verified SHA256SUMS to the sums from other files: a release may have such a document for
+    /// each platform. The key is that of the last document.
     pub(super) fn put_sums(
         &self,
         address: &ProviderAddress,

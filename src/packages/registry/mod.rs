@@ -217,7 +217,7 @@ impl Registry {
         is_listed.then(|| self.fetched(package, &signed, &reports, digest.h1, hashes))
     }
 
-    /// A package of a release, with what is known of the package's own hashes.
+    /// A package of a release, with the known hashes of the package itself.
     fn fetched(
         &self,
         package: &PackageId,
@@ -277,7 +277,7 @@ impl Registry {
         }
     }
 
-    /// Fetches what is signed about a package.
+    /// Fetches the signed facts about a package.
     pub(super) fn prepare(&self, package: &PackageId) {
         self.request_facts(package);
         if self.remembered(package).is_none()

@@ -1,4 +1,4 @@
-//! Requests to registries and what they answer: the provider registry protocol
+//! Requests to registries and their answers: the provider registry protocol
 //! (<https://opentofu.org/docs/internals/provider-registry-protocol/>;
 //! OpenTofu's `internal/getproviders/registry_client.go`).
 
@@ -198,7 +198,7 @@ struct SigningKeys {
 impl PackageResponse {
     /// About how much memory it takes, in bytes.
     fn weight(&self) -> usize {
-        /// Of a key, without its texts, which are kept once more beside what it has signed.
+        /// Memory of a key without its texts, which are kept once more beside the document that it has signed.
         const KEY: usize = 128;
         let keys = self.signing_keys.gpg_public_keys.0.iter();
         let texts = [&self.filename, &self.download_url, &self.shasums_url, &self.shasums_signature_url, &self.shasum];

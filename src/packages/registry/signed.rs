@@ -127,7 +127,7 @@ impl SignedSums {
         sum.map_err(|error| SourceError::not_authentic(&metadata.package, error, None))
     }
 
-    /// Warnings about what has expired.
+    /// Warnings about expired keys and signatures.
     pub(super) fn warnings(&self, package: &PackageId) -> Vec<Diagnostic> {
         let subject = format!("{} {}", package.address, package.version);
         self.expired.iter().map(|expired| expired.warning(&subject)).collect()

@@ -1,5 +1,5 @@
 //! The JSON Schema of `provlock.toml`, `docs/provlock.schema.json`, from the types that read the file. Editors know
-//! draft 7, and it says what is written where; what a value means is for the reader alone.
+//! draft 7, and describes the structure of the file; only the reader checks the meaning of values.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
@@ -44,7 +44,7 @@ fn list_of<'a>(words: impl Iterator<Item = &'a str>) -> Schema {
 }
 
 fn schema() -> Value {
-    /// Puts the lines of a comment after one another, and leaves out what a missing value means to the reader.
+    /// Joins the lines of a comment, without the part about a missing value.
     fn tidy(schema: &mut Schema) {
         schema.remove("default");
         if let Some(Value::String(description)) = schema.get_mut("description") {

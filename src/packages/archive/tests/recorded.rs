@@ -1,4 +1,4 @@
-//! The archives of `testdata/packages`, against what Terraform made of them.
+//! The archives of `testdata/packages`, compared with Terraform's recorded results.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Challenges and what is sent to whom.
+//! Challenges of registries, and the credentials that are sent to each host.
 
 use super::*;
 use crate::cli_config::{OciCredentials, OciDefaultCredentials, OciLogin, OciLoginSource};
