@@ -1,4 +1,4 @@
-//! Asks the real Terraform again what was recorded of it.
+//! Compares Terraform's recorded answers with the real Terraform.
 
 use std::path::Path;
 use std::process::Command;

@@ -402,7 +402,7 @@ fn facts_are_published_and_used() {
     assert_eq!(providers.requests_to(provlock_test::url::PACKAGE), 0);
 }
 
-/// Registries do not know conditions on what is replaced.
+/// Registries cannot replace a manifest on a condition.
 #[test]
 fn pushes_at_the_same_time_lose_nothing() {
     const PLATFORMS: [&str; 4] = ["darwin_arm64", "linux_amd64", "linux_arm64", "windows_amd64"];

@@ -336,7 +336,7 @@ fn a_git_server_does_not_lead_to_a_connection_that_anybody_can_read() {
             }
         }
     }
-    // The user may choose what the server may not.
+    // The user's configuration of git may lead to plain HTTP, although a server may not.
     environment.set("GIT_CONFIG_COUNT", "1");
     environment.set("GIT_CONFIG_KEY_0", format!("url.http://{}/.insteadOf", plain.host()));
     environment.set("GIT_CONFIG_VALUE_0", "https://git.test/");

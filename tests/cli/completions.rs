@@ -5,7 +5,7 @@ use provlock_test::TestEnvironment;
 use super::lock::requires;
 use super::verify::entry;
 
-/// The completions of the last word, without what they mean.
+/// The completions of the last word, without their descriptions.
 fn completions(environment: &TestEnvironment, words: &[&str]) -> Vec<String> {
     let output = environment.command(["--", "provlock"].iter().chain(words)).env("PROVLOCK_COMPLETE", "fish").run();
     output.assert_code(0);

@@ -27,7 +27,7 @@ fn repository() -> Repository {
     Repository::around(project())
 }
 
-/// The dialect of `live/a`, and what it was decided by.
+/// The dialect of `live/a`, and the reason for it.
 #[track_caller]
 fn decided(environment: &TestEnvironment) -> String {
     let output = environment.provlock(["-C", "live/a", "verify", "-v"]);

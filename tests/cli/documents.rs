@@ -15,7 +15,7 @@ use provlock_test::git::Repository;
 const EXCEPTIONS: [&str; 8] = [
     // The settings are there already; the tutorial begins without.
     "provlock init",
-    // It asks on a terminal what is to move.
+    // The command asks on a terminal which upgrades to make.
     "provlock upgrade -i",
     // It asks for the token on a terminal.
     "provlock login registry.example.com",
@@ -270,7 +270,7 @@ fn blocks(text: &str) -> Vec<(&str, &str)> {
     fences.map(|block| block.split_once('\n').unwrap()).collect()
 }
 
-/// Does what the tutorial says in an empty directory, in its order, and looks for what it shows.
+/// Follows the tutorial in an empty directory, in its order, and looks for the output that it shows.
 #[test]
 fn the_tutorial_can_be_followed() {
     let registry = Registry::start();

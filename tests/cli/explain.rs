@@ -1,4 +1,4 @@
-//! `provlock explain`: what a code means.
+//! `provlock explain`: the meaning of a code.
 
 use provlock::diagnostic::Code;
 use provlock_test::{TestEnvironment, str};

@@ -64,7 +64,7 @@ Installed 2 modules: network, site
     assert!(list.contains(r#"{"Key":"network","Source":"git::file://"#), "{list}");
     assert!(list.contains(r#""Dir":".terraform/modules/network/network"}"#), "{list}");
 
-    // What is installed needs no network, and what was changed is found and put right.
+    // Installed modules need no network, and a changed module is found and repaired.
     fs::rename(&repository, environment.root().join("gone.git")).unwrap();
     let requests = registry.requests_to("registry.opentofu.org/site.zip");
     environment.provlock(["get"]).matches(str![[r#"
@@ -106,7 +106,7 @@ fn other_bytes_behind_the_same_address_are_refused() {
     files.assert_same(&environment.snapshot());
     assert_eq!(module_lock_file(&environment), lock_file);
     assert!(!environment.project().join(".terraform/modules").exists());
-    // What this machine has in its cache is what was locked.
+    // The cache of this machine contains the locked modules.
     environment.provlock(["get"]).assert_code(0);
 }
 
@@ -248,7 +248,7 @@ live: Installed 1 module: site
     assert!(is_locked("live") && !is_locked("wrapper"));
 }
 
-/// A pull request can commit what is below `.terraform`.
+/// A pull request can commit files below `.terraform`.
 #[test]
 fn links_in_the_data_directory_are_not_followed() {
     let (_registry, environment) = project();
@@ -357,7 +357,7 @@ fn locked_and_cached_modules_need_no_request() {
         output.assert_code(0);
         assert_eq!(registry.statistics().requests, 0, "{output}");
     }
-    // With nothing in the cache, what is installed is enough.
+    // With an empty cache, the installed modules are enough.
     fs::remove_dir_all(environment.root().join("cache")).unwrap();
     environment.provlock(["get"]).assert_code(0).assert_stderr_has("4 modules up to date");
     assert_eq!(registry.statistics().requests, 0);
@@ -472,7 +472,7 @@ Not checked: platforms (-p names some), hashes against the registry (--online)
 3 warnings in .modules.lock.hcl
 "#]]);
 
-    // What is written again keeps it, byte for byte.
+    // A file that is written again keeps the text, byte for byte.
     let main = environment.read(environment.project().join("main.tf"));
     let extra = "module \"more\" {\n  source = \"https://registry.opentofu.org/site.zip\"\n}\n";
     environment.write("main.tf", format!("{main}\n{extra}"));

@@ -84,7 +84,7 @@ fn assert_harmless(name: &str, output: &Output, format: &str) {
     }
 }
 
-/// The commands that show what is wrong, with their formats.
+/// The commands that show problems, with their formats.
 const RUNS: [(&[&str], &str); 11] = [
     (&["lock", "-p", "linux_amd64", "--no-cache"], "text"),
     (&["lock", "-p", "linux_amd64", "--no-cache", "--color", "always"], "color"),
@@ -267,7 +267,7 @@ fn invalid_platforms_are_never_requested() {
     survived("a platform that is part of a path", 2);
 }
 
-/// Every command, with what its format is.
+/// Every command, with its format.
 const COMMANDS: [(&[&str], &str); 33] = [
     (&["lock", "-r", "-p", "linux_amd64"], "text"),
     (&["lock", "-r", "-p", "linux_amd64", "-v"], "text"),
@@ -304,7 +304,7 @@ const COMMANDS: [(&[&str], &str); 33] = [
     (&["merge", "MARK/.terraform.lock.hcl"], "text"),
 ];
 
-/// Names of directories and files, and what stands in files, in whatever command shows it.
+/// Names of directories and files, and text in files, in every command that shows them.
 #[cfg(target_os = "linux")]
 #[test]
 fn no_command_obeys_the_name_of_a_directory() {
@@ -351,7 +351,7 @@ fn no_command_obeys_the_name_of_a_directory() {
     survived("the name of a file or a directory with commands for a terminal or a runner", runs);
 }
 
-/// A script may pass on what a pull request names.
+/// A script may pass on names from a pull request.
 #[test]
 fn arguments_in_errors_are_escaped() {
     let environment = TestEnvironment::new();

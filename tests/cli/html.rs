@@ -113,7 +113,7 @@ fn a_page_shows_failures_and_that_all_is_well() {
     well.assert_code(0).assert_stdout_has("<p>Nothing was found.</p>").assert_stdout_has("<p>1 root module: OK</p>");
 }
 
-/// Names that would be markup, in what a page shows of files and directories.
+/// Names of files and directories that would be markup in a page.
 #[cfg(target_os = "linux")]
 #[test]
 fn no_name_is_markup() {

@@ -44,7 +44,7 @@ fn lock(environment: &TestEnvironment, directory: &str, provider: &str, version:
     std::fs::remove_file(environment.project().join("empty.toml")).unwrap();
 }
 
-/// A repository of three root modules that lock what honest publishers sign.
+/// A repository of three root modules that lock packages with honest signatures.
 fn project(registry: &Registry) -> Repository {
     let repository = Repository::around(TestEnvironment::with_registry(registry));
     for (directory, provider) in ROOTS.into_iter().zip(HONEST.into_iter().chain(["hashicorp/null"])) {
@@ -126,8 +126,8 @@ type Attack = (&'static str, fn(&Repository), &'static str);
 
 const EVIL_HOST: &str = "terraform {\n  required_providers {\n    aws = {\n      source = \"hashicorp-terraform.io/hashicorp/aws\"\n    }\n  }\n}\n";
 
-/// By the points of what attackers did, from the registry to the settings. What `cache push` publishes is not among
-/// them: no finding is about that (`shared_facts::push`).
+/// Attacks, from the registry to the settings. Facts that `cache push` publishes are not among
+/// them, because no finding is about them (`shared_facts::push`).
 const ATTACKS: [Attack; 21] = [
     ("a host with the name of a brand", |at| write(at, "live/0/main.tf", EVIL_HOST), "look-alike"),
     ("a new host", |at| lock(&at.environment, "live/0", "modules.example.com/acme/gamma", "1.0.0"), "host-not-allowed"),
@@ -284,7 +284,7 @@ fn remove(repository: &Repository, path: &str) {
     std::fs::remove_file(repository.environment.project().join(path)).unwrap();
 }
 
-/// Requires what the policy does not allow.
+/// Requires a provider that the policy does not allow.
 fn evil(repository: &Repository, directory: &str) {
     write(repository, &format!("{directory}/main.tf"), &requires("evil/gamma", ""));
 }

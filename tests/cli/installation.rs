@@ -256,7 +256,7 @@ Up to date: 1 provider for linux_amd64
     assert_eq!(environment.lock_file(), locked(&[null.entry("", &all_hashes(&null))]));
     assert_eq!(registry.requests_to("*/acme/*"), 0);
 
-    // Its entry is for those who do not develop it.
+    // The entry is for users who do not develop the provider.
     let gamma = publish("acme/gamma", "1.5.0");
     environment.provlock(["lock", "-p", LINUX, "--no-cache", "--dialect", "terraform"]).assert_code(0);
     publish("acme/gamma", "1.6.0");

@@ -8,7 +8,7 @@ use super::lock::requires;
 use provlock_test::TestEnvironment;
 use provlock_test::registry::Registry;
 
-/// Parses and validates what a command printed.
+/// Parses and validates the output of a command.
 pub(super) fn validated(stdout: &str) -> Value {
     let stdout = if cfg!(windows) { stdout.replace(r"\\", "/") } else { stdout.to_owned() };
     let value: Value = serde_json::from_str(&stdout).unwrap();

@@ -71,7 +71,7 @@ help: choose a side of each conflict in .terraform.lock.hcl, or run: provlock me
     );
     assert_eq!(repository.environment.lock_file(), lock_file(&[conflict, null(), random]));
     assert_eq!(repository.git(["status", "--porcelain"]), "UU .terraform.lock.hcl\n");
-    // What is left is for a person: mending finds the same conflict, and changes nothing.
+    // A person must decide on the rest: a second `merge` finds the same conflict, and changes nothing.
     let before = repository.environment.snapshot();
     let output = repository.provlock(["merge", "--json", ".terraform.lock.hcl"]);
     output.matches(str![[r#"

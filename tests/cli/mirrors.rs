@@ -119,7 +119,7 @@ help: expected below mirror/registry.opentofu.org/hashicorp/null
     assert_eq!(environment.lock_file(), lock_file(&[null.entry("", std::slice::from_ref(&package.h1))]));
 }
 
-/// A mirror knows the hash of what it has, and not what its registry publishes for other platforms.
+/// A mirror knows the hashes of its own packages, but not what the registry publishes for other platforms.
 #[test]
 fn hashes_that_a_mirror_cannot_confirm_are_neither_wrong_nor_lost() {
     let registry = Registry::start();

@@ -84,7 +84,7 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
     environment.provlock(["verify", "--online"]).assert_code(1).assert_stdout_has("version-outside-constraints");
 }
 
-/// A module that cannot be fetched shows what was asked for before all modules were there.
+/// `lock` fails because of a module, but the registry has received the requests by then.
 #[test]
 fn versions_are_requested_while_modules_are_fetched() {
     let (registry, environment) = Registry::with_project();

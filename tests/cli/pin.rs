@@ -88,7 +88,7 @@ fn pin_uses_the_locked_commit_and_updates_the_lock_file() {
     let locked = environment.read(environment.project().join(".modules.lock.hcl"));
     assert_eq!(locked.matches(&format!("//network?ref={old}\"")).count(), 3, "{locked}");
     assert!(locked.contains("constraints = \"1.1.0\""), "{locked}");
-    // Nothing is fetched for what was locked under another source.
+    // Nothing is fetched for a module that was locked under a different source.
     environment.provlock(["lock", "--check"]).assert_code(0);
     environment.provlock(["get", "--offline"]).assert_code(0);
 }

@@ -35,7 +35,7 @@ fn call(name: &str, source: &str) -> String {
     format!("module \"{name}\" {{\n  source = \"{source}\"\n}}\n")
 }
 
-/// Runs `sbom`, and validates what it prints.
+/// Runs `sbom`, and validates its output.
 fn sbom(environment: &TestEnvironment, format: &str, arguments: &[&str]) -> Value {
     let arguments = ["sbom", "--format", format].into_iter().chain(arguments.iter().copied());
     let output = environment.command(arguments).env("GITHUB_SHA", SHA).env("GITHUB_REF", "refs/heads/main").run();

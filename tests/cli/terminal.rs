@@ -25,8 +25,8 @@ pub(crate) mod pseudo_terminal {
     use provlock_test::screen::Screen;
     use provlock_test::{Fault, Times, url};
 
-    /// Runs a shell command in a terminal of so many columns, with the `script` of util-linux. What it wrote, and its
-    /// exit code.
+    /// Runs a shell command in a terminal of so many columns, with the `script` of util-linux. Returns its output
+    /// and exit code.
     fn run(environment: &TestEnvironment, width: usize, command: &str) -> (String, Option<i32>) {
         run_typing(environment, width, command, "")
     }

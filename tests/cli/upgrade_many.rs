@@ -38,7 +38,7 @@ fn two_roots() -> (Registry, TestEnvironment, [Published; 2]) {
     (registry, environment, null)
 }
 
-/// The root modules `a` and `b`, which call a module that requires acme/gamma, with what they say of it themselves.
+/// The root modules `a` and `b`, which call a module that requires acme/gamma, with their own constraints on it.
 fn shared_module(constraint: &str, own: [&str; 2]) -> (Registry, TestEnvironment, [Published; 2]) {
     let (registry, environment) = Registry::with_project();
     let gamma = publish(&registry, "acme/gamma", ["1.0.0", "2.0.0"]);

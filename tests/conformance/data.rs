@@ -1,4 +1,4 @@
-//! The recorded cases and what their hosts serve, from `testdata/conformance.tar.xz`.
+//! The recorded cases and the content of their hosts, from `testdata/conformance.tar.xz`.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File as Archive};

@@ -109,7 +109,7 @@ fn provider_address(text: &str) -> ProviderAddress {
     ProviderAddress::parse_canonical(text, Dialect::Tofu).unwrap()
 }
 
-/// The address of a module or package, with what needs an escape.
+/// The address of a module or package, with characters that need an escape.
 fn source(rng: &mut Rng) -> String {
     let forms = [
         "registry.opentofu.org/acme/network/aws//modules/a",

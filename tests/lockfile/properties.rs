@@ -44,7 +44,7 @@ pub fn check_file<T: Sample>(path: &Path, bytes: &[u8], series: u64) -> Verdict 
     checked.map_or_else(Verdict::Broken, |()| Verdict::Kept)
 }
 
-/// The lock file, or what is wrong with the file.
+/// The lock file, or the problem with the file.
 pub fn read<T: Sample>(path: &Path, bytes: &[u8]) -> Result<LockFileOf<T>, Vec<String>> {
     let parsed = parse_as(path, bytes, detect_dialect(bytes).unwrap_or_default());
     let problems = parsed.diagnostics.iter().map(|diagnostic| {

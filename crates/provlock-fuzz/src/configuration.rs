@@ -12,7 +12,7 @@ use provlock::provider::{ConstraintList, Dialect, ProviderAddress, Version};
 type Constraints = BTreeMap<ProviderAddress, ConstraintList>;
 
 /// Reads a root module of one file. Places lie within it; a comment at its end changes nothing; where constraints can
-/// be rewritten to allow a version, the file then says just that, and asks of other providers what it asked before.
+/// be rewritten to allow a version, the file then allows just this version, and other providers' constraints stay.
 pub fn configuration(data: &[u8]) -> bool {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let root = directory.path().join("root");

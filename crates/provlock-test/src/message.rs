@@ -92,7 +92,7 @@ impl Request {
         Some(String::from_utf8(BASE64.decode(encoded).unwrap()).unwrap())
     }
 
-    /// `HOST/PATH` with the query, what patterns are matched with. Of a `CONNECT` request the host alone.
+    /// `HOST/PATH` with the query, as patterns match it. Of a `CONNECT` request the host alone.
     pub fn url(&self) -> String {
         if self.method == "CONNECT" { self.target.clone() } else { format!("{}{}", self.host, self.target) }
     }

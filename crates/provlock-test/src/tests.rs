@@ -1,4 +1,4 @@
-//! This crate does what the tests rely on.
+//! Tests of the parts on which all other tests rely.
 
 mod terraform;
 

@@ -54,7 +54,7 @@ impl OciRegistries {
         }
     }
 
-    /// Replaces the published facts by those that `make` returns, if it returns any. Returns whether it did.
+    /// Replaces the published facts by the result of `make`, if there is one. Returns whether there is.
     ///
     /// # Errors
     /// The registry or `make` refuses it.

@@ -317,7 +317,7 @@ fn passing_faults_are_tried_again() {
     }
 }
 
-/// A package is hashed as it arrives, so what has come need not come again.
+/// A package is hashed while it arrives, so the first part is not needed again.
 #[test]
 fn a_broken_download_goes_on_where_it_broke() {
     let (registry, environment) = Registry::with_project();

@@ -38,7 +38,7 @@ pub(super) fn has(environment: &TestEnvironment, published: &Published, platform
     bytes.is_ok_and(|bytes| bytes == **published.packages[platform].archive)
 }
 
-/// The names of what is in a directory of the project.
+/// The names of the files in a directory of the project.
 pub(super) fn names(environment: &TestEnvironment, directory: &str) -> Vec<String> {
     let entries = std::fs::read_dir(environment.project().join(directory)).into_iter().flatten();
     let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();

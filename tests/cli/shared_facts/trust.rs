@@ -27,7 +27,7 @@ fn verify_online_trusts_shared_facts_only_with_the_flag() {
     output.assert_code(1).assert_stdout_has("hash-not-published").assert_stdout_has(WRONG_H1);
     assert_eq!(fleet.packages(), 2);
 
-    // It has filled the cache with what it has seen, which `verify --online` does not believe either.
+    // `lock` has filled the cache with these facts, which `verify --online` does not trust either.
     reader.provlock(["cache", "clean"]).assert_code(0);
     fleet.registry.reset_statistics();
     reader.provlock(VERIFY.into_iter().chain(["--trust-shared"])).assert_code(0);

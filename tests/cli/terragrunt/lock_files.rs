@@ -1,4 +1,4 @@
-//! Which lock file is a unit's, and what is a unit.
+//! Which lock file belongs to a unit, and which directories are units.
 
 use super::super::lock::requires;
 use super::{LOCK_ALL, Providers, found, generate, unit, verify};

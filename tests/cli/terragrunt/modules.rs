@@ -95,7 +95,7 @@ fn the_module_of_the_source_is_locked_with_those_that_it_calls() {
     assert_eq!(registry.statistics().requests, 0);
     environment.provlock(["verify", "--allow", "single-platform"]).assert_stderr_has("OK: 2 modules locked as called");
 
-    // Terragrunt installs them, among what it generates.
+    // Terragrunt installs them among its generated files.
     environment.provlock(["get"]).assert_code(0).assert_stderr_has("Nothing to install");
     assert!(!environment.project().join(".terraform").exists());
     assert_eq!(project.found(&["--installed"]), [""; 0]);

@@ -25,7 +25,7 @@ impl Gamma {
     }
 }
 
-/// A unit that generates what a program prints, beside a configuration of its own.
+/// A unit that generates a program's output as a file, beside a configuration of its own.
 fn with_unknown_unit(registry: &Registry, configuration: &str) -> TestEnvironment {
     let environment = TestEnvironment::with_registry(registry);
     environment.write("main.tf", configuration);
@@ -138,7 +138,7 @@ fn a_merge_stays_within_the_recorded_constraints_of_both_sides() {
     assert_eq!(environment.read("ours"), gamma.locked(2, ">= 1.0.0, ~> 1.1, != 1.1.0"));
 }
 
-/// Nothing is known of what the unit requires, so no lock file says that it requires nothing.
+/// The requirements of the unit are unknown, so no lock file says that it requires nothing.
 #[test]
 fn nothing_known_is_no_lock_file() {
     let registry = Registry::start();

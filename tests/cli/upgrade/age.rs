@@ -81,7 +81,7 @@ help: to use it anyway, pass --min-age 0d
 "#]]);
     environment.provlock(upgrade(&["--min-age", "0d", "acme/gamma@1.1.0"])).assert_code(0);
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")]));
-    // What is locked stays locked, however young it is.
+    // A locked version stays locked, however young it is.
     environment.provlock(["upgrade", "--check"]).assert_code(0);
     environment.provlock(["upgrade", "--check", "acme/gamma@1.1.0"]).assert_code(0);
     environment.provlock(["upgrade", "--min-age", "soon"]).matches(str![[r#"

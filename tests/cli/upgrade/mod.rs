@@ -226,7 +226,7 @@ Constraints hold back 1 provider; to change them, too: provlock upgrade --constr
     before.assert_same(&environment.snapshot());
 }
 
-/// It does what `upgrade` does, and writes nothing.
+/// `upgrade --dry-run` does the same as `upgrade`, but writes nothing.
 #[test]
 fn a_dry_run_shows_the_change_as_a_diff_and_the_table() {
     let (_registry, environment, ..) = two_providers();
@@ -270,7 +270,7 @@ Constraints hold back 1 provider; to change them, too: provlock upgrade --constr
     assert_eq!((&json["roots"][0]["changed"], &json["roots"][0]["written"]), (&json!(true), &json!(false)));
     before.assert_same(&environment.snapshot());
 
-    // What is printed can be applied.
+    // The printed patch can be applied.
     environment.write("change.patch", &dry_run.stdout);
     environment.git(".", ["apply", "change.patch"]);
     let patched = environment.lock_file();

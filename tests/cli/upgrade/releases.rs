@@ -52,7 +52,7 @@ exit code: 1
     assert_eq!(versions["comparison"], "https://github.com/acme/null.fork/compare/v3.1.0...v3.2.4");
 }
 
-/// A registry may say anything; what is no repository on github.com is not linked to.
+/// A registry may say anything; only a repository on github.com becomes a link.
 #[test]
 fn a_source_that_is_no_repository_is_not_linked_to() {
     for source in

@@ -118,7 +118,7 @@ fn new_hosts_are_denied_or_allowed() {
     environment.provlock(["verify"]).assert_code(2).assert_stderr_has("write \"deny\" or \"allow\"");
 }
 
-/// An attempt, and what is found.
+/// An attempt, and the finding.
 type Attempt = (&'static str, fn(&Gate), &'static [&'static str]);
 
 #[test]

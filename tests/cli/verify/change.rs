@@ -173,7 +173,7 @@ fn a_lock_file_that_git_cannot_read_is_an_error() {
     let object = environment.git(".", ["rev-parse", "HEAD:.terraform.lock.hcl"]);
     let (folder, file) = object.split_at(2);
     std::fs::remove_file(environment.project().join(".git/objects").join(folder).join(file)).unwrap();
-    // What is on the disk is what git does not have.
+    // The file on disk has the content that git does not have.
     environment.provlock(["verify", "--allow", "single-platform", "--base", "HEAD"]).assert_code(0);
     std::fs::remove_file(environment.project().join(".terraform.lock.hcl")).unwrap();
     let output = environment.provlock(["verify", "--allow", "single-platform", "--base", "HEAD"]);

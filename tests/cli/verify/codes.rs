@@ -211,7 +211,7 @@ fn assert_found_with<T>(
     assert!(with.iter().any(|found| found == code), "with the defect: {with:?}");
 }
 
-/// The codes of what is found in the root modules and in the change as a whole, once everything is committed.
+/// The codes of findings in the root modules and in the change as a whole, after everything has been committed.
 #[track_caller]
 fn found(environment: &TestEnvironment, arguments: &[&str]) -> Vec<String> {
     if environment.project().join(".git").exists() {

@@ -68,24 +68,24 @@ impl Gate {
         self.0.environment.provlock(arguments)
     }
 
-    /// Locks what the policy forbids.
+    /// Locks a provider that the policy forbids.
     pub(super) fn evil(&self, directory: &str) {
         self.root(directory, EVIL, &[H1, ZH]);
     }
 
-    /// Locks what the policy forbids, and writes a file that might hide it.
+    /// Locks a provider that the policy forbids, and writes a file that might hide it.
     fn evil_and(&self, path: &str, text: impl AsRef<[u8]>) {
         self.evil("live");
         self.write(path, text);
     }
 
-    /// Locks what the policy forbids, and removes a file.
+    /// Locks a provider that the policy forbids, and removes a file.
     fn evil_without(&self, path: &str) {
         self.evil("live");
         self.remove(path);
     }
 
-    /// Renames a root module, and locks there what the policy forbids.
+    /// Renames a root module, and locks a provider there that the policy forbids.
     fn evil_after_rename(&self, to: &str) {
         self.rename("live", to);
         self.evil(to);
@@ -118,7 +118,7 @@ impl Gate {
         self.0.environment.provlock(base.iter().chain(arguments))
     }
 
-    /// The codes of what is found in the change once everything in it is committed.
+    /// The codes of findings in the change after everything in it has been committed.
     pub(super) fn judge(&self, arguments: &[&str]) -> Vec<String> {
         self.judged(arguments).into_iter().map(|(_, code)| code).collect()
     }
@@ -151,7 +151,7 @@ impl Gate {
     }
 }
 
-/// An attempt, and a code of what is found.
+/// An attempt, and the code of a finding.
 pub(super) type Attempt = (&'static str, fn(&Gate), &'static str);
 
 #[track_caller]

@@ -80,7 +80,7 @@ fn one_impostor_is_one_finding() {
     let [denied, forbidden] = ["example.test/acme/x", "registry.terraform.io/acme/x"];
     assert_eq!(judged(denied, &[]), ["host-not-allowed"]);
     assert_eq!(judged(forbidden, &[]), ["namespace-not-allowed"]);
-    // What weighs more than the cause stays, and what is not reported hides nothing.
+    // A finding that is more severe than its cause stays, and an unreported finding hides none.
     let flags = ["--warn", "look-alike"];
     assert_eq!(judged(INCIDENTS[1], &flags), ["host-not-allowed", "look-alike"]);
     assert_eq!(judged(INCIDENTS[1], &["--allow", "look-alike"]), ["host-not-allowed"]);

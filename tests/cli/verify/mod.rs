@@ -83,7 +83,7 @@ pub(crate) fn found(environment: &TestEnvironment, arguments: &[&str]) -> Vec<St
     found
 }
 
-/// The messages of what is found.
+/// The messages of the findings.
 fn messages(environment: &TestEnvironment, arguments: &[&str]) -> String {
     let report = validated(&verify(environment, arguments).stdout);
     let findings = report["roots"].as_array().unwrap().iter().flat_map(|root| root["findings"].as_array().unwrap());

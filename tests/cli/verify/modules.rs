@@ -620,7 +620,7 @@ fn a_call_of_a_publisher_that_was_not_called_before_is_found_without_a_lock_of_m
     assert_eq!(added(), 0);
     environment.write("main.tf", main.replace("acme/vpc/aws", "evil/vpc/aws"));
     assert_eq!(added(), 1);
-    // A directory that called none has nothing to compare with; what the change touches elsewhere is known.
+    // A directory that called no module has nothing to compare with; other changed files are known.
     environment.write("main.tf", &main);
     environment.write("first/main.tf", of("evil/vpc/aws"));
     assert_eq!(added(), 0);

@@ -1,4 +1,4 @@
-//! Findings about what registries publish: `--online`.
+//! Findings about published releases: `--online`.
 
 use serde_json::{Map, Value, json};
 

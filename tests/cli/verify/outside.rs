@@ -51,7 +51,7 @@ fn installed(environment: &TestEnvironment, directory: &str) {
     environment.write(".terraform/modules/modules.json", modules);
 }
 
-/// A way out of the repository, and what is named.
+/// A path out of the repository, and the name in the report.
 type Way = (&'static str, fn(&TestEnvironment), &'static str);
 
 const WAYS: [Way; 16] = [
@@ -123,7 +123,7 @@ const WAYS: [Way; 16] = [
     ("the repository of a unit", |environment| unit(environment, "git::file://", "module"), "outside/module"),
 ];
 
-/// A unit that runs what is outside.
+/// A unit that executes a module outside of the repository.
 fn unit(environment: &TestEnvironment, scheme: &str, path: &str) {
     let path = environment.root().join("outside").join(path);
     environment.write("terragrunt.hcl", format!("terraform {{\n  source = \"{scheme}{}\"\n}}\n", path.display()));

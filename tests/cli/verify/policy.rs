@@ -268,7 +268,7 @@ fn providers_are_allowed_denied_and_required_at_versions() {
         (rule("deny", "registry.terraform.io/acme/*", ""), "1.5.0", None),
         (rule("deny", "*/*/*", "< 2.1"), "2.0.9", version),
         (rule("deny", "acme/*", "< 2.1"), "2.1.0", None),
-        // A prerelease of what is denied is denied, although no constraint would choose it.
+        // A prerelease of a denied version is denied, although no constraint would choose it.
         (rule("deny", "acme/*", "< 2.1"), "2.1.0-beta", version),
         (rule("deny", "acme/*", "~> 2.0"), "2.2.0-rc.1", version),
         (rule("deny", "acme/*", "1.5.0") + &rule("deny", "acme/gamma", "1.6.0"), "1.6.0", version),

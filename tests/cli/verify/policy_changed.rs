@@ -34,7 +34,7 @@ fn bad(gate: &Gate) {
 
 const FLAGS: [&str; 3] = ["-r", "--config", "ci/rules.toml"];
 
-/// An attempt, and the codes of what is found.
+/// An attempt, and the codes of the findings.
 type Attempt = (&'static str, fn(&Gate), &'static [&'static str]);
 
 #[track_caller]

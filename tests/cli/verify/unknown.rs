@@ -15,7 +15,7 @@ fn call(source: &str) -> String {
 
 const UNIT: &str = "remote_state {\n  backend = \"local\"\n  config = {}\n}\n";
 
-/// A stack with one unit, and what a unit from the repository would be.
+/// A stack with a unit whose source is in the repository, and one with this source.
 fn stack(source: &str) -> String {
     format!(
         "unit \"local\" {{\n  source = \"../unit\"\n  path   = \"l\"\n}}\nunit \"a\" {{\n  source = \"{source}\"\n  path   = \"a\"\n}}\n"
