@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_block_says_which_hosts_are_asked_without_encryption() {
+    fn a_host_block_permits_hosts_without_encryption() {
         let services = ["http://registry.test:8080/p/", "https://other.test/", "/p/", "ftp://files.test/"];
         let services = services.iter().enumerate().map(|(i, url)| (format!("{i}.v1"), (*url).to_owned()));
         let hosts = BTreeMap::from([(Hostname::known("h.test"), services.collect())]);

@@ -86,7 +86,7 @@ mod search {
     }
 
     #[test]
-    fn the_first_file_that_exists_counts_in_each_dialect() {
+    fn the_first_existing_file_is_read_in_each_dialect() {
         let mut home = Home::new();
         assert_eq!(found(&home, Dialect::Tofu), None);
         let xdg = home.path("xdg");
@@ -311,7 +311,7 @@ fn all_errors_are_reported_and_none_quotes_a_token() {
 }
 
 #[test]
-fn a_file_that_is_too_large_or_no_text_is_refused() {
+fn a_file_that_is_too_large_or_not_text_is_refused() {
     let home = Home::named(&" ".repeat(usize::try_from(document::SIZE_LIMIT).unwrap() + 1));
     assert!(load(&home.environment, Dialect::Tofu).unwrap_err()[0].message.contains("too large"));
     fs::write(home.path("rc"), [0xff, 0xfe]).unwrap();

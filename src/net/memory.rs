@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_has_an_end() {
+    fn the_kept_answers_have_a_limit() {
         let memory = Memory::default();
         assert_eq!(memory.keep(usize::try_from(KEPT).unwrap() - 1), Ok(()));
         assert_eq!(memory.keep(2), Err(RequestErrorKind::TooMuchInAll { limit: KEPT }));

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_must_be_there_in_time() {
+    fn a_body_that_takes_too_long_is_an_error() {
         let failure = Pace::new(0, Duration::ZERO).check(Duration::ZERO, 1 << 30).unwrap_err();
         assert_eq!(failure.kind, RequestErrorKind::TooLong { time_limit: Duration::ZERO });
         assert!(Pace::new(0, Duration::MAX).check(HOUR, 1).is_ok());

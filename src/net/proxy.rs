@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_is_asked_without_a_proxy_and_others_as_no_proxy_says() {
+    fn the_proxy_is_bypassed_for_this_machine_and_for_no_proxy() {
         for url in
             ["http://localhost:8/", "https://LOCALHOST/", "http://127.0.0.1/", "http://127.9.9.9/", "http://[::1]/"]
         {

@@ -51,7 +51,7 @@ fn status(status: u16) -> RequestErrorKind {
 }
 
 #[test]
-fn a_request_says_who_asks_and_what_came_back() {
+fn a_request_has_a_user_agent_and_returns_the_body() {
     let server = Server::http(|_| Response::ok("data").header("Last-Modified", "Sun, 06 Nov 1994 08:49:37 GMT"));
     let url = server.url("127.0.0.1", "/a?b=c");
     let document = plain_client().get(&url, Some(&host("h.test")), 4, Purpose::Metadata).unwrap();
@@ -107,7 +107,7 @@ fn lasting_failures_are_not_repeated() {
 }
 
 #[test]
-fn the_server_says_when_to_come_back() {
+fn a_retry_waits_as_long_as_the_server_requests() {
     let server = Server::http(|request| match request.number {
         0 => Response::new(429, "").header("Retry-After", "0"),
         1 => Response::new(503, "").header("Retry-After", "Sun, 06 Nov 1994 08:49:37 GMT"),
@@ -250,7 +250,7 @@ fn a_redirect_does_not_choose_credentials() {
 }
 
 #[test]
-fn a_token_that_has_left_does_not_come_back() {
+fn a_token_is_not_sent_again_after_redirects_between_hosts() {
     let other = Server::http(|request| {
         let port = request.target.trim_start_matches('/');
         Response::redirect(format!("http://127.0.0.1:{port}/end"))
@@ -280,7 +280,7 @@ fn a_token_is_not_sent_in_the_open() {
 }
 
 #[test]
-fn only_https_is_asked() {
+fn requests_without_encryption_are_refused() {
     let server = Server::http(|_| Response::ok(""));
     let client = client(settings());
     assert_eq!(get(&client, &server.url("127.0.0.1", "/")), Err(RequestErrorKind::Insecure));
@@ -313,7 +313,7 @@ fn redirects_end_and_never_leave_https() {
 }
 
 #[test]
-fn an_unknown_authority_is_an_error_that_says_so() {
+fn an_unknown_authority_is_a_clear_error() {
     let server = Server::https(&Authority::new(), |_| Response::ok(""));
     let settings = NetSettings { retries: 0, ..settings() };
     match get(&client(settings), &server.url("localhost", "/")).unwrap_err() {
@@ -323,7 +323,7 @@ fn an_unknown_authority_is_an_error_that_says_so() {
 }
 
 #[test]
-fn a_file_of_certificates_counts_in_place_of_the_systems() {
+fn a_file_of_certificates_replaces_those_of_the_system() {
     let (authority, other) = (Authority::new(), Authority::new());
     let server = Server::https(&authority, |_| Response::ok("data"));
     let directory = tempfile::tempdir().unwrap();
@@ -344,7 +344,7 @@ fn a_file_of_certificates_counts_in_place_of_the_systems() {
 }
 
 #[test]
-fn what_is_not_json_is_an_error_that_names_the_url() {
+fn an_answer_that_is_not_json_is_an_error_with_the_url() {
     let server = Server::http(|_| Response::ok("<html>\u{1b}[31m"));
     let url = server.url("127.0.0.1", "/x?sig=s3cr3t");
     let error = plain_client().get_json::<serde_json::Value>(&url, None, 1000, |_| 0).unwrap_err();
@@ -354,7 +354,7 @@ fn what_is_not_json_is_an_error_that_names_the_url() {
 }
 
 #[test]
-fn nothing_that_is_shown_holds_the_token() {
+fn nothing_shown_contains_the_token() {
     let server = Server::http(|request| {
         Response::new(400, format!("\u{1b}[31mbad\r\n {} {}", request.authorization().unwrap(), "x".repeat(500)))
     });
@@ -370,7 +370,7 @@ fn nothing_that_is_shown_holds_the_token() {
 
 /// A server may repeat a secret of the request, anywhere in a document.
 #[test]
-fn an_answer_that_cannot_be_read_is_not_quoted() {
+fn an_unreadable_answer_is_not_quoted() {
     #[derive(Debug, serde::Deserialize)]
     #[expect(dead_code, reason = "only its form counts")]
     struct Numbers {

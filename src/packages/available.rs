@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn of_the_protocols_only_those_that_nobody_speaks_are_kept() {
+    fn only_unsupported_protocols_are_kept() {
         let kept = |names: &[&str]| unsupported(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
         assert_eq!(kept(&[]), None);
         assert_eq!(kept(&["4.0", "5.1"]), None);

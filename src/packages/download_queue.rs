@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn who_came_first_is_first_if_nothing_else_is_known() {
+    fn unknown_downloads_keep_their_order() {
         let waiting = [("a.test", "one"), ("a.test", "two"), ("b.test", "three")];
         assert_eq!(order(&DownloadQueue::new(1), &waiting), waiting);
     }
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_is_busy_waits_for_the_others() {
+    fn a_busy_host_lets_other_hosts_go_first() {
         let download_queue = DownloadQueue::new(2);
         download_queue.learn_size(&provider("large"), 3);
         let _slow = download_queue.acquire("slow.test", &provider("large"));

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_are_left_out_have_defaults() {
+    fn missing_parts_have_defaults() {
         assert_eq!(parse("null").unwrap(), "registry.opentofu.org/hashicorp/null");
         assert_eq!(parse("Acme/Gamma").unwrap(), "registry.opentofu.org/acme/gamma");
         assert_eq!(parse("Example.COM:443/acme/gamma").unwrap(), "example.com/acme/gamma");
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_registry_can_hold_is_refused() {
+    fn addresses_that_no_registry_can_have_are_refused() {
         for text in ["", "a/b/c/d", "acme/", "acme//alpha", "/alpha", "acme/al_pha", "acme/alpha-", "acme/a--b"] {
             assert!(parse(text).is_err(), "{text}");
         }
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_file_holds_full_canonical_addresses_only() {
+    fn a_lock_file_contains_only_full_canonical_addresses() {
         let canonical = |text| ProviderAddress::parse_canonical(text, Dialect::Tofu).map(|address| address.to_string());
         assert!(canonical("registry.opentofu.org/acme/gamma").is_ok());
         let error = canonical("acme/gamma").unwrap_err();

@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn an_upper_bound_is_told_by_a_single_term() {
+    fn a_single_term_decides_an_upper_bound() {
         let is_below = |text: &str| text.parse::<ConstraintList>().unwrap().is_below(&Version::new(1, 6, 0));
         for text in ["< 1.6", "<= 1.5.7", "1.5.7", "~> 1.5.0", "~> 0.14", ">= 1.3, < 1.6.0"] {
             assert!(is_below(text), "{text}");

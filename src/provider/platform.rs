@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_not_those_of_go_are_told_with_the_platform_that_they_mean() {
+    fn other_names_of_platforms_are_corrected() {
         for (text, meant) in [
             ("macos_arm64", "darwin_arm64"),
             ("linux-amd64", "linux_amd64"),

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_key_is_another_one_and_is_not_shown() {
+    fn a_new_key_is_unique_and_not_shown() {
         let [one, other] = [(); 2].map(|()| SigningKey::generate().unwrap());
         assert_ne!(one.public_key(), other.public_key());
         let read = SigningKey::parse(one.reveal()).unwrap();

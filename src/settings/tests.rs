@@ -181,7 +181,7 @@ fn where_facts_are_shared_is_read() {
 }
 
 #[test]
-fn no_nearer_file_says_whose_facts_count() {
+fn no_nearer_file_sets_the_trusted_keys() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().join("infra");
     std::fs::create_dir_all(root.join("live")).unwrap();

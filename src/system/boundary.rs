@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_repository_leads_to_elsewhere_is_outside() {
+    fn links_out_of_a_repository_lead_outside() {
         let directory = tempfile::tempdir().unwrap();
         let at = |path: &str| canonicalize(directory.path()).unwrap().join(path);
         for path in ["repository/.git", "repository/live/a", "elsewhere/deep"] {

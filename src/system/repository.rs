@@ -91,7 +91,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_is_neither_a_directory_nor_a_file_is_not_a_repository() {
+    fn a_git_entry_that_is_neither_directory_nor_file_is_ignored() {
         let tree = Tree::new(&["a/.git", "a/link/live", "a/socket/live"]);
         std::os::unix::fs::symlink("nowhere", tree.at("a/link/.git")).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(tree.at("a/socket/.git")).unwrap();
@@ -102,7 +102,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_link_in_a_repository_does_not_choose_another() {
+    fn a_link_in_a_repository_does_not_choose_a_different_repository() {
         let tree = Tree::new(&["a/.git", "b/.git", "b/live", "c"]);
         std::os::unix::fs::symlink("../b", tree.at("a/link")).unwrap();
         std::os::unix::fs::symlink("../b/live", tree.at("c/link")).unwrap();
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn outside_of_a_repository_the_current_directory_stands_for_one() {
+    fn outside_of_a_repository_the_current_directory_is_the_boundary() {
         let tree = Tree::new(&["a/.git", "a/b", "c/d"]);
         let around = |path: &str, current: &str| {
             let environment = Environment { current_directory: tree.at(current), ..Environment::default() };

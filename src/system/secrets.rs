@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_may_hold_a_secret_if_it_is_long_enough() {
+    fn long_parts_of_an_address_are_secrets() {
         for (address, may_be) in [
             ("https://h/a.zip?w=a%20b&archive=zip", false),
             ("https://h/a.zip?w=%61%62%63%64%65", false),
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_in_another_one_does_not_save_the_rest() {
+    fn a_secret_within_a_longer_secret_does_not_expose_the_rest() {
         let secrets = Secrets::default();
         for text in ["abcdef", "abcdefghi"] {
             secrets.learn(&Token::new(text).unwrap());

@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_that_panics_keeps_nobody_waiting() {
+    fn a_panicking_job_does_not_block_others() {
         let outcome = std::panic::catch_unwind(|| {
             let work = |job: &u32| {
                 assert_ne!(*job, 0, "as it should");

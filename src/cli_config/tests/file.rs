@@ -83,7 +83,7 @@ fn entries_of_any_spelling_and_shape_are_replaced() {
 }
 
 #[test]
-fn a_file_of_another_form_is_left_alone() {
+fn a_file_of_a_different_form_is_not_changed() {
     let relative = if cfg!(windows) { "terraform.d" } else { ".terraform.d" };
     for text in ["{\"credentials\": 3}", "{\"credentials\": {\"a\": {}},}", "[]", "{"] {
         let home = Home::new();
@@ -96,7 +96,7 @@ fn a_file_of_another_form_is_left_alone() {
 }
 
 #[test]
-fn a_token_is_not_stored_where_it_would_not_count() {
+fn a_token_is_not_stored_where_it_would_not_be_used() {
     let mut home = Home::new();
     let main = if cfg!(windows) { "tofu.rc" } else { ".tofurc" };
     home.write(main, &block("a.test", "main"));

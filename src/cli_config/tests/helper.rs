@@ -54,7 +54,7 @@ fn get_prints_the_token_once_per_host_and_run() {
 }
 
 #[test]
-fn the_longest_time_limit_is_one() {
+fn the_longest_time_limit_is_accepted() {
     let mut home = install("echo '{\"token\": \"s3cr3t\"}'");
     home.set("PROVLOCK_HELPER_TIMEOUT", &u64::MAX.to_string());
     assert_eq!(token_of(&home.credentials(), "h.test").as_deref(), Some("s3cr3t"));
@@ -128,7 +128,7 @@ fn a_token_that_is_null_or_not_a_string_means_no_token() {
 }
 
 #[test]
-fn an_empty_block_means_no_token_and_the_helper_is_not_asked() {
+fn an_empty_block_means_no_token_and_the_helper_does_not_run() {
     let home = install("echo '{\"token\": \"helper\"}'");
     home.write(".terraform.d/x.tfrc", "credentials \"h.test\" {}\n");
     let credentials = home.credentials();
@@ -138,7 +138,7 @@ fn an_empty_block_means_no_token_and_the_helper_is_not_asked() {
 }
 
 #[test]
-fn a_helper_that_does_not_end_is_ended_with_its_children() {
+fn a_helper_that_hangs_is_stopped_with_its_children() {
     let mut home = install("sleep 60 & echo $! >\"$dir/child\"; wait");
     home.set("PROVLOCK_HELPER_TIMEOUT", "1");
     let error = home.credentials().token(&host("h.test")).unwrap_err();
@@ -160,7 +160,7 @@ fn is_zombie(pid: &str) -> bool {
 }
 
 #[test]
-fn a_helper_that_closes_its_output_and_stays_is_ended() {
+fn a_helper_that_closes_its_output_and_hangs_is_stopped() {
     assert!(failure("exec >&- 2>&-; sleep 60").contains("took more than"));
 }
 
@@ -171,7 +171,7 @@ fn endless_output_is_cut_off() {
 }
 
 #[test]
-fn a_helper_that_cannot_store_says_why_without_the_token() {
+fn the_error_of_a_helper_that_cannot_store_lacks_the_token() {
     let home = install("case $3 in get) echo '{}';; *) cat >/dev/null; echo \"no room for it\" >&2; exit 1;; esac");
     let error = home.credentials().store(&host("h.test"), &Token::new("s3cr3t").unwrap()).unwrap_err();
     assert!(

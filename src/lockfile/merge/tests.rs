@@ -96,7 +96,7 @@ fn what_can_be_merged_is() {
 }
 
 #[test]
-fn what_excludes_each_other_is_a_conflict() {
+fn contradicting_changes_are_a_conflict() {
     use ConflictReason::{NoHashLeft, RemovedByThem, RemovedByUs, Versions};
     for (what, base, ours, theirs, reason) in [
         ("two upgrades", "aws 5.0.0 [] a", "aws 5.1.0 [] b", "aws 5.2.0 [] c", Versions),
@@ -114,7 +114,7 @@ fn what_excludes_each_other_is_a_conflict() {
 }
 
 #[test]
-fn a_conflict_is_told_by_provider() {
+fn a_conflict_is_reported_by_provider() {
     let merged = merge(&locks("aws 5.0.0 [] a"), &locks("aws 5.1.0 [] b"), &locks("aws 5.2.0 [] c"));
     let diagnostic = merged.conflicts[0].diagnostic(Dialect::Tofu);
     assert_eq!(diagnostic.message, "conflict: ours has hashicorp/aws 5.1.0, theirs 5.2.0");
@@ -149,7 +149,7 @@ fn canonical(locks: &Locks) -> LockFile {
 
 proptest! {
     #[test]
-    fn a_side_that_changed_nothing_has_no_say(base in any_locks(), side in any_locks()) {
+    fn an_unchanged_side_does_not_affect_the_merge(base in any_locks(), side in any_locks()) {
         let all_of_it = Merged { locks: side.clone(), conflicts: vec![] };
         prop_assert_eq!(merge(&base, &side, &base), all_of_it.clone());
         prop_assert_eq!(merge(&base, &base, &side), all_of_it.clone());
@@ -157,7 +157,7 @@ proptest! {
     }
 
     #[test]
-    fn the_sides_may_be_swapped(base in any_locks(), ours in any_locks(), theirs in any_locks()) {
+    fn swapped_sides_give_the_same_merge(base in any_locks(), ours in any_locks(), theirs in any_locks()) {
         let (merged, swapped) = (merge(&base, &ours, &theirs), merge(&base, &theirs, &ours));
         prop_assert_eq!(&merged.locks, &swapped.locks);
         let addresses = |merged: &Merged| merged.conflicts.iter().map(|c| c.address.clone()).collect::<Vec<_>>();
@@ -165,7 +165,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_is_made_up_and_nothing_gets_lost(base in any_locks(), ours in any_locks(), theirs in any_locks()) {
+    fn a_merge_neither_invents_nor_loses_hashes(base in any_locks(), ours in any_locks(), theirs in any_locks()) {
         let merged = merge(&base, &ours, &theirs);
         for address in ours.keys().filter(|address| theirs.contains_key(*address)) {
             let in_conflict = merged.conflicts.iter().any(|conflict| conflict.address == *address);
@@ -181,7 +181,7 @@ proptest! {
     }
 
     #[test]
-    fn markers_hold_both_sides(
+    fn markers_contain_both_sides(
         (base, ours, theirs) in (any_locks(), any_locks(), any_locks()),
         size in 7_usize..12,
         windows: bool,
@@ -219,7 +219,7 @@ proptest! {
 }
 
 #[test]
-fn markers_stand_around_the_conflict_only() {
+fn markers_surround_only_the_conflict() {
     let (base, ours, theirs) = (
         locks("aws 5.0.0 [] a; null 3.0.0 [] n"),
         locks("aws 5.1.0 [] b; null 3.0.0 [] n"),
@@ -286,7 +286,7 @@ fn a_byte_order_mark_and_a_missing_line_break_are_no_trouble() {
 }
 
 #[test]
-fn conflicts_may_stand_anywhere_in_an_entry() {
+fn conflicts_are_read_anywhere_in_an_entry() {
     let text = b"a\r\n<<<<<<< HEAD\r\no\r\n||||||| 1234\r\n<<<<<<<<< nested\r\n=========\r\n=======\r\nt\r\n>>>>>>> topic\r\nz";
     let sides = split_conflicts(Path::new("lock.hcl"), text).unwrap().unwrap();
     assert_eq!(sides.ours, b"a\r\no\r\nz");
@@ -297,7 +297,7 @@ fn conflicts_may_stand_anywhere_in_an_entry() {
 }
 
 #[test]
-fn markers_that_do_not_belong_together_are_refused_with_their_place() {
+fn unmatched_markers_are_refused_with_their_position() {
     for (text, line) in [
         ("<<<<<<< a\nx\n", 1),
         ("x\n=======\n", 2),

@@ -184,7 +184,7 @@ fn new_lines_end_as_most_lines_do() {
 }
 
 #[test]
-fn files_with_nothing_in_them_get_a_header() {
+fn empty_files_get_a_header() {
     let locks = Locks::from([(address("a.b/c/d"), locked("1.0.0", "", &[]))]);
     for dialect in [Dialect::Tofu, Dialect::Terraform] {
         let new = LockFile::empty(Path::new("x"), dialect);
@@ -211,7 +211,7 @@ fn a_result_that_could_not_be_read_again_is_refused() {
 }
 
 #[test]
-fn no_token_is_read_again_for_each_hash_that_is_removed() {
+fn removing_many_hashes_reads_each_token_once() {
     let tokens_read = |lead: &str, hashes: usize, kept: &[&str]| {
         let list = format!("{lead}\"h1:b\", // beside\n    /* above */ ").repeat(hashes);
         let text = entry(&format!("  version = \"1.0.0\"\n  hashes = [{list}\"h1:c\"]\n"));

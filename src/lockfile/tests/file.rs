@@ -6,7 +6,7 @@ use super::super::{SIZE_LIMIT, read};
 use crate::diagnostic::Code;
 
 #[test]
-fn missing_file_is_none() {
+fn a_missing_file_is_not_an_error() {
     let directory = tempdir().unwrap();
     assert_eq!(read(&directory.path().join(".terraform.lock.hcl")).unwrap(), None);
 }

@@ -88,7 +88,7 @@ fn constraints_have_the_form_of_modules() {
 }
 
 #[test]
-fn every_problem_is_told_at_its_place() {
+fn every_problem_is_reported_at_its_position() {
     let text = include_str!("../../../testdata/module-locks/refused-many-problems.hcl");
     let expected = [
         "1:8 \"a..b\" is not the path of a module call, such as network.endpoints",
@@ -198,7 +198,7 @@ fn sides_are_merged() {
 }
 
 #[test]
-fn conflicts_are_told_and_marked() {
+fn conflicts_are_reported_and_marked() {
     let side = |package: &str| locks([("a", &*format!("s?ref=v1 - [] p?ref={package} {package}"))]);
     let (ours, theirs) = (side("1"), side("2"));
     let merged = merge::<LockedModule>(&ModuleLocks::new(), &ours, &theirs);

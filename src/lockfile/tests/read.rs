@@ -44,7 +44,7 @@ fn model_and_places() {
 }
 
 #[test]
-fn byte_order_mark_is_kept_apart() {
+fn a_byte_order_mark_is_kept() {
     let lock_file = lock_file("\u{feff}provider \"a.b/c/d\" { version = \"1.0.0\" }");
     assert!(lock_file.bytes().starts_with(b"\xef\xbb\xbfprovider"));
     assert_eq!(lock_file.entries()[0].block.line_column(), (1, 10));
@@ -95,7 +95,7 @@ fn canonical_forms_are_named() {
 }
 
 #[test]
-fn values_that_are_no_strings_are_refused() {
+fn values_that_are_not_strings_are_refused() {
     for value in [
         "1",
         "null",

@@ -60,7 +60,7 @@ fn other_files_keep_their_form() {
 }
 
 #[test]
-fn files_that_are_refused_are_refused() {
+fn files_that_terraform_refuses_are_refused() {
     let files = files();
     let refused: Vec<_> = files.iter().filter(|(name, _)| name.starts_with("refused-")).collect();
     assert!(refused.len() >= 25, "{}", refused.len());

@@ -7,7 +7,7 @@ fn one(version: &str, hashes: &[&str]) -> Locks {
 }
 
 #[test]
-fn canonical_text_is_what_the_programs_write() {
+fn canonical_text_is_the_text_of_opentofu_and_terraform() {
     let locks = Locks::from([
         (address("zürich.test/a/b"), locked("1.0.0", "", &[])),
         (address("a.b-c/aa/x"), locked("1.2.3", ">= 1.0.0, < 2.0.0", &["zh:b", "h1:\n", "h1:A"])),

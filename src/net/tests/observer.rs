@@ -23,7 +23,7 @@ fn observed(url: &Url, settings: NetSettings) -> Vec<String> {
 }
 
 #[test]
-fn every_request_is_told_with_what_came_back() {
+fn every_request_is_observed_with_its_answer() {
     let server = Server::http(|request| match request.path() {
         "/moved" => Response::redirect("/data?token=s3cr3t"),
         "/data" => Response::ok("data"),

@@ -39,7 +39,7 @@ fn a_broken_download_goes_on_where_it_broke() {
 
 /// A break near the end does not repeat the whole download.
 #[test]
-fn of_a_large_download_only_what_is_missing_is_fetched() {
+fn a_resumed_download_requests_only_the_missing_part() {
     const LARGE: u64 = 200_000_000;
     let whole = Response::ok(vec![0; usize::try_from(LARGE).unwrap()]);
     let server = Server::http(move |request| {

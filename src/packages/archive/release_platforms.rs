@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again_and_what_is_damaged_is_not_known() {
+    fn written_entries_are_read_and_damaged_ones_are_ignored() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a/1.0.0");
         assert_eq!(ReleasePlatforms::read(&path), ReleasePlatforms::default());

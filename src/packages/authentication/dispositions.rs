@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_disposition_says_what_a_hash_is_good_for() {
+    fn each_disposition_decides_the_use_of_a_hash() {
         use HashDisposition as D;
         let (h1, zh) = (Hash::h1(&[7; 32]), Hash::zh(&[7; 32]));
         for (disposition, h1_is_recordable, zh_is_recordable, confirms) in [

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn accepts_what_fits() {
+    fn accepts_a_matching_package() {
         assert_eq!(verdict(good()), Ok(()));
         assert_eq!(verdict_on(vec![]), Ok(()), "an empty map is no map");
         let zh = format!("zh:{SHASUM}");
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_does_not_fit() {
+    fn refuses_a_package_that_does_not_match() {
         let zh = format!("zh:{SHASUM}");
         let upper = format!("zh:{}", SHASUM.to_uppercase());
         let zeros = format!("zh:{}", "0".repeat(64));
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn vouches_only_for_what_is_published() {
+    fn vouches_only_for_published_hashes() {
         let zh: Hash = format!("zh:{SHASUM}").parse().unwrap();
         let other = Hash::zh(&[7; 32]);
         let platform: Platform = "linux_amd64".parse().unwrap();

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_malformed_line_withholds_all_but_what_was_asked_for() {
+    fn a_malformed_line_withholds_all_sums_but_the_requested_one() {
         let (zh, hex) = sum(7);
         for junk in ["# a comment", "justoneword", &hex, &format!("{hex}0  b.zip"), &format!("g{}  b.zip", &hex[1..])] {
             let sums = parse(&format!("{junk}\n{hex}  a.zip\n"));
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_several_lines_counts() {
+    fn the_first_of_several_lines_is_used() {
         let ((first, first_hex), (_, second_hex)) = (sum(1), sum(2));
         let sums = parse(&format!("{first_hex}  a.zip\n{second_hex}  a.zip\n"));
         assert_eq!(sum_of(&sums, "a.zip"), Some(first));
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn confirms_what_the_registry_says() {
+    fn confirms_the_sum_from_the_registry() {
         let ((zh, hex), (_, other)) = (sum(1), sum(2));
         let sums = parse(&format!("{hex}  a.zip\n"));
         assert_eq!(sums.confirm("a.zip", &hex.to_uppercase()), Ok(zh.clone()));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_do_no_harm() {
+    fn bytes_that_are_not_text_are_skipped() {
         let sums = Sha256Sums::parse(b"\xff\xfe  \x80\n\0\0\0");
         assert!(sums.malformed);
         assert!(recordable(&sums).is_empty());

@@ -109,7 +109,7 @@ fn decides_as_the_reference_programs_do() {
 }
 
 #[test]
-fn says_who_signed_and_what_has_expired() {
+fn reports_the_signer_and_expired_keys() {
     let kit = kit();
     let verdict = |name: &str| {
         let case = kit.cases.iter().find(|case| case.name == name).unwrap();

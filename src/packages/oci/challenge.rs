@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn several_challenges_may_come_in_one_field_or_in_several() {
+    fn several_challenges_are_read_from_one_header_or_several() {
         let both = [bearer("r", None, Some("s")), Challenge::Basic];
         assert_eq!(parse([r#"Bearer realm="r",scope="s", Basic realm="x, y""#]), both);
         assert_eq!(parse([r#"Bearer realm="r",scope="s""#, "Basic realm=x"]), both);

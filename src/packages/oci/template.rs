@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_that_is_no_template_is_refused() {
+    fn a_flag_that_is_not_a_template_is_refused() {
         for (text, expected) in [
             ("h.test/{name}", "{name} is not known"),
             ("h.test/{+type}", "{+type} is not known"),
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_configured_template_must_use_what_the_patterns_leave_open() {
+    fn a_configured_template_must_use_the_open_parts_of_patterns() {
         assert!(configured("h.test/${namespace}/${type}", &["h.test/*/*"]).is_ok());
         assert!(configured("h.test/${type}", &["h.test/acme/*"]).is_ok());
         assert!(configured("h.test/gamma", &["h.test/acme/gamma"]).is_ok());

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_old_damaged_or_from_the_future_does_not_count() {
+    fn old_damaged_and_future_entries_are_ignored() {
         let directory = tempfile::tempdir().unwrap();
         let cache = RegistryCache::open(directory.path());
         let host = Hostname::known("a.test");
@@ -246,7 +246,7 @@ mod tests {
 
     /// A name of a file cannot pretend to be the line with the key, and that line is not a file.
     #[test]
-    fn the_key_of_a_release_is_the_one_that_signed_last() {
+    fn the_key_of_a_release_is_the_last_signer() {
         let directory = tempfile::tempdir().unwrap();
         let cache = RegistryCache::open(directory.path());
         let address = ProviderAddress::parse("acme/gamma", Dialect::Tofu).unwrap();

@@ -246,7 +246,7 @@ mod tests {
 
     /// The target of a redirect must not be able to collect the host's token.
     #[test]
-    fn a_document_of_another_host_does_not_say_who_gets_the_token() {
+    fn a_document_of_another_host_does_not_decide_who_gets_the_token() {
         let authority = Authority::new();
         let elsewhere = Server::https(&authority, |_| json(r#"{"providers.v1": "/v1/"}"#));
         let target = elsewhere.url("localhost", "/doc.json");
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_without_the_service_is_told_from_one_that_fails() {
+    fn a_host_without_the_service_differs_from_a_failing_host() {
         for body in [r#"{"modules.v1": "/m/"}"#, "{}", r#"{"providers.v1": null}"#] {
             let error = error_for(move |_| json(body));
             assert!(error.ends_with("/.well-known/terraform.json offers no provider registry"), "{body}: {error}");
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_earlier_run_found_is_asked_for_again_only_if_it_fails() {
+    fn a_known_service_is_requested_again_only_if_it_fails() {
         let directory = tempfile::tempdir().unwrap();
         let cache = RegistryCache::open(directory.path());
         let (server, discovery, name) = start(|_| json(r#"{"providers.v1": "/v2/"}"#));
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_the_user_has_named_is_not_asked() {
+    fn a_host_with_configured_services_is_not_asked() {
         let (server, discovery, _) = start(|_| json(""));
         let with = |services: &[(&str, &str)]| {
             let services = services.iter().map(|(name, url)| ((*name).to_owned(), (*url).to_owned())).collect();

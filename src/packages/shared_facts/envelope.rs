@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn no_change_of_what_is_signed_is_accepted() {
+    fn no_change_of_a_signed_document_is_accepted() {
         let key = SigningKey::generate().unwrap();
         let sealed = Envelope::seal(&facts(), &key);
         let mut cases = 0;
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_in_another_form_is_refused() {
+    fn an_envelope_in_a_different_form_is_refused() {
         let envelope = Envelope { payload: b"???>".to_vec(), signatures: vec![(None, vec![0xff; 64])] };
         let text = String::from_utf8(envelope.to_json()).unwrap();
         assert_eq!(Envelope::parse(text.as_bytes()), Ok(envelope));
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_over_another_kind_of_document_does_not_count() {
+    fn a_signature_over_another_kind_of_document_is_refused() {
         let key = SigningKey::generate().unwrap();
         let payload = facts().to_json();
         let signatures = vec![(Some(key.public_key()), key.sign(&payload))];

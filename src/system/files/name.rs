@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn devices_streams_and_what_windows_cuts_off_are_special() {
+    fn devices_streams_and_trailing_dots_are_special() {
         for name in ["con", "NUL.tf", "aux.tf.json", "com1", "Lpt9.tf", "COM\u{b2}.tf", "conin$", "nul .tf"] {
             assert!(is_special_on_windows(name), "{name}");
         }

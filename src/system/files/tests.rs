@@ -198,7 +198,7 @@ mod unix {
     use super::*;
 
     #[test]
-    fn mode_is_kept() {
+    fn a_replaced_file_keeps_its_mode() {
         let directory = tempdir().unwrap();
         let path = directory.path().join("lock");
         for mode in [0o600, 0o664, 0o755, 0o444] {

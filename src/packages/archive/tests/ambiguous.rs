@@ -29,7 +29,7 @@ fn program() -> EntrySpec {
 
 /// Go compared the size of the directory with 0xffff by mistake (`readDirectoryEnd` in `archive/zip/reader.go`).
 #[test]
-fn a_zip64_end_record_that_only_some_read_is_refused() {
+fn an_ambiguous_zip64_end_record_is_refused() {
     let expected = "it is not a valid zip archive: some versions of Go read its zip64 end record, and others do not";
     assert_eq!(refusal(&with_end(vec![program()], u32::MAX)), expected);
     let name = vec![b'n'; 0xffff - 46 - 46 - b"terraform-provider-x".len()];

@@ -164,7 +164,7 @@ proptest! {
     }
 
     #[test]
-    fn archives_of_the_zip_crate_have_the_hash_of_what_it_reads_back(
+    fn archives_of_the_zip_crate_have_the_hash_of_their_files(
         files in prop::collection::btree_map("([def]{1,2}/)?[abc]{1,3}", content(), 0..6),
         directories in prop::collection::btree_set("[ghi]{1,2}", 0..3),
         stored in any::<bool>(),

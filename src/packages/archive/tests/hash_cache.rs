@@ -69,7 +69,7 @@ fn a_namespace_with_an_underscore_is_found() {
 }
 
 #[test]
-fn everything_that_is_known_is_listed_by_release() {
+fn all_entries_are_listed_by_release() {
     let (directory, cache) = cache();
     let of = |provider, version, platform| package(provider, version, platform, 1);
     let all = [
@@ -124,7 +124,7 @@ fn what_was_not_put_is_not_found() {
 }
 
 #[test]
-fn names_that_are_odd_or_differ_in_case_only_do_not_mix() {
+fn odd_names_and_names_that_differ_in_case_stay_apart() {
     let (_directory, cache) = cache();
     let packages = [
         package("bücher.example:8443/äcme/x", "1.0.0-rc1+build.A", "linux_amd64", 1),
@@ -142,7 +142,7 @@ fn names_that_are_odd_or_differ_in_case_only_do_not_mix() {
 }
 
 #[test]
-fn a_cache_that_is_not_believed_tells_no_platforms() {
+fn an_ignored_cache_knows_no_platforms() {
     let (_directory, cache) = cache();
     let (package, digest) = null();
     put(&cache, &(package.clone(), digest));
@@ -177,7 +177,7 @@ fn a_damaged_entry_is_ignored_and_written_anew() {
 }
 
 #[test]
-fn an_entry_in_the_place_of_another_is_ignored() {
+fn an_entry_under_a_wrong_name_is_ignored() {
     let (directory, cache) = cache();
     put(&cache, &null());
     let others = files(directory.path()).into_iter().map(|file| fs::read(file).unwrap());

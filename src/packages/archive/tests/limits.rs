@@ -30,7 +30,7 @@ fn odd_late() -> Vec<u8> {
 }
 
 #[test]
-fn an_archive_that_turns_out_odd_late_is_read_a_second_time() {
+fn an_archive_that_cannot_be_streamed_to_its_end_is_read_again() {
     let archive = odd_late();
     let result = hash_zip(archive.as_slice(), "x", &Limits::default());
     assert!(matches!(result, Err(PackageError::NotStreamable(_))), "{result:?}");
@@ -46,7 +46,7 @@ fn an_archive_that_turns_out_odd_late_is_read_a_second_time() {
 }
 
 #[test]
-fn an_archive_that_turns_out_odd_early_is_read_once() {
+fn an_archive_with_an_early_unstreamable_entry_is_read_once() {
     let described = Descriptor::Narrow { signature: true };
     let odd = EntrySpec { deflated: false, descriptor: described, ..EntrySpec::new(b"odd", b"content") };
     let large = EntrySpec::new(b"large", &noise(2_000_000));

@@ -44,7 +44,7 @@ fn every_recorded_archive_has_the_recorded_hashes() {
 }
 
 #[test]
-fn a_refusal_says_what_is_wrong() {
+fn a_refusal_describes_the_defect() {
     assert_eq!(refusal("conformance/dotdot"), entry("../evil.txt", EntryProblem::ParentDirectory));
     assert_eq!(refusal("probes/backdotdot"), entry("a\\\\..\\\\b", EntryProblem::ParentDirectory));
     assert_eq!(refusal("conformance/newline"), entry("bad\\nname.txt", EntryProblem::Newline));
@@ -107,7 +107,7 @@ fn where_local_headers_lie_or_do_not_suffice_the_central_directory_decides() {
 }
 
 #[test]
-fn bytes_behind_the_archive_count_until_the_end_record_is_out_of_reach() {
+fn bytes_after_the_archive_are_accepted_up_to_a_limit() {
     let plain = fs::read(directory().join("probes/plain.zip")).unwrap();
     let with = |zeros: usize| {
         let archive = [plain.clone(), vec![0; zeros]].concat();
@@ -118,7 +118,7 @@ fn bytes_behind_the_archive_count_until_the_end_record_is_out_of_reach() {
 }
 
 #[test]
-fn directories_count_only_in_the_hash_that_mirrors_write() {
+fn only_the_hash_of_mirrors_includes_directories() {
     let (answer, _) = hash("conformance/direntries");
     let (_, h1, with_directories, _) = answer.unwrap();
     assert_ne!(h1, with_directories);

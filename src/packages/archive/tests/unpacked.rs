@@ -55,7 +55,7 @@ fn a_missing_directory_is_a_read_error_that_names_it() {
 
 #[cfg(unix)]
 #[test]
-fn a_symbolic_link_counts_as_the_file_it_leads_to() {
+fn a_symbolic_link_is_hashed_as_its_target() {
     use std::os::unix::fs::symlink;
 
     let [linked, plain, other] = [(); 3].map(|()| tempfile::tempdir().unwrap());

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_go_reads() {
+    fn reads_the_armor_that_go_reads() {
         for text in [
             "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAQID\n=abcd\n-----END PGP PUBLIC KEY BLOCK-----\n",
             "-----BEGIN PGP PUBLIC KEY BLOCK-----\r\nVersion: 1\r\n\r\nAQ\r\nID\r\n-----END PGP PUBLIC KEY BLOCK-----\r\n",
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_is_wrong() {
+    fn describes_the_defect_of_armor() {
         for (text, wrong) in [
             ("", "there is no armored block"),
             ("not an armored key", "there is no armored block"),

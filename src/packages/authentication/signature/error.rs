@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn diagnostics_name_the_subject_the_key_and_what_to_do() {
+    fn diagnostics_contain_the_subject_the_key_and_the_next_step() {
         let key_id = "34365D9472D7468F".to_owned();
         let message = "signing key 34365D9472D7468F expired on 1970-01-01".to_owned();
         let expired = Expired { is_key: true, message };

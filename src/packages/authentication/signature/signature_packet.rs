@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn only_hashed_subpackets_count_and_the_last_wins() {
+    fn only_hashed_subpackets_are_used_and_the_last_wins() {
         let lifetime =
             |seconds| Subpacket::regular(SubpacketData::SignatureExpirationTime(Duration::from_secs(seconds))).unwrap();
         let mut flags = KeyFlags::default();
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_critical_must_be_understood() {
+    fn unknown_critical_subpackets_are_refused() {
         let unknown = || SubpacketData::Other(99, vec![1].into());
         let critical = Subpacket::critical(unknown()).unwrap();
         assert!(read(vec![Subpacket::regular(unknown()).unwrap()], vec![]).is_ok());

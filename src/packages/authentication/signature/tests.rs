@@ -139,7 +139,7 @@ fn expiry_is_judged_as_of_now() {
 }
 
 #[test]
-fn a_revocation_counts_from_its_date_unless_the_key_is_compromised() {
+fn a_revocation_applies_from_its_date_unless_the_key_is_compromised() {
     let day_before = 1_709_251_200 - DAY;
     assert_eq!(expired("revoked-subkey", "revoked-subkey", day_before), None);
     assert_eq!(expired("revoked-user-id", "revoked-user-id", day_before), None);
@@ -225,7 +225,7 @@ impl Noise {
 /// The parts of a signature file that its mathematics do not cover may change freely: header, unhashed subpackets, what
 /// follows the packet. So the changes here are checked against another message: no change may make it fit.
 #[test]
-fn no_spoilt_signature_fits_another_message() {
+fn no_damaged_signature_fits_a_different_message() {
     let other = b"another message".as_slice();
     let mut noise = Noise(0x9e37_79b9_7f4a_7c15);
     for (key_names, signature_name) in
@@ -243,7 +243,7 @@ fn no_spoilt_signature_fits_another_message() {
 }
 
 #[test]
-fn no_change_of_what_is_signed_is_accepted() {
+fn no_change_of_a_signed_document_is_accepted() {
     // Version, type, algorithms, hashed subpackets, and the signature itself.
     let (message, original, keys) = (message(), signature("ed25519"), keys("ed25519"));
     let start = 2;
@@ -267,7 +267,7 @@ fn no_change_of_what_is_signed_is_accepted() {
 }
 
 #[test]
-fn no_spoilt_key_panics_or_vouches_for_another_message() {
+fn no_damaged_key_panics_or_vouches_for_a_different_message() {
     let mut noise = Noise(0x2545_f491_4f6c_dd1d);
     for name in ["ed25519", "subkey", "dsa", "nistp256", "revoked-subkey", "two-keys"] {
         let block = armor::decode_public_key(&key(name).ascii_armor).unwrap();

@@ -124,7 +124,7 @@ fn docker_files_are_read_in_their_order() {
 }
 
 #[test]
-fn named_files_replace_the_usual_ones_and_must_be_there() {
+fn named_files_replace_the_usual_ones_and_must_exist() {
     let home = tempfile::tempdir().unwrap();
     write(&home.path().join(".docker/config.json"), &json!({"auths": {"h.test": auth("usual")}}));
     let named = home.path().join("named.json");
@@ -149,7 +149,7 @@ fn named_files_replace_the_usual_ones_and_must_be_there() {
 
 #[cfg(unix)]
 #[test]
-fn helpers_are_asked_as_opentofu_and_docker_ask_them() {
+fn helpers_are_called_as_by_opentofu_and_docker() {
     let home = tempfile::tempdir().unwrap();
     write(
         &home.path().join(".docker/config.json"),
@@ -176,7 +176,7 @@ fn helpers_are_asked_as_opentofu_and_docker_ask_them() {
 
 #[cfg(unix)]
 #[test]
-fn a_helper_that_fails_gives_its_own_words() {
+fn the_error_of_a_helper_is_shown() {
     let home = tempfile::tempdir().unwrap();
     let defaults = OciDefaultCredentials { docker_credentials_helper: Some("sketch".to_owned()), ..Default::default() };
     let logins = logins(Vec::new(), defaults, home.path());
@@ -196,7 +196,7 @@ fn a_helper_that_fails_gives_its_own_words() {
 
 #[cfg(unix)]
 #[test]
-fn a_helper_that_hangs_is_ended() {
+fn a_helper_that_hangs_is_stopped() {
     let home = tempfile::tempdir().unwrap();
     let defaults = OciDefaultCredentials { docker_credentials_helper: Some("sketch".to_owned()), ..Default::default() };
     let logins = OciLogins { time_limit: Duration::from_millis(200), ..logins(Vec::new(), defaults, home.path()) };

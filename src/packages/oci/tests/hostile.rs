@@ -96,7 +96,7 @@ fn huge_documents_are_not_read() {
 }
 
 #[test]
-fn a_list_of_tags_must_end_and_stay_where_it_is() {
+fn a_list_of_tags_must_end_and_stay_on_its_host() {
     let endless = Server::http(|request| {
         Response::new(200, r#"{"tags": ["1.0.0"]}"#).header("Link", format!("<{}>; rel=next", request.target))
     });

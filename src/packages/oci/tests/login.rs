@@ -134,7 +134,7 @@ fn an_expired_token_is_replaced() {
 }
 
 #[test]
-fn a_registry_that_is_never_content_gets_an_end() {
+fn a_registry_that_always_refuses_is_an_error() {
     for challenge in ["Basic realm=x", "Bearer realm=\"http://HOST/token\"", "Negotiate", ""] {
         let server = Server::http(move |request| match request.path() {
             "/token" => Response::new(200, r#"{"token": "s3cr3t-token"}"#),
@@ -152,7 +152,7 @@ fn a_registry_that_is_never_content_gets_an_end() {
 }
 
 #[test]
-fn a_refusal_says_what_was_sent() {
+fn a_refusal_names_the_credentials_that_were_sent() {
     let server = Server::http(|_| Response::new(401, "").header("WWW-Authenticate", "Basic realm=x"));
     let error = fetch(&mirror_with(&server.host(), basic(&server.host()))).unwrap_err();
     assert!(error[0].notes[0].contains("the oci_credentials block at .tofurc:1"), "{error:?}");
@@ -198,7 +198,7 @@ fn another_host_cannot_ask_for_the_credentials() {
 }
 
 #[test]
-fn a_token_server_must_be_encrypted_and_keep_what_it_gets() {
+fn a_token_server_must_use_https_and_not_redirect() {
     for realm in ["http://registry.example/token", "ftp://127.0.0.1/", "http://user:s3cr3t@127.0.0.1/", "nonsense", ""]
     {
         let server = Server::http(move |_| {

@@ -161,7 +161,7 @@ fn versions_are_the_tags_of_all_pages_that_are_versions() {
 }
 
 #[test]
-fn a_missing_repository_is_told_from_a_host_that_is_no_registry() {
+fn a_missing_repository_differs_from_a_host_that_is_not_a_registry() {
     let registry = Server::http(|request| match request.path() {
         "/v2/" => Response::new(401, "").header("WWW-Authenticate", "Basic"),
         _ => Response::new(404, r#"{"errors": [{"code": "NAME_UNKNOWN"}]}"#),
@@ -216,7 +216,7 @@ fn a_package_yields_its_hashes() {
 }
 
 #[test]
-fn what_a_mirror_holds_is_not_remembered_as_what_the_provider_published() {
+fn packages_of_a_mirror_do_not_enter_the_cache_as_published() {
     let server = Server::http({
         let content = content();
         move |request| content.answer(request)
@@ -244,7 +244,7 @@ fn two_providers_cannot_share_a_repository() {
 }
 
 #[test]
-fn an_index_that_is_none_of_a_provider_says_what_it_is() {
+fn an_index_of_a_different_kind_is_described() {
     let target = |artifact: &str, media: &str| json!({"mediaType": media, "artifactType": artifact, "digest": digest_of(b"x"), "size": 1});
     let index = |artifact: &str, manifests: Value| {
         json!({"mediaType": manifest::INDEX, "artifactType": artifact, "manifests": manifests}).to_string()

@@ -75,7 +75,7 @@ fn keeping(others: Vec<String>) -> Server {
 }
 
 #[test]
-fn what_another_machine_replaces_at_the_same_time_is_published_again() {
+fn facts_that_another_machine_replaces_are_published_again() {
     let (key, version) = (SigningKey::generate().unwrap(), "1.0.0".parse().unwrap());
     let address = ProviderAddress::parse("acme/null", Dialect::Tofu).unwrap();
     let repository = |registry: &Server| format!("{}/facts", registry.host()).parse::<OciRepository>().unwrap();
