@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_have_an_end_together_and_make_room_when_they_are_gone() {
+    fn texts_have_a_common_limit_and_free_it_when_dropped() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("main.tf");
         fs::write(&path, "# 6789").unwrap();

@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_value_of_a_repeated_key_counts() {
+    fn the_last_value_of_a_repeated_key_wins() {
         for (text, same) in [
             ("{\n  a = 1\n  b = 2\n  a = 3\n}", "{\n  b = 2\n  a = 3\n}"),
             ("{\n  \"a\" = 1\n  \"a\" : 3 }", "{ a = 3 }"),

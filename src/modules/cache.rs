@@ -282,7 +282,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_package_that_others_have_changed_is_ignored() {
+    fn a_package_that_another_program_changed_is_ignored() {
         use std::os::unix::fs::{PermissionsExt, symlink};
         let changes: [fn(&Path, &Path); 8] = [
             |content, _| fs::write(content.join("main.tf"), "evil").unwrap(),

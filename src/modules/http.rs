@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_says_where_the_package_is_in_its_head_only() {
+    fn a_page_refers_to_the_package_only_in_its_head() {
         let meta = r#"<meta name="terraform-get" content="https://h.test/m.zip?a=1&amp;b=2">"#;
         let found = Some("https://h.test/m.zip?a=1&b=2".to_owned());
         for (page, expected) in [
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_says_what_it_leads_to() {
+    fn an_address_decides_its_url_and_format() {
         let parse = |text: &str| HttpAddress::parse(text, Dialect::Tofu, &Netrc::default()).ok();
         let sum = "0".repeat(64);
         for (text, url, format) in [

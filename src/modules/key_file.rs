@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_in_no_directory_or_only_for_a_while() {
+    fn a_key_file_has_no_name_on_linux_and_is_removed() {
         let directory = tempfile::tempdir().unwrap();
         let key = KeyFile::new(directory.path(), b"a private key").unwrap();
         let read = Command::new("cat").arg(&key.name).current_dir(directory.path()).output().unwrap();

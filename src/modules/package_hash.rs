@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_the_hash_that_go_computes() {
+    fn the_hash_equals_that_of_go() {
         // `dirhash.HashDir` of a directory with these files and an empty prefix.
         let mut sum = Sha256::new();
         for (name, content) in [("a-b/x", "2"), ("a/x", "1"), ("main.tf", "")] {
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn links_count_as_files() {
+    fn links_are_hashed_as_files() {
         let files = [("real/main.tf", "one"), ("up.tf", "two")];
         for (link, target, as_file) in [
             ("a.tf", "real/main.tf", "one"),
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_leaves_the_package_refuses_it() {
+    fn a_package_with_a_link_out_of_it_is_refused() {
         for (link, target) in [
             ("hosts", "/etc/hosts"),
             ("up", ".."),

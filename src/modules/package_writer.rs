@@ -325,7 +325,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn links_lead_nowhere_but_into_the_package() {
+    fn links_stay_within_the_package() {
         let (_directory, top) = written(|writer| {
             writer.file("real/main.tf", false, &mut "x".as_bytes())?;
             writer.link("alias", "real")?;

@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_file_makes_a_root_of_what_nobody_calls() {
+    fn a_directory_with_a_lock_file_is_a_root_unless_called() {
         let directory = tree(&[
             ("a/main.tf", "module \"m\" {\n  source = \"../modules/called\"\n}\n"),
             ("a/.terraform.lock.hcl", ""),
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn what_configures_its_own_providers_is_a_root_if_nobody_calls_it() {
+    fn a_module_with_its_own_providers_is_a_root_unless_called() {
         let aliases = "terraform {\n  required_providers {\n    null = {\n      configuration_aliases = [null.b]\n    }\n  }\n}\n";
         let directory = tree(&[
             ("main.tf", ROOT),
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn directories_of_modules_and_examples_hold_no_such_roots() {
+    fn directories_of_modules_and_examples_contain_no_such_roots() {
         let names = ["modules", "module", "examples", "example", "tests", "test", "fixtures", "testdata", "template"];
         for name in names.into_iter().chain(["templates", "skeleton", "__name__", "{{cookiecutter.name}}"]) {
             let directory = tree(&[(&format!("{name}/a/main.tf"), ROOT), ("tested/main.tf", ROOT)]);
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_is_a_root_beside_its_lock_file_and_its_module_is_none() {
+    fn a_unit_with_a_lock_file_is_a_root_but_its_module_is_not() {
         let backend = "terraform {\n  backend \"s3\" {}\n}\n";
         let directory = tree(&[
             ("live/a/terragrunt.hcl", "terraform {\n  source = \"../../modules//m\"\n}\n"),

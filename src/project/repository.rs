@@ -182,7 +182,7 @@ mod tests {
     use super::mentions_tofu;
 
     #[test]
-    fn a_word_is_not_part_of_another() {
+    fn only_whole_words_are_found() {
         for text in ["tofu", "run: tofu init", "opentofu/setup-opentofu@v1", "main.tofu", "(opentofu)", "atofu tofu"] {
             assert!(mentions_tofu(text.as_bytes()), "{text}");
         }

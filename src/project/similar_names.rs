@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_are_left_alone() {
+    fn other_names_are_accepted() {
         for text in [
             "hashicorp/aws",
             "hashicorp/awx",
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_whose_name_is_nearly_the_same_is_meant() {
+    fn a_provider_with_a_similar_name_is_suggested() {
         let lock_file = LockFile::empty(Path::new(".terraform.lock.hcl"), Dialect::Tofu);
         let address = |text| ProviderAddress::parse(text, Dialect::Tofu).unwrap();
         let required = BTreeMap::from([(address("acme/gamma"), Requirement::default())]);

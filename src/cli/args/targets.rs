@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_a_path_and_what_may_be_a_provider_is_one() {
+    fn existing_files_are_paths_and_possible_addresses_are_providers() {
         for path in ["src", "src/main.rs", "./none", "../none", "/none", "none/", "a/b/gone.tf", "gone.tofu", ".none"] {
             assert_eq!(read(path).unwrap(), (Vec::new(), vec![PathBuf::from(path)]), "{path}");
         }

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn one_cause_is_shown_once_with_its_first_place() {
+    fn one_cause_is_shown_once_with_its_first_position() {
         let roots: Vec<String> = (1..=5).map(|number| format!("live/{number}")).collect();
         let mut all: Vec<_> = roots.iter().map(|root| (root.as_str(), found(root, "acme/a"))).collect();
         all.insert(1, ("live/1", found("live/1", "acme/b")));
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_file_in_a_message_does_not_tell_causes_apart() {
+    fn a_lock_file_in_a_message_does_not_distinguish_causes() {
         let missing = |root: &str| {
             let lock_file = Path::new(root).join(".terraform.lock.hcl");
             Diagnostic::finding(Code::LockFileMissing, "").naming(&lock_file, |path| format!("{path} is missing"))

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_go_before_what_is_too_long() {
+    fn secrets_are_hidden_before_text_is_shortened() {
         let long = "a".repeat(LONGEST_TEXT - 3);
         let error = Diagnostic::error(Code::Io, format!("{long}s3cr3t-token {long}"));
         let error = (0..102).fold(error, |error, _| error.note("my s3cr3t-token"));

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_a_finding_ends_the_command_or_starts_another() {
+    fn text_of_a_finding_neither_ends_nor_starts_a_command() {
         let file = SourceFile::new("a,b:c/.terraform.lock.hcl", "x\n  y\n");
         let finding = Diagnostic::warning(Code::Downgrade, "50% off\r\n::error::boo")
             .at(Location::new(&file, 4..5), "")

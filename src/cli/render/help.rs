@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_stand_among_words() {
+    fn commands_are_quoted_within_text() {
         let diff = Remedy::Run(["diff", "--git", "a b"].map(str::to_owned).into());
         let help = Help::text("wait: ").and(Remedy::lock()).and_text(", or ").and(diff);
         assert_eq!(shown(&posix("."), help), "wait: provlock lock, or provlock diff --git 'a b'");
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_fits_what_the_diagnostic_is_about() {
+    fn a_command_is_for_the_root_module_of_the_diagnostic() {
         let error = |remedy| Diagnostic::error(Code::Io, "no").help(remedy).in_dialect(Dialect::Terraform);
         let shown = |error: Diagnostic| posix(".").help(&error).unwrap();
         let prune = Remedy::Lock(LockRemedy { prune: true, ..LockRemedy::default() });

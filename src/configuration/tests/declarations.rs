@@ -28,7 +28,7 @@ struct Recorded {
 }
 
 #[test]
-fn no_variable_has_another_value_than_in_terraform() {
+fn variables_have_the_same_values_as_in_terraform() {
     let recorded = include_str!("../../../testdata/expressions/declarations.jsonl");
     let recorded: Vec<Recorded> = recorded.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let (mut main, mut tfvars, mut json, mut environment) = (String::new(), String::new(), vec![], BTreeMap::new());

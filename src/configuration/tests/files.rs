@@ -53,7 +53,7 @@ fn calls_start_from_the_module() {
 }
 
 #[test]
-fn places_in_a_generated_file_are_those_of_what_generates_it() {
+fn locations_in_a_generated_file_are_those_of_its_block() {
     let directory = directory(&[("live/unit.hcl", ""), ("modules/main/main.tf", "")]);
     let main = root(directory.path(), &[("generated.tf", &required("null", "~> 3.0"))]);
     let requirements = read_root(&main).unwrap();
@@ -67,7 +67,7 @@ fn places_in_a_generated_file_are_those_of_what_generates_it() {
 }
 
 #[test]
-fn what_a_missing_module_holds_is_not_known() {
+fn requirements_of_a_missing_module_are_unknown() {
     let directory = directory(&[("live/unit.hcl", ""), ("live/own/main.tf", &required("null", "~> 3.0"))]);
     let calls = "module \"own\" {\n  source = \"./own\"\n}\nmodule \"lost\" {\n  source = \"./lost\"\n}\n";
     let missing = RootFiles { module: None, ..root(directory.path(), &[("main.tf", calls)]) };
@@ -77,7 +77,7 @@ fn what_a_missing_module_holds_is_not_known() {
 }
 
 #[test]
-fn files_that_may_not_be_all_are_enough_however_few() {
+fn a_partial_list_of_files_may_be_empty() {
     let directory = directory(&[("live/unit.hcl", ""), ("modules/main/readme.md", "")]);
     let none = RootFiles { generated: BTreeMap::new(), ..root(directory.path(), &[]) };
     let [error] = &read_root(&none).unwrap_err()[..] else { panic!() };

@@ -202,7 +202,7 @@ fn a_malformed_manifest_is_an_error() {
 }
 
 #[test]
-fn a_local_module_must_be_there() {
+fn a_local_module_must_exist() {
     assert_eq!(
         errors(&[("main.tf", "module \"m\" {\n  source = \"./m\"\n}\n")])[0].split(" is in ").next().unwrap(),
         "module \"m\""

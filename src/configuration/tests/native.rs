@@ -24,7 +24,7 @@ fn refused(text: &str) -> (usize, String) {
 }
 
 #[test]
-fn skips_brackets_and_what_looks_like_them() {
+fn skips_brackets_and_text_that_looks_like_them() {
     for text in [
         "{}",
         "{ [ ( ) ] }",
@@ -76,7 +76,7 @@ fn a_heredoc_ends_where_gos_white_space_is_around_its_marker() {
 }
 
 #[test]
-fn a_bracket_or_string_that_never_ends_is_an_error_where_it_starts() {
+fn an_unclosed_bracket_or_string_is_an_error_at_its_start() {
     let text = |at, message: &str| (at, message.to_owned());
     assert_eq!(refused("{ a = 1"), text(0, "this bracket is never closed"));
     assert_eq!(refused("{ a = \"b\n }"), text(6, "this string is never closed"));
@@ -132,7 +132,7 @@ fn finds_the_items_of_a_body() {
 }
 
 #[test]
-fn refuses_what_is_not_the_structure_of_a_body() {
+fn refuses_text_without_the_structure_of_a_body() {
     let message = |text: &str| {
         let fault = file_items(text).and_then(|items| match &items[0].kind {
             ItemKind::Block { body, .. } => block_items(text, body.clone()),
@@ -166,7 +166,7 @@ fn refuses_what_is_not_the_structure_of_a_body() {
 
 /// A scanner that looks for the end of the line after each template would take minutes.
 #[test]
-fn a_heredoc_may_hold_many_templates_on_one_line() {
+fn a_heredoc_may_contain_many_templates_on_one_line() {
     let heredoc = format!("<<E\n{}$${{%\nE", "${}".repeat(2_000_000));
     let text = format!("{heredoc}\n");
     assert_eq!(skip_nested(text.as_bytes(), 0), Some(Ok(heredoc.len())));

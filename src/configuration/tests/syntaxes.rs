@@ -6,7 +6,7 @@ use crate::configuration::{Backend, DeclarationKind, Module, ModuleCache, read};
 use crate::provider::Dialect;
 
 #[test]
-fn a_declaration_says_where_it_is() {
+fn a_declaration_has_its_location() {
     let text = "\u{feff}terraform {\r\n  required_providers {\r\n    a = { source = \"x/a\", version = \"~> 1.0\" }\r\n    \
                 b = { source = \"x/b\" }\r\n    c = {}\r\n    d = \"> 1\"\r\n  }\r\n}\r\n\
                 provider \"a\" {\r\n  version = \"< 2\"\r\n}\r\nprovider \"e\" {}\r\nresource \"f_g\" \"h\" {}\r\n\
@@ -223,7 +223,7 @@ fn an_ephemeral_block_in_an_override_file_is_read_by_opentofu_alone() {
 }
 
 #[test]
-fn an_import_takes_its_provider_as_each_program_does() {
+fn an_import_has_the_provider_that_each_tool_uses() {
     let files = [(
         "main.tf",
         "resource \"a_b\" \"c\" {\n  provider = x\n}\nimport {\n  to = a_b.c\n  id = 1\n}\nimport {\n  to = module.m[0].d_e.f\n  id = 1\n}\n",
@@ -238,7 +238,7 @@ fn an_import_takes_its_provider_as_each_program_does() {
 }
 
 #[test]
-fn json_holds_the_same_in_every_shape_that_hcl_allows() {
+fn json_means_the_same_in_every_shape_that_hcl_allows() {
     for text in [
         r#"{"terraform": {"required_providers": {"a": {"source": "x/a", "version": "> 1"}}}, "provider": {"b": {"version": "< 2"}}, "resource": {"c_d": {"e": {"provider": "f.g"}}}}"#,
         r#"{"//": "c", "terraform": [{"//": 1, "required_providers": [{"a": {"source": "x/a", "version": "> 1"}}]}], "provider": [{"b": [{"version": "< 2"}]}], "resource": [{"c_d": [{"e": [{"provider": "f.g"}]}]}]}"#,
@@ -260,7 +260,7 @@ fn json_holds_the_same_in_every_shape_that_hcl_allows() {
 }
 
 #[test]
-fn json_errors_have_their_place() {
+fn json_errors_have_their_location() {
     for (text, wanted) in [
         (
             "{\n  \"terraform\": {\"required_providers\": {\"a\": {\"source\": \"x\", \"version\": true}}}}",
@@ -333,7 +333,7 @@ fn override_files_replace_entries_and_arguments() {
 }
 
 #[test]
-fn test_files_count_unless_they_are_left_out() {
+fn test_files_are_read_unless_they_are_excluded() {
     let files = [
         ("main.tf", "terraform {\n  required_providers {\n    a = { source = \"x/a\" }\n  }\n}\n"),
         (
@@ -360,7 +360,7 @@ fn test_files_count_unless_they_are_left_out() {
 }
 
 #[test]
-fn files_that_are_no_configuration_are_left_alone() {
+fn files_that_are_not_configuration_are_skipped() {
     let empty = super::directory(&[
         ("x.txt", ""),
         (".a.tf", "{"),
@@ -389,7 +389,7 @@ fn a_large_or_unreadable_file_is_an_error() {
 }
 
 #[test]
-fn a_backend_says_where_state_is_kept() {
+fn a_backend_specifies_the_location_of_state() {
     let backend = |name: &str, text: &str| module(name, text).backend.clone();
     let remote = |text: &str| Some(Backend::Remote(text.to_owned()));
     assert_eq!(backend("a.tf", "terraform {\n  backend \"s3\" {}\n}\n"), remote("backend \"s3\""));
@@ -404,7 +404,7 @@ fn a_backend_says_where_state_is_kept() {
 }
 
 #[test]
-fn a_local_backend_may_name_its_paths() {
+fn a_local_backend_may_set_its_paths() {
     let paths = |arguments: &str| {
         let text = format!("terraform {{\n  backend \"local\" {{\n{arguments}\n}}\n}}\n");
         module("a.tf", &text).backend.clone()
@@ -468,7 +468,7 @@ fn a_file_that_cannot_be_read_may_be_one_of_a_root_module() {
 }
 
 #[test]
-fn the_required_versions_of_all_blocks_count() {
+fn the_required_versions_of_all_blocks_apply() {
     let required = |text: &str| module("a.tf", text).required_version.to_string();
     let text = "terraform {\n  required_version = \">= 1.3\"\n}\nterraform {\n  required_version = \"< 1.6\"\n}\n";
     assert_eq!(required(text), ">= 1.3.0, < 1.6.0");
@@ -481,7 +481,7 @@ fn module(name: &str, text: &str) -> std::sync::Arc<Module> {
 }
 
 #[test]
-fn the_first_implied_place_of_a_module_stands_for_all() {
+fn the_first_implied_location_of_a_module_represents_all() {
     let text = "resource \"a_b\" \"x\" {}\nresource \"a_c\" \"x\" {}\nresource \"d_e\" \"x\" {}\nprovider \"d\" {}\n";
     let requirements = read_files(&[("main.tf", text)]).unwrap();
     let kinds = |index: usize| {

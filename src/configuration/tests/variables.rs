@@ -31,7 +31,7 @@ fn provider(files: &[(&str, &str)], variables: impl Fn(PathBuf) -> InputVariable
 }
 
 #[test]
-fn of_several_values_the_nearest_to_the_command_line_counts() {
+fn the_value_nearest_to_the_command_line_wins() {
     let environment = BTreeMap::from([("TF_VAR_name".to_owned(), "a".to_owned())]);
     // Files, and values as `=a`.
     let given = |flags: &'static [&str]| {

@@ -155,7 +155,7 @@ fn nothing_is_written_through_a_link() {
 }
 
 #[test]
-fn links_are_files_as_for_the_programs() {
+fn links_become_files_as_in_opentofu_and_terraform() {
     let entries =
         [Entry::File("real/main.tf", b"one"), Link("alias", "real"), Link("docs/up", "../../.."), Link("a.tf", "b.tf")];
     let mut hard = vec![HardLink("deep/same.tf", "real/main.tf"), Pipe("pipe.tf")];
@@ -188,7 +188,7 @@ fn header(kind: u8, name: &str, size: u64) -> Header {
 }
 
 #[test]
-fn kinds_that_go_does_not_know_are_files() {
+fn unknown_kinds_of_entries_are_files() {
     for kind in *b"VDMNZXAz7" {
         let mut builder = tar::Builder::new(Vec::new());
         builder.append(&header(kind, "main.tf", 3), &b"one"[..]).unwrap();
@@ -243,7 +243,7 @@ fn a_tar_archive_that_go_reads_in_another_way_is_refused() {
 }
 
 #[test]
-fn headers_that_mean_two_things_are_refused() {
+fn ambiguous_headers_are_refused() {
     let archive = |change: &dyn Fn(&mut Header)| {
         let mut header = header(b'0', "main.tf", 3);
         change(&mut header);
@@ -346,7 +346,7 @@ fn a_package_has_all_files_but_those_of_git() {
 }
 
 #[test]
-fn a_bomb_is_refused_whatever_it_says_of_its_size() {
+fn a_bomb_is_refused_whatever_size_it_declares() {
     let zeros = vec![0; usize::try_from(MOST).unwrap() + 1];
     let bomb = [Entry::File("main.tf", b"x"), Entry::File("zeros", &zeros)];
     let message = "it contains more than 1024 MiB";

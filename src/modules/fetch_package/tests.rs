@@ -121,7 +121,7 @@ fn without_a_cache_a_package_lives_as_long_as_the_fetcher() {
 }
 
 #[test]
-fn an_archive_that_breaks_off_is_fetched_from_there_on() {
+fn an_interrupted_archive_is_resumed() {
     let server = Server::http(|request| {
         let response = Response::ok(module()).resumable(request, "\"one\"");
         if request.number == 0 { response.cut_at(90) } else { response }
@@ -132,7 +132,7 @@ fn an_archive_that_breaks_off_is_fetched_from_there_on() {
 }
 
 #[test]
-fn a_server_may_say_where_the_package_is() {
+fn a_server_may_refer_to_the_package() {
     let server = Server::http(|request: &Request| match request.path() {
         "/m.zip" => Response::ok(module()),
         "/header" if request.target.contains("terraform-get=1") => {
@@ -173,7 +173,7 @@ fn a_server_may_say_where_the_package_is() {
 
 /// A registry leads there. A page over https is in `tests/cli/addresses.rs`.
 #[test]
-fn what_is_encrypted_leads_git_to_nothing_that_is_not() {
+fn an_encrypted_address_does_not_lead_git_to_an_unencrypted_one() {
     let fetcher = fetcher(&Environment::default(), None);
     let Ok(ModuleSource::Registry(module)) = ModuleSource::parse("127.0.0.1/a/b/c", Dialect::Tofu) else { panic!() };
     let addresses = ["git::http://h.test/a.git", "git::git://h.test/a.git", "git::http://u:p@h.test/a.git?ref=v1"];
@@ -224,7 +224,7 @@ fn a_login_stays_with_its_host_and_no_token_goes_to_an_archive() {
 }
 
 #[test]
-fn a_wrong_checksum_is_refused_and_nothing_kept() {
+fn a_wrong_checksum_is_refused_and_not_cached() {
     let sums = format!("{}  m.zip\n", "0".repeat(64));
     let server = Server::http(move |request: &Request| match request.path() {
         "/SUMS" => Response::ok(sums.clone()),
@@ -279,7 +279,7 @@ fn an_archive_of_a_registry_is_known_by_its_content_and_may_want_the_token() {
 }
 
 #[test]
-fn what_cannot_be_fetched_says_what_to_do() {
+fn errors_of_fetching_contain_the_next_step() {
     let fetcher = fetcher(&Environment::default(), None);
     for (text, message) in [
         ("s3::https://s3.amazonaws.com/b/m.zip", "\"s3\" addresses are not supported"),

@@ -16,7 +16,7 @@ fn described(text: &str, dialect: Dialect) -> (&'static str, String, String) {
 
 /// What the programs make of 300 sources.
 #[test]
-fn sources_are_read_as_the_two_programs_read_them() {
+fn sources_are_read_as_by_opentofu_and_terraform() {
     let vectors = include_str!("../../../testdata/module-sources.jsonl").lines();
     let vectors: Vec<Value> = vectors.map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(vectors.len(), 300);
@@ -63,7 +63,7 @@ fn a_source_is_shown_without_its_secrets() {
 }
 
 #[test]
-fn a_package_says_how_it_is_fetched() {
+fn an_address_selects_its_getter() {
     for (source, expected) in [
         ("github.com/a/b", (Getter::Git, "https://github.com/a/b.git")),
         ("https://h.test/a.zip", (Getter::Http, "https://h.test/a.zip")),

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_default_registry_is_left_out() {
+    fn only_the_default_registry_is_omitted() {
         let value = |text: &str| repository(&Hostname::parse(text).unwrap()).1;
         assert_eq!(value("registry.terraform.io"), "");
         assert_eq!(value("registry.opentofu.org"), "registry.opentofu.org");

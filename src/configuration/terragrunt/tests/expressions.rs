@@ -42,7 +42,7 @@ fn conditions_choose_one_branch() {
 }
 
 #[test]
-fn what_decides_need_not_be_known_on_the_other_side() {
+fn a_decided_condition_accepts_an_unknown_operand() {
     assert_value("false && run_cmd(\"a\")", "false");
     assert_value("run_cmd(\"a\") || true", "true");
     assert_unknown("true && run_cmd(\"a\")", "`run_cmd`");
@@ -101,7 +101,7 @@ fn locals_that_refer_to_each_other_have_no_value() {
 }
 
 #[test]
-fn an_unknown_value_infects_what_depends_on_it_alone() {
+fn only_dependants_of_an_unknown_value_are_unknown() {
     let tree = Tree::new(&[(
         "unit/terragrunt.hcl",
         "locals {\n  config = { known = \"a\", account = run_cmd(\"x\") }\n  all = merge(local.config, { more = 1 })\n}\n",
@@ -112,7 +112,7 @@ fn an_unknown_value_infects_what_depends_on_it_alone() {
 }
 
 #[test]
-fn try_and_can_pass_over_failures_but_not_over_what_is_unknown() {
+fn try_and_can_skip_failures_but_not_unknown_values() {
     assert_value("try({}.a, \"b\")", "b");
     assert_value("try(\"a\", run_cmd(\"b\"))", "a");
     assert_value("can({}.a)", "false");
@@ -131,7 +131,7 @@ fn features_and_values_are_not_read() {
 }
 
 #[test]
-fn the_reason_has_a_place() {
+fn the_reason_has_a_location() {
     let tree = Tree::new(&[("unit/terragrunt.hcl", "terraform {\n  source = run_cmd(\"x\")\n}\n")]);
     let unknown = tree.unit("unit").source.unwrap_err();
     assert_eq!(unknown.to_string(), "`run_cmd` is not evaluated");

@@ -38,7 +38,7 @@ fn find_in_parent_folders_starts_above_the_unit() {
 }
 
 #[test]
-fn get_env_sees_what_it_is_given() {
+fn get_env_reads_the_given_variables() {
     let prod = || Tree::new(&[]).with_environment("STAGE", "prod");
     assert_in(&prod(), "get_env(\"STAGE\", \"dev\") == \"prod\" ? \"yes\" : \"no\"", "yes");
     assert_in(&prod(), "\"eu-${get_env(\"STAGE\")}\" != \"eu-dev\" ? \"yes\" : \"no\"", "yes");
@@ -52,7 +52,7 @@ fn get_env_sees_what_it_is_given() {
 }
 
 #[test]
-fn files_are_relative_to_the_file_that_names_them() {
+fn paths_are_relative_to_their_file() {
     let tree = Tree::new(&[
         ("root.hcl", "locals {\n  text = trimspace(file(\"version\"))\n}\n"),
         ("version", "1.2\n"),
@@ -102,7 +102,7 @@ inputs = { a = "env" }
 }
 
 #[test]
-fn read_terragrunt_config_of_a_directory_or_of_nothing() {
+fn read_terragrunt_config_of_a_directory_or_a_missing_file() {
     let tree = Tree::new(&[("live/other/terragrunt.hcl", "locals {\n  a = 1\n}\n")]);
     assert_in(&tree, "read_terragrunt_config(\"../../other\").locals.a", "1");
     assert_in(&Tree::new(&[]), "read_terragrunt_config(\"none.hcl\", { a = 2 }).a", "2");

@@ -13,7 +13,7 @@ fn reason(text: &str) -> String {
 }
 
 #[test]
-fn values_that_double_with_each_local_are_given_up() {
+fn values_that_double_with_each_local_are_unknown() {
     let mut text = "locals {\n  a0 = [1, 2]\n".to_owned();
     for i in 0..60 {
         writeln!(text, "  a{} = [local.a{i}, local.a{i}]", i + 1).unwrap();
@@ -22,7 +22,7 @@ fn values_that_double_with_each_local_are_given_up() {
 }
 
 #[test]
-fn text_that_doubles_with_each_local_is_given_up() {
+fn text_that_doubles_with_each_local_is_unknown() {
     let mut text = "locals {\n  a0 = \"xx\"\n".to_owned();
     for i in 0..60 {
         writeln!(text, "  a{} = \"${{local.a{i}}}${{local.a{i}}}\"", i + 1).unwrap();
@@ -63,7 +63,7 @@ fn deep_nesting_does_not_overflow_the_stack() {
 }
 
 #[test]
-fn configurations_that_read_each_other_are_given_up() {
+fn configurations_that_read_each_other_are_unknown() {
     let reads = "locals {\n  a = read_terragrunt_config(\"../unit/terragrunt.hcl\").locals.a\n}\n";
     assert_eq!(reason(reads), "too many configurations read each other");
     let twice =

@@ -88,7 +88,7 @@ locals {
 }
 
 #[test]
-fn several_includes_are_told_apart_by_label() {
+fn several_includes_are_distinguished_by_label() {
     let files = [
         ("root.hcl", ""),
         ("a/env.hcl", ""),
@@ -133,7 +133,7 @@ fn an_included_file_may_not_include() {
 }
 
 #[test]
-fn an_include_that_is_not_known_leaves_the_own_source() {
+fn an_unknown_include_keeps_the_units_own_source() {
     let unit = "include {\n  path = get_env(\"ROOT\")\n}\nterraform {\n  source = \"git::https://example.com/x\"\n}\n";
     let unit = Tree::new(&[("a/terragrunt.hcl", unit)]).unit("a");
     assert_eq!(remote(&unit), Ok(&source("git::https://example.com/x")));

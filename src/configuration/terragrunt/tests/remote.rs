@@ -30,7 +30,7 @@ fn sources_are_addresses_of_packages_or_of_modules_of_registries() {
 }
 
 #[test]
-fn other_sources_ask_for_nothing_that_is_known() {
+fn other_sources_have_no_request() {
     for source in ["git::../../..//m?ref=v1", "tfr://a/b", "tfr://registry.example.com/a/b/c?version=new", "tfr://../x"]
     {
         assert_eq!(shown(source), None, "{source}");

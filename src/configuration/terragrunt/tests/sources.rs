@@ -44,7 +44,7 @@ fn an_include_sets_a_path_that_is_relative_to_the_unit() {
 }
 
 #[test]
-fn a_source_that_is_a_file_is_all_that_is_copied() {
+fn a_source_that_is_a_file_is_copied_alone() {
     let tree = tree("\"../../modules/vpc/main.tf\"");
     tree.write("modules/vpc/other.tf", "");
     let working = tree.working_directory("live/vpc");
@@ -52,7 +52,7 @@ fn a_source_that_is_a_file_is_all_that_is_copied() {
 }
 
 #[test]
-fn other_sources_are_kept_as_they_are_written() {
+fn other_sources_are_kept_unchanged() {
     for source in [
         "git::https://example.com/modules.git//vpc?ref=v1",
         "git@github.com:acme/modules.git//vpc",
@@ -80,7 +80,7 @@ fn no_source_is_the_unit_itself() {
 }
 
 #[test]
-fn paths_that_lead_nowhere_or_out_of_the_repository() {
+fn missing_paths_and_paths_out_of_the_repository_are_unknown() {
     assert_unknown("\"../../modules/none\"", "does not exist");
     assert_unknown("\"../../../elsewhere\"", "leads out of the repository");
     assert_unknown("\"../../modules//../live\"", "leads out of the one before it");

@@ -26,7 +26,7 @@ fn a_package_has_every_file_as_it_is_in_the_repository() {
 }
 
 #[test]
-fn links_and_submodules_of_a_repository_lead_nowhere_outside() {
+fn links_and_submodules_do_not_lead_out_of_a_package() {
     let fixture = Fixture::new();
     for (target, name) in [("modules/a", "alias"), ("/etc", "etc"), ("/etc/passwd", "passwd.tf"), ("../..", "up")] {
         std::os::unix::fs::symlink(target, fixture.origin().join(name)).unwrap();
@@ -129,7 +129,7 @@ fn files_that_git_may_change_at_checkout_are_found() {
 }
 
 #[test]
-fn submodules_come_from_where_the_repository_says_but_from_no_other_protocol() {
+fn submodules_come_from_the_configured_address_and_protocol_only() {
     let (fixture, leaf) = (Fixture::new(), Fixture::new());
     let commit = leaf.git(&["rev-parse", "HEAD"]);
     leaf.git(&["config", "uploadpack.allowAnySHA1InWant", "true"]);

@@ -21,7 +21,7 @@ fn git_is_not_led_to_another_repository_and_runs_no_hook() {
 }
 
 #[test]
-fn nothing_is_run_that_an_address_or_a_ref_smuggles_in() {
+fn commands_in_an_address_or_a_ref_do_not_run() {
     let fixture = Fixture::new();
     let mark = fixture.directory.path().join("escape");
     let touch = format!("touch%20{}", mark.display());

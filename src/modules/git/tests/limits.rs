@@ -77,7 +77,7 @@ fn what_keeps_a_processor_busy_ends() {
 
 /// A server need not leave out what is not wanted. What it says meanwhile holds up no limit.
 #[test]
-fn there_is_an_end_to_what_a_server_sends() {
+fn the_data_from_a_server_has_a_limit() {
     let fixture = Fixture::new();
     let script = fs::read_to_string(fixture.program()).unwrap();
     let sends = |size: &str, then: &str| {

@@ -8,7 +8,7 @@ use base64::prelude::BASE64_STANDARD;
 use super::*;
 
 #[test]
-fn a_branch_or_a_tag_that_is_called_like_a_commit_is_none() {
+fn a_branch_or_tag_named_like_a_commit_is_ignored() {
     let fixture = Fixture::new();
     let name = "0123456789abcdef0123456789abcdef01234567";
     for reference in ["heads", "tags"] {
@@ -87,7 +87,7 @@ fn a_revision_is_whatever_git_can_check_out() {
 }
 
 #[test]
-fn only_the_default_branch_is_one_of_a_clone_s_own() {
+fn a_clone_creates_only_the_default_branch() {
     let fixture = Fixture::new();
     fixture.git(&["checkout", "--quiet", "-b", "later"]);
     fixture.commit(&[("main.tf", "three")]);
@@ -104,7 +104,7 @@ fn only_the_default_branch_is_one_of_a_clone_s_own() {
 
 /// A web server that knows nothing of git hands out the files of a repository.
 #[test]
-fn a_repository_may_be_mere_files() {
+fn a_repository_on_a_plain_web_server_is_fetched() {
     let fixture = Fixture::new();
     let short = fixture.git(&["rev-parse", "--short", "v1.0.0"]);
     let full = fixture.git(&["rev-parse", "v1.0.0"]);
@@ -159,7 +159,7 @@ fn a_key_is_found_wherever_the_cache_is() {
 
 /// As ssh does with `ControlPersist`.
 #[test]
-fn a_program_that_git_leaves_behind_holds_nothing_up() {
+fn a_program_that_git_leaves_behind_does_not_block_the_run() {
     let fixture = Fixture::new();
     let leave = "case \"$*\" in *--git-dir=.*fetch*) sleep 30 >&- & sleep 30 2>&- & ;; esac\n";
     let script = fs::read_to_string(fixture.program()).unwrap();
