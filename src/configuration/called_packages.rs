@@ -45,7 +45,7 @@ impl CalledPackages {
         self.answers.iter().all(|(key, answer)| self.packages.get(key) == answer.as_ref())
     }
 
-    /// Records what a call leads to.
+    /// Records the module of a call.
     pub(super) fn add(&mut self, key: &str, found: Option<&(ModulePath, Option<InstallPath>)>, is_unknown: bool) {
         let package = match found {
             Some((ModulePath::Directory(_), _)) => CalledPackage::Installed,

@@ -18,7 +18,7 @@ pub(super) struct Caller<'a> {
     pub path: &'a ModulePath,
     /// Path of the calls that lead to it; empty for the root module.
     pub key: &'a str,
-    /// The first call on the way to it that is not local; `None` for the user's own modules.
+    /// The first call on the path to it that is not local; `None` for the user's own modules.
     pub entry: Option<&'a Location>,
     /// Index of its call in the tree; `None` for the root module.
     pub node: Option<usize>,
@@ -62,7 +62,7 @@ impl Caller<'_> {
         format!("{own}{separator}module.{}", call.name)
     }
 
-    /// Adds the call with which the way to the caller leaves the user's own modules.
+    /// Adds the call with which the path to the caller leaves the user's own modules.
     pub(super) fn entered(&self, diagnostic: Diagnostic) -> Diagnostic {
         diagnostic.at_each(self.entry, "called from here")
     }
@@ -105,7 +105,7 @@ impl Calling<'_> {
 pub(super) struct Visit<'a> {
     pub(super) path: ModulePath,
     pub(super) calling: Calling<'a>,
-    /// The call with which the way to it leaves the user's own modules.
+    /// The call with which the path to it leaves the user's own modules.
     pub(super) entry: Option<&'a Location>,
     /// Its source, if that is a local one.
     pub(super) source: Option<&'a str>,

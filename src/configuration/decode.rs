@@ -47,7 +47,7 @@ const TERRAFORM: Schema = Schema {
     ],
 };
 
-/// Reads a file of a module, and adds its blocks to those of other files.
+/// Reads a file of a module, and adds its blocks to the blocks of other files.
 ///
 /// # Errors
 /// The file is malformed. Errors in a block are in [`MergedFiles::diagnostics`].
@@ -174,7 +174,7 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// Reads an entry. Errors are added to those of the file.
+    /// Reads an entry. Errors are added to the file's errors.
     fn required_provider(&mut self, entry: &Attribute) -> Option<RequiredProvider> {
         let name = &entry.name;
         let entries = match entry.entries() {

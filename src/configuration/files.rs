@@ -56,8 +56,7 @@ impl KnownTexts {
 }
 
 impl Texts {
-    /// Reads a file of text, which the user knows as `shown`. Bytes that are not UTF-8, as old comments hold them,
-    /// become U+FFFD.
+    /// Reads a text file, which the user knows as `shown`. Bytes that are not UTF-8, as in old comments, become U+FFFD.
     pub(super) fn read(&self, path: &Path, shown: &Path) -> Result<Arc<SourceFile>> {
         let bytes = files::read(path, MAX_FILE_SIZE).map_err(|error| Diagnostic::io("read", shown, &error))?;
         if files::is_utf16(&bytes) {
@@ -135,7 +134,7 @@ pub(super) fn is_read(name: &str) -> bool {
     !(name.starts_with('.') || name.ends_with('~') || (name.starts_with('#') && name.ends_with('#')))
 }
 
-/// The error for a file whose name is not text, if the programs read files of this name.
+/// The error for a file whose name is not text, if OpenTofu or Terraform read files of this name.
 pub(super) fn unnameable(name: &OsStr) -> Option<io::Error> {
     let text = name.to_string_lossy();
     let is_wanted = is_read(&text) && (is_configuration(&text) || is_test(&text));
@@ -143,8 +142,8 @@ pub(super) fn unnameable(name: &OsStr) -> Option<io::Error> {
     (is_wanted && name.to_str().is_none()).then(error)
 }
 
-/// The names with the extensions that the dialect reads. Each pair is OpenTofu's extension and the common one that it
-/// hides under the same base name.
+/// The names with the extensions that the dialect reads. Each pair is OpenTofu's extension and the common extension,
+/// which it hides under the same base name.
 pub(super) fn visible<'a>(
     names: &'a [String],
     dialect: Dialect,

@@ -1,4 +1,4 @@
-//! The directories of a project that hold configurations, each listed once.
+//! Directories of a project with configuration, each listed once.
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirEntry};
@@ -30,8 +30,9 @@ pub(crate) struct DirectoryListing {
     pub(crate) has_links: bool,
 }
 
-/// Lists the directories from `top` downwards that hold configuration files, a lock file or a unit, except where
-/// `.gitignore` names the directory or all of these files. A program also reads ignored files in the other directories.
+/// Lists the directories from `top` downwards that contain configuration files, a lock file or a unit, except if
+/// `.gitignore` matches the directory or all of these files. In the other directories, ignored files are read, too, as
+/// OpenTofu and Terraform do.
 ///
 /// # Errors
 /// Directories and files of patterns that cannot be read.

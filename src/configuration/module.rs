@@ -41,7 +41,7 @@ pub(crate) struct Module {
     /// a resource, a data source or a module call, and no `configuration_aliases`, which a caller has to fill. A stack
     /// that CDK for Terraform has written needs no `provider` block.
     pub(crate) configures_providers: bool,
-    /// Whether a file cannot be read that may belong to a root module, judged by its lines.
+    /// Whether an unreadable file may belong to a root module, according to its lines.
     pub(crate) may_be_root: bool,
     pub(super) local_names: BTreeMap<String, ProviderAddress>,
     /// The providers that the files require, and where.
@@ -51,7 +51,7 @@ pub(crate) struct Module {
     length: usize,
     /// The names of the test files in its directory, if that was read.
     pub(super) test_names: Option<Vec<String>>,
-    /// Files that were not read since they lead out of the repository.
+    /// Files that were not read, because they resolve to files outside of the repository.
     pub(super) refused: Vec<Diagnostic>,
     /// `variable` and `locals` blocks.
     name_blocks: Vec<Block>,
@@ -66,8 +66,8 @@ impl Module {
         !self.found.is_empty() || !self.calls.is_empty()
     }
 
-    /// Whether it is a root module, judged by its files, if no other module calls it. A file that cannot be read may
-    /// belong to one, and must not be passed over in silence.
+    /// Whether it is a root module, according to its files, if no other module calls it. An unreadable file may belong
+    /// to one, and must not be skipped silently.
     pub(crate) fn is_likely_root(&self, with_modules: bool) -> bool {
         self.configures_providers || self.may_be_root || (with_modules && self.calls_packages())
     }
@@ -100,7 +100,7 @@ impl Module {
         Self { may_be_root: module.may_be_root || !refused.is_empty(), refused, test_names, ..module }
     }
 
-    /// A directory that was not read since it leads out of the repository.
+    /// A directory that was not read, because it resolves to one outside of the repository.
     pub(super) fn refused(directory: &Path, dialect: Dialect) -> Self {
         let module = Self::new(directory, MergedFiles::default(), &[], dialect);
         Self { empty: true, may_be_root: true, refused: vec![refused(directory)], ..module }
@@ -214,7 +214,7 @@ impl Module {
         Self { diagnostics: errors.into_diagnostics(), ..module }
     }
 
-    /// Whether the directory holds no file that either dialect reads.
+    /// Whether the directory contains no file that either dialect reads.
     pub(crate) fn is_empty(&self) -> bool {
         self.empty && !self.foreign && self.refused.is_empty()
     }
@@ -224,7 +224,7 @@ impl Module {
         self.empty && self.foreign && self.refused.is_empty()
     }
 
-    /// Whether it calls a module that may be one of another package.
+    /// Whether it calls a module that may be in a different package.
     pub(crate) fn calls_packages(&self) -> bool {
         let is_local = |call: &Call| matches!(&call.source, CallSource::Constant(source) if is_local(source));
         self.calls.iter().any(|call| !is_local(call))

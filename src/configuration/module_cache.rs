@@ -206,7 +206,7 @@ impl ModuleCache {
     /// other endings.
     pub(super) fn outside(&self, source: &RemoteSource) -> Option<PathBuf> {
         let Some(path) = source.path_on_this_machine() else {
-            // A host in a file URL does not matter to git, and where a path leads that is not absolute is not known.
+            // git ignores the host in a file URL, and the target of a relative path is unknown.
             return (source.is_on_this_machine() && !self.boundary.is_unlimited()).then(|| source.to_string().into());
         };
         let existing = path.ancestors().find_map(|ancestor| canonicalize(ancestor).ok())?;

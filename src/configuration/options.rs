@@ -37,7 +37,7 @@ pub(crate) enum Resolution {
     Unlocked,
     /// By this request, or as [`Resolution::Unlocked`] if its package is not here and may not be fetched.
     Preferred(ModuleRequest),
-    /// By this request only, which is also sent where the settings say that no modules are fetched.
+    /// By this request only, which is also sent if the settings forbid fetching modules.
     Only(ModuleRequest),
     /// It was found already.
     Found(FetchedModule),

@@ -97,7 +97,7 @@ impl<'a> Scope<'a> {
         self.withheld().during(|| self.evaluate(written))
     }
 
-    /// Whether a value is that of a variable which is not secret, as the user set it: nobody else decides where such an
+    /// Whether a value is a variable that is not secret, as the user set it: only the user decides where such an
     /// address leads.
     pub(super) fn is_set_by_user(&self, written: &Attribute) -> bool {
         let Values::User(_) = self.values else { return false };
@@ -266,8 +266,8 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// The value of a variable or a local, which is unknown if a part of it fails: the programs then evaluate nothing that
-/// refers to it, not even `try`.
+/// The value of a variable or a local, which is unknown if a part of it fails: OpenTofu and Terraform then evaluate
+/// nothing that refers to it, not even `try`.
 fn unless_it_fails(value: Value) -> Value {
     match value.failed() {
         Err(stop) => Value::Unknown(Arc::new(Unknown { is_failure: false, ..Unknown::clone(&stop.at(|| None)) })),

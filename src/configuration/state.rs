@@ -1,4 +1,4 @@
-//! Providers that the state of a root module requires. `init` installs them in addition to those of the configuration.
+//! Providers that the state of a root module requires. `init` installs them in addition to the configuration's.
 //!
 //! A state may contain secrets: only the addresses of its providers leave this module, and errors name a line and a
 //! column, never a text. It may also be hostile: its size, its depth (by `serde_json`) and the number of files have

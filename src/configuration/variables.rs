@@ -78,7 +78,7 @@ impl InputVariables {
         values
     }
 
-    /// The workspace of a root module: `TF_WORKSPACE`, or the one that was selected, or `default`.
+    /// The workspace of a root module: `TF_WORKSPACE`, or the selected one, or `default`.
     pub(super) fn workspace(&self, root: &Path) -> String {
         let selected = || {
             let path = root.join(self.data_directory.as_deref().unwrap_or(".terraform")).join("environment");

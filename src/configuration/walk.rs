@@ -37,7 +37,7 @@ const MOST_DECLARATIONS: usize = 100_000;
 /// Maximum number of providers that a root module requires.
 const MOST_PROVIDERS: usize = 1_000;
 
-/// Everything that decides what a walk finds.
+/// Everything that decides the result of a walk.
 #[derive(Clone, Copy)]
 pub(super) struct Input<'a> {
     /// The root module's directory, or the directory of its lock file.
@@ -187,7 +187,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Collects what the module itself requires, once for each directory.
+    /// Collects the module's own requirements, once for each directory.
     fn collect(&mut self, canonical: &Path, module: &Module, entry: Option<&Location>) {
         if !self.collected.insert(canonical.to_owned()) {
             return;

@@ -15,7 +15,7 @@ use crate::system::SafeUrl;
 #[display("{errors}")]
 pub(crate) struct FetchError {
     pub(super) errors: Diagnostics,
-    /// Whether the messages name the package. Otherwise they continue one that does.
+    /// Whether the messages contain the package. Otherwise they continue a message that does.
     is_named: bool,
     /// Whether a server reports that it does not have the package, or not any more.
     pub(super) is_gone: bool,

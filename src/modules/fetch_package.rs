@@ -29,7 +29,7 @@ use crate::system::storage;
 
 /// Time for which a package is kept if its address may lead to a different one tomorrow.
 const LIFETIME: Duration = Duration::from_hours(1);
-/// Time limit of git for a package, unless `PROVLOCK_GIT_TIMEOUT` sets another one.
+/// Time limit of git for a package, unless `PROVLOCK_GIT_TIMEOUT` sets a different one.
 const GIT_TIME_LIMIT: Duration = Duration::from_mins(5);
 /// Largest number of servers in a row that refer to a different address.
 const MOST_REFERRALS: usize = 10;
@@ -68,7 +68,7 @@ impl ModuleFetcher {
     /// Returns the package of a version of a registry module. `locate` asks the registry where that is.
     ///
     /// # Errors
-    /// Those of `locate` and of [`ModuleFetcher::package`].
+    /// Returns errors of `locate` and of [`ModuleFetcher::package`].
     pub(super) fn version(
         &self,
         clients: &Clients,

@@ -18,8 +18,8 @@ pub(crate) enum ModuleRequest {
         /// A source that is not local.
         source: ModuleSource,
         constraints: ConstraintList,
-        /// Whether the module is to be recorded in a lock file. Then it is fetched whatever the cache contains, and
-        /// must be one that can be locked.
+        /// Whether the module will be recorded in a lock file. Then it is fetched even if it is in the cache, and must
+        /// be lockable.
         is_recorded: bool,
     },
     /// The locked module of a call. A module with different hashes is accepted only if `may_change`.

@@ -97,8 +97,8 @@ impl ModuleFetcher {
         lock(&self.found).iter().cloned().collect()
     }
 
-    /// Returns the module of a request. The outer `None` means that it was not fetched yet, the inner one that it is
-    /// not in the cache and no requests may be made.
+    /// Returns the module of a request. The outer `None` means that it was not fetched yet, the inner `None` that it
+    /// is not in the cache and no requests may be made.
     pub(crate) fn get(&self, dialect: Dialect, request: &ModuleRequest) -> Option<Result<Option<FetchedModule>>> {
         self.modules.get(&(dialect, request.clone()))
     }

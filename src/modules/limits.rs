@@ -9,7 +9,7 @@ pub(super) const MOST_ENTRIES: usize = 100_000;
 pub(super) const LONGEST_NAME: usize = 4096;
 /// Largest depth of an entry.
 pub(super) const MOST_PARTS: usize = 100;
-/// Largest size of all names in bytes, including those of the directories around entries.
+/// Largest size of all names in bytes, including the directories around entries.
 pub(super) const MOST_NAMES: usize = 16 << 20;
 /// Largest size of the names and targets of all links in bytes. The system looks up every part of them.
 pub(super) const MOST_LINKS: usize = 1 << 20;

@@ -176,7 +176,7 @@ pub(crate) fn refusal(
     Some((code, format!("{name} is locked {why}")))
 }
 
-/// Whether the source of a locked module is meant to lead to different packages, as a branch of a repository.
+/// Whether the source of a locked module may lead to different packages on purpose, such as a branch of a repository.
 pub(crate) fn may_move(locked: &LockedModule, dialect: Dialect) -> bool {
     let source = ModuleSource::parse(&locked.source, dialect).ok();
     let remote = source.filter(|source| matches!(source, ModuleSource::Remote(_)));

@@ -20,7 +20,7 @@ use crate::system::links;
 /// Computes the hash of the package in a directory.
 ///
 /// # Errors
-/// Those of [`listing`].
+/// Returns errors of [`listing`].
 pub(crate) fn h1(top: &Path) -> Fetched<Hash> {
     listing(top).map(|listing| listing.h1())
 }

@@ -382,6 +382,6 @@ mod tests {
         provlock_test::survived(LIMITS, 6);
     }
 
-    /// What is tried.
+    /// The attack.
     const LIMITS: &str = "a module package that takes too much memory or time";
 }

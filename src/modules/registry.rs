@@ -81,7 +81,7 @@ impl ModuleRegistry {
         Self { client, discovery, dialect, versions: OnceMap::default() }
     }
 
-    /// Returns the versions of a module, without those that cannot be parsed.
+    /// Returns the versions of a module, without unreadable ones.
     pub(super) fn versions(&self, module: &RegistryModule) -> Fetched<Arc<Vec<Version>>> {
         self.versions.get_or_compute(module, || self.list(module).map(Arc::new))
     }

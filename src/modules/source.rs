@@ -1,6 +1,6 @@
 //! Module sources: a path, a module of a registry, or the address of a package.
 //!
-//! The rules are those of OpenTofu's `internal/addrs/module_source.go` and of the detectors of go-getter in its
+//! The rules are the same as in OpenTofu's `internal/addrs/module_source.go` and the detectors of go-getter in its
 //! `internal/getmodules/getter.go`. Terraform differs only in the default host.
 
 mod getter;
@@ -75,7 +75,7 @@ pub enum ModuleSourceError {
     /// An address with a percent sign that does not start an escape.
     #[error("its address contains a percent sign that is not followed by two hexadecimal digits")]
     Escape,
-    /// None of the known forms.
+    /// Not a known form.
     #[error("it is neither a path, nor a registry address, nor the address of a package")]
     Unknown,
 }
@@ -263,7 +263,7 @@ fn without_parameters(address: &str, names: &[&str]) -> String {
     if kept.is_empty() { address.to_owned() } else { format!("{address}?{}", kept.join("&")) }
 }
 
-/// A directory below another one; either may be empty.
+/// A directory below a different one; either may be empty.
 fn joined(directory: String, below: &str) -> String {
     match (directory.as_str(), below) {
         ("", below) => below.to_owned(),

@@ -18,7 +18,8 @@ pub(crate) enum Unpinned {
     DefaultBranch,
     /// A git repository with a `ref` that may be a branch.
     Reference(String),
-    /// An archive without a checksum, with one that its server lists, or with an MD5 or SHA-1, which is not unique.
+    /// An archive without a checksum, with a checksum that its server lists, or with an MD5 or SHA-1, which is not
+    /// unique.
     NoChecksum,
     /// A package of an OCI registry with a tag instead of a digest.
     Tag,

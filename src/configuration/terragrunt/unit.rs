@@ -38,7 +38,7 @@ pub(crate) struct Unit {
     pub has_download_directory: bool,
     /// Why Terragrunt may generate more files.
     pub unknown: Vec<Unknown>,
-    /// Error in `terragrunt.hcl`, or in a file that it includes, because of which Terragrunt refuses the unit.
+    /// Error in `terragrunt.hcl`, or in an included file, for which Terragrunt refuses the unit.
     pub malformed: Option<Diagnostic>,
 }
 

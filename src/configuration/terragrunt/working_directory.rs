@@ -36,7 +36,7 @@ pub(crate) struct WorkingDirectory {
     pub unknown: Vec<Unknown>,
     /// Directories of the files.
     sources: Vec<PathBuf>,
-    /// Why variables may have other values than those of the environment and the files beside `terragrunt.hcl`.
+    /// Reason why variables may have values other than from the environment and the files beside `terragrunt.hcl`.
     pub uncertain_values: Option<&'static str>,
 }
 

@@ -1,4 +1,4 @@
-//! What Terraform 1.15.5 and OpenTofu 1.12.6 made of small configurations.
+//! Results of Terraform 1.15.5 and OpenTofu 1.12.6 for small configurations.
 
 use std::collections::BTreeMap;
 

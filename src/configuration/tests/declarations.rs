@@ -1,4 +1,4 @@
-//! What the real Terraform makes of declared variables, recorded by `testdata/expressions/record.py`.
+//! Results of the real Terraform for declared variables, recorded by `testdata/expressions/record.py`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -5,7 +5,7 @@ use crate::configuration::root::Inputs;
 use crate::configuration::{ModuleCache, ModulePath, RootFiles, RootModule, read_resolved};
 use crate::diagnostic::SourceFile;
 
-/// The place of what generates the file `generated.tf`.
+/// The location of the block that generates the file `generated.tf`.
 fn origin() -> Location {
     Location::new(&SourceFile::new("live/unit.hcl", "generate {}"), 0..8)
 }

@@ -1,4 +1,4 @@
-//! Tests of the whole module on directories; those of its parts are in the files beside this one.
+//! Tests of the whole module on directories; tests of its parts are in the other files.
 
 use crate::diagnostic::Result;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ mod rewrite;
 mod syntaxes;
 mod variables;
 
-/// A directory with these files, that is gone when dropped.
+/// A directory with these files, removed when dropped.
 fn directory(files: &[(&str, &str)]) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     for (path, text) in files {

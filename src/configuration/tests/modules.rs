@@ -234,7 +234,7 @@ fn a_source_may_depend_on_defaults_of_variables() {
     let manifest = r#"{"Modules":[{"Key":"m","Source":"./m","Dir":"m"}]}"#;
     assert_providers(&[("main.tf", unknown), m, (MANIFEST, manifest)], &[("hashicorp/x", "")]);
 
-    // What the caller sets is not the default.
+    // A value from the caller is not the default.
     let child = "variable \"s\" {\n  default = \"../m\"\n}\nmodule \"m\" {\n  source = var.s\n}\n";
     let call = |argument: &str| format!("module \"c\" {{\n  source = \"./c\"\n{argument}}}\n");
     assert_providers(&[("main.tf", &call("")), ("c/main.tf", child), m], &[("hashicorp/x", "")]);

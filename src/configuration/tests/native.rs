@@ -1,4 +1,4 @@
-//! The scanner: what it skips, what it refuses, and that it agrees with a whole parse by hcl-edit.
+//! The scanner: the parts that it skips and refuses, and its agreement with a complete parse by hcl-edit.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -61,7 +61,7 @@ fn skips_brackets_and_text_that_looks_like_them() {
     assert_eq!(skipped("<<X\na\nX"), "<<X\na\nX", "a heredoc may end with the file");
 }
 
-/// What stands behind such a line is code for OpenTofu, and could require a provider unseen.
+/// Text after such a line is code for OpenTofu, and could require a provider unseen.
 #[test]
 fn a_heredoc_ends_where_gos_white_space_is_around_its_marker() {
     for space in ["\u{b}", "\u{c}", "\u{85}", "\u{a0}", "\u{1680}", "\u{2003}", "\u{2028}", "\u{202f}", "\u{3000}"] {
@@ -202,7 +202,7 @@ fn parsed(body: &Body, shift: usize, lines: &mut Vec<String>) {
     }
 }
 
-/// Whether the scanner finds in a text what hcl-edit finds, which must accept it.
+/// Asserts that the scanner finds the same in a text as hcl-edit, which must accept the text.
 fn assert_same(name: &str, text: &str) {
     let shift = if text.starts_with('\u{feff}') { 3 } else { 0 };
     let body: Body = text[shift..].parse().unwrap_or_else(|error| panic!("{name}: {error}"));

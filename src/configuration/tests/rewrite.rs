@@ -4,8 +4,7 @@ use super::*;
 use crate::configuration::rewrite::{allow, allowing, files};
 use crate::provider::{ConstraintList, Version};
 
-/// Layouts of what requires acme/gamma, with the constraint that is to change between `«` and `»`, by the name of their
-/// file.
+/// Layouts of requirements of acme/gamma, with the constraint to change between `«` and `»`, by the name of their file.
 const LAYOUTS: [(&str, &str); 20] = [
     (
         "main.tf",

@@ -1,4 +1,4 @@
-//! What one module's files declare, in both syntaxes.
+//! Declarations in one module's files, in both syntaxes.
 
 use super::{assert_providers, at, errors, options, place, read_files, texts};
 use crate::configuration::file::StatePaths;
@@ -98,7 +98,7 @@ fn constants_take_bounded_time_and_stack() {
         let errors = errors(&[("main.tf", &entry(value))]);
         assert!(errors.len() == 1 && errors[0].contains(wanted), "{value:.100}: {errors:?}");
     }
-    // What looks like a template only after its escapes is a plain text.
+    // Text that looks like a template only after its escapes were resolved is plain.
     let literal = errors(&[("main.tf", &entry("source = \"${\"x/\"}\\u0024{[for x in [1] : x]}\""))]);
     assert!(literal[0].contains("is not a provider address"), "{literal:?}");
 

@@ -20,7 +20,7 @@ pub(crate) type Members = BTreeMap<String, Value>;
 pub(crate) enum Value {
     Null,
     Bool(bool),
-    /// An integer that a double holds exactly. All other numbers are unknown.
+    /// An integer that a double represents exactly. All other numbers are unknown.
     Int(i64),
     String(Arc<str>),
     /// A string with unknown pieces.
@@ -72,7 +72,7 @@ const MAX_WEIGHT: usize = 8 << 20;
 const MAX_DEPTH: usize = 64;
 /// Weight of a value without content.
 const VALUE_WEIGHT: usize = 32;
-/// Integers are smaller than this, so that a double holds them exactly.
+/// Integers are smaller than this, so that a double represents them exactly.
 const INTEGER_END: u64 = 1 << 53;
 
 impl Facts {

@@ -16,11 +16,11 @@ use zip::write::SimpleFileOptions;
 
 use super::*;
 
-/// More than any harmless archive here holds.
+/// More than any harmless archive here contains.
 const MOST: u64 = 1 << 20;
 const TWO_THINGS: &str = "an archive of a module that OpenTofu and Terraform unpack differently";
 
-/// What an archive holds.
+/// Content of an archive.
 #[cfg_attr(not(unix), expect(dead_code, reason = "the test of some is for Unix"))]
 enum Entry<'a> {
     File(&'a str, &'a [u8]),
@@ -288,7 +288,7 @@ fn a_zip_archive_is_read_as_go_reads_it() {
     provlock_test::survived(TWO_THINGS, 2);
 }
 
-/// What an archive is for Terraform: the text of each `.tf` file, or nothing where it is refused.
+/// Terraform's reading of an archive: the text of each `.tf` file, or nothing if it is refused.
 #[derive(serde::Deserialize)]
 struct Recorded {
     format: String,
@@ -462,7 +462,7 @@ fn pax(name: &str, value: &str) -> Vec<u8> {
     builder.into_inner().unwrap()
 }
 
-/// An archive whose only entry has four long names: those of GNU tar and of pax, and what each links to.
+/// An archive whose only entry has four long names: GNU tar's and pax's, and the targets of their links.
 fn long_names() -> Vec<u8> {
     let long = format!("{}a", "a/".repeat(15_000));
     let mut builder = tar::Builder::new(Vec::new());

@@ -12,7 +12,7 @@ const LONGEST_LIST: u64 = 64 << 20;
 
 impl Git<'_> {
     /// Returns the files of a package that git may change beyond line ends and `$Id$` when it checks them out. Only the
-    /// package's own attributes count, not those of the user.
+    /// package's own attributes are used, not the user's.
     ///
     /// # Errors
     /// git cannot read the attributes.

@@ -29,7 +29,7 @@ impl Git<'_> {
         write_package(address, package, open).map(drop)
     }
 
-    /// Fetches a commit, and writes its objects, without those of other commits, into a pack file.
+    /// Fetches a commit, and writes its objects, without objects of other commits, into a pack file.
     pub(in crate::modules) fn fetch_pack(&self, address: &GitAddress, commit: &str, pack: &Path) -> Fetched<()> {
         let repository = Repository::for_fetching(self, "0", address)?;
         repository.fetch(address)?;
@@ -69,7 +69,7 @@ impl Git<'_> {
     }
 }
 
-/// Returns the directories of objects in a `.git`, including those of submodules.
+/// Returns the directories of objects in a `.git`, including submodules.
 fn object_stores(dot_git: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut wanted = vec![(dot_git.to_owned(), 0)];

@@ -12,7 +12,7 @@ pub(crate) struct References {
 }
 
 impl References {
-    /// Parses a list. An annotated tag has two lines, of which the second has its commit.
+    /// Parses a list. An annotated tag has two lines; the second has its commit.
     pub(super) fn parse(list: &str) -> Self {
         let mut references = Self::default();
         for (start, name) in list.lines().filter_map(|line| line.split_once('\t')) {

@@ -8,7 +8,7 @@ use crate::modules::fetch_error::{FetchError, Fetched};
 /// Name of the file at the top of a repository.
 pub(super) const FILE_NAME: &str = ".gitmodules";
 
-/// Largest number of submodules of a package, including those of its submodules.
+/// Largest number of submodules of a package, including nested ones.
 pub(super) const MOST_SUBMODULES: usize = 100;
 
 /// A reference to a commit of a different repository.
@@ -21,8 +21,9 @@ pub(super) struct Submodule {
 }
 
 impl Repository<'_> {
-    /// Returns the submodules at paths in the repository, with their commits, except those that `git submodule update`
-    /// skips. `file` is the id of the blob of `.gitmodules`; `prefix` the directory of the repository in the package.
+    /// Returns the submodules at paths in the repository, with their commits, except submodules that `git submodule
+    /// update` skips. `file` is the id of the blob of `.gitmodules`; `prefix` the directory of the repository in the
+    /// package.
     ///
     /// # Errors
     /// A submodule is not in the file, git cannot read the file, or the file has git run a program.

@@ -123,7 +123,7 @@ impl Fixture {
         String::from_utf8(git.wait_with_output().unwrap().stdout).unwrap().trim().to_owned()
     }
 
-    /// A tree of directories so deep, each of which holds the next one under each of the names.
+    /// A deep tree of directories. Each contains the next one under each of the names.
     fn tree(&self, names: &[String], depth: usize, leaf: &str) -> String {
         let wrap = |below: String, _| {
             let kind = if below == leaf { "100644 blob" } else { "040000 tree" };

@@ -1,10 +1,10 @@
-//! Against what the two programs make of recorded sources.
+//! Comparison with OpenTofu's and Terraform's reading of recorded sources.
 
 use serde_json::Value;
 
 use super::*;
 
-/// What a source is, in the words of the recorded vectors.
+/// Description of a source, in the words of the recorded vectors.
 fn described(text: &str, dialect: Dialect) -> (&'static str, String, String) {
     match ModuleSource::parse(text, dialect) {
         Ok(ModuleSource::Local(path)) => ("local", path, String::new()),
@@ -14,7 +14,7 @@ fn described(text: &str, dialect: Dialect) -> (&'static str, String, String) {
     }
 }
 
-/// What the programs make of 300 sources.
+/// OpenTofu's and Terraform's reading of 300 sources.
 #[test]
 fn sources_are_read_as_by_opentofu_and_terraform() {
     let vectors = include_str!("../../../testdata/module-sources.jsonl").lines();
@@ -26,7 +26,7 @@ fn sources_are_read_as_by_opentofu_and_terraform() {
     let mut wrong = Vec::new();
     for dialect in [Dialect::Tofu, Dialect::Terraform] {
         for vector in &vectors {
-            // Nobody asks Bitbucket of which kind a repository is, so all are as in Terraform.
+            // The kind of a Bitbucket repository is not looked up, so all are as in Terraform.
             let other = vector.get("terraform");
             let expected = other.filter(|_| dialect == Dialect::Terraform || vector.get("network").is_some());
             let expected = expected.unwrap_or(vector);

@@ -43,7 +43,7 @@ fn get_env_reads_the_given_variables() {
     assert_in(&prod(), "get_env(\"STAGE\", \"dev\") == \"prod\" ? \"yes\" : \"no\"", "yes");
     assert_in(&prod(), "\"eu-${get_env(\"STAGE\")}\" != \"eu-dev\" ? \"yes\" : \"no\"", "yes");
     assert_in(&prod(), "{ prod = \"yes\", dev = \"no\" }[get_env(\"STAGE\")]", "yes");
-    // Whoever runs Terragrunt may have it.
+    // Any machine that runs Terragrunt may set it.
     for call in ["get_env(\"STAGE\")", "get_env(\"STAGE\", \"dev\")", "get_env(\"STAGE\", \"dev\") == \"dev\" ? 1 : 2"]
     {
         let unknown = evaluate_in(&Tree::new(&[]), "unit", call).unwrap_err();

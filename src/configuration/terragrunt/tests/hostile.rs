@@ -1,4 +1,4 @@
-//! Whatever stands in a repository is evaluated in bounded time and space, and sees that repository only.
+//! Content of a repository is evaluated in bounded time and memory, and sees only that repository.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -8,7 +8,7 @@ fn text(working: &WorkingDirectory) -> String {
     texts.concat()
 }
 
-/// Units run modules of another repository; providers stand in the root alone.
+/// Units run modules of another repository; only the root declares providers.
 #[test]
 fn units_with_a_remote_source() {
     let root = r#"

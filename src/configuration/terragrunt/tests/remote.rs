@@ -1,4 +1,4 @@
-//! What remote sources ask for.
+//! Requirements of remote sources.
 
 use crate::configuration::terragrunt::remote::requested;
 use crate::modules::ModuleSource;

@@ -1,4 +1,4 @@
-//! Repositories, addresses and settings that attack whoever fetches.
+//! Repositories, addresses and settings that attack users who fetch them.
 
 use std::os::unix::fs::PermissionsExt as _;
 

@@ -63,7 +63,7 @@ fn no_more_branches_are_fetched_than_git_can_keep() {
     provlock_test::survived("a module package that takes too much memory or time", 1);
 }
 
-/// What a server sends is small, and takes long to read.
+/// A small answer of a server that takes long to read.
 #[test]
 fn what_keeps_a_processor_busy_ends() {
     let fixture = Fixture::new();
@@ -75,7 +75,7 @@ fn what_keeps_a_processor_busy_ends() {
     provlock_test::survived("a module package that takes too much memory or time", 1);
 }
 
-/// A server need not leave out what is not wanted. What it says meanwhile holds up no limit.
+/// A server may send unwanted data. Its messages meanwhile do not suspend any limit.
 #[test]
 fn the_data_from_a_server_has_a_limit() {
     let fixture = Fixture::new();
