@@ -7,7 +7,6 @@ use std::sync::Arc;
 use hcl_edit::Span;
 use hcl_edit::structure::{Attribute, Block as HclBlock, Body};
 
-use super::contents::either;
 use super::evaluation::Evaluation;
 use super::merge::{Block, Configuration, Members, Strategy, merge};
 use super::parsing_context::{CONFIGURATION, ParsingContext};
@@ -136,7 +135,7 @@ impl<'a> Parsed<'a> {
             _ => context.call(evaluation, name, arguments),
         };
         let place = &|span| Some(Location::new(&self.file, span));
-        step(&Evaluator { allowance: &evaluation.allowance, place, variables, functions, either })
+        step(&Evaluator { allowance: &evaluation.allowance, place, variables, functions })
     }
 
     fn attributes_of(&self, variables: &Members, body: &Body) -> Members {

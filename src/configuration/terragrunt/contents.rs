@@ -1,209 +1,210 @@
-//! The text of a generated file. Values may be unknown if no requirement depends on them. If branches are unknown, the
-//! file may have more requirements.
+//! The text of a generated file with unknown parts.
+//!
+//! A placeholder replaces an unknown value. Each `if` with an unknown condition doubles the variants of the file, and
+//! only what all variants require is certain.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
 use hcl_edit::Span;
-use hcl_edit::structure::{Block, Body, Structure};
+use hcl_edit::structure::{Body, Structure};
 
-use super::branches::{self, Branch, Part, holds};
+use crate::hcl::evaluate::allowance::Allowance;
 use crate::hcl::evaluate::value::{Outcome, Piece, Stop, Unknown, Value};
 use crate::hcl::parse;
 
 /// Replaces an unknown value in the text.
 const PLACEHOLDER: &str = "unknown";
+/// Most unknown conditions of a file; each doubles the number of its variants.
+const MOST_CONDITIONS: usize = 5;
+/// Largest size of all variants of a file in bytes.
+const MOST_BYTES: usize = 1 << 20;
+/// The blocks whose entries are parts of their own, each in the one before.
+const AROUND: [&str; 2] = ["terraform", "required_providers"];
 
 /// The text of a generated file.
 pub(super) struct Contents {
-    /// Each unknown value is a placeholder.
+    /// The certain text. Values on which no requirement depends may be placeholders.
     pub(super) text: String,
-    /// Why the file may have more than the text: branches of it are left out.
+    /// Why the file may require more than the text.
     pub(super) left_out: Vec<Arc<Unknown>>,
 }
 
-/// The text, in which each unknown value is a placeholder, and each `if` with an unknown condition is one branch, or
-/// the common part of both.
+/// Returns the certain text of a file. Unknown parts on which no requirement depends do not matter.
 ///
 /// An unknown text is treated as one value. It could close its block and open a new one, but real files do not do that.
-pub(super) fn text(contents: &Value) -> Outcome<Contents> {
-    let Value::Partial(pieces) = contents else {
-        return Ok(Contents { text: contents.as_string()?.to_string(), left_out: Vec::new() });
-    };
-    Assembled::new(pieces, is_common).text().or_else(|stop| {
-        // A branch that matters where it is can be left out, too.
-        Assembled::new(pieces, |piece| is_common(piece) || matches!(piece, Piece::Branch(..))).text().map_err(|_| stop)
-    })
+pub(super) fn text(contents: &Value, allowance: &Allowance) -> Outcome<Contents> {
+    let whole = || Ok(Contents { text: contents.as_string()?.to_string(), left_out: Vec::new() });
+    let Value::Partial(pieces) = contents else { return whole() };
+    let (mut variants, mut conditions) = (vec![Variant::default()], Vec::new());
+    add(pieces, &mut variants, &mut conditions)?;
+    if variants.len() > 1 {
+        allowance.spend(variants.iter().map(|variant| variant.text.len()).sum())?;
+    }
+    let Some(parts) = variants.iter().map(Variant::parts).collect::<Option<Vec<_>>>() else { return whole() };
+    let is_same = parts.iter().all(|others| others.iter().map(Part::key).eq(parts[0].iter().map(Part::key)));
+    let mut left_out = Vec::new();
+    let unknown = parts.iter().flatten().filter_map(|part| part.unknown);
+    for unknown in unknown.chain(conditions.into_iter().filter(|_| !is_same)) {
+        if !left_out.contains(unknown) {
+            left_out.push(Arc::clone(unknown));
+        }
+    }
+    let text = if left_out.is_empty() { variants[0].text.clone() } else { certain(&parts) };
+    Ok(Contents { text, left_out })
 }
 
-fn is_common(piece: &Piece) -> bool {
-    matches!(piece, Piece::Common(..))
-}
-
-struct Hole<'a> {
-    range: Range<usize>,
-    is_branch: bool,
-    unknown: &'a Arc<Unknown>,
-}
-
-/// The text of pieces, without some of them.
-struct Assembled<'a> {
+/// A text of the file.
+#[derive(Clone, Default)]
+struct Variant<'a> {
     text: String,
-    /// Unknown parts of the text.
-    holes: Vec<Hole<'a>>,
-    /// The parts that are left out, and why.
-    parts: Vec<Part<'a>>,
-    left_out: Vec<Arc<Unknown>>,
+    /// Ranges of placeholders, in the order of the text.
+    holes: Vec<(Range<usize>, &'a Arc<Unknown>)>,
 }
 
-impl<'a> Assembled<'a> {
-    fn new(pieces: &'a [Piece], leaves_out: impl Fn(&Piece) -> bool) -> Self {
-        let mut all = Self { text: String::new(), holes: Vec::new(), parts: Vec::new(), left_out: Vec::new() };
-        for piece in pieces {
-            let start = all.text.len();
-            match piece {
-                Piece::Common(_, unknown) | Piece::Branch(_, unknown) if leaves_out(piece) => {
-                    let common = if let Piece::Common(common, _) = piece { common } else { "" };
-                    all.text.push_str(&branches::mark(all.parts.len()));
-                    all.parts.push(Part { range: start..all.text.len(), common });
-                    all.left_out.push(Arc::clone(unknown));
-                }
-                Piece::Text(text) => all.text.push_str(text),
-                Piece::Hole(unknown) | Piece::Withheld(_, unknown) | Piece::Common(_, unknown) => {
-                    all.text.push_str(PLACEHOLDER);
-                    all.holes.push(Hole { range: start..all.text.len(), is_branch: false, unknown });
-                }
-                Piece::Branch(branch, unknown) => {
-                    all.text.push_str(branch);
-                    all.holes.push(Hole { range: start..all.text.len(), is_branch: true, unknown });
+/// Adds pieces to all variants, and their conditions.
+fn add<'a>(
+    pieces: &'a [Piece],
+    variants: &mut Vec<Variant<'a>>,
+    conditions: &mut Vec<&'a Arc<Unknown>>,
+) -> Outcome<()> {
+    for piece in pieces {
+        match piece {
+            Piece::Text(text) => variants.iter_mut().for_each(|variant| variant.text.push_str(text)),
+            Piece::Hole(unknown) | Piece::Withheld(_, unknown) => {
+                for Variant { text, holes } in &mut *variants {
+                    holes.push((text.len()..text.len() + PLACEHOLDER.len(), unknown));
+                    text.push_str(PLACEHOLDER);
                 }
             }
-        }
-        all
-    }
-
-    /// The text, if no requirement in it depends on an unknown part.
-    fn text(self) -> Outcome<Contents> {
-        let body = parse::body(&self.text).ok();
-        let mut free = Free::default();
-        for block in body.iter().flat_map(Body::blocks) {
-            free.add_top_level(block);
-        }
-        let blocks = match &body {
-            Some(body) => branches::around(&self.text, body, &self.parts),
-            None => self.parts.is_empty().then(Vec::new),
-        };
-        let Some(blocks) = blocks else { return Err(Stop::Needs(Arc::clone(&self.left_out[0]))) };
-        let is_free = |Hole { range, is_branch, .. }: &Hole<'_>| {
-            holds(&blocks, range) || holds(&free.values, range) || (*is_branch && holds(&free.bodies, range))
-        };
-        if let Some(hole) = self.holes.iter().find(|hole| !is_free(hole)) {
-            return Err(Stop::Needs(Arc::clone(hole.unknown)));
-        }
-        let text = branches::without(&self.text, &blocks, &self.parts);
-        Ok(Contents { text, left_out: self.left_out })
-    }
-
-    /// The text, if all omitted parts consist of whole blocks or attributes.
-    fn omitting(&self) -> Option<String> {
-        let body = parse::body(&self.text).ok()?;
-        let blocks = branches::around(&self.text, &body, &self.parts)?;
-        Some(branches::without(&self.text, &blocks, &self.parts))
-    }
-}
-
-/// Returns the pieces for two branches with an unknown condition: the first branch if both contain the same providers,
-/// a [`Piece::Branch`] if neither can contain a requirement, else their common part, or a hole if they do not consist
-/// of blocks and attributes.
-pub(super) fn either(one: Vec<Piece>, two: &[Piece], unknown: &Arc<Unknown>) -> Vec<Piece> {
-    let hole = || vec![Piece::Hole(Arc::clone(unknown))];
-    let text = |pieces: &[Piece]| Assembled::new(pieces, is_common).omitting();
-    let is_of_object = |pieces: &[Piece]| branches::is_of_object(&Assembled::new(pieces, is_common).text);
-    let (Some(text), Some(other)) = (text(&one), text(two)) else {
-        let is_enclosed = is_of_object(&one) && is_of_object(two);
-        return if is_enclosed { vec![Piece::Common(String::new(), Arc::clone(unknown))] } else { hole() };
-    };
-    let (Ok(body), Ok(other_body)) = (parse::body(&text), parse::body(&other)) else { return hole() };
-    let all = || one.iter().chain(two);
-    if !all().any(is_common) {
-        let providers = providers(&body);
-        if providers.is_some() && providers == self::providers(&other_body) {
-            return one;
-        }
-        let may_require = |text: &str| ["version", "source", "provider"].iter().any(|word| text.contains(word));
-        if !may_require(&text) && !may_require(&other) {
-            return vec![Piece::Branch(text, Arc::clone(unknown))];
-        }
-    }
-    let is_known = all().all(|piece| matches!(piece, Piece::Text(_) | Piece::Common(..)));
-    let branches = [(&text, &body), (&other, &other_body)].map(|(text, body)| Branch { text, body });
-    let common = if is_known { branches::common(branches[0], branches[1]) } else { String::new() };
-    vec![Piece::Common(common, Arc::clone(unknown))]
-}
-
-/// The names of the providers in a body of `provider` blocks without versions; `None` if it contains anything else.
-fn providers(body: &Body) -> Option<BTreeSet<&str>> {
-    let name = |structure: &'_ Structure| match structure {
-        Structure::Block(block) => block.ident.as_str() == "provider" && !block.body.has_attribute("version"),
-        Structure::Attribute(_) => false,
-    };
-    body.iter().all(name).then(|| body.blocks().filter_map(|block| Some(block.labels.first()?.as_str())).collect())
-}
-
-/// The ranges of a text on which no requirement depends, each kind in the order of the text and without overlaps.
-#[derive(Default)]
-struct Free {
-    values: Vec<Range<usize>>,
-    /// The bodies of blocks whose attributes are all free.
-    bodies: Vec<Range<usize>>,
-}
-
-impl Free {
-    fn add_top_level(&mut self, block: &Block) {
-        let needed: &[&str] = match block.ident.as_str() {
-            "terraform" => {
-                for inner in block.body.blocks().filter(|inner| inner.ident.as_str() != "required_providers") {
-                    self.add(inner, &[]);
+            Piece::Either(branches, unknown) => {
+                let size: usize = variants.iter().map(|variant| variant.text.len()).sum();
+                if conditions.len() == MOST_CONDITIONS || size > MOST_BYTES {
+                    return Err(Stop::Needs(Arc::clone(unknown)));
                 }
-                return;
+                conditions.push(unknown);
+                let mut others = variants.clone();
+                add(&branches[0], variants, conditions)?;
+                add(&branches[1], &mut others, conditions)?;
+                variants.append(&mut others);
             }
-            "provider" => &["version"],
-            "module" => {
-                // Sources in a module may depend on its arguments.
-                for name in ["count", "for_each", "depends_on"] {
-                    self.values.extend(block.body.get_attribute(name).and_then(|attribute| attribute.value.span()));
-                }
-                self.values.sort_by_key(|value| value.start);
-                return;
-            }
-            "resource" | "data" | "ephemeral" | "action" | "import" | "check" => &["provider", "to"],
-            // OpenTofu allows locals and variables in the source of a module.
-            "locals" | "variable" => return,
-            _ => &[],
-        };
-        self.add(block, needed);
-    }
-
-    fn add(&mut self, block: &Block, needed: &[&str]) {
-        all_values(&block.body, needed, &mut self.values);
-        let header = block.labels.last().map_or_else(|| block.ident.span(), Span::span);
-        if let (Some(header), Some(block)) = (header, block.span())
-            && needed.iter().all(|name| *name == "version")
+        }
+        if let Some(unknown) = conditions.first()
+            && variants.iter().map(|variant| variant.text.len()).sum::<usize>() > MOST_BYTES
         {
-            self.bodies.push(header.end..block.end);
+            return Err(Stop::Needs(Arc::clone(unknown)));
         }
+    }
+    Ok(())
+}
+
+/// A block or an attribute of a file.
+struct Part<'a> {
+    /// Number of the blocks of [`AROUND`] around it.
+    depth: usize,
+    text: &'a str,
+    /// The texts on which requirements depend.
+    decisive: Vec<&'a str>,
+    /// Why one of these is not known.
+    unknown: Option<&'a Arc<Unknown>>,
+}
+
+impl Part<'_> {
+    fn key(&self) -> (usize, &[&str]) {
+        (self.depth, &self.decisive)
     }
 }
 
-fn all_values(body: &Body, needed: &[&str], values: &mut Vec<Range<usize>>) {
+impl<'a> Variant<'a> {
+    fn parts(&'a self) -> Option<Vec<Part<'a>>> {
+        let mut parts = Vec::new();
+        self.add_parts(&parse::body(&self.text).ok()?, &AROUND, &mut parts);
+        Some(parts)
+    }
+
+    /// Adds the parts in a body. `around` are the blocks in it whose entries are parts.
+    fn add_parts(&'a self, body: &Body, around: &[&str], parts: &mut Vec<Part<'a>>) {
+        for structure in body {
+            match (structure, around) {
+                (Structure::Block(block), [own, inner @ ..]) if block.has_ident(own) && block.labels.is_empty() => {
+                    self.add_parts(&block.body, inner, parts);
+                }
+                _ => parts.push(self.part(structure, AROUND.len() - around.len())),
+            }
+        }
+    }
+
+    fn part(&'a self, structure: &Structure, depth: usize) -> Part<'a> {
+        let written = |span: Option<Range<usize>>| self.text[span.unwrap_or_default()].trim();
+        let (span, mut free) = (structure.span().unwrap_or_default(), Vec::new());
+        let text = written(Some(span.clone()));
+        let mut decisive = vec![text];
+        if let Structure::Block(block) = structure {
+            let (names, is_free) = decisive_arguments(depth, block.ident.as_str());
+            add_values(&block.body, is_free, &mut free);
+            if let Some(names) = names {
+                let header = block.labels.last().map_or_else(|| block.ident.span(), Span::span).unwrap_or_default();
+                let arguments = block.body.attributes().filter(|it| names.contains(&it.key.as_str())).map(Span::span);
+                decisive = [Some(span.start..header.end)].into_iter().chain(arguments).map(written).collect();
+            }
+        }
+        let holes = &self.holes[self.holes.partition_point(|(hole, _)| hole.start < span.start)..];
+        let mut holes = holes.iter().take_while(|(hole, _)| hole.start < span.end);
+        let unknown = holes.find(|(hole, _)| !contains(&free, hole)).map(|(_, unknown)| *unknown);
+        Part { depth, text, decisive, unknown }
+    }
+}
+
+type Arguments = &'static [&'static str];
+
+/// Returns the arguments of a block on which requirements depend, or `None` if they may depend on all of it; and whether
+/// the value of an argument may be unknown.
+fn decisive_arguments(depth: usize, kind: &str) -> (Option<Arguments>, fn(&str) -> bool) {
+    match (depth, kind) {
+        (0, "provider") => (Some(&["alias", "version"]), |name| name != "version"),
+        (0, "resource" | "data" | "ephemeral" | "action" | "import") => {
+            (Some(&["provider", "to"]), |name| !matches!(name, "provider" | "to"))
+        }
+        (0, "check") => (None, |name| name != "provider"),
+        // Sources in a module may depend on its other arguments.
+        (0, "module") => (None, |name| matches!(name, "count" | "for_each" | "depends_on")),
+        // OpenTofu allows locals and variables in the source of a module.
+        (0, "locals" | "variable") | (2, _) => (None, |_| false),
+        (1, "state_store") => (None, |_| true),
+        _ => (Some(&[]), |_| true),
+    }
+}
+
+/// Adds the ranges of the values that may be unknown, also those of nested blocks.
+fn add_values(body: &Body, is_free: fn(&str) -> bool, values: &mut Vec<Range<usize>>) {
     for structure in body {
         match structure {
-            Structure::Attribute(attribute) if !needed.contains(&attribute.key.as_str()) => {
-                values.extend(attribute.value.span());
-            }
+            Structure::Attribute(attribute) if is_free(attribute.key.as_str()) => values.extend(attribute.value.span()),
             Structure::Attribute(_) => {}
-            Structure::Block(block) => all_values(&block.body, needed, values),
+            Structure::Block(block) => add_values(&block.body, is_free, values),
         }
     }
+}
+
+/// Whether one of the ranges, which are in the order of the text, contains a range.
+fn contains(ranges: &[Range<usize>], range: &Range<usize>) -> bool {
+    let behind = ranges.partition_point(|other| other.start <= range.start);
+    ranges[..behind].last().is_some_and(|other| range.end <= other.end)
+}
+
+/// Returns the text of the parts that are known and in all variants.
+fn certain(variants: &[Vec<Part<'_>>]) -> String {
+    let known = variants.iter().map(|parts| parts.iter().filter(|part| part.unknown.is_none()).map(Part::key));
+    let known = known.map(HashSet::<_>::from_iter).reduce(|one, other| one.intersection(&other).copied().collect());
+    let mut common = known.unwrap_or_default();
+    let mut texts = [String::new(), String::new(), String::new()];
+    for part in &variants[0] {
+        if common.remove(&part.key()) {
+            texts[part.depth].extend([part.text, "\n"]);
+        }
+    }
+    let [top, terraform, providers] = texts;
+    let block = |name: &str, body: String| if body.is_empty() { body } else { format!("{name} {{\n{body}}}\n") };
+    top + &block(AROUND[0], terraform + &block(AROUND[1], providers))
 }

@@ -12,7 +12,6 @@
 //! Text → structure (hcl-edit) → values that may be unknown (`evaluate`) → `configuration` with its includes (`merge`)
 //! → `unit` → `working_directory`. `evaluation` has the limits for hostile text, and decides which files may be read.
 
-mod branches;
 mod configuration;
 mod contents;
 mod evaluation;

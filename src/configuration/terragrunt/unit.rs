@@ -14,6 +14,7 @@ use super::merge::{Block, Configuration};
 use super::parsing_context::{CONFIGURATION, FILE_NAMES, JSON_CONFIGURATION, ParsingContext};
 use crate::configuration::root::Inputs;
 use crate::diagnostic::{Diagnostic, Location};
+use crate::hcl::evaluate::allowance::Allowance;
 use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, Value, failure, unknown};
 use crate::modules::{ModuleSourceError, RemoteSource};
 use crate::system::files;
@@ -135,7 +136,7 @@ pub(super) fn read_in(evaluation: &Evaluation<'_>, directory: &Path) -> Result<U
         }
         let context = ParsingContext::new(&directory, &directory);
         let configuration = configuration::read(evaluation, &directory.join(CONFIGURATION), context)?;
-        Ok(unit(directory, &configuration, repository))
+        Ok(unit(directory, &configuration, evaluation))
     };
     read().map_err(|stop: Stop| unknown_at(stop, None))
 }
@@ -156,19 +157,20 @@ fn inputs(configuration: &Configuration) -> Inputs {
     inputs
 }
 
-fn unit(directory: PathBuf, configuration: &Configuration, repository: &Repository) -> Unit {
+fn unit(directory: PathBuf, configuration: &Configuration, evaluation: &Evaluation<'_>) -> Unit {
     let mut unknown: Vec<Unknown> = configuration.unknown.iter().map(|unknown| (**unknown).clone()).collect();
     let source_location = configuration.terraform.as_ref().and_then(|block| block.location.clone());
     let attribute = |name: &str| configuration.terraform.as_ref().and_then(|block| block.members.get(name));
     let source = match (attribute("source"), unknown.first()) {
         (Some(source), _) if !source.is_null() => {
-            source.as_string().and_then(|source| module_source(&source, &directory, repository))
+            source.as_string().and_then(|source| module_source(&source, &directory, evaluation.repository))
         }
         (_, Some(unknown)) => Err(Stop::Needs(Arc::new(unknown.clone()))),
         _ => Ok(UnitSource::Unit),
     };
     let mut generated = Vec::new();
-    let blocks = configuration.generate.iter().map(|(label, block)| (block, generated_file(label, block).map(Some)));
+    let generated_file = |label, block| generated_file(label, block, &evaluation.allowance).map(Some);
+    let blocks = configuration.generate.iter().map(|(label, block)| (block, generated_file(label, block)));
     let state = configuration.remote_state.iter().map(|block| (block, state_file(block)));
     for (block, file) in blocks.chain(state) {
         match file {
@@ -225,7 +227,7 @@ fn local_path(source: &str) -> Option<&str> {
 }
 
 /// Returns the file of a `generate` block.
-fn generated_file(label: &str, block: &Block) -> Outcome<GeneratedFile> {
+fn generated_file(label: &str, block: &Block, allowance: &Allowance) -> Outcome<GeneratedFile> {
     let text = |name: &str| match block.members.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(value) => value.as_string().map(Some),
@@ -244,7 +246,7 @@ fn generated_file(label: &str, block: &Block) -> Outcome<GeneratedFile> {
     };
     let location = block.location.clone();
     let unknown_at = |stop| unknown_at(stop, location.clone());
-    let (contents, left_out) = match contents::text(contents) {
+    let (contents, left_out) = match contents::text(contents, allowance) {
         Ok(contents) => (Ok(contents.text), contents.left_out),
         Err(stop) => (Err(unknown_at(stop)), Vec::new()),
     };

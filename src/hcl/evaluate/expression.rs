@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
 
 use hcl_edit::expr::{
     Array, BinaryOperator, Conditional, Expression, ForExpr, FuncCall, Object, ObjectKey, Traversal, TraversalOperator,
@@ -12,14 +11,11 @@ use hcl_edit::{Decorated, Formatted, Ident, Span};
 
 use super::allowance::Allowance;
 use super::functions;
-use super::value::{Members, Outcome, Piece, Stop, Unknown, Value, equals, failure, integer, uniform, unknown};
+use super::value::{Members, Outcome, Stop, Value, equals, failure, integer, uniform, unknown};
 use crate::diagnostic::{Location, SourceFile};
 
 /// Calls a function that depends on the file, or replaces one of [`functions`]; `None` for any other name.
 pub(crate) type Functions<'a> = dyn Fn(&str, &[Value]) -> Option<Outcome> + 'a;
-
-/// Gives the pieces that stand for both branches of an `if` whose condition is unknown.
-pub(crate) type Either = fn(Vec<Piece>, &[Piece], &Arc<Unknown>) -> Vec<Piece>;
 
 /// Context of the expressions of a file.
 #[derive(Clone, Copy)]
@@ -29,7 +25,6 @@ pub(crate) struct Evaluator<'a> {
     pub place: &'a dyn Fn(Range<usize>) -> Option<Location>,
     pub variables: &'a BTreeMap<String, Value>,
     pub functions: &'a Functions<'a>,
-    pub either: Either,
 }
 
 /// A variable of a `for`, and the variables of the `for` expressions around it.
@@ -41,11 +36,6 @@ pub(super) struct Scope<'a> {
 }
 
 pub(super) type Around<'a> = Option<&'a Scope<'a>>;
-
-/// [`Either`] that makes the text unknown.
-fn undecided(_: Vec<Piece>, _: &[Piece], unknown: &Arc<Unknown>) -> Vec<Piece> {
-    vec![Piece::Hole(Arc::clone(unknown))]
-}
 
 /// Returns the value of an expression without variables and functions, or the reason why it is unknown. `text` is the
 /// text that was parsed.
@@ -60,7 +50,7 @@ pub(crate) fn constant(expression: &Expression, text: &str) -> Result<Value, Str
 impl<'a> Evaluator<'a> {
     /// An evaluator with the functions of the language.
     pub(crate) fn new(allowance: &'a Allowance, variables: &'a BTreeMap<String, Value>) -> Self {
-        Self { allowance, place: &|_| None, variables, functions: &|_, _| None, either: undecided }
+        Self { allowance, place: &|_| None, variables, functions: &|_, _| None }
     }
 
     /// An evaluator without functions.

@@ -122,11 +122,12 @@ impl Evaluator<'_> {
         let condition = self.value(&directive.if_expr.cond_expr, scope);
         condition.failed()?;
         if let Value::Unknown(unknown) = &condition {
-            let chosen = match self.branches(directive, scope) {
-                Ok([one, two]) => (self.either)(one, &two, unknown),
-                Err(_) => vec![Piece::Hole(Arc::clone(unknown))],
-            };
-            return chosen.into_iter().try_for_each(|piece| self.push(pieces, piece));
+            let mut branches = [Vec::new(), Vec::new()];
+            let [one, two] = &mut branches;
+            let read =
+                self.branch(directive, true, scope, one).and_then(|()| self.branch(directive, false, scope, two));
+            let either = |()| Piece::Either(Arc::new(branches), Arc::clone(unknown));
+            return self.push(pieces, read.map_or_else(|_| Piece::Hole(Arc::clone(unknown)), either));
         }
         self.branch(directive, condition.as_bool()?, scope, pieces)
     }
@@ -138,15 +139,6 @@ impl Evaluator<'_> {
             (false, Some(other)) => self.template(&other.template, scope, pieces),
             (false, None) => Ok(()),
         }
-    }
-
-    /// Returns the pieces of both branches. The caller parses them, so they count.
-    fn branches(&self, directive: &IfDirective, scope: Around) -> Outcome<[Vec<Piece>; 2]> {
-        let [mut one, mut two] = [Vec::new(), Vec::new()];
-        self.branch(directive, true, scope, &mut one)?;
-        self.branch(directive, false, scope, &mut two)?;
-        self.allowance.spend(one.iter().chain(&two).map(Piece::weight).sum())?;
-        Ok([one, two])
     }
 
     fn for_directive(&self, directive: &ForDirective, scope: Around, pieces: &mut Vec<Piece>) -> Outcome<()> {

@@ -37,11 +37,8 @@ pub(crate) enum Value {
 pub(crate) enum Piece {
     Text(String),
     Hole(Arc<Unknown>),
-    /// The text of one of two branches, if the condition is unknown.
-    Branch(String, Arc<Unknown>),
-    /// The text that two branches share, if the condition is unknown and the rest of a branch may contain a
-    /// requirement.
-    Common(String, Arc<Unknown>),
+    /// One of two texts, because the condition of an `if` is unknown.
+    Either(Arc<[Vec<Self>; 2]>, Arc<Unknown>),
     /// A text that may be a secret. It can be compared; in every other use it is unknown, so that it is never shown or
     /// sent.
     Withheld(Arc<str>, Arc<Unknown>),
@@ -315,18 +312,17 @@ impl Piece {
     /// Approximate size in bytes.
     pub(crate) fn weight(&self) -> usize {
         match self {
-            Self::Text(text) | Self::Branch(text, _) | Self::Common(text, _) => 1 + text.len(),
+            Self::Text(text) => 1 + text.len(),
             Self::Withheld(text, _) => 1 + text.len(),
             Self::Hole(_) => 1,
+            Self::Either(branches, _) => 1 + branches.iter().flatten().map(Self::weight).sum::<usize>(),
         }
     }
 
     fn unknown(&self) -> Option<&Arc<Unknown>> {
         match self {
             Self::Text(_) => None,
-            Self::Hole(unknown) | Self::Branch(_, unknown) | Self::Common(_, unknown) | Self::Withheld(_, unknown) => {
-                Some(unknown)
-            }
+            Self::Hole(unknown) | Self::Either(_, unknown) | Self::Withheld(_, unknown) => Some(unknown),
         }
     }
 }
