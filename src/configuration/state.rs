@@ -5,24 +5,27 @@
 //! limits.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::file::{Backend, StatePaths};
 use super::requirement::{Declaration, DeclarationKind, Requirements, StateKnowledge};
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::provider::{Dialect, Hostname, ProviderAddress};
 use crate::system::Boundary;
+use crate::system::bounded::List;
 use crate::system::files::{self, join};
 
 /// Maximum size of all state files of a root module together.
 const MAX_STATE_SIZE: u64 = 64 << 20;
 /// Maximum number of workspaces of a root module.
 const MAX_WORKSPACES: usize = 1_000;
+/// Maximum number of resources in a state file.
+const MAX_RESOURCES: usize = 500_000;
 /// Maximum number of different provider configurations in a state file.
 const MAX_PROVIDERS: usize = 1_000;
 /// Name of the state file of a workspace.
@@ -115,7 +118,12 @@ impl State {
             }
             Contents { version: None, .. } => return self.add_error(path, "it is not a state"),
         }
-        for text in contents.resources.0 {
+        let resources = contents.resources.into_iter().flat_map(|resources| resources.0);
+        let providers: BTreeSet<_> = resources.map(|resource| resource.provider).collect();
+        if providers.len() > MAX_PROVIDERS {
+            return self.add_error(path, "it has too many providers");
+        }
+        for text in providers {
             match provider_of(&text) {
                 Some(address) => {
                     self.providers.entry(address).or_insert_with(|| path.to_owned());
@@ -209,50 +217,17 @@ fn provider_of(text: &str) -> Option<ProviderAddress> {
 }
 
 /// The members of a state that matter.
-#[derive(Default, serde::Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default)]
 struct Contents {
     version: Option<u64>,
     encrypted_data: Option<IgnoredAny>,
-    resources: Providers,
+    resources: Option<List<Resource, MAX_RESOURCES>>,
 }
 
-#[derive(serde::Deserialize)]
+#[derive(Deserialize)]
 struct Resource {
     provider: String,
-}
-
-/// The provider configurations of resources, each once.
-#[derive(Default)]
-struct Providers(BTreeSet<String>);
-
-impl<'de> Deserialize<'de> for Providers {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Resources;
-        impl<'de> Visitor<'de> for Resources {
-            type Value = Providers;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("a list of resources")
-            }
-
-            fn visit_unit<E>(self) -> Result<Providers, E> {
-                Ok(Providers::default())
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut resources: A) -> Result<Providers, A::Error> {
-                let mut providers = BTreeSet::new();
-                while let Some(Resource { provider }) = resources.next_element()? {
-                    providers.insert(provider);
-                    if providers.len() > MAX_PROVIDERS {
-                        return Err(serde::de::Error::custom("too many providers"));
-                    }
-                }
-                Ok(Providers(providers))
-            }
-        }
-        deserializer.deserialize_any(Resources)
-    }
 }
 
 #[cfg(test)]
