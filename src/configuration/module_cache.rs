@@ -5,13 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use jiff::Timestamp;
-
-use crate::diagnostic::{Diagnostic, Result};
-use crate::lockfile::LockedModule;
+use crate::diagnostic::Result;
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
-use crate::modules::{ModuleFetcher, ModuleSource, RegistryModule, Releases, RemoteSource};
-use crate::provider::{Dialect, Version};
+use crate::modules::{ModuleFetcher, ModuleSource, RemoteSource};
+use crate::provider::Dialect;
 use crate::system::boundary::refused;
 use crate::system::parallel::{Gate, cores};
 use crate::system::{Boundary, OnceMap, Secrets, canonicalize};
@@ -19,14 +16,10 @@ use crate::system::{Boundary, OnceMap, Secrets, canonicalize};
 use super::files::Texts;
 use super::listing::DirectoryListing;
 use super::module::Module;
-use super::requirement::ModuleCall;
 use super::variables::InputVariables;
 
 /// Approximate number of bytes of listed modules that are kept for the next reader; later modules are read again.
 const LISTED_KEPT: usize = 32 << 20;
-
-/// Why the date of a release is not known.
-const NOT_ASKED: &str = "nobody is asked";
 
 /// Number of root modules read at the same time if their modules may have to be fetched.
 const ROOTS_FETCHING: usize = 16;
@@ -43,7 +36,7 @@ pub struct ModuleCache {
     /// Limits how many modules are read at the same time, because reading takes many times the memory of the files.
     reading: Gate,
     /// Fetches missing modules; `None` if nothing may be fetched.
-    pub(super) fetcher: Option<ModuleFetcher>,
+    pub(crate) fetcher: Option<ModuleFetcher>,
     /// Values that the user sets for variables of root modules.
     pub(crate) variables: InputVariables,
     /// Nothing outside of it is read.
@@ -95,11 +88,6 @@ impl ModuleCache {
         }
     }
 
-    /// The packages of modules that were read, with where they came from.
-    pub fn packages(&self) -> Vec<(String, &'static str)> {
-        self.fetcher.as_ref().map(ModuleFetcher::found).unwrap_or_default()
-    }
-
     /// A module in another package, fetched if it is not here; `None` if nothing may be fetched.
     ///
     /// # Errors
@@ -113,58 +101,6 @@ impl ModuleCache {
         fetcher.get(dialect, request).unwrap_or(Ok(None))
     }
 
-    /// Makes the git repository of a locked package as a new directory in a copy of the package, if it comes from git.
-    ///
-    /// # Errors
-    /// It cannot be fetched.
-    pub(crate) fn make_repository(&self, source: &ModuleSource, locked: &LockedModule, directory: &Path) -> Result<()> {
-        let Some(fetcher) = &self.fetcher else { return Ok(()) };
-        fetcher.make_repository(source, locked, directory)
-    }
-
-    /// The module that is installed in a directory, if that contains exactly the locked package of a call.
-    pub(crate) fn installed(
-        &self,
-        directory: &Path,
-        call: &ModuleCall,
-        locked: &Arc<LockedModule>,
-    ) -> Option<FetchedModule> {
-        self.fetcher.as_ref()?.installed(directory, &call.source, locked)
-    }
-
-    /// Asks for the versions, branches and tags of sources, several at a time.
-    pub(crate) fn ask_releases(&self, dialect: Dialect, sources: Vec<ModuleSource>) {
-        if let Some(fetcher) = &self.fetcher {
-            fetcher.ask_releases(dialect, sources);
-        }
-    }
-
-    /// The versions, or branches and tags, of a source; `None` if they were not asked for.
-    pub(crate) fn releases(&self, dialect: Dialect, source: &ModuleSource) -> Option<Result<Releases>> {
-        self.fetcher.as_ref()?.releases(dialect, source)
-    }
-
-    /// When a version of a registry module was published.
-    ///
-    /// # Errors
-    /// Why that is not known.
-    pub(crate) fn published_version(
-        &self,
-        dialect: Dialect,
-        module: &RegistryModule,
-        version: &Version,
-    ) -> std::result::Result<Timestamp, String> {
-        self.fetcher.as_ref().ok_or(NOT_ASKED)?.published(dialect, module, version)
-    }
-
-    /// When the commit of a git source was made.
-    ///
-    /// # Errors
-    /// Why that is not known.
-    pub(crate) fn committed(&self, source: &RemoteSource) -> std::result::Result<Timestamp, String> {
-        self.fetcher.as_ref().ok_or(NOT_ASKED)?.committed(source)
-    }
-
     /// Whether a missing module cannot be read at all: hosts were asked for it, or its kind of source is not fetched.
     /// Without the network it is only not known yet.
     pub(crate) fn is_surely_unknown(&self, request: &ModuleRequest, dialect: Dialect, fetches: bool) -> bool {
@@ -172,27 +108,6 @@ impl ModuleCache {
         let can_be_asked = is_locked || request.remote().is_none_or(|source| source.can_be_fetched(dialect));
         let asks = fetches && self.fetcher.as_ref().is_some_and(|fetcher| !fetcher.is_offline());
         asks || !can_be_asked
-    }
-
-    /// Compares the locked module of a call with the published one, and returns findings without locations; none if
-    /// nothing may be fetched, or not from there.
-    ///
-    /// # Errors
-    /// It cannot be fetched.
-    pub(crate) fn published(
-        &self,
-        dialect: Dialect,
-        call: &ModuleCall,
-        locked: &LockedModule,
-    ) -> Result<Vec<Diagnostic>> {
-        let fetcher = self.fetcher.as_ref().filter(|_| !self.refuses(&call.source, call.entry.is_some()));
-        fetcher.map_or_else(|| Ok(Vec::new()), |fetcher| fetcher.compare_published(dialect, &call.source, locked))
-    }
-
-    /// The directory of the whole package that is locked for a call, if it is in the cache or can be made of the
-    /// objects in the `.git` of a copy.
-    pub(crate) fn whole_package(&self, call: &ModuleCall, locked: &LockedModule, copy: &Path) -> Option<PathBuf> {
-        self.fetcher.as_ref()?.whole(&call.source, locked, copy)
     }
 
     /// Whether nothing is fetched from a source: it is on this machine, and either out of the repository or called by a

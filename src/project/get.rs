@@ -95,7 +95,7 @@ impl Session<'_> {
         let locks = lock_file.locks();
         let installed = |call: &ModuleCall| {
             let locked = locks.get(&call.key)?;
-            self.modules.installed(&directory.join(&call.key), call, locked)
+            self.modules.fetcher.as_ref()?.installed(&directory.join(&call.key), &call.source, locked)
         };
         let resolve = |call: &ModuleCall| match module_locks::installed(locks, call) {
             Resolution::Only(request) => match installed(call) {
@@ -116,10 +116,8 @@ impl Session<'_> {
         if !options.check {
             let add_repository = |package: &LockedPackage, to: &Path| {
                 let LockedPackage { source, locked, .. } = package;
-                if !options.with_git {
-                    return Ok(());
-                }
-                self.modules.make_repository(source, locked, to)
+                let fetcher = self.modules.fetcher.as_ref().filter(|_| options.with_git);
+                fetcher.map_or(Ok(()), |fetcher| fetcher.make_repository(source, locked, to))
             };
             installation.carry_out(&add_repository)?;
         }

@@ -115,7 +115,9 @@ impl ModuleChoices {
         let Some(rules) = self.rules.clone().filter(|_| !open.is_empty()) else { return false };
         let refuses = |call: &ModuleCall| choosing.modules.refuses(&call.source, call.entry.is_some());
         let sources = open.values().filter(|call| !refuses(call)).map(|call| call.source.clone());
-        choosing.modules.ask_releases(choosing.dialect, sources.collect());
+        if let Some(fetcher) = &choosing.modules.fetcher {
+            fetcher.ask_releases(choosing.dialect, sources.collect());
+        }
         for (key, call) in open {
             let moving =
                 Moving { call, known: choosing.locks.get(&call.key).map(AsRef::as_ref), rules: &rules, choosing };
@@ -145,7 +147,9 @@ impl ModuleChoices {
     }
 
     fn choose_for(&mut self, moving: &Moving<'_>) -> Option<Wanted> {
-        let releases = match moving.choosing.modules.releases(moving.choosing.dialect, &moving.call.source) {
+        let Choosing { modules, dialect, .. } = moving.choosing;
+        let fetcher = modules.fetcher.as_ref();
+        let releases = match fetcher.and_then(|fetcher| fetcher.releases(dialect, &moving.call.source)) {
             Some(Ok(releases)) => releases,
             Some(Err(errors)) => {
                 self.not_asked.extend(moving.call.not_fetched(errors));
@@ -401,12 +405,13 @@ impl Moving<'_> {
 
     fn published(&self, target: &Target) -> std::result::Result<Timestamp, String> {
         let Choosing { modules, dialect, .. } = self.choosing;
+        let fetcher = modules.fetcher.as_ref().ok_or("no requests are made")?;
         match (&self.call.source, target) {
             (ModuleSource::Registry(source), Target::Version(version)) => {
-                modules.published_version(dialect, &source.module, version)
+                fetcher.published(dialect, &source.module, version)
             }
             (ModuleSource::Remote(source), Target::Reference(reference)) => {
-                modules.committed(&source.at_commit(reference))
+                fetcher.committed(&source.at_commit(reference))
             }
             _ => Err("it has no date".to_owned()),
         }

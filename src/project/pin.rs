@@ -112,7 +112,9 @@ impl Pins {
             known.is_none() && matches!(&call.source, ModuleSource::Remote(source) if names_reference(source))
         };
         let asked = calls.iter().filter(needs_commit).map(|(call, _)| call.source.clone());
-        modules.ask_releases(dialect, asked.collect());
+        if let Some(fetcher) = &modules.fetcher {
+            fetcher.ask_releases(dialect, asked.collect());
+        }
         let mut errors = Diagnostics::default();
         for (call, known) in &calls {
             let known = known.as_deref();
@@ -188,7 +190,7 @@ fn pinned_commit(
     }
     let mut commit = known.and_then(locked::commit);
     if commit.is_none() {
-        let references = match modules.releases(dialect, &call.source) {
+        let references = match modules.fetcher.as_ref().and_then(|fetcher| fetcher.releases(dialect, &call.source)) {
             Some(Ok(Releases::References(references))) => references,
             Some(Ok(_)) => return Ok(None),
             Some(Err(errors)) => return Err(call.not_fetched(errors)),

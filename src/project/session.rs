@@ -142,7 +142,7 @@ impl<'a> Session<'a> {
     /// Notifies the observers of the module packages and the CLI configurations that were read, each once.
     pub(super) fn announce(&self) {
         let is_new = |name: String| lock(&self.announced).insert(name);
-        for (name, origin) in self.modules.packages() {
+        for (name, origin) in self.modules.fetcher.iter().flat_map(ModuleFetcher::found) {
             if is_new(format!("module {name}")) {
                 self.notify(Event::Module(&name, origin));
             }

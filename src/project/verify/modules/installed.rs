@@ -146,7 +146,8 @@ fn compared(root: &Root<'_>, copy: &Copy<'_>, listing: &Listing, whole: Option<(
     if let Some(whole) = whole {
         return installed_copy::compare((&copy.directory, listing), whole, is_from_git);
     }
-    let whole = root.packages.whole_package(copy.call, &copy.entry.locked, &copy.directory);
+    let fetcher = root.packages.fetcher.as_ref();
+    let whole = fetcher.and_then(|fetcher| fetcher.whole(&copy.call.source, &copy.entry.locked, &copy.directory));
     let whole = whole.and_then(|whole| package_hash::listing(&whole).ok().map(|listing| (whole, listing)));
     match whole {
         Some((whole, expected)) => {

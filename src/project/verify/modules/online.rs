@@ -29,7 +29,9 @@ pub(super) fn check(root: &Root<'_>, lock_file: &ModuleLockFile, report: &mut Ve
     let groups: Vec<_> = groups.into_values().collect();
     let ask = |calls: &Vec<Locked<'_>>| {
         let (call, entry) = calls.first()?;
-        Some(root.packages.published(root.module.dialect, call, &entry.locked))
+        let is_refused = root.packages.refuses(&call.source, call.entry.is_some());
+        let fetcher = root.packages.fetcher.as_ref().filter(|_| !is_refused)?;
+        Some(fetcher.compare_published(root.module.dialect, &call.source, &entry.locked))
     };
     let asked = parallel::map(groups.iter().collect(), WAITING_REQUESTS, ask);
     for (calls, published) in groups.iter().zip(asked) {
