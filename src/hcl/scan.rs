@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 /// Deepest nesting of brackets, strings and templates. No person and no tool writes deeper text.
-const MAX_DEPTH: usize = 10_000;
+const MAX_DEPTH: usize = 1_000;
 
 /// A syntax error.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,24 +25,9 @@ impl Fault {
     }
 }
 
-/// An open bracket, string, template or heredoc.
-#[derive(Clone, Debug)]
-enum Open {
-    /// `{`, `[` or `(`, with the byte that closes it.
-    Bracket(u8),
-    /// `${` or `%{`.
-    Template,
-    /// `"`.
-    Quote,
-    /// `<<MARKER`, with the range of the marker and whether the next byte starts a line.
-    Heredoc { marker: Range<usize>, line_start: bool },
-}
-
 /// The end of the bracket, string or heredoc that starts at `at`; `None` if `at` starts something else.
 pub(crate) fn skip_nested(text: &[u8], at: usize) -> Option<Result<usize, Fault>> {
-    let (first, next) = opening(text, at)?;
-    let mut skipper = Skipper { text, open: vec![(at, first)] };
-    Some(skipper.run(next))
+    nested(text, at, 0)
 }
 
 /// The end of the comment that starts at `at`: after `*/`, or at the newline that ends a line comment. `None` if
@@ -72,31 +57,31 @@ const SIGNIFICANT: [bool; 256] = {
     table
 };
 
-/// Returns the bracket, string or heredoc that opens at `at`, and the start of its content.
-fn opening(text: &[u8], at: usize) -> Option<(Open, usize)> {
-    match text.get(at)? {
-        b'{' => Some((Open::Bracket(b'}'), at + 1)),
-        b'[' => Some((Open::Bracket(b']'), at + 1)),
-        b'(' => Some((Open::Bracket(b')'), at + 1)),
-        b'"' => Some((Open::Quote, at + 1)),
-        b'<' => heredoc(text, at),
-        _ => None,
-    }
+/// [`skip_nested`] within so many levels of brackets and templates.
+fn nested(text: &[u8], at: usize, depth: usize) -> Option<Result<usize, Fault>> {
+    let close = match text.get(at)? {
+        b'{' => b'}',
+        b'[' => b']',
+        b'(' => b')',
+        b'"' => return Some(quote(text, at, depth)),
+        b'<' => return heredoc_start(text, at).map(|(marker, start)| heredoc(text, at, (marker, start), depth)),
+        _ => return None,
+    };
+    Some(code(text, at, (at + 1, close), depth))
 }
 
 /// A heredoc's introduction: `<<` or `<<-`, an identifier, and the end of the line.
-fn heredoc(text: &[u8], at: usize) -> Option<(Open, usize)> {
+fn heredoc_start(text: &[u8], at: usize) -> Option<(&[u8], usize)> {
     let rest = text[at..].strip_prefix(b"<<")?;
     let rest = rest.strip_prefix(b"-").unwrap_or(rest);
-    let start = text.len() - rest.len();
     let length =
         rest.iter().take_while(|b| b.is_ascii_alphanumeric() || **b >= 0x80 || matches!(b, b'_' | b'-')).count();
     if length == 0 || rest[0].is_ascii_digit() || rest[0] == b'-' {
         return None;
     }
-    let after = &rest[length..];
-    let line = after.strip_prefix(b"\r").unwrap_or(after).strip_prefix(b"\n")?;
-    Some((Open::Heredoc { marker: start..start + length, line_start: true }, text.len() - line.len()))
+    let (marker, after) = rest.split_at(length);
+    let lines = after.strip_prefix(b"\r").unwrap_or(after).strip_prefix(b"\n")?;
+    Some((marker, text.len() - lines.len()))
 }
 
 /// Returns a line without the white space that Go's `bytes.TrimSpace` removes where HCL looks for the end of a heredoc
@@ -115,154 +100,75 @@ fn header(text: &[u8], brace: usize) -> Option<&str> {
     ((1..=MOST_BYTES).contains(&line.len()) && !line.contains(['{', '}'])).then_some(line)
 }
 
-struct Skipper<'a> {
-    text: &'a [u8],
-    /// Open brackets, strings, templates and heredocs, outermost first, with their start positions.
-    open: Vec<(usize, Open)>,
+/// Returns the error for a bracket, string, template or heredoc without an end.
+fn unclosed(text: &[u8], start: usize) -> Fault {
+    let message = match (text[start], header(text, start)) {
+        (b'{', Some(header)) => format!("the \"{{\" after {header} is never closed"),
+        (b'"', _) => "this string is never closed".to_owned(),
+        (b'<', _) => "this heredoc is never closed".to_owned(),
+        (b'$' | b'%', _) => "this template is never closed".to_owned(),
+        _ => "this bracket is never closed".to_owned(),
+    };
+    Fault::new(start..start + 1, message)
 }
 
-impl Skipper<'_> {
-    /// Reads until everything is closed.
-    fn run(&mut self, mut at: usize) -> Result<usize, Fault> {
-        while let Some((_, open)) = self.open.last() {
-            at = match open.clone() {
-                Open::Bracket(_) | Open::Template => self.code(at)?,
-                Open::Quote => self.quote(at)?,
-                Open::Heredoc { marker, line_start } => self.heredoc(at, &marker, line_start)?,
-            };
-        }
-        Ok(at)
+/// Reads code from `at` to the bracket that closes the one at `start`.
+fn code(text: &[u8], start: usize, (mut at, close): (usize, u8), depth: usize) -> Result<usize, Fault> {
+    if depth == MAX_DEPTH {
+        return Err(Fault::new(start..start + 1, format!("more than {MAX_DEPTH} levels of nesting")));
     }
-
-    fn push(&mut self, at: usize, open: Open) -> Result<(), Fault> {
-        if self.open.len() == MAX_DEPTH {
-            return Err(Fault::new(at..at + 1, format!("more than {MAX_DEPTH} levels of nesting")));
-        }
-        self.open.push((at, open));
-        Ok(())
-    }
-
-    /// Returns the error for a text that ends too early.
-    fn unclosed(&self) -> Fault {
-        if let Some((at, Open::Bracket(b'}'))) = self.open.last()
-            && let Some(header) = header(self.text, *at)
-        {
-            return Fault::new(*at..at + 1, format!("the \"{{\" after {header} is never closed"));
-        }
-        let (at, what) = match self.open.last() {
-            Some((at, Open::Quote)) => (*at, "this string is never closed"),
-            Some((at, Open::Heredoc { .. })) => (*at, "this heredoc is never closed"),
-            Some((at, Open::Template)) => (*at, "this template is never closed"),
-            Some((at, Open::Bracket(_))) => (*at, "this bracket is never closed"),
-            None => (self.text.len(), "unexpected end of file"),
+    loop {
+        let length = text[at..].iter().position(|b| SIGNIFICANT[*b as usize]);
+        at += length.ok_or_else(|| unclosed(text, start))?;
+        at = match text[at] {
+            b'#' | b'/' => skip_comment(text, at).unwrap_or(Ok(at + 1))?,
+            found if found == close => return Ok(at + 1),
+            found @ (b')' | b']' | b'}') => {
+                let message = format!("\"{}\" where \"{}\" is expected", found as char, close as char);
+                return Err(Fault::new(at..at + 1, message));
+            }
+            _ => nested(text, at, depth + 1).unwrap_or(Ok(at + 1))?,
         };
-        Fault::new(at..at + 1, what)
     }
+}
 
-    /// Reads code up to the start of a string or heredoc, or up to the closing bracket.
-    fn code(&mut self, mut at: usize) -> Result<usize, Fault> {
-        loop {
-            let Some(length) = self.text[at..].iter().position(|b| SIGNIFICANT[*b as usize]) else {
-                return Err(self.unclosed());
-            };
-            at += length;
-            match self.text[at] {
-                b'#' | b'/' => at = skip_comment(self.text, at).unwrap_or(Ok(at + 1))?,
-                close @ (b')' | b']' | b'}') => {
-                    self.close(at, close)?;
-                    at += 1;
-                    if !matches!(self.open.last(), Some((_, Open::Bracket(_) | Open::Template))) {
-                        return Ok(at);
-                    }
-                }
-                _ => match opening(self.text, at) {
-                    Some((open @ Open::Bracket(_), next)) => {
-                        self.push(at, open)?;
-                        at = next;
-                    }
-                    Some((open, next)) => {
-                        self.push(at, open)?;
-                        return Ok(next);
-                    }
-                    None => at += 1,
-                },
-            }
-        }
-    }
-
-    fn close(&mut self, at: usize, close: u8) -> Result<(), Fault> {
-        let expected = match self.open.last() {
-            Some((_, Open::Bracket(expected))) => *expected,
-            _ => b'}',
+/// Reads a quoted string.
+fn quote(text: &[u8], start: usize, depth: usize) -> Result<usize, Fault> {
+    let mut at = start + 1;
+    loop {
+        at = match text.get(at) {
+            None | Some(b'\n') => return Err(unclosed(text, start)),
+            Some(b'"') => return Ok(at + 1),
+            // A newline stays unread, because it is an error in a string even after a backslash.
+            Some(b'\\') if text.get(at + 1) != Some(&b'\n') => at + 2,
+            Some(b'$' | b'%') => template(text, at, depth)?,
+            Some(_) => at + 1,
         };
-        if close == expected {
-            self.open.pop();
-            return Ok(());
-        }
-        Err(Fault::new(at..at + 1, format!("\"{}\" where \"{}\" is expected", close as char, expected as char)))
     }
+}
 
-    /// Reads the literal part of a quoted string.
-    fn quote(&mut self, mut at: usize) -> Result<usize, Fault> {
-        loop {
-            match self.text.get(at) {
-                None | Some(b'\n') => return Err(self.unclosed()),
-                Some(b'"') => {
-                    self.open.pop();
-                    return Ok(at + 1);
-                }
-                // A newline stays unread, because it is an error in a string even after a backslash.
-                Some(b'\\') if self.text.get(at + 1) != Some(&b'\n') => at += 2,
-                Some(b'$' | b'%') => match self.template(at)? {
-                    (next, true) => return Ok(next),
-                    (next, false) => at = next,
-                },
-                Some(_) => at += 1,
+/// Reads the lines of a heredoc.
+fn heredoc(text: &[u8], start: usize, (marker, mut at): (&[u8], usize), depth: usize) -> Result<usize, Fault> {
+    let mut is_line_start = true;
+    loop {
+        if is_line_start {
+            let line = &text[at..];
+            let line = memchr::memchr(b'\n', line).map_or(line, |length| &line[..length]);
+            if trimmed(line) == marker {
+                return Ok(at + line.strip_suffix(b"\r").unwrap_or(line).len());
             }
         }
+        at += memchr::memchr3(b'\n', b'$', b'%', &text[at..]).ok_or_else(|| unclosed(text, start))?;
+        is_line_start = text[at] == b'\n';
+        at = if is_line_start { at + 1 } else { template(text, at, depth)? };
     }
+}
 
-    /// Reads the literal part of a heredoc.
-    fn heredoc(&mut self, mut at: usize, marker: &Range<usize>, mut line_start: bool) -> Result<usize, Fault> {
-        loop {
-            if line_start {
-                let line = &self.text[at..];
-                let line = memchr::memchr(b'\n', line).map_or(line, |length| &line[..length]);
-                if trimmed(line) == &self.text[marker.clone()] {
-                    self.open.pop();
-                    return Ok(at + line.strip_suffix(b"\r").unwrap_or(line).len());
-                }
-                line_start = false;
-            }
-            let Some(length) = memchr::memchr3(b'\n', b'$', b'%', &self.text[at..]) else {
-                return Err(self.unclosed());
-            };
-            at += length;
-            if self.text[at] == b'\n' {
-                at += 1;
-                line_start = true;
-                continue;
-            }
-            match self.template(at)? {
-                (next, true) => return Ok(next),
-                (next, false) => at = next,
-            }
-        }
-    }
-
-    /// Reads on after a `$` or `%`; `true` when a template was opened.
-    fn template(&mut self, at: usize) -> Result<(usize, bool), Fault> {
-        let sign = self.text[at];
-        match (self.text.get(at + 1), self.text.get(at + 2)) {
-            (Some(b'{'), _) => {
-                if let Some((_, Open::Heredoc { line_start, .. })) = self.open.last_mut() {
-                    *line_start = false;
-                }
-                self.push(at, Open::Template)?;
-                Ok((at + 2, true))
-            }
-            (Some(second), Some(b'{')) if *second == sign => Ok((at + 3, false)),
-            _ => Ok((at + 1, false)),
-        }
+/// Reads a `$` or `%` of a string, and the template that it may start.
+fn template(text: &[u8], at: usize, depth: usize) -> Result<usize, Fault> {
+    match (text.get(at + 1), text.get(at + 2)) {
+        (Some(b'{'), _) => code(text, at, (at + 2, b'}'), depth + 1),
+        (Some(second), Some(b'{')) if *second == text[at] => Ok(at + 3),
+        _ => Ok(at + 1),
     }
 }

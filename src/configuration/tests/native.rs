@@ -87,7 +87,7 @@ fn an_unclosed_bracket_or_string_is_an_error_at_its_start() {
     assert_eq!(refused("{ a = <<E\n }"), text(6, "this heredoc is never closed"));
     assert_eq!(refused("{ /* "), text(2, "this comment is never closed"));
     assert_eq!(refused("{ ( }"), text(4, "\"}\" where \")\" is expected"));
-    assert_eq!(refused(&"[".repeat(20_000)).1, "more than 10000 levels of nesting");
+    assert_eq!(refused(&"[".repeat(20_000)).1, "more than 1000 levels of nesting");
     assert!(skip_nested(b"<<1\n1\n", 0).is_none());
     assert!(skip_nested(b"<<X 1\nX\n", 0).is_none());
 }
