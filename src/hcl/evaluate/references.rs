@@ -1,7 +1,10 @@
 //! Names that an expression refers to.
 
+use std::collections::BTreeSet;
+
 use hcl_edit::Decorated;
-use hcl_edit::expr::{Expression, Traversal, TraversalOperator};
+use hcl_edit::expr::{Expression, ForIntro, Traversal, TraversalOperator};
+use hcl_edit::template::ForTemplateExpr;
 use hcl_edit::visit::{self, Visit};
 
 /// References of an expression, such as `local.region`: the first two names of each. The second name is empty for a
@@ -9,6 +12,8 @@ use hcl_edit::visit::{self, Visit};
 #[derive(Debug, Default)]
 pub(crate) struct References {
     pub names: Vec<(String, String)>,
+    /// Variables of loops.
+    pub bound: BTreeSet<String>,
 }
 
 impl References {
@@ -25,6 +30,16 @@ impl Visit for References {
             self.names.push((root.to_string(), String::new()));
         }
         visit::visit_expr(self, expression);
+    }
+
+    fn visit_for_intro(&mut self, intro: &ForIntro) {
+        self.bound.extend(intro.key_var.iter().chain([&intro.value_var]).map(ToString::to_string));
+        visit::visit_for_intro(self, intro);
+    }
+
+    fn visit_for_template_expr(&mut self, intro: &ForTemplateExpr) {
+        self.bound.extend(intro.key_var.iter().chain([&intro.value_var]).map(ToString::to_string));
+        visit::visit_for_template_expr(self, intro);
     }
 
     fn visit_traversal(&mut self, traversal: &Traversal) {
