@@ -76,18 +76,17 @@ impl ModuleFetcher {
         is_recorded: bool,
         locate: impl FnOnce() -> Fetched<PackageLocation>,
     ) -> Fetched<Package> {
-        let (key, name) = (version_key(module, version), format!("{module} {version}"));
+        let (address, name) = (LockedAddress::of_version(module, version), format!("{module} {version}"));
         let fetch = || {
             if !is_recorded && let Some(package) = self.cached_version(module, version)? {
                 return Ok(package);
             }
-            let recorded = LockedAddress::of_version(module, version);
             let package = match locate()? {
                 PackageLocation::Archive { url, credentials_of } => {
                     let scratch = self.cache()?.scratch()?;
                     let credentials = credentials_of.as_ref().map_or(Credentials::None, Credentials::TokenOf);
                     let file = http::download(&clients.http, &url, credentials, scratch.path())?;
-                    self.keep(Some(&key), recorded, unpack(scratch.path(), file, None)?, is_recorded)?
+                    self.keep(Some(&address), address.clone(), unpack(scratch.path(), file, None)?, is_recorded)?
                 }
                 PackageLocation::Source(source) => {
                     permit_referral(clients, &source)?;
@@ -95,14 +94,14 @@ impl ModuleFetcher {
                     let directory = package.below_top(&package.directory(&source.directory, Wildcards::Literal)?);
                     if let Some(h1) = package.h1.as_ref().filter(|_| !is_recorded) {
                         // A cache that cannot be written must not stop the run.
-                        let _ = self.cache()?.remember(&key, h1, &directory);
+                        let _ = self.cache()?.remember(&address, h1, &directory);
                     }
-                    self.recorded_as(&recorded, Package { directory, ..package })?
+                    self.recorded_as(&address, Package { directory, ..package })?
                 }
             };
             Ok(Package { name: name.clone(), ..package })
         };
-        let key = (clients.dialect, key.clone(), is_recorded);
+        let key = (clients.dialect, address.clone(), is_recorded);
         self.packages.get_or_compute(&key, || fetch().map_err(|error: FetchError| error.named(&name)))
     }
 
@@ -125,7 +124,7 @@ impl ModuleFetcher {
 
     /// Returns the package of a version of a registry module, if the cache contains it. Makes no requests.
     pub(super) fn cached_version(&self, module: &RegistryModule, version: &Version) -> Fetched<Option<Package>> {
-        self.remembered(&version_key(module, version), None, format!("{module} {version}"))
+        self.remembered(&LockedAddress::of_version(module, version), None, format!("{module} {version}"))
     }
 
     fn remembered(&self, key: &str, lifetime: Option<Duration>, name: String) -> Fetched<Option<Package>> {
@@ -319,12 +318,6 @@ pub(super) fn new_directory(scratch: &Path, name: &str) -> io::Result<PathBuf> {
     let path = scratch.join(name);
     storage::create_directory(&path)?;
     Ok(path)
-}
-
-/// The key under which the cache remembers a version of a registry module. It differs from all addresses, which are
-/// URLs.
-fn version_key(module: &RegistryModule, version: &Version) -> String {
-    format!("{}/{}/{}/{} {version}", module.host.as_ascii(), module.namespace, module.name, module.system)
 }
 
 #[cfg(test)]

@@ -140,7 +140,8 @@ impl ModuleFetcher {
         match source {
             ModuleSource::Registry(source) => Ok(Releases::Versions(self.versions(&clients, &source.module)?)),
             ModuleSource::Remote(source) if source.getter() == Getter::Git => {
-                Ok(Releases::References(Arc::new(self.references(source)?)))
+                let references = self.ask_git(source, |git, address| git.references(address))?;
+                Ok(Releases::References(Arc::new(references)))
             }
             _ => Ok(Releases::None),
         }

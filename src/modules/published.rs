@@ -70,7 +70,9 @@ impl ModuleFetcher {
     ) -> Fetched<Option<Diagnostic>> {
         let what = match source {
             ModuleSource::Registry(_) => locked::name(locked),
-            ModuleSource::Remote(own) if own.getter() == Getter::Git && self.is_tag(own)? => {
+            ModuleSource::Remote(own)
+                if own.getter() == Getter::Git && self.ask_git(own, |git, address| git.has_tag(address))? =>
+            {
                 format!("the tag of {own}")
             }
             _ => return Ok(None),
