@@ -40,7 +40,7 @@ pub(super) enum AuthorizationKind {
 }
 
 /// A request that needs an authorization.
-pub(super) struct Applicant<'a> {
+pub(super) struct Requester<'a> {
     pub(super) client: &'a Client,
     pub(super) repository: &'a OciRepository,
     /// The registry's base URL, which sent the challenge.
@@ -64,7 +64,7 @@ struct TokenDocument {
     access_token: Option<String>,
 }
 
-impl Applicant<'_> {
+impl Requester<'_> {
     /// The answer to a challenge after `refused`; `None` if there is no other. `fresh` is true if the refused token had
     /// just been fetched.
     pub(super) fn answer(

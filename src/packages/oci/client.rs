@@ -16,7 +16,7 @@ use reqwest::header::{ACCEPT, HeaderValue, LINK, WWW_AUTHENTICATE};
 use serde::Deserialize;
 use url::Url;
 
-use super::authorization::{Access, Applicant, Authorization};
+use super::authorization::{Access, Authorization, Requester};
 use super::challenge;
 use super::credentials::{Found, OciLogins};
 use super::login::{DOCKER_HUB, login_help};
@@ -217,9 +217,12 @@ impl RepositoryClient<'_> {
         tag: &ManifestName,
         accept: &'static str,
         limit: u64,
+        time_limit: Duration,
     ) -> Requested<Vec<u8>> {
         let url = self.manifest_url(tag)?;
-        let response = self.get(&self.registries.request(&url, Some(accept)));
+        let request = self.registries.request(&url, Some(accept));
+        let time_limit = request.time_limit.map(|known| known.min(time_limit));
+        let response = self.get(&Request { time_limit, ..request });
         let bytes = response.and_then(|response| read_whole(response, limit));
         bytes.map_err(|failure| request_error(&url, failure.kind))
     }
@@ -335,7 +338,7 @@ impl RepositoryClient<'_> {
         }
         let login = self.session.login.get_or_init(|| self.registries.logins.find(&self.repository));
         let login = login.as_ref().map_err(|error| Failure::lasting(RequestErrorKind::Credentials(error.clone())))?;
-        let applicant = Applicant {
+        let requester = Requester {
             client: &self.registries.client,
             repository: &self.repository,
             registry: response.url(),
@@ -343,7 +346,7 @@ impl RepositoryClient<'_> {
             access: self.access,
         };
         let fields = response.headers().get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
-        let next = applicant.answer(&challenge::parse(fields), refused.map(|refused| refused.kind), fresh)?;
+        let next = requester.answer(&challenge::parse(fields), refused.map(|refused| refused.kind), fresh)?;
         if next.is_some() {
             current.clone_from(&next);
         }

@@ -2,6 +2,8 @@
 //! the signed document itself (the field `data` of a descriptor, OCI image specification 1.1), so that one request
 //! brings it.
 
+use std::time::Duration;
+
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
@@ -28,6 +30,8 @@ pub(in crate::packages) struct FactsError {
     /// Whether the registry did not answer as a registry. If it refuses a login, or sends an unusable response, it may
     /// have usable facts about another release.
     pub(in crate::packages) is_unavailable: bool,
+    /// Whether the registry did not answer in time.
+    pub(in crate::packages) is_late: bool,
 }
 
 /// The tag of a release's facts, in the repository of its provider below `repository`.
@@ -44,10 +48,12 @@ impl OciRegistries {
     pub(in crate::packages) fn facts(
         &self,
         release: &ReleaseTag<'_>,
+        time_limit: Duration,
     ) -> std::result::Result<Option<Envelope>, FactsError> {
         let Ok((repository, tag)) = release.resolve() else { return Ok(None) };
-        let client = self.client(repository).map_err(|errors| FactsError { errors, is_unavailable: true })?;
-        match client.manifest_in_one_attempt(&tag, MANIFEST, MAXIMUM_MANIFEST_BYTES) {
+        let unavailable = |errors| FactsError { errors, is_unavailable: true, is_late: false };
+        let client = self.client(repository).map_err(unavailable)?;
+        match client.manifest_in_one_attempt(&tag, MANIFEST, MAXIMUM_MANIFEST_BYTES, time_limit) {
             Ok(manifest) => read(&manifest).map(Some).map_err(|why| release.unusable(&why)),
             Err(error) if error.kind == RequestErrorKind::NotFound => Ok(None),
             Err(error) => Err(failed(&client, error, release)),
@@ -99,7 +105,8 @@ impl ReleaseTag<'_> {
 
     /// The published facts cannot be used.
     fn unusable(&self, why: &str) -> FactsError {
-        FactsError { errors: unusable(self.address, self.version, why).into(), is_unavailable: false }
+        let errors = unusable(self.address, self.version, why).into();
+        FactsError { errors, is_unavailable: false, is_late: false }
     }
 
     fn impossible(&self, why: &str) -> Diagnostics {
@@ -115,7 +122,8 @@ fn failed(client: &RepositoryClient<'_>, error: RequestError, release: &ReleaseT
         RequestErrorKind::Unauthorized { .. } | RequestErrorKind::Credentials(_) => false,
         _ => true,
     };
-    FactsError { errors: client.source_error(error, release).into(), is_unavailable }
+    let is_late = error.kind == RequestErrorKind::Timeout;
+    FactsError { errors: client.source_error(error, release).into(), is_unavailable, is_late }
 }
 
 fn manifest(envelope: &[u8]) -> Vec<u8> {

@@ -85,8 +85,7 @@ impl Registry {
         {
             return Ok(fetched);
         }
-        self.request_facts(package);
-        let metadata = &*self.protocol.metadata(package)?;
+        let metadata = &*self.metadata(package)?;
         if self.trusts_reports
             && let Some(fetched) = self.reported(metadata)?
         {
@@ -146,12 +145,15 @@ impl Registry {
         }))
     }
 
-    /// Asks for the shared facts about a package that may have to be downloaded.
-    fn request_facts(&self, package: &PackageId) {
+    /// The metadata of a package. If the package may have to be downloaded, requests the shared facts at the same time.
+    fn metadata(&self, package: &PackageId) -> Result<Arc<Metadata>> {
         let facts = self.facts.as_ref().filter(|_| self.downloader.cached(package).is_none());
-        if let Some((facts, _)) = facts {
-            facts.request(&package.address, &package.version);
-        }
+        std::thread::scope(|scope| {
+            if let Some((facts, _)) = facts {
+                scope.spawn(|| facts.envelope(&package.address, &package.version));
+            }
+            self.protocol.metadata(package)
+        })
     }
 
     /// The shared facts about a package that is not in the cache. Like a download they are used only if SHA256SUMS
@@ -279,9 +281,8 @@ impl Registry {
 
     /// Fetches the signed facts about a package.
     pub(super) fn prepare(&self, package: &PackageId) {
-        self.request_facts(package);
         if self.remembered(package).is_none()
-            && let Ok(metadata) = self.protocol.metadata(package)
+            && let Ok(metadata) = self.metadata(package)
         {
             drop(self.releases.get(&metadata));
         }

@@ -1,16 +1,11 @@
-//! Facts about releases that others have published in an OCI registry. A run can do without them, so it asks for them
-//! in the background, does not wait long for a slow registry or a registry that is down, and warns once why it did not
-//! use some.
+//! Facts about releases that other machines have published in an OCI registry. A run can do without them, so a slow or
+//! unavailable registry is given up, and one warning says why some facts were not used.
 
 pub(super) mod envelope;
-mod patience;
 mod publish;
 pub(super) mod release;
 
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 pub use envelope::Envelope;
@@ -23,67 +18,44 @@ use super::oci::facts::{FactsError, ReleaseTag};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::packages::archive::{PackageDigest, PackageId};
 use crate::provider::{Hash, OciRepository, ProviderAddress, PublicKey, Version};
-use crate::system::lock;
-use patience::Patience;
+use crate::system::{OnceMap, lock};
 
-/// How long a run waits for a registry that answers nothing. Requests go out ahead of need, so most have an answer by
-/// then.
-const LONGEST_SILENCE: Duration = Duration::from_secs(5);
-/// How long a run waits for a registry in all.
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
-/// Consecutive requests without an answer after which the registry is treated as down.
+/// Time limit of one request.
+const TIME_LIMIT: Duration = Duration::from_secs(5);
+/// Time limit of all requests of a run. Time in which several requests wait is counted once.
+const TIME_LIMIT_OF_ALL: Duration = Duration::from_secs(30);
+/// Number of failed requests in a row after which the registry is treated as unavailable.
 const MOST_FAILURES: usize = 3;
-/// Most bytes kept of all answers. An answer about 50 platforms has 20 KB.
+/// Largest size of all facts in memory in bytes. The facts about 50 platforms take 20 KB.
 const MOST_BYTES: usize = 16 << 20;
-/// Requests that are under way at the same time.
-const THREADS: usize = 16;
 
-/// The facts published below a repository. Each release is requested once a run.
+/// Facts that are published below a repository. Each release is requested once per run.
 pub struct SharedFacts {
     registries: Arc<OciRegistries>,
     repository: OciRepository,
+    releases: OnceMap<(ProviderAddress, Version), Option<Arc<Envelope>>>,
     state: Mutex<State>,
-    answered: Condvar,
 }
 
 struct State {
-    releases: HashMap<Release, Lookup>,
-    queue: VecDeque<Release>,
-    threads: usize,
-    patience: Patience,
-    /// Requests in a row that had no answer.
+    /// Number of requests that wait for an answer, and when the first of them was sent.
+    waiting: usize,
+    since: Option<Instant>,
+    /// Time that requests may wait, without the time since then.
+    time_left: Duration,
+    /// Number of failed requests in a row.
     failures: usize,
-    /// Bytes that may still be kept.
-    room: usize,
-    /// Whether the registry is no longer asked.
-    is_over: bool,
-    /// The first reason not to use something.
+    bytes_left: usize,
+    is_given_up: bool,
+    /// The first reason not to use some facts.
     problem: Option<Diagnostic>,
     used: usize,
-}
-
-type Release = (ProviderAddress, Version);
-
-enum Lookup {
-    Pending,
-    Finished(Option<Arc<Envelope>>),
 }
 
 impl SharedFacts {
     /// The facts that are published below `repository`.
     pub(super) fn new(registries: Arc<OciRegistries>, repository: OciRepository) -> Self {
-        let state = State {
-            releases: HashMap::new(),
-            queue: VecDeque::new(),
-            threads: 0,
-            patience: Patience::new(LONGEST_SILENCE, LONGEST_WAIT),
-            failures: 0,
-            room: MOST_BYTES,
-            is_over: false,
-            problem: None,
-            used: 0,
-        };
-        Self { registries, repository, state: Mutex::new(state), answered: Condvar::new() }
+        Self { registries, repository, releases: OnceMap::default(), state: Mutex::default() }
     }
 
     /// How many packages were not downloaded because of these facts.
@@ -104,56 +76,19 @@ impl SharedFacts {
         Some(warning.note("the others were downloaded"))
     }
 
-    /// Asks for the facts about a release, unless that was done before. Does not wait for the answer.
-    pub(super) fn request(self: &Arc<Self>, address: &ProviderAddress, version: &Version) {
-        let mut state = lock(&self.state);
-        if state.is_over {
-            return;
-        }
-        let release = (address.clone(), version.clone());
-        let Entry::Vacant(entry) = state.releases.entry(release.clone()) else { return };
-        entry.insert(Lookup::Pending);
-        state.queue.push_back(release);
-        if state.threads < THREADS {
-            let shared = Arc::clone(self);
-            // A slow request must not hold up the run, so no code joins the thread.
-            let thread = thread::Builder::new().name("shared facts".to_owned()).spawn(move || shared.work());
-            state.threads += usize::from(thread.is_ok());
-        }
-    }
-
-    /// The facts about a release, as soon as they have arrived; none where that takes too long.
-    fn envelope(self: &Arc<Self>, address: &ProviderAddress, version: &Version) -> Option<Arc<Envelope>> {
-        self.request(address, version);
-        let release = (address.clone(), version.clone());
-        let mut state = lock(&self.state);
-        state.patience.begin(Instant::now());
-        let envelope = loop {
-            match state.releases.get(&release) {
-                Some(Lookup::Finished(envelope)) => break envelope.clone(),
-                Some(Lookup::Pending) if !state.is_over => {}
-                _ => break None,
-            }
-            let left = state.patience.left(Instant::now());
-            if left.is_zero() {
-                state.give_up("its registry did not answer in time");
-                self.answered.notify_all();
-                break None;
-            }
-            state = self.answered.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
-        };
-        state.patience.end(Instant::now());
-        envelope
+    /// Requests the facts about a release; `None` if there are none, or if the registry was given up.
+    pub(super) fn envelope(&self, address: &ProviderAddress, version: &Version) -> Option<Arc<Envelope>> {
+        self.releases.get_or_compute(&(address.clone(), version.clone()), || {
+            let time_limit = lock(&self.state).begin(Instant::now())?;
+            let tag = ReleaseTag { repository: &self.repository, address, version };
+            let answer = self.registries.facts(&tag, time_limit);
+            lock(&self.state).end(Instant::now(), answer).map(Arc::new)
+        })
     }
 
     /// The hashes of the package whose archive has the hash `zh`, if one of these keys has signed them. The caller must
     /// not use them unless a verified SHA256SUMS lists `zh`.
-    pub(super) fn digest(
-        self: &Arc<Self>,
-        package: &PackageId,
-        zh: &Hash,
-        trusted_keys: &[PublicKey],
-    ) -> Option<PackageDigest> {
+    pub(super) fn digest(&self, package: &PackageId, zh: &Hash, trusted_keys: &[PublicKey]) -> Option<PackageDigest> {
         let PackageId { address, version, platform } = package;
         let envelope = self.envelope(address, version)?;
         match envelope.open(trusted_keys, address, version) {
@@ -169,55 +104,127 @@ impl SharedFacts {
     pub(super) fn count_use(&self) {
         lock(&self.state).used += 1;
     }
+}
 
-    /// Asks about the releases in the queue until it is empty.
-    fn work(&self) {
-        while let Some((address, version)) = self.next() {
-            let tag = ReleaseTag { repository: &self.repository, address: &address, version: &version };
-            let answer = self.registries.facts(&tag);
-            let mut state = lock(&self.state);
-            state.patience.hear(Instant::now());
-            let envelope = state.judge(answer);
-            state.releases.insert((address, version), Lookup::Finished(envelope.map(Arc::new)));
-            self.answered.notify_all();
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            waiting: 0,
+            since: None,
+            time_left: TIME_LIMIT_OF_ALL,
+            failures: 0,
+            bytes_left: MOST_BYTES,
+            is_given_up: false,
+            problem: None,
+            used: 0,
         }
-    }
-
-    fn next(&self) -> Option<Release> {
-        let mut state = lock(&self.state);
-        let next = if state.is_over { None } else { state.queue.pop_front() };
-        state.threads -= usize::from(next.is_none());
-        next
     }
 }
 
 impl State {
-    /// The usable facts in an answer.
-    fn judge(&mut self, answer: Result<Option<Envelope>, FactsError>) -> Option<Envelope> {
+    /// Returns the time limit of a new request; `None` if the registry was given up.
+    fn begin(&mut self, now: Instant) -> Option<Duration> {
+        if self.is_given_up {
+            return None;
+        }
+        self.waiting += 1;
+        self.since.get_or_insert(now);
+        Some(TIME_LIMIT.min(self.time_left(now)))
+    }
+
+    fn time_left(&self, now: Instant) -> Duration {
+        let waited = self.since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
+        self.time_left.saturating_sub(waited)
+    }
+
+    /// Returns the usable facts in an answer.
+    fn end(&mut self, now: Instant, answer: Result<Option<Envelope>, FactsError>) -> Option<Envelope> {
+        let time_left = self.time_left(now);
+        self.waiting -= 1;
+        if self.waiting == 0 {
+            (self.time_left, self.since) = (time_left, None);
+        }
+        if time_left.is_zero() || matches!(&answer, Err(error) if error.is_late) {
+            self.give_up("its registry did not answer in time");
+        }
         let failures = std::mem::take(&mut self.failures);
         match answer {
             Ok(None) => {}
-            Ok(Some(envelope)) => match self.room.checked_sub(envelope.weight()) {
-                Some(room) => {
-                    self.room = room;
+            Ok(Some(envelope)) => match self.bytes_left.checked_sub(envelope.weight()) {
+                Some(left) => {
+                    self.bytes_left = left;
                     return Some(envelope);
                 }
                 None => self.give_up(&format!("it has more than {} MiB", MOST_BYTES >> 20)),
             },
-            Err(FactsError { errors, is_unavailable }) => {
+            Err(FactsError { errors, is_unavailable, .. }) => {
                 self.problem = self.problem.take().or_else(|| errors.into_iter().next());
                 if is_unavailable {
                     self.failures = failures + 1;
-                    self.is_over |= self.failures >= MOST_FAILURES;
+                    self.is_given_up |= self.failures >= MOST_FAILURES;
                 }
             }
         }
         None
     }
 
-    /// Stops asking the registry.
+    /// Makes no further requests.
     fn give_up(&mut self, why: &str) {
-        self.is_over = true;
+        self.is_given_up = true;
         self.problem.get_or_insert_with(|| Diagnostic::warning(Code::SharedFactsNotUsed, why));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(is_late: bool) -> Result<Option<Envelope>, FactsError> {
+        let errors = Diagnostic::warning(Code::SharedFactsNotUsed, "away").into();
+        Err(FactsError { errors, is_unavailable: true, is_late })
+    }
+
+    fn problem(state: &State) -> Option<&str> {
+        state.problem.as_ref().map(|problem| problem.message.as_str())
+    }
+
+    #[test]
+    fn time_passes_once_for_all_requests_and_not_between_them() {
+        let (mut state, start) = (State::default(), Instant::now());
+        let at = |seconds| start + Duration::from_secs(seconds);
+        assert_eq!([state.begin(at(0)), state.begin(at(1))], [Some(TIME_LIMIT); 2]);
+        state.end(at(2), Ok(None));
+        state.end(at(4), Ok(None));
+        // 26 seconds are left.
+        state.begin(at(100)).unwrap();
+        for second in 101..124 {
+            state.begin(at(second)).unwrap();
+            state.end(at(second), Ok(None));
+        }
+        assert_eq!((state.begin(at(124)), problem(&state)), (Some(Duration::from_secs(2)), None));
+        state.end(at(126), Ok(None));
+        assert_eq!((state.begin(at(126)), problem(&state)), (None, Some("its registry did not answer in time")));
+    }
+
+    #[test]
+    fn a_registry_that_fails_is_given_up() {
+        let (mut state, now) = (State::default(), Instant::now());
+        for (answer, is_given_up) in [
+            (failure(false), false),
+            (failure(false), false),
+            (Ok(None), false),
+            (failure(false), false),
+            (failure(false), false),
+            (failure(false), true),
+        ] {
+            state.begin(now).unwrap();
+            state.end(now, answer);
+            assert_eq!(state.is_given_up, is_given_up);
+        }
+        assert_eq!((state.begin(now), problem(&state)), (None, Some("away")));
+        let mut state = State::default();
+        state.begin(now).unwrap();
+        state.end(now, failure(true));
+        assert_eq!((state.begin(now), problem(&state)), (None, Some("its registry did not answer in time")));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::cli_config::{OciCredentials, OciDefaultCredentials, OciLogin, OciLoginSource};
-use crate::packages::oci::authorization::{Access, Applicant};
+use crate::packages::oci::authorization::{Access, Requester};
 use crate::packages::oci::challenge::{BearerChallenge, Challenge};
 use crate::packages::oci::credentials::Found;
 use crate::system::{Environment, Token};
@@ -244,11 +244,11 @@ fn a_registry_of_the_network_cannot_name_a_token_server_of_this_machine() {
         login: OciLogin::Basic { username: USER.to_owned(), password: Token::new(PASSWORD).unwrap() },
         origin: String::new(),
     };
-    let applicant = |registry: &str| {
+    let attempt = |registry: &str| {
         let client = network();
         let repository = "h.test/a".parse().unwrap();
         let registry = registry.parse().unwrap();
-        let applicant = Applicant {
+        let requester = Requester {
             client: &client,
             repository: &repository,
             registry: &registry,
@@ -256,9 +256,9 @@ fn a_registry_of_the_network_cannot_name_a_token_server_of_this_machine() {
             access: Access::Pull,
         };
         let realm = format!("http://{}/token", thief.host());
-        applicant.answer(&[Challenge::Bearer(BearerChallenge { realm, ..Default::default() })], None, false).is_ok()
+        requester.answer(&[Challenge::Bearer(BearerChallenge { realm, ..Default::default() })], None, false).is_ok()
     };
-    assert!(!applicant("https://h.test/v2/"));
+    assert!(!attempt("https://h.test/v2/"));
     assert!(thief.requests().is_empty());
-    assert!(applicant("http://localhost/v2/"));
+    assert!(attempt("http://localhost/v2/"));
 }
