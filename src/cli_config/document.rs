@@ -5,7 +5,6 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::quotable::quotable;
 use super::syntax;
 use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
 use crate::hcl::json::{Kind, Member, Value};
@@ -37,9 +36,8 @@ impl ConfigFile {
         Self::parse(path, &read_text(path)?)
     }
 
-    /// Errors quote a copy of the file without secrets.
     pub(super) fn parse(path: &Path, text: &str) -> Result<Self> {
-        let file = SourceFile::chosen(path, quotable(text));
+        let file = SourceFile::private(path, text);
         match syntax::parse(text) {
             Ok(Value { kind: Kind::Object(members), .. }) => Ok(Self { file, members }),
             Ok(root) => Err(invalid("the file must contain blocks", Location::new(&file, root.span)).into()),

@@ -10,7 +10,6 @@ mod installation;
 mod netrc;
 mod network;
 mod oci;
-mod quotable;
 mod syntax;
 #[cfg(test)]
 mod tests;

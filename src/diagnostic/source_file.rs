@@ -13,8 +13,9 @@ pub struct SourceFile {
     pub path: PathBuf,
     /// The whole text.
     pub text: String,
-    /// Whether the user has chosen the file, and no repository that the run is about.
-    pub is_chosen: bool,
+    /// Whether the text is masked, because it may contain secrets, so that no line of it is shown. Such a file belongs
+    /// to the user, whether it is in the repository or not.
+    pub is_private: bool,
     /// Line and column at each multiple of [`Position::DISTANCE`] in the text, when they are needed.
     positions: OnceLock<Vec<Position>>,
 }
@@ -38,12 +39,21 @@ pub struct Location {
 impl SourceFile {
     /// A file's text under the path it is shown by.
     pub fn new(path: impl Into<PathBuf>, text: impl Into<String>) -> Arc<Self> {
-        Arc::new(Self { path: path.into(), text: text.into(), is_chosen: false, positions: OnceLock::new() })
+        Arc::new(Self { path: path.into(), text: text.into(), is_private: false, positions: OnceLock::new() })
     }
 
-    /// [`SourceFile::new`] for a file that the user has chosen, wherever it is.
-    pub fn chosen(path: impl Into<PathBuf>, text: impl Into<String>) -> Arc<Self> {
-        Arc::new(Self { path: path.into(), text: text.into(), is_chosen: true, positions: OnceLock::new() })
+    /// Creates a file of the user that may contain secrets. All characters but line breaks are masked by others of the
+    /// same length, so that offsets, lines and columns stay valid.
+    pub fn private(path: impl Into<PathBuf>, text: &str) -> Arc<Self> {
+        let mask = |c: char| match c.len_utf8() {
+            _ if c == '\n' => c,
+            1 => '*',
+            2 => '·',
+            3 => '•',
+            _ => '🞄',
+        };
+        let (path, text) = (path.into(), text.chars().map(mask).collect());
+        Arc::new(Self { path, text, is_private: true, positions: OnceLock::new() })
     }
 
     /// Line and column, both from 1, of a byte offset; columns count characters. The first call for a file reads all of
@@ -120,6 +130,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_private_file_has_positions_and_no_text() {
+        let file = SourceFile::private("rc", "a = \"é€\n😀b\"");
+        assert_eq!((file.text.as_str(), file.line_column(12)), ("*****·•\n🞄**", (2, 1)));
+        assert_eq!(file.line_column(7), (1, 7));
+    }
 
     proptest! {
         #[test]

@@ -177,17 +177,10 @@ fn a_helper_that_is_not_installed_is_a_warning_until_it_is_needed() {
 exit code: 2
 ----- stderr -----
 warning[credentials-helper]: the credentials helper terraform-credentials-test is not installed
- --> [ROOT]/home/.tofurc:1:20
-  |
-1 | credentials_helper "****" {
-  |                    ^^^^^^
-  |
-  = searched [ROOT]/home/.terraform.d/plugins, [ROOT]/home/.terraform.d/plugins/linux_amd64, [ROOT]/home/.local/share/opentofu/plugins, [ROOT]/home/.local/share/opentofu/plugins/linux_amd64
+--> [ROOT]/home/.tofurc:1:20
+ = searched [ROOT]/home/.terraform.d/plugins, [ROOT]/home/.terraform.d/plugins/linux_amd64, [ROOT]/home/.local/share/opentofu/plugins, [ROOT]/home/.local/share/opentofu/plugins/linux_amd64
 error[credentials-helper]: the credentials helper terraform-credentials-test is not installed
- --> [ROOT]/home/.tofurc:1:20
-  |
-1 | credentials_helper "****" {
-  |                    ^^^^^^
+--> [ROOT]/home/.tofurc:1:20
 "#]]).assert_lacks(TOKEN);
     environment.set("TF_TOKEN_registry_example_com", TOKEN);
     let lock = environment.provlock(LOCK);
@@ -198,12 +191,8 @@ packages from the registries of the providers
 HTTPS_PROXY is http://127.0.0.1:[PORT]/
 .: dialect tofu (the program in PATH); linux_amd64 (the flag or PROVLOCK_PLATFORMS)
 warning[credentials-helper]: the credentials helper terraform-credentials-test is not installed
- --> [ROOT]/home/.tofurc:1:20
-  |
-1 | credentials_helper "****" {
-  |                    ^^^^^^
-  |
-  = searched [ROOT]/home/.terraform.d/plugins, [ROOT]/home/.terraform.d/plugins/linux_amd64, [ROOT]/home/.local/share/opentofu/plugins, [ROOT]/home/.local/share/opentofu/plugins/linux_amd64
+--> [ROOT]/home/.tofurc:1:20
+ = searched [ROOT]/home/.terraform.d/plugins, [ROOT]/home/.terraform.d/plugins/linux_amd64, [ROOT]/home/.local/share/opentofu/plugins, [ROOT]/home/.local/share/opentofu/plugins/linux_amd64
 reading the CLI configuration [ROOT]/home/.tofurc
   + registry.example.com/acme/gamma   1.5.0   signed by 5BF65C5D80ADF90F6B9377AC558D46FBE8647CB4   1 h1, 2 zh
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded

@@ -71,6 +71,16 @@ fn render(diagnostic: &Diagnostic, invocation: &Invocation, style: TextStyle) ->
     for together in places.chunk_by(|a, b| are_near(a.1.0.0, b.1.0.0)) {
         let (_, ((first, path), _)) = together[0];
         let file = &first.location.file;
+        if file.is_private {
+            for (_, ((label, path), text)) in together {
+                let (line, column) = label.location.line_column();
+                group = group.element(Origin::path(path.as_str()).line(line).char_column(column));
+                if !text.is_empty() {
+                    group = group.element(Level::NOTE.no_name().message(text.as_str()));
+                }
+            }
+            continue;
+        }
         let excerpt = excerpt(&file.text, together.iter().map(|(_, ((label, _), _))| clamped(label)));
         let mut snippet = Snippet::source(masked(&file.text[excerpt.clone()], &invocation.secrets)).fold(true);
         snippet = snippet.line_start(file.line_column(excerpt.start).0);

@@ -25,7 +25,7 @@ pub(crate) fn shown(diagnostic: &Diagnostic, invocation: &Invocation) -> Diagnos
     let Diagnostic { message, labels, notes, .. } = diagnostic;
     let is_outside = |label: &Label| {
         let file = &label.location.file;
-        !file.is_chosen && !file.text.is_empty() && invocation.boundary().is_outside(&file.path)
+        !file.is_private && !file.text.is_empty() && invocation.boundary().is_outside(&file.path)
     };
     let label = |label: &Label| {
         if is_outside(label) {

@@ -6,7 +6,6 @@ use std::ops::Range;
 use std::path::Path;
 
 use crate::cli_config::document::{invalid, read_text};
-use crate::cli_config::quotable::quotable;
 use crate::diagnostic::{Diagnostic, Location, Result, SourceFile};
 use crate::hcl::json::{self, Kind, Member, Value};
 use crate::provider::Hostname;
@@ -45,7 +44,7 @@ fn edit(path: &Path, change: impl Fn(&str, &Value) -> Option<String>) -> Result<
     let old = if path.exists() { Some(read_text(path)?) } else { None };
     let text = old.as_deref().filter(|text| !text.trim().is_empty()).unwrap_or("{}\n");
     let refuse = || {
-        let file = SourceFile::chosen(path, quotable(text));
+        let file = SourceFile::private(path, text);
         invalid("the file must be a JSON object with an object \"credentials\"", Location::new(&file, 0..0))
     };
     let root = json::parse(text).ok().filter(|root| members(root).is_some()).ok_or_else(refuse)?;
