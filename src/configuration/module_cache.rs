@@ -10,7 +10,7 @@ use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::modules::{ModuleFetcher, ModuleSource, RemoteSource};
 use crate::provider::Dialect;
 use crate::system::boundary::refused;
-use crate::system::parallel::{Gate, cores};
+use crate::system::parallel::{Permits, cores};
 use crate::system::{Boundary, OnceMap, Secrets, canonicalize};
 
 use super::files::Texts;
@@ -34,7 +34,7 @@ pub struct ModuleCache {
     /// Reads the files, and limits how much of them is in memory.
     pub(super) texts: Texts,
     /// Limits how many modules are read at the same time, because reading takes many times the memory of the files.
-    reading: Gate,
+    reading: Permits,
     /// Fetches missing modules; `None` if nothing may be fetched.
     pub(crate) fetcher: Option<ModuleFetcher>,
     /// Values that the user sets for variables of root modules.
@@ -179,6 +179,7 @@ impl ModuleCache {
         dialect: Dialect,
         boundary: &Boundary,
     ) -> Arc<Module> {
-        Arc::new(self.reading.pass(|| Module::read(names, directory, shown, dialect, &self.texts, boundary)))
+        let _permit = self.reading.take(1);
+        Arc::new(Module::read(names, directory, shown, dialect, &self.texts, boundary))
     }
 }

@@ -7,10 +7,11 @@ use std::time::Instant;
 use reqwest::blocking::Response;
 
 use super::error::{RequestErrorKind, no_response, quote};
-use super::memory::{Memory, Reserved, SMALL};
+use super::memory::{Memory, SMALL};
 use super::observer::Pending;
 use super::pace::Pace;
 use super::retry::{Attempt, Failure};
+use crate::system::parallel::Permit;
 
 /// The whole body of a response, at most `limit` bytes.
 pub(crate) fn read_whole(response: Response, limit: u64) -> Attempt<Vec<u8>> {
@@ -22,11 +23,7 @@ pub(crate) fn read_whole(response: Response, limit: u64) -> Attempt<Vec<u8>> {
 
 /// Reads the whole body, as [`read_whole`] does. A large body first waits until there is memory for it and for decoding
 /// it.
-pub(super) fn read_bounded(
-    response: Response,
-    limit: u64,
-    memory: &Memory,
-) -> Attempt<(Vec<u8>, Option<Reserved<'_>>)> {
+pub(super) fn read_bounded(response: Response, limit: u64, memory: &Memory) -> Attempt<(Vec<u8>, Option<Permit<'_>>)> {
     let (mut bytes, mut reserved) = (Vec::new(), None);
     let _ = read_with(response, limit, |body, _| {
         if Read::take(&mut *body, SMALL).read_to_end(&mut bytes)? as u64 == SMALL {

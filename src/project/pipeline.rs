@@ -20,7 +20,7 @@ use crate::packages::{ProgressSink, Source};
 use crate::provider::Hostname;
 use crate::system::files::{self, Replacement};
 use crate::system::lock;
-use crate::system::parallel::{self, Gate, WAITING_REQUESTS};
+use crate::system::parallel::{self, Permits, WAITING_REQUESTS};
 use crate::system::shared_jobs::with_shared_jobs;
 
 /// Maximum number of root modules that are open at the same time. While some wait for answers, the questions of the
@@ -103,7 +103,7 @@ impl Session<'_> {
                 progress: &progress,
                 recorded: RecordedEntries::default(),
                 blocks: CanonicalBlocks::default(),
-                editing: Gate::default(),
+                editing: Permits::default(),
                 planning: Mutex::default(),
                 hosts: Mutex::default(),
             })
@@ -124,8 +124,8 @@ pub(super) struct Pipeline<'a, 'b> {
     progress: ProgressSink<'a>,
     recorded: RecordedEntries,
     blocks: CanonicalBlocks,
-    /// Lets one root module for each core edit its lock file, so that most find the blocks that others have written.
-    editing: Gate,
+    /// Let one root module for each core edit its lock file, so that most find the blocks that others have written.
+    editing: Permits,
     /// Held by the root module that plans with several threads.
     planning: Mutex<()>,
     /// Hosts of the required providers of all root modules so far.
@@ -221,7 +221,9 @@ impl Pipeline<'_, '_> {
         let request = self.request(&prepared, &source)?;
         let edits = plan.as_ref().map_or(&[][..], |plan| &plan.edits);
         let done = self.record(&request, &source, &selection).and_then(|mut outcome| {
-            let files = self.editing.pass(|| self.edit(&prepared, &outcome))?;
+            let permit = self.editing.take(1);
+            let files = self.edit(&prepared, &outcome)?;
+            drop(permit);
             outcome.warnings.extend(self.write(&prepared, &files, edits, rewrites)?);
             Ok((outcome, files))
         });

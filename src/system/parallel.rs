@@ -63,78 +63,44 @@ pub(crate) fn in_order<T: Send, R: Send, C>(
     })
 }
 
-/// Lets one thread for each core through at a time, for work that takes much memory and never waits.
+/// Permits that threads take before they use a core or memory.
 #[derive(Debug)]
-pub(crate) struct Gate {
-    free: Mutex<usize>,
-    changed: Condvar,
+pub(crate) struct Permits {
+    free: Mutex<u64>,
+    returned: Condvar,
 }
 
-impl Default for Gate {
+/// Permits that one thread has taken. They are returned when this is dropped, even by a panic.
+#[derive(Debug)]
+pub(crate) struct Permit<'a> {
+    permits: &'a Permits,
+    pub(crate) count: u64,
+}
+
+impl Permits {
+    pub(crate) fn new(count: u64) -> Self {
+        Self { free: Mutex::new(count), returned: Condvar::new() }
+    }
+
+    /// Takes permits as soon as so many are free.
+    pub(crate) fn take(&self, count: u64) -> Permit<'_> {
+        let free = self.returned.wait_while(lock(&self.free), |free| *free < count);
+        *free.unwrap_or_else(PoisonError::into_inner) -= count;
+        Permit { permits: self, count }
+    }
+}
+
+/// One for each core.
+impl Default for Permits {
     fn default() -> Self {
-        Self { free: Mutex::new(cores()), changed: Condvar::new() }
+        Self::new(cores() as u64)
     }
 }
 
-impl Gate {
-    /// Works when the gate is free.
-    pub(crate) fn pass<R>(&self, work: impl FnOnce() -> R) -> R {
-        /// Frees the gate, even when the work panics.
-        struct Passage<'a>(&'a Gate);
-        impl Drop for Passage<'_> {
-            fn drop(&mut self) {
-                *lock(&self.0.free) += 1;
-                self.0.changed.notify_one();
-            }
-        }
-        let is_taken = |free: &mut usize| *free == 0;
-        *self.changed.wait_while(lock(&self.free), is_taken).unwrap_or_else(PoisonError::into_inner) -= 1;
-        let _passage = Passage(self);
-        work()
-    }
-}
-
-/// Runs all `jobs`, and the jobs that they return, on up to `threads` threads.
-pub(crate) fn run<J: Send>(jobs: Vec<J>, threads: usize, work: impl Fn(J) -> Vec<J> + Sync) {
-    let queue = Queue { jobs: Mutex::new((jobs, 0)), changed: Condvar::new() };
-    let worker = || {
-        while let Some((job, running)) = queue.next() {
-            let more = work(job);
-            lock(&queue.jobs).0.extend(more);
-            drop(running);
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(worker);
-        }
-    });
-}
-
-/// Jobs that wait, and the number of running jobs.
-struct Queue<J> {
-    jobs: Mutex<(Vec<J>, usize)>,
-    changed: Condvar,
-}
-
-/// A job that is treated as running until this is dropped, even by a panic, so no thread waits for it forever.
-struct Running<'a, J>(&'a Queue<J>);
-
-impl<J> Queue<J> {
-    /// The next job; `None` when all have run. Waits as long as running jobs may return more.
-    fn next(&self) -> Option<(J, Running<'_, J>)> {
-        let is_waiting = |(jobs, running): &mut (Vec<J>, usize)| jobs.is_empty() && *running > 0;
-        let mut jobs = self.changed.wait_while(lock(&self.jobs), is_waiting).unwrap_or_else(PoisonError::into_inner);
-        let job = jobs.0.pop()?;
-        jobs.1 += 1;
-        Some((job, Running(self)))
-    }
-}
-
-impl<J> Drop for Running<'_, J> {
+impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        lock(&self.0.jobs).1 -= 1;
-        self.0.changed.notify_all();
+        *lock(&self.permits.free) += self.count;
+        self.permits.returned.notify_all();
     }
 }
 
@@ -168,23 +134,25 @@ mod tests {
     }
 
     #[test]
-    fn a_gate_lets_as_many_through_as_there_are_cores() {
+    fn as_many_threads_work_as_there_are_permits() {
         let cores = cores();
-        let (gate, inside) = (Gate::default(), AtomicUsize::new(0));
+        let (permits, inside) = (Permits::default(), AtomicUsize::new(0));
         let most = map(vec![(); 1000], 4 * cores + 8, |()| {
-            gate.pass(|| {
-                let most = inside.fetch_add(1, Ordering::SeqCst) + 1;
-                std::thread::yield_now();
-                inside.fetch_sub(1, Ordering::SeqCst);
-                most
-            })
+            let _permit = permits.take(1);
+            let most = inside.fetch_add(1, Ordering::SeqCst) + 1;
+            std::thread::yield_now();
+            inside.fetch_sub(1, Ordering::SeqCst);
+            most
         });
         assert!(most.into_iter().max() <= Some(cores));
-        let panics = || gate.pass(|| panic!("as it may"));
+        let panics = || {
+            let _permit = permits.take(1);
+            panic!("as it may");
+        };
         for _ in 0..=cores {
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).unwrap_err();
         }
-        gate.pass(|| ());
+        assert_eq!(permits.take(cores as u64).count, cores as u64);
     }
 
     #[test]
@@ -193,29 +161,5 @@ mod tests {
         let first = in_order(0..1000, (4, 8), |n| (n, made.fetch_add(1, Ordering::SeqCst)).0, |results| results.next());
         assert_eq!(first, Some(0));
         assert!(made.into_inner() < 20);
-    }
-
-    #[test]
-    fn jobs_that_jobs_return_are_run_too() {
-        let done = Mutex::new(Vec::new());
-        run(vec![1u32, 2], 4, |job| {
-            done.lock().unwrap().push(job);
-            if job < 100 { vec![10 * job, 100 * job] } else { Vec::new() }
-        });
-        let mut done = done.into_inner().unwrap();
-        done.sort_unstable();
-        assert_eq!(done, [1, 2, 10, 20, 100, 100, 200, 200, 1000, 2000]);
-        run(Vec::<u32>::new(), 4, |_| Vec::new());
-    }
-
-    #[test]
-    fn a_job_that_panics_keeps_nobody_waiting() {
-        let outcome = std::panic::catch_unwind(|| {
-            run(vec![0, 1], 4, |job| {
-                assert_ne!(job, 0, "as it should");
-                Vec::new()
-            });
-        });
-        assert!(outcome.is_err());
     }
 }

@@ -12,6 +12,9 @@ use super::{canonicalize, parallel, repository};
 /// Directories with copies of modules, or without files of the user.
 const SKIPPED: [&str; 3] = [".terraform", ".terragrunt-cache", ".git"];
 
+/// Number of directories for each core that are read before the list of those below them is made.
+const AT_ONCE: usize = 64;
+
 /// A directory that a walk has come to.
 pub(crate) struct Directory<'a> {
     pub(crate) path: &'a Path,
@@ -53,7 +56,12 @@ pub(crate) fn below(top: &Path, look: impl Fn(&Directory<'_>) -> bool + Sync) ->
         wanted.map(|path| (path, rules.clone())).collect()
     };
     let above = top.parent().and_then(|above| ignored.all_rules(above));
-    parallel::run(vec![(top.to_owned(), above)], parallel::cores(), visit);
+    let mut open = vec![(top.to_owned(), above)];
+    while !open.is_empty() {
+        // Only some at a time, so that few directories wait.
+        let next = open.split_off(open.len().saturating_sub(AT_ONCE * parallel::cores()));
+        open.extend(parallel::map(next, parallel::cores(), visit).into_iter().flatten());
+    }
     ignored.into_unread()
 }
 
