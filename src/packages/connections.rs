@@ -189,6 +189,7 @@ impl Connections {
             environment,
             connection,
             downloader: Downloader::new(connection.client.clone(), options.jobs, cache),
+            registry_cache: self.shared.registry_cache(),
             facts: shared.map(|shared| self.trusted_facts(dialect, shared)).transpose()?,
         };
         let downloader = factory.downloader.clone();
@@ -283,6 +284,7 @@ struct Factory<'a> {
     environment: &'a Environment,
     connection: &'a Connection,
     downloader: Downloader,
+    registry_cache: Option<RegistryCache>,
     /// Facts about packages of registries that other machines have published.
     facts: Option<TrustedFacts>,
 }
@@ -298,9 +300,8 @@ impl Factory<'_> {
             enforce_expiration: enforced("OPENTOFU_ENFORCE_GPG_EXPIRATION"),
             now: SystemTime::now(),
         };
-        let cache = self.options.cache_directory.as_deref().map(RegistryCache::open);
         let (discovery, trust) = (Arc::clone(discovery), self.options.trust_registry);
-        let facts = self.facts.clone();
+        let (cache, facts) = (self.registry_cache.clone(), self.facts.clone());
         SourceKind::Registry(Box::new(Registry::new(downloader, discovery, policy, trust, cache, facts)))
     }
 

@@ -28,8 +28,6 @@ use crate::system::storage;
 const LIFETIME: std::time::Duration = std::time::Duration::from_hours(1);
 /// The longest entry, in bytes.
 const LONGEST_ENTRY: u64 = 16 * 1024;
-/// Precedes the fingerprint of the key that has signed the SHA256SUMS. A line with this text names no file.
-const SIGNED_BY: &str = "signed by ";
 /// The longest SHA256SUMS, in bytes.
 const LONGEST_SUMS: u64 = 256 * 1024;
 
@@ -50,6 +48,14 @@ struct StoredService {
 struct StoredRelease {
     sums: String,
     signature: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredSums {
+    /// Lines of SHA256SUMS.
+    sums: String,
+    /// Fingerprint of the key that has signed them.
+    signer: Option<String>,
 }
 
 impl RegistryCache {
@@ -98,16 +104,15 @@ impl RegistryCache {
 
     /// The verified SHA256SUMS of a release.
     pub(in crate::packages) fn sums(&self, address: &ProviderAddress, version: &Version) -> Option<Sha256Sums> {
-        let text = storage::read(&self.sums_path(address, version), LONGEST_SUMS)?;
-        Some(Sha256Sums::parse(text.as_bytes()))
+        let stored: StoredSums = storage::read_json(&self.sums_path(address, version), LONGEST_SUMS)?;
+        Some(Sha256Sums::parse(stored.sums.as_bytes()))
     }
 
     /// The fingerprint of the key that signed a release, only to be shown.
     pub(in crate::packages) fn signer(&self, address: &ProviderAddress, version: &Version) -> Option<String> {
-        let text = storage::read(&self.sums_path(address, version), LONGEST_SUMS)?;
-        let key = text.lines().find_map(|line| line.strip_prefix(SIGNED_BY))?;
-        let is_fingerprint = [40, 64].contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_hexdigit());
-        is_fingerprint.then(|| key.to_owned())
+        let stored: StoredSums = storage::read_json(&self.sums_path(address, version), LONGEST_SUMS)?;
+        let is_digits = |key: &String| key.bytes().all(|byte| byte.is_ascii_hexdigit());
+        stored.signer.filter(|key| [40, 64].contains(&key.len()) && is_digits(key))
     }
 
     /// Adds the sums of a verified SHA256SUMS to the sums from other files: a release may have such a document for
@@ -121,11 +126,13 @@ impl RegistryCache {
     ) {
         let known = self.sums(address, version);
         let lines: BTreeMap<_, _> = known.iter().flat_map(Sha256Sums::lines).chain(sums.lines()).collect();
-        let mut lines: Vec<_> = lines.into_iter().map(|(name, sum)| format!("{}  {name}\n", sum.value())).collect();
-        if let Authentication::Signed { fingerprint, .. } = authentication {
-            lines.push(format!("{SIGNED_BY}{fingerprint}\n"));
-        }
-        storage::keep(&self.sums_path(address, version), &lines.concat());
+        let lines: Vec<_> = lines.into_iter().map(|(name, sum)| format!("{}  {name}\n", sum.value())).collect();
+        let signer = match authentication {
+            Authentication::Signed { fingerprint, .. } => Some(fingerprint.clone()),
+            _ => None,
+        };
+        let sums = lines.concat();
+        storage::keep_json(&self.sums_path(address, version), &StoredSums { sums, signer });
     }
 
     fn sums_path(&self, address: &ProviderAddress, version: &Version) -> PathBuf {
@@ -244,7 +251,7 @@ mod tests {
         assert_eq!(cache.sums(&address, &version), None);
     }
 
-    /// A name of a file cannot pretend to be the line with the key, and that line is not a file.
+    /// A name of a file cannot pretend to be the key.
     #[test]
     fn the_key_of_a_release_is_the_last_signer() {
         let directory = tempfile::tempdir().unwrap();
@@ -260,8 +267,9 @@ mod tests {
             assert_eq!(cache.signer(&address, &version), signer);
             assert_eq!(cache.sums(&address, &version).unwrap().lines().count(), 2);
         }
-        for forged in ["signed by ", "signed by \u{1b}[31m", "signed by ABC"] {
-            storage::replace(&cache.sums_path(&address, &version), forged.as_bytes()).unwrap();
+        for forged in ["", "\u{1b}[31m", "ABC"] {
+            let stored = StoredSums { sums: String::new(), signer: Some(forged.to_owned()) };
+            storage::keep_json(&cache.sums_path(&address, &version), &stored);
             assert_eq!(cache.signer(&address, &version), None, "{forged}");
         }
     }
