@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use url::Url;
 
 use super::Source;
 use super::release_info::{GithubRepository, ReleaseInfo};
-use crate::net::Client;
+use crate::net::{Client, Purpose, decode_json};
 use crate::provider::{Dialect, ProviderAddress, Version};
 use crate::system::OnceMap;
 use crate::system::bounded::List;
@@ -37,7 +38,7 @@ pub(crate) struct PublicationDates {
     client: Client,
     services: DateServices,
     /// By the path of the document.
-    documents: OnceMap<String, Result<Arc<Published>, String>>,
+    documents: OnceMap<String, Result<Arc<Documented>, String>>,
 }
 
 /// The age that a chosen version must have.
@@ -82,7 +83,7 @@ impl DemandedAge {
 }
 
 /// Content of a document.
-struct Published {
+struct Documented {
     dates: BTreeMap<Version, Timestamp>,
     listing: Listing,
 }
@@ -101,31 +102,35 @@ pub(crate) struct Listing {
     source: Option<String>,
 }
 
-/// The index of OpenTofu's documentation of a provider, or a provider in version 2 of the API of Terraform's registry
-/// together with its versions.
+/// The index of OpenTofu's documentation of a provider or module.
 #[derive(Deserialize)]
-struct Document {
-    #[serde(alias = "included")]
-    versions: List<DatedVersion, MOST_VERSIONS>,
-    /// Terraform's registry has the provider here.
-    data: Option<Provider>,
+struct TofuDocument {
+    versions: List<TofuVersion, MOST_VERSIONS>,
 }
 
 #[derive(Deserialize)]
-struct Provider {
-    #[serde(default)]
-    attributes: Listing,
+struct TofuVersion {
+    id: Option<String>,
+    published: Option<String>,
+}
+
+/// A provider in version 2 of the API of Terraform's registry, together with its versions.
+#[derive(Deserialize)]
+struct TerraformDocument {
+    included: List<Attributes<TerraformVersion>, MOST_VERSIONS>,
+    data: Option<Attributes<Listing>>,
+}
+
+#[derive(Deserialize)]
+struct Attributes<T> {
+    attributes: Option<T>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-struct DatedVersion {
-    #[serde(alias = "id")]
+struct TerraformVersion {
     version: Option<String>,
-    #[serde(alias = "published")]
     published_at: Option<String>,
-    /// Terraform's registry has the version and the date here.
-    attributes: Option<Box<Self>>,
 }
 
 impl Listing {
@@ -202,7 +207,8 @@ impl PublicationDates {
     /// # Errors
     /// Why the date is not known.
     pub(crate) fn published_module(&self, module: &str, version: &Version) -> Result<Timestamp, String> {
-        let document = self.document(&self.services.opentofu, &format!("registry/docs/modules/{module}/index.json"))?;
+        let path = format!("registry/docs/modules/{module}/index.json");
+        let document = self.document::<TofuDocument>(&self.services.opentofu, &path)?;
         document
             .dates
             .get(version)
@@ -211,46 +217,60 @@ impl PublicationDates {
     }
 
     /// All that the registry of a provider documents.
-    fn document_of(&self, address: &ProviderAddress) -> Result<Arc<Published>, String> {
+    fn document_of(&self, address: &ProviderAddress) -> Result<Arc<Documented>, String> {
         let provider = format!("{}/{}", address.namespace, address.name);
         let host = address.hostname.as_ascii();
         if host == Dialect::Tofu.default_host_name() {
-            self.document(&self.services.opentofu, &format!("registry/docs/providers/{provider}/index.json"))
+            let path = format!("registry/docs/providers/{provider}/index.json");
+            self.document::<TofuDocument>(&self.services.opentofu, &path)
         } else if host == Dialect::Terraform.default_host_name() {
-            self.document(&self.services.terraform, &format!("v2/providers/{provider}?include=provider-versions"))
+            let path = format!("v2/providers/{provider}?include=provider-versions");
+            self.document::<TerraformDocument>(&self.services.terraform, &path)
         } else {
             Err(format!("{} does not publish it", address.hostname))
         }
     }
 
-    /// Returns the content of a document, which is fetched once per run.
-    fn document(&self, base: &Url, path: &str) -> Result<Arc<Published>, String> {
-        let dated = |entry: DatedVersion| {
-            let entry = match entry.attributes {
-                Some(attributes) => *attributes,
-                None => entry,
-            };
-            let version = entry.version?;
-            let version = version.strip_prefix('v').unwrap_or(&version).parse().ok()?;
-            Some((version, entry.published_at?.parse().ok()?))
-        };
+    /// Requests a document, once per run.
+    fn document<T: DeserializeOwned + Into<Documented>>(
+        &self,
+        base: &Url,
+        path: &str,
+    ) -> Result<Arc<Documented>, String> {
+        /// Bytes of a date and its version in the map.
+        const ENTRY: usize = 128;
         self.documents.get_or_compute(&path.to_owned(), || {
-            let Document { versions, data } = self.get(base, path)?;
-            let listing = data.map(|provider| provider.attributes.capped()).unwrap_or_default();
-            Ok(Arc::new(Published { dates: versions.0.into_iter().filter_map(dated).collect(), listing }))
+            let mut base = base.clone();
+            if !base.path().ends_with('/') {
+                base.set_path(&format!("{}/", base.path()));
+            }
+            let url = base.join(path).map_err(|error| format!("{base}{path} is not a URL: {error}"))?;
+            let answer = self.client.get_decoded(&url, None, MAXIMUM_DOCUMENT_BYTES, Purpose::Metadata, |document| {
+                let documented: Documented = decode_json::<T>(&document)?.into();
+                let kept = ENTRY * (documented.dates.len() + 1);
+                Ok((Arc::new(documented), kept))
+            });
+            answer.map_err(|error| error.to_string())
         })
     }
+}
 
-    fn get(&self, base: &Url, path: &str) -> Result<Document, String> {
-        /// Of a date and its version in the map, in bytes.
-        const ENTRY: usize = 128;
-        let mut base = base.clone();
-        if !base.path().ends_with('/') {
-            base.set_path(&format!("{}/", base.path()));
-        }
-        let url = base.join(path).map_err(|error| format!("{base}{path} is not a URL: {error}"))?;
-        let weight = |document: &Document| ENTRY * (document.versions.0.len() + 1);
-        let answer = self.client.get_json(&url, None, MAXIMUM_DOCUMENT_BYTES, weight);
-        answer.map(|(_, document)| document).map_err(|error| error.to_string())
+impl From<TofuDocument> for Documented {
+    fn from(document: TofuDocument) -> Self {
+        let dates = document.versions.0.into_iter().filter_map(|entry| dated(&entry.id?, &entry.published?));
+        Self { dates: dates.collect(), listing: Listing::default() }
     }
+}
+
+impl From<TerraformDocument> for Documented {
+    fn from(TerraformDocument { included, data }: TerraformDocument) -> Self {
+        let entries = included.0.into_iter().filter_map(|entry| entry.attributes);
+        let dates = entries.filter_map(|entry| dated(&entry.version?, &entry.published_at?)).collect();
+        let listing = data.and_then(|provider| provider.attributes).map(Listing::capped);
+        Self { dates, listing: listing.unwrap_or_default() }
+    }
+}
+
+fn dated(version: &str, date: &str) -> Option<(Version, Timestamp)> {
+    Some((version.strip_prefix('v').unwrap_or(version).parse().ok()?, date.parse().ok()?))
 }
