@@ -2,6 +2,9 @@
 
 use std::str::FromStr;
 
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 /// An operating system and an architecture in Go's names, such as `linux_amd64`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
 #[display("{os}_{arch}")]
@@ -61,6 +64,18 @@ impl Platform {
 fn advice(text: &str) -> String {
     let meant = Platform::meant_by(text).map(|platform| format!("did you mean {platform}?"));
     meant.unwrap_or_else(|| "write OS_ARCH, for example linux_amd64 or darwin_arm64".to_owned())
+}
+
+impl Serialize for Platform {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Platform {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
 }
 
 impl FromStr for Platform {

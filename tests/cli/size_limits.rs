@@ -71,7 +71,7 @@ documents! {
         });
     #[cfg(unix)]
     docker_configuration: MIB,
-        "login.json is too large for a Docker configuration file: it is larger than 1 MiB",
+        "login.json: it is larger than 1 MiB",
         |size| lock_from_oci(|registry, reader| {
             registry.require_oci_login("robot", "password");
             reader.docker_login(OCI_HOST, "robot", "password");

@@ -21,7 +21,8 @@ static CHANGING: Mutex<()> = Mutex::new(());
 pub(crate) type HashesByPlatform = BTreeMap<Platform, BTreeSet<Hash>>;
 
 /// Platforms of a release, with the hashes of their packages.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub(crate) struct ReleasePlatforms {
     /// The platforms that the registry lists; `None` if that is not known.
     pub(crate) listed: Option<BTreeSet<Platform>>,
@@ -31,20 +32,15 @@ pub(crate) struct ReleasePlatforms {
     pub(crate) copies: HashesByPlatform,
 }
 
-/// [`ReleasePlatforms`] as they are written.
-#[derive(Default, Serialize, Deserialize)]
-#[serde(default)]
-struct Stored {
-    listed: Option<BTreeSet<String>>,
-    published: BTreeMap<String, BTreeSet<Hash>>,
-    copies: BTreeMap<String, BTreeSet<Hash>>,
-}
-
 impl ReleasePlatforms {
     /// Reads a file; nothing is known if it is missing or damaged.
     pub(super) fn read(path: &Path) -> Self {
-        let stored = storage::read_json(path, LONGEST_FILE).and_then(Stored::parsed);
-        stored.unwrap_or_default()
+        let is_h1 = |hash: &Hash| hash.is_well_formed_as(HashScheme::H1);
+        let read = storage::read_json(path, LONGEST_FILE);
+        let read = read.filter(|Self { published, copies, .. }: &Self| {
+            published.values().chain(copies.values()).flatten().all(is_h1)
+        });
+        read.unwrap_or_default()
     }
 
     /// Changes a file, if possible.
@@ -56,42 +52,9 @@ impl ReleasePlatforms {
         if after == before {
             return;
         }
-        let text = serde_json::to_string(&Stored::from(&after)).ok();
+        let text = serde_json::to_string(&after).ok();
         if let Some(text) = text.filter(|text| text.len() as u64 <= LONGEST_FILE) {
             storage::keep(path, &text);
-        }
-    }
-}
-
-impl Stored {
-    /// `None` if a platform or hash is not one.
-    fn parsed(self) -> Option<ReleasePlatforms> {
-        let platforms = |names: BTreeSet<String>| names.iter().map(|name| name.parse().ok()).collect::<Option<_>>();
-        Some(ReleasePlatforms {
-            listed: self.listed.map(platforms).map_or(Some(None), |listed| listed.map(Some))?,
-            published: parsed(self.published)?,
-            copies: parsed(self.copies)?,
-        })
-    }
-}
-
-fn parsed(hashes: BTreeMap<String, BTreeSet<Hash>>) -> Option<HashesByPlatform> {
-    let is_h1 = |hash: &Hash| hash.is_well_formed_as(HashScheme::H1);
-    let parse = |(platform, hashes): (String, BTreeSet<Hash>)| {
-        hashes.iter().all(is_h1).then_some((platform.parse().ok()?, hashes))
-    };
-    hashes.into_iter().map(parse).collect()
-}
-
-impl From<&ReleasePlatforms> for Stored {
-    fn from(platforms: &ReleasePlatforms) -> Self {
-        let named = |hashes: &HashesByPlatform| {
-            hashes.iter().map(|(platform, hashes)| (platform.to_string(), hashes.clone())).collect()
-        };
-        Self {
-            listed: platforms.listed.as_ref().map(|listed| listed.iter().map(Platform::to_string).collect()),
-            published: named(&platforms.published),
-            copies: named(&platforms.copies),
         }
     }
 }

@@ -2,8 +2,7 @@
 //! (containers-auth.json(5)).
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
@@ -12,7 +11,7 @@ use serde::Deserialize;
 
 use super::login::DOCKER_HUB;
 use crate::cli_config::OciLogin;
-use crate::system::{Environment, Token};
+use crate::system::{Environment, Token, files};
 
 /// Such files are a few kilobytes.
 const MAXIMUM_BYTES: u64 = 1 << 20;
@@ -42,19 +41,11 @@ struct Entry {
 impl DockerConfig {
     /// Reads a file; `None` if it does not exist. No error quotes the content.
     pub(super) fn read(path: &Path) -> Result<Option<Self>, String> {
-        let file = match File::open(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        let text = match files::read(path, MAXIMUM_BYTES) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(format!("cannot read {}: {error}", path.display())),
         };
-        let mut text = Vec::new();
-        let read = file.take(MAXIMUM_BYTES + 1).read_to_end(&mut text);
-        read.map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-        if text.len() as u64 > MAXIMUM_BYTES {
-            let limit = MAXIMUM_BYTES >> 20;
-            let path = path.display();
-            return Err(format!("{path} is too large for a Docker configuration file: it is larger than {limit} MiB"));
-        }
         let content = serde_json::from_slice(&text).map_err(|error| {
             let (line, column) = (error.line(), error.column());
             format!("{}:{line}:{column}: this is not a Docker configuration file", path.display())
