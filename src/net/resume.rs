@@ -26,9 +26,9 @@ pub(super) fn download<T>(
     mut send: impl FnMut(HeaderMap) -> Attempt<Response>,
     mut consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
 ) -> Result<T, RequestErrorKind> {
-    let mut anew = None;
+    let mut restarted = None;
     loop {
-        let response = anew.take().map_or_else(|| send(headers()), |response: Box<Response>| Ok(*response));
+        let response = restarted.take().map_or_else(|| send(headers()), |response: Box<Response>| Ok(*response));
         let received = response.and_then(|response| {
             let (length, resumption) = (response.content_length(), Resumption::of(&response));
             let body = Body::new(response, limit, pace.restarted())?;
@@ -39,11 +39,11 @@ pub(super) fn download<T>(
         });
         let failure = match received {
             Ok((consumed, None)) => return Ok(consumed),
-            Ok((_, Some(End::Anew(response)))) => {
-                anew = response;
+            Ok((_, Some(Interruption::Restart(response)))) => {
+                restarted = response;
                 continue;
             }
-            Ok((_, Some(End::Failed(failure)))) | Err(failure) => failure,
+            Ok((_, Some(Interruption::Failed(failure)))) | Err(failure) => failure,
         };
         retries.wait(failure).map_err(|failure| failure.kind)?;
     }
@@ -75,14 +75,14 @@ struct Download<'a, S> {
     send: &'a mut S,
     /// Bytes read of all responses.
     read: u64,
-    end: Option<End>,
+    end: Option<Interruption>,
 }
 
 /// The reason why a body is incomplete.
-enum End {
+enum Interruption {
     Failed(Failure),
     /// It must be read again from its beginning; contains the response, if there is one.
-    Anew(Option<Box<Response>>),
+    Restart(Option<Box<Response>>),
 }
 
 /// Evidence that two responses have the same content.
@@ -120,25 +120,29 @@ impl Resumption {
 
 impl<S: FnMut(HeaderMap) -> Attempt<Response>> Download<'_, S> {
     /// Continues the body after a failure, or returns the failure if that is not possible.
-    fn go_on(&mut self, mut failure: Failure) -> Result<(), End> {
+    fn resume(&mut self, mut failure: Failure) -> Result<(), Interruption> {
         loop {
             let Some(resumption) =
                 self.resumption.as_ref().filter(|resumption| (1..resumption.length).contains(&self.read))
             else {
-                return Err(End::Failed(failure));
+                return Err(Interruption::Failed(failure));
             };
-            let Some(headers) = resumption.headers(self.read) else { return Err(End::Failed(failure)) };
-            self.retries.wait(failure).map_err(End::Failed)?;
+            let Some(headers) = resumption.headers(self.read) else { return Err(Interruption::Failed(failure)) };
+            self.retries.wait(failure).map_err(Interruption::Failed)?;
             match (self.send)(headers) {
                 Ok(response) if resumption.is_continued_by(&response, self.read) => {
                     let body = Body::new(response, self.limit - self.read, self.pace.restarted());
-                    self.body = body.map_err(End::Failed)?;
+                    self.body = body.map_err(Interruption::Failed)?;
                     return Ok(());
                 }
                 Ok(response) => {
-                    return Err(End::Anew((response.status() == StatusCode::OK).then(|| Box::new(response))));
+                    return Err(Interruption::Restart(
+                        (response.status() == StatusCode::OK).then(|| Box::new(response)),
+                    ));
                 }
-                Err(Failure { kind: RequestErrorKind::Status { status: 416, .. }, .. }) => return Err(End::Anew(None)),
+                Err(Failure { kind: RequestErrorKind::Status { status: 416, .. }, .. }) => {
+                    return Err(Interruption::Restart(None));
+                }
                 Err(another) => failure = another,
             }
         }
@@ -157,7 +161,7 @@ impl<S: FnMut(HeaderMap) -> Attempt<Response>> Read for Download<'_, S> {
                     return Ok(count);
                 }
                 Err(error) => match self.body.failure.take() {
-                    Some(failure) => self.end = self.go_on(failure).err(),
+                    Some(failure) => self.end = self.resume(failure).err(),
                     None => return Err(error),
                 },
             }

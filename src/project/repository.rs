@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::provider::Dialect;
 use crate::settings::SettingsAbove;
-use crate::system::process::{self, Limits};
+use crate::system::process::{self, ProcessLimits};
 use crate::system::{Environment, OnceMap, files, repository};
 
 /// Time limit for git to list or to search tracked files.
@@ -162,7 +162,7 @@ fn git(top: &Path, arguments: &[&str]) -> Option<Vec<u8>> {
     let mut command = Command::new("git");
     command.args(["-c", "core.fsmonitor=false", "-C"]).arg(top).args(arguments);
     command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_NO_REPLACE_OBJECTS", "1").env("GIT_NO_LAZY_FETCH", "1");
-    let limits = Limits { time: GIT_TIME, stdout: LISTING_SIZE, exceeded: &|| None };
+    let limits = ProcessLimits { time: GIT_TIME, stdout: LISTING_SIZE, exceeded: &|| None };
     let finished = process::run_within(command, None, &limits).ok().filter(|finished| finished.status.success());
     finished.map(|finished| finished.stdout)
 }

@@ -38,7 +38,7 @@ pub(crate) enum Failure {
 type Result<T, E = Failure> = std::result::Result<T, E>;
 
 /// The limits of a program.
-pub(crate) struct Limits<'a> {
+pub(crate) struct ProcessLimits<'a> {
     /// How long it may run.
     pub(crate) time: Duration,
     /// How much it may print to stdout, in bytes.
@@ -49,40 +49,40 @@ pub(crate) struct Limits<'a> {
 
 /// Time without output after which the output of an ended program is complete.
 const GRACE: Duration = Duration::from_secs(1);
-/// The interval at which [`Limits::exceeded`] is called.
+/// The interval at which [`ProcessLimits::exceeded`] is called.
 const WATCH_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Starts a program, gives it `stdin` and waits for it; kills it and its children after the time limit.
 ///
 /// The text of an error continues a message that names the program.
 pub(crate) fn run(command: Command, stdin: Option<String>, time_limit: Duration) -> Result<Finished, String> {
-    let limits = Limits { time: time_limit, stdout: STDOUT_LIMIT, exceeded: &|| None };
+    let limits = ProcessLimits { time: time_limit, stdout: STDOUT_LIMIT, exceeded: &|| None };
     run_within(command, stdin, &limits).map_err(|failure| failure.to_string())
 }
 
 /// [`run`] with other limits.
-pub(crate) fn run_within(mut command: Command, stdin: Option<String>, limits: &Limits<'_>) -> Result<Finished> {
+pub(crate) fn run_within(mut command: Command, stdin: Option<String>, limits: &ProcessLimits<'_>) -> Result<Finished> {
     command.stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() });
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut group = Group::start(&mut command).map_err(|error| not_started(&error))?;
-    let outcome = converse(&mut group.leader, stdin, limits);
+    let outcome = wait_for_output(&mut group.leader, stdin, limits);
     if outcome.is_err() {
         group.kill();
     }
     outcome
 }
 
-/// Starts a program and runs `talk` with its stdin and stdout. After the time limit the program is killed, so that it
+/// Starts a program and runs `exchange` with its stdin and stdout. After the time limit the program is killed, so that it
 /// stops answering.
-pub(crate) fn talk<T>(
+pub(crate) fn run_interactively<T>(
     mut command: Command,
     time_limit: Duration,
-    talk: impl FnOnce(&mut ChildStdin, &mut BufReader<ChildStdout>) -> T,
+    exchange: impl FnOnce(&mut ChildStdin, &mut BufReader<ChildStdout>) -> T,
 ) -> Result<T> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut group = Group::start(&mut command).map_err(|error| not_started(&error))?;
     let (Some(mut stdin), Some(stdout)) = (group.leader.stdin.take(), group.leader.stdout.take()) else {
-        return Err(Failure::Other("cannot be talked with".to_owned()));
+        return Err(Failure::Other("has no stdin or stdout".to_owned()));
     };
     let (leader, time_limit) = (group.leader.id(), time_limit.min(LONGEST_TIME_LIMIT));
     let (sender, receiver) = mpsc::channel::<()>();
@@ -93,10 +93,10 @@ pub(crate) fn talk<T>(
         }
         is_late
     });
-    let outcome = talk(&mut stdin, &mut BufReader::with_capacity(64 << 10, stdout));
+    let outcome = exchange(&mut stdin, &mut BufReader::with_capacity(64 << 10, stdout));
     drop(sender);
     let is_late = watch.join().unwrap_or(false);
-    // The conversation is over. If the program has ended already, this does not change its status.
+    // The exchange is over. If the program has ended already, this does not change its status.
     kill_group(leader);
     let _ = group.leader.kill();
     let status = group.leader.wait().map_err(|error| Failure::Other(format!("cannot be waited for: {error}")))?;
@@ -153,7 +153,7 @@ enum Output {
 }
 
 /// Writes to a program's stdin and reads its output until it has ended.
-fn converse(child: &mut Child, stdin: Option<String>, limits: &Limits<'_>) -> Result<Finished> {
+fn wait_for_output(child: &mut Child, stdin: Option<String>, limits: &ProcessLimits<'_>) -> Result<Finished> {
     let time_limit = limits.time.min(LONGEST_TIME_LIMIT);
     let deadline = Instant::now() + time_limit;
     let too_long =
@@ -164,8 +164,8 @@ fn converse(child: &mut Child, stdin: Option<String>, limits: &Limits<'_>) -> Re
         thread::spawn(move || pipe.write_all(text.as_bytes()));
     }
     let (sender, receiver) = mpsc::channel();
-    listen(child.stdout.take(), limits.stdout + 1, Output::Stdout, sender.clone());
-    listen(child.stderr.take(), MESSAGE_LIMIT as u64, Output::Stderr, sender);
+    send_output(child.stdout.take(), limits.stdout + 1, Output::Stdout, sender.clone());
+    send_output(child.stderr.take(), MESSAGE_LIMIT as u64, Output::Stderr, sender);
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     // Start of the silence of an ended program.
     let mut quiet_since = None;
@@ -212,7 +212,12 @@ fn converse(child: &mut Child, stdin: Option<String>, limits: &Limits<'_>) -> Re
 }
 
 /// Reads up to `limit` bytes in a thread of its own, and sends them as they come.
-fn listen(pipe: Option<impl Read + Send + 'static>, limit: u64, wrap: fn(Vec<u8>) -> Output, sender: Sender<Output>) {
+fn send_output(
+    pipe: Option<impl Read + Send + 'static>,
+    limit: u64,
+    wrap: fn(Vec<u8>) -> Output,
+    sender: Sender<Output>,
+) {
     let Some(mut pipe) = pipe else { return };
     thread::spawn(move || {
         let mut kept = pipe.by_ref().take(limit);
@@ -234,24 +239,24 @@ fn listen(pipe: Option<impl Read + Send + 'static>, limit: u64, wrap: fn(Vec<u8>
 }
 
 /// The process groups that have not ended.
-static RUNNING: Mutex<Running> = Mutex::new(Running { leaders: Vec::new(), watchman: None });
+static RUNNING: Mutex<Running> = Mutex::new(Running { leaders: Vec::new(), killer: None });
 
 /// The process groups that have not ended.
 pub(super) struct Running {
     leaders: Vec<u32>,
     /// Kills the groups if this process ends without having done so, for example because it is killed.
-    watchman: Option<Child>,
+    killer: Option<Child>,
 }
 
 impl Running {
-    /// Sends the groups to the watchman, if there is one.
-    fn tell(&mut self) {
+    /// Sends the groups to the killer, if there is one.
+    fn update_killer(&mut self) {
         let leaders: Vec<_> = self.leaders.iter().map(u32::to_string).collect();
         let line = leaders.join(" ") + "\n";
-        let tell = |watchman: &mut Child| watchman.stdin.as_mut()?.write_all(line.as_bytes()).ok();
-        if self.watchman.as_mut().and_then(tell).is_none() {
-            self.watchman = watchman();
-            self.watchman.as_mut().and_then(tell);
+        let send = |killer: &mut Child| killer.stdin.as_mut()?.write_all(line.as_bytes()).ok();
+        if self.killer.as_mut().and_then(send).is_none() {
+            self.killer = killer();
+            self.killer.as_mut().and_then(send);
         }
     }
 }
@@ -268,7 +273,7 @@ impl Group {
         let mut running = lock(&RUNNING);
         let leader = command.spawn()?;
         running.leaders.push(leader.id());
-        running.tell();
+        running.update_killer();
         Ok(Self { leader })
     }
 
@@ -284,14 +289,14 @@ impl Drop for Group {
     fn drop(&mut self) {
         let mut running = lock(&RUNNING);
         running.leaders.retain(|leader| *leader != self.leader.id());
-        running.tell();
+        running.update_killer();
     }
 }
 
 /// A process that reads lines with groups of processes, and kills the groups of the last line at the end: the system
 /// closes the pipe when this process ends for any reason. `None` if it cannot be started.
 #[cfg(unix)]
-fn watchman() -> Option<Child> {
+fn killer() -> Option<Child> {
     let mut command = Command::new("sh");
     let script = "groups=; while read -r line; do groups=$line; done; for group in $groups; do kill -s KILL -- \"-$group\"; done";
     command.args(["-c", script]);
@@ -301,7 +306,7 @@ fn watchman() -> Option<Child> {
 
 /// Other systems have no groups of processes.
 #[cfg(not(unix))]
-fn watchman() -> Option<Child> {
+fn killer() -> Option<Child> {
     None
 }
 

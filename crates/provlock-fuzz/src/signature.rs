@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use provlock::packages::authentication::{SignaturePolicy, SigningKey, verify_detached};
+use provlock::packages::authentication::{OpenPgpKey, SignaturePolicy, verify_detached};
 use provlock::provider::{Authentication, Dialect};
 
 /// Message that the seeds sign.
@@ -15,7 +15,7 @@ const END_OF_KEY: &[u8] = b"-----END PGP PUBLIC KEY BLOCK-----\n";
 pub fn signature(data: &[u8]) -> bool {
     let place = data.windows(END_OF_KEY.len()).position(|window| window == END_OF_KEY);
     let (armor, signature) = data.split_at(place.map_or(0, |place| place + END_OF_KEY.len()));
-    let key = SigningKey { ascii_armor: String::from_utf8_lossy(armor).into_owned(), key_id: String::new() };
+    let key = OpenPgpKey { ascii_armor: String::from_utf8_lossy(armor).into_owned(), key_id: String::new() };
     let keys = [key];
     let mut is_accepted = false;
     for dialect in [Dialect::Tofu, Dialect::Terraform] {

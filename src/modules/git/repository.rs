@@ -10,7 +10,7 @@ use super::address::GitAddress;
 use crate::modules::fetch_error::{FetchError, Fetched};
 use crate::modules::key_file::KeyFile;
 use crate::modules::limits::MOST_BYTES;
-use crate::system::process::{self, Finished, Limits, STDOUT_LIMIT, one_line};
+use crate::system::process::{self, Finished, ProcessLimits, STDOUT_LIMIT, one_line};
 use crate::system::storage;
 
 /// The part of the time for a package during which one of git's programs may keep a processor busy: with one commit,
@@ -166,7 +166,7 @@ impl<'a> Repository<'a> {
             let (_, most) = directories.into_iter().find(|(directory, most)| storage::size_below(directory) > *most)?;
             Some(format!("what it fetches is larger than {} MiB", most >> 20))
         };
-        process::run_within(command, stdin, &Limits { time: self.time_left(), stdout, exceeded: &exceeded })
+        process::run_within(command, stdin, &ProcessLimits { time: self.time_left(), stdout, exceeded: &exceeded })
     }
 
     pub(super) fn time_left(&self) -> Duration {

@@ -92,21 +92,25 @@ impl Repository<'_> {
         writer: &mut PackageWriter,
         bytes_left: &mut u64,
     ) -> Fetched<(String, Vec<Submodule>)> {
-        let written = process::talk(self.command(&["cat-file", "--batch"]), self.time_left(), |requests, answers| {
-            let mut objects = Objects { requests, answers };
-            let commit = objects.commit(revision)?;
-            let list_tree = self.command(&["ls-tree", "-r", "-t", "-z", "--long", "--full-tree", &commit]);
-            let too_long = format!("the list of its files is longer than {} MiB", LONGEST_LIST >> 20);
-            let list = self.read(list_tree, None, LONGEST_LIST, &too_long)?;
-            let entries = parse(&list)?;
-            let size = entries.iter().map(|entry| entry.size).sum();
-            *bytes_left = bytes_left.checked_sub(size).ok_or_else(FetchError::too_large)?;
-            let submodules = objects.write(&entries, prefix, writer)?;
-            let is_mapping = |entry: &&TreeEntry<'_>| entry.path == FILE_NAME.as_bytes();
-            let mapping = entries.iter().find(is_mapping).filter(|entry| entry.size <= LARGEST_MAPPING);
-            let mapping = mapping.filter(|_| !submodules.is_empty()).map(|entry| entry.id);
-            Ok((commit, self.submodules(mapping, prefix, submodules)?))
-        });
+        let written = process::run_interactively(
+            self.command(&["cat-file", "--batch"]),
+            self.time_left(),
+            |requests, answers| {
+                let mut objects = Objects { requests, answers };
+                let commit = objects.commit(revision)?;
+                let list_tree = self.command(&["ls-tree", "-r", "-t", "-z", "--long", "--full-tree", &commit]);
+                let too_long = format!("the list of its files is longer than {} MiB", LONGEST_LIST >> 20);
+                let list = self.read(list_tree, None, LONGEST_LIST, &too_long)?;
+                let entries = parse(&list)?;
+                let size = entries.iter().map(|entry| entry.size).sum();
+                *bytes_left = bytes_left.checked_sub(size).ok_or_else(FetchError::too_large)?;
+                let submodules = objects.write(&entries, prefix, writer)?;
+                let is_mapping = |entry: &&TreeEntry<'_>| entry.path == FILE_NAME.as_bytes();
+                let mapping = entries.iter().find(is_mapping).filter(|entry| entry.size <= LARGEST_MAPPING);
+                let mapping = mapping.filter(|_| !submodules.is_empty()).map(|entry| entry.id);
+                Ok((commit, self.submodules(mapping, prefix, submodules)?))
+            },
+        );
         written.map_err(|why| self.ended(&why))?
     }
 }

@@ -19,7 +19,7 @@ pub(crate) use packages::PackageReport;
 pub use sha256sums::Sha256Sums;
 #[doc(hidden)]
 pub use signature::verify_detached;
-pub use signature::{Authenticated, Expired, SignatureError, SignaturePolicy, SigningKey};
+pub use signature::{Authenticated, Expired, OpenPgpKey, SignatureError, SignaturePolicy};
 
 use crate::provider::{Authentication, Dialect};
 
@@ -30,7 +30,7 @@ use crate::provider::{Authentication, Dialect};
 pub(crate) fn authenticate_sums(
     sums: &[u8],
     signature: &[u8],
-    keys: &[SigningKey],
+    keys: &[OpenPgpKey],
     policy: SignaturePolicy,
     is_on_default_host: bool,
 ) -> Authenticated {

@@ -60,8 +60,8 @@ fn policy(case: &Case) -> SignaturePolicy {
     }
 }
 
-fn signing_keys(kit: &Kit, case: &Case) -> Vec<SigningKey> {
-    let key = |name: &String| SigningKey { ascii_armor: kit.keys[name].clone(), key_id: name.clone() };
+fn signing_keys(kit: &Kit, case: &Case) -> Vec<OpenPgpKey> {
+    let key = |name: &String| OpenPgpKey { ascii_armor: kit.keys[name].clone(), key_id: name.clone() };
     case.keys.iter().map(key).collect()
 }
 

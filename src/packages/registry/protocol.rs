@@ -16,7 +16,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::net::{Client, RequestErrorKind, Requested};
 use crate::packages::archive::PackageId;
 use crate::packages::authentication::packages::reported;
-use crate::packages::authentication::{PackageReport, SigningKey};
+use crate::packages::authentication::{OpenPgpKey, PackageReport};
 use crate::packages::available::{AvailableVersion, AvailableVersions, LONGEST_VERSION, Platforms, unsupported};
 use crate::packages::error::{Result, SourceError};
 use crate::provider::{Dialect, Hash, Hostname, Platform, ProviderAddress, Version};
@@ -134,7 +134,7 @@ impl Metadata {
     }
 
     /// The keys that may sign the release.
-    pub(super) fn signing_keys(&self) -> &[SigningKey] {
+    pub(super) fn signing_keys(&self) -> &[OpenPgpKey] {
         &self.response.signing_keys.gpg_public_keys.0
     }
 
@@ -192,7 +192,7 @@ pub(super) struct PackageResponse {
 #[derive(Deserialize, Default)]
 struct SigningKeys {
     #[serde(default)]
-    gpg_public_keys: List<SigningKey, MOST_OTHERS>,
+    gpg_public_keys: List<OpenPgpKey, MOST_OTHERS>,
 }
 
 impl PackageResponse {

@@ -10,7 +10,7 @@ use super::protocol::Metadata;
 use crate::diagnostic::Diagnostic;
 use crate::net::{Client, Document, Purpose, RequestError, Requested};
 use crate::packages::archive::PackageId;
-use crate::packages::authentication::{Expired, Sha256Sums, SignaturePolicy, SigningKey, authenticate_sums};
+use crate::packages::authentication::{Expired, OpenPgpKey, Sha256Sums, SignaturePolicy, authenticate_sums};
 use crate::packages::error::{Result, SourceError};
 use crate::provider::{Authentication, Hash, ProviderAddress, Version};
 use crate::system::{OnceMap, SafeUrl};
@@ -40,7 +40,7 @@ struct Documents {
 struct SumsKey {
     sums: Url,
     signature: Url,
-    keys: Vec<SigningKey>,
+    keys: Vec<OpenPgpKey>,
     /// Without keys, it is accepted from the default host only.
     is_default_host: bool,
 }

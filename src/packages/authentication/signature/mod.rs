@@ -44,7 +44,7 @@ const MOST_SELF_SIGNATURES: usize = 512;
 
 /// A public key as the registry reports it, in `gpg_public_keys`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
-pub struct SigningKey {
+pub struct OpenPgpKey {
     /// The armored key block; it may contain several keys.
     pub ascii_armor: String,
     /// The key's ID according to the registry, for messages only.
@@ -78,7 +78,7 @@ pub type Authenticated = Result<(Authentication, Option<Expired>), SignatureErro
 pub fn verify_detached(
     message: &[u8],
     signature: &[u8],
-    keys: &[SigningKey],
+    keys: &[OpenPgpKey],
     policy: SignaturePolicy,
 ) -> Authenticated {
     if keys.is_empty() {

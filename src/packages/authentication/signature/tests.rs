@@ -30,12 +30,12 @@ fn signature(name: &str) -> Vec<u8> {
     file(&format!("{name}.sig"))
 }
 
-fn key(name: &str) -> SigningKey {
+fn key(name: &str) -> OpenPgpKey {
     let ascii_armor = String::from_utf8(file(&format!("{name}.asc"))).unwrap();
-    SigningKey { ascii_armor, key_id: name.to_owned() }
+    OpenPgpKey { ascii_armor, key_id: name.to_owned() }
 }
 
-fn keys(names: &str) -> Vec<SigningKey> {
+fn keys(names: &str) -> Vec<OpenPgpKey> {
     names.split(',').map(key).collect()
 }
 
@@ -179,10 +179,10 @@ fn the_message_is_covered_to_the_last_byte() {
 #[test]
 fn large_inputs_are_refused_unread() {
     let check =
-        |signature: &[u8], keys: &[SigningKey]| name(&verify_detached(&message(), signature, keys, policy(NOW)));
+        |signature: &[u8], keys: &[OpenPgpKey]| name(&verify_detached(&message(), signature, keys, policy(NOW)));
     assert_eq!(check(&vec![0; MOST_SIGNATURE_BYTES + 1], &keys("rsa")), "too-large");
     assert_eq!(check(&signature("rsa"), &vec![key("ed25519"); MOST_KEYS + 1]), "too-large");
-    let huge = SigningKey { ascii_armor: " ".repeat(MOST_KEY_BYTES + 1), key_id: String::new() };
+    let huge = OpenPgpKey { ascii_armor: " ".repeat(MOST_KEY_BYTES + 1), key_id: String::new() };
     assert_eq!(check(&signature("rsa"), &[huge]), "too-large");
     assert_eq!(check(&signature("rsa"), &vec![key("ed25519"); MOST_KEYS]), "no-match");
 }
@@ -289,7 +289,7 @@ fn spoilt_armor_does_not_panic() {
     for _ in 0..300 {
         let mut spoilt = original.ascii_armor.clone().into_bytes();
         noise.spoil(&mut spoilt);
-        let key = SigningKey { ascii_armor: String::from_utf8_lossy(&spoilt).into_owned(), key_id: String::new() };
+        let key = OpenPgpKey { ascii_armor: String::from_utf8_lossy(&spoilt).into_owned(), key_id: String::new() };
         let verdict = verify_detached(b"another", &signature("ed25519"), &[key], policy(NOW));
         assert!(verdict.is_err());
     }
