@@ -134,9 +134,9 @@ impl Downloader {
         archive: &Archive<'_>,
         get: impl Fn(&mut Hasher<'_>) -> Result<HashOutcome>,
     ) -> Result<Downloaded> {
-        let Fetch { package, into, .. } = fetch;
+        let Fetch { package, archive_file, .. } = fetch;
         let known = self.shared.cache.as_ref().zip(archive.expected.as_ref());
-        if into.is_none()
+        if archive_file.is_none()
             && let Some(digest) = known.and_then(|(cache, expected)| cache.get(expected.zh, &package.address.name))
         {
             self.shared.download_queue.learn_size(&package.address, digest.size);
@@ -156,7 +156,7 @@ impl Downloader {
         archive: &Archive<'_>,
         get: impl Fn(&mut Hasher<'_>) -> Result<HashOutcome>,
     ) -> Result<PackageDigest> {
-        let Fetch { package, into, progress } = *fetch;
+        let Fetch { package, archive_file, progress } = *fetch;
         let download_queue = &self.shared.download_queue;
         let learn_size =
             |size: Option<u64>| size.into_iter().for_each(|size| download_queue.learn_size(&package.address, size));
@@ -170,7 +170,7 @@ impl Downloader {
             get(&mut |body, length| {
                 learn_size(length);
                 progress(package, Progress::Started(length));
-                into.map_or(Ok(()), ArchiveFile::start).map_err(PackageError::Read)?;
+                archive_file.map_or(Ok(()), ArchiveFile::start).map_err(PackageError::Read)?;
                 let body = Received { body, fetch, archive };
                 let hash = if spooled { hash_zip_spooled } else { hash_zip };
                 hash(body, &package.address.name, &limits)
@@ -180,7 +180,7 @@ impl Downloader {
             Err(PackageError::NotStreamable(_)) => pass(true)?,
             digest => digest,
         };
-        if let Some(error) = into.and_then(ArchiveFile::failure) {
+        if let Some(error) = archive_file.and_then(ArchiveFile::failure) {
             return Err(error);
         }
         // A signature mismatch outranks a damaged archive: report it first.
@@ -215,7 +215,7 @@ impl Read for Received<'_> {
         }
         let count = self.body.read(buffer)?;
         (self.fetch.progress)(self.fetch.package, Progress::Received(count as u64));
-        self.fetch.into.map_or(Ok(()), |mut file| file.write_all(&buffer[..count]))?;
+        self.fetch.archive_file.map_or(Ok(()), |mut file| file.write_all(&buffer[..count]))?;
         Ok(count)
     }
 }

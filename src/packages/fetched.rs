@@ -15,7 +15,7 @@ use crate::provider::{Authentication, Hash, Platform};
 pub(crate) struct Fetch<'a> {
     pub(crate) package: &'a PackageId,
     /// File for its archive, if it is kept: then it is downloaded even if the cache contains its hashes.
-    pub(crate) into: Option<&'a ArchiveFile<'a>>,
+    pub(crate) archive_file: Option<&'a ArchiveFile<'a>>,
     pub(crate) progress: ProgressSink<'a>,
 }
 

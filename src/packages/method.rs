@@ -87,7 +87,8 @@ impl Method {
 
     /// Fetches a package once.
     pub(super) fn package(&self, package: &PackageId, progress: ProgressSink<'_>) -> Result<Arc<Fetched>> {
-        self.packages.get_or_compute(package, || self.fetch(&Fetch { package, into: None, progress }).map(Arc::new))
+        self.packages
+            .get_or_compute(package, || self.fetch(&Fetch { package, archive_file: None, progress }).map(Arc::new))
     }
 
     /// Fetches a package. If its archive goes to a file, it is downloaded even if its hashes are known.

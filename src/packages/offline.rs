@@ -79,8 +79,8 @@ impl Offline {
         Some(Published::of(&sums, Authentication::Unauthenticated, Vec::new()))
     }
 
-    pub(super) fn package(&self, Fetch { package, into, .. }: &Fetch<'_>) -> Result<Fetched> {
-        let cache = self.cache.as_ref().filter(|_| into.is_none());
+    pub(super) fn package(&self, Fetch { package, archive_file, .. }: &Fetch<'_>) -> Result<Fetched> {
+        let cache = self.cache.as_ref().filter(|_| archive_file.is_none());
         let Some(digest) = cache.and_then(|cache| cache.lookup(package)) else {
             let PackageId { address, version, platform } = package;
             return Err(SourceError::not_known_offline(address, version, Some(platform)));

@@ -64,9 +64,9 @@ impl FilesystemMirror {
     }
 
     /// Hashes a package; if it is an archive, it is copied to the file.
-    pub(in crate::packages) fn fetch(&self, Fetch { package, into, .. }: &Fetch<'_>) -> Result<Fetched> {
+    pub(in crate::packages) fn fetch(&self, Fetch { package, archive_file, .. }: &Fetch<'_>) -> Result<Fetched> {
         let locals = self.local_packages(package)?;
-        let Some(local) = locals.iter().find(|local| local.packed || into.is_none()) else {
+        let Some(local) = locals.iter().find(|local| local.packed || archive_file.is_none()) else {
             let problem = format!("it is unpacked in {}, so there is no archive of it", self.directory.display());
             return Err(SourceError::invalid_response(package, problem));
         };
@@ -77,11 +77,11 @@ impl FilesystemMirror {
         }
         let failed = |error| Diagnostic::io("open the package", &local.path, &error);
         let mut archive = files::open(&local.path).map_err(failed)?;
-        let hashed = match into {
-            Some(into) => into.copy(archive, name),
+        let hashed = match archive_file {
+            Some(archive_file) => archive_file.copy(archive, name),
             None => hash_zip_file(&mut archive, name, &Limits::default()),
         };
-        if let Some(error) = into.and_then(ArchiveFile::failure) {
+        if let Some(error) = archive_file.and_then(ArchiveFile::failure) {
             return Err(error);
         }
         hashed.map(Fetched::of_archive).map_err(invalid)

@@ -77,7 +77,7 @@ impl Registry {
     /// Fetches a package. If its archive goes to a file, it is downloaded, whatever is remembered or reported of it.
     pub(super) fn package(&self, fetch: &Fetch<'_>) -> Result<Fetched> {
         let package = fetch.package;
-        if fetch.into.is_some() {
+        if fetch.archive_file.is_some() {
             return self.fetch(&*self.protocol.metadata(package)?, fetch);
         }
         if let Some(digest) = self.remembered(package)
@@ -132,7 +132,7 @@ impl Registry {
                 is_refused.store(signed.is_err(), Ordering::Relaxed);
                 signed
             });
-            let shared = if fetch.into.is_none() { self.shared(metadata, &zh) } else { None };
+            let shared = if fetch.archive_file.is_none() { self.shared(metadata, &zh) } else { None };
             let downloaded = match shared {
                 Some(digest) => Ok(Downloaded { digest, transferred: 0, is_shared: true }),
                 None => metadata.url(&response.download_url).and_then(|url| {

@@ -134,10 +134,10 @@ impl<P: Place> Filling<'_, '_, P> {
             return Ok(stored);
         }
         let file = self.place.temporary_file(package)?;
-        let into = ArchiveFile::new(file.as_file(), &path);
+        let archive_file = ArchiveFile::new(file.as_file(), &path);
         let progress = |package: &_, progress| session.note_progress(package, progress);
         let source = session.source(release.dialect, None)?;
-        let fetched = source.archive(&Fetch { package, into: Some(&into), progress: &progress });
+        let fetched = source.archive(&Fetch { package, archive_file: Some(&archive_file), progress: &progress });
         let fetched = fetched.map_err(|error| wanted.located(error.into()))?;
         let not_hashed = || SourceError::invalid_response(package, "its archive was not hashed");
         let digest = fetched.digest.ok_or_else(not_hashed)?;

@@ -65,7 +65,9 @@ fn a_token_for_anybody_is_fetched_once() {
     let mirror = mirror(&server);
     assert!(mirror.versions(&null()).is_ok());
     assert!(fetch(&mirror).is_ok());
-    assert!(mirror.fetch(&Fetch { package: &package_on("darwin_arm64"), into: None, progress: &|_, _| () }).is_ok());
+    assert!(
+        mirror.fetch(&Fetch { package: &package_on("darwin_arm64"), archive_file: None, progress: &|_, _| () }).is_ok()
+    );
     let tokens = server.requests_for("/token");
     let target = "/token?service=it%27s&scope=repository%3Am%2Facme%2Fnull%3Apull";
     assert_eq!(tokens.iter().map(|request| request.target.as_str()).collect::<Vec<_>>(), [target]);
@@ -79,7 +81,9 @@ fn threads_that_are_refused_together_fetch_one_token() {
         for platform in ["linux_amd64", "darwin_arm64"] {
             let mirror = &mirror;
             scope.spawn(move || {
-                mirror.fetch(&Fetch { package: &package_on(platform), into: None, progress: &|_, _| () }).unwrap()
+                mirror
+                    .fetch(&Fetch { package: &package_on(platform), archive_file: None, progress: &|_, _| () })
+                    .unwrap()
             });
         }
     });

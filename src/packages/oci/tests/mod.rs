@@ -132,7 +132,7 @@ fn package_on(platform: &str) -> PackageId {
 }
 
 fn fetch(mirror: &OciMirror) -> diagnostic::Result<Fetched> {
-    Ok(mirror.fetch(&Fetch { package: &package_on("linux_amd64"), into: None, progress: &|_, _| () })?)
+    Ok(mirror.fetch(&Fetch { package: &package_on("linux_amd64"), archive_file: None, progress: &|_, _| () })?)
 }
 
 /// The error, as the user sees it.
@@ -197,7 +197,7 @@ fn a_package_yields_its_hashes() {
         Progress::Received(count) => *received.lock().unwrap() += count,
         Progress::Finished => {}
     };
-    let into_nothing = Fetch { package: &package_on("linux_amd64"), into: None, progress: &progress };
+    let into_nothing = Fetch { package: &package_on("linux_amd64"), archive_file: None, progress: &progress };
     let fetched = tofu.fetch(&into_nothing).unwrap();
     let zh: Hash = digest_of(&package).replace("sha256:", "zh:").parse().unwrap();
     // sha256sum of "a program" and two spaces and the name in front of a newline, hashed and in base64.
@@ -209,7 +209,8 @@ fn a_package_yields_its_hashes() {
 
     let terraform = OciMirror { dialect: Dialect::Terraform, ..mirror(&server) };
     assert!(fetch(&terraform).unwrap().hashes.recordable().eq([&h1]));
-    let error = diagnosed(tofu.fetch(&Fetch { package: &package_on("linux_s390x"), into: None, progress: &|_, _| () }));
+    let error =
+        diagnosed(tofu.fetch(&Fetch { package: &package_on("linux_s390x"), archive_file: None, progress: &|_, _| () }));
     assert_eq!(error[0].code, Code::PlatformNotAvailable);
     assert_eq!(error[0].notes, ["there are packages for darwin_arm64, linux_amd64"]);
     assert_eq!(server.requests_for("/v2/m/acme/null/manifests/1.0.0").len(), 2, "once for each mirror");
