@@ -6,7 +6,7 @@
 //! reported key:
 //! - Every key of an armored block is used, its primary key and its subkeys alike, if the key flags allow it to sign.
 //! - The first signature packet whose issuer is one of those keys decides. Packets of unknown version or algorithm,
-//! made over MD5 or RIPEMD-160, or with an unknown critical subpacket are skipped; SHA-1 is accepted.
+//!   made over MD5 or RIPEMD-160, or with an unknown critical subpacket are skipped; SHA-1 is accepted.
 //! - Revocation, expiry and validity are checked at the current time, not at the signature's date.
 //!
 //! Differences, all of them refusals where Go would accept: keys and signatures of version 6, ECDSA over Brainpool
