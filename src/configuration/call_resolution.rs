@@ -6,6 +6,7 @@ use super::caller::{Calling, InstallPath};
 use super::file::CallSource;
 use super::missing::Reason;
 use super::options::Resolution;
+use super::origin::Origin;
 use super::requirement::{ModuleCall, UnknownCall};
 use super::root::ModulePath;
 use super::scope::Scope;
@@ -26,23 +27,25 @@ use crate::system::{canonicalize, links};
 type Package = (ModulePath, Option<InstallPath>);
 
 impl Walk<'_> {
-    /// The source of a call, and why the module that it chooses may request nothing, if it may not. If the source is
-    /// unknown, an error is reported.
-    pub(super) fn source(&mut self, calling: &Calling<'_>) -> Option<(ModuleSource, Option<Unknown>)> {
+    /// The source of a call. If it is unknown, an error is reported. Adds to the origin; if that is withheld, the module
+    /// may request nothing.
+    pub(super) fn source(&mut self, calling: &Calling<'_>, origin: &mut Origin) -> Option<ModuleSource> {
         let Calling { caller, call, key } = calling;
-        let (written, withheld) = match &call.source {
+        let written = match &call.source {
             CallSource::Missing => return None,
-            CallSource::Constant(source) => (Ok(Some(source.clone())), None),
+            CallSource::Constant(source) => Ok(Some(source.clone())),
             CallSource::Expression(written) => {
-                let (text, withheld) = text(caller.scope, written);
+                let (text, from) = text(caller.scope, written);
+                origin.add(from);
                 let is_address = |text: &String| ModuleSource::parse(text, self.input.options.dialect).is_ok();
-                let is_given =
-                    matches!(&text, Ok(Some(text)) if is_address(text)) && caller.scope.is_set_by_user(written);
-                (text, withheld.filter(|_| !is_given))
+                if matches!(&text, Ok(Some(text)) if is_address(text)) && caller.scope.is_set_by_user(written) {
+                    origin.withheld = None;
+                }
+                text
             }
         };
-        let withheld = withheld.or_else(|| caller.scope.chosen_by.clone());
-        let written = match (written, &withheld) {
+        origin.withheld = origin.withheld.take().or_else(|| caller.scope.chosen_by.clone());
+        let written = match (written, &origin.withheld) {
             (Ok(Some(text)), Some(reason)) if !is_local(&text) => Err(reason.clone()),
             (written, _) => written,
         };
@@ -63,7 +66,7 @@ impl Walk<'_> {
         };
         self.input.cache.secrets.learn_address(&text);
         match ModuleSource::parse(&text, self.input.options.dialect) {
-            Ok(source) => Some((source, withheld)),
+            Ok(source) => Some(source),
             Err(error) => {
                 let message = format!("the source {text:?} of module \"{key}\" cannot be used: {error}");
                 let error = calling.error(Code::InvalidConfiguration, message);
@@ -78,13 +81,20 @@ impl Walk<'_> {
         }
     }
 
-    /// The constraints of a call. If they are unknown, an error is reported.
-    pub(super) fn constraints(&mut self, calling: &Calling<'_>, source: &ModuleSource) -> Option<ConstraintList> {
+    /// The constraints of a call. If they are unknown, an error is reported. Adds to the origin.
+    pub(super) fn constraints(
+        &mut self,
+        calling: &Calling<'_>,
+        source: &ModuleSource,
+        origin: &mut Origin,
+    ) -> Option<ConstraintList> {
         let Calling { caller, call, key } = calling;
         let Some(written) = &call.version else { return Some(ConstraintList::default()) };
-        let (text, withheld) = text(caller.scope, written);
+        let (text, from) = text(caller.scope, written);
         // A registry could list a version for each value.
-        let text = match text.and_then(|text| withheld.map_or(Ok(text), Err)) {
+        let text = text.and_then(|text| from.withheld.clone().map_or(Ok(text), Err));
+        origin.add(from);
+        let text = match text {
             Ok(Some(text)) => text,
             Ok(None) => return Some(ConstraintList::default()),
             Err(unknown) => {
@@ -260,7 +270,8 @@ impl Walk<'_> {
     /// Adds a call by a local path to the result, which `modules.json` lists, too.
     pub(super) fn add_local_call(&mut self, calling: &Calling<'_>, source: &str, installed: Option<&InstallPath>) {
         let Some(InstallPath { directory, .. }) = installed else { return };
-        let call = calling.module_call(ModuleSource::Local(source.to_owned()), ConstraintList::default());
+        let source = ModuleSource::Local(source.to_owned());
+        let call = calling.module_call(source, ConstraintList::default(), Origin::default());
         self.found.calls.push(ModuleCall { directory: Some(directory.clone()), ..call });
     }
 
@@ -301,7 +312,7 @@ impl Walk<'_> {
 
     pub(super) fn add_unknown(&mut self, calling: &Calling<'_>) {
         let location = calling.caller.entry.unwrap_or(&calling.call.location).clone();
-        self.found.unknown.push(UnknownCall { location, directory: None });
+        self.found.unknown.push(UnknownCall { location, directory: None, origin: Origin::default() });
     }
 
     fn report_not_fetched(&mut self, call: &ModuleCall, errors: Diagnostics) {
@@ -326,15 +337,15 @@ impl Walk<'_> {
     }
 }
 
-/// The text of an argument, `None` if it is null; and why it must not be part of a request, if it must not.
-fn text(scope: &Scope<'_>, written: &Attribute) -> (Result<Option<String>, Unknown>, Option<Unknown>) {
-    let (value, withheld) = scope.evaluate_for_request(written);
+/// The text of an argument, `None` if it is null, and its origin.
+fn text(scope: &Scope<'_>, written: &Attribute) -> (Result<Option<String>, Unknown>, Origin) {
+    let (value, origin) = scope.evaluate_with_origin(written);
     let text = match value.as_string() {
         _ if value.is_null() => Ok(None),
         Ok(text) => Ok(Some(text.to_string())),
         Err(stop) => Err(stop.at(|| Some(written.location.clone())).as_ref().clone()),
     };
-    (text, withheld)
+    (text, origin)
 }
 
 /// Returns a relative path without symbolic links, as Go's `filepath.EvalSymlinks` does.

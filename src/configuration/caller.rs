@@ -1,9 +1,11 @@
 //! Callers of modules, their calls, and the modules that are visited for them.
 
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use super::file::Call;
-use super::requirement::{CalledModule, ModuleCall};
+use super::origin::Origin;
+use super::requirement::{CalledModule, ModuleCall, VariableCall};
 use super::root::ModulePath;
 use super::scope::Scope;
 use crate::diagnostic::{Code, Diagnostic, Location};
@@ -70,7 +72,7 @@ impl Caller<'_> {
 
 impl Calling<'_> {
     /// The call with its values.
-    pub(super) fn module_call(&self, source: ModuleSource, constraints: ConstraintList) -> ModuleCall {
+    pub(super) fn module_call(&self, source: ModuleSource, constraints: ConstraintList, origin: Origin) -> ModuleCall {
         let Self { caller, call, key } = self;
         ModuleCall {
             key: (*key).to_owned(),
@@ -78,10 +80,20 @@ impl Calling<'_> {
             constraints,
             location: call.location.clone(),
             version: call.version.as_ref().map(|version| version.location.clone()),
+            origin,
             entry: caller.entry.cloned(),
             module: None,
             directory: None,
         }
+    }
+
+    /// The call if its source or version depends on an input of the run.
+    pub(super) fn variable_call(&self, origin: &Origin) -> Option<VariableCall> {
+        let Self { caller, call, key } = self;
+        let input = origin.input.clone()?;
+        let own = iter::once(&call.location).chain(call.version.as_ref().map(|version| &version.location));
+        let locations = own.chain(caller.entry).cloned().collect();
+        Some(VariableCall { key: (*key).to_owned(), locations, input, origin: origin.clone() })
     }
 
     /// An error about the call, with the location from which the user's own modules lead to it.

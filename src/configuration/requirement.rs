@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
+use super::origin::{Origin, RunInput};
 use crate::diagnostic::{Diagnostic, Diagnostics, Location};
 use crate::lockfile::module_name;
 use crate::modules::ModuleSource;
@@ -27,6 +28,8 @@ pub struct Requirements {
     pub(crate) calls: Vec<ModuleCall>,
     /// Parts that could not be read although hosts were asked, or that can never be read.
     pub(crate) unknown: Vec<UnknownCall>,
+    /// Calls whose module another run of the same files may choose otherwise.
+    pub(crate) variable: Vec<VariableCall>,
     /// Knowledge of the state. Providers that only the state needs are among the others.
     pub(crate) state: StateKnowledge,
 }
@@ -49,6 +52,19 @@ pub(crate) struct UnknownCall {
     pub location: Location,
     /// The directory of the repository in which nothing was found, as the user knows it.
     pub directory: Option<PathBuf>,
+    /// Origin of the sources of the calls that lead to it.
+    pub origin: Origin,
+}
+
+/// A call whose source or version depends on an input of the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct VariableCall {
+    /// Path of the calls that lead to the module.
+    pub key: String,
+    /// Source and version in the module block; the entry from the user's own modules.
+    pub locations: Vec<Location>,
+    pub input: RunInput,
+    pub origin: Origin,
 }
 
 /// A call of a module, by the root module or by a module that another one calls.
@@ -80,6 +96,8 @@ pub(crate) struct ModuleCall {
     pub(crate) location: Location,
     /// Value of `version`.
     pub(crate) version: Option<Location>,
+    /// Origin of the source and the version.
+    pub(crate) origin: Origin,
     /// The call with which the way to this one leaves the user's own modules; `None` for a call in these.
     pub(crate) entry: Option<Location>,
     /// The module, if it was found by a lock file or is to be locked.
@@ -172,6 +190,7 @@ impl Requirements {
         self.tree.extend(other.tree.into_iter().map(moved));
         self.calls.extend(other.calls);
         self.unknown.extend(other.unknown);
+        self.variable.extend(other.variable);
         self.state = self.state.and(other.state);
         self
     }
@@ -190,6 +209,8 @@ impl Requirements {
         self.calls.extend(other.calls);
         let unknown = other.unknown.into_iter().filter(|unknown| !self.unknown.contains(unknown));
         self.unknown.extend(unknown.collect::<Vec<_>>());
+        let variable = other.variable.into_iter().filter(|call| !self.variable.contains(call));
+        self.variable.extend(variable.collect::<Vec<_>>());
         self
     }
 }

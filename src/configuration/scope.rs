@@ -21,10 +21,10 @@ use crate::provider::Dialect;
 use super::file::Call;
 use super::module::Module;
 use super::names::Variable;
+use super::origin::{Origin, OriginTracker};
 use super::root::Inputs;
 use super::syntax::{Attribute, Strings};
 use super::variables::{Given, InputVariables};
-use super::withheld::Withheld;
 
 /// The variables and locals that the expressions of a module can use.
 pub(super) struct Scope<'a> {
@@ -32,13 +32,13 @@ pub(super) struct Scope<'a> {
     values: Values<'a>,
     dialect: Dialect,
     allowance: &'a Allowance,
-    /// Values evaluated so far by `var` or `local` and the name, with the reason why a value is withheld.
+    /// Values evaluated so far by `var` or `local` and the name, with their origins.
     known: RefCell<BTreeMap<(&'static str, String), Known>>,
     /// Why nothing that the module calls may be requested: a withheld value has chosen the module.
     pub(super) chosen_by: Option<Unknown>,
 }
 
-type Known = (Value, Option<Unknown>);
+type Known = (Value, Origin);
 
 /// Source of the values of a module's variables.
 #[derive(Clone, Copy)]
@@ -55,13 +55,13 @@ pub(super) struct UserValues<'a> {
     inputs: Option<&'a Inputs>,
     variables: &'a InputVariables,
     read: OnceCell<Result<BTreeMap<String, Given>, Diagnostics>>,
-    withheld: Withheld,
+    origin: OriginTracker,
 }
 
 impl<'a> UserValues<'a> {
     /// The values for the root module in a directory, to which another program may give some.
     pub(super) fn new(root: &'a Path, inputs: Option<&'a Inputs>, variables: &'a InputVariables) -> Self {
-        Self { root, inputs, variables, read: OnceCell::new(), withheld: Withheld::default() }
+        Self { root, inputs, variables, read: OnceCell::new(), origin: OriginTracker::default() }
     }
 
     fn get(&self, name: &str) -> Outcome<Option<Given>> {
@@ -91,10 +91,9 @@ impl<'a> Scope<'a> {
         Self { chosen_by, ..self }
     }
 
-    /// The value of an argument that decides what is requested, and why it must not be part of a request, if it must
-    /// not.
-    pub(super) fn evaluate_for_request(&self, written: &Attribute) -> (Value, Option<Unknown>) {
-        self.withheld().during(|| self.evaluate(written))
+    /// Evaluates an argument, and returns the origin of its value, too.
+    pub(super) fn evaluate_with_origin(&self, written: &Attribute) -> (Value, Origin) {
+        self.origin().during(|| self.evaluate(written))
     }
 
     /// Whether a value is a variable that is not secret, as the user set it: only the user decides where such an
@@ -109,10 +108,10 @@ impl<'a> Scope<'a> {
         is_var && variable.is_some_and(|variable| !variable.is_sensitive)
     }
 
-    fn withheld(&self) -> &Withheld {
+    fn origin(&self) -> &OriginTracker {
         match self.values {
-            Values::User(user) => &user.withheld,
-            Values::Call(_, caller, _) => caller.withheld(),
+            Values::User(user) => &user.origin,
+            Values::Call(_, caller, _) => caller.origin(),
         }
     }
 
@@ -150,22 +149,23 @@ impl<'a> Scope<'a> {
     /// A value that is evaluated once, and unknown while that is done.
     fn remembered(&self, root: &'static str, name: &str, evaluate: impl FnOnce() -> Value) -> Value {
         let key = (root, name.to_owned());
-        if let Some((value, reason)) = self.known.borrow().get(&key) {
-            if let Some(reason) = reason {
-                self.withheld().add(|| reason.clone());
-            }
+        if let Some((value, origin)) = self.known.borrow().get(&key) {
+            self.origin().add(origin.clone());
             return value.clone();
         }
         let itself = Unknown::new(format!("{root}.{name} refers to itself"), None);
-        self.known.borrow_mut().insert(key.clone(), (Value::Unknown(Arc::new(itself)), None));
-        let (value, reason) = self.withheld().during(|| unless_it_fails(evaluate()));
-        self.known.borrow_mut().insert(key, (value.clone(), reason));
+        self.known.borrow_mut().insert(key.clone(), (Value::Unknown(Arc::new(itself)), Origin::default()));
+        let (value, origin) = self.origin().during(|| unless_it_fails(evaluate()));
+        self.known.borrow_mut().insert(key, (value.clone(), origin));
         value
     }
 
     fn local(&self, name: &str) -> Value {
         match self.module.names().locals.get(name) {
-            Some(written) => self.evaluate(written),
+            Some(written) => {
+                self.origin().add_location(&written.location);
+                self.evaluate(written)
+            }
             None => not_known(format!("there is no local \"{name}\""), None),
         }
     }
@@ -187,22 +187,29 @@ impl<'a> Scope<'a> {
         let kind = variable.kind.as_ref().map(|kind| parse(kind, Strings::Expression)).transpose()?;
         let is_text = kind.as_ref().is_none_or(types::is_primitive);
         let given = match self.values {
-            Values::User(values) => values.get(name)?.map(|given| {
-                if let Given::FromEnvironment(_) = given {
+            Values::User(values) => {
+                let given = values.get(name);
+                let is_flag = matches!(given, Ok(Some(Given::Text(_) | Given::InNamedFile(_))));
+                values.origin.add_input(format!("the variable \"{name}\""), is_flag);
+                let given = given?;
+                if let Some(Given::FromEnvironment(_)) = given {
                     let reason =
                         format!("the variable \"{name}\" is set by the environment, which is not sent to other hosts");
-                    values.withheld.add(|| Unknown::new(reason, Some(variable.location.clone())));
+                    values.origin.withhold(Unknown::new(reason, Some(variable.location.clone())));
                 }
-                Self::given(variable, &given, is_text)
-            }),
+                given.map(|given| Self::given(variable, &given, is_text))
+            }
             Values::Call(call, scope, _) => {
                 let argument = call.arguments.iter().rev().find(|argument| argument.name.text == name);
-                argument.map(|argument| scope.evaluate(argument))
+                argument.map(|argument| {
+                    self.origin().add_location(&argument.location);
+                    scope.evaluate(argument)
+                })
             }
         };
         if variable.is_sensitive {
             let reason = format!("the variable \"{name}\" is sensitive, and not sent to other hosts");
-            self.withheld().add(|| Unknown::new(reason, Some(variable.location.clone())));
+            self.origin().withhold(Unknown::new(reason, Some(variable.location.clone())));
         }
         let is_nullable = variable.is_nullable != Some(false);
         let convert = |value: Value| {
@@ -213,7 +220,11 @@ impl<'a> Scope<'a> {
             }
         };
         // A default that does not fit fails, whether it is needed or not.
-        let default = variable.default.as_ref().map(|default| convert(self.evaluate(default))).transpose()?;
+        let default = variable.default.as_ref().map(|default| {
+            self.origin().add_location(&default.location);
+            convert(self.evaluate(default))
+        });
+        let default = default.transpose()?;
         let value = match given.filter(|given| is_nullable || !given.is_null()) {
             Some(given) => convert(given)?,
             None => default.map_or_else(|| unknown(format!("the variable \"{name}\" has no value")), Ok)?,
@@ -227,7 +238,7 @@ impl<'a> Scope<'a> {
     /// The value that the user gives to a variable.
     fn given(variable: &Variable, given: &Given, is_text: bool) -> Value {
         let text = match given {
-            Given::InFile(value) => return value.clone(),
+            Given::InFile(value) | Given::InNamedFile(value) => return value.clone(),
             Given::Text(text) | Given::FromEnvironment(text) if is_text => return Value::string(text.as_str()),
             Given::Text(text) | Given::FromEnvironment(text) => text,
         };
@@ -239,7 +250,10 @@ impl<'a> Scope<'a> {
     /// The workspace, which is that of the root module.
     fn workspace(&self) -> Value {
         match self.values {
-            Values::User(user) => Value::string(user.variables.workspace(user.root)),
+            Values::User(user) => {
+                user.origin.add_input("the workspace".to_owned(), false);
+                Value::string(user.variables.workspace(user.root))
+            }
             Values::Call(_, caller, _) => caller.workspace(),
         }
     }

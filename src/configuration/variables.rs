@@ -56,8 +56,10 @@ pub(super) enum Given {
     Text(String),
     /// The same, in a variable of the environment.
     FromEnvironment(String),
-    /// A value in a file.
+    /// A value in a file that is loaded automatically.
     InFile(Value),
+    /// A value in a file of `--var-file`.
+    InNamedFile(Value),
 }
 
 impl InputVariables {
@@ -104,21 +106,21 @@ impl InputVariables {
         let mut errors = Diagnostics::default();
         let texts = Texts::default();
         let found = automatic_files(root).into_iter().map(|path| (self.boundary.is_link_out(&path), path));
-        let mut add = |given: &mut BTreeMap<_, _>, is_refused, path: &Path| match if is_refused {
-            Err(boundary::refused(path).into())
-        } else {
-            values(path, &texts)
-        } {
-            Ok(values) => given.extend(values),
-            Err(more) => errors.extend(more),
-        };
         for (is_refused, path) in found {
-            add(&mut given, is_refused, &path);
+            match if is_refused { Err(boundary::refused(&path).into()) } else { values(&path, &texts) } {
+                Ok(values) => given.extend(values.into_iter().map(|(name, value)| (name, Given::InFile(value)))),
+                Err(more) => errors.extend(more),
+            }
         }
         for flag in &self.flags {
             match flag {
                 VariableFlag::Value(name, value) => drop(given.insert(name.clone(), Given::Text(value.clone()))),
-                VariableFlag::File(file) => add(&mut given, false, file),
+                VariableFlag::File(file) => match values(file, &texts) {
+                    Ok(values) => {
+                        given.extend(values.into_iter().map(|(name, value)| (name, Given::InNamedFile(value))));
+                    }
+                    Err(more) => errors.extend(more),
+                },
             }
         }
         errors.into_result(given)
@@ -145,7 +147,7 @@ pub(super) fn automatic_files(root: &Path) -> Vec<PathBuf> {
 }
 
 /// Reads the values of a file. Only literals have values (OpenTofu's `internal/command/meta_vars.go`).
-fn values(path: &Path, texts: &Texts) -> Result<Vec<(String, Given)>> {
+fn values(path: &Path, texts: &Texts) -> Result<Vec<(String, Value)>> {
     let file = texts.read(path, path)?;
     let refused = |fault: Fault| {
         let message = format!("the values in {} cannot be read: {}", path.display(), fault.message);
@@ -161,7 +163,7 @@ fn values(path: &Path, texts: &Texts) -> Result<Vec<(String, Given)>> {
             Err(fault) => unknown(fault.message),
         };
         let value = value.unwrap_or_else(|stop| Value::Unknown(stop.at(|| Some(attribute.location))));
-        (attribute.name.text, Given::InFile(value))
+        (attribute.name.text, value)
     };
     Ok(content.attributes.into_iter().map(value).collect())
 }

@@ -13,6 +13,7 @@ use super::missing::MissingModules;
 use super::module::Module;
 use super::module_cache::ModuleCache;
 use super::options::{Options, Resolver};
+use super::origin::Origin;
 use super::requirement::{CalledModule, Declaration, DeclarationKind, ModuleDirectory, Requirement, Requirements};
 use super::root::{ModulePath, RootFiles, RootModule};
 use super::scope::{Scope, UserValues, Values};
@@ -273,20 +274,34 @@ impl<'a> Walk<'a> {
 
     fn call(&mut self, caller: &Caller<'_>, call: &Call) -> Targets {
         let calling = Calling { caller, call, key: &caller.key_of(call) };
+        let known = self.found.unknown.len();
+        let mut origin = Origin::default();
+        let targets = self.resolve_and_follow(calling, &mut origin);
+        for unknown in &mut self.found.unknown[known..] {
+            unknown.origin.add(origin.clone());
+        }
+        targets
+    }
+
+    /// Follows a call, whose source and version add to the origin.
+    fn resolve_and_follow(&mut self, calling: Calling<'_>, origin: &mut Origin) -> Targets {
+        let Calling { caller, call, .. } = calling;
         let is_constant = call.constant_source().is_some() && caller.scope.chosen_by.is_none();
         let targets = if is_constant { Targets::Same } else { Targets::ByCaller };
-        let source = self.source(&calling);
-        let Some((source, withheld)) = source else {
+        let source = self.source(&calling, origin);
+        let Some(source) = source else {
             self.packages.add(calling.key, None, true);
             return targets;
         };
-        let Some(constraints) = self.constraints(&calling, &source) else {
+        let Some(constraints) = self.constraints(&calling, &source, origin) else {
             self.packages.add(calling.key, None, true);
             return targets;
         };
+        self.found.variable.extend(calling.variable_call(origin));
+        let withheld = origin.withheld.clone();
         let ModuleSource::Local(source) = source else {
             let unknown = self.found.unknown.len();
-            let package = self.package(&calling, calling.module_call(source, constraints));
+            let package = self.package(&calling, calling.module_call(source, constraints, origin.clone()));
             self.packages.add(calling.key, package.as_ref(), self.found.unknown.len() > unknown);
             if let Some((path, installed)) = package {
                 let entry = Some(caller.entry.unwrap_or(&call.location));

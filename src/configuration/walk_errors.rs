@@ -6,6 +6,7 @@ use std::path::Path;
 use super::called_packages::DATA_DIRECTORY;
 use super::caller::Visit;
 use super::missing::Reason;
+use super::origin::Origin;
 use super::requirement::UnknownCall;
 use super::root::ModulePath;
 use super::walk::{MAX_CALLS, MAX_DEPTH, Walk};
@@ -44,7 +45,8 @@ impl Walk<'_> {
     fn add_missing(&mut self, visit: &Visit<'_>, reason: Reason) {
         self.missing.add(&visit.calling, reason);
         let location = visit.entry.unwrap_or(&visit.calling.call.location).clone();
-        self.found.unknown.push(UnknownCall { location, directory: Some(visit.path.shown()) });
+        let directory = Some(visit.path.shown());
+        self.found.unknown.push(UnknownCall { location, directory, origin: Origin::default() });
     }
 
     /// Whether OpenTofu or Terraform installs a directory.

@@ -15,6 +15,9 @@ use crate::provider::{ConstraintList, Dialect, Hash, HashesByScheme, Version};
 
 /// Start of the address of a package that a registry hands out.
 const REGISTRY: &str = "registry::";
+/// Hosts on which the first part of a path is the owner of a repository, for archives, too.
+const REPOSITORY_HOSTS: [&str; 5] =
+    ["bitbucket.org", "codeberg.org", "codeload.github.com", "github.com", "gitlab.com"];
 
 /// The address of a locked package.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -205,7 +208,8 @@ pub(crate) fn publisher(request: &ModuleRequest) -> Option<String> {
     }
 }
 
-fn publisher_of_source(source: &ModuleSource) -> Option<String> {
+/// Returns the publisher of a source, in the form of [`publishers`].
+pub(crate) fn publisher_of_source(source: &ModuleSource) -> Option<String> {
     match source {
         ModuleSource::Registry(source) => Some(publisher_in_registry(&source.module)),
         ModuleSource::Remote(source) => publisher_of_remote(source),
@@ -215,9 +219,17 @@ fn publisher_of_source(source: &ModuleSource) -> Option<String> {
 
 fn publisher_of_remote(source: &RemoteSource) -> Option<String> {
     let url = Url::parse(source.url()).ok()?;
-    let host = url.host_str().unwrap_or("this machine");
-    let owner = url.path_segments().and_then(|mut parts| parts.next()).filter(|_| source.getter() == Getter::Git);
-    Some(owner.map_or_else(|| host.to_owned(), |owner| format!("{host}/{owner}")))
+    let host = url.host_str().unwrap_or("this machine").to_ascii_lowercase();
+    let has_owners = match source.getter() {
+        Getter::Git | Getter::Oci => true,
+        _ => REPOSITORY_HOSTS.contains(&&*host),
+    };
+    let host = match url.port().filter(|port| url.scheme() != "ssh" || *port != 22) {
+        Some(port) => format!("{host}:{port}"),
+        None => host,
+    };
+    let owner = url.path_segments().and_then(|mut parts| parts.next()).filter(|_| has_owners);
+    Some(owner.map_or_else(|| host.clone(), |owner| format!("{host}/{owner}")))
 }
 
 fn publisher_in_registry(module: &RegistryModule) -> String {

@@ -1,20 +1,18 @@
 //! The change under review, with `verify --base`. Nobody has approved it yet, so the settings of the base apply, and it
 //! cannot hide a lock file.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 use super::filter::Filter;
 use super::roots::normal;
-use super::unit::literal_source;
-use crate::configuration::{Module, UnknownCall, is_part_of_configuration, terragrunt};
+use crate::configuration::{Module, Origin, UnknownCall, is_part_of_configuration, terragrunt};
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Location};
-use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, ModuleLockFile};
+use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::modules::is_configuration;
-use crate::modules::locked::{publisher, publishers};
 use crate::provider::{Dialect, Hostname, ProviderAddress};
 use crate::settings::{self, SettingsFiles, on_disk};
 use crate::system::{Environment, canonicalize, files, walk};
@@ -64,28 +62,6 @@ impl KnownProviders {
     }
 }
 
-/// Hosts and publishers of modules at the base.
-#[derive(Debug, Default)]
-pub(crate) struct KnownPublishers {
-    /// Publishers in lock files of modules.
-    pub(crate) locked: BTreeSet<String>,
-    /// Publishers of calls in touched directories.
-    pub(crate) called: BTreeSet<String>,
-    unit_sources: OnceLock<BTreeSet<String>>,
-}
-
-impl KnownPublishers {
-    /// Returns the remote sources of all units that the change does not touch, where they are plain strings. The units
-    /// are read by the first call.
-    pub(super) fn unit_sources(&self, change: &Change, environment: &Environment) -> &BTreeSet<String> {
-        self.unit_sources.get_or_init(|| {
-            let files = terragrunt::FILE_NAMES.into_iter().flat_map(|name| change.now_named(name));
-            let untouched = files.filter_map(Path::parent).filter(|directory| !change.touched.contains(*directory));
-            untouched.filter_map(|directory| literal_source(directory, environment)).collect()
-        })
-    }
-}
-
 impl Change {
     /// Returns the providers in all lock files of the base.
     pub(super) fn known_providers(&self) -> KnownProviders {
@@ -98,19 +74,42 @@ impl Change {
         is_named || is_part_of_configuration(name)
     }
 
-    /// Returns the hosts and publishers of modules at the base, as far as it can be read.
-    pub(super) fn known_publishers(&self) -> KnownPublishers {
-        let parse = |(path, bytes): (&Path, &[u8])| ModuleLockFile::parse(path, bytes).lock_file;
-        let files: Vec<_> = self.before_named(MODULE_LOCK_FILE_NAME).filter_map(parse).collect();
-        let locked =
-            files.iter().flat_map(|file| file.locks().values()).flat_map(|locked| publishers(locked)).collect();
-        let before = |dialect| {
-            let modules = self.touched.iter().filter_map(move |directory| self.module_before(directory, dialect));
-            modules.flat_map(move |module| module.requests(dialect).collect::<Vec<_>>())
+    /// The directories that the change touches, and those in which files of a configuration are as at the base. Files
+    /// are not if one of them is a link, because it may lead to a changed file.
+    pub(super) fn configured_before(&self) -> BTreeSet<&Path> {
+        let (mut directories, mut with_links) = (BTreeSet::new(), BTreeSet::new());
+        for path in self.files_now.iter().map(Path::new).filter(|path| is_part_of_configuration(name(path))) {
+            let Some(directory) = path.parent().filter(|directory| !self.touched.contains(*directory)) else {
+                continue;
+            };
+            directories.insert(directory);
+            if path.is_symlink() {
+                with_links.insert(directory);
+            }
+        }
+        directories.retain(|directory| !with_links.contains(directory));
+        directories.into_iter().chain(self.touched.iter().map(PathBuf::as_path)).collect()
+    }
+
+    /// The files of the base whose names meet a condition, in directories for which [`Change::configured_before`] knows
+    /// them. Unreadable ones are skipped.
+    pub(super) fn texts_before<'a>(&'a self, is_meant: impl Fn(&str) -> bool + 'a) -> Vec<Cow<'a, [u8]>> {
+        let read = |directory: &'a Path| -> Vec<Cow<'a, [u8]>> {
+            if self.touched.contains(directory) {
+                let files = self.files_before(directory).filter(|(path, _)| is_meant(name(path)));
+                return files.map(|(_, bytes)| Cow::Borrowed(bytes)).collect();
+            }
+            let paths = self.now_in(directory).filter(|path| is_meant(name(path)));
+            paths.filter_map(|path| files::read(path, lockfile::SIZE_LIMIT).ok().map(Cow::Owned)).collect()
         };
-        let called = [Dialect::Tofu, Dialect::Terraform].into_iter().flat_map(before);
-        let called = called.filter_map(|request| publisher(&request)).collect();
-        KnownPublishers { locked, called, unit_sources: OnceLock::new() }
+        self.configured_before().into_iter().flat_map(read).collect()
+    }
+
+    /// The files whose names meet a condition and that the change adds, alters or removes.
+    pub(super) fn changed<'a>(&'a self, is_meant: impl Fn(&str) -> bool + 'a) -> impl Iterator<Item = &'a Path> {
+        let in_directory = |directory| self.files_before(directory).map(|(path, _)| path).chain(self.now_in(directory));
+        let all = self.touched.iter().flat_map(move |directory| in_directory(directory));
+        all.filter(move |path| is_meant(name(path)) && self.unchanged(path).is_none())
     }
 
     /// The settings of the base, which apply to the change.
@@ -195,7 +194,7 @@ impl Change {
         topmost.or_else(|| Some(directory).filter(|directory| is_empty(directory)))
     }
 
-    fn now_named(&self, name: &'static str) -> impl Iterator<Item = &Path> {
+    pub(super) fn now_named(&self, name: &'static str) -> impl Iterator<Item = &Path> {
         self.files_now.iter().map(Path::new).filter(move |path| path.file_name() == Some(OsStr::new(name)))
     }
 
@@ -218,6 +217,13 @@ impl Change {
     pub(super) fn names_before<'a>(&'a self, directory: &'a Path) -> Option<impl Iterator<Item = &'a str>> {
         let names = self.files_before(directory).filter_map(|(path, _)| path.file_name()?.to_str());
         self.touched.contains(directory).then_some(names)
+    }
+
+    /// The files that are in a directory now.
+    fn now_in<'a>(&'a self, directory: &'a Path) -> impl Iterator<Item = &'a Path> {
+        let after = self.files_now.range(directory.join("").into_os_string()..).map(Path::new);
+        let below = after.take_while(move |path| path.starts_with(directory));
+        below.filter(move |path| path.parent() == Some(directory))
     }
 
     fn files_before<'a>(&'a self, directory: &'a Path) -> impl Iterator<Item = (&'a Path, &'a [u8])> {
@@ -247,13 +253,27 @@ impl Change {
         self.names_before(directory).is_some_and(|mut names| names.any(is_one))
     }
 
-    /// Whether the change makes a call unknown: its line is new, or its empty directory was not empty before.
+    /// Whether the change makes a call unknown: it alters what the source is computed from, or the empty directory was
+    /// not empty before.
     pub(super) fn makes_unknown(&self, unknown: &UnknownCall, environment: &Environment) -> bool {
         let is_emptied = |directory: &PathBuf| {
             let directory = files::join(&environment.current_directory, directory);
             self.before_below(&directory).next().is_some()
         };
-        self.is_new_line(&unknown.location, environment) || unknown.directory.as_ref().is_some_and(is_emptied)
+        self.alters(&[&unknown.location], &unknown.origin, environment)
+            || unknown.directory.as_ref().is_some_and(is_emptied)
+    }
+
+    /// Whether the change adds a line of the source or version of a call, or of what these are computed from.
+    pub(super) fn alters(&self, written: &[&Location], origin: &Origin, environment: &Environment) -> bool {
+        let mut all = written.iter().copied().chain(&origin.locations);
+        origin.has_more || all.any(|location| self.is_new_line(location, environment))
+    }
+
+    /// Whether the change adds, alters or removes a file with values of variables in a directory.
+    pub(super) fn alters_values(&self, directory: &Path) -> bool {
+        let is_of_values = |name: &str| [".tfvars", ".tfvars.json"].iter().any(|end| name.ends_with(end));
+        self.changed(is_of_values).any(|path| path.parent() == Some(directory))
     }
 
     /// Returns the new lines by which Terragrunt stacks create units from outside the repository or from an unknown
@@ -266,7 +286,7 @@ impl Change {
         places.filter(|place| self.is_new_line(place, environment)).collect()
     }
 
-    /// Whether the line at a location is in its file more often than before the change. Without a line, whether the
+    /// Whether a line at a location is in its file more often than before the change. Without a line, whether the
     /// change touches the directory of the file.
     pub(super) fn is_new_line(&self, location: &Location, environment: &Environment) -> bool {
         let path = environment.current_directory.join(location.path());
@@ -280,10 +300,17 @@ impl Change {
             return true;
         }
         let start = now[..location.span.start].rfind('\n').map_or(0, |end| end + 1);
-        let line = now[start..].lines().next().unwrap_or_default().trim();
-        let count = |text: &str| text.lines().filter(|other| other.trim() == line).count();
-        let before = self.file_before(&directory.join(name)).map_or(0, |bytes| count(&String::from_utf8_lossy(bytes)));
-        count(now) > before
+        let end = now[location.span.end..].find('\n').map_or(now.len(), |length| location.span.end + length);
+        let mut counts: HashMap<&str, i64> = now[start..end.max(start)].lines().map(|line| (line.trim(), 0)).collect();
+        let before = String::from_utf8_lossy(self.file_before(&directory.join(name)).unwrap_or_default());
+        for (text, step) in [(now.as_str(), 1), (&*before, -1)] {
+            for line in text.lines() {
+                if let Some(count) = counts.get_mut(line.trim()) {
+                    *count += step;
+                }
+            }
+        }
+        counts.values().any(|count| *count > 0)
     }
 
     /// Findings about changed settings files, each with its directory.
@@ -335,6 +362,11 @@ fn removed_directory(directory: &Path, paths: &[&Path], environment: &Environmen
     let help = "if this is intended, an owner lets it through with --warn";
     let moved = "a root module that moved is checked as a new one";
     finding.help(format!("{help} {}; {moved}", Code::RootRemoved))
+}
+
+/// The name of a file; empty if it is not text.
+fn name(path: &Path) -> &str {
+    path.file_name().and_then(OsStr::to_str).unwrap_or_default()
 }
 
 /// How a file differs from the base: a verb phrase for a message; `None` if it does not.

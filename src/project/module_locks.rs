@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::module_choices::ModuleChoices;
 use super::module_edit::Wanted;
-use crate::configuration::{ModuleCall, Requirements, Resolution};
+use crate::configuration::{ModuleCall, Requirements, Resolution, VariableCall};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
 use crate::lockfile::{LOCK_FILE_NAME, LockedModule, ModuleLocks, Parsed, UNIT_ADDRESS, module_name};
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
@@ -73,11 +73,11 @@ fn impossible_directory(call: &ModuleCall) -> Option<Diagnostic> {
 /// stay.
 ///
 /// # Errors
-/// An address contains a parameter that may be a secret, or units that share the lock file call different modules by
-/// the same name.
+/// A source depends on an input of the run, an address contains a parameter that may be a secret, or units that share the
+/// lock file call different modules by the same name.
 pub(super) fn entries(requirements: &Requirements, old: &ModuleLocks, choices: &ModuleChoices) -> Result<ModuleLocks> {
     let mut locks = ModuleLocks::new();
-    let mut errors = Diagnostics::default();
+    let mut errors = depending_on_input(requirements);
     for call in requirements.package_calls() {
         let (Some(wanted), Some(module)) = (choices.of(call), &call.module) else { continue };
         let known = old.get(&call.key).filter(|known| wanted.is_locked(known));
@@ -113,6 +113,18 @@ fn entry(known: Option<&LockedModule>, wanted: &Wanted, module: &FetchedModule) 
     let (package, hashes) = identity?;
     let (source, version) = (wanted.source.recorded(), module.version().cloned());
     Some(LockedModule { source, version, constraints, package, hashes })
+}
+
+/// Errors for calls that another run may resolve to a different module, so that an entry would be right for this run
+/// only. A value that a flag sets is meant.
+fn depending_on_input(requirements: &Requirements) -> Diagnostics {
+    let unnamed = requirements.variable.iter().filter(|call| !call.input.is_flag);
+    let error = |VariableCall { key, locations, input, .. }: &VariableCall| {
+        let message = format!("{} cannot be locked: {} decides from where it comes", module_name(key), input.name);
+        let error = Diagnostic::error(Code::InvalidConfiguration, message).at_each(locations, "");
+        error.help(Help::text("write its source as plain text, or set the value with ").and(Remedy::SetVariable))
+    };
+    unnamed.map(error).collect()
 }
 
 /// The error for a module whose entry would contain a secret. Logins are left out of entries, parameters are not.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::configuration::terragrunt::{self, Repository, UnitSource, Unknown, WorkingDirectory};
 use crate::configuration::{
-    self, Inputs, ModuleCache, ModuleCall, ModulePath, Required, Requirements, Resolution, Resolver, RootFiles,
+    self, Inputs, ModuleCache, ModuleCall, ModulePath, Origin, Required, Requirements, Resolution, Resolver, RootFiles,
     RootModule, UnknownCall,
 };
 use crate::diagnostic::words::few;
@@ -36,6 +36,11 @@ impl Unit {
             return None;
         }
         Some(Self { root: root.to_owned(), repository, read })
+    }
+
+    /// Its directory, absolute and without symbolic links.
+    pub(super) fn directory(&self) -> &Path {
+        &self.read.directory
     }
 
     /// Whether there is certainly no configuration.
@@ -111,7 +116,11 @@ impl Unit {
         let source = self.read.source_location.iter().filter(|_| is_unknown).cloned();
         let own = || Location::of_file(join(&self.root, terragrunt::FILE_NAMES[1]));
         let locations = unknown.iter().map(|unknown| unknown.location.clone().unwrap_or_else(own));
-        let unknown_calls = source.chain(locations).map(|location| UnknownCall { location, directory: None });
+        let unknown_calls = source.chain(locations).map(|location| UnknownCall {
+            location,
+            directory: None,
+            origin: Origin::default(),
+        });
         requirements.unknown.extend(unknown_calls);
         requirements.warnings.extend(missing.into_iter().map(|missing| match missing.code {
             Code::OutsideRepository => missing,
@@ -132,6 +141,7 @@ impl Unit {
             constraints,
             location,
             version: None,
+            origin: Origin::default(),
             entry: None,
             module: None,
             directory: None,
@@ -285,6 +295,14 @@ pub(super) fn survey(absolute: &Path, environment: &Environment) -> Option<Surve
 /// Returns the remote source of the unit in a directory, if it is a plain string.
 pub(super) fn literal_source(directory: &Path, environment: &Environment) -> Option<String> {
     Some(Unit::open(directory, directory, environment)?.literal_source()?.0.to_owned())
+}
+
+/// Returns the remote source of the unit in a directory.
+pub(super) fn remote_source(directory: &Path, environment: &Environment) -> Option<String> {
+    match Unit::open(directory, directory, environment)?.read.source {
+        Ok(UnitSource::Remote(source)) => Some(source),
+        _ => None,
+    }
 }
 
 fn has_lock_file(directory: &Path) -> bool {

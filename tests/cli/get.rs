@@ -574,3 +574,29 @@ help: check whether git clone can fetch it; git uses its credential helpers and 
     let failed = environment.provlock(["get", "--no-cache"]);
     failed.assert_code(2).assert_stderr_has("module \"network\"").assert_stderr_has("its submodule \"libs/leaf\" from");
 }
+
+#[test]
+fn a_module_whose_source_depends_on_a_variable_is_locked_for_an_explicit_value_only() {
+    let (_registry, environment) = project();
+    let variable = "variable \"tag\" {\n  default = \"v1.0.0\"\n}\n";
+    let calls = environment.read(environment.project().join("main.tf")).replace("v1.0.0", "${var.tag}");
+    environment.write("main.tf", format!("{variable}{calls}"));
+    let lock = ["lock", "-p", "linux_amd64", "--modules", "--dialect", "tofu"];
+    environment.provlock(lock).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-configuration]: module "network" cannot be locked: the variable "tag" decides from where it comes
+ --> main.tf:5:12
+  |
+5 |   source = "git::file://[ROOT]/modules.git//network?ref=${var.tag}"
+  |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+help: write its source as plain text, or set the value with --var NAME=VALUE
+"#]]);
+    environment.provlock(["lock", "-p", "linux_amd64", "--dialect", "tofu"]).assert_code(0);
+    environment.write("terraform.tfvars", "tag = \"v1.0.0\"\n");
+    environment.provlock(lock).assert_code(2).assert_stderr_has("cannot be locked");
+    environment.provlock(lock.iter().chain(&["--var-file", "terraform.tfvars"])).assert_code(0);
+    environment.provlock(lock.iter().chain(&["--var", "tag=v1.0.0"])).assert_code(0);
+    environment.provlock(lock).assert_code(2);
+}

@@ -6,6 +6,7 @@ use super::base::Base;
 use super::mixed::mixed;
 use super::options::{OnlineOptions, VerifyOptions};
 use super::overrides::SeverityOverrides;
+use super::publishers::KnownPublishers;
 use super::root::{Expected, FileState, Online, Root};
 use super::unshared::unshared;
 use super::verified::{Suppressed, VerifiedRoot, VersionControl};
@@ -15,7 +16,7 @@ use crate::configuration::{Backend, ModuleCache, Requirements, Resolver};
 use crate::diagnostic::{Code, Diagnostic, Location, Result};
 use crate::lockfile::{self, LOCK_FILE_NAME, LockFile, Parsed};
 use crate::packages::DemandedAge;
-use crate::project::change::{KnownProviders, KnownPublishers, removed_lock_file};
+use crate::project::change::{KnownProviders, removed_lock_file};
 use crate::project::coverage::{Kind, RootStatus};
 use crate::project::event::Report;
 use crate::project::module_locks;
@@ -37,7 +38,7 @@ impl Session<'_> {
     /// result.
     pub fn verify(&self, roots: &Roots, options: &VerifyOptions<'_>) -> Result<Report<VerifiedRoot>> {
         let threads = if options.online.is_some() { ROOTS_ONLINE } else { parallel::cores() };
-        let known = self.options.change.as_ref().map(|change| (change.known_providers(), change.known_publishers()));
+        let known = self.options.change.as_ref().map(|change| (change.known_providers(), KnownPublishers::of(change)));
         let removed = self.options.change.as_ref().map(|change| self.removed(&roots.selection, change)).transpose()?;
         let mut removed = removed.unwrap_or_default();
         let verify = |root: &RootPath| {

@@ -4,12 +4,13 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use super::finding::finding;
+use super::publishers::KnownPublishers;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Severity};
 use crate::lockfile::{
     self, Entry, EntryDiff, LOCK_FILE_NAME, LockFileOf, Locked, LockedModule, LockedProvider, MODULE_LOCK_FILE_NAME,
     ModuleLockFile, Parsed,
 };
-use crate::project::change::{Change, KnownProviders, KnownPublishers};
+use crate::project::change::{Change, KnownProviders};
 use crate::project::root_module::RootModule;
 use crate::provider::Hash;
 use crate::system::Environment;

@@ -4,8 +4,9 @@ use super::base::{Base, check_changes, downgrade, first_hash, hashes_replaced};
 use super::finding::finding;
 use super::root::Root;
 use super::verified::VerifiedRoot;
+use crate::configuration::VariableCall;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Severity};
-use crate::lockfile::{self, Entry, EntryChange, ProviderDiff};
+use crate::lockfile::{self, Entry, EntryChange, ProviderDiff, module_name};
 use crate::project::root_module::{DialectReason, RootModule};
 use crate::project::unit::Unit;
 use crate::provider::{Hash, HashScheme, ProviderAddress};
@@ -66,6 +67,33 @@ pub(super) fn made_unknown(root: &Root<'_>, report: &mut VerifiedRoot) {
     let note = "units of the base have the same source, so their requirements are unknown, too";
     let warning = |finding: Diagnostic| Diagnostic { severity: Severity::Warning, ..finding.note(note) };
     report.findings.extend(unknown(&of_base).map(warning));
+    report.findings.extend(depending_on_input(root, base));
+}
+
+/// Calls that the change adds or alters, and whose module depends on an input of the run. Only the module for the value
+/// of this run was read, while other users may set a different value.
+fn depending_on_input(root: &Root<'_>, base: &Base<'_>) -> Vec<Diagnostic> {
+    let RootModule { canonical, units, .. } = root.module;
+    let is_touched = || canonical.ancestors().any(|directory| base.change.touched.contains(directory));
+    let are_values_new = base.change.alters_values(canonical) || (!units.is_empty() && is_touched());
+    let is_new = |call: &&VariableCall| {
+        let written: Vec<_> = call.locations.iter().collect();
+        are_values_new || base.change.alters(&written, &call.origin, base.environment)
+    };
+    let mut seen = Vec::new();
+    let mut findings = Vec::new();
+    for VariableCall { key, locations, input, .. } in root.declared.variable.iter().filter(is_new) {
+        if seen.contains(&locations) {
+            continue;
+        }
+        seen.push(locations);
+        let name = module_name(key);
+        let message = format!("because of this change {} decides from where {name} comes", input.name);
+        let finding = Diagnostic::finding(Code::MadeUnknown, message).at_each(locations, "");
+        let note = "a run with a different value uses a module that was not checked";
+        findings.push(finding.note(note).help("write source and version as plain text, or compute them from locals"));
+    }
+    findings
 }
 
 /// The finding about locations that the change adds and that cannot be read.

@@ -27,6 +27,7 @@ mod options;
 mod overrides;
 mod platforms;
 pub(super) mod policy;
+mod publishers;
 mod root;
 mod unshared;
 mod verified;

@@ -19,10 +19,8 @@ use crate::provider::Hash;
 
 /// Checks the lock file of modules, by itself and beside the configuration.
 pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
-    let Some(modules) = &root.modules else {
-        report.findings.extend(change::added(root));
-        return;
-    };
+    report.findings.extend(change::added(root));
+    let Some(modules) = &root.modules else { return };
     report.findings.extend(modules.diagnostics.iter().cloned());
     let Some(lock_file) = &modules.lock_file else { return };
     report.modules = lock_file.entries().len();

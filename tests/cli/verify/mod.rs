@@ -31,7 +31,9 @@ mod root_removed;
 mod roots;
 mod severity_overrides;
 mod snapshot;
+mod unit_sources;
 mod unknown;
+mod variable_sources;
 
 use super::json_output::validated;
 use super::lock::{lock_file, requires};

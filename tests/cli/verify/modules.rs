@@ -610,6 +610,8 @@ fn a_call_of_a_publisher_that_was_not_called_before_is_found_without_a_lock_of_m
         ("evil/vpc/aws", 1),
         ("git::https://github.com/evil/vpc.git", 1),
         ("https://evil.test/vpc.zip", 1),
+        ("https://registry.opentofu.org:8443/evil.zip", 1),
+        ("oci://registry.opentofu.org/evil/vpc", 1),
     ] {
         environment.write("main.tf", main.clone() + &of(source));
         assert_eq!(added(), expected, "{source}");
@@ -620,11 +622,19 @@ fn a_call_of_a_publisher_that_was_not_called_before_is_found_without_a_lock_of_m
     assert_eq!(added(), 0);
     environment.write("main.tf", main.replace("acme/vpc/aws", "evil/vpc/aws"));
     assert_eq!(added(), 1);
-    // A directory that called no module has nothing to compare with; other changed files are known.
     environment.write("main.tf", &main);
-    environment.write("first/main.tf", of("evil/vpc/aws"));
-    assert_eq!(added(), 0);
-    survived("a change that calls a module of a new publisher", 4);
+    let others = ["first/main.tf", "new/main.tf", "modules/uncalled/main.tf"];
+    for file in others {
+        environment.write(file, of("acme/other/aws"));
+        assert_eq!(added(), 0, "the base calls modules of acme elsewhere");
+        environment.write(file, of("evil/vpc/aws"));
+        assert_eq!(added(), 1, "{file}");
+        std::fs::remove_file(environment.project().join(file)).unwrap();
+    }
+    environment.write(LOCK, "");
+    environment.write("main.tf", main + &of("evil/vpc/aws"));
+    assert_eq!(added(), 1, "the change brings the first lock file of modules");
+    survived("a change that calls a module of a new publisher", 7 + others.len());
 }
 
 #[test]

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use crate::configuration::ModuleCall;
 use crate::diagnostic::words::enumerate;
 use crate::diagnostic::{Code, Diagnostic, Location, Remedy, Severity};
-use crate::lockfile::{Entry, EntryDiff, Locked, LockedModule, ModuleLockFile};
+use crate::lockfile::{Entry, EntryDiff, Locked, LockedModule, ModuleLockFile, UNIT_ADDRESS};
 use crate::modules::locked;
 use crate::project::verify::base::{check_changes, downgrade, hashes_replaced};
 use crate::project::verify::finding::finding;
+use crate::project::verify::publishers::may_alter_source;
 use crate::project::verify::root::Root;
 use crate::provider::{Hash, HashScheme};
 
@@ -57,30 +58,43 @@ fn scheme_replaced(old: &LockedModule, new: &LockedModule) -> Option<&'static st
     replaced.map(|(_, name)| name)
 }
 
-/// A module from a host or publisher that no lock file of modules at the base contains. Nothing is reported if these
-/// contain no modules.
+/// A module from a host or publisher of which the base neither locked nor called a module. Nothing is reported if no
+/// lock file of the base contains modules: [`added`] checks the calls.
 fn new_publisher(root: &Root<'_>, entry: &Entry<LockedModule>) -> Option<Diagnostic> {
-    let known = &root.base.as_ref()?.known_publishers.locked;
-    let new: Vec<_> = locked::publishers(&entry.locked).into_iter().filter(|name| !known.contains(name)).collect();
+    let base = root.base.as_ref()?;
+    let known = &base.known_publishers.locked;
+    let mut new = locked::publishers(&entry.locked);
+    new.retain(|publisher| !known.contains(publisher));
     if known.is_empty() || new.is_empty() {
         return None;
     }
+    let called = base.known_publishers.called(base.change, root.packages);
+    new.retain(|publisher| !called.contains(publisher));
     let name = LockedModule::label_name(&entry.address);
     let message = format!("{name} comes from {}, from where no module was locked before", enumerate(&new));
-    Some(source_added(message, entry.source()))
+    (!new.is_empty()).then(|| source_added(message, entry.source()))
 }
 
-/// Calls that the change adds, from hosts or publishers of which the base called no module. Nothing is reported if the
-/// base called none at all, or where modules are locked.
+/// Calls that the change adds or alters, from hosts or publishers of which the base called no module. Nothing is reported
+/// if the base called none at all. Where the base locks modules, [`new_publisher`] checks the entries.
 pub(super) fn added(root: &Root<'_>) -> Vec<Diagnostic> {
-    // What Terragrunt's files named before is not known.
-    let Some(base) = root.base.as_ref().filter(|_| !root.module.is_unit()) else { return Vec::new() };
+    let Some(base) = &root.base else { return Vec::new() };
     let before = base.known_publishers;
+    if root.modules.is_some() && !before.locked.is_empty() {
+        return Vec::new();
+    }
     let calls = root.declared.own_package_calls().into_iter();
     let calls = calls.filter_map(|call| Some((call, locked::publisher(&call.request()?)?)));
-    let (new, kept): (Vec<_>, Vec<_>) = calls.partition(|(call, _)| root.is_new(&call.location));
-    let known: BTreeSet<_> =
-        before.locked.iter().chain(&before.called).chain(kept.iter().map(|(_, name)| name)).collect();
+    let is_new = |call: &ModuleCall| match &*call.key {
+        UNIT_ADDRESS => root.module.units.iter().any(|unit| may_alter_source(base.change, unit.directory())),
+        _ => base.change.alters(&[&call.location], &call.origin, base.environment),
+    };
+    let (new, kept): (Vec<_>, Vec<_>) = calls.partition(|(call, _)| is_new(call));
+    if new.is_empty() {
+        return Vec::new();
+    }
+    let called = before.called(base.change, root.packages).iter().chain(before.run(base.change, base.environment));
+    let known: BTreeSet<_> = before.locked.iter().chain(called).chain(kept.iter().map(|(_, name)| name)).collect();
     let is_added = |publisher: &String| !known.is_empty() && !known.contains(publisher);
     let added = new.iter().filter(|(_, publisher)| is_added(publisher));
     let finding = |(call, publisher): &(&ModuleCall, String)| {

@@ -1,0 +1,88 @@
+//! Origins of the values that choose modules.
+
+use std::cell::RefCell;
+
+use crate::diagnostic::Location;
+use crate::hcl::evaluate::value::Unknown;
+
+/// Maximum number of locations of an origin.
+const MOST_LOCATIONS: usize = 32;
+
+/// Everything besides its own expression that decides on a value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// First reason why the value must not be part of a request: an unapproved pull request could put it into the
+    /// address of a module, and so send secrets of CI, from its environment or beside the configuration, to another
+    /// host.
+    pub(crate) withheld: Option<Unknown>,
+    /// First input of the run. An input without a flag comes before one with a flag.
+    pub(crate) input: Option<RunInput>,
+    /// Values of the locals, defaults of variables and arguments of calls.
+    pub(crate) locations: Vec<Location>,
+    /// Whether there are more locations than can be stored.
+    pub(crate) has_more: bool,
+}
+
+/// A value that another run of the same files may have otherwise: of a variable of the root module, or the workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RunInput {
+    /// A noun phrase, such as `the variable "region"`.
+    pub(crate) name: String,
+    /// Whether a flag of this run sets it.
+    pub(crate) is_flag: bool,
+}
+
+impl Origin {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.withheld = self.withheld.take().or(other.withheld);
+        let is_certain = self.input.as_ref().is_some_and(|input| !input.is_flag || other.input.is_none());
+        if !is_certain {
+            self.input = other.input.or(self.input.take());
+        }
+        self.has_more |= other.has_more;
+        for location in other.locations {
+            self.add_location(location);
+        }
+    }
+
+    fn add_location(&mut self, location: Location) {
+        if self.locations.contains(&location) {
+            return;
+        }
+        self.has_more |= self.locations.len() == MOST_LOCATIONS;
+        if !self.has_more {
+            self.locations.push(location);
+        }
+    }
+}
+
+/// Collects the origin of the value that is being evaluated.
+#[derive(Debug, Default)]
+pub(super) struct OriginTracker(RefCell<Origin>);
+
+impl OriginTracker {
+    pub(super) fn add(&self, origin: Origin) {
+        self.0.borrow_mut().add(origin);
+    }
+
+    pub(super) fn withhold(&self, reason: Unknown) {
+        self.add(Origin { withheld: Some(reason), ..Origin::default() });
+    }
+
+    pub(super) fn add_input(&self, name: String, is_flag: bool) {
+        self.add(Origin { input: Some(RunInput { name, is_flag }), ..Origin::default() });
+    }
+
+    pub(super) fn add_location(&self, location: &Location) {
+        self.0.borrow_mut().add_location(location.clone());
+    }
+
+    /// Evaluates something, and returns the origin of its value.
+    pub(super) fn during<T>(&self, evaluate: impl FnOnce() -> T) -> (T, Origin) {
+        let before = self.0.take();
+        let value = evaluate();
+        let origin = self.0.replace(before);
+        self.add(origin.clone());
+        (value, origin)
+    }
+}

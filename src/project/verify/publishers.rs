@@ -1,0 +1,146 @@
+//! Publishers of modules at the base: hosts, with the namespace of a registry or the owner of repositories.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use crate::configuration::terragrunt::{self, remote};
+use crate::configuration::{Module, ModuleCache};
+use crate::lockfile::{MODULE_LOCK_FILE_NAME, ModuleLockFile};
+use crate::modules::locked::{self, publisher, publisher_of_source};
+use crate::project::change::Change;
+use crate::project::unit::{literal_source, remote_source};
+use crate::provider::Dialect;
+use crate::system::{Environment, parallel};
+
+const DIALECTS: [Dialect; 2] = [Dialect::Tofu, Dialect::Terraform];
+
+/// Publishers of modules at the base. All but those in lock files are collected when they are first needed.
+#[derive(Debug, Default)]
+pub(super) struct KnownPublishers {
+    /// Publishers in lock files of modules.
+    pub(super) locked: BTreeSet<String>,
+    called: OnceLock<BTreeSet<String>>,
+    run: OnceLock<BTreeSet<String>>,
+    unit_sources: OnceLock<BTreeSet<String>>,
+}
+
+impl KnownPublishers {
+    pub(super) fn of(change: &Change) -> Self {
+        let parse = |(path, bytes): (&Path, &[u8])| ModuleLockFile::parse(path, bytes).lock_file;
+        let files: Vec<_> = change.before_named(MODULE_LOCK_FILE_NAME).filter_map(parse).collect();
+        let all = files.iter().flat_map(|file| file.locks().values());
+        Self { locked: all.flat_map(|locked| locked::publishers(locked)).collect(), ..Self::default() }
+    }
+
+    /// Returns the publishers of all module calls whose source is plain text.
+    pub(super) fn called(&self, change: &Change, modules: &ModuleCache) -> &BTreeSet<String> {
+        self.called.get_or_init(|| {
+            let publishers = |module: &Module, dialect| {
+                let requests: Vec<_> = module.requests(dialect).collect();
+                requests.iter().filter_map(publisher).collect::<BTreeSet<_>>()
+            };
+            let of_directory = |(directory, dialect)| match change.module_before(directory, dialect) {
+                Some(before) => publishers(&before, dialect),
+                None => publishers(&modules.module(directory, dialect), dialect),
+            };
+            let directories = change.configured_before();
+            let directories = directories.into_iter().flat_map(|directory| DIALECTS.map(|one| (directory, one)));
+            parallel::map(directories.collect(), parallel::cores(), of_directory).into_iter().flatten().collect()
+        })
+    }
+
+    /// Returns the publishers of the modules that Terragrunt units run: those that a string in a file of Terragrunt's
+    /// names and, unless the change touches a file that several units may read, those of untouched units.
+    pub(super) fn run(&self, change: &Change, environment: &Environment) -> &BTreeSet<String> {
+        self.run.get_or_init(|| {
+            let texts = change.texts_before(is_of_terragrunt);
+            let mut known: BTreeSet<_> = texts.iter().flat_map(|text| named(&String::from_utf8_lossy(text))).collect();
+            if !alters_shared(change) {
+                let directories = change.configured_before().into_iter();
+                let untouched = directories.filter(|directory| !alters_unit(change, directory));
+                let sources = untouched.filter_map(|directory| remote_source(directory, environment));
+                known.extend(sources.flat_map(|source| publishers_of(&source)));
+            }
+            known
+        })
+    }
+
+    /// Returns the remote sources of all units that the change does not touch, where they are plain strings.
+    pub(super) fn unit_sources(&self, change: &Change, environment: &Environment) -> &BTreeSet<String> {
+        self.unit_sources.get_or_init(|| {
+            let files = terragrunt::FILE_NAMES.into_iter().flat_map(|name| change.now_named(name));
+            let untouched = files.filter_map(Path::parent).filter(|directory| !change.touched.contains(*directory));
+            untouched.filter_map(|directory| literal_source(directory, environment)).collect()
+        })
+    }
+}
+
+/// Whether the change may alter the source of the unit in a directory.
+pub(super) fn may_alter_source(change: &Change, directory: &Path) -> bool {
+    alters_unit(change, directory) || alters_shared(change)
+}
+
+/// Whether the change alters a file of Terragrunt's in the directory of a unit or in one above.
+fn alters_unit(change: &Change, directory: &Path) -> bool {
+    change.changed(is_of_terragrunt).filter_map(Path::parent).any(|changed| directory.starts_with(changed))
+}
+
+/// Whether the change alters a file of Terragrunt's that is not that of a unit, so that units anywhere may read it.
+fn alters_shared(change: &Change) -> bool {
+    let is_shared = |path: &Path| path.parent().is_some_and(|directory| !terragrunt::is_unit(directory));
+    change.changed(is_of_terragrunt).any(is_shared)
+}
+
+fn is_of_terragrunt(name: &str) -> bool {
+    [".hcl", ".hcl.json"].iter().any(|end| name.ends_with(end)) && !name.starts_with('.')
+}
+
+/// Returns the publishers of the addresses in the strings of a text. Of a template the part before the first expression
+/// counts, up to the last slash: `github.com/acme` in `"git::https://github.com/acme/${local.name}.git"`.
+fn named(text: &str) -> BTreeSet<String> {
+    let strings = text.lines().flat_map(|line| line.split('"').skip(1).step_by(2));
+    let address = |string: &str| {
+        let (constant, is_template) = match string.find("${") {
+            Some(end) => (&string[..end], true),
+            None => (string, false),
+        };
+        match constant.find('?') {
+            Some(end) => constant[..end].to_owned(),
+            None if is_template => constant[..constant.rfind('/').unwrap_or(0)].to_owned() + "/",
+            None => constant.to_owned(),
+        }
+    };
+    strings.filter(|string| string.contains('/')).flat_map(|string| publishers_of(&address(string))).collect()
+}
+
+/// Returns the publishers of a unit's source. The default registry differs between the dialects.
+fn publishers_of(source: &str) -> BTreeSet<String> {
+    let parse = |dialect| publisher_of_source(&remote::requested(source, dialect)?.0);
+    DIALECTS.into_iter().filter_map(parse).filter(|publisher| !publisher.ends_with('/')).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_of_a_text_name_publishers() {
+        for (text, expected) in [
+            ("source = \"git::https://github.com/acme/a.git//m?ref=${local.tag}\"", &["github.com/acme"][..]),
+            ("url = \"git::ssh://git@github.com/acme/${local.name}.git\"", &["github.com/acme"]),
+            ("url = \"git::https://github.com/ac${local.me}/a.git\"", &[]),
+            ("url = \"https://mod${local.ule}.test/a.zip\"", &[]),
+            ("url = \"https://modules.test:8443/${local.name}.zip\"", &["modules.test:8443"]),
+            (
+                "source = \"tfr:///acme/vpc/aws?version=${local.version}\"",
+                &["registry.opentofu.org/acme", "registry.terraform.io/acme"],
+            ),
+            ("source = \"tfr://example.com/acme/vpc/aws\"", &["example.com/acme"]),
+            ("source = \"github.com/acme/a\" # \"github.com/b/c\"", &["github.com/acme", "github.com/b"]),
+            ("source = \"../modules/m\"\nname = \"a/b/c\"", &[]),
+        ] {
+            assert_eq!(named(text).into_iter().collect::<Vec<_>>(), expected, "{text}");
+        }
+    }
+}

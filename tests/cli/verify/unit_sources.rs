@@ -1,0 +1,136 @@
+//! Sources of Terragrunt units and stacks in a change: new publishers of the modules that they run.
+
+use super::gate::Gate;
+use super::gate_bypass::all_are_errors;
+
+const PINNED: &str = "?ref=0123456789abcdef0123456789abcdef01234567";
+
+fn unit(gate: &Gate, directory: &str, source: &str) {
+    gate.write(&format!("{directory}/terragrunt.hcl"), format!("terraform {{\n  source = {source}\n}}\n"));
+}
+
+fn pinned(repository: &str) -> String {
+    format!("\"git::https://{repository}{PINNED}\"")
+}
+
+/// Units of modules in one repository: a plain source, one from a shared file, and one from an included file.
+fn units(gate: &Gate) {
+    gate.write(
+        "provlock.toml",
+        "dialect = \"tofu\"\n[policy]\npin-modules = true\n[verify]\ndeny = [\"module-source-added\", \"unit-added\"]\n\
+         [roots]\nexclude = [\"examples/**\"]\n",
+    );
+    unit(gate, "units/plain", &pinned("github.com/acme/net.git//vpc"));
+    gate.write("units/plain/.terraform.lock.hcl", gate.read("live/.terraform.lock.hcl"));
+    let locals = format!("locals {{\n  base = \"git::https://github.com/acme\"\n  ref  = \"{PINNED}\"\n}}\n");
+    gate.write("common.hcl", locals);
+    let shared = "read_terragrunt_config(\"../../common.hcl\").locals";
+    unit(gate, "units/shared", &format!("\"${{{shared}.base}}/net.git${{{shared}.ref}}\""));
+    gate.write("units/shared/.terraform.lock.hcl", gate.read("live/.terraform.lock.hcl"));
+    gate.write("env/net.hcl", format!("terraform {{\n  source = {}\n}}\n", pinned("github.com/acme/net.git")));
+    gate.write("units/included/terragrunt.hcl", "include \"net\" {\n  path = \"../../env/net.hcl\"\n}\n");
+    gate.write("units/included/.terraform.lock.hcl", gate.read("live/.terraform.lock.hcl"));
+}
+
+/// Replaces a text in a file.
+fn replace(gate: &Gate, path: &str, from: &str, to: &str) {
+    let text = gate.read(path);
+    assert!(text.contains(from), "{from} in {path}");
+    gate.write(path, text.replace(from, to));
+}
+
+#[test]
+fn a_unit_of_a_new_publisher_is_found() {
+    all_are_errors(
+        "a pull request lets Terragrunt run the module of a new publisher",
+        units,
+        &[
+            (
+                "another owner",
+                |gate| replace(gate, "units/plain/terragrunt.hcl", "acme", "evil"),
+                "module-source-added",
+            ),
+            (
+                "another host",
+                |gate| replace(gate, "units/plain/terragrunt.hcl", "github.com", "evil.test"),
+                "module-source-added",
+            ),
+            (
+                "another port",
+                |gate| replace(gate, "units/plain/terragrunt.hcl", "github.com", "github.com:8443"),
+                "module-source-added",
+            ),
+            (
+                "an archive",
+                |gate| {
+                    let archive = format!("\"https://evil.test/net.zip?checksum=sha256:{}\"", "a".repeat(64));
+                    unit(gate, "units/plain", &archive);
+                },
+                "module-source-added",
+            ),
+            (
+                "a registry",
+                |gate| unit(gate, "units/plain", "\"tfr:///evil/vpc/aws?version=1.0.0\""),
+                "module-source-added",
+            ),
+            ("the shared file", |gate| replace(gate, "common.hcl", "acme", "evil"), "module-source-added"),
+            ("the included file", |gate| replace(gate, "env/net.hcl", "acme", "evil"), "module-source-added"),
+            (
+                "a host in two parts",
+                |gate| {
+                    let locals = "locals {\n  top = \"test\"\n}\n";
+                    unit(gate, "units/plain", &pinned("evil.${local.top}/acme/net.git"));
+                    gate.write("units/plain/terragrunt.hcl", gate.read("units/plain/terragrunt.hcl") + locals);
+                },
+                "module-source-added",
+            ),
+            (
+                "a new unit",
+                |gate| {
+                    unit(gate, "units/new", &pinned("github.com/evil/net.git"));
+                    gate.write("units/new/.terraform.lock.hcl", gate.read("live/.terraform.lock.hcl"));
+                },
+                "module-source-added",
+            ),
+            (
+                "a new unit that others vouch for",
+                |gate| {
+                    for directory in ["units/new", "units/other"] {
+                        unit(gate, directory, &pinned("github.com/evil/net.git"));
+                        let lock_file = gate.read("live/.terraform.lock.hcl");
+                        gate.write(&format!("{directory}/.terraform.lock.hcl"), lock_file);
+                    }
+                },
+                "module-source-added",
+            ),
+            (
+                "a stack",
+                |gate| {
+                    let unit = format!("unit \"a\" {{\n  source = {}\n  path = \"a\"\n}}\n", pinned("evil.test/u.git"));
+                    gate.write("stack/terragrunt.stack.hcl", unit);
+                },
+                "made-unknown",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_unit_of_a_known_publisher_is_no_finding() {
+    let gate = Gate::with(units);
+    let arguments = ["-r", "--allow", "module-not-installed,requirements-not-known,module-ref-floating"];
+    assert_eq!(gate.judge(&arguments), [] as [&str; 0], "nothing has changed");
+    let changes: [fn(&Gate); 5] = [
+        |gate| replace(gate, "units/plain/terragrunt.hcl", "0123", "4567"),
+        |gate| replace(gate, "common.hcl", "0123", "4567"),
+        |gate| replace(gate, "env/net.hcl", "net.git", "vpc.git"),
+        |gate| unit(gate, "units/new", &pinned("github.com/acme/other.git")),
+        |gate| gate.write("region.hcl", "locals {\n  region = \"eu\"\n}\n"),
+    ];
+    for (number, change) in changes.into_iter().enumerate() {
+        change(&gate);
+        let found = gate.judge(&arguments);
+        assert!(!found.iter().any(|code| code == "module-source-added"), "change {number}: {found:?}");
+        gate.reset();
+    }
+}
