@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let environment = Environment { current_directory: std::env::current_dir()?, ..Environment::default() };
     let session = Session::new(environment, SessionOptions::default())?.observed_by(|event| match event {
         Event::Locked(locked) => {
-            println!("{}: {} providers", locked.prepared.root.path.display(), locked.outcome.locks.len());
+            println!("{}: {} providers", locked.prepared.root.path().display(), locked.outcome.locks.len());
         }
         Event::Failed(path, errors) => eprintln!("{}: {errors}", path.display()),
         _ => {}

@@ -32,7 +32,7 @@
 //! let environment = Environment { current_directory: std::env::current_dir()?, ..Environment::default() };
 //! let session = Session::new(environment, SessionOptions::default())?.observed_by(|event| {
 //!     if let Event::Locked(locked) = event {
-//!         println!("{}: {} providers", locked.prepared.root.path.display(), locked.outcome.locks.len());
+//!         println!("{}: {} providers", locked.prepared.root.path().display(), locked.outcome.locks.len());
 //!     }
 //! });
 //! let roots = session.roots(&Selection::recursive("infra"))?;

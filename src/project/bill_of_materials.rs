@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::event::Event;
 use super::root_module::RootModule;
-use super::roots::{RootPath, Roots};
+use super::roots::Roots;
 use super::session::Session;
 use crate::configuration::{CalledModule, Requirements};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Remedy, Result};
@@ -57,7 +57,7 @@ impl Session<'_> {
     pub fn bill_of_materials(&self, roots: &Roots) -> Result<Vec<Materials>> {
         self.notify(Event::Reading);
         let (mut bill, mut errors) = (Vec::new(), Diagnostics::default());
-        for (_, materials) in self.each_root(roots, |path, root| self.materials(path, root)) {
+        for (_, materials) in self.each_root(roots, |root| self.materials(root)) {
             match materials {
                 Ok(materials) => bill.push(materials),
                 Err(more) => errors.extend(more),
@@ -67,11 +67,9 @@ impl Session<'_> {
         errors.into_result(bill)
     }
 
-    fn materials(&self, path: &RootPath, root: RootModule) -> Result<Materials> {
-        if root.lock_bytes.is_none() && root.module_lock_bytes.is_none() && path.is_named {
-            let message = "there is no lock file, so it is not known what the root module is made of";
-            let missing = Diagnostic::error(Code::LockFileMissing, message).help(Remedy::lock());
-            return Err(self.roots_elsewhere(&root).unwrap_or(missing).into());
+    fn materials(&self, root: RootModule) -> Result<Materials> {
+        if root.lock_bytes.is_none() && root.module_lock_bytes.is_none() && root.found.is_explicit {
+            return Err(self.lock_file_missing(&root, "it is not known what the root module is made of").into());
         }
         let (lock_file, mut warnings) = root.lock_file()?;
         let (module_lock_file, more) = root.module_lock_file()?;
@@ -100,7 +98,7 @@ impl Session<'_> {
             signers: signers.collect(),
             trusted_keys: trusted_keys.filter(|(_, keys)| !keys.is_empty()).collect(),
             lock_path: if root.lock_bytes.is_some() { root.lock_path } else { root.module_lock_path },
-            path: root.path,
+            path: root.found.path,
             providers,
             modules,
             requirements,

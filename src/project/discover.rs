@@ -7,155 +7,64 @@ use std::sync::Arc;
 use super::change::Change;
 use super::coverage::{Kind, RootStatus};
 use super::filter::Filter;
-use super::roots::{OtherDirectories, RootPath, Unlikely};
+use super::roots::{FoundRoot, OtherDirectories};
 use super::session::Session;
-use super::unit::{SurveyedUnit, survey};
+use super::unit::Unit;
 use crate::configuration::{DirectoryListing, Module, ModuleCache, listings};
 use crate::diagnostic::Result;
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::provider::Dialect;
 use crate::system::{canonicalize, parallel};
 
-/// Finds every directory from `start` downwards that is a root module:
-///
-/// - it has a `backend`, `cloud` or `state_store` block, or
-/// - it has a lock file, of providers or of modules, and no other module of the tree calls it, or
-/// - it configures the providers that it uses ([`Module::configures_providers`]), or it calls modules of other packages
-///   and these are to be locked (`with_modules`); no other module calls it; and no directory between it and `start` has
-///   a name as those of modules, examples, tests and templates have.
-///
-/// A Terragrunt unit is a root module if it or the module that it runs has a lock file, or if it runs a module and has
-/// remote state (`remote_state`). A module that a unit runs is not a root module.
-///
-/// A unit, or a module that no other module calls, is also a root module if a glob of `[roots] include` matches it. A
-/// directory whose exact path is such a glob is always one.
-///
-/// These rules were measured on 5,123 root modules of public repositories. Directories that `.gitignore` matches and
-/// `.terraform` are skipped, and symbolic links to directories are not followed.
-///
-/// Returns sorted directories as the user knows them. Errors in a module are not reported here: the session keeps the
-/// modules, and the next step that reads them reports its errors.
-///
-/// # Errors
-/// Directories that cannot be read.
-pub(super) fn find_roots(
-    session: &Session<'_>,
-    (start, canonical): (&Path, &Path),
-    filter: &Filter,
-    dialect: Option<Dialect>,
-    with_modules: bool,
-) -> Result<Found> {
-    let change = session.options.change.as_ref();
-    let mut listings = listings(canonical)?;
-    if let Some(change) = change {
-        let hidden = change.directories(canonical, |directory| !listings.contains_key(directory));
-        let hidden =
-            hidden.into_iter().filter_map(|directory| Some((directory.to_owned(), DirectoryListing::of(directory)?)));
-        listings.extend(hidden.collect::<Vec<_>>());
-    }
-    let search = Search { session, start, canonical, filter, dialect, with_modules };
-    let read = parallel::map(listings.into_iter().collect(), parallel::cores(), |(directory, listing)| {
-        search.candidate(directory, listing)
-    });
-    let calls: HashSet<_> = read.iter().flat_map(|candidate| &candidate.calls).collect();
-    let called: HashSet<_> = calls.iter().filter_map(|path| canonicalize(path).ok()).collect();
-    let run: HashSet<_> = read.iter().filter_map(|candidate| candidate.runs.clone()).collect();
-    let roots_before = change.map(|change| roots_before(change, canonical, &read)).unwrap_or_default();
-    let mut found = Found::default();
-    let callees: HashMap<_, _> = read.iter().map(|one| (one.directory.clone(), one.callees())).collect();
-    for Candidate { directory, root, sign, is_unit, unlikely, .. } in read {
-        let kind = if is_unit { Kind::Unit } else { Kind::RootModule };
-        let is_called = || run.contains(&directory) || called.contains(&directory);
-        match sign {
-            _ if roots_before.contains(&directory) && filter.takes(&directory) => {
-                let stays = Some(root.path.clone()).filter(|_| !is_unit);
-                found.roots.push(RootPath { stays, ..root });
-            }
-            None if !is_called() => found.others.add(unlikely, root.path),
-            None => {}
-            Some(Sign::Certain) if run.contains(&directory) => {}
-            Some(Sign::UnlessCalled) if is_called() => {}
-            Some(_) if !filter.takes(&directory) => {
-                _ = found.passed_over.insert(directory, (kind, RootStatus::Excluded));
-            }
-            Some(Sign::UnlockedUnit) => _ = found.passed_over.insert(directory, (kind, RootStatus::NotLocked)),
-            Some(_) => found.roots.push(root),
-        }
-    }
-    found.roots.sort_by(|one, other| one.path.cmp(&other.path));
-    let mut waiting: Vec<_> = found.roots.iter().filter_map(|root| root.canonical.clone()).collect();
-    while let Some(directory) = waiting.pop() {
-        waiting.extend(callees.get(&directory).into_iter().flatten().filter(|one| !found.read.contains(*one)).cloned());
-        found.read.insert(directory);
-    }
-    Ok(found)
-}
-
-/// A search below one directory.
-struct Search<'a, 's> {
-    session: &'a Session<'s>,
-    /// As the user knows it, and without symbolic links.
-    start: &'a Path,
-    canonical: &'a Path,
-    filter: &'a Filter,
-    dialect: Option<Dialect>,
-    with_modules: bool,
-}
-
-impl Search<'_, '_> {
-    /// Reads a directory, without regard to other directories.
-    fn candidate(&self, directory: PathBuf, listing: DirectoryListing) -> Candidate {
-        let Self { session, filter, .. } = self;
-        let below = directory.strip_prefix(self.canonical).unwrap_or(&directory);
-        let shown = joined(self.start, below);
-        let dialect = self.dialect.or_else(|| Some(session.dialect_before(&directory)?.0));
-        let has_unit = listing.is_unit;
-        let unit = if has_unit { survey(&directory, &session.environment) } else { None };
-        let (module, has_lock_file) = read_module(&directory, &shown, listing, dialect, &session.modules);
-        let is_included = filter.includes(&directory);
-        let judge = |module: &Module, has_lock_file: bool| sign(module, has_lock_file, self.with_modules, below);
-        let sign = match &unit {
-            _ if filter.names(&directory) => Some(Sign::Named),
-            Some(unit) => {
-                let runs = unit.has_source || !module.is_empty();
-                let has_lock_file = has_lock_file || unit.lock_directory.is_some();
-                let is_expected = has_lock_file || (runs && (unit.shares_state || is_included));
-                if is_expected { Some(Sign::Unit) } else { runs.then_some(Sign::UnlockedUnit) }
-            }
-            None => {
-                let included = (is_included && !module.is_empty()).then_some(Sign::UnlessCalled);
-                judge(&module, has_lock_file).or(included)
-            }
-        };
-        let unlikely = match sign {
-            None if is_among_modules(below) => module.is_likely_root(self.with_modules).then_some(Unlikely::Name),
-            None => (below.as_os_str().is_empty() && module.has_requirements()).then_some(Unlikely::Start),
-            Some(_) => None,
-        };
-        let calls = calls_to_others(&module).collect();
-        let is_unit = unit.is_some();
-        let SurveyedUnit { runs, lock_directory, source, .. } = unit.unwrap_or_default();
-        let before = session.options.change.as_ref().and_then(|change| {
-            let is_source_new = source.is_some_and(|source| change.is_new_line(&source, &session.environment));
-            Before::of(change, &directory, dialect.unwrap_or_default(), is_source_new, judge)
-        });
-        let root = RootPath { lock_directory, ..RootPath::listed(shown, Some(directory.clone()), has_unit) };
-        Candidate { directory, root, calls, sign, unlikely, is_unit, runs, before }
-    }
+/// A search for root modules below one directory.
+pub(super) struct RootSearch<'a, 's> {
+    pub(super) session: &'a Session<'s>,
+    /// Directory where the search starts, as the user knows it.
+    pub(super) start: &'a Path,
+    /// The same directory, absolute and without symlinks.
+    pub(super) canonical: &'a Path,
+    pub(super) filter: &'a Filter,
+    pub(super) dialect: Option<Dialect>,
+    /// Whether modules are to be locked, too.
+    pub(super) with_modules: bool,
 }
 
 /// The root modules below a directory, sorted, and the skipped directories.
 #[derive(Default)]
 pub(super) struct Found {
-    pub(super) roots: Vec<RootPath>,
+    pub(super) roots: Vec<FoundRoot>,
     pub(super) passed_over: PassedOver,
     pub(super) others: OtherDirectories,
     /// Directories of the root modules, each with the directories below the start that it calls or runs.
     pub(super) read: HashSet<PathBuf>,
 }
 
-/// Directories that were skipped although they might be root modules, by reason. Absolute, without symbolic links.
+/// Directories that were skipped although they might be root modules, by reason. Absolute, without symlinks.
 pub(super) type PassedOver = BTreeMap<PathBuf, (Kind, RootStatus)>;
+
+/// A directory that was read.
+struct Candidate {
+    /// Absolute, without symlinks.
+    directory: PathBuf,
+    root: FoundRoot,
+    is_unit: bool,
+    sign: Option<Sign>,
+    /// Directories of called modules.
+    calls: Vec<PathBuf>,
+    /// Directory of the unit's module, if it is a unit.
+    runs: Option<PathBuf>,
+    unlikely: Option<Unlikely>,
+    /// State at the base revision, if the change under review touches the directory.
+    before: Option<Before>,
+}
+
+/// Reason why a directory with a configuration is not a root module.
+enum Unlikely {
+    /// Its path contains a usual name for modules, examples, tests or templates.
+    Name,
+    /// The search starts there, and its configuration has no sign of a root module.
+    Start,
+}
 
 /// State of a changed directory at the base revision.
 struct Before {
@@ -163,6 +72,127 @@ struct Before {
     calls: Vec<PathBuf>,
     /// Whether it was a unit with the same module.
     ran: bool,
+}
+
+impl RootSearch<'_, '_> {
+    /// Finds every directory from `start` downwards that is a root module:
+    ///
+    /// - it has a `backend`, `cloud` or `state_store` block, or
+    /// - it has a lock file, of providers or of modules, and no other module of the tree calls it, or
+    /// - it configures the providers that it uses ([`Module::configures_providers`]), or it calls modules of other packages
+    ///   and these are to be locked ([`RootSearch::with_modules`]); no other module calls it; and no directory between it and `start` has
+    ///   a name as those of modules, examples, tests and templates have.
+    ///
+    /// A Terragrunt unit is a root module if it or the module that it runs has a lock file, or if it runs a module and has
+    /// remote state (`remote_state`). A module that a unit runs is not a root module.
+    ///
+    /// A unit, or a module that no other module calls, is also a root module if a glob of `[roots] include` matches it. A
+    /// directory whose exact path is such a glob is always one.
+    ///
+    /// These rules were measured on 5,123 root modules of public repositories. Directories that `.gitignore` matches and
+    /// `.terraform` are skipped, and symbolic links to directories are not followed.
+    ///
+    /// Returns sorted directories as the user knows them. Errors in a module are not reported here: the session keeps the
+    /// modules, and the next step that reads them reports its errors.
+    ///
+    /// # Errors
+    /// Directories that cannot be read.
+    pub(super) fn find(&self) -> Result<Found> {
+        let Self { session, canonical, filter, .. } = self;
+        let change = session.options.change.as_ref();
+        let mut listings = listings(canonical)?;
+        if let Some(change) = change {
+            let hidden = change.directories(canonical, |directory| !listings.contains_key(directory));
+            let list = |directory: &Path| Some((directory.to_owned(), DirectoryListing::of(directory)?));
+            listings.extend(hidden.into_iter().filter_map(list).collect::<Vec<_>>());
+        }
+        let read = |(directory, listing)| self.read(directory, listing);
+        let read = parallel::map(listings.into_iter().collect(), parallel::cores(), read);
+        let called = canonical_set(read.iter().flat_map(|candidate| &candidate.calls));
+        let run: HashSet<_> = read.iter().filter_map(|candidate| candidate.runs.clone()).collect();
+        let former = change.map(|change| former_roots(change, canonical, &read)).unwrap_or_default();
+        let callees: HashMap<_, _> = read.iter().map(|one| (one.directory.clone(), one.callees())).collect();
+        let mut found = Found::default();
+        for Candidate { directory, root, is_unit, sign, unlikely, .. } in read {
+            let kind = if is_unit { Kind::Unit } else { Kind::RootModule };
+            let is_called = || run.contains(&directory) || called.contains(&directory);
+            match sign {
+                _ if former.contains(&directory) && filter.takes(&directory) => {
+                    let former_root = (!is_unit).then(|| root.path.clone());
+                    found.roots.push(FoundRoot { former_root, ..root });
+                }
+                None if !is_called() => match unlikely {
+                    Some(Unlikely::Name) => found.others.skipped_by_name.push(root.path),
+                    Some(Unlikely::Start) => found.others.without_sign.push(root.path),
+                    None => {}
+                },
+                None => {}
+                Some(Sign::Certain) if run.contains(&directory) => {}
+                Some(Sign::UnlessCalled) if is_called() => {}
+                Some(_) if !filter.takes(&directory) => {
+                    _ = found.passed_over.insert(directory, (kind, RootStatus::Excluded));
+                }
+                Some(Sign::UnlockedUnit) => _ = found.passed_over.insert(directory, (kind, RootStatus::NotLocked)),
+                Some(_) => found.roots.push(root),
+            }
+        }
+        found.roots.sort_by(|one, other| one.path.cmp(&other.path));
+        let mut waiting: Vec<_> = found.roots.iter().filter_map(|root| root.canonical.clone()).collect();
+        while let Some(directory) = waiting.pop() {
+            let callees = callees.get(&directory).into_iter().flatten();
+            waiting.extend(callees.filter(|callee| !found.read.contains(*callee)).cloned());
+            found.read.insert(directory);
+        }
+        Ok(found)
+    }
+
+    /// Reads a directory, without regard to other directories.
+    fn read(&self, directory: PathBuf, listing: DirectoryListing) -> Candidate {
+        let Self { session, filter, with_modules, .. } = *self;
+        let below = directory.strip_prefix(self.canonical).unwrap_or(&directory);
+        let shown = joined(self.start, below);
+        let dialect = self.dialect.or_else(|| Some(session.dialect_before(&directory)?.0));
+        let kind = if listing.is_unit { Kind::Unit } else { Kind::RootModule };
+        let unit = if listing.is_unit { Unit::open(&directory, &directory, &session.environment) } else { None };
+        let lock_directory = unit.as_ref().and_then(Unit::lock_directory).map(|(_, directory)| directory);
+        let (module, has_lock_file) = read_module(&directory, &shown, listing, dialect, &session.modules);
+        let is_included = filter.includes(&directory);
+        let sign_of = |module: &Module, has_lock_file: bool| sign(module, has_lock_file, with_modules, below);
+        let sign = match &unit {
+            _ if filter.names(&directory) => Some(Sign::Named),
+            Some(unit) => {
+                let runs = unit.has_source() || !module.is_empty();
+                let has_lock_file = has_lock_file || lock_directory.is_some();
+                let is_expected = has_lock_file || (runs && (unit.shares_state() || is_included));
+                if is_expected { Some(Sign::Unit) } else { runs.then_some(Sign::UnlockedUnit) }
+            }
+            None => {
+                let included = (is_included && !module.is_empty()).then_some(Sign::UnlessCalled);
+                sign_of(&module, has_lock_file).or(included)
+            }
+        };
+        let unlikely = match sign {
+            None if is_among_modules(below) => module.is_likely_root(with_modules).then_some(Unlikely::Name),
+            None => (below.as_os_str().is_empty() && module.has_requirements()).then_some(Unlikely::Start),
+            Some(_) => None,
+        };
+        let before = session.options.change.as_ref().and_then(|change| {
+            let source = unit.as_ref().and_then(Unit::source_location);
+            let is_source_new = source.is_some_and(|source| change.is_new_line(source, &session.environment));
+            Before::of(change, &directory, dialect.unwrap_or_default(), is_source_new, sign_of)
+        });
+        let (is_unit, runs) = (unit.is_some(), unit.and_then(Unit::into_local_module));
+        let calls = calls_to_others(&module).collect();
+        let root = FoundRoot { lock_directory, ..FoundRoot::new(shown, Some(directory.clone()), kind) };
+        Candidate { directory, root, is_unit, sign, calls, runs, unlikely, before }
+    }
+}
+
+impl Candidate {
+    /// Directories of called modules or of the unit's module, without symlinks.
+    fn callees(&self) -> Vec<PathBuf> {
+        canonical_set(&self.calls).into_iter().chain(self.runs.clone()).collect()
+    }
 }
 
 impl Before {
@@ -182,15 +212,15 @@ impl Before {
     }
 }
 
-/// Returns the directories below `start` that were root modules at the base revision. They stay root modules, whatever
+/// Returns the directories below `start` that were root modules at the base revision. They remain root modules, whatever
 /// calls or units the change adds.
-fn roots_before(change: &Change, start: &Path, now: &[Candidate]) -> HashSet<PathBuf> {
+fn former_roots(change: &Change, start: &Path, now: &[Candidate]) -> HashSet<PathBuf> {
     let calls = now.iter().flat_map(|candidate| candidate.before.as_ref().map_or(&candidate.calls, |was| &was.calls));
     let known: HashSet<_> = now.iter().map(|candidate| &candidate.directory).collect();
-    let gone = change.touched.iter().filter(|directory| directory.starts_with(start) && !known.contains(directory));
-    let gone = gone.filter_map(|directory| change.module_before(directory, Dialect::default()));
-    let gone: Vec<_> = gone.flat_map(|module| calls_to_others(&module).collect::<Vec<_>>()).collect();
-    let called: HashSet<_> = calls.chain(&gone).filter_map(|path| canonicalize(path).ok()).collect();
+    let removed = change.touched.iter().filter(|directory| directory.starts_with(start) && !known.contains(directory));
+    let removed = removed.filter_map(|directory| change.module_before(directory, Dialect::default()));
+    let removed: Vec<_> = removed.flat_map(|module| calls_to_others(&module).collect::<Vec<_>>()).collect();
+    let called = canonical_set(calls.chain(&removed));
     let ran = now.iter().filter(|candidate| candidate.before.as_ref().is_none_or(|was| was.ran));
     let ran: HashSet<_> = ran.filter_map(|candidate| candidate.runs.as_ref()).collect();
     let was_root = |candidate: &&Candidate| {
@@ -205,25 +235,9 @@ fn roots_before(change: &Change, start: &Path, now: &[Candidate]) -> HashSet<Pat
     now.iter().filter(was_root).map(|candidate| candidate.directory.clone()).collect()
 }
 
-struct Candidate {
-    /// Absolute, without symbolic links.
-    directory: PathBuf,
-    root: RootPath,
-    calls: Vec<PathBuf>,
-    sign: Option<Sign>,
-    unlikely: Option<Unlikely>,
-    is_unit: bool,
-    /// Directory of the unit's module, if it is a unit.
-    runs: Option<PathBuf>,
-    /// State at the base revision, if the change under review touches the directory.
-    before: Option<Before>,
-}
-
-impl Candidate {
-    /// Directories of called modules or of the unit's module, without symbolic links.
-    fn callees(&self) -> Vec<PathBuf> {
-        self.calls.iter().filter_map(|path| canonicalize(path).ok()).chain(self.runs.clone()).collect()
-    }
+fn canonical_set<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> HashSet<PathBuf> {
+    let distinct: HashSet<_> = paths.into_iter().collect();
+    distinct.into_iter().filter_map(|path| canonicalize(path).ok()).collect()
 }
 
 /// Evidence that a directory is a root module, the strongest first.
@@ -334,11 +348,16 @@ mod tests {
         Session::new(Environment::default(), options).unwrap()
     }
 
+    fn search(session: &Session<'_>, (start, canonical): (&Path, &Path), filter: &Filter) -> Vec<FoundRoot> {
+        let search = RootSearch { session, start, canonical, filter, dialect: None, with_modules: false };
+        search.find().unwrap().roots
+    }
+
     fn found(directory: &Path, filter: &RootFilter) -> Vec<String> {
         let base = canonicalize(directory).unwrap();
         let filter = Filter::new(&[RootFilter { base: base.clone(), ..filter.clone() }]).unwrap();
-        let roots = find_roots(&session(), (directory, &base), &filter, None, false).unwrap().roots;
-        let below = |root: &RootPath| root.path.strip_prefix(directory).unwrap().to_str().unwrap().replace('\\', "/");
+        let roots = search(&session(), (directory, &base), &filter);
+        let below = |root: &FoundRoot| root.path.strip_prefix(directory).unwrap().to_str().unwrap().replace('\\', "/");
         roots.iter().map(below).collect()
     }
 
@@ -377,7 +396,7 @@ mod tests {
         let canonical = canonicalize(directory.path()).unwrap();
         let session = session();
         let filter = Filter::new(&[]).unwrap();
-        let roots = find_roots(&session, (directory.path(), &canonical), &filter, None, false).unwrap().roots;
+        let roots = search(&session, (directory.path(), &canonical), &filter);
         assert_eq!(roots.len(), paths.len());
         for root in roots.iter().map(|root| &root.path) {
             fs::remove_file(root.join("main.tf")).unwrap();

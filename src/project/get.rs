@@ -71,7 +71,7 @@ impl InstalledModules {
 impl Session<'_> {
     /// Installs the locked modules of root modules. A root module that fails stays as it was, and does not stop others.
     pub fn get(&self, roots: &Roots, options: GetOptions) -> Report<InstalledModules> {
-        let roots = self.each_root(roots, |_, root| self.install(&root, options));
+        let roots = self.each_root(roots, |root| self.install(&root, options));
         self.announce();
         Report { roots, findings: Vec::new(), coverage: Coverage::default() }
     }
@@ -81,13 +81,13 @@ impl Session<'_> {
             return Ok(InstalledModules { is_unit: true, ..InstalledModules::default() });
         }
         if root.module_lock_bytes.is_none() {
-            let message = format!("{} has no {MODULE_LOCK_FILE_NAME}", root.path.display());
+            let message = format!("{} has no {MODULE_LOCK_FILE_NAME}", root.path().display());
             let help = Help::text("make one with ").and(Remedy::LockModules);
             let error = Diagnostic::error(Code::ModuleNotInstalled, message);
             return Err(error.shared(format!("there is no {MODULE_LOCK_FILE_NAME}")).help(help).into());
         }
         let (lock_file, warnings) = root.module_lock_file()?;
-        let directory = files::join(&root.path, root.data_directory.join("modules"));
+        let directory = files::join(root.path(), root.data_directory.join("modules"));
         let outside = directory.ancestors().find(|path| path.exists());
         if let Some(outside) = outside.filter(|path| self.modules.boundary.is_outside(path)) {
             return Err(boundary::refused(outside).into());

@@ -81,7 +81,7 @@ impl Session<'_> {
         let mut inventory = Inventory { root_modules: roots.len(), are_modules_pinned: true, ..Inventory::default() };
         let (mut releases, mut dialects) = (BTreeMap::<Release, BTreeSet<Hash>>::new(), BTreeSet::new());
         let mut errors = Diagnostics::default();
-        for (path, contents) in self.each_root(roots, |_, root| self.contents(&root)) {
+        for (path, contents) in self.each_root(roots, |root| self.contents(&root)) {
             let Contents { dialect, are_modules_pinned, required, lock_file, warnings } = match contents {
                 Ok(contents) => contents,
                 Err(more) => {
@@ -93,7 +93,7 @@ impl Session<'_> {
             inventory.dialect = Some(dialect);
             inventory.are_modules_pinned &= are_modules_pinned;
             inventory.not_locked.extend(required);
-            let in_root = |warning: Diagnostic| warning.in_root(&path, roots.are_many());
+            let in_root = |warning: Diagnostic| warning.in_root(&path, roots.may_be_several());
             inventory.warnings.extend(warnings.into_iter().map(in_root));
             for (address, locked) in lock_file.locks() {
                 inventory.providers.insert(address.clone());

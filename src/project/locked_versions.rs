@@ -31,7 +31,7 @@ impl Session<'_> {
         self.notify(Event::Reading);
         let mut versions = LockedVersions::default();
         let mut dialects = Vec::new();
-        let answers = self.each_root(roots, |_, opened| {
+        let answers = self.each_root(roots, |opened| {
             let locks = opened.lock_bytes.is_some().then(|| opened.lock_file()).transpose()?;
             Ok((opened.dialect, locks.map(|(lock_file, _)| lock_file)))
         });

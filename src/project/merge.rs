@@ -103,6 +103,6 @@ impl Session<'_> {
             let known = prepared.lock_file.locks().iter().chain(sides).chain(left);
             Arc::new(self.connections.offline(known.map(|(address, entry)| (address, &entry.version))))
         });
-        self.with_pipeline(options, None, false, offline, |pipeline| pipeline.outcome(prepared))
+        self.with_pipeline(options, None, offline, |pipeline| pipeline.outcome(prepared))
     }
 }

@@ -3,14 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use super::change::Change;
+use super::coverage::Kind;
 use super::event::Event;
 use super::module_locks;
 use super::root_module::{DialectReason, OtherReading, RootModule};
-use super::roots::{RootPath, Roots};
+use super::roots::{FoundRoot, Roots};
 use super::session::Session;
 use super::unit::Unit;
 use crate::configuration::{Requirements, Resolver};
-use crate::diagnostic::{Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Remedy, Result};
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::provider::Dialect;
 use crate::settings::{Settings, SettingsFiles};
@@ -22,7 +23,7 @@ impl Session<'_> {
     /// # Errors
     /// The directory cannot be opened, or the settings or the lock file cannot be read.
     pub fn open(&self, path: &Path) -> Result<RootModule> {
-        self.open_at(path, self.canonical(path)?, true)
+        self.open_root(&FoundRoot::new(path.to_owned(), None, Kind::Unit))
     }
 
     /// [`Session::open`] in a dialect that the caller knows, so that none is detected.
@@ -33,111 +34,104 @@ impl Session<'_> {
         Ok(RootModule { dialect, dialect_reason: DialectReason::Named, ..self.open(path)? })
     }
 
-    /// [`Session::open`] for one of several.
-    pub(super) fn open_root(&self, root: &RootPath) -> Result<RootModule> {
-        let mut opened = match &root.canonical {
-            Some(canonical) => self.open_at(&root.path, canonical.clone(), root.is_unit)?,
-            None => self.open(&root.path)?,
-        };
-        let sharing = root.sharing.iter();
-        opened.units.extend(sharing.filter_map(|(path, canonical)| Unit::open(path, canonical, &self.environment)));
-        opened.stays.extend(root.stays.clone());
-        Ok(opened)
-    }
-
-    /// Opens root modules, several at a time, and applies `read` to those that may be read. What becomes of each, in
-    /// their order, with its path.
+    /// Opens root modules, several at a time, and applies `read` to those that may be read. Returns the results in the
+    /// order of the list, each with the path of its root module.
     pub(super) fn each_root<T: Send>(
         &self,
         roots: &Roots,
-        read: impl Fn(&RootPath, RootModule) -> Result<T> + Sync,
+        read: impl Fn(RootModule) -> Result<T> + Sync,
     ) -> Vec<(PathBuf, Result<T>)> {
-        let read = |root: &RootPath| {
-            let done = self.open_root(root).and_then(|opened| match opened.refused {
+        let read = |root: &FoundRoot| {
+            let result = self.open_root(root).and_then(|opened| match opened.refused {
                 Some(refused) => Err(refused.into()),
-                None => read(root, opened),
+                None => read(opened),
             });
-            (root.path.clone(), done.map_err(|errors| root.name(roots.are_many(), errors)))
+            (root.path.clone(), result.map_err(|errors| root.name(errors)))
         };
         parallel::map(roots.list.iter().collect(), self.modules.threads(), read)
     }
 
-    fn open_at(&self, path: &Path, canonical: PathBuf, may_be_unit: bool) -> Result<RootModule> {
+    /// [`Session::open`] for a root module of a list.
+    pub(super) fn open_root(&self, found: &FoundRoot) -> Result<RootModule> {
+        let FoundRoot { path, kind, .. } = found;
+        let canonical = found.canonical.clone().map_or_else(|| self.canonical(path), Ok)?;
         let limit = &self.modules.boundary;
-        let outside = limit.excludes(&canonical).then_some(path);
-        let unit =
-            if may_be_unit && outside.is_none() { Unit::open(path, &canonical, &self.environment) } else { None };
-        let (lock_path, lock_directory) = match unit.as_ref().and_then(Unit::lock_directory) {
-            Some((shown, directory)) => (super::join(&shown, Path::new(LOCK_FILE_NAME)), directory),
-            None => (super::join(path, Path::new(LOCK_FILE_NAME)), canonical.clone()),
-        };
-        let outside = outside.or_else(|| limit.is_link_out(&lock_path).then_some(&*lock_path));
+        let outside = limit.excludes(&canonical).then_some(path.as_path());
+        let may_be_unit = *kind != Kind::RootModule && outside.is_none();
+        let unit = if may_be_unit { Unit::open(path, &canonical, &self.environment) } else { None };
+        let lock_directory = unit.as_ref().and_then(Unit::lock_directory);
+        let (shown, lock_directory) = lock_directory.unwrap_or_else(|| (path.clone(), canonical.clone()));
+        let lock_path = super::join(&shown, Path::new(LOCK_FILE_NAME));
         let module_lock_path = lock_path.with_file_name(MODULE_LOCK_FILE_NAME);
         let has_modules = module_lock_path.symlink_metadata().is_ok();
+        let outside = outside.or_else(|| limit.is_link_out(&lock_path).then_some(&*lock_path));
         let is_link_out = || has_modules && limit.is_link_out(&module_lock_path);
         let outside = outside.or_else(|| is_link_out().then_some(&*module_lock_path));
         let refused = outside.map(boundary::refused);
-        let (settings, lock_bytes, module_lock_bytes) = if refused.is_some() {
-            (Settings::default(), None, None)
-        } else {
-            let unchanged = self.options.change.as_ref();
-            let unchanged = unchanged.and_then(|change| change.unchanged(&lock_directory.join(LOCK_FILE_NAME)));
-            let lock_bytes = match unchanged {
-                Some(bytes) => Some(bytes.to_vec()),
-                None => lockfile::read(&lock_path)?,
-            };
-            let module_lock_bytes = if has_modules { lockfile::read(&module_lock_path)? } else { None };
-            (self.settings_at(path, &canonical)?, lock_bytes, module_lock_bytes)
-        };
-        let named = self.options.dialect.map(|dialect| (dialect, DialectReason::Named));
-        let named = named.or_else(|| Some((settings.dialect?, DialectReason::Settings)));
-        let before = named.is_none().then(|| self.dialect_before(&lock_directory)).flatten();
-        let of_lock_file = lock_bytes.as_deref().and_then(lockfile::detect_dialect);
-        let is_new = |change: &Change| change.is_new(&canonical) && change.is_new(&lock_directory);
-        let is_new = before.is_some() && self.options.change.as_ref().is_some_and(is_new);
-        let (dialect, dialect_reason) = if let Some(known) = named.or(before.filter(|_| !is_new)) {
-            known
-        } else if let Some(dialect) = of_lock_file {
-            (dialect, DialectReason::LockFile)
-        } else if let Some(known) = before {
-            known
-        } else if refused.is_some() {
-            (Dialect::default(), DialectReason::Default)
-        } else {
-            self.detect_dialect(&canonical)
-        };
-        let is_told = |(_, reason): (_, DialectReason)| !reason.is_guess() || reason == DialectReason::OtherLockFiles;
-        let other_reading = match named.or(before) {
-            Some((of_base, _)) if is_new && of_base != dialect => OtherReading::IsLocked,
-            known if self.options.change.is_some() && !known.is_some_and(is_told) => OtherReading::MeetsPolicy,
-            _ => OtherReading::Ignored,
-        };
+        let (mut settings, mut lock_bytes, mut module_lock_bytes) = (Settings::default(), None, None);
+        if refused.is_none() {
+            let change = self.options.change.as_ref();
+            let unchanged = change.and_then(|change| change.unchanged(&lock_directory.join(LOCK_FILE_NAME)));
+            lock_bytes = unchanged.map_or_else(|| lockfile::read(&lock_path), |bytes| Ok(Some(bytes.to_vec())))?;
+            module_lock_bytes = if has_modules { lockfile::read(&module_lock_path)? } else { None };
+            settings = self.settings_at(path, &canonical)?;
+        }
         let hides_files = |change: &Change, unit: &Unit| {
             change.makes_unit(&canonical)
                 && (change.had_configuration(&canonical) || !unit.loads_own_files(&self.modules))
         };
         let may_hide_files =
             self.options.change.as_ref().zip(unit.as_ref()).is_some_and(|(change, unit)| hides_files(change, unit));
-        Ok(RootModule {
-            path: path.to_owned(),
-            stays: may_hide_files.then(|| path.to_owned()).into_iter().collect(),
+        let hidden = may_hide_files.then(|| path.clone());
+        let sharing = found.sharing.iter();
+        let sharing = sharing.filter_map(|(path, canonical)| Unit::open(path, canonical, &self.environment));
+        let mut root = RootModule {
+            former_roots: hidden.into_iter().chain(found.former_root.clone()).collect(),
+            found: found.clone(),
             settings,
-            dialect,
-            dialect_reason,
-            other_reading,
+            dialect: Dialect::default(),
+            dialect_reason: DialectReason::Default,
+            other_reading: OtherReading::Ignored,
             lock_path,
             lock_bytes,
             module_lock_path,
             module_lock_bytes,
             data_directory: self.environment.path_variable("TF_DATA_DIR").unwrap_or_else(|| ".terraform".into()),
-            units: unit.filter(|_| refused.is_none()).into_iter().collect(),
+            units: unit.filter(|_| refused.is_none()).into_iter().chain(sharing).collect(),
             canonical,
             lock_directory,
             refused,
-        })
+        };
+        self.decide_dialect(&mut root);
+        Ok(root)
     }
 
-    /// What the configuration of a root module requires, as far as its modules are there.
+    /// Decides the dialect of a root module, and how a change under review is checked by the rules of the other one.
+    fn decide_dialect(&self, root: &mut RootModule) {
+        let RootModule { settings, canonical, lock_directory, lock_bytes, refused, .. } = &*root;
+        let named = self.options.dialect.map(|dialect| (dialect, DialectReason::Named));
+        let named = named.or_else(|| Some((settings.dialect?, DialectReason::Settings)));
+        let before = named.is_none().then(|| self.dialect_before(lock_directory)).flatten();
+        let of_lock_file = || Some((lockfile::detect_dialect(lock_bytes.as_deref()?)?, DialectReason::LockFile));
+        let is_new = |change: &Change| change.is_new(canonical) && change.is_new(lock_directory);
+        let is_new = before.is_some() && self.options.change.as_ref().is_some_and(is_new);
+        let known = named.or(before.filter(|_| !is_new)).or_else(of_lock_file).or(before);
+        let (dialect, dialect_reason) = match known {
+            Some(known) => known,
+            None if refused.is_some() => (Dialect::default(), DialectReason::Default),
+            None => self.detect_dialect(canonical),
+        };
+        let is_certain =
+            |(_, reason): (_, DialectReason)| !reason.is_guess() || reason == DialectReason::OtherLockFiles;
+        let other_reading = match named.or(before) {
+            Some((of_base, _)) if is_new && of_base != dialect => OtherReading::IsLocked,
+            known if self.options.change.is_some() && !known.is_some_and(is_certain) => OtherReading::MeetsPolicy,
+            _ => OtherReading::Ignored,
+        };
+        (root.dialect, root.dialect_reason, root.other_reading) = (dialect, dialect_reason, other_reading);
+    }
+
+    /// Returns the requirements of a root module's configuration, as far as its modules are present.
     ///
     /// # Errors
     /// The configuration cannot be read.
@@ -156,14 +150,20 @@ impl Session<'_> {
         root.requirements_with(&self.modules, ignore_tests, true, resolver)
     }
 
+    /// The error for a root module without a lock file that the user selected. `consequence` completes its message.
+    pub(super) fn lock_file_missing(&self, root: &RootModule, consequence: &str) -> Diagnostic {
+        let message = format!("there is no lock file, so {consequence}");
+        let missing = || Diagnostic::error(Code::LockFileMissing, message).help(Remedy::lock());
+        self.roots_elsewhere(root).unwrap_or_else(missing)
+    }
+
     /// The absolute path of a directory, without symbolic links.
     pub(super) fn canonical(&self, directory: &Path) -> Result<PathBuf> {
         let absolute = self.environment.current_directory.join(directory);
         Ok(canonicalize(&absolute).map_err(|error| Diagnostic::io("open", directory, &error))?)
     }
 
-    /// The settings of a directory whose absolute path is known: those that the caller names, else those that are
-    /// found.
+    /// Returns the settings of a directory whose absolute path is known: the caller's, or else those that are found.
     pub(super) fn settings_at(&self, directory: &Path, canonical: &Path) -> Result<Settings> {
         if let Some(settings) = &self.options.settings {
             return Ok(settings.clone());

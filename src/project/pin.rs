@@ -47,7 +47,7 @@ impl Session<'_> {
     /// Pins the modules that root modules call, and that are neither local nor in a called package. One that fails does
     /// not stop the others, and stays as it was.
     pub fn pin(&self, roots: &Roots, options: PinOptions) -> Report<PinnedModules> {
-        let planned = self.each_root(roots, |_, root| self.plan_pins(root, options));
+        let planned = self.each_root(roots, |root| self.plan_pins(root, options));
         let (paths, mut plans): (Vec<_>, Vec<_>) = planned.into_iter().unzip();
         let roots: Vec<_> = paths.iter().map(PathBuf::as_path).collect();
         rewrites::agree(&mut plans, &roots, |plan: &PinnedModules| plan.edits.clone());

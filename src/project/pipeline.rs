@@ -10,11 +10,11 @@ use super::options::{LockOptions, UpgradeOptions};
 use super::plan::{self, LockOutcome, LockRequest, OldEntries, Question, Questions, RecordedEntries, Selection};
 use super::prepared::Prepared;
 use super::rewrites::{self, Rewrites};
-use super::roots::{RootPath, Roots};
+use super::roots::{FoundRoot, Roots};
 use super::session::{ModuleFetching, Session};
 use super::survey::{check_names, distinct_lock_files, no_such_call, offline_source};
 use crate::configuration::rewrite::ConstraintEdit;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Remedy, Result};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Result};
 use crate::lockfile::{self, CanonicalBlocks, EntryDiff, LockedModule};
 use crate::packages::{ProgressSink, Source};
 use crate::provider::Hostname;
@@ -69,7 +69,7 @@ impl Session<'_> {
         named?;
         let offline = self.options.offline.then(|| offline_source(self, roots));
         let mut report = Report { roots: Vec::new(), findings: Vec::new(), coverage: roots.passed_over.clone() };
-        self.with_pipeline(options, upgrade, roots.are_many(), offline, |pipeline| {
+        self.with_pipeline(options, upgrade, offline, |pipeline| {
             let (own, linked) = distinct_lock_files(&roots.list);
             for (list, side_by_side) in [(own, SIDE_BY_SIDE), (linked, 1)] {
                 pipeline.each_root(&list, side_by_side, |path, outcome| {
@@ -86,7 +86,6 @@ impl Session<'_> {
         &self,
         options: &LockOptions,
         upgrade: Option<&UpgradeOptions>,
-        are_many: bool,
         offline: Option<Arc<Source>>,
         run: impl FnOnce(&Pipeline<'_, '_>) -> R,
     ) -> R {
@@ -97,7 +96,6 @@ impl Session<'_> {
                 session: self,
                 options,
                 upgrade,
-                are_many,
                 offline,
                 questions,
                 progress: &progress,
@@ -116,8 +114,6 @@ pub(super) struct Pipeline<'a, 'b> {
     session: &'a Session<'b>,
     options: &'a LockOptions,
     upgrade: Option<&'a UpgradeOptions>,
-    /// Whether there may be several root modules, so that errors name the root module.
-    are_many: bool,
     /// Source of all root modules of an offline run.
     offline: Option<Arc<Source>>,
     questions: &'a Questions<'a>,
@@ -143,8 +139,7 @@ struct EditedFiles {
 }
 
 /// A root module whose versions are selected.
-struct Planned<'a> {
-    root: &'a RootPath,
+struct Planned {
     prepared: Prepared,
     source: Arc<Source>,
     selection: Selection,
@@ -152,7 +147,7 @@ struct Planned<'a> {
     plan: Option<UpgradePlan>,
 }
 
-impl Planned<'_> {
+impl Planned {
     fn edits(&self) -> impl Iterator<Item = &ConstraintEdit> {
         self.plan.iter().flat_map(|plan| &plan.edits)
     }
@@ -176,9 +171,9 @@ impl Planned<'_> {
 impl Pipeline<'_, '_> {
     /// Takes each root module through all steps, up to `side_by_side` at the same time, and passes the outcomes to
     /// `report` in the order of the list.
-    fn each_root(&self, list: &[RootPath], side_by_side: usize, mut report: impl FnMut(&Path, Result<RootOutcome>)) {
+    fn each_root(&self, list: &[FoundRoot], side_by_side: usize, mut report: impl FnMut(&Path, Result<RootOutcome>)) {
         let threads = side_by_side.min(list.len());
-        let mut report = |done: &mut dyn Iterator<Item = (&RootPath, Result<Option<RootOutcome>>)>| {
+        let mut report = |done: &mut dyn Iterator<Item = (&FoundRoot, Result<Option<RootOutcome>>)>| {
             for (root, outcome) in done {
                 outcome.transpose().into_iter().for_each(|outcome| report(&root.path, outcome));
             }
@@ -188,7 +183,7 @@ impl Pipeline<'_, '_> {
             let mut planned = parallel::map(list.iter().collect(), threads, |root| self.plan(root));
             if planned.iter().flatten().flatten().any(|planned| planned.edits().next().is_some()) {
                 let paths: Vec<_> = list.iter().map(|root| root.path.as_path()).collect();
-                let texts = |planned: &Option<Planned<'_>>| planned.iter().flat_map(Planned::shared_texts).collect();
+                let texts = |planned: &Option<Planned>| planned.iter().flat_map(Planned::shared_texts).collect();
                 rewrites::agree(&mut planned, &paths, texts);
             }
             let rewrites = Rewrites::new(planned.iter().flatten().flatten().flat_map(Planned::edits));
@@ -202,18 +197,18 @@ impl Pipeline<'_, '_> {
     }
 
     /// Opens a root module and selects its versions. `None` for a root module that requires no named provider.
-    fn plan<'r>(&self, root: &'r RootPath) -> Result<Option<Planned<'r>>> {
+    fn plan(&self, root: &FoundRoot) -> Result<Option<Planned>> {
         let Some(prepared) = self.open(root)? else { return Ok(None) };
         let source = self.source_of(&prepared)?;
         let request = self.request(&prepared, &source)?;
         let planned = self.check_calls(&prepared).and_then(|()| self.select(&request, &source));
-        let (selection, plan) = planned.map_err(|errors| self.named(root, &prepared, errors))?;
-        Ok(Some(Planned { root, prepared, source, selection, plan }))
+        let (selection, plan) = planned.map_err(|errors| prepared.root.name(errors))?;
+        Ok(Some(Planned { prepared, source, selection, plan }))
     }
 
     /// Fetches the packages of a planned root module, records its entries, and writes its files.
-    fn carry_out(&self, planned: Result<Option<Planned<'_>>>, rewrites: &Rewrites) -> Result<Option<RootOutcome>> {
-        let Some(Planned { root, prepared, source, selection, plan }) = planned? else { return Ok(None) };
+    fn carry_out(&self, planned: Result<Option<Planned>>, rewrites: &Rewrites) -> Result<Option<RootOutcome>> {
+        let Some(Planned { prepared, source, selection, plan }) = planned? else { return Ok(None) };
         let plan = match plan {
             Some(plan) if self.is_plan_only() => return Ok(Some(RootOutcome::Planned(Box::new(prepared), plan))),
             plan => plan,
@@ -227,7 +222,7 @@ impl Pipeline<'_, '_> {
             outcome.warnings.extend(self.write(&prepared, &files, edits, rewrites)?);
             Ok((outcome, files))
         });
-        let (outcome, files) = done.map_err(|errors| self.named(root, &prepared, errors))?;
+        let (outcome, files) = done.map_err(|errors| prepared.root.name(errors))?;
         let EditedFiles { bytes, modules, module_changes, changes_providers } = files;
         let (changed, written) = (changes_providers || modules.is_some(), !self.options.dry_run);
         let locked = Locked { prepared, outcome, bytes, modules, module_changes, changed, written, plan };
@@ -245,9 +240,9 @@ impl Pipeline<'_, '_> {
     }
 
     /// Reads a root module: settings, lock files and requirements, with the modules that it calls.
-    fn open(&self, root: &RootPath) -> Result<Option<Prepared>> {
-        let mut prepared = self.session.read_to_lock(root, self.options, self.are_many)?;
-        if self.are_many && !self.options.providers.is_empty() {
+    fn open(&self, root: &FoundRoot) -> Result<Option<Prepared>> {
+        let mut prepared = self.session.read_to_lock(root, self.options)?;
+        if root.is_one_of_several && !self.options.providers.is_empty() {
             let required = &prepared.requirements.providers;
             prepared.only.retain(|address| required.contains_key(address));
             if prepared.only.is_empty() {
@@ -286,8 +281,10 @@ impl Pipeline<'_, '_> {
     /// Fails if the only root module does not have a named call.
     fn check_calls(&self, prepared: &Prepared) -> Result<()> {
         let named = self.upgrade.into_iter().flat_map(|options| options.calls.keys());
-        let is_missing =
-            |key: &&String| !self.are_many && !prepared.requirements.package_calls().any(|call| call.key == **key);
+        let is_missing = |key: &&String| {
+            !prepared.root.found.is_one_of_several
+                && !prepared.requirements.package_calls().any(|call| call.key == **key)
+        };
         match no_such_call(named.filter(is_missing)) {
             Some(error) => Err(error.into()),
             None => Ok(()),
@@ -372,10 +369,5 @@ impl Pipeline<'_, '_> {
 
     fn is_plan_only(&self) -> bool {
         self.upgrade.is_some_and(|options| options.plan_only)
-    }
-
-    /// Errors about a root module, with its name and commands for it.
-    fn named(&self, root: &RootPath, prepared: &Prepared, errors: Diagnostics) -> Diagnostics {
-        root.name(self.are_many, errors.map(|error| prepared.root.in_dialect(error)))
     }
 }

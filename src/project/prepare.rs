@@ -12,7 +12,7 @@ use super::options::{LockOptions, UpgradeOptions};
 use super::plan::{LockRequest, MinimumAge};
 use super::prepared::Prepared;
 use super::root_module::RootModule;
-use super::roots::RootPath;
+use super::roots::FoundRoot;
 use super::session::Session;
 use crate::configuration::{Declaration, DeclarationKind, ModuleCall, Requirements, Resolver};
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
@@ -26,30 +26,29 @@ const MOST_ASKED_EARLY: usize = 64;
 
 impl Session<'_> {
     /// Reads a root module to lock it: settings, lock files and requirements, with the modules that it calls.
-    pub(super) fn read_to_lock(&self, root: &RootPath, options: &LockOptions, are_many: bool) -> Result<Prepared> {
+    pub(super) fn read_to_lock(&self, root: &FoundRoot, options: &LockOptions) -> Result<Prepared> {
         let read = self.open_root(root).and_then(|opened| {
             let canonical = opened.canonical.clone();
-            let elsewhere = if root.is_named { self.roots_elsewhere(&opened) } else { None };
+            let elsewhere = if root.is_explicit { self.roots_elsewhere(&opened) } else { None };
             let prepared = match elsewhere {
                 Some(elsewhere) => Err(elsewhere.into()),
-                None => self.prepare(opened, root.is_named, options),
+                None => self.prepare(opened, options),
             };
-            // Nothing more is read of its directory, and there may be very many.
+            // No other root module reads this directory, and there may be very many.
             self.modules.forget(&canonical);
             prepared
         });
-        read.map_err(|errors| root.name(are_many, errors))
+        read.map_err(|errors| root.name(errors))
     }
 
-    /// Reads the requirements of a root module. Unless the user named the root module, its lock file may have no
-    /// configuration beside it; it then stays as it is.
-    fn prepare(&self, root: RootModule, is_named: bool, options: &LockOptions) -> Result<Prepared> {
+    /// Reads the requirements of a root module. Unless the user selected the root module, its lock file may have no
+    /// configuration beside it; it is then not changed.
+    fn prepare(&self, root: RootModule, options: &LockOptions) -> Result<Prepared> {
         let (lock_file, mut warnings) = root.lock_file()?;
-        let is_stale = !is_named && root.refused.is_none() && !root.has_configuration(&self.modules);
+        let is_stale = !root.found.is_explicit && root.refused.is_none() && !root.has_configuration(&self.modules);
         if is_stale && root.lock_bytes.is_some() {
-            let requirements = root.without_configuration("left as it is");
-            warnings.extend(requirements.warnings.iter().cloned());
-            let requirements = Requirements { warnings: Vec::new(), ..requirements };
+            let mut requirements = root.without_configuration("left as it is");
+            warnings.append(&mut requirements.warnings);
             return Ok(Prepared { warnings, ..prepared(root, lock_file, requirements, options)? });
         }
         Ok(Prepared { warnings, ..self.prepare_with(root, lock_file, options)? })
@@ -108,7 +107,7 @@ impl Session<'_> {
             requirements.providers.retain(|address, requirement| {
                 requirement.is_certain || !is_unit || lock_file.entry(address).is_some()
             });
-            bind_recorded(&mut requirements, &lock_file, &root.path);
+            bind_recorded(&mut requirements, &lock_file, root.path());
         }
         requirements.warnings.extend(warnings.unwrap_or_default());
         let prepared = prepared(root, lock_file, requirements, options)?;

@@ -3,23 +3,24 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::roots::FoundRoot;
 use super::unit::Unit;
 use crate::configuration::{self, Module, ModuleCache, Required, Requirements, Resolver, State};
-use crate::diagnostic::{Code, Diagnostic, Location, Result, Severity};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result, Severity};
 use crate::lockfile::{self, LockFile, LockFileOf, Locked, LockedModule, ModuleLockFile, Parsed};
 use crate::provider::Dialect;
 use crate::settings::Settings;
 
-/// What a dialect was decided by, in the order in which it is looked at.
+/// Reason for a dialect, in the order in which they are considered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DialectReason {
     /// The caller named it.
     Named,
     /// The settings name it.
     Settings,
-    /// The lock file names providers of its registry.
+    /// The lock file contains providers of its default registry.
     LockFile,
-    /// There are files that only OpenTofu reads.
+    /// The directory contains files that only OpenTofu reads.
     TofuFiles,
     /// The nearest other lock files that git tracks.
     OtherLockFiles,
@@ -27,15 +28,15 @@ pub enum DialectReason {
     Mentioned,
     /// No file that git tracks mentions OpenTofu.
     NotMentioned,
-    /// Git tracks no file, and only this program is in `PATH`.
+    /// Git tracks no file, and only this tool is in `PATH`.
     Program,
     /// Nothing; it is the default.
     Default,
 }
 
 impl DialectReason {
-    /// Whether it was decided by what is around the root module, which another machine or a later day may have
-    /// otherwise, or by nothing.
+    /// Whether the dialect depends on files around the root module or on the machine, so that a different machine or a
+    /// later run may detect a different one.
     pub fn is_guess(self) -> bool {
         matches!(self, Self::OtherLockFiles | Self::Mentioned | Self::NotMentioned | Self::Program | Self::Default)
     }
@@ -55,13 +56,12 @@ pub(super) enum OtherReading {
 
 /// A root module as it is on disk.
 pub struct RootModule {
-    /// The root module's directory, as the user knows it.
-    pub path: PathBuf,
-    /// What `provlock.toml` says.
+    pub(super) found: FoundRoot,
+    /// Settings in `provlock.toml`.
     pub settings: Settings,
     /// The dialect whose rules apply.
     pub dialect: Dialect,
-    /// What the dialect was decided by.
+    /// Reason for the dialect.
     pub dialect_reason: DialectReason,
     /// How a change under review is checked by the rules of the other dialect.
     pub(super) other_reading: OtherReading,
@@ -73,33 +73,42 @@ pub struct RootModule {
     pub module_lock_path: PathBuf,
     /// The content of the lock file of modules; `None` when there is none.
     pub module_lock_bytes: Option<Vec<u8>>,
-    /// The root module's directory, absolute and without symbolic links.
+    /// Directory of the root module, absolute and without symlinks.
     pub(super) canonical: PathBuf,
-    /// The lock file's directory, absolute and without symbolic links.
+    /// Directory of the lock file, absolute and without symlinks.
     pub(super) lock_directory: PathBuf,
-    /// That the root module or its lock file leads out of the repository, so that nothing was read.
+    /// Error if the root module or its lock file is outside the repository, so that nothing was read.
     pub(super) refused: Option<Diagnostic>,
-    /// `.terraform` or what `TF_DATA_DIR` says; relative to the root module, or absolute.
+    /// `.terraform` or the value of `TF_DATA_DIR`; relative to the root module, or absolute.
     pub(super) data_directory: PathBuf,
-    /// What Terragrunt makes of the directory, if it has a `terragrunt.hcl`, and then of the other units that have no
-    /// lock file of their own either and run the same module.
+    /// The Terragrunt unit in the directory, if there is one, and other units with the same lock file.
     pub(super) units: Vec<Unit>,
-    /// The directories that are also read as they were before the change that is judged: without Terragrunt.
-    pub(super) stays: Vec<PathBuf>,
+    /// Directories that are also read without Terragrunt, as before the change under review.
+    pub(super) former_roots: Vec<PathBuf>,
 }
 
 impl RootModule {
-    /// A diagnostic with commands that keep a dialect which is not the default where another machine might not detect
-    /// it.
-    pub(super) fn in_dialect(&self, diagnostic: Diagnostic) -> Diagnostic {
-        let is_kept = self.dialect == Dialect::default() || !self.dialect_reason.is_guess();
-        if is_kept { diagnostic } else { diagnostic.in_dialect(self.dialect) }
+    /// Directory, as the user knows it.
+    pub fn path(&self) -> &Path {
+        &self.found.path
     }
 
-    /// Parses the lock file. Its warnings come along; any error is a failure.
+    /// Completes errors with the root module and its dialect, for messages and remedies.
+    pub(super) fn name(&self, errors: Diagnostics) -> Diagnostics {
+        self.found.name(errors.map(|error| self.in_dialect(error)))
+    }
+
+    /// Completes a diagnostic so that its remedies specify the dialect, if it is not the default and a different machine
+    /// might not detect it.
+    pub(super) fn in_dialect(&self, diagnostic: Diagnostic) -> Diagnostic {
+        let is_stable = self.dialect == Dialect::default() || !self.dialect_reason.is_guess();
+        if is_stable { diagnostic } else { diagnostic.in_dialect(self.dialect) }
+    }
+
+    /// Parses the lock file, an empty one if there is none. Returns its warnings, too.
     ///
     /// # Errors
-    /// What is wrong with the lock file.
+    /// Errors in the lock file.
     pub fn lock_file(&self) -> Result<(LockFile, Vec<Diagnostic>)> {
         let Some(bytes) = &self.lock_bytes else {
             return Ok((LockFile::empty(&self.lock_path, self.dialect), Vec::new()));
@@ -107,15 +116,15 @@ impl RootModule {
         usable(lockfile::parse(&self.lock_path, bytes, self.dialect))
     }
 
-    /// Parses the lock file of modules; an empty one if there is none.
+    /// Parses the lock file of modules, an empty one if there is none. Returns its warnings, too.
     ///
     /// # Errors
-    /// What is wrong with the lock file.
+    /// Errors in the lock file.
     pub fn module_lock_file(&self) -> Result<(ModuleLockFile, Vec<Diagnostic>)> {
         usable(self.parsed_module_lock_file())
     }
 
-    /// [`RootModule::module_lock_file`] with all that is wrong with it.
+    /// [`RootModule::module_lock_file`] with all diagnostics.
     pub(super) fn parsed_module_lock_file(&self) -> Parsed<LockedModule> {
         match &self.module_lock_bytes {
             Some(bytes) => ModuleLockFile::parse(&self.module_lock_path, bytes),
@@ -139,8 +148,8 @@ impl RootModule {
         self.requirements_as(self.dialect, modules, ignore_tests, allow_missing_modules, resolver, &|_| ())
     }
 
-    /// [`RootModule::requirements_with`] as the program of a dialect reads it. What a fetched module requires goes to
-    /// `required` while others are fetched.
+    /// [`RootModule::requirements_with`] as the tool of a dialect reads it. Passes the requirements of a fetched module
+    /// to `required` while other modules are fetched.
     pub(super) fn requirements_as(
         &self,
         dialect: Dialect,
@@ -163,30 +172,29 @@ impl RootModule {
             for unit in others {
                 all = all.and(unit.requirements(&options, modules, resolver, required)?);
             }
-            for root in self.staying(modules) {
+            for root in self.former_roots(modules) {
                 let root = configuration::RootModule::Directory(root, None);
                 all = all.and(configuration::read_resolved(root, &options, modules, resolver, required)?);
             }
             let state = State::unknown("Terragrunt decides where the state is");
-            return Ok(all.with_state(state, &self.path, dialect));
+            return Ok(all.with_state(state, self.path(), dialect));
         }
-        let root = configuration::RootModule::Directory(&self.path, Some(&self.canonical));
+        let root = configuration::RootModule::Directory(self.path(), Some(&self.canonical));
         let requirements = configuration::read_resolved(root, &options, modules, resolver, required)?;
-        let module = modules.canonical_module(&self.canonical, &self.path, dialect);
-        let state = State::read(&self.path, module.backend.as_ref(), &modules.boundary);
-        Ok(requirements.with_state(state, &self.path, dialect))
+        let module = modules.canonical_module(&self.canonical, self.path(), dialect);
+        let state = State::read(self.path(), module.backend.as_ref(), &modules.boundary);
+        Ok(requirements.with_state(state, self.path(), dialect))
     }
 
-    /// The root modules that units take the place of in the change that is judged. Others may still run them as they
-    /// are.
-    pub(super) fn staying(&self, modules: &ModuleCache) -> Vec<&Path> {
-        let is_there = |directory: &&PathBuf| !modules.module(directory, self.dialect).is_empty();
-        let stays = self.stays.iter().filter(|_| !self.units.is_empty());
-        stays.filter(is_there).map(PathBuf::as_path).collect()
+    /// Returns the root modules that the change under review replaces by units. Users may still run them directly.
+    pub(super) fn former_roots(&self, modules: &ModuleCache) -> Vec<&Path> {
+        let has_configuration = |directory: &&PathBuf| !modules.module(directory, self.dialect).is_empty();
+        let former = self.former_roots.iter().filter(|_| !self.units.is_empty());
+        former.filter(has_configuration).map(PathBuf::as_path).collect()
     }
 
     pub(super) fn module(&self, modules: &ModuleCache) -> Arc<Module> {
-        modules.canonical_module(&self.canonical, &self.path, self.dialect)
+        modules.canonical_module(&self.canonical, self.path(), self.dialect)
     }
 
     /// Whether there is a configuration, or may be one.
@@ -198,8 +206,8 @@ impl RootModule {
         !module.is_empty() || !module.diagnostics.is_empty()
     }
 
-    /// What is known where a lock file has no configuration beside it: nothing, with a warning that says so and what
-    /// became of the lock file.
+    /// Unknown requirements for a lock file without a configuration beside it, with a warning. `outcome` completes its
+    /// message.
     pub(super) fn without_configuration(&self, outcome: &str) -> Requirements {
         let path = &self.lock_path;
         let warning = Diagnostic::finding(Code::NoConfiguration, "")
@@ -209,13 +217,13 @@ impl RootModule {
         Requirements { is_incomplete: true, warnings: vec![warning], ..Requirements::default() }
     }
 
-    /// Whether Terragrunt puts it together. Terragrunt copies modules itself, so none are installed for it.
+    /// Whether it is a Terragrunt unit. Terragrunt copies modules itself, so none are installed for it.
     pub fn is_unit(&self) -> bool {
         !self.units.is_empty()
     }
 
-    /// The directory in which Terragrunt keeps a lock file that it would use in place of this one, if there is such a
-    /// directory. To delete it, or to run Terragrunt with `--source-update`, ends that.
+    /// Returns the directory with a lock file that Terragrunt would use instead of this one, if it exists, until it is
+    /// deleted or Terragrunt runs with `--source-update`.
     pub fn stale_cache(&self) -> Option<PathBuf> {
         self.units.first().and_then(Unit::stale_cache)
     }

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::change::Change;
-use super::coverage::{Coverage, RootStatus};
-use super::discover::{Found, PassedOver, find_roots, is_among_modules, is_root, joined};
+use super::coverage::{Kind, RootStatus};
+use super::discover::{Found, PassedOver, RootSearch, is_among_modules, is_root, joined};
 use super::filter::Filter;
 use super::path_meant::path_meant;
 use super::root_module::RootModule;
-use super::roots::{OtherDirectories, RootPath, Roots, Selection, distinct, normal};
+use super::roots::{FoundRoot, OtherDirectories, Roots, Selection, normal};
 use super::session::Session;
-use super::unit::survey;
+use super::unit::Unit;
 use crate::configuration::terragrunt;
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use crate::provider::Dialect;
@@ -25,61 +25,62 @@ use crate::system::{boundary, lock, walk};
 const STACK_FILES: [&str; 3] = [".tfcomponent.hcl", ".tfstack.hcl", ".tfdeploy.hcl"];
 
 impl Session<'_> {
-    /// The root modules that are selected. A directory is a root module; a file stands for the root module that it is
-    /// in, or for those that call the module it is in. Two names of one directory are one root module.
+    /// Returns the selected root modules. A directory is a root module; a file stands for the root module that it is in,
+    /// or for those that call the module it is in. Two paths of one directory are one root module.
     ///
     /// # Errors
-    /// A path that is not there, and directories that cannot be searched.
+    /// A path does not exist, or directories cannot be searched.
     pub fn roots(&self, selection: &Selection) -> Result<Roots> {
         let (mut found, mut modules, mut passed_over) = (Vec::new(), Vec::new(), PassedOver::new());
         let mut others = OtherDirectories::default();
         for path in selection.paths() {
-            if path.is_dir() {
-                let directory = normal(path);
-                if selection.recursive {
-                    let below = self.search(&directory, selection.with_modules)?;
-                    found.extend(below.roots);
-                    passed_over.extend(below.passed_over);
-                    others.skipped_by_name.extend(below.others.skipped_by_name);
-                    others.without_sign.extend(below.others.without_sign);
-                } else {
-                    found.push(self.root_path(directory, true));
-                }
-                continue;
-            }
-            let directory = path.parent().map(normal).unwrap_or_default();
-            let is_meant = path.exists() || (is_configuration(path) && directory.is_dir());
-            if !is_meant {
-                // What the system says, if nothing has come there since.
-                let error = path.metadata().err().unwrap_or_else(|| ErrorKind::NotFound.into());
-                let error = Diagnostic::io("open", path, &error);
-                let meant = path_meant(path).filter(|meant| !self.modules.boundary.is_outside(meant));
-                let help = meant.map(|meant| format!("did you mean {}?", meant.display()));
-                return Err(Diagnostic { help: help.map(Help::text).or(error.help.clone()), ..error }.into());
-            }
-            if self.is_root(&directory, selection.with_modules) {
-                found.push(self.root_path(directory, false));
+            if path.is_dir() && selection.recursive {
+                let below = self.search(&normal(path), selection.with_modules)?;
+                found.extend(below.roots);
+                passed_over.extend(below.passed_over);
+                others.skipped_by_name.extend(below.others.skipped_by_name);
+                others.without_sign.extend(below.others.without_sign);
+            } else if path.is_dir() {
+                found.push(FoundRoot { is_explicit: true, ..self.root_in(normal(path)) });
             } else {
-                modules.push(directory);
+                let directory = self.directory_of_file(path)?;
+                if self.is_root(&directory, selection.with_modules) {
+                    found.push(self.root_in(directory));
+                } else {
+                    modules.push(directory);
+                }
             }
         }
         if !modules.is_empty() {
             found.extend(self.callers(&modules, selection.with_modules)?);
         }
-        let list = distinct(found);
-        let meant: HashSet<&PathBuf> = list.iter().filter_map(|root| root.canonical.as_ref()).collect();
-        passed_over.retain(|directory, _| !meant.contains(directory));
-        let (mut coverage, mut unlocked_units) = (Coverage::default(), Vec::new());
+        let mut roots = Roots { others, ..Roots::new(found, selection) };
+        let selected: HashSet<&PathBuf> = roots.list.iter().filter_map(|root| root.canonical.as_ref()).collect();
+        passed_over.retain(|directory, _| !selected.contains(directory));
         for (directory, (kind, status)) in passed_over {
-            coverage.add(kind, status);
+            roots.passed_over.add(kind, status);
             if status == RootStatus::NotLocked {
-                unlocked_units.push(directory);
+                roots.unlocked_units.push(directory);
             }
         }
-        if list.is_empty() {
-            others.stacks = selection.paths().iter().flat_map(|path| self.stacks(path)).collect();
+        if roots.is_empty() {
+            roots.others.stacks = selection.paths().iter().flat_map(|path| self.stacks(path)).collect();
         }
-        Ok(Roots { list, selection: selection.clone(), passed_over: coverage, unlocked_units, others })
+        Ok(roots)
+    }
+
+    /// Returns the directory of a file. A change under review may have deleted a configuration file.
+    fn directory_of_file(&self, path: &Path) -> Result<PathBuf> {
+        let directory = path.parent().map(normal).unwrap_or_default();
+        if path.exists() || (is_configuration(path) && directory.is_dir()) {
+            return Ok(directory);
+        }
+        // The system's error, unless the path has been created since.
+        let error = path.metadata().err().unwrap_or_else(|| ErrorKind::NotFound.into());
+        let error = Diagnostic::io("open", path, &error);
+        let similar = path_meant(path).filter(|similar| !self.modules.boundary.is_outside(similar));
+        let help = similar.map(|similar| format!("did you mean {}?", similar.display()));
+        Err(Diagnostic { help: help.map(Help::text).or(error.help.clone()), ..error }.into())
     }
 
     /// Directories with files of Terraform's stacks, sorted, as the user knows them.
@@ -100,11 +101,14 @@ impl Session<'_> {
         found.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect()
     }
 
-    fn root_path(&self, path: PathBuf, is_named: bool) -> RootPath {
+    /// The root module in a directory that a path selects.
+    fn root_in(&self, path: PathBuf) -> FoundRoot {
         let canonical = self.canonical(&path).ok();
-        let unit = canonical.as_ref().and_then(|canonical| survey(canonical, &self.environment));
-        let lock_directory = unit.and_then(|unit| unit.lock_directory);
-        RootPath { lock_directory, is_named, ..RootPath::new(path, canonical) }
+        let is_unit = terragrunt::is_unit(canonical.as_ref().unwrap_or(&path));
+        let unit = canonical.as_ref().and_then(|canonical| Unit::open(canonical, canonical, &self.environment));
+        let lock_directory = unit.as_ref().and_then(Unit::lock_directory).map(|(_, directory)| directory);
+        let kind = if is_unit { Kind::Unit } else { Kind::RootModule };
+        FoundRoot { lock_directory, ..FoundRoot::new(path, canonical, kind) }
     }
 
     fn search(&self, start: &Path, with_modules: bool) -> Result<Found> {
@@ -112,38 +116,43 @@ impl Session<'_> {
         let dialect = self.options.dialect.or(settings.dialect);
         let filter = Filter::new(&settings.roots)?;
         let with_modules = with_modules || settings.lock_modules == Some(true);
-        let mut found = find_roots(self, (start, &canonical), &filter, dialect, with_modules)?;
+        let search = RootSearch { session: self, start, canonical: &canonical, filter: &filter, dialect, with_modules };
+        let mut found = search.find()?;
         if let Some(change) = &self.options.change {
-            let judged = |directory: &Path, is_touched| {
-                let path = joined(start, directory.strip_prefix(&canonical).unwrap_or(directory));
-                RootPath { is_policy_only: true, is_touched, ..RootPath::new(path, Some(directory.to_owned())) }
-            };
-            let own = found.roots.iter().filter(|root| root.lock_directory.is_none());
-            let known: HashSet<_> = own.filter_map(|root| root.canonical.as_deref()).collect();
-            let locked = change.locked_directories(&canonical, &filter).filter(|directory| !known.contains(directory));
-            let locked: Vec<_> = locked.map(|directory| judged(directory, false)).collect();
-            found.roots.extend(locked);
-            let touched =
-                change.touched_directories().into_iter().filter(|directory| directory.starts_with(&canonical));
-            let touched = touched.filter(|directory| {
-                let below = directory.strip_prefix(&canonical).unwrap_or(directory);
-                let is_meant = filter.takes(directory) && !is_among_modules(below);
-                let (shown, dialect) = (joined(start, below), dialect.unwrap_or_default());
-                !found.read.contains(*directory) && self.is_judged(directory, &shown, dialect, is_meant)
-            });
-            found.roots.extend(touched.map(|directory| judged(directory, true)).collect::<Vec<_>>());
+            self.add_checked_directories(&mut found, change, &search);
         }
         Ok(found)
     }
 
-    /// Whether there is something to judge in a directory that the change touches. A template that cannot be read is
-    /// nothing that the programs would run.
-    fn is_judged(&self, directory: &Path, shown: &Path, dialect: Dialect, is_meant: bool) -> bool {
+    /// Adds the directories to which only the policy applies: those with lock files that are not of root modules, and
+    /// those in which the change touches a configuration that no root module reads.
+    fn add_checked_directories(&self, found: &mut Found, change: &Change, search: &RootSearch<'_, '_>) {
+        let RootSearch { start, canonical, filter, dialect, .. } = *search;
+        let below = |directory: &Path| directory.strip_prefix(canonical).unwrap_or(directory).to_owned();
+        let add =
+            |directory: &Path, kind| FoundRoot::new(joined(start, &below(directory)), Some(directory.to_owned()), kind);
+        let own = found.roots.iter().filter(|root| root.lock_directory.is_none());
+        let known: HashSet<_> = own.filter_map(|root| root.canonical.as_deref()).collect();
+        let locked = change.locked_directories(canonical, filter).filter(|directory| !known.contains(directory));
+        let mut added: Vec<_> = locked.map(|directory| add(directory, Kind::OtherLockFile)).collect();
+        let touched = change.touched_directories().into_iter().filter(|directory| directory.starts_with(canonical));
+        let touched = touched.filter(|directory| {
+            let is_selected = filter.takes(directory) && !is_among_modules(&below(directory));
+            let (shown, dialect) = (joined(start, &below(directory)), dialect.unwrap_or_default());
+            !found.read.contains(*directory) && self.has_content(directory, &shown, dialect, is_selected)
+        });
+        added.extend(touched.map(|directory| add(directory, Kind::ChangedModule)));
+        found.roots.extend(added);
+    }
+
+    /// Whether a directory that the change touches has a configuration or a unit. A template that cannot be read is
+    /// skipped, because OpenTofu and Terraform would not run it.
+    fn has_content(&self, directory: &Path, shown: &Path, dialect: Dialect, is_selected: bool) -> bool {
         if !directory.is_dir() {
             return false;
         }
         let module = self.modules.canonical_module(directory, shown, dialect);
-        if module.diagnostics.is_empty() { terragrunt::is_unit(directory) || !module.is_empty() } else { is_meant }
+        if module.diagnostics.is_empty() { terragrunt::is_unit(directory) || !module.is_empty() } else { is_selected }
     }
 
     /// The lock files that the change removes from the selected root modules.
@@ -186,13 +195,13 @@ impl Session<'_> {
         if root.has_configuration(&self.modules) {
             return None;
         }
-        let below = self.search(&root.path, false).ok()?.roots;
-        let example = &below.iter().find(|other| other.path != root.path)?.path;
+        let below = self.search(root.path(), false).ok()?.roots;
+        let example = &below.iter().find(|other| other.path != root.path())?.path;
         let number = match below.len() {
             1 => "there is 1 root module below".to_owned(),
             number => format!("there are {number} root modules below"),
         };
-        let message = format!("{} holds no configuration, but {number}", root.path.display());
+        let message = format!("{} holds no configuration, but {number}", root.path().display());
         let help = Help::text("take all of them with ").and(Remedy::Recursive);
         let help = help.and_text(format!(", or name one, such as {}", example.display()));
         Some(Diagnostic::error(Code::NoConfiguration, message).help(help))
@@ -210,7 +219,7 @@ impl Session<'_> {
 
     /// The root modules below the current directory that use one of these modules. One whose configuration cannot be
     /// read counts: that is for the command to report.
-    fn callers(&self, modules: &[PathBuf], with_modules: bool) -> Result<Vec<RootPath>> {
+    fn callers(&self, modules: &[PathBuf], with_modules: bool) -> Result<Vec<FoundRoot>> {
         let canonical: Vec<_> = modules.iter().filter_map(|module| self.canonical(module).ok()).collect();
         let mut roots = self.search(Path::new("."), with_modules)?.roots;
         roots.retain(|path| {

@@ -13,7 +13,7 @@ use super::plan::Listings;
 use super::repository::Repositories;
 use super::roots::Roots;
 use crate::configuration::{InputVariables, ModuleCache};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Remedy, Result};
+use crate::diagnostic::{Diagnostics, Result};
 use crate::modules::ModuleFetcher;
 use crate::packages::archive::{HashCache, PackageId};
 use crate::packages::connections::{Connections, SourceOptions};
@@ -184,24 +184,22 @@ impl<'a> Session<'a> {
         published
     }
 
-    /// The releases that the lock files of root modules name.
+    /// Returns the releases in the lock files of root modules.
     fn locked_releases(&self, roots: &Roots) -> Result<BTreeSet<(ProviderAddress, Version)>> {
+        let read = self.each_root(roots, |root| {
+            if root.lock_bytes.is_none() && root.found.is_explicit {
+                return Err(self.lock_file_missing(&root, "it is not known what is to be published").into());
+            }
+            Ok(root.lock_file()?.0)
+        });
         let (mut releases, mut errors) = (BTreeSet::new(), Diagnostics::default());
-        for root in &roots.list {
-            let read = self.open_root(root).and_then(|opened| {
-                if opened.lock_bytes.is_none() && root.is_named {
-                    let message = "there is no lock file, so it is not known what is to be published";
-                    let missing = Diagnostic::error(Code::LockFileMissing, message).help(Remedy::lock());
-                    return Err(self.roots_elsewhere(&opened).unwrap_or(missing).into());
-                }
-                Ok(opened.lock_file()?.0)
-            });
-            match read {
+        for (_, lock_file) in read {
+            match lock_file {
                 Ok(file) => {
                     let locks = file.locks().iter();
                     releases.extend(locks.map(|(address, locked)| (address.clone(), locked.version.clone())));
                 }
-                Err(found) => errors.extend(root.name(roots.are_many(), found)),
+                Err(more) => errors.extend(more),
             }
         }
         errors.into_result(releases)

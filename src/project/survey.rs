@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::options::{LockOptions, UpgradeOptions};
 use super::prepared::Prepared;
-use super::roots::{RootPath, Roots};
+use super::roots::{FoundRoot, Roots};
 use super::session::Session;
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -28,12 +28,12 @@ pub(super) fn check_names(
 ) -> Result<()> {
     let providers = &options.providers;
     let calls: BTreeSet<_> = upgrade.into_iter().flat_map(|options| options.calls.keys()).collect();
-    if !roots.are_many() || (providers.is_empty() && calls.is_empty()) {
+    if !roots.may_be_several() || (providers.is_empty() && calls.is_empty()) {
         return Ok(());
     }
     let unknown = Mutex::new((providers.iter().collect::<Vec<_>>(), calls));
-    let read = |root: &RootPath| {
-        let Ok(Prepared { root, requirements, .. }) = session.read_to_lock(root, options, true) else { return false };
+    let read = |root: &FoundRoot| {
+        let Ok(Prepared { root, requirements, .. }) = session.read_to_lock(root, options) else { return false };
         let (providers, calls) = &mut *lock(&unknown);
         providers.retain(|provider| !requirements.providers.contains_key(&provider.resolve(root.dialect)));
         requirements.package_calls().for_each(|call| _ = calls.remove(&call.key));
@@ -65,7 +65,7 @@ pub(super) fn no_such_call<'a>(missing: impl IntoIterator<Item = &'a String>) ->
 /// The source of an offline run: the packages in the cache, and the versions in the lock files of all root modules.
 pub(super) fn offline_source(session: &Session<'_>, roots: &Roots) -> Arc<Source> {
     let known = Mutex::new(BTreeMap::<_, BTreeSet<_>>::new());
-    session.each_root(roots, |_, root| {
+    session.each_root(roots, |root| {
         let (lock_file, _) = root.lock_file()?;
         for (address, locked) in lock_file.locks() {
             lock(&known).entry(address.clone()).or_default().insert(locked.version.clone());
@@ -79,8 +79,8 @@ pub(super) fn offline_source(session: &Session<'_>, roots: &Roots) -> Arc<Source
 
 /// Root modules with a lock file of their own, and those whose lock file is a link to that of another root module. The
 /// latter must be read after the former are written.
-pub(super) fn distinct_lock_files(roots: &[RootPath]) -> (Vec<RootPath>, Vec<RootPath>) {
-    let target = |root: &RootPath| -> Option<PathBuf> {
+pub(super) fn distinct_lock_files(roots: &[FoundRoot]) -> (Vec<FoundRoot>, Vec<FoundRoot>) {
+    let target = |root: &FoundRoot| -> Option<PathBuf> {
         let path = root.lock_directory.as_ref().or(root.canonical.as_ref())?.join(LOCK_FILE_NAME);
         let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
         Some(if is_link { canonicalize(&path).unwrap_or(path) } else { path })

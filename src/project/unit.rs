@@ -53,6 +53,24 @@ impl Unit {
         self.read.shares_state
     }
 
+    /// Whether its module is, or may be, outside the unit's own directory.
+    pub(super) fn has_source(&self) -> bool {
+        self.read.source != Ok(UnitSource::Unit)
+    }
+
+    pub(super) fn source_location(&self) -> Option<&Location> {
+        self.read.source_location.as_ref()
+    }
+
+    /// Returns the directory of its module, absolute and without symlinks, if it is a different directory of the same
+    /// repository.
+    pub(super) fn into_local_module(self) -> Option<PathBuf> {
+        match self.read.source {
+            Ok(UnitSource::Local(module)) => Some(module),
+            _ => None,
+        }
+    }
+
     /// The remote source if the unit's file has it as a plain string, and the location of that string.
     pub(super) fn literal_source(&self) -> Option<(&str, &Location)> {
         let Ok(UnitSource::Remote(source)) = &self.read.source else { return None };
@@ -261,35 +279,6 @@ fn fetch(
         Some(request) => fetch(&request),
         None => Ok(None),
     }
-}
-
-/// Facts about a unit that are needed before its root module is opened. The directories are absolute, without symbolic
-/// links.
-#[derive(Debug, Default)]
-pub(super) struct SurveyedUnit {
-    /// Directory of its module, if that is a different directory of the same repository.
-    pub(super) runs: Option<PathBuf>,
-    /// Whether its module is, or may be, outside the repository.
-    pub(super) has_source: bool,
-    /// Whether its state is remote, so that other users run `init` here, too.
-    pub(super) shares_state: bool,
-    /// The directory of the lock file that Terragrunt would use, if it is not the unit's own.
-    pub(super) lock_directory: Option<PathBuf>,
-    /// Location of its source.
-    pub(super) source: Option<Location>,
-}
-
-/// The unit in a directory, if there is one.
-pub(super) fn survey(absolute: &Path, environment: &Environment) -> Option<SurveyedUnit> {
-    let unit = Unit::open(absolute, absolute, environment)?;
-    let lock_directory = unit.lock_directory().map(|(_, directory)| directory);
-    let (has_source, shares_state) = (unit.read.source != Ok(UnitSource::Unit), unit.read.shares_state);
-    let source = unit.read.source_location;
-    let runs = match unit.read.source {
-        Ok(UnitSource::Local(module)) => Some(module),
-        _ => None,
-    };
-    Some(SurveyedUnit { runs, has_source, shares_state, lock_directory, source })
 }
 
 /// Returns the remote source of the unit in a directory, if it is a plain string.

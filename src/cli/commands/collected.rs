@@ -78,7 +78,7 @@ impl<'a> Collected<'a> {
     /// Adds what became of a root module.
     pub(super) fn add(&mut self, event: Event<'_>) {
         match event {
-            Event::Selected(roots) if roots.are_many() => self.are_many(roots),
+            Event::Selected(roots) if roots.may_be_several() => self.are_many(roots),
             Event::Locked(locked) => self.add_locked(locked),
             Event::Planned(prepared, plan) => self.add_planned(prepared, plan),
             Event::Failed(path, errors) => self.add_failed(path, errors),
@@ -146,7 +146,7 @@ impl<'a> Collected<'a> {
         self.uncompared += uncompared;
         for warning in warnings {
             self.totals[1] += 1;
-            self.warnings.add(Some(&prepared.root.path), warning);
+            self.warnings.add(Some(prepared.root.path()), warning);
             self.json.iter_mut().for_each(|json| json.warnings.add(warning));
         }
     }

@@ -91,7 +91,7 @@ pub(crate) fn run(arguments: &GetArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     }
     let warnings = warnings.merged();
     ui.warn(&warnings);
-    for line in lines.shown(roots.are_many()) {
+    for line in lines.shown(roots.may_be_several()) {
         ui.status(&line);
     }
     let causes = failed.iter().map(|(path, error)| (Some(&**path), error));

@@ -230,7 +230,7 @@ impl<'a> Upgraded<'a> {
             self.table = table::table(root, plan, table_columns());
         } else if self.ui.stdout_style.verbose {
             let distance = if self.moving.is_empty() { "" } else { "\n" };
-            self.ui.print(&format!("{distance}{}:\n", printable(&root.path.display().to_string())));
+            self.ui.print(&format!("{distance}{}:\n", printable(&root.path().display().to_string())));
             self.ui.print_fitted(&table::table(root, plan, table_columns()));
         }
     }

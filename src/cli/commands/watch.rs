@@ -91,13 +91,13 @@ impl Watch<'_> {
 
     /// Shows what was decided about a root module, and by what.
     fn decided(&self, Prepared { root, platforms, platforms_are_named, .. }: &Prepared) {
-        let RootModule { path, settings, dialect, dialect_reason, .. } = root;
+        let RootModule { settings, dialect, dialect_reason, .. } = root;
         let named_by = match &settings.platforms {
             _ if !platforms_are_named => "this machine, unless the lock file covers others",
             Some(set) if set == platforms => "provlock.toml",
             _ => "the flag or PROVLOCK_PLATFORMS",
         };
-        let (path, reason, platforms) = (path.display(), reason(*dialect_reason), names(platforms));
+        let (path, reason, platforms) = (root.path().display(), reason(*dialect_reason), names(platforms));
         self.ui.verbose(&format!("{path}: dialect {dialect} ({reason}); {platforms} ({named_by})"));
         for settings in &settings.paths {
             self.ui.verbose(&format!("{path}: settings of {}", settings.display()));

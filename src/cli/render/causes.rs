@@ -26,7 +26,7 @@ pub(crate) struct Many<'a> {
 impl<'a> Many<'a> {
     /// `None` if there is only one root module, whose diagnostics are all shown.
     pub(crate) fn of(roots: &Roots, selection: &'a Selection) -> Option<Self> {
-        roots.are_many().then_some(Self { selection, number: roots.len(), units: roots.units() })
+        roots.may_be_several().then_some(Self { selection, number: roots.len(), units: roots.units() })
     }
 
     /// The word for the root modules: units where all of them are.

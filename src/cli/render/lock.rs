@@ -64,7 +64,7 @@ impl Report<'_> {
 
     /// [`Report::lines`] below the name of the root module, without what was downloaded for all of them.
     pub(crate) fn lines_with_heading(&self, style: TextStyle) -> Vec<String> {
-        let heading = printable(&format!("{}:", self.0.prepared.root.path.display()));
+        let heading = printable(&format!("{}:", self.0.prepared.root.path().display()));
         [heading].into_iter().chain(self.rows(style)).chain([self.summary()]).collect()
     }
 
@@ -263,7 +263,7 @@ impl LinesOfMany {
             let places = self.lines.entry(line).or_default();
             places.number += 1;
             if places.first.len() < FEW {
-                places.first.push(printable(&locked.prepared.root.path.display().to_string()));
+                places.first.push(printable(&locked.prepared.root.path().display().to_string()));
             }
         }
     }

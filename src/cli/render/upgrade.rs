@@ -165,7 +165,7 @@ impl Row {
             allowed: if planned.moves() { planned.selected.text.clone() } else { String::new() },
             newest: planned.newest.text.clone(),
             roots: 1,
-            first_root: root.path.display().to_string(),
+            first_root: root.path().display().to_string(),
             chosen: planned.selected.clone(),
             locked: planned.locked.iter().cloned().collect(),
             constraints: constraints.collect(),

@@ -17,7 +17,7 @@ use crate::lockfile::{Entry, LockFile};
 use crate::packages::RepositoryTemplate;
 use crate::project::plan::kept_platforms;
 use crate::project::root_module::RootModule;
-use crate::project::roots::{RootPath, Roots};
+use crate::project::roots::{FoundRoot, Roots};
 use crate::project::session::Session;
 use crate::provider::Platform;
 use crate::settings::PlatformSelection;
@@ -126,30 +126,30 @@ impl Session<'_> {
 
 impl LockFiles {
     fn read(roots: &Roots, session: &Session<'_>, options: &MirrorOptions) -> Self {
-        let (mut all, are_many) = (Self::default(), roots.are_many());
+        let mut all = Self::default();
         for some in roots.list.chunks(READ_TOGETHER) {
             let read = |root| (root, read(session, root, options));
             for (root, read) in parallel::map(some.iter().collect(), session.modules.threads(), read) {
                 match read {
                     Ok(Read { opened, lock_file, platforms, warnings, errors }) => {
-                        all.warnings.extend(warnings.into_iter().map(|warning| warning.in_root(&root.path, are_many)));
-                        all.errors.extend(root.name(are_many, errors));
-                        all.add(&opened, &lock_file, are_many, &platforms);
+                        all.warnings.extend(warnings.into_iter().map(|warning| root.locate(warning)));
+                        all.errors.extend(root.name(errors));
+                        all.add(&opened, &lock_file, &platforms);
                     }
-                    Err(errors) => all.errors.extend(root.name(are_many, errors)),
+                    Err(errors) => all.errors.extend(root.name(errors)),
                 }
             }
         }
         all
     }
 
-    fn add(&mut self, opened: &RootModule, lock_file: &LockFile, are_many: bool, platforms: &Platforms) {
+    fn add(&mut self, opened: &RootModule, lock_file: &LockFile, platforms: &Platforms) {
         let (dialect, policy) = (opened.dialect, Arc::new(opened.settings.policy.clone()));
         for entry in lock_file.entries() {
             let Entry { address, locked, .. } = entry;
             let record = Record {
-                root: opened.path.clone(),
-                is_one_of_many: are_many,
+                root: opened.path().to_owned(),
+                is_one_of_many: opened.found.is_one_of_several,
                 others: 0,
                 dialect,
                 policy: Arc::clone(&policy),
@@ -187,14 +187,14 @@ struct Platforms {
 
 /// Reads the lock file of a root module, with its warnings. There must be one if somebody names the root module, or if
 /// it decides what is removed.
-fn read(session: &Session<'_>, root: &RootPath, options: &MirrorOptions) -> Result<Read> {
+fn read(session: &Session<'_>, root: &FoundRoot, options: &MirrorOptions) -> Result<Read> {
     let opened = session.open_root(root)?;
     let (lock_file, mut warnings) = opened.lock_file()?;
     if opened.lock_bytes.is_none() {
         let message = "there is no lock file, so the mirror gets nothing for this root module";
         let missing = Diagnostic::warning(Code::LockFileMissing, message).help(Remedy::lock());
         let missing = opened.in_dialect(missing);
-        if root.is_named || options.prune {
+        if root.is_explicit || options.prune {
             let elsewhere = session.roots_elsewhere(&opened);
             return Err(elsewhere.unwrap_or(Diagnostic { severity: Severity::Error, ..missing }).into());
         }

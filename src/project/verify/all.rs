@@ -21,7 +21,7 @@ use crate::project::coverage::{Kind, RootStatus};
 use crate::project::event::Report;
 use crate::project::module_locks;
 use crate::project::root_module::{OtherReading, RootModule};
-use crate::project::roots::{RootPath, Roots};
+use crate::project::roots::{FoundRoot, Roots};
 use crate::project::session::Session;
 use crate::project::unit::Unit;
 use crate::provider::Version;
@@ -41,16 +41,17 @@ impl Session<'_> {
         let known = self.options.change.as_ref().map(|change| (change.known_providers(), KnownPublishers::of(change)));
         let removed = self.options.change.as_ref().map(|change| self.removed(&roots.selection, change)).transpose()?;
         let mut removed = removed.unwrap_or_default();
-        let verify = |root: &RootPath| {
+        let verify = |root: &FoundRoot| {
             let verified = self.open_root(root).and_then(|opened| {
                 let verified = self.verify_root(&opened, root, options, known.as_ref(), &removed);
                 self.modules.forget(&opened.canonical);
                 verified
             });
-            let in_root = |error: Diagnostic| if roots.are_many() { error.in_root(&root.path, true) } else { error };
-            let (mut report, overrides) = verified.map_err(|errors| root.few(errors).map(in_root))?;
+            let in_root =
+                |error: Diagnostic| if roots.may_be_several() { error.in_root(&root.path, true) } else { error };
+            let (mut report, overrides) = verified.map_err(|errors| root.truncate(errors).map(in_root))?;
             overrides.apply_to_all(&mut report, roots.len());
-            report.errors = root.few(std::mem::take(&mut report.errors)).into_iter().map(in_root).collect();
+            report.errors = root.truncate(std::mem::take(&mut report.errors)).into_iter().map(in_root).collect();
             Ok((report, overrides))
         };
         let (mut verified, mut overrides) = (Vec::new(), Vec::new());
@@ -100,7 +101,7 @@ impl Session<'_> {
         for (root, verified) in roots.list.iter().zip(&verified) {
             match verified {
                 Ok(verified) => verified.count_in(&mut coverage),
-                Err(_) => coverage.add(root.kind(), RootStatus::Failed),
+                Err(_) => coverage.add(root.kind, RootStatus::Failed),
             }
         }
         let paths = roots.list.iter().map(|root| root.path.clone());
@@ -113,7 +114,7 @@ impl Session<'_> {
         let directory = roots.selection.first_directory();
         let (canonical, settings) = self.settings(&directory).unwrap_or_default();
         let changed = change.changed_settings(&self.environment).into_iter().filter(|(directory, _)| {
-            let is_below = |root: &RootPath| root.canonical.as_ref().is_some_and(|root| root.starts_with(directory));
+            let is_below = |root: &FoundRoot| root.canonical.as_ref().is_some_and(|root| root.starts_with(directory));
             canonical.starts_with(directory) || directory.starts_with(&canonical) || roots.list.iter().any(is_below)
         });
         let findings = change.removals(removed, &self.environment).into_iter().chain(change.findings.iter().cloned());
@@ -128,22 +129,22 @@ impl Session<'_> {
     fn verify_root<'a>(
         &self,
         opened: &RootModule,
-        root: &RootPath,
+        root: &FoundRoot,
         options: &'a VerifyOptions<'_>,
         known: Option<&(KnownProviders, KnownPublishers)>,
         removed: &BTreeSet<&Path>,
     ) -> Result<(VerifiedRoot, SeverityOverrides<'a>)> {
         let overrides = SeverityOverrides::new(&opened.canonical, &options.levels, &opened.settings.verify);
         let platforms = options.platforms.clone().or_else(|| opened.settings.platforms.clone());
-        let platforms = platforms.filter(|_| !root.is_policy_only && opened.refused.is_none());
-        let mut report = VerifiedRoot::new(opened, root.kind(), platforms);
+        let platforms = platforms.filter(|_| !root.is_policy_only() && opened.refused.is_none());
+        let mut report = VerifiedRoot::new(opened, root.kind, platforms);
         if let Some(refused) = opened.refused.clone() {
             report.findings.push(refused);
             return Ok((report, overrides));
         }
         self.audit(opened, root, options, known, &mut report)?;
         for list in [&mut report.findings, &mut report.unshared, &mut report.errors] {
-            let in_root = |one: Diagnostic| opened.in_dialect(one.in_root(&opened.path, false));
+            let in_root = |one: Diagnostic| opened.in_dialect(one.in_root(opened.path(), false));
             *list = std::mem::take(list).into_iter().map(in_root).collect();
         }
         let lock_file = opened.lock_directory.join(LOCK_FILE_NAME);
@@ -160,7 +161,7 @@ impl Session<'_> {
     fn audit(
         &self,
         opened: &RootModule,
-        root: &RootPath,
+        root: &FoundRoot,
         options: &VerifyOptions<'_>,
         known: Option<&(KnownProviders, KnownPublishers)>,
         report: &mut VerifiedRoot,
@@ -195,7 +196,7 @@ impl Session<'_> {
             &Root {
                 module: opened,
                 options,
-                is_policy_only: root.is_policy_only,
+                is_policy_only: root.is_policy_only(),
                 lock_file: lock_file.unwrap_or_else(|| LockFile::empty(&opened.lock_path, opened.dialect)),
                 state,
                 problems: diagnostics,
@@ -207,7 +208,11 @@ impl Session<'_> {
                 cache: self.hash_cache.as_ref(),
                 dev_overrides: self.connections.dev_overrides(opened.dialect)?,
                 tracked: options.version_control.map(tracked).unwrap_or_default(),
-                expected: if had_lock_file { Expected::Always } else { opened.expected(root.is_named, &self.modules) },
+                expected: if had_lock_file {
+                    Expected::Always
+                } else {
+                    opened.expected(root.is_explicit, &self.modules)
+                },
                 base,
                 age: opened.settings.policy.min_age().map(|age| DemandedAge { age, now: self.started }),
                 online: source.as_deref().map(|source| Online { source, progress: &progress, listings }),
@@ -226,12 +231,12 @@ impl Session<'_> {
     fn readings(
         &self,
         opened: &RootModule,
-        root: &RootPath,
+        root: &FoundRoot,
         ignore_tests: bool,
         resolver: Option<&Resolver<'_>>,
     ) -> Result<(Requirements, Option<Requirements>)> {
         let unknown = || Requirements { is_incomplete: true, ..Requirements::default() };
-        if root.is_policy_only && !root.is_touched {
+        if root.kind == Kind::OtherLockFile {
             return Ok((unknown(), None));
         }
         let own = opened.known_requirements(&self.modules, ignore_tests, resolver)?;
@@ -239,13 +244,13 @@ impl Session<'_> {
             let other =
                 opened.requirements_as(opened.dialect.other(), &self.modules, ignore_tests, true, resolver, &|_| ())?;
             own.clone().with_reading_of_other(other, opened.dialect)
-        } else if root.is_policy_only {
+        } else if root.is_policy_only() {
             return Ok((own, Some(unknown())));
         } else {
             return Ok((own, None));
         };
-        let must_be_locked = !root.is_policy_only && opened.other_reading == OtherReading::IsLocked;
-        let to_meet = if root.is_policy_only { unknown() } else { own };
+        let must_be_locked = !root.is_policy_only() && opened.other_reading == OtherReading::IsLocked;
+        let to_meet = if root.is_policy_only() { unknown() } else { own };
         Ok((declared, Some(to_meet).filter(|_| !must_be_locked)))
     }
 }
@@ -262,7 +267,7 @@ fn report_nothing_installed(roots: &Roots, verified: &mut [Result<VerifiedRoot>]
         let error = Diagnostic::error(Code::NothingInstalled, "nothing is installed that could be compared");
         let error = error.note("the data directory has no package of a locked version whose entry has an h1");
         let error = error.help(format!("install what is locked first: {} init", root.dialect.name()));
-        root.errors.push(if roots.are_many() { error.in_root(&root.path, true) } else { error });
+        root.errors.push(if roots.may_be_several() { error.in_root(&root.path, true) } else { error });
     }
 }
 

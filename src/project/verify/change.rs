@@ -44,7 +44,7 @@ pub(super) fn dialect(root: &Root<'_>, report: &mut VerifiedRoot) {
 
 /// A Terragrunt unit that takes the place of a root module, or puts other files over those of the directory.
 pub(super) fn unit_added(root: &Root<'_>, report: &mut VerifiedRoot) {
-    let directories = root.module.staying(root.packages);
+    let directories = root.module.former_roots(root.packages);
     let Some(directory) = directories.first().map(|directory| directory.display()) else { return };
     let message =
         format!("the change lets Terragrunt run the root module in {directory}, which is checked with and without it");

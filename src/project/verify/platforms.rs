@@ -197,7 +197,7 @@ fn differs(root: &Root<'_>, entry: &Entry, package: &Path, why: &str) -> Diagnos
 /// Where the program unpacks the packages of the locked version.
 fn version_directory(root: &Root<'_>, entry: &Entry) -> PathBuf {
     let (address, root) = (&entry.address, root.module);
-    let installed = root.path.join(&root.data_directory).join("providers");
+    let installed = root.path().join(&root.data_directory).join("providers");
     let parts = [&address.hostname.to_string(), &address.namespace, &address.name, &entry.locked.version.to_string()];
     parts.into_iter().fold(installed, |path, part| path.join(part))
 }

@@ -23,7 +23,7 @@ const BUNDLED: &str = "terraform.d/plugins";
 /// Packages beside the configuration, which OpenTofu and Terraform install instead of the registry's. They ignore the
 /// flat layout of Terraform 0.12.
 pub(super) fn bundled_plugins(root: &Root<'_>, report: &mut VerifiedRoot) {
-    let directory = root.module.path.join(BUNDLED);
+    let directory = root.module.path().join(BUNDLED);
     let providers = FilesystemMirror::new(&directory).providers(root.module.dialect);
     if providers.is_empty() {
         return;

@@ -63,7 +63,7 @@ impl VerifiedRoot {
     /// The report of a root module before it is checked.
     pub(super) fn new(module: &RootModule, kind: Kind, platforms: Option<PlatformSelection>) -> Self {
         Self {
-            path: module.path.clone(),
+            path: module.path().to_owned(),
             lock_path: module.lock_path.clone(),
             kind,
             has_lock_file: module.lock_bytes.is_some(),

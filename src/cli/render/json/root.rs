@@ -315,7 +315,7 @@ impl LockedRoot {
 
     fn of(root: &RootModule, plan: Option<&UpgradePlan>) -> Self {
         Self {
-            path: shown(&root.path),
+            path: shown(root.path()),
             lock_file: shown(&root.lock_path),
             dialect: root.dialect,
             changed: false,

@@ -91,7 +91,7 @@ impl VersionUse {
 impl TreeRoot {
     pub(crate) fn new(root: &RootModule, trees: &[ProviderTree<'_>]) -> Self {
         Self {
-            path: shown(&root.path),
+            path: shown(root.path()),
             lock_file: shown(&root.lock_path),
             dialect: root.dialect,
             requirements: trees.iter().map(RequiredProvider::from).collect(),

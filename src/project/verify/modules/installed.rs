@@ -26,7 +26,7 @@ struct Copy<'a> {
 
 /// Compares the installed copy of each call that matches its entry.
 pub(super) fn check(root: &Root<'_>, lock_file: &ModuleLockFile, report: &mut VerifiedRoot) {
-    let top = join(&root.module.path, root.module.data_directory.join("modules"));
+    let top = join(root.module.path(), root.module.data_directory.join("modules"));
     if root.packages.boundary.is_outside(&top) {
         report.findings.push(boundary::refused(&top));
         return;
@@ -66,7 +66,7 @@ fn not_installed(absent: &[Copy<'_>], top: &Path) -> Option<Diagnostic> {
 
 /// Entries of modules.json that make OpenTofu and Terraform load a different directory, and calls without an entry.
 fn listed(root: &Root<'_>, manifest: &Manifest, copies: &[Copy<'_>]) -> Vec<Diagnostic> {
-    let absolute = |path: &Path| canonical_or_given(&join(&root.module.path, path));
+    let absolute = |path: &Path| canonical_or_given(&join(root.module.path(), path));
     let mut findings = BTreeMap::new();
     for Copy { call, entry, directory } in copies {
         let ModuleCall { key, source, constraints, .. } = call;
