@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::age::{MinimumAge, Reason, RejectedVersion};
-use super::implied_source::{explained, is_implied, namesake, with_source};
 use crate::configuration::{DeclarationKind, Requirement};
 use crate::diagnostic::words::few;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result, UpgradeRemedy};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Remedy, Result, UpgradeRemedy};
 use crate::lockfile::{Entry, LockFile, LockedProvider};
 use crate::packages::{AvailableVersion, AvailableVersions, Source, SourceError};
 use crate::project::similar_names::provider_meant;
-use crate::provider::{Dialect, ProviderAddress, Version};
+use crate::provider::{Dialect, Hash, ProviderAddress, Version};
 use crate::settings::Policy;
 
 /// A provider that is locked, with the rules that apply to it.
@@ -125,16 +124,16 @@ impl Candidate<'_> {
         if available.versions.contains_key(chosen) {
             return Ok(());
         }
-        let newest = available.versions.keys().next_back();
-        if available.is_partial {
-            let message = format!("version {chosen} of {} is not known offline", self.name());
-            let error = Diagnostic::error(Code::NoMatchingVersion, message).help(Help::run_online());
-            let newest = newest.map(|newest| format!("the newest known version is {newest}"));
-            return Err(newest.into_iter().fold(error, Diagnostic::note).into());
+        let (message, known) = if available.is_partial {
+            (format!("version {chosen} of {} is not known offline", self.name()), "known ")
+        } else {
+            (format!("{} has no version {chosen}", self.name()), "")
+        };
+        let mut error = Diagnostic::error(Code::NoMatchingVersion, message);
+        if let Some(newest) = available.versions.keys().next_back() {
+            error = error.note(format!("the newest {known}version is {newest}"));
         }
-        let message = format!("{} has no version {chosen}", self.name());
-        let newest = newest.map(|newest| format!("the newest version is {newest}"));
-        Err(newest.into_iter().fold(Diagnostic::error(Code::NoMatchingVersion, message), Diagnostic::note).into())
+        Err(if available.is_partial { error.help(Help::run_online()) } else { error }.into())
     }
 
     /// The error for a version that was chosen although a constraint does not allow it.
@@ -239,6 +238,20 @@ impl Candidate<'_> {
         Diagnostics::from(error).map(|error| error.help(help.clone()))
     }
 
+    /// Location of the first recorded hash for which `is_meant` returns `true`.
+    pub(super) fn recorded_hash(&self, is_meant: impl Fn(&Hash) -> bool) -> Option<&Location> {
+        let mut hashes = self.lock_file.entry(self.address)?.hashes.iter();
+        hashes.find(|(hash, _)| is_meant(hash)).map(|(_, location)| location)
+    }
+
+    /// Adds a label at the entry, or a note if there is no entry.
+    pub(super) fn at_entry(&self, error: Diagnostic, label: String) -> Diagnostic {
+        match self.lock_file.entry(self.address) {
+            Some(entry) => error.at(entry.block.clone(), label),
+            None => error.note(label),
+        }
+    }
+
     pub(super) fn at_locked_version(&self, error: Diagnostic) -> Diagnostic {
         error.at_each(self.lock_file.entry(self.address).map(Entry::version), "locked here")
     }
@@ -251,4 +264,36 @@ impl Candidate<'_> {
     pub(super) fn name(&self) -> String {
         self.address.short(self.dialect)
     }
+}
+
+/// Whether no `required_providers` block names the provider.
+pub(in crate::project) fn is_implied(requirement: &Requirement) -> bool {
+    let is_explicit = |kind| matches!(kind, DeclarationKind::RequiredProviders | DeclarationKind::State);
+    !requirement.declarations.iter().any(|declaration| is_explicit(declaration.kind))
+}
+
+/// The only entry that such a provider can be meant to be.
+pub(in crate::project) fn namesake<'a>(
+    address: &ProviderAddress,
+    requirement: &Requirement,
+    lock_file: &'a LockFile,
+) -> Option<&'a Entry> {
+    let is_other = |entry: &&Entry| entry.address.name == address.name && entry.address.namespace != address.namespace;
+    let others: Vec<_> = lock_file.entries().iter().filter(is_other).collect();
+    match others[..] {
+        [entry] if is_implied(requirement) => Some(entry),
+        _ => None,
+    }
+}
+
+/// Adds why the provider is assumed to be one of hashicorp.
+pub(in crate::project) fn explained(error: Diagnostic) -> Diagnostic {
+    error.note("required_providers has no source for it, so it is assumed to be a hashicorp provider")
+}
+
+/// Adds the missing source, taken from the entry that is probably meant.
+pub(in crate::project) fn with_source(error: Diagnostic, entry: &Entry, dialect: Dialect) -> Diagnostic {
+    let name = &entry.address.name;
+    let help = format!("add {name} = {{ source = \"{}\" }} to required_providers", entry.address.short(dialect));
+    error.at(entry.block.clone(), "this one is locked").help(help)
 }

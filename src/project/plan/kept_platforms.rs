@@ -5,10 +5,10 @@
 use std::collections::BTreeSet;
 
 use super::candidate::{Candidate, Wanted};
-use super::explained::{ReleaseLookup, unexplained};
+use super::release_lookup::{ReleaseLookup, unexplained};
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy, UpgradeRemedy};
 use crate::lockfile::{LockedProvider, Locks};
-use crate::packages::archive::{HashCache, HashesByPlatform, PackageDigest};
+use crate::packages::archive::{HashCache, HashesByPlatform};
 use crate::packages::{Packages, Source};
 use crate::project::covers::EntryPlatforms;
 use crate::provider::{Hash, HashesByScheme, Platform, Version};
@@ -31,8 +31,8 @@ pub(in crate::project) fn of_file(locks: &Locks, source: &Source, cache: Option<
     let mut covered = BTreeSet::new();
     let mut unknown = Vec::new();
     for (address, locked) in locks {
-        let release = ReleaseLookup { address, version: &locked.version, source, progress: &|_, _| {} };
-        let entry = EntryPlatforms::of_published(&locked.hashes, cached(&release, cache));
+        let release = ReleaseLookup { address, version: &locked.version, source, cache, progress: &|_, _| {} };
+        let entry = EntryPlatforms::of_published(&locked.hashes, release.cached());
         covered.extend(entry.covered());
         if entry.unexplained() > 0 {
             unknown.push((locked, release));
@@ -54,12 +54,11 @@ pub(super) fn of_entry(
     locked: &LockedProvider,
     release: &ReleaseLookup<'_>,
     packages: &Packages,
-    cache: Option<&HashCache>,
 ) -> Option<BTreeSet<Platform>> {
     let mut known: HashesByPlatform =
         packages.iter().map(|(platform, one)| (platform.clone(), [one.h1.clone()].into())).collect();
     if EntryPlatforms::of_published(&locked.hashes, known.clone()).unexplained() > 0 {
-        known.extend(cached(release, cache));
+        known.extend(release.cached());
     }
     let entry = EntryPlatforms::of_published(&locked.hashes, known);
     (entry.unexplained() == 0).then(|| entry.covered())
@@ -78,15 +77,10 @@ impl KeptPlatforms {
 
     /// The platforms of an entry that the release `new` takes the place of. What the cache does not know is asked for:
     /// first what the source reports, then the packages of the locked version. `asked_for` are locked in any case.
-    pub(super) fn find(
-        locked: &LockedProvider,
-        new: &ReleaseLookup<'_>,
-        asked_for: &[Platform],
-        cache: Option<&HashCache>,
-    ) -> Self {
+    pub(super) fn find(locked: &LockedProvider, new: &ReleaseLookup<'_>, asked_for: &[Platform]) -> Self {
         let recorded: BTreeSet<_> = locked.platform_hashes().cloned().collect();
         let old = ReleaseLookup { version: &locked.version, ..*new };
-        let mut known = cached(&old, cache);
+        let mut known = old.cached();
         // A single hash makes room for a single one. Of a version that was published again the packages as they were
         // are gone.
         let is_enough = recorded.len() < 2
@@ -155,13 +149,6 @@ impl KeptPlatforms {
     }
 }
 
-/// Hashes of the packages of a release that are in the cache.
-fn cached(release: &ReleaseLookup<'_>, cache: Option<&HashCache>) -> HashesByPlatform {
-    let packages = cache.into_iter().flat_map(|cache| cache.packages_of(release.address, release.version));
-    let hashes = |digest: PackageDigest| BTreeSet::from([digest.h1, digest.h1_with_directories]);
-    packages.map(|(package, digest)| (package.platform, hashes(digest))).collect()
-}
-
 /// Whether the new entry gets as many hashes anyway, since the source reports those of packages that are not fetched.
 /// If the package that is needed first cannot be had, nothing else matters.
 fn gets_as_many(recorded: &BTreeSet<Hash>, new: &ReleaseLookup<'_>, asked_for: &[Platform]) -> bool {
@@ -178,7 +165,7 @@ fn ask(recorded: &BTreeSet<Hash>, old: &ReleaseLookup<'_>, known: &mut HashesByP
         Ok(platforms) => platforms,
         Err(error) => return Some(error.to_string()),
     };
-    let published = platforms.first().and_then(|platform| old.source.published(&old.package(platform)).ok().flatten());
+    let published = platforms.first().and_then(|platform| old.published(platform));
     for (platform, hashes) in published.into_iter().flat_map(|published| published.h1) {
         known.entry(platform).or_default().extend(hashes);
     }

@@ -1,11 +1,7 @@
 //! Planning: selecting versions, finding out which packages are needed, and recording their hashes.
 
 mod age;
-mod candidate;
-mod compared;
-mod confirmation;
-pub(super) mod explained;
-pub(super) mod implied_source;
+pub(super) mod candidate;
 pub(super) mod kept_platforms;
 pub(super) mod listing;
 mod outcome;
@@ -13,6 +9,7 @@ mod packages;
 mod questions;
 mod record;
 mod recorded_entries;
+pub(super) mod release_lookup;
 mod request;
 mod select;
 

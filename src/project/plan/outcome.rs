@@ -4,12 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::candidate::Candidate;
-use super::compared::Compared;
-use super::confirmation::Confirmation;
-use super::explained::ReleaseLookup;
-use super::kept_platforms;
 use super::packages::ProviderPlan;
-use super::record::{Recorded, RecordingRules, record};
+use super::record::record;
 use super::recorded_entries::{RecordedEntries, RecordedEntry};
 use super::request::{LockRequest, OldEntries};
 use super::select::Selection;
@@ -106,24 +102,11 @@ fn recorded(
     request: &LockRequest<'_>,
     known: &RecordedEntries,
 ) -> Result<Arc<RecordedEntry>> {
-    let LockRequest { prepared, options, source, progress, cache, .. } = *request;
-    let ProviderPlan { candidate, version, mirror, keeps_platforms, .. } = plan;
-    let own = old.locks.get(candidate.address);
-    let previous = own.or_else(|| prepared.side_with(candidate.address, version)).map(Arc::as_ref);
-    let release = ReleaseLookup { address: candidate.address, version, source, progress };
-    let kept = previous.filter(|old| old.version == **version && !old.hashes.is_empty());
-    let confirmation = kept.map(|old| Confirmation::find(&old.hashes, &release, &packages, cache));
-    let confirmation = confirmation.unwrap_or(Confirmation::Confirmed);
-    let compared = kept.map(|old| Compared::with(&old.hashes, &release, &packages, cache)).unwrap_or_default();
-    let rules = RecordingRules {
-        mirror: mirror.as_deref(),
-        accept_changed_hashes: options.accept_changed_hashes,
-        keeps_platforms: *keeps_platforms,
-    };
-    let recorded = record(candidate, previous, (*version).clone(), &packages, rules, compared, confirmation)?;
-    let covered = kept.filter(|_| !prepared.platforms_are_named);
-    let covered = covered.and_then(|_| kept_platforms::of_entry(&recorded.provider, &release, &packages, cache));
-    let entry = Arc::new(RecordedEntry { recorded: Recorded { covered, ..recorded }, packages });
+    let (address, version) = (plan.candidate.address, plan.version);
+    let own = old.locks.get(address);
+    let previous = own.or_else(|| request.prepared.side_with(address, version)).map(Arc::as_ref);
+    let recorded = record(plan, request, previous, &packages)?;
+    let entry = Arc::new(RecordedEntry { recorded, packages });
     let is_shared = entry.recorded.warning.is_none() && entry.recorded.unpublished == 0;
     Ok(if is_shared { known.keep(entry, plan, own, request) } else { entry })
 }

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::candidate::Candidate;
-use super::explained::ReleaseLookup;
 use super::kept_platforms::{self, KeptPlatforms};
 use super::listing::{self, Listings};
 use super::request::LockRequest;
@@ -95,16 +94,16 @@ fn plan<'a>(
 
 /// The platforms of the entries that the new one takes the place of, where nobody names platforms.
 fn kept_platforms(candidate: &Candidate<'_>, version: &Version, request: &LockRequest<'_>) -> KeptPlatforms {
-    let LockRequest { prepared, options, source, progress, cache, .. } = *request;
+    let LockRequest { prepared, options, .. } = *request;
     let PlatformSelection::These(platforms) = &prepared.platforms else { return KeptPlatforms::default() };
     if prepared.platforms_are_named {
         return KeptPlatforms::default();
     }
     let is_replaced = |locked: &&LockedProvider| locked.version != *version || options.accept_changed_hashes;
     let sides = prepared.replaced.get(candidate.address).into_iter().flatten().map(AsRef::as_ref);
-    let new = ReleaseLookup { address: candidate.address, version, source, progress };
+    let new = request.release(candidate.address, version);
     let old = candidate.locked.filter(is_replaced).into_iter().chain(sides);
-    let found = old.map(|old| KeptPlatforms::find(old, &new, platforms, cache));
+    let found = old.map(|old| KeptPlatforms::find(old, &new, platforms));
     found.reduce(KeptPlatforms::and).unwrap_or_default()
 }
 

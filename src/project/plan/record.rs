@@ -5,14 +5,17 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::candidate::{Candidate, Wanted};
-use super::compared::{Compared, accept};
-use super::confirmation::Confirmation;
+use super::kept_platforms;
+use super::packages::ProviderPlan;
+use super::release_lookup::{Confirmation, accept};
+use super::request::LockRequest;
 use crate::diagnostic::words::count;
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use crate::lockfile::LockedProvider;
 use crate::packages::Packages;
 use crate::provider::{Hash, HashScheme, HashesByScheme, Platform, Version};
 
+/// The new entry of a provider.
 pub(crate) struct Recorded {
     pub(crate) provider: Arc<LockedProvider>,
     pub(crate) warning: Option<Diagnostic>,
@@ -24,52 +27,35 @@ pub(crate) struct Recorded {
     pub(crate) covered: Option<BTreeSet<Platform>>,
 }
 
-/// Rules by which hashes are recorded.
-#[derive(Clone, Copy)]
-pub(super) struct RecordingRules<'a> {
-    /// Name of the mirror, if a mirror takes the place of the registry.
-    pub(super) mirror: Option<&'a str>,
-    /// Whether hashes that are not those of the published release are replaced.
-    pub(super) accept_changed_hashes: bool,
-    /// Whether an entry that covers platforms gets no other one: nobody has named the platform of the package.
-    pub(super) keeps_platforms: bool,
-}
-
-/// Combines an entry with the packages that were fetched for it.
+/// Combines the entry before with the packages that were fetched for it.
 ///
-/// Hashes of the same version are kept; those of schemes that are not known only where no version was chosen. An entry
-/// that holds `zh:` or `h1:` hashes is refused when none of its hashes is confirmed. It is also refused when none of
-/// its `zh:` is published and they are as many as those that are: fewer may come from a mirror that has packed the
-/// files anew, but a whole list comes from another SHA256SUMS. If changed hashes are accepted, the entry loses all of
-/// them in the first case, and else those that are not published. But a mirror does not know what is published: it
-/// contradicts no hash, and the entry loses none. `compared` is what is known of the hashes that are kept.
+/// Hashes of the same version are kept; those of unknown schemes only where no version was chosen. An entry with `zh:`
+/// or `h1:` hashes is refused when none of its hashes is confirmed. It is also refused when none of its `zh:` is
+/// published and they are as many as those that are: fewer may come from a mirror that has packed the files anew, but a
+/// whole list comes from a different SHA256SUMS. If changed hashes are accepted, the entry loses all of them in the
+/// first case, and else those that are not published. But a mirror does not know which packages were published: it
+/// contradicts no hash, and the entry loses none.
 pub(super) fn record(
-    candidate: &Candidate<'_>,
+    plan: &ProviderPlan<'_>,
+    request: &LockRequest<'_>,
     old: Option<&LockedProvider>,
-    version: Version,
     packages: &Packages,
-    RecordingRules { mirror, accept_changed_hashes, keeps_platforms }: RecordingRules<'_>,
-    mut compared: Compared,
-    confirmation: Confirmation,
 ) -> Result<Recorded> {
+    let ProviderPlan { candidate, version, mirror, .. } = plan;
+    let accept_changed_hashes = request.options.accept_changed_hashes;
     let constraints = candidate.requirement.constraints.clone();
-    // Every package brings the hashes of the whole release; each is taken once.
+    // Every package has the hashes of the whole release; each is taken once.
     let recordable: BTreeSet<&Hash> = packages.values().flat_map(|package| package.hashes.recordable()).collect();
     let hashes: BTreeSet<Hash> = recordable.into_iter().cloned().collect();
-    let kept = old.filter(|old| old.version == version).map(|old| &old.hashes);
-    // As `init -upgrade` does, an upgrade leaves out hashes of schemes that are not known.
-    let stays = |hash: &Hash| candidate.wanted == Wanted::Keep || hash.is_known();
-    let mut provider = LockedProvider { version, constraints, hashes };
-    let Some(kept) = kept.filter(|kept| !kept.is_empty()) else {
-        return Ok(Recorded {
-            provider: Arc::new(provider),
-            warning: None,
-            unpublished: 0,
-            uncompared: 0,
-            covered: None,
-        });
+    let mut provider = LockedProvider { version: (*version).clone(), constraints, hashes };
+    let kept = old.filter(|old| old.version == **version && !old.hashes.is_empty());
+    let Some(LockedProvider { hashes: kept, .. }) = kept else {
+        let provider = Arc::new(provider);
+        return Ok(Recorded { provider, warning: None, unpublished: 0, uncompared: 0, covered: None });
     };
-    let version = &provider.version;
+    let release = request.release(candidate.address, version);
+    let confirmation = release.confirm(kept, packages);
+    let mut compared = release.compare(kept, packages);
     let HashesByScheme { h1: kept_h1, zh: kept_zh, unknown: _ } = kept.iter().collect();
     let HashesByScheme { h1: _, zh: unpublished_zh, unknown: _ } = compared.unpublished.iter().collect();
     let HashesByScheme { h1: new_h1, zh: new_zh, unknown: _ } = provider.hashes.iter().collect();
@@ -78,20 +64,22 @@ pub(super) fn record(
     let is_comparable = !kept_zh.is_empty() || !kept_h1.is_empty();
     let is_replaced = !kept_zh.is_empty() && unpublished_zh.len() == kept_zh.len() && kept_zh.len() >= new_zh.len();
     if is_comparable && !accept_changed_hashes && (contradicted || (is_replaced && mirror.is_none())) {
-        if let Some(mirror) = mirror {
-            return Err(not_confirmed_by(mirror, candidate, version, kept).into());
+        return Err(match (mirror, confirmation) {
+            (Some(mirror), _) => not_confirmed_by(mirror, candidate, version, kept),
+            (None, Confirmation::Incomplete(not_seen)) => not_confirmed(candidate, version, kept, not_seen),
+            (None, _) => {
+                let wrong = kept.iter().filter(|hash| contradicted || unpublished_zh.contains(hash)).collect();
+                refusal(candidate, version, &wrong, packages)
+            }
         }
-        if let Confirmation::Incomplete(not_seen) = confirmation {
-            return Err(not_confirmed(candidate, version, kept, not_seen).into());
-        }
-        let wrong = kept.iter().filter(|hash| contradicted || unpublished_zh.contains(hash)).collect();
-        return Err(refusal(candidate, version, &wrong, packages).into());
+        .into());
     }
-    let goes = |hash: &Hash| {
-        let is_unpublished = compared.unpublished.contains(hash);
-        accept_changed_hashes && ((contradicted && is_comparable && mirror.is_none()) || is_unpublished)
+    let is_kept = |hash: &Hash| {
+        let is_wrong = contradicted && is_comparable && mirror.is_none() || compared.unpublished.contains(hash);
+        // As `init -upgrade` does, an upgrade omits hashes of unknown schemes.
+        (candidate.wanted == Wanted::Keep || hash.is_known()) && !(accept_changed_hashes && is_wrong)
     };
-    let remaining: Vec<_> = kept.iter().filter(|hash| stays(hash) && !goes(hash)).cloned().collect();
+    let remaining: Vec<_> = kept.iter().filter(|hash| is_kept(hash)).cloned().collect();
     let is_unconfirmed = contradicted && compared.unpublished.is_empty() && (!is_comparable || mirror.is_some());
     if accept_changed_hashes {
         compared.unpublished.clear();
@@ -100,16 +88,18 @@ pub(super) fn record(
         if is_unconfirmed { Some(unconfirmed(candidate, version, kept)) } else { compared.warning(candidate, version) };
     let is_of_package = |hash: &Hash| packages.values().any(|package| package.h1 == *hash);
     let covers_others = !kept_h1.is_empty() && new_h1.iter().all(|hash| is_of_package(hash));
-    if keeps_platforms && !accept_changed_hashes && covers_others {
+    if plan.keeps_platforms && !accept_changed_hashes && covers_others {
         provider.hashes.retain(|hash| !is_of_package(hash));
     }
     provider.hashes.extend(remaining);
     let (unpublished, uncompared) = (compared.unpublished.len(), compared.unknown);
-    Ok(Recorded { provider: Arc::new(provider), warning, unpublished, uncompared, covered: None })
+    let is_reported = !request.prepared.platforms_are_named;
+    let covered = if is_reported { kept_platforms::of_entry(&provider, &release, packages) } else { None };
+    Ok(Recorded { provider: Arc::new(provider), warning, unpublished, uncompared, covered })
 }
 
 fn refusal(candidate: &Candidate<'_>, version: &Version, wrong: &BTreeSet<&Hash>, packages: &Packages) -> Diagnostic {
-    let name = candidate.address.short(candidate.dialect);
+    let name = candidate.name();
     let message = format!(
         "the hashes of {name} {version} in the lock file are not those that {} publishes",
         candidate.address.hostname
@@ -123,9 +113,8 @@ fn refusal(candidate: &Candidate<'_>, version: &Version, wrong: &BTreeSet<&Hash>
     };
     let label = format!("none of the {} recorded {noun} is among the published ones{authentication}", wrong.len());
     let error = Diagnostic::error(Code::HashesChanged, message);
-    let entry = candidate.lock_file.entry(candidate.address);
-    let error = match entry.and_then(|entry| entry.hashes.iter().find(|(hash, _)| wrong.contains(hash))) {
-        Some((_, location)) => error.at(location.clone(), label),
+    let error = match candidate.recorded_hash(|hash| wrong.contains(hash)) {
+        Some(location) => error.at(location.clone(), label),
         None => error.note(label),
     };
     error
@@ -141,14 +130,10 @@ fn not_confirmed_by(
     version: &Version,
     recorded: &BTreeSet<Hash>,
 ) -> Diagnostic {
-    let name = candidate.address.short(candidate.dialect);
+    let name = candidate.name();
     let message = format!("{mirror} cannot confirm the hashes of {name} {version} in the lock file");
-    let error = Diagnostic::error(Code::HashesChanged, message);
     let label = format!("none of these {} is of a package that it has", count(recorded.len(), "hash"));
-    let error = match candidate.lock_file.entry(candidate.address) {
-        Some(entry) => error.at(entry.block.clone(), label),
-        None => error.note(label),
-    };
+    let error = candidate.at_entry(Diagnostic::error(Code::HashesChanged, message), label);
     let note = "they may be of other platforms, or it has other packages than those that were locked";
     let help = Help::text("lock from the registry, which knows all hashes; or compare with it: ");
     let help = help.and(Remedy::verify_online()).and_text("; to keep these hashes and add those of the mirror, pass ");
@@ -162,14 +147,10 @@ fn not_confirmed(
     recorded: &BTreeSet<Hash>,
     not_seen: Vec<String>,
 ) -> Diagnostic {
-    let name = candidate.address.short(candidate.dialect);
+    let name = candidate.name();
     let message = format!("the hashes of {name} {version} in the lock file cannot be confirmed");
     let label = format!("none of the {} recorded hashes is of a package that could be looked at", recorded.len());
-    let error = Diagnostic::error(Code::HashesChanged, message);
-    let error = match candidate.lock_file.entry(candidate.address) {
-        Some(entry) => error.at(entry.block.clone(), label),
-        None => error.note(label),
-    };
+    let error = candidate.at_entry(Diagnostic::error(Code::HashesChanged, message), label);
     let error = not_seen.into_iter().fold(error, Diagnostic::note);
     let error = error.note("the release may have been replaced after it was locked");
     error.help(
@@ -178,7 +159,7 @@ fn not_confirmed(
 }
 
 fn unconfirmed(candidate: &Candidate<'_>, version: &Version, kept: &BTreeSet<Hash>) -> Diagnostic {
-    let name = candidate.address.short(candidate.dialect);
+    let name = candidate.name();
     let message = format!("none of the {} recorded hashes of {name} {version} could be confirmed", kept.len());
     let warning = Diagnostic::warning(Code::HashesChanged, message)
         .note("they may belong to platforms that were not requested, or to another package")

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::age::MinimumAge;
 use super::candidate::{Candidate, Wanted};
 use super::listing::Listings;
+use super::release_lookup::ReleaseLookup;
 use crate::configuration::Requirement;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
 use crate::lockfile::{LockedProvider, Locks};
@@ -14,7 +15,7 @@ use crate::packages::{ProgressSink, PublicationDates, Source};
 use crate::project::options::{LockOptions, UpgradeOptions};
 use crate::project::prepared::Prepared;
 use crate::project::similar_names;
-use crate::provider::{Dialect, Hostname, ProviderAddress};
+use crate::provider::{Dialect, Hostname, ProviderAddress, Version};
 use crate::settings::PlatformSelection;
 
 /// A root module with the rules by which its providers are locked.
@@ -61,6 +62,12 @@ impl<'a> LockRequest<'a> {
         let Prepared { platforms, platforms_are_named, replaced, .. } = self.prepared;
         let replaces = self.upgrade.is_some() || self.options.accept_changed_hashes || !replaced.is_empty();
         self.minimum_age.is_some() || *platforms == PlatformSelection::All || (!platforms_are_named && replaces)
+    }
+
+    /// A release of a provider, whose packages are looked at.
+    pub(super) fn release<'r>(&'r self, address: &'r ProviderAddress, version: &'r Version) -> ReleaseLookup<'r> {
+        let LockRequest { source, cache, progress, .. } = *self;
+        ReleaseLookup { address, version, source, cache, progress }
     }
 
     /// Entries to remove because the configuration does not require them.

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use super::age::{self, Reason, RejectedVersion};
 use super::candidate::{Candidate, Wanted};
-use super::compared::Compared;
-use super::explained::ReleaseLookup;
+use super::release_lookup::Compared;
 use super::request::{LockRequest, OldEntries};
 use crate::configuration::rewrite::{self, Rewrite};
 use crate::configuration::{Declaration, Requirement};
 use crate::diagnostic::words::enumerate;
 use crate::diagnostic::{Code, Diagnostic, Help, Merged, Result, UpgradeRemedy};
+use crate::lockfile::LockedProvider;
 use crate::packages::{AvailableVersions, Packages, ReleaseInfo};
 use crate::project::module_plan::ModulePlan;
 use crate::project::moves::{HoldingConstraint, Move, Subject, UpgradePlan, VersionLabel};
@@ -33,16 +33,8 @@ pub(crate) struct Selection {
 pub(crate) struct SelectedProvider {
     pub(crate) address: ProviderAddress,
     pub(crate) selected: Selected,
-    /// Its move, in an upgrade.
-    pub(crate) planned: Option<PlannedMove>,
-}
-
-/// A move, with the result of comparing recorded hashes if the entry does not change.
-pub(crate) struct PlannedMove {
-    pub(crate) versions: Move,
-    pub(crate) warning: Option<Diagnostic>,
-    pub(crate) unpublished_hashes: usize,
-    pub(crate) uncompared_hashes: usize,
+    /// Its move, in an upgrade, with the result of comparing recorded hashes if the entry does not change.
+    planned: Option<(Move, Compared)>,
 }
 
 /// Version that was selected for a provider.
@@ -61,8 +53,8 @@ pub(crate) fn select_versions(request: &LockRequest<'_>, old: OldEntries, thread
     let select = |candidate: Candidate<'_>| {
         let available = candidate.available(request.source)?;
         let search = Search { candidate, available: &available, request };
-        let selected = search.select()?;
-        let planned = request.upgrade.map(|options| search.planned(&selected, options));
+        let mut selected = search.select()?;
+        let planned = request.upgrade.map(|options| search.planned(&mut selected, options));
         Ok(SelectedProvider { address: candidate.address.clone(), selected, planned })
     };
     let providers = collected(parallel::map(candidates, threads, select))?;
@@ -101,13 +93,13 @@ impl Selection {
         }
         for SelectedProvider { selected, planned, .. } in &mut self.providers {
             plan.edits.extend(selected.rewrite.iter().flat_map(|rewrite| rewrite.edits.iter().cloned()));
-            let Some(planned) = planned.take() else { continue };
-            plan.unpublished_hashes += planned.unpublished_hashes;
-            plan.uncompared_hashes += planned.uncompared_hashes;
+            let Some((planned, compared)) = planned.take() else { continue };
+            plan.unpublished_hashes += compared.unpublished.len();
+            plan.uncompared_hashes += compared.unknown;
             if is_plan_only {
-                plan.warnings.extend(selected.warnings.drain(..).chain(planned.warning));
+                plan.warnings.append(&mut selected.warnings);
             }
-            plan.moves.push(planned.versions);
+            plan.moves.push(planned);
         }
         plan.moves.extend(moves);
         plan.edits.extend(edits);
@@ -286,8 +278,8 @@ impl Search<'_> {
         Err(error.help(Help::text("if an older version is meant: ").and(remedy)).into())
     }
 
-    /// The move to the selected version.
-    fn planned(&self, selected: &Selected, options: &UpgradeOptions) -> PlannedMove {
+    /// The move to the selected version. Warns about recorded hashes that are not published.
+    fn planned(&self, selected: &mut Selected, options: &UpgradeOptions) -> (Move, Compared) {
         let Self { candidate: Candidate { address, lock_file, requirement, wanted, .. }, available, request } = *self;
         let is_release = |version: &&Version| options.prereleases || !version.is_prerelease();
         let newest = available.versions.keys().rev().find(is_release).or_else(|| available.versions.keys().next_back());
@@ -312,21 +304,18 @@ impl Search<'_> {
         if let Some(dates) = dates {
             versions.releases = dates.releases(address, &selected.version, newest);
         }
-        PlannedMove {
-            versions,
-            warning: compared.warning(&self.candidate, &selected.version),
-            unpublished_hashes: compared.unpublished.len(),
-            uncompared_hashes: compared.unknown,
-        }
+        selected.warnings.extend(compared.warning(&self.candidate, &selected.version));
+        (versions, compared)
     }
 
     /// Compares the recorded hashes, if the entry does not change and that is requested.
     fn compared(&self, version: &Version, options: &UpgradeOptions) -> Compared {
         let Self { candidate, request, .. } = self;
-        let kept = candidate.locked.filter(|old| options.compare_hashes && old.version == *version);
-        let release =
-            ReleaseLookup { address: candidate.address, version, source: request.source, progress: &|_, _| {} };
-        kept.map(|old| Compared::with(&old.hashes, &release, &Packages::new(), request.cache)).unwrap_or_default()
+        let is_compared = options.compare_hashes && options.plan_only;
+        let kept = candidate.locked.filter(|old| is_compared && old.version == *version);
+        let compare =
+            |old: &LockedProvider| request.release(candidate.address, version).compare(&old.hashes, &Packages::new());
+        kept.map(compare).unwrap_or_default()
     }
 }
 

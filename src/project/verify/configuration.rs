@@ -6,7 +6,7 @@ use super::verified::VerifiedRoot;
 use crate::configuration::{Requirement, StateKnowledge};
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
 use crate::lockfile::{Entry, LockFile};
-use crate::project::plan::implied_source::{explained, namesake, with_source};
+use crate::project::plan::candidate::{explained, namesake, with_source};
 use crate::provider::{Hash, ProviderAddress};
 
 /// Compares every entry with the configuration, and every requirement with the entries.

@@ -11,7 +11,7 @@ use crate::diagnostic::{Code, Diagnostic, Location, Remedy};
 use crate::lockfile::Entry;
 use crate::packages::SourceError;
 use crate::packages::archive::{HashesByPlatform, ReleasePlatforms};
-use crate::project::plan::explained::ReleaseLookup;
+use crate::project::plan::release_lookup::ReleaseLookup;
 use crate::provider::{Hash, HashesByScheme, Platform};
 use crate::settings::PlatformSelection;
 

@@ -13,8 +13,8 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Remedy};
 use crate::lockfile::Entry;
 use crate::packages::archive::{HashesByPlatform, PackageId};
 use crate::packages::{self, AvailableVersions, Published, SourceError};
-use crate::project::plan::explained::{ReleaseLookup, unexplained};
 use crate::project::plan::listing;
+use crate::project::plan::release_lookup::{ReleaseLookup, unexplained};
 use crate::provider::{Authentication, Hash, HashScheme, Platform, Version};
 use crate::settings::PlatformSelection;
 use crate::system::parallel::{self, WAITING_REQUESTS};
@@ -293,7 +293,7 @@ impl<'a> Question<'a> {
 
     fn release(&self) -> ReleaseLookup<'a> {
         let (entry, Online { source, progress, .. }) = (self.entry, self.online);
-        ReleaseLookup { address: &entry.address, version: &entry.locked.version, source, progress }
+        ReleaseLookup { address: &entry.address, version: &entry.locked.version, source, cache: None, progress }
     }
 
     /// Records why packages could not be fetched. Returns whether all could.
