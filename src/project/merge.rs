@@ -52,7 +52,7 @@ impl Session<'_> {
         options: &LockOptions,
     ) -> Result<Resolved> {
         self.notify(Event::Reading);
-        let prepared = self.prepare_with(root, lock_file, options);
+        let prepared = self.prepare_with(root, lock_file, options, None);
         self.announce();
         let mut prepared = prepared?;
         let (mut warnings, mut left) = (Vec::new(), Vec::new());

@@ -21,7 +21,6 @@ pub mod mirror;
 mod module_choices;
 mod module_edit;
 mod module_locks;
-mod module_plan;
 mod moves;
 mod open;
 mod options;
@@ -41,7 +40,6 @@ mod similar_names;
 mod survey;
 mod unit;
 pub mod verify;
-mod written_source;
 
 use std::path::{Path, PathBuf};
 

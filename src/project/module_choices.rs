@@ -4,18 +4,17 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::module_edit::{self, Edited, EditedCall, Wanted};
-use super::module_plan::{ModulePlan, ModuleUpgrades};
-use super::moves::{HoldingConstraint, Move, Subject, VersionLabel};
+use super::module_edit::{self, Edited, EditedCall, Wanted, WrittenSource};
+use super::moves::{HoldingConstraint, Move, Subject, UpgradePlan, VersionLabel};
+use super::options::UpgradeOptions;
 use super::plan::Reason;
-use super::written_source::WrittenSource;
 use crate::configuration::rewrite;
 use crate::configuration::{ModuleCache, ModuleCall, Requirements};
 use crate::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, Location, Remedy, Severity, UpgradeRemedy};
 use crate::lockfile::{Locked as _, LockedModule, ModuleLocks, UNIT_ADDRESS};
 use crate::modules::version_tag::VersionTag;
 use crate::modules::{ModuleSource, References, RegistrySource, Releases, RemoteSource, Revision, locked, registry};
-use crate::packages::{NotOldEnough, ReleaseInfo};
+use crate::packages::{DemandedAge, NotOldEnough, ReleaseInfo};
 use crate::provider::{Dialect, Version};
 
 /// Maximum number of versions of a call whose age is asked for, newest first.
@@ -29,13 +28,16 @@ pub(super) const HEAD: &str = "HEAD";
 type Result<T> = std::result::Result<T, Box<Diagnostic>>;
 
 /// The choices for the calls of a root module that move.
-#[derive(Default)]
-pub(super) struct ModuleChoices {
-    rules: Option<ModuleUpgrades>,
+pub(super) struct ModuleChoices<'a> {
+    rules: Option<&'a UpgradeOptions>,
+    /// Minimum age of a version.
+    age: Option<DemandedAge>,
+    locks: &'a ModuleLocks,
+    modules: &'a ModuleCache,
+    dialect: Dialect,
     /// By call; `None` for a call that cannot move.
     chosen: BTreeMap<CallKey, Option<Wanted>>,
-    pub(super) plan: ModulePlan,
-    warnings: Vec<Diagnostic>,
+    pub(super) plan: UpgradePlan,
     errors: Diagnostics,
     /// Errors of hosts and repositories that were asked.
     not_asked: Diagnostics,
@@ -48,39 +50,17 @@ fn key(call: &ModuleCall) -> CallKey {
     (call.key.clone(), call.source.to_string(), call.constraints.to_string())
 }
 
-/// Where choices come from.
-#[derive(Clone, Copy)]
-pub(super) struct Choosing<'a> {
-    pub(super) locks: &'a ModuleLocks,
-    pub(super) modules: &'a ModuleCache,
-    pub(super) dialect: Dialect,
-}
-
 /// A version, tag or commit that a call may move to.
 struct Choice {
     label: String,
+    /// Full tag or commit ID, if the module is in git.
+    reference: String,
     /// The names by which a user may select it.
     names: Vec<String>,
-    target: Target,
-    edit: Edit,
+    /// The call after the edit that makes it ask for this choice; `None` if the user requests no such edit.
+    edited: Option<Edited>,
     /// Whether the call has it now.
     is_current: bool,
-}
-
-/// The version or reference of a choice.
-enum Target {
-    Version(Version),
-    /// A tag or a commit.
-    Reference(String),
-}
-
-/// The edit that makes a call ask for a choice.
-enum Edit {
-    Unneeded,
-    Possible(Box<EditedCall>),
-    Impossible(&'static str),
-    /// The user did not ask for edits, or not for such a version.
-    NotWanted,
 }
 
 /// The versions of a call as they are shown.
@@ -91,13 +71,22 @@ struct Shown {
     asked: (Location, String),
 }
 
-impl ModuleChoices {
-    pub(super) fn new(rules: Option<ModuleUpgrades>) -> Self {
-        Self { rules, ..Self::default() }
+impl<'a> ModuleChoices<'a> {
+    pub(super) fn new(
+        rules: Option<&'a UpgradeOptions>,
+        age: Option<DemandedAge>,
+        locks: &'a ModuleLocks,
+        modules: &'a ModuleCache,
+        dialect: Dialect,
+    ) -> Self {
+        let (chosen, plan) = (BTreeMap::new(), UpgradePlan::default());
+        let (errors, not_asked) = (Diagnostics::default(), Diagnostics::default());
+        Self { rules, age, locks, modules, dialect, chosen, plan, errors, not_asked }
     }
 
     fn selects(&self, call: &ModuleCall) -> bool {
-        call.key != UNIT_ADDRESS && self.rules.as_ref().is_some_and(|rules| rules.selects(&call.key))
+        let is_selected = |rules: &UpgradeOptions| rules.modules || rules.calls.contains_key(&call.key);
+        call.key != UNIT_ADDRESS && self.rules.is_some_and(is_selected)
     }
 
     /// The module that a call asks for; `None` if the call moves and no version is chosen.
@@ -109,18 +98,19 @@ impl ModuleChoices {
     }
 
     /// Chooses for calls that move and have no choice yet. Returns whether there are any.
-    pub(super) fn choose<'a>(&mut self, calls: impl Iterator<Item = &'a ModuleCall>, choosing: Choosing<'_>) -> bool {
+    pub(super) fn choose<'c>(&mut self, calls: impl Iterator<Item = &'c ModuleCall>) -> bool {
         let is_open = |call: &&ModuleCall| self.selects(call) && !self.chosen.contains_key(&key(call));
         let open: BTreeMap<_, _> = calls.filter(is_open).map(|call| (key(call), call)).collect();
-        let Some(rules) = self.rules.clone().filter(|_| !open.is_empty()) else { return false };
-        let refuses = |call: &ModuleCall| choosing.modules.refuses(&call.source, call.entry.is_some());
+        let Some(rules) = self.rules.filter(|_| !open.is_empty()) else { return false };
+        let Self { age, locks, modules, dialect, .. } = *self;
+        let refuses = |call: &ModuleCall| modules.refuses(&call.source, call.entry.is_some());
         let sources = open.values().filter(|call| !refuses(call)).map(|call| call.source.clone());
-        if let Some(fetcher) = &choosing.modules.fetcher {
-            fetcher.ask_releases(choosing.dialect, sources.collect());
+        if let Some(fetcher) = &modules.fetcher {
+            fetcher.ask_releases(dialect, sources.collect());
         }
         for (key, call) in open {
-            let moving =
-                Moving { call, known: choosing.locks.get(&call.key).map(AsRef::as_ref), rules: &rules, choosing };
+            let known = locks.get(&call.key).map(AsRef::as_ref);
+            let moving = Moving { call, known, rules, age, modules, dialect };
             // The walk reported a source that is refused.
             let wanted = if refuses(call) { None } else { self.choose_for(&moving) };
             self.chosen.insert(key, wanted);
@@ -135,7 +125,7 @@ impl ModuleChoices {
     pub(super) fn report(&mut self, requirements: &mut Requirements, allow_missing: bool) -> diagnostic::Result<()> {
         let mut errors = std::mem::take(&mut self.errors);
         let not_asked = std::mem::take(&mut self.not_asked);
-        requirements.warnings.append(&mut self.warnings);
+        requirements.warnings.append(&mut self.plan.warnings);
         if allow_missing {
             requirements.is_incomplete |= !not_asked.is_empty();
             let warning = |error| Diagnostic { severity: Severity::Warning, code: Code::ModuleNotInstalled, ..error };
@@ -147,9 +137,8 @@ impl ModuleChoices {
     }
 
     fn choose_for(&mut self, moving: &Moving<'_>) -> Option<Wanted> {
-        let Choosing { modules, dialect, .. } = moving.choosing;
-        let fetcher = modules.fetcher.as_ref();
-        let releases = match fetcher.and_then(|fetcher| fetcher.releases(dialect, &moving.call.source)) {
+        let fetcher = self.modules.fetcher.as_ref();
+        let releases = match fetcher.and_then(|fetcher| fetcher.releases(self.dialect, &moving.call.source)) {
             Some(Ok(releases)) => releases,
             Some(Err(errors)) => {
                 self.not_asked.extend(moving.call.not_fetched(errors));
@@ -182,15 +171,15 @@ impl ModuleChoices {
         let newest = newest.or(sorted.first()).map(ToString::to_string).unwrap_or_default();
         let choices = sorted.into_iter().map(|version| Choice {
             label: version.to_string(),
+            reference: String::new(),
             names: vec![version.to_string()],
-            target: Target::Version(version.clone()),
-            edit: moving.edit_to_version(version),
+            edited: moving.edited_to_version(version),
             is_current: current == Some(version),
         });
         let asked = (call.version.as_ref().unwrap_or(&call.location).clone(), call.constraints.to_string());
         let shown = Shown { current: current.map(ToString::to_string), newest, asked };
-        if let Some((Target::Version(version), wanted)) = self.pick(moving, choices.collect(), shown)? {
-            return Ok(Wanted { version: Some(version), ..wanted });
+        if let Some(wanted) = self.pick(moving, choices.collect(), shown)? {
+            return Ok(wanted);
         }
         let errors = registry::select(&source.module, versions, &call.constraints).err();
         let error = errors.into_iter().flatten().next().map(|error| Box::new(call.located(error)));
@@ -242,16 +231,20 @@ impl ModuleChoices {
         tags.sort_by(|(one, _), (other, _)| other.version.cmp(&one.version));
         let newest = tags.iter().find(|(tag, name)| is_release(tag) || name == current);
         let newest = newest.map_or(current, |(_, name)| name).to_owned();
-        let choices = tags.into_iter().map(|(tag, name)| Choice {
-            label: name.clone(),
-            names: vec![name.clone(), name.trim_start_matches(start).to_owned(), tag.version.to_string()],
-            edit: if name == current { Edit::Unneeded } else { git.edit(moving, &name, git.references.commit(&name)) },
-            is_current: name == current,
-            target: Target::Reference(name),
+        let choices = tags.into_iter().map(|(tag, name)| {
+            let is_current = name == current;
+            let edited = || git.edited(moving, &name, git.references.commit(&name));
+            Choice {
+                label: name.clone(),
+                names: vec![name.clone(), name.trim_start_matches(start).to_owned(), tag.version.to_string()],
+                edited: if is_current { Some(Ok(EditedCall::as_written(moving.call))) } else { edited() },
+                is_current,
+                reference: name,
+            }
         });
         let shown = Shown { current: Some(current.to_owned()), newest, asked: git.asked(moving.call) };
         let picked = self.pick(moving, choices.collect(), shown)?;
-        Ok(picked.map_or_else(|| Wanted::as_written(moving.call), |(_, wanted)| wanted))
+        Ok(picked.unwrap_or_else(|| Wanted::as_written(moving.call)))
     }
 
     /// Chooses the newest commit of a branch, or of a tag that moves.
@@ -266,31 +259,30 @@ impl ModuleChoices {
         let locked = moving.known.and_then(locked::commit);
         let current = git.pinned.clone().or_else(|| locked.clone());
         let older = current.as_deref().filter(|current| *current != newest);
-        let choices = [Some(newest), older].into_iter().flatten().map(|commit| Choice {
-            label: short(commit),
-            names: Vec::new(),
-            edit: match (&git.pinned, git.name) {
-                (Some(pinned), Some(name)) if pinned != commit => git.edit(moving, name, Some(commit)),
-                _ => Edit::Unneeded,
-            },
-            is_current: current.as_deref() == Some(commit),
-            target: Target::Reference(commit.to_owned()),
+        let choices = [Some(newest), older].into_iter().flatten().map(|commit| {
+            let edited = match (&git.pinned, git.name) {
+                (Some(pinned), Some(name)) if pinned != commit => git.edited(moving, name, Some(commit)),
+                _ => Some(Ok(EditedCall::as_written(moving.call))),
+            };
+            let is_other_package = locked.as_deref().is_some_and(|locked| locked != commit);
+            Choice {
+                label: short(commit),
+                reference: commit.to_owned(),
+                names: Vec::new(),
+                edited: edited
+                    .map(|edited| edited.map(|edited| edited.with(|wanted| Wanted { is_other_package, ..wanted }))),
+                is_current: current.as_deref() == Some(commit),
+            }
         });
         let shown =
             Shown { current: current.as_deref().map(short), newest: short(newest), asked: git.asked(moving.call) };
         let picked = self.pick(moving, choices.collect(), shown)?;
-        let Some((Target::Reference(commit), wanted)) = picked else { return Ok(Wanted::as_written(moving.call)) };
-        Ok(Wanted { is_other_package: locked.is_some_and(|locked| locked != commit), ..wanted })
+        Ok(picked.unwrap_or_else(|| Wanted::as_written(moving.call)))
     }
 
     /// Picks the first choice (they come newest first) that may be chosen, or the one that the user named; plans it,
     /// and reports the ones that were passed over.
-    fn pick(
-        &mut self,
-        moving: &Moving<'_>,
-        mut choices: Vec<Choice>,
-        shown: Shown,
-    ) -> Result<Option<(Target, Wanted)>> {
+    fn pick(&mut self, moving: &Moving<'_>, mut choices: Vec<Choice>, shown: Shown) -> Result<Option<Wanted>> {
         if let Some(name) = moving.named() {
             let newest = choices.first().map(|newest| format!("the newest version is {}", newest.label));
             choices.retain(|choice| choice.names.iter().any(|known| known == name));
@@ -299,45 +291,49 @@ impl ModuleChoices {
                 return Err(Box::new(newest.into_iter().fold(*error, Diagnostic::note)));
             }
         }
-        let mut passed = PassedOver::default();
+        let mut passed = NotChosen::default();
         let mut chosen = None;
-        for choice in choices {
-            match choice.edit {
-                Edit::NotWanted => continue,
-                Edit::Impossible(why) => {
-                    passed.impossible.get_or_insert((choice.label, why));
+        for Choice { label, reference, edited, is_current, .. } in choices {
+            let edited = match edited {
+                Some(Ok(edited)) => edited,
+                Some(Err(why)) => {
+                    passed.impossible.get_or_insert((label, why));
                     continue;
                 }
-                Edit::Unneeded | Edit::Possible(_) => {}
-            }
-            if !choice.is_current && passed.too_young.len() >= MOST_ASKED_ABOUT {
+                None => continue,
+            };
+            if !is_current && passed.too_young.len() >= MOST_ASKED_ABOUT {
                 continue;
             }
-            let age = moving.rules.age.filter(|_| !choice.is_current);
-            let rejected = age.and_then(|age| age.rejects(|| moving.published(&choice.target)));
+            let age = moving.age.filter(|_| !is_current);
+            let rejected = age.and_then(|age| age.rejects(|| moving.published(&edited.wanted, &reference)));
             if let Some(NotOldEnough { why, .. }) = rejected {
-                passed.too_young.push(format!("{} is not chosen: {why}", choice.label));
+                passed.too_young.push(format!("{label} is not chosen: {why}"));
                 continue;
             }
-            chosen = Some(choice);
+            chosen = Some((label, edited));
             break;
         }
-        self.warnings.extend(passed.reported(moving, chosen.is_some(), &shown.asked)?);
-        Ok(chosen.map(|choice| self.plan(moving, choice, shown, !passed.too_young.is_empty())))
+        self.plan.warnings.extend(passed.reported(moving, chosen.is_some(), &shown.asked)?);
+        let is_too_young = !passed.too_young.is_empty();
+        Ok(chosen.map(|(label, edited)| self.plan(moving, &label, edited, shown, is_too_young)))
     }
 
-    fn plan(&mut self, moving: &Moving<'_>, choice: Choice, shown: Shown, is_too_young: bool) -> (Target, Wanted) {
-        let wanted = match choice.edit {
-            Edit::Possible(edited) => {
-                self.plan.add_edit(edited.edit);
-                edited.wanted
-            }
-            _ => Wanted::as_written(moving.call),
-        };
+    fn plan(
+        &mut self,
+        moving: &Moving<'_>,
+        label: &str,
+        edited: EditedCall,
+        shown: Shown,
+        is_too_young: bool,
+    ) -> Wanted {
+        // Several calls of a module may need the same edit.
+        let edit = edited.edit.filter(|edit| !self.plan.edits.contains(edit));
+        self.plan.edits.extend(edit);
         let mut versions = Move {
             subject: Subject::Module { key: moving.call.key.clone(), source: moving.call.source.recorded() },
             locked: shown.current.filter(|_| moving.known.is_some()).map(|text| VersionLabel::of_module(&text)),
-            selected: VersionLabel::of_module(&choice.label),
+            selected: VersionLabel::of_module(label),
             newest: VersionLabel::of_module(&shown.newest),
             is_named: moving.named().is_some(),
             held_back_by: Vec::new(),
@@ -349,7 +345,7 @@ impl ModuleChoices {
             versions.held_back_by.push(HoldingConstraint { text, location, is_own: true });
         }
         self.plan.moves.push(versions);
-        (choice.target, wanted)
+        edited.wanted
     }
 }
 
@@ -365,14 +361,16 @@ pub(super) fn not_asked(call: &ModuleCall) -> Diagnostic {
 struct Moving<'a> {
     call: &'a ModuleCall,
     known: Option<&'a LockedModule>,
-    rules: &'a ModuleUpgrades,
-    choosing: Choosing<'a>,
+    rules: &'a UpgradeOptions,
+    age: Option<DemandedAge>,
+    modules: &'a ModuleCache,
+    dialect: Dialect,
 }
 
 impl Moving<'_> {
     /// The version or tag that the user named.
     fn named(&self) -> Option<&str> {
-        self.rules.named(&self.call.key)
+        self.rules.calls.get(&self.call.key)?.as_deref()
     }
 
     fn name(&self) -> String {
@@ -391,36 +389,28 @@ impl Moving<'_> {
         }
     }
 
-    fn edit_to_version(&self, version: &Version) -> Edit {
+    fn edited_to_version(&self, version: &Version) -> Option<Edited> {
         let constraints = &self.call.constraints;
-        if registry::allows(constraints, version) {
-            return Edit::Unneeded;
-        }
         let is_newer = (self.rules.prereleases || !version.is_prerelease()) && constraints.is_outgrown_by(version);
-        if !self.rules.rewrites || !(self.named().is_some() || is_newer) {
-            return Edit::NotWanted;
-        }
-        module_edit::constraints(self.call, version, |text| rewrite::allowing(text, version)).into()
+        let edited = if registry::allows(constraints, version) {
+            Ok(EditedCall::as_written(self.call))
+        } else if self.rules.rewrite_constraints && (self.named().is_some() || is_newer) {
+            module_edit::constraints(self.call, version, |text| rewrite::allowing(text, version))
+        } else {
+            return None;
+        };
+        Some(edited.map(|edited| edited.with(|wanted| Wanted { version: Some(version.clone()), ..wanted })))
     }
 
-    fn published(&self, target: &Target) -> std::result::Result<Timestamp, String> {
-        let Choosing { modules, dialect, .. } = self.choosing;
-        let fetcher = modules.fetcher.as_ref().ok_or("no requests are made")?;
-        match (&self.call.source, target) {
-            (ModuleSource::Registry(source), Target::Version(version)) => {
-                fetcher.published(dialect, &source.module, version)
+    fn published(&self, wanted: &Wanted, reference: &str) -> std::result::Result<Timestamp, String> {
+        let fetcher = self.modules.fetcher.as_ref().ok_or("no requests are made")?;
+        match (&self.call.source, &wanted.version) {
+            (ModuleSource::Registry(source), Some(version)) => {
+                fetcher.published(self.dialect, &source.module, version)
             }
-            (ModuleSource::Remote(source), Target::Reference(reference)) => {
-                fetcher.committed(&source.at_commit(reference))
-            }
+            (ModuleSource::Remote(source), _) => fetcher.committed(&source.at_commit(reference)),
             _ => Err("it has no date".to_owned()),
         }
-    }
-}
-
-impl From<Edited> for Edit {
-    fn from(edited: Edited) -> Self {
-        edited.map_or_else(Self::Impossible, |edited| Self::Possible(Box::new(edited)))
     }
 }
 
@@ -435,16 +425,14 @@ struct GitCall<'a> {
 }
 
 impl GitCall<'_> {
-    /// The edit that makes the call ask for another tag or commit.
-    fn edit(&self, moving: &Moving<'_>, name: &str, commit: Option<&str>) -> Edit {
-        if !moving.rules.rewrites {
-            return Edit::NotWanted;
-        }
+    /// The call after the edit that makes it ask for a different tag or commit.
+    fn edited(&self, moving: &Moving<'_>, name: &str, commit: Option<&str>) -> Option<Edited> {
         let (reference, comment) = match (&self.pinned, commit) {
             (Some(_), Some(commit)) => (commit, Some(name)),
             _ => (name, None),
         };
-        module_edit::reference(moving.call, moving.choosing.dialect, reference, comment).into()
+        let edit = || module_edit::reference(moving.call, moving.dialect, reference, comment);
+        moving.rules.rewrite_constraints.then(edit)
     }
 
     /// The `ref` of the source, or the name beside it: the location and the text.
@@ -458,14 +446,14 @@ impl GitCall<'_> {
 
 /// Choices that were not chosen.
 #[derive(Default)]
-struct PassedOver {
+struct NotChosen {
     /// The newest version that cannot be written into the configuration, and why.
     impossible: Option<(String, &'static str)>,
     /// Why versions were skipped for their age, newest first.
     too_young: Vec<String>,
 }
 
-impl PassedOver {
+impl NotChosen {
     /// The warnings about them; an error if nothing was chosen because of them.
     fn reported(&self, moving: &Moving<'_>, is_chosen: bool, asked: &(Location, String)) -> Result<Vec<Diagnostic>> {
         let ((location, text), name) = (asked, moving.name());

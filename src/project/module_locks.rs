@@ -41,7 +41,12 @@ pub(super) fn installed(locks: &ModuleLocks, call: &ModuleCall) -> Resolution {
 
 /// Resolves a call for `lock`: by its entry while that is for the call, otherwise by a package that can be locked.
 /// `choices` has the version of a call that moves; a call without one yet is not read.
-pub(super) fn lock(locks: &ModuleLocks, choices: &ModuleChoices, may_change: bool, call: &ModuleCall) -> Resolution {
+pub(super) fn lock(
+    locks: &ModuleLocks,
+    choices: &ModuleChoices<'_>,
+    may_change: bool,
+    call: &ModuleCall,
+) -> Resolution {
     if let Some(error) = impossible_directory(call) {
         return Resolution::Skip(Some(error));
     }
@@ -73,9 +78,13 @@ fn impossible_directory(call: &ModuleCall) -> Option<Diagnostic> {
 /// stay.
 ///
 /// # Errors
-/// A source depends on an input of the run, an address contains a parameter that may be a secret, or units that share the
-/// lock file call different modules by the same name.
-pub(super) fn entries(requirements: &Requirements, old: &ModuleLocks, choices: &ModuleChoices) -> Result<ModuleLocks> {
+/// A source depends on an input of the run, an address contains a parameter that may be a secret, or units that share
+/// the lock file call different modules by the same name.
+pub(super) fn entries(
+    requirements: &Requirements,
+    old: &ModuleLocks,
+    choices: &ModuleChoices<'_>,
+) -> Result<ModuleLocks> {
     let mut locks = ModuleLocks::new();
     let mut errors = depending_on_input(requirements);
     for call in requirements.package_calls() {

@@ -7,7 +7,7 @@ use crate::packages::ReleaseInfo;
 use crate::provider::{ProviderAddress, Version};
 
 /// Plan of an upgrade of one root module.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub struct UpgradePlan {
     /// Providers in the order of their addresses, then calls of modules.
     pub moves: Vec<Move>,

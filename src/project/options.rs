@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::module_plan::ModuleUpgrades;
 use crate::provider::{ProviderAddress, ProviderSpec, Version};
 use crate::settings::PlatformSelection;
 
@@ -31,8 +30,6 @@ pub struct LockOptions {
     pub min_age: Option<Duration>,
     /// Whether nothing is written.
     pub dry_run: bool,
-    /// Which modules move to newer versions.
-    pub(super) module_upgrades: Option<ModuleUpgrades>,
 }
 
 /// What is upgraded, and how far.
@@ -73,21 +70,5 @@ impl UpgradeOptions {
     /// Whether any provider moves.
     pub(super) fn moves_providers(&self) -> bool {
         self.calls.is_empty() || self.modules || !self.lock.providers.is_empty()
-    }
-
-    /// The same with what locking has to know.
-    pub(super) fn completed(&self) -> Self {
-        let mut options = self.clone();
-        if self.moves_modules() {
-            options.lock.modules = true;
-            options.lock.module_upgrades = Some(ModuleUpgrades {
-                calls: self.calls.clone(),
-                takes_all: self.modules,
-                rewrites: self.rewrite_constraints,
-                prereleases: self.prereleases,
-                age: None,
-            });
-        }
-        options
     }
 }

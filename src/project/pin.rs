@@ -147,9 +147,7 @@ impl Pins {
             let entry = LockedModule { source, constraints, ..known.clone() };
             self.locks.insert(call.key.clone(), Arc::new(entry));
         }
-        if !self.edits.contains(&edit) {
-            self.edits.push(edit);
-        }
+        self.edits.extend(edit.filter(|edit| !self.edits.contains(edit)));
     }
 
     fn pinned_version(&mut self, call: &ModuleCall, known: Option<&LockedModule>) -> Option<Edited> {

@@ -47,7 +47,6 @@ impl Session<'_> {
     /// The options name a provider that no root module requires, or a module call that no root module has. Errors about
     /// a single root module are in the report.
     pub fn upgrade(&self, roots: &Roots, options: &UpgradeOptions) -> Result<Report<LockedRoot>> {
-        let options = &options.completed();
         if options.moves_modules() && (self.options.offline || self.options.modules != ModuleFetching::Fetch) {
             let message = "modules cannot move, because nobody is asked which versions there are";
             let help = Help::text("omit ").and(Remedy::Offline);
@@ -241,7 +240,7 @@ impl Pipeline<'_, '_> {
 
     /// Reads a root module: settings, lock files and requirements, with the modules that it calls.
     fn open(&self, root: &FoundRoot) -> Result<Option<Prepared>> {
-        let mut prepared = self.session.read_to_lock(root, self.options)?;
+        let mut prepared = self.session.read_to_lock(root, self.options, self.upgrade)?;
         if root.is_one_of_several && !self.options.providers.is_empty() {
             let required = &prepared.requirements.providers;
             prepared.only.retain(|address| required.contains_key(address));

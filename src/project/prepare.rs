@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::module_choices::{Choosing, ModuleChoices};
+use super::module_choices::ModuleChoices;
 use super::module_locks;
-use super::module_plan::{ModulePlan, ModuleUpgrades};
+use super::moves::UpgradePlan;
 use super::options::{LockOptions, UpgradeOptions};
 use super::plan::{LockRequest, MinimumAge};
 use super::prepared::Prepared;
@@ -26,13 +26,18 @@ const MOST_ASKED_EARLY: usize = 64;
 
 impl Session<'_> {
     /// Reads a root module to lock it: settings, lock files and requirements, with the modules that it calls.
-    pub(super) fn read_to_lock(&self, root: &FoundRoot, options: &LockOptions) -> Result<Prepared> {
+    pub(super) fn read_to_lock(
+        &self,
+        root: &FoundRoot,
+        options: &LockOptions,
+        upgrade: Option<&UpgradeOptions>,
+    ) -> Result<Prepared> {
         let read = self.open_root(root).and_then(|opened| {
             let canonical = opened.canonical.clone();
             let elsewhere = if root.is_explicit { self.roots_elsewhere(&opened) } else { None };
             let prepared = match elsewhere {
                 Some(elsewhere) => Err(elsewhere.into()),
-                None => self.prepare(opened, options),
+                None => self.prepare(opened, options, upgrade),
             };
             // No other root module reads this directory, and there may be very many.
             self.modules.forget(&canonical);
@@ -43,7 +48,7 @@ impl Session<'_> {
 
     /// Reads the requirements of a root module. Unless the user selected the root module, its lock file may have no
     /// configuration beside it; it is then not changed.
-    fn prepare(&self, root: RootModule, options: &LockOptions) -> Result<Prepared> {
+    fn prepare(&self, root: RootModule, options: &LockOptions, upgrade: Option<&UpgradeOptions>) -> Result<Prepared> {
         let (lock_file, mut warnings) = root.lock_file()?;
         let is_stale = !root.found.is_explicit && root.refused.is_none() && !root.has_configuration(&self.modules);
         if is_stale && root.lock_bytes.is_some() {
@@ -51,7 +56,7 @@ impl Session<'_> {
             warnings.append(&mut requirements.warnings);
             return Ok(Prepared { warnings, ..prepared(root, lock_file, requirements, options)? });
         }
-        Ok(Prepared { warnings, ..self.prepare_with(root, lock_file, options)? })
+        Ok(Prepared { warnings, ..self.prepare_with(root, lock_file, options, upgrade)? })
     }
 
     /// A root module with a lock file that need not be the one on disk.
@@ -60,15 +65,20 @@ impl Session<'_> {
         root: RootModule,
         lock_file: LockFile,
         options: &LockOptions,
+        upgrade: Option<&UpgradeOptions>,
     ) -> Result<Prepared> {
         if let Some(refused) = root.refused {
             return Err(refused.into());
         }
-        let locked = if root.locks_modules(options.modules) { Some(root.module_lock_file()?) } else { None };
+        let upgrade = upgrade.filter(|options| options.moves_modules());
+        let locked = if root.locks_modules(options.modules || upgrade.is_some()) {
+            Some(root.module_lock_file()?)
+        } else {
+            None
+        };
         let (module_lock_file, warnings) = locked.unzip();
         let min_age = options.min_age.or(root.settings.policy.min_age());
         let age = min_age.map(|age| DemandedAge { age, now: self.started });
-        let upgrades = options.module_upgrades.clone().map(|upgrades| ModuleUpgrades { age, ..upgrades });
         let old = module_lock_file.as_ref().map(|file| file.locks().clone()).unwrap_or_default();
         let is_meant = |address: &ProviderAddress| {
             let mut named = options.providers.iter().map(|provider| provider.resolve(root.dialect));
@@ -80,8 +90,7 @@ impl Session<'_> {
                 self.ask_versions(&root, address, &asked);
             }
         };
-        let mut choices = ModuleChoices::new(upgrades);
-        let choosing = Choosing { locks: &old, modules: &self.modules, dialect: root.dialect };
+        let mut choices = ModuleChoices::new(upgrade, age, &old, &self.modules, root.dialect);
         // A choice decides which modules a called module calls, so that there may be more to choose.
         let mut requirements = loop {
             let resolve = |call: &ModuleCall| module_locks::lock(&old, &choices, options.accept_changed_hashes, call);
@@ -93,7 +102,7 @@ impl Session<'_> {
                 module_lock_file.is_some().then_some(&resolve as &Resolver<'_>),
                 &required,
             )?;
-            if !choices.choose(read.package_calls(), choosing) {
+            if !choices.choose(read.package_calls()) {
                 break read;
             }
         };
@@ -189,7 +198,7 @@ fn prepared(
         lock_file,
         module_lock_file: None,
         module_locks: ModuleLocks::new(),
-        module_plan: ModulePlan::default(),
+        module_plan: UpgradePlan::default(),
         requirements,
         platforms,
         platforms_are_named,

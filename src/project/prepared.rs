@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use super::module_plan::ModulePlan;
+use super::moves::UpgradePlan;
 use super::options::LockOptions;
 use super::root_module::RootModule;
 use crate::configuration::Requirements;
@@ -24,7 +24,7 @@ pub struct Prepared {
     /// Entries that the lock file of modules is to have. Entries of calls that were not read stay as they are.
     pub(super) module_locks: ModuleLocks,
     /// Versions of the modules that move, and the edits of their calls.
-    pub(super) module_plan: ModulePlan,
+    pub(super) module_plan: UpgradePlan,
     /// Requirements of its configuration.
     pub requirements: Requirements,
     /// The platforms to lock.

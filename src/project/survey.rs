@@ -33,7 +33,9 @@ pub(super) fn check_names(
     }
     let unknown = Mutex::new((providers.iter().collect::<Vec<_>>(), calls));
     let read = |root: &FoundRoot| {
-        let Ok(Prepared { root, requirements, .. }) = session.read_to_lock(root, options) else { return false };
+        let Ok(Prepared { root, requirements, .. }) = session.read_to_lock(root, options, upgrade) else {
+            return false;
+        };
         let (providers, calls) = &mut *lock(&unknown);
         providers.retain(|provider| !requirements.providers.contains_key(&provider.resolve(root.dialect)));
         requirements.package_calls().for_each(|call| _ = calls.remove(&call.key));

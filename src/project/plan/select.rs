@@ -12,7 +12,6 @@ use crate::diagnostic::words::enumerate;
 use crate::diagnostic::{Code, Diagnostic, Help, Merged, Result, UpgradeRemedy};
 use crate::lockfile::LockedProvider;
 use crate::packages::{AvailableVersions, Packages, ReleaseInfo};
-use crate::project::module_plan::ModulePlan;
 use crate::project::moves::{HoldingConstraint, Move, Subject, UpgradePlan, VersionLabel};
 use crate::project::options::UpgradeOptions;
 use crate::project::prepared::Prepared;
@@ -86,7 +85,7 @@ impl Selection {
 
     /// Takes the plan of an upgrade out of the selection. Only a plan that is not carried out has warnings.
     pub(crate) fn upgrade_plan(&mut self, request: &LockRequest<'_>, is_plan_only: bool) -> UpgradePlan {
-        let ModulePlan { moves, edits } = request.prepared.module_plan.clone();
+        let UpgradePlan { moves, edits, .. } = request.prepared.module_plan.clone();
         let mut plan = UpgradePlan { pruned: request.pruned(), ..UpgradePlan::default() };
         if is_plan_only {
             plan.warnings.append(&mut self.warnings);
