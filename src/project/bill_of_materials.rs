@@ -69,7 +69,8 @@ impl Session<'_> {
 
     fn materials(&self, root: RootModule) -> Result<Materials> {
         if root.lock_bytes.is_none() && root.module_lock_bytes.is_none() && root.found.is_explicit {
-            return Err(self.lock_file_missing(&root, "it is not known what the root module is made of").into());
+            let missing = root.lock_file_missing("it is not known what the root module is made of");
+            return Err(self.roots_elsewhere(&root).unwrap_or(missing).into());
         }
         let (lock_file, mut warnings) = root.lock_file()?;
         let (module_lock_file, more) = root.module_lock_file()?;

@@ -11,7 +11,7 @@ use super::roots::{FoundRoot, Roots};
 use super::session::Session;
 use super::unit::Unit;
 use crate::configuration::{Requirements, Resolver};
-use crate::diagnostic::{Code, Diagnostic, Remedy, Result};
+use crate::diagnostic::{Diagnostic, Result};
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::provider::Dialect;
 use crate::settings::{Settings, SettingsFiles};
@@ -148,13 +148,6 @@ impl Session<'_> {
         let following = modules.as_ref().map(module_locks::following);
         let resolver = following.as_ref().map(|resolve| resolve as &Resolver<'_>);
         root.requirements_with(&self.modules, ignore_tests, true, resolver)
-    }
-
-    /// The error for a root module without a lock file that the user selected. `consequence` completes its message.
-    pub(super) fn lock_file_missing(&self, root: &RootModule, consequence: &str) -> Diagnostic {
-        let message = format!("there is no lock file, so {consequence}");
-        let missing = || Diagnostic::error(Code::LockFileMissing, message).help(Remedy::lock());
-        self.roots_elsewhere(root).unwrap_or_else(missing)
     }
 
     /// The absolute path of a directory, without symbolic links.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::roots::FoundRoot;
 use super::unit::Unit;
 use crate::configuration::{self, Module, ModuleCache, Required, Requirements, Resolver, State};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result, Severity};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Remedy, Result, Severity};
 use crate::lockfile::{self, LockFile, LockFileOf, Locked, LockedModule, ModuleLockFile, Parsed};
 use crate::provider::Dialect;
 use crate::settings::Settings;
@@ -103,6 +103,12 @@ impl RootModule {
     pub(super) fn in_dialect(&self, diagnostic: Diagnostic) -> Diagnostic {
         let is_stable = self.dialect == Dialect::default() || !self.dialect_reason.is_guess();
         if is_stable { diagnostic } else { diagnostic.in_dialect(self.dialect) }
+    }
+
+    /// The error for a missing lock file. `consequence` completes its message.
+    pub(super) fn lock_file_missing(&self, consequence: &str) -> Diagnostic {
+        let message = format!("there is no lock file, so {consequence}");
+        self.in_dialect(Diagnostic::error(Code::LockFileMissing, message).help(Remedy::lock()))
     }
 
     /// Parses the lock file, an empty one if there is none. Returns its warnings, too.

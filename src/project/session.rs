@@ -188,7 +188,8 @@ impl<'a> Session<'a> {
     fn locked_releases(&self, roots: &Roots) -> Result<BTreeSet<(ProviderAddress, Version)>> {
         let read = self.each_root(roots, |root| {
             if root.lock_bytes.is_none() && root.found.is_explicit {
-                return Err(self.lock_file_missing(&root, "it is not known what is to be published").into());
+                let missing = root.lock_file_missing("it is not known what is to be published");
+                return Err(self.roots_elsewhere(&root).unwrap_or(missing).into());
             }
             Ok(root.lock_file()?.0)
         });

@@ -1,8 +1,9 @@
-//! The directory of a mirror: where everything in it is, and that nothing leads out of it.
+//! The directory of a mirror: paths in it, none of which may lead out of it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::releases::Releases;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::packages::archive::PackageId;
 use crate::packages::packed_name;
@@ -11,26 +12,31 @@ use crate::system::canonicalize;
 use crate::system::files::DirectoryLock;
 use crate::system::files::name::{is_device, is_special_on_windows};
 
-pub(super) struct MirrorDirectory {
-    /// As the user knows it.
+pub(super) struct MirrorDirectory<'a> {
+    /// Path, as the user knows it.
     pub(super) path: PathBuf,
-    /// Absolute and without symbolic links; none if it is not there.
+    /// Path, absolute and without symlinks; `None` if the directory does not exist.
     canonical: Option<PathBuf>,
-    /// No other run fills it; none if this one only looks.
+    /// Lock against other runs; `None` in a dry run.
     lock: Option<DirectoryLock>,
+    pub(super) releases: &'a Releases,
+    pub(super) is_dry_run: bool,
+    /// Whether versions that no lock file names are removed.
+    pub(super) prunes: bool,
 }
 
-impl MirrorDirectory {
-    /// Makes the directory if it is to be written to, and waits until no other run fills it.
-    pub(super) fn open(path: &Path, is_read_only: bool) -> Result<Self> {
-        let lock = if is_read_only {
+impl<'a> MirrorDirectory<'a> {
+    /// Creates the directory unless this is a dry run, and waits until no other run fills it.
+    pub(super) fn open(path: &Path, releases: &'a Releases, is_dry_run: bool, prunes: bool) -> Result<Self> {
+        let lock = if is_dry_run {
             None
         } else {
             create(path)?;
             let wait = |error| Diagnostic::io("lock", path, &error).help("wait until no other run fills the mirror");
             Some(DirectoryLock::wait(path).map_err(wait)?)
         };
-        Ok(Self { path: path.to_owned(), canonical: canonicalize(path).ok(), lock })
+        let canonical = canonicalize(path).ok();
+        Ok(Self { path: path.to_owned(), canonical, lock, releases, is_dry_run, prunes })
     }
 
     /// The directory of a provider's packages, `HOST/NAMESPACE/TYPE`, which need not exist.
@@ -51,11 +57,6 @@ impl MirrorDirectory {
         Ok(directory)
     }
 
-    /// `terraform-provider-TYPE_VERSION_OS_ARCH.zip`
-    pub(super) fn file_name(PackageId { address, version, platform }: &PackageId) -> String {
-        format!("terraform-provider-{}_{version}_{platform}.zip", address.name)
-    }
-
     /// Makes a directory of the mirror, and removes the temporary files that killed runs have left there.
     pub(super) fn create(&self, directory: &Path) -> Result<()> {
         create(directory)?;
@@ -73,7 +74,7 @@ impl MirrorDirectory {
         }
     }
 
-    /// That a path in the mirror, as far as it exists, does not lead out of it over symbolic links.
+    /// Fails if a path in the mirror, as far as it exists, leads out of it over symlinks.
     fn check_inside(&self, path: &Path) -> Result<()> {
         let existing = path.ancestors().find_map(|path| canonicalize(path).ok());
         match (&self.canonical, existing) {
@@ -86,7 +87,12 @@ impl MirrorDirectory {
     }
 }
 
-/// Makes a directory and those above it, as far as they are not there.
+/// Returns `terraform-provider-TYPE_VERSION_OS_ARCH.zip`.
+pub(super) fn file_name(PackageId { address, version, platform }: &PackageId) -> String {
+    format!("terraform-provider-{}_{version}_{platform}.zip", address.name)
+}
+
+/// Creates a directory and its ancestors.
 fn create(directory: &Path) -> Result<()> {
     let help = "name a directory that you can write to, where only a mirror is";
     Ok(fs::create_dir_all(directory).map_err(|error| Diagnostic::io("create", directory, &error).help(help))?)

@@ -8,10 +8,10 @@ use std::sync::OnceLock;
 use serde_json::json;
 use tempfile::NamedTempFile;
 
-use super::directory::MirrorDirectory;
+use super::directory::{MirrorDirectory, file_name};
 use super::documents::{Archives, Document, INDEX, Index, document_name};
-use super::place::{Archive, Found, Place, Stored, is_package};
-use super::releases::{Releases, Versions};
+use super::fill::{Archive, Found, Place, Stored, is_package};
+use super::releases::Versions;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::packages::archive::{Limits, PackageDigest, PackageId, hash_zip_file};
 use crate::project::session::Session;
@@ -20,10 +20,7 @@ use crate::system::files;
 use crate::system::parallel::{self, WAITING_REQUESTS};
 
 pub(super) struct Folder<'a> {
-    mirror: &'a MirrorDirectory,
-    releases: &'a Releases,
-    /// Whether versions that no lock file names are removed.
-    prunes: bool,
+    mirror: &'a MirrorDirectory<'a>,
     address: ProviderAddress,
     path: PathBuf,
     index: Document<Index>,
@@ -43,9 +40,7 @@ impl<'a> Folder<'a> {
     /// # Errors
     /// The directory is outside the mirror, or one of the files is not such a document.
     pub(super) fn open(
-        mirror: &'a MirrorDirectory,
-        releases: &'a Releases,
-        prunes: bool,
+        mirror: &'a MirrorDirectory<'a>,
         address: &ProviderAddress,
         versions: &Versions,
     ) -> Result<Self> {
@@ -55,7 +50,7 @@ impl<'a> Folder<'a> {
         let versions: BTreeSet<Version> = versions.keys().cloned().chain(listed).collect();
         let read = |version: Version| Ok((version.clone(), Document::read(path.join(document_name(&version)))?));
         let archives = versions.into_iter().map(read).collect::<Result<_>>()?;
-        Ok(Self { mirror, releases, prunes, address: address.clone(), path, index, archives, created: OnceLock::new() })
+        Ok(Self { mirror, address: address.clone(), path, index, archives, created: OnceLock::new() })
     }
 
     /// Verifies a package that a document names and no lock file asks for. Returns its hashes, or `None` if it is
@@ -67,16 +62,16 @@ impl<'a> Folder<'a> {
         verified: &Verified,
         session: &Session<'_>,
     ) -> Result<Option<PackageDigest>> {
-        let is_beside = document.content.names(&package.platform, &MirrorDirectory::file_name(package));
+        let is_beside = document.content.names(&package.platform, &file_name(package));
         let PackageId { address, version, platform } = package;
         match self.find(package)? {
             Found::Nothing if is_beside => return Ok(None),
             Found::Archive(Archive { zh, digest: Some(digest), .. }) if is_beside => {
-                let release = self.releases.get(address, version);
+                let release = self.mirror.releases.get(address, version);
                 let mut all = verified.values().flat_map(BTreeMap::values);
                 let mut is_recorded =
                     || release.is_some_and(|release| release.records_any(&digest)) && all.all(|other| other.zh != zh);
-                let dialect = self.releases.dialect_of(address);
+                let dialect = self.mirror.releases.dialect_of(address);
                 if is_package(package, &zh, dialect, session)?.unwrap_or_else(&mut is_recorded) {
                     return Ok(Some(digest));
                 }
@@ -96,9 +91,8 @@ impl<'a> Folder<'a> {
         for (version, packages) in written {
             versions.insert(version.to_string(), json!({}));
             let Some(document) = self.archives.get_mut(version) else { continue };
-            document.content = Archives::new(packages, |platform| {
-                MirrorDirectory::file_name(&PackageId::new(&self.address, version, platform))
-            });
+            document.content =
+                Archives::new(packages, |platform| file_name(&PackageId::new(&self.address, version, platform)));
             document.write()?;
         }
         let is_listed = |version: &Version| self.index.content.versions.contains_key(&version.to_string());
@@ -116,7 +110,7 @@ impl Place for Folder<'_> {
     const SIDE_BY_SIDE: usize = 16;
 
     fn path(&self, package: &PackageId) -> PathBuf {
-        self.path.join(MirrorDirectory::file_name(package))
+        self.path.join(file_name(package))
     }
 
     /// A symbolic link is not followed: it is something else.
@@ -183,7 +177,7 @@ impl Place for Folder<'_> {
             match result {
                 Ok(Some(digest)) => _ = verified.entry(version).or_default().insert(platform, digest),
                 Ok(None) => {}
-                Err(_) if self.prunes && self.releases.get(&address, &version).is_none() => {}
+                Err(_) if self.mirror.prunes && self.mirror.releases.get(&address, &version).is_none() => {}
                 Err(more) => {
                     errors.extend(more);
                     held.insert(version);

@@ -1,25 +1,58 @@
-//! What became of a mirror.
+//! Where a mirror is, and the packages in it.
 
-use std::path::PathBuf;
+use std::fmt;
+use std::path::{Path, PathBuf};
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Result};
+use crate::packages::RepositoryTemplate;
 use crate::packages::archive::PackageId;
 use crate::provider::{Authentication, Dialect};
 
-/// What became of a mirror, or would become of it.
+/// Where a mirror is.
+#[derive(Clone, Debug)]
+pub enum MirrorTarget {
+    /// In a directory, which need not exist yet.
+    Directory(PathBuf),
+    /// In OCI registries, in a repository for each provider.
+    Repositories(RepositoryTemplate),
+}
+
+impl MirrorTarget {
+    /// Parses a directory, or `oci://` and the template of repositories.
+    ///
+    /// # Errors
+    /// The text after `oci://` is not such a template.
+    pub fn parse(text: &Path) -> Result<Self> {
+        match text.to_str().and_then(|text| text.strip_prefix("oci://")) {
+            Some(template) => RepositoryTemplate::parse_url_path(template).map(Self::Repositories),
+            None => Ok(Self::Directory(text.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for MirrorTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Directory(path) => path.display().fmt(f),
+            Self::Repositories(template) => write!(f, "oci://{template}"),
+        }
+    }
+}
+
+/// Result of filling a mirror, or of a dry run.
 #[derive(Debug, Default)]
 pub struct Mirrored {
     /// The packages that lock files name, in their order, without those that could not be put there.
     pub packages: Vec<MirroredPackage>,
-    /// The files that no lock file names; none unless they are to be removed.
+    /// The files that no lock file names, if they are to be removed.
     pub removed: Vec<RemovedFile>,
-    /// What the user should know.
+    /// Warnings for the user.
     pub warnings: Vec<Diagnostic>,
-    /// What could not be done.
+    /// Reasons why something could not be done.
     pub errors: Vec<Diagnostic>,
 }
 
-/// A package that is in a mirror, or would be.
+/// A package that is in a mirror, or would be after a dry run.
 #[derive(Debug)]
 pub struct MirroredPackage {
     /// The package.
@@ -28,15 +61,15 @@ pub struct MirroredPackage {
     pub dialect: Dialect,
     /// Its archive; in an OCI registry the address of its tag.
     pub path: PathBuf,
-    /// What happened to it, or would happen.
+    /// Change of the mirror.
     pub action: MirrorAction,
-    /// Bytes of its archive; none where they are not known, since it was not fetched.
+    /// Size of its archive in bytes; `None` if that is unknown, because it was not fetched.
     pub size: Option<u64>,
-    /// How it was authenticated, if it was fetched.
+    /// Authentication of the package, if it was fetched.
     pub authentication: Option<Authentication>,
 }
 
-/// What happens to a package in a mirror.
+/// Change of a mirror for a package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MirrorAction {
@@ -51,8 +84,8 @@ pub enum MirrorAction {
 /// A file that was removed from a mirror, or would be.
 #[derive(Debug, PartialEq, Eq)]
 pub struct RemovedFile {
-    /// Where it was.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Its bytes.
+    /// Size in bytes.
     pub size: u64,
 }

@@ -15,12 +15,9 @@ mod fill;
 mod folder;
 mod lock_files;
 mod mirrored;
-mod place;
 mod prune;
 mod releases;
 mod repositories;
-mod target;
 
 pub use lock_files::MirrorOptions;
-pub use mirrored::{MirrorAction, Mirrored, MirroredPackage, RemovedFile};
-pub use target::MirrorTarget;
+pub use mirrored::{MirrorAction, MirrorTarget, Mirrored, MirroredPackage, RemovedFile};

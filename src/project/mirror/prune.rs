@@ -5,46 +5,39 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::directory::MirrorDirectory;
+use super::directory::{MirrorDirectory, file_name};
 use super::documents::{Archives, Document, INDEX, Index, document_name};
-use super::mirrored::RemovedFile;
-use super::releases::Releases;
-use crate::diagnostic::{Diagnostic, Diagnostics, Result};
+use super::mirrored::{Mirrored, RemovedFile};
+use crate::diagnostic::{Diagnostic, Result};
 use crate::packages::archive::PackageId;
 use crate::provider::{Dialect, Platform, ProviderAddress, Version};
 
-struct Folder<'a> {
+/// The directory of a provider whose unnamed packages are removed.
+struct PrunedFolder<'a> {
+    mirror: &'a MirrorDirectory<'a>,
     address: ProviderAddress,
     path: PathBuf,
-    releases: &'a Releases,
-    is_dry_run: bool,
 }
 
-/// Removes the packages of versions that no lock file names, what the documents say of them, and the directories that
-/// are empty then. What could not be removed comes along.
-pub(super) fn prune(
-    directory: &MirrorDirectory,
-    releases: &Releases,
-    is_dry_run: bool,
-) -> (Vec<RemovedFile>, Diagnostics) {
-    let (mut removed, mut errors) = (Vec::new(), Diagnostics::default());
-    for (host, path) in directories(&directory.path) {
+/// Removes the packages of versions that no lock file names, their records in the documents, and the directories that
+/// are empty then.
+pub(super) fn prune(mirror: &MirrorDirectory<'_>, mirrored: &mut Mirrored) {
+    for (host, path) in directories(&mirror.path) {
         for (namespace, path) in directories(&path) {
             for (name, path) in directories(&path) {
                 // Namespaces may have underscores in this dialect, and with all three parts there is no other
                 // difference.
                 let address = format!("{host}/{namespace}/{name}");
                 let Ok(address) = ProviderAddress::parse_canonical(&address, Dialect::Terraform) else { continue };
-                directory.remove_left_over(&path);
-                let pruned = Folder { address, path, releases, is_dry_run }.prune(&mut removed);
-                errors.extend(pruned.err().into_iter().flatten());
+                mirror.remove_left_over(&path);
+                let pruned = PrunedFolder { mirror, address, path }.prune(&mut mirrored.removed);
+                mirrored.errors.extend(pruned.err().into_iter().flatten());
             }
         }
     }
-    (removed, errors)
 }
 
-impl Folder<'_> {
+impl PrunedFolder<'_> {
     fn prune(&self, removed: &mut Vec<RemovedFile>) -> Result<()> {
         let index = self.path.join(INDEX);
         // The list of versions goes first, so that each in it still has its packages.
@@ -58,14 +51,15 @@ impl Folder<'_> {
             let number = versions.len();
             let is_removable = |version: Version| {
                 let document = self.path.join(document_name(&version));
-                let is_gone =
-                    || document.symlink_metadata().is_err() && self.releases.get(&self.address, &version).is_none();
+                let is_gone = || {
+                    document.symlink_metadata().is_err() && self.mirror.releases.get(&self.address, &version).is_none()
+                };
                 self.unnamed(&version, &document).is_some() || is_gone()
             };
             versions.retain(|version, _| !version.parse().is_ok_and(is_removable));
-            if versions.is_empty() && !self.releases.name(&self.address) {
+            if versions.is_empty() && !self.mirror.releases.name(&self.address) {
                 self.remove(&index, removed)?;
-            } else if versions.len() < number && !self.is_dry_run {
+            } else if versions.len() < number && !self.mirror.is_dry_run {
                 document.write()?;
             }
         }
@@ -87,7 +81,7 @@ impl Folder<'_> {
     /// The platforms of a version that no lock file names, if its document is a mirror's. Without a document, another
     /// program has put the packages there.
     fn unnamed(&self, version: &Version, document: &Path) -> Option<Vec<Platform>> {
-        if self.releases.get(&self.address, version).is_some() {
+        if self.mirror.releases.get(&self.address, version).is_some() {
             return None;
         }
         let archives = Document::<Archives>::read(document.to_owned()).ok()?.content;
@@ -95,14 +89,14 @@ impl Folder<'_> {
     }
 
     fn package(&self, version: &Version, platform: &Platform) -> String {
-        MirrorDirectory::file_name(&PackageId::new(&self.address, version, platform))
+        file_name(&PackageId::new(&self.address, version, platform))
     }
 
     /// Removes a file, and the directories up to the mirror's that are empty then.
     fn remove(&self, path: &Path, removed: &mut Vec<RemovedFile>) -> Result<()> {
         let failed = |error: std::io::Error| Diagnostic::io("remove", path, &error);
         let size = path.symlink_metadata().map_err(failed)?.len();
-        if !self.is_dry_run {
+        if !self.mirror.is_dry_run {
             fs::remove_file(path).map_err(failed)?;
             // One that is not empty cannot be removed, nor can those above it.
             let _ = path.ancestors().skip(1).take(3).try_for_each(fs::remove_dir);

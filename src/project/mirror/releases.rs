@@ -1,4 +1,4 @@
-//! What lock files name and record.
+//! Releases in lock files, and the hashes that these record.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -9,9 +9,9 @@ use crate::packages::archive::{PackageDigest, PackageId};
 use crate::provider::{Authentication, Dialect, Hash, Platform, ProviderAddress, Version};
 use crate::settings::{PlatformSelection, Policy};
 
-/// The releases that lock files name. What many of them record alike is held once.
+/// The releases in lock files. Equal records are kept once.
 #[derive(Default)]
-pub(crate) struct Releases(BTreeMap<ProviderAddress, Versions>);
+pub(super) struct Releases(BTreeMap<ProviderAddress, Versions>);
 
 /// Releases of one provider.
 pub(super) type Versions = BTreeMap<Version, Release>;
@@ -19,33 +19,33 @@ pub(super) type Versions = BTreeMap<Version, Release>;
 pub(super) struct Release {
     /// The dialect of the first lock file that names it.
     pub(super) dialect: Dialect,
-    /// What lock files record of it; at least one does.
+    /// Records of it in lock files; at least one.
     pub(super) records: Vec<Record>,
 }
 
-pub(crate) struct Record {
-    pub(crate) root: PathBuf,
-    /// Whether there are other root modules, so that errors say which one they are about.
-    pub(crate) is_one_of_many: bool,
-    /// How many other lock files record the same.
-    pub(crate) others: usize,
-    pub(crate) dialect: Dialect,
-    pub(crate) policy: Arc<Policy>,
+pub(super) struct Record {
+    pub(super) root: PathBuf,
+    /// Whether there may be other root modules, so that errors name the one that they are about.
+    pub(super) is_one_of_several: bool,
+    /// Number of other lock files with an equal record.
+    pub(super) others: usize,
+    pub(super) dialect: Dialect,
+    pub(super) policy: Arc<Policy>,
     /// The platforms whose packages it is to have.
-    pub(crate) platforms: PlatformSelection,
+    pub(super) platforms: PlatformSelection,
     /// Whether a flag or the settings name the platforms; else a platform that the release lacks is skipped.
-    pub(crate) platforms_are_named: bool,
-    pub(crate) hashes: BTreeSet<Hash>,
-    pub(crate) place: Location,
+    pub(super) platforms_are_named: bool,
+    pub(super) hashes: BTreeSet<Hash>,
+    pub(super) place: Location,
 }
 
 impl Releases {
-    /// Adds what a lock file records of a release.
-    pub(crate) fn add(&mut self, address: &ProviderAddress, version: &Version, record: Record) {
-        let versions = self.0.entry(address.clone()).or_default();
+    /// Adds a record of a release.
+    pub(super) fn add(&mut self, address: ProviderAddress, version: Version, record: Record) {
+        let versions = self.0.entry(address).or_default();
         let new = || Release { dialect: record.dialect, records: Vec::with_capacity(1) };
-        let release = versions.entry(version.clone()).or_insert_with(new);
-        match release.records.iter_mut().find(|known| known.says_the_same(&record)) {
+        let release = versions.entry(version).or_insert_with(new);
+        match release.records.iter_mut().find(|known| known.is_equal_to(&record)) {
             Some(known) => known.others += 1,
             None => release.records.push(record),
         }
@@ -65,7 +65,7 @@ impl Releases {
         release.map_or_else(Dialect::default, |release| release.dialect)
     }
 
-    /// What lock files record of a version of a provider.
+    /// Records of a version of a provider.
     pub(super) fn get(&self, address: &ProviderAddress, version: &Version) -> Option<&Release> {
         self.0.get(address)?.get(version)
     }
@@ -84,10 +84,11 @@ impl Release {
         self.records.iter().filter(|record| !record.hashes.is_empty())
     }
 
-    /// Why lock files that ask for a package do not accept it. How it was authenticated is known if it was fetched.
+    /// Returns the reasons why lock files that ask for a package do not accept it. `authentication` is known if it was
+    /// fetched.
     ///
     /// # Errors
-    /// The same, when no lock file accepts it.
+    /// No lock file accepts it.
     pub(super) fn check(
         &self,
         package: &PackageId,
@@ -113,7 +114,7 @@ impl Release {
 }
 
 impl Record {
-    fn says_the_same(&self, other: &Self) -> bool {
+    fn is_equal_to(&self, other: &Self) -> bool {
         let of = |record: &Self| {
             (record.dialect, record.platforms.clone(), record.platforms_are_named, Arc::clone(&record.policy))
         };
@@ -125,7 +126,7 @@ impl Record {
         self.hashes.contains(&digest.zh) || digest.is_recorded_in(&self.hashes)
     }
 
-    /// Why a package is not accepted; nothing if it is.
+    /// Reasons why a package is not accepted.
     fn refusal(
         &self,
         package: &PackageId,
@@ -142,8 +143,8 @@ impl Record {
         errors.into_iter().map(|error| self.error(error, "locked here")).collect()
     }
 
-    pub(crate) fn error(&self, error: Diagnostic, label: impl Into<String>) -> Diagnostic {
-        let error = error.at(self.place.clone(), label).in_root(&self.root, self.is_one_of_many);
+    pub(super) fn error(&self, error: Diagnostic, label: impl Into<String>) -> Diagnostic {
+        let error = error.at(self.place.clone(), label).in_root(&self.root, self.is_one_of_several);
         match self.others {
             0 => error,
             1 => error.note("1 other lock file records the same"),
@@ -151,7 +152,7 @@ impl Record {
         }
     }
 
-    /// That no package can be compared with it.
+    /// The error for an entry that no package can be compared with.
     pub(super) fn without_hashes(&self, address: &ProviderAddress, version: &Version) -> Diagnostic {
         let name = address.short(self.dialect);
         let message = format!("the lock file has no hashes of {name} {version}, so no package of it can be checked");

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use tempfile::NamedTempFile;
 
+use super::fill::{Archive, Found, Place, Stored};
 use super::mirrored::MirrorAction;
-use super::place::{Archive, Found, Place, Stored};
 use super::releases::{Releases, Versions};
 use crate::diagnostic::{Diagnostic, Diagnostics, Result};
 use crate::packages::RepositoryTemplate;
