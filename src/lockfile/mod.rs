@@ -8,7 +8,6 @@
 //! `internal/depsfile/locks_file.go`.
 
 mod canonical;
-mod comments;
 mod diff;
 mod edit;
 mod lock_file;
@@ -21,14 +20,13 @@ mod problems;
 mod provider;
 mod raw_entry;
 mod recognise;
-mod sets;
 #[cfg(test)]
 mod tests;
 
 pub use canonical::canonical_text;
-pub(crate) use comments::CommentLine;
 pub use diff::{Direction, EntryChange, EntryDiff, LockDiff, ProviderDiff, Step, VersionMove, diff};
 pub(crate) use edit::CanonicalBlocks;
+pub(crate) use lock_file::CommentLine;
 pub use lock_file::{Entry, LockFile, LockFileOf, Locks, ModuleLockFile, ModuleLocks, Parsed, SIZE_LIMIT, read};
 pub use locked::{AttributeRule, Locked, LocksOf};
 pub(crate) use module::module_name;

@@ -9,11 +9,10 @@ use crate::diagnostic::{Code, Remedy};
 use crate::provider::{ConstraintList, Dialect, Hash, Version};
 
 use super::diff::EntryDiff;
-use super::locked::{AttributeRule, ConflictReason, Locked};
+use super::locked::{AttributeRule, ConflictReason, Locked, merge_value};
 use super::problems::Problems;
 use super::provider::LOCK_FILE_NAME;
 use super::raw_entry::{PerAttribute, Text};
-use super::sets::merge_value;
 
 /// Name of the lock file of modules, beside that of providers.
 pub const MODULE_LOCK_FILE_NAME: &str = ".modules.lock.hcl";

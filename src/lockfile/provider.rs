@@ -10,10 +10,9 @@ use crate::diagnostic::{Code, Remedy};
 use crate::provider::{AddressError, ConstraintList, Dialect, Hash, HashScheme, ProviderAddress, Version};
 use crate::system::parallel;
 
-use super::locked::{AttributeRule, ConflictReason, Locked};
+use super::locked::{AttributeRule, ConflictReason, Locked, merge_sets};
 use super::problems::Problems;
 use super::raw_entry::{PerAttribute, Text};
-use super::sets::merge_sets;
 
 /// Name of the lock file of providers, in every root module.
 pub const LOCK_FILE_NAME: &str = ".terraform.lock.hcl";

@@ -40,6 +40,14 @@ impl<K: Hash + Eq, V: Clone> OnceMap<K, V> {
         cell.get_or_init(compute).clone()
     }
 
+    /// Forgets all values if there are more than `most`. The next callers compute them again.
+    pub(crate) fn forget_more_than(&self, most: usize) {
+        let mut cells = lock(&self.cells);
+        if cells.len() > most {
+            cells.clear();
+        }
+    }
+
     /// Forgets the value of `key`. The next caller computes it again.
     pub(crate) fn remove(&self, key: &K) {
         lock(&self.cells).remove(key);

@@ -10,7 +10,10 @@ use crate::lockfile::provider::LockedProvider;
 use crate::provider::Dialect;
 use crate::system::OnceMap;
 
-/// The blocks of entries that lock files share, by the place of the entry in memory.
+/// Maximum number of blocks that are kept, each with about 3 KiB. Most root modules record one of the same few entries.
+const MOST_KEPT: usize = 1_000;
+
+/// The blocks of entries that lock files share, by the address of the entry in memory.
 pub(crate) struct CanonicalBlocks<T: Locked = LockedProvider> {
     blocks: OnceMap<usize, Arc<Block<T>>>,
 }
@@ -48,6 +51,7 @@ impl<T: Locked> CanonicalBlocks<T> {
 
     fn block(&self, address: &T::Address, locked: &Arc<T>) -> Arc<Block<T>> {
         let block = || Arc::new(Block::new(address, locked));
+        self.blocks.forget_more_than(MOST_KEPT);
         let known = self.blocks.get_or_compute(&Arc::as_ptr(locked).addr(), block);
         let is_it = known.address == *address && Arc::ptr_eq(&known.locked, locked);
         if is_it { known } else { block() }
@@ -89,6 +93,19 @@ mod tests {
         let blocks = CanonicalBlocks::<LockedProvider>::default();
         for locks in [&one, &other, &one] {
             assert_eq!(blocks.checked_text(locks, Dialect::Tofu).unwrap(), canonical_text(locks, Dialect::Tofu));
+        }
+    }
+
+    #[test]
+    fn no_more_blocks_are_kept_than_the_limit() {
+        let address = ProviderAddress::parse("null", Dialect::Tofu).unwrap();
+        let blocks = CanonicalBlocks::<LockedProvider>::default();
+        for number in 0..2 * MOST_KEPT as u64 {
+            let (version, constraints) = (Version::new(number, 0, 0), ConstraintList::default());
+            let entry = LockedProvider { version, constraints, hashes: ["h1:a".parse().unwrap()].into() };
+            let locks = Locks::from([(address.clone(), Arc::new(entry))]);
+            assert_eq!(blocks.checked_text(&locks, Dialect::Tofu).unwrap(), canonical_text(&locks, Dialect::Tofu));
+            assert!(blocks.blocks.values().len() <= MOST_KEPT + 1, "{number}");
         }
     }
 

@@ -8,9 +8,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::lockfile::locked::{Locked, LocksOf};
+use crate::lockfile::locked::{Locked, LocksOf, merge_sets};
 use crate::lockfile::provider::LockedProvider;
-use crate::lockfile::sets::merge_sets;
 use crate::provider::Dialect;
 
 pub use super::marker::MARKER_SIZE;
