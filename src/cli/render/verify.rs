@@ -282,7 +282,7 @@ pub(super) mod tests {
             modules: 0,
             registry: None,
             findings: Vec::new(),
-            unshared: Vec::new(),
+            not_shared: Vec::new(),
             errors: Vec::new(),
             suppressed: Suppressed::default(),
         }

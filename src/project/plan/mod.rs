@@ -1,9 +1,8 @@
 //! Planning: selecting versions, finding out which packages are needed, and recording their hashes.
 
-mod age;
+pub(super) mod age;
 pub(super) mod candidate;
 pub(super) mod kept_platforms;
-pub(super) mod listing;
 mod outcome;
 mod packages;
 mod questions;
@@ -16,8 +15,7 @@ mod select;
 pub use age::Reason;
 pub use outcome::{LockOutcome, ProviderReport};
 
-pub(crate) use age::MinimumAge;
-pub(crate) use listing::Listings;
+pub(crate) use age::{Listings, MinimumAge};
 pub(crate) use outcome::record_entries;
 pub(crate) use packages::plan_packages;
 pub(crate) use questions::{Question, Questions, ask_known_needs, fetch_packages};

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use super::age::{Listings, registry_warning};
 use super::candidate::Candidate;
 use super::kept_platforms::{self, KeptPlatforms};
-use super::listing::{self, Listings};
 use super::request::LockRequest;
 use super::select::{SelectedProvider, Selection, collected};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result, UpgradeRemedy};
@@ -78,7 +78,7 @@ fn plan<'a>(
     };
     check_platforms(&candidate, version, &platforms, &available, prepared)?;
     let mut warnings: Vec<_> =
-        available.warnings.iter().map(|text| listing::warning(candidate.address, text)).collect();
+        available.warnings.iter().map(|text| registry_warning(candidate.address, text)).collect();
     if let Some(listings) = listings(&candidate, version, request) {
         let RootModule { settings, dialect, .. } = &prepared.root;
         let errors = listings.against(candidate.address, &settings.policy, *dialect, source).into_iter();

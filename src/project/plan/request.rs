@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::age::MinimumAge;
+use super::age::{Listings, MinimumAge};
 use super::candidate::{Candidate, Wanted};
-use super::listing::Listings;
 use super::release_lookup::ReleaseLookup;
 use crate::configuration::Requirement;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};

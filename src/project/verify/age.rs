@@ -1,8 +1,8 @@
-//! Findings about new versions that are younger than the settings demand.
+//! Findings that depend on registry data: versions that are younger than the settings demand, and facts about a provider
+//! as a whole.
 
-use super::finding::finding;
-use super::root::Root;
-use super::verified::VerifiedRoot;
+use super::root::{Named, Root};
+use super::verified::{VerifiedRoot, finding};
 use crate::diagnostic::{Code, Diagnostic, Remedy, Severity};
 use crate::lockfile::Entry;
 use crate::packages::DemandedAge;
@@ -18,7 +18,7 @@ pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
 
 /// Entries with a version that the lock file of the base does not have. If that file cannot be read, all versions are
 /// new.
-pub(super) fn new_versions<'a>(root: &'a Root<'_>) -> Vec<&'a Entry> {
+fn new_versions<'a>(root: &'a Root<'_>) -> Vec<&'a Entry> {
     if root.age.is_none() || root.base.is_none() {
         return Vec::new();
     }
@@ -41,4 +41,21 @@ fn check_entry(root: &Root<'_>, entry: &Entry, demanded: DemandedAge) -> Option<
         demanded.rejects(|| listings.dates.published(&entry.address, &entry.locked.version, source))?;
     let error = place(format!("{release} may not be used yet: {}", not_old_enough.why));
     Some(error.help("wait until it is old enough, or lock an older version"))
+}
+
+/// Asks about every provider if the policy depends on it, else about those whose dates are needed anyway.
+pub(super) fn registry_data(root: &Root<'_>, report: &mut VerifiedRoot) {
+    let Some(online) = root.online else { return };
+    let Some(listings) = online.listings else { return };
+    let RootModule { settings, dialect, .. } = root.module;
+    let policy = &settings.policy;
+    let of_age: Vec<_> = new_versions(root).into_iter().map(|entry| &entry.address).collect();
+    let is_asked_for = |named: &Named<'_>| policy.judges_listings() || of_age.contains(&named.address);
+    let check = |named: Named<'_>| {
+        let errors = listings.against(named.address, policy, *dialect, online.source);
+        let found = errors.into_iter().chain(listings.warnings(named.address));
+        found.map(|finding| named.place(finding)).collect::<Vec<_>>()
+    };
+    let named = root.named().filter(is_asked_for).collect();
+    report.findings.extend(parallel::map(named, WAITING_REQUESTS, check).into_iter().flatten());
 }

@@ -3,13 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::base::Base;
-use super::mixed::mixed;
-use super::options::{OnlineOptions, VerifyOptions};
 use super::overrides::SeverityOverrides;
 use super::publishers::KnownPublishers;
 use super::root::{Expected, FileState, Online, Root};
-use super::unshared::unshared;
-use super::verified::{Suppressed, VerifiedRoot, VersionControl};
+use super::several_roots::{ignored_by_git, mixed};
+use super::verified::{OnlineOptions, Suppressed, VerifiedRoot, VerifyOptions, VersionControl};
 use std::path::{Path, PathBuf};
 
 use crate::configuration::{Backend, ModuleCache, Requirements, Resolver};
@@ -66,7 +64,7 @@ impl Session<'_> {
         let is_new = |rule: &Location| {
             self.options.change.as_ref().is_some_and(|change| change.is_new_line(rule, &self.environment))
         };
-        for (index, finding) in unshared(&mut verified, options.version_control, is_new) {
+        for (index, finding) in ignored_by_git(&mut verified, options.version_control, is_new) {
             if let (Ok(report), Some(overrides)) = (&mut verified[index], &overrides[index]) {
                 let finding = overrides.apply(finding, &mut report.suppressed);
                 report.findings.splice(0..0, finding);
@@ -143,7 +141,7 @@ impl Session<'_> {
             return Ok((report, overrides));
         }
         self.audit(opened, root, options, known, &mut report)?;
-        for list in [&mut report.findings, &mut report.unshared, &mut report.errors] {
+        for list in [&mut report.findings, &mut report.not_shared, &mut report.errors] {
             let in_root = |one: Diagnostic| opened.in_dialect(one.in_root(opened.path(), false));
             *list = std::mem::take(list).into_iter().map(in_root).collect();
         }
@@ -221,7 +219,7 @@ impl Session<'_> {
         );
         if had_lock_file {
             // A change must not get rid of a lock file by ignoring it.
-            report.findings.splice(0..0, report.unshared.drain(..));
+            report.findings.splice(0..0, report.not_shared.drain(..));
         }
         Ok(())
     }

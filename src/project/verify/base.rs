@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use super::finding::finding;
 use super::publishers::KnownPublishers;
+use super::verified::finding;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Severity};
 use crate::lockfile::{
     self, Entry, EntryDiff, LOCK_FILE_NAME, LockFileOf, Locked, LockedModule, LockedProvider, MODULE_LOCK_FILE_NAME,

@@ -1,9 +1,8 @@
 //! Findings about the changes of a lock file under review.
 
 use super::base::{Base, check_changes, downgrade, first_hash, hashes_replaced};
-use super::finding::finding;
 use super::root::Root;
-use super::verified::VerifiedRoot;
+use super::verified::{VerifiedRoot, finding};
 use crate::configuration::VariableCall;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Severity};
 use crate::lockfile::{self, Entry, EntryChange, ProviderDiff, module_name};

@@ -1,8 +1,7 @@
 //! Findings about differences between entries and the requirements of the configuration.
 
-use super::finding::finding;
 use super::root::Root;
-use super::verified::VerifiedRoot;
+use super::verified::{VerifiedRoot, finding};
 use crate::configuration::{Requirement, StateKnowledge};
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
 use crate::lockfile::{Entry, LockFile};

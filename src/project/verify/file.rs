@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::finding::finding;
 use super::root::{Expected, FileState, Root};
-use super::verified::{Tracking, VerifiedRoot};
+use super::verified::{Tracking, VerifiedRoot, finding};
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy};
 use crate::lockfile::{Entry, LOCK_FILE_NAME, Locked, MODULE_LOCK_FILE_NAME};
 use crate::provider::Dialect;
@@ -13,14 +12,14 @@ use crate::provider::Dialect;
 /// Problems of the lock file as a whole.
 pub(super) fn state(root: &Root<'_>, report: &mut VerifiedRoot) {
     if root.state == FileState::Missing {
-        report.unshared = missing(root);
+        report.not_shared = missing(root);
         report.needs_lock_file = root.needs_lock_file();
         return;
     }
     report.findings.extend(root.problems.iter().cloned());
     match root.tracked.lock_file {
         Tracking::Untracked => report.findings.push(untracked_file(&root.module.lock_path, LOCK_FILE_NAME)),
-        Tracking::Ignored => report.unshared = vec![ignored_file(&root.module.lock_path, LOCK_FILE_NAME)],
+        Tracking::Ignored => report.not_shared = vec![ignored_file(&root.module.lock_path, LOCK_FILE_NAME)],
         Tracking::Tracked | Tracking::Unknown => {}
     }
 }
@@ -47,7 +46,7 @@ fn missing(root: &Root<'_>) -> Vec<Diagnostic> {
 }
 
 /// A lock file of modules that git does not track.
-pub(super) fn unshared_modules(root: &Root<'_>, report: &mut VerifiedRoot) {
+pub(super) fn untracked_modules(root: &Root<'_>, report: &mut VerifiedRoot) {
     let path = &root.module.module_lock_path;
     if root.modules.is_none() || root.module.module_lock_bytes.is_none() {
         return;

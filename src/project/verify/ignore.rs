@@ -3,9 +3,8 @@
 use memchr::memmem;
 
 use super::base::Base;
-use super::finding::finding;
 use super::root::Root;
-use super::verified::VerifiedRoot;
+use super::verified::{VerifiedRoot, finding};
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::lockfile::{CommentLine, LockFileOf, Locked, ModuleLockFile};
 use crate::provider::Dialect;

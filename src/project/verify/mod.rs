@@ -13,31 +13,24 @@ mod all;
 mod base;
 mod change;
 mod configuration;
-mod consequences;
 mod file;
-mod finding;
 mod ignore;
-mod listing;
-mod mirrored;
-mod mixed;
 mod modules;
 mod new_findings;
 mod online;
-mod options;
 mod overrides;
 mod platforms;
 pub(super) mod policy;
 mod publishers;
 mod root;
-mod unshared;
+mod several_roots;
 mod verified;
 
 use std::sync::Arc;
 
 use crate::diagnostic::{Code, Diagnostic};
 
-pub use options::{OnlineOptions, VerifyOptions};
-pub use verified::{Suppressed, Tracked, Tracking, VerifiedRoot, VersionControl};
+pub use verified::{OnlineOptions, Suppressed, Tracked, Tracking, VerifiedRoot, VerifyOptions, VersionControl};
 
 use root::{FileState, Root};
 
@@ -59,7 +52,7 @@ const AUDITS: &[(Requires, Audit)] = &[
     (Requires::Nothing, policy::bundled_plugins),
     (Requires::Nothing, policy::tracked_data),
     (Requires::Nothing, policy::unpinned_modules),
-    (Requires::Nothing, file::unshared_modules),
+    (Requires::Nothing, file::untracked_modules),
     (Requires::Nothing, modules::check),
     (Requires::Nothing, file::state),
     (Requires::Nothing, change::dialect),
@@ -70,7 +63,7 @@ const AUDITS: &[(Requires, Audit)] = &[
     (Requires::LockFile, change::check),
     (Requires::LockFile, age::check),
     (Requires::LockFile, platforms::installed),
-    (Requires::LockFile, listing::check),
+    (Requires::LockFile, age::registry_data),
     (Requires::LockFile, online::check),
     (Requires::LockFile, platforms::check),
 ];

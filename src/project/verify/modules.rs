@@ -7,9 +7,8 @@ mod online;
 use std::collections::BTreeMap;
 
 use super::file;
-use super::finding::finding;
 use super::root::Root;
-use super::verified::VerifiedRoot;
+use super::verified::{VerifiedRoot, finding};
 use crate::configuration::ModuleCall;
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Severity};

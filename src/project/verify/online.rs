@@ -1,19 +1,19 @@
-//! Comparing entries with registries: whether each recorded hash is one of a published package.
+//! Comparing entries with registries: whether each recorded hash is one of a published package. A mirror contains copies
+//! and does not know which packages were published: its packages can confirm a recorded hash, and a missing package
+//! proves nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::finding::finding;
-use super::mirrored::{self, Mirrored};
 use super::platforms::{self, ComparedEntry, missing, single};
 use super::policy;
 use super::root::{Online, Root};
-use super::verified::VerifiedRoot;
+use super::verified::{VerifiedRoot, finding};
 use crate::diagnostic::words::enumerate;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Remedy};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Remedy};
 use crate::lockfile::Entry;
-use crate::packages::archive::{HashesByPlatform, PackageId};
+use crate::packages::archive::{HashesByPlatform, ReleasePlatforms};
 use crate::packages::{self, AvailableVersions, Published, SourceError};
-use crate::project::plan::listing;
+use crate::project::plan::age::registry_warning;
 use crate::project::plan::release_lookup::{ReleaseLookup, unexplained};
 use crate::provider::{Authentication, Hash, HashScheme, Platform, Version};
 use crate::settings::PlatformSelection;
@@ -86,13 +86,6 @@ impl<'a> Question<'a> {
         self.answer
     }
 
-    /// Records which hashes and platforms a mirror confirms.
-    fn compared_with(&mut self, Mirrored { mirror, platforms, finding, failures }: Mirrored<'a>) {
-        self.answer.findings.extend(finding);
-        self.answer.mirrored = Some((mirror, platforms));
-        self.all_succeeded(failures);
-    }
-
     /// Platforms of the published packages; `None` if the version was withdrawn, which is a finding unless only a
     /// mirror was asked.
     fn platforms(&mut self) -> packages::Result<Option<BTreeSet<Platform>>> {
@@ -102,13 +95,13 @@ impl<'a> Question<'a> {
             Err(SourceError::ProviderNotFound { .. }) => AvailableVersions::default().into(),
             Err(error) => return Err(error),
         };
-        let warnings = available.warnings.iter().map(|text| self.about_entry(listing::warning(address, text)));
+        let warnings = available.warnings.iter().map(|text| self.about_entry(registry_warning(address, text)));
         self.answer.findings.extend(warnings.collect::<Vec<_>>());
         if available.versions.contains_key(version) {
             return self.online.source.platforms(address, version).map(Some);
         }
         if let Some(mirror) = self.online.source.mirror_of(address) {
-            self.compared_with(mirrored::without_release(self.root, self.entry, mirror));
+            self.compared_with(mirror, Some(self.entry.version()), &ReleasePlatforms::default());
             return Ok(None);
         }
         let message = format!("{} is locked, but its source does not list it", self.root.release(self.entry));
@@ -122,20 +115,53 @@ impl<'a> Question<'a> {
             self.answer.findings.extend(single(self.entry));
         }
         match self.online.source.supplying_mirror(&self.entry.address, &self.entry.locked.version) {
-            Ok(Some(mirror)) => {
-                let release = self.release();
-                let compared = mirrored::compare(self.root, self.entry, mirror, &release, platforms);
-                return self.compared_with(compared);
-            }
-            Ok(None) => {}
-            Err(error) => return self.failed(error),
+            Ok(Some(mirror)) => self.ask_mirror(mirror, platforms),
+            Ok(None) => self.ask_registry(platforms),
+            Err(error) => self.failed(error),
         }
-        self.ask_registry(platforms);
+    }
+
+    /// Compares the entry with the packages of a mirror that has the release for these platforms.
+    fn ask_mirror(&mut self, mirror: String, available: &BTreeSet<Platform>) {
+        let (entry, release) = (self.entry, self.release());
+        let [h1, zh] = [HashScheme::H1, HashScheme::Zh].map(|scheme| self.recorded(scheme));
+        let (required, _) = self.required(available);
+        let mut known = HashesByPlatform::new();
+        let mut failures = release.fetch(required, &mut known);
+        failures.extend(release.explain(&h1, available, &mut known));
+        let fetched = known.keys().filter_map(|platform| {
+            let package = release.source.package(&release.package(platform), release.progress).ok()?;
+            Some((platform.clone(), package))
+        });
+        let fetched: Vec<_> = fetched.collect();
+        let copies = fetched.iter().map(|(platform, package)| (platform.clone(), package.all_h1())).collect();
+        let platforms = ReleasePlatforms { copies, ..ReleasePlatforms::default() };
+        let is_confirmed = |hash: &Hash| {
+            let mut archives = fetched.iter().filter_map(|(_, package)| package.digest.as_ref());
+            archives.any(|digest| digest.zh == *hash) || platforms.copies.values().any(|hashes| hashes.contains(hash))
+        };
+        let is_unconfirmed = |hash: &Hash| (h1.contains(hash) || zh.contains(hash)) && !is_confirmed(hash);
+        let first = entry.hashes.iter().find(|(hash, _)| is_unconfirmed(hash)).map(|(_, location)| location);
+        self.compared_with(mirror, first, &platforms);
+        self.all_succeeded(failures);
+    }
+
+    /// Records which platforms a mirror confirms, and the first location that it does not confirm. The message of the
+    /// finding contains no provider, so that the findings of all entries are folded into one.
+    fn compared_with(&mut self, mirror: String, unconfirmed: Option<&Location>, platforms: &ReleasePlatforms) {
+        let entry = self.entry;
+        self.answer.findings.extend(unconfirmed.map(|location| {
+            let message = format!("{mirror} does not confirm all recorded hashes");
+            let warning = finding(Code::HashNotChecked, message, location, "");
+            let note = "no package that was taken from it has them; only a registry knows what was published";
+            warning.note(note).help(Remedy::verify_online()).about(&entry.address)
+        }));
+        self.answer.mirrored = Some((mirror, platforms::compare(self.root, entry, platforms)));
     }
 
     /// Compares the entry with what a registry publishes.
     fn ask_registry(&mut self, platforms: &BTreeSet<Platform>) {
-        let required = self.asked_for(platforms);
+        let required = self.required_and_published(platforms);
         let published = match self.published(&required, platforms) {
             Ok(published) => published,
             Err(error) => return self.failed(error),
@@ -188,28 +214,32 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// The platforms that the project asks for. One that is not published is a finding.
-    fn asked_for(&mut self, platforms: &BTreeSet<Platform>) -> Vec<Platform> {
-        if self.root.platforms == Some(&PlatformSelection::All) {
-            return platforms.iter().cloned().collect();
+    /// The platforms that the project requires: those that are published, and the others.
+    fn required(&self, published: &BTreeSet<Platform>) -> (Vec<Platform>, Vec<Platform>) {
+        match self.root.platforms {
+            Some(PlatformSelection::All) => (published.iter().cloned().collect(), Vec::new()),
+            _ => self.root.named_platforms().iter().cloned().partition(|platform| published.contains(platform)),
         }
-        let (there, absent): (Vec<_>, Vec<_>) =
-            self.root.named_platforms().iter().cloned().partition(|platform| platforms.contains(platform));
+    }
+
+    /// The required platforms that are published. Each other one is a finding.
+    fn required_and_published(&mut self, published: &BTreeSet<Platform>) -> Vec<Platform> {
+        let (required, absent) = self.required(published);
         self.answer.has_unknown_platforms |= !absent.is_empty();
         for platform in absent {
             let message = format!("{} is not published for {platform}", self.root.release(self.entry));
-            let listed: Vec<_> = platforms.iter().map(ToString::to_string).collect();
+            let listed: Vec<_> = published.iter().map(ToString::to_string).collect();
             let error = finding(Code::PlatformMissing, message, self.entry.version(), "");
             let error = error.note(format!("it is published for {}", listed.join(", ")));
             self.answer.findings.push(error.help("lock another version, or remove the platform"));
         }
-        there
+        required
     }
 
     /// The published release, asked for by a platform that it has.
     fn published(&self, required: &[Platform], platforms: &BTreeSet<Platform>) -> packages::Result<Option<Published>> {
         match required.first().or_else(|| platforms.first()) {
-            Some(platform) => self.online.source.published(&self.package(platform)),
+            Some(platform) => self.online.source.published(&self.release().package(platform)),
             None => Ok(None),
         }
     }
@@ -241,7 +271,7 @@ impl<'a> Question<'a> {
         recorded.retain(|hash| packages.is_empty() || packages.contains_key(hash) || !zh.contains(hash));
         let mut unpublished: BTreeSet<_> = recorded.difference(zh).cloned().collect();
         let all = if unpublished.is_empty() { Vec::new() } else { platforms.iter().cloned().collect() };
-        let ask = |platform: Platform| self.online.source.published(&self.package(&platform));
+        let ask = |platform: Platform| self.online.source.published(&self.release().package(&platform));
         for answer in parallel::map(all, WAITING_REQUESTS, ask) {
             match answer {
                 Ok(Some(published)) => unpublished.retain(|hash| !published.zh.contains(hash)),
@@ -285,10 +315,6 @@ impl<'a> Question<'a> {
         let error = finding(Code::HashNotPublished, message, self.entry.version(), "");
         let error = error.note(format!("compared with {}", enumerate(compared.iter().map(|one| one.with))));
         error.help("find out who changed the version or the hashes, and restore the entry")
-    }
-
-    fn package(&self, platform: &Platform) -> PackageId {
-        self.release().package(platform)
     }
 
     fn release(&self) -> ReleaseLookup<'a> {

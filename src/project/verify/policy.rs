@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use super::finding::finding;
 use super::root::{Named, Root};
-use super::verified::VerifiedRoot;
+use super::verified::{VerifiedRoot, finding};
 use crate::configuration::ModuleCall;
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy};

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::base::Base;
-use super::options::VerifyOptions;
-use super::verified::{Tracked, Tracking};
+use super::verified::{Tracked, Tracking, VerifyOptions};
 use crate::configuration::{ModuleCache, Requirement, Requirements};
 use crate::diagnostic::{Code, Diagnostic, Label, Location, LockRemedy, Needs};
 use crate::lockfile::{Entry, LockFile, LockedModule, Parsed};

@@ -1,13 +1,38 @@
-//! The report about a verified root module, and the facts that version control knows about its files.
+//! The options of `verify`, its report about a root module, and the facts that version control knows about files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::diagnostic::{Diagnostic, Location, Severity};
+use crate::diagnostic::{Code, Diagnostic, Location, Severity};
 use crate::project::coverage::{Coverage, Kind, RootStatus};
 use crate::project::root_module::{DialectReason, RootModule};
 use crate::provider::{Authentication, Dialect, ProviderAddress};
-use crate::settings::PlatformSelection;
+use crate::settings::{Levels, PlatformSelection};
+
+/// Options of [`Session::verify`](crate::project::Session::verify).
+#[derive(Default)]
+#[non_exhaustive]
+pub struct VerifyOptions<'a> {
+    /// The platforms that must be covered; else those of the settings.
+    pub platforms: Option<PlatformSelection>,
+    /// Whether the test files of root modules are ignored.
+    pub ignore_tests: bool,
+    /// Whether installed packages are compared with the lock file.
+    pub check_installed: bool,
+    /// Version control, which knows the tracked files.
+    pub version_control: Option<&'a dyn VersionControl>,
+    /// Severity overrides of the caller, which take precedence over the settings.
+    pub levels: Levels,
+    /// Set if entries are compared with the published releases.
+    pub online: Option<OnlineOptions>,
+}
+
+/// Options for the comparison with the published releases.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OnlineOptions {
+    /// Whether facts that a trusted key has signed are used.
+    pub trust_shared: bool,
+}
 
 /// A root module that was verified.
 pub struct VerifiedRoot {
@@ -52,7 +77,7 @@ pub struct VerifiedRoot {
     pub findings: Vec<Diagnostic>,
     /// Findings unless git ignores the lock file: that it is missing or ignored. One line of an ignore file may be the
     /// cause in many root modules, so these become findings after all root modules were checked. Empty in a result.
-    pub unshared: Vec<Diagnostic>,
+    pub not_shared: Vec<Diagnostic>,
     /// Reasons why something could not be checked.
     pub errors: Vec<Diagnostic>,
     /// Numbers of findings that are not reported.
@@ -82,7 +107,7 @@ impl VerifiedRoot {
             modules: 0,
             registry: None,
             findings: Vec::new(),
-            unshared: Vec::new(),
+            not_shared: Vec::new(),
             errors: Vec::new(),
             suppressed: Suppressed::default(),
         }
@@ -152,4 +177,9 @@ pub enum Tracking {
     /// There is no repository, or git could not be asked.
     #[default]
     Unknown,
+}
+
+/// A finding with a location.
+pub(super) fn finding(code: Code, message: String, location: &Location, label: &str) -> Diagnostic {
+    Diagnostic::finding(code, message).at(location.clone(), label)
 }

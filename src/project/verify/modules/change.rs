@@ -8,9 +8,9 @@ use crate::diagnostic::{Code, Diagnostic, Location, Remedy, Severity};
 use crate::lockfile::{Entry, EntryDiff, Locked, LockedModule, ModuleLockFile, UNIT_ADDRESS};
 use crate::modules::locked;
 use crate::project::verify::base::{check_changes, downgrade, hashes_replaced};
-use crate::project::verify::finding::finding;
 use crate::project::verify::publishers::may_alter_source;
 use crate::project::verify::root::Root;
+use crate::project::verify::verified::finding;
 use crate::provider::{Hash, HashScheme};
 
 /// Compares the lock file with that of the base.
