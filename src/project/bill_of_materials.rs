@@ -8,7 +8,7 @@ use super::root_module::RootModule;
 use super::roots::Roots;
 use super::session::Session;
 use crate::configuration::{CalledModule, Requirements};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Remedy, Result};
+use crate::diagnostic::{Code, Diagnostic, Remedy, Result};
 use crate::lockfile::{Locks, ModuleLocks};
 use crate::provider::ProviderAddress;
 
@@ -56,15 +56,9 @@ impl Session<'_> {
     /// A root module or one of its lock files cannot be read, or a root module that a path names has no lock file.
     pub fn bill_of_materials(&self, roots: &Roots) -> Result<Vec<Materials>> {
         self.notify(Event::Reading);
-        let (mut bill, mut errors) = (Vec::new(), Diagnostics::default());
-        for (_, materials) in self.each_root(roots, |root| self.materials(root)) {
-            match materials {
-                Ok(materials) => bill.push(materials),
-                Err(more) => errors.extend(more),
-            }
-        }
+        let bill = self.every_root(roots, |root| self.materials(root));
         self.finish();
-        errors.into_result(bill)
+        Ok(bill?.into_iter().map(|(_, materials)| materials).collect())
     }
 
     fn materials(&self, root: RootModule) -> Result<Materials> {

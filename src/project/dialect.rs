@@ -1,4 +1,4 @@
-//! The dialect of a root module where neither the user, the settings nor the lock file name it.
+//! Detection of a root module's dialect if neither the user, the settings nor the lock file specify it.
 
 use std::path::Path;
 
@@ -10,10 +10,10 @@ use crate::provider::Dialect;
 use crate::system::Environment;
 
 impl Session<'_> {
-    /// The dialect of the root module in a directory, given without symlinks, by the first signal that there is.
+    /// Detects the dialect of the root module in a directory, given without symlinks, by the first signal.
     ///
-    /// The signals were measured on repositories whose lock files were hidden. That OpenTofu is mentioned in a
-    /// repository, or is not, was right for 78 of 85; what CI files, makefiles and version files say is part of that.
+    /// The signals were measured on repositories whose lock files were hidden. Whether a repository mentions OpenTofu,
+    /// for example in CI files, makefiles and version files, was right for 78 of 85.
     pub(super) fn detect_dialect(&self, canonical: &Path) -> (Dialect, DialectReason) {
         if names(canonical).iter().any(|name| is_of_tofu(name)) {
             return (Dialect::Tofu, DialectReason::TofuFiles);
@@ -25,10 +25,10 @@ impl Session<'_> {
         self.guessed(repository.mentions_tofu())
     }
 
-    /// The dialect where no lock file and no file for OpenTofu alone tells; `mentions_tofu` says whether a file that
+    /// Guesses the dialect without lock files and files that only OpenTofu reads. `mentions_tofu` is whether a file that
     /// git tracks mentions OpenTofu.
     fn guessed(&self, mentions_tofu: Option<bool>) -> (Dialect, DialectReason) {
-        match (mentions_tofu, only_program(&self.environment)) {
+        match (mentions_tofu, only_tool(&self.environment)) {
             (Some(true), _) => (Dialect::Tofu, DialectReason::Mentioned),
             (Some(false), _) => (Dialect::Terraform, DialectReason::NotMentioned),
             (None, Some(program)) => (program, DialectReason::Program),
@@ -36,10 +36,10 @@ impl Session<'_> {
         }
     }
 
-    /// The dialect of the root module in a directory, given without symlinks, before the change that is judged. None if
-    /// no change is, or if the directory is new and the lock files of the base do not tell.
+    /// Returns the dialect of the root module in a directory, given without symlinks, at the base revision. `None` if no
+    /// change is under review, or if the directory is new and the lock files of the base do not determine it.
     ///
-    /// A change does not choose its dialect by its lock file, since each of the programs reads other files.
+    /// A change does not choose its dialect by its lock file, because OpenTofu and Terraform load different files.
     pub(super) fn dialect_before(&self, canonical: &Path) -> Option<(Dialect, DialectReason)> {
         let change = self.options.change.as_ref()?;
         let dialect = |path: &Path| change.file_before(path).and_then(lockfile::detect_dialect);
@@ -63,8 +63,8 @@ impl Session<'_> {
     }
 }
 
-/// The one of the two programs that is in `PATH`, if it is one.
-fn only_program(environment: &Environment) -> Option<Dialect> {
+/// Returns the dialect of the only tool in `PATH`; `None` if there are both or none.
+fn only_tool(environment: &Environment) -> Option<Dialect> {
     Dialect::only(|dialect| environment.has_program(dialect.name()))
 }
 

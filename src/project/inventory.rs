@@ -1,7 +1,8 @@
-//! What root modules have today, and the settings by which anything else is a finding: the first `provlock.toml`.
+//! Providers that root modules require and lock today, and the first `provlock.toml`, by which anything else is a
+//! finding.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::event::Event;
 use super::root_module::RootModule;
@@ -44,6 +45,22 @@ pub struct Inventory {
     pub warnings: Vec<Diagnostic>,
 }
 
+/// The versions of providers that root modules lock.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LockedVersions {
+    /// Root modules by provider and locked version, in the order of their paths.
+    pub providers: BTreeMap<ProviderAddress, BTreeMap<Version, Vec<PathBuf>>>,
+    /// Number of root modules with a lock file.
+    pub locked: usize,
+    /// The root modules without a lock file.
+    pub not_locked: Vec<PathBuf>,
+    /// Common dialect of the root modules, or else the default one.
+    pub dialect: Dialect,
+    /// Errors of lock files that could not be read.
+    pub errors: Diagnostics,
+}
+
 /// Findings of a change that are warnings or notes by default, and that an attacker would cause.
 const DENIED: [Code; 5] =
     [Code::Downgrade, Code::HostChanged, Code::ModuleSourceAdded, Code::SigningKeyChanged, Code::UnitAdded];
@@ -80,15 +97,10 @@ impl Session<'_> {
         self.notify(Event::Reading);
         let mut inventory = Inventory { root_modules: roots.len(), are_modules_pinned: true, ..Inventory::default() };
         let (mut releases, mut dialects) = (BTreeMap::<Release, BTreeSet<Hash>>::new(), BTreeSet::new());
-        let mut errors = Diagnostics::default();
-        for (path, contents) in self.each_root(roots, |root| self.contents(&root)) {
-            let Contents { dialect, are_modules_pinned, required, lock_file, warnings } = match contents {
-                Ok(contents) => contents,
-                Err(more) => {
-                    errors.extend(more);
-                    continue;
-                }
-            };
+        let contents = self.every_root(roots, |root| self.contents(&root));
+        self.announce();
+        for (path, contents) in contents? {
+            let Contents { dialect, are_modules_pinned, required, lock_file, warnings } = contents;
             dialects.insert(dialect.name());
             inventory.dialect = Some(dialect);
             inventory.are_modules_pinned &= are_modules_pinned;
@@ -104,8 +116,6 @@ impl Session<'_> {
                 common.retain(|hash| locked.hashes.contains(hash));
             }
         }
-        self.announce();
-        errors.into_result(())?;
         if releases.is_empty() {
             return Err(nothing_locked(roots).into());
         }
@@ -120,6 +130,35 @@ impl Session<'_> {
         }
         self.finish();
         Ok(inventory)
+    }
+
+    /// Returns the versions in the lock files of root modules.
+    pub fn locked_versions(&self, roots: &Roots) -> LockedVersions {
+        self.notify(Event::Reading);
+        let mut versions = LockedVersions::default();
+        let mut dialects = Vec::new();
+        let answers = self.each_root(roots, |opened| {
+            let locks = opened.lock_bytes.is_some().then(|| opened.lock_file()).transpose()?;
+            Ok((opened.dialect, locks.map(|(lock_file, _)| lock_file)))
+        });
+        for (path, answer) in answers {
+            match answer {
+                Ok((dialect, Some(lock_file))) => {
+                    versions.locked += 1;
+                    dialects.push(dialect);
+                    for (address, locked) in lock_file.locks() {
+                        let of_provider = versions.providers.entry(address.clone()).or_default();
+                        of_provider.entry(locked.version.clone()).or_default().push(path.clone());
+                    }
+                }
+                Ok((_, None)) => versions.not_locked.push(path),
+                Err(errors) => versions.errors.extend(errors),
+            }
+        }
+        let is_shared = |dialect: &Dialect| dialects.iter().all(|other| other == dialect);
+        versions.dialect = dialects.first().copied().filter(is_shared).unwrap_or_default();
+        self.finish();
+        versions
     }
 
     /// A configuration that cannot be read, or that is not there, does not stop the others: the settings are made from

@@ -11,7 +11,7 @@ use super::roots::{FoundRoot, Roots};
 use super::session::Session;
 use super::unit::Unit;
 use crate::configuration::{Requirements, Resolver};
-use crate::diagnostic::{Diagnostic, Result};
+use crate::diagnostic::{Diagnostic, Diagnostics, Result};
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::provider::Dialect;
 use crate::settings::{Settings, SettingsFiles};
@@ -49,6 +49,22 @@ impl Session<'_> {
             (root.path.clone(), result.map_err(|errors| root.name(errors)))
         };
         parallel::map(roots.list.iter().collect(), self.modules.threads(), read)
+    }
+
+    /// [`Session::each_root`] if `read` succeeds for all root modules, or else all errors.
+    pub(super) fn every_root<T: Send>(
+        &self,
+        roots: &Roots,
+        read: impl Fn(RootModule) -> Result<T> + Sync,
+    ) -> Result<Vec<(PathBuf, T)>> {
+        let (mut values, mut errors) = (Vec::with_capacity(roots.len()), Diagnostics::default());
+        for (path, result) in self.each_root(roots, read) {
+            match result {
+                Ok(value) => values.push((path, value)),
+                Err(more) => errors.extend(more),
+            }
+        }
+        errors.into_result(values)
     }
 
     /// [`Session::open`] for a root module of a list.

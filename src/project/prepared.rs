@@ -1,4 +1,4 @@
-//! A root module with all that has been read to lock it.
+//! A root module that was read to be locked.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
@@ -13,7 +13,7 @@ use crate::lockfile::{LockFile, LockedProvider, ModuleLockFile, ModuleLocks};
 use crate::provider::{Platform, ProviderAddress, Version};
 use crate::settings::PlatformSelection;
 
-/// A root module with all that has been read to lock it.
+/// A root module with everything that locking it depends on.
 pub struct Prepared {
     /// The root module.
     pub root: RootModule,
@@ -29,34 +29,35 @@ pub struct Prepared {
     pub requirements: Requirements,
     /// The platforms to lock.
     pub platforms: PlatformSelection,
-    /// Whether somebody named the platforms; else it is the one that this program runs on, which is locked where the
+    /// Whether the user or the settings specify the platforms. Otherwise it is the current one, which is locked if the
     /// lock file covers no other.
     pub platforms_are_named: bool,
-    /// What the user should know of the lock file.
+    /// Warnings about the lock file.
     pub warnings: Vec<Diagnostic>,
-    /// The platforms that the lock file covers, found out where nobody names any and an entry needs them.
+    /// Platforms that the lock file covers, determined if none are specified and an entry needs them.
     pub(super) covered: OnceLock<BTreeSet<Platform>>,
+    /// The providers to lock; all required ones when empty.
     pub(super) only: Vec<ProviderAddress>,
-    /// Entries that new ones take the place of, besides those in the lock file: of a conflict both sides.
+    /// Entries that new ones replace, besides those in the lock file: both sides of a conflict.
     pub(super) replaced: BTreeMap<ProviderAddress, Vec<Arc<LockedProvider>>>,
-    /// The versions that some of them are to have.
+    /// Requested versions.
     pub(super) versions: BTreeMap<ProviderAddress, Version>,
 }
 
 impl Prepared {
-    /// The providers that are named and required; all that are required when none is named.
+    /// The requested providers that are required; all required ones if none is requested.
     pub fn providers(&self) -> impl Iterator<Item = &ProviderAddress> {
         let only = &self.only;
         self.requirements.providers.keys().filter(move |address| only.is_empty() || only.contains(address))
     }
 
-    /// The entry of a side of a conflict that alone has this version: its hashes stay if the release has one of them.
+    /// The entry of the only side of a conflict with this version. Its hashes are kept if the release has one of them.
     pub(super) fn side_with(&self, address: &ProviderAddress, version: &Version) -> Option<&Arc<LockedProvider>> {
         let mut sides = self.replaced.get(address)?.iter().filter(|side| side.version == *version);
         sides.next().filter(|_| sides.next().is_none())
     }
 
-    /// The age that the options demand, else the settings; none when none is demanded.
+    /// Minimum age by the options, or else by the settings.
     pub(super) fn minimum_age(&self, options: &LockOptions) -> Option<Duration> {
         options.min_age.or(self.root.settings.policy.min_age()).filter(|age| !age.is_zero())
     }

@@ -13,7 +13,7 @@ use super::plan::Listings;
 use super::repository::Repositories;
 use super::roots::Roots;
 use crate::configuration::{InputVariables, ModuleCache};
-use crate::diagnostic::{Diagnostics, Result};
+use crate::diagnostic::Result;
 use crate::modules::ModuleFetcher;
 use crate::packages::archive::{HashCache, PackageId};
 use crate::packages::connections::{Connections, SourceOptions};
@@ -22,35 +22,35 @@ use crate::provider::{Dialect, OciRepository, ProviderAddress, SharedCache, Sign
 use crate::settings::Settings;
 use crate::system::{Boundary, Environment, OnceMap, lock};
 
-/// What a run is started with.
+/// Options of a [`Session`].
 #[derive(Default)]
 #[non_exhaustive]
 pub struct SessionOptions {
-    /// Where packages come from, and how hosts are reached.
+    /// Sources of packages, and settings for connections.
     pub sources: SourceOptions,
-    /// Whether no host is asked.
+    /// Whether no request is sent.
     pub offline: bool,
     /// The dialect of all root modules; else each root module's own.
     pub dialect: Option<Dialect>,
-    /// The settings that hold in place of those that are found.
+    /// Settings that replace those that are found.
     pub settings: Option<Settings>,
-    /// Where modules that are not installed come from.
+    /// Source of modules that are not installed.
     pub modules: ModuleFetching,
     /// The values of the root modules' variables.
     pub variables: InputVariables,
-    /// What is read; nothing outside of it.
+    /// Directories outside of which nothing is read.
     pub boundary: Boundary,
-    /// The change that is judged, if one is.
+    /// The change under review.
     pub change: Option<Change>,
 }
 
-/// Where modules that are not installed come from.
+/// Source of modules that are not installed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ModuleFetching {
     /// They are fetched.
     #[default]
     Fetch,
-    /// They come from what earlier runs have fetched.
+    /// They come from the cache of earlier runs.
     FromCache,
     /// They are missing.
     Never,
@@ -63,12 +63,12 @@ pub struct Session<'a> {
     pub(super) options: SessionOptions,
     pub(super) connections: Connections,
     pub(super) modules: ModuleCache,
-    /// What is known of packages; none without a cache.
+    /// Known packages; `None` without a cache.
     pub(super) hash_cache: Option<HashCache>,
     pub(super) repositories: Repositories,
-    /// What root modules of a dialect are locked from, and of those who trust the same others.
+    /// Sources by dialect and shared cache.
     sources: OnceMap<(Dialect, Option<SharedCache>), Result<Arc<Source>>>,
-    /// The time at which ages are measured.
+    /// Start of the run. Ages of releases are relative to it.
     pub(super) started: Timestamp,
     observers: Mutex<Vec<Observer<'a>>>,
     announced: Mutex<BTreeSet<String>>,
@@ -160,7 +160,7 @@ impl<'a> Session<'a> {
         self.connections.shared_facts().iter().for_each(|facts| self.notify(Event::SharedFacts(facts)));
     }
 
-    /// What root modules of a dialect are locked from, and of those who trust the same others.
+    /// Returns the source for a dialect and a shared cache.
     pub(super) fn source(&self, dialect: Dialect, shared: Option<&SharedCache>) -> Result<Arc<Source>> {
         let make = || self.connections.source(dialect, shared).map(Arc::new);
         self.sources.get_or_compute(&(dialect, shared.cloned()), make)
@@ -186,24 +186,15 @@ impl<'a> Session<'a> {
 
     /// Returns the releases in the lock files of root modules.
     fn locked_releases(&self, roots: &Roots) -> Result<BTreeSet<(ProviderAddress, Version)>> {
-        let read = self.each_root(roots, |root| {
+        let lock_files = self.every_root(roots, |root| {
             if root.lock_bytes.is_none() && root.found.is_explicit {
                 let missing = root.lock_file_missing("it is not known what is to be published");
                 return Err(self.roots_elsewhere(&root).unwrap_or(missing).into());
             }
             Ok(root.lock_file()?.0)
-        });
-        let (mut releases, mut errors) = (BTreeSet::new(), Diagnostics::default());
-        for (_, lock_file) in read {
-            match lock_file {
-                Ok(file) => {
-                    let locks = file.locks().iter();
-                    releases.extend(locks.map(|(address, locked)| (address.clone(), locked.version.clone())));
-                }
-                Err(more) => errors.extend(more),
-            }
-        }
-        errors.into_result(releases)
+        })?;
+        let locks = lock_files.iter().flat_map(|(_, file)| file.locks());
+        Ok(locks.map(|(address, locked)| (address.clone(), locked.version.clone())).collect())
     }
 
     /// The fingerprint of the key that has signed a release, if an earlier run has kept it in the cache. It is to be

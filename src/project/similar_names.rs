@@ -1,16 +1,19 @@
-//! Similar names of providers and hosts: suggestions for misspelled ones, and imitations of well-known ones.
+//! Similar names of providers, hosts and paths: suggestions for misspelled ones, and imitations of well-known ones.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
 use std::sync::LazyLock;
 
-use super::path_meant::path_meant;
 use crate::configuration::Requirement;
+use crate::diagnostic::words;
 use crate::lockfile::LockFile;
 use crate::provider::{AddressParts, Dialect, Hostname, ProviderAddress};
 
 /// Maximum number of providers in the lock file and the configuration that an address is compared with.
 const MOST_COMPARED: usize = 1_000;
+/// Maximum number of names that a misspelled one is compared with in a directory.
+const MOST_NAMES_COMPARED: usize = 10_000;
 /// Well-known hosts: the public registries, registries that forks of Terraform used before, and hosted services.
 const HOSTS: [&str; 7] = [
     "registry.opentofu.org",
@@ -81,6 +84,24 @@ pub(in crate::project) fn required_or_path(
         }
         None => "choose a provider that required_providers lists".to_owned(),
     }
+}
+
+/// Returns the existing path that a misspelled one most likely stands for: `live/network` for `live/netwrok`.
+pub(in crate::project) fn path_meant(path: &Path) -> Option<PathBuf> {
+    let mut meant = PathBuf::new();
+    for part in path.components() {
+        let next = meant.join(part);
+        if next.symlink_metadata().is_ok() {
+            meant = next;
+            continue;
+        }
+        let Component::Normal(name) = part else { return None };
+        let directory = if meant.as_os_str().is_empty() { Path::new(".") } else { &meant };
+        let names = std::fs::read_dir(directory).ok()?.take(MOST_NAMES_COMPARED);
+        let names: Vec<OsString> = names.filter_map(|entry| Some(entry.ok()?.file_name())).collect();
+        meant = meant.join(words::nearest(name.to_str()?, names.iter().filter_map(|name| name.to_str()))?);
+    }
+    (meant != path).then_some(meant)
 }
 
 /// Returns the number of letters in which two addresses differ, or `None` if it is too large for a mistake.
@@ -269,8 +290,6 @@ fn differs_by_one(one: &str, other: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
 
     fn lookalike(text: &str) -> Option<Lookalike> {
