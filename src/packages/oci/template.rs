@@ -194,8 +194,8 @@ mod tests {
     #[test]
     fn a_flag_that_is_not_a_template_is_refused() {
         for (text, expected) in [
-            ("h.test/{name}", "{name} is not known"),
-            ("h.test/{+type}", "{+type} is not known"),
+            ("h.test/{name}", "{name} is unknown"),
+            ("h.test/{+type}", "{+type} is unknown"),
             ("h.test/{type", "brace"),
             ("h.test/type}", "brace"),
             ("h.test/$${type}", "lower-case"),

@@ -295,7 +295,7 @@ mod tests {
             (Response::ok("{}").header("Content-Type", "application/jsonx"), "it has a different Content-Type"),
         ] {
             let error = error_for(move |_| response.clone());
-            assert!(error.contains(&format!("{expected}, and must be application/json")), "{error}");
+            assert!(error.contains(&format!("{expected} instead of application/json")), "{error}");
         }
         let (server, discovery, name) = start(|_| Response::new(503, "no"));
         let error = discovery.service(&name, Service::Providers).unwrap_err();
