@@ -49,15 +49,15 @@ pub(super) trait Place: Sync {
     ) -> Diagnostics;
 }
 
-/// What a mirror has under the name of a package.
+/// Content of a mirror under the name of a package.
 pub(super) enum Found {
     Nothing,
-    Archive(Archive),
+    Archive(FoundArchive),
     /// Something that cannot be the package.
     Other,
 }
 
-pub(super) struct Archive {
+pub(super) struct FoundArchive {
     pub(super) zh: Hash,
     /// Size in bytes.
     pub(super) size: u64,
@@ -135,7 +135,7 @@ struct Filling<'a, 's, P> {
 }
 
 /// A package that lock files name.
-struct Wanted<'a> {
+struct RequestedPackage<'a> {
     package: PackageId,
     release: &'a Release,
 }
@@ -144,10 +144,10 @@ impl<P: Place> Filling<'_, '_, P> {
     fn fill<'a>(self, address: &ProviderAddress, versions: &'a Versions) -> Mirrored {
         let mut mirrored = Mirrored::default();
         let wanted = self.wanted(address, versions, &mut mirrored);
-        let find = |wanted: Wanted<'a>| (self.place.find(&wanted.package), wanted);
+        let find = |wanted: RequestedPackage<'a>| (self.place.find(&wanted.package), wanted);
         let found = parallel::map(wanted, P::SIDE_BY_SIDE, find);
         let repeated = repeated(&found);
-        let put = |(found, wanted): (Result<Found>, Wanted<'_>)| {
+        let put = |(found, wanted): (Result<Found>, RequestedPackage<'_>)| {
             let stored = found.and_then(|found| self.put(&found, &wanted, &repeated));
             (wanted.package, stored)
         };
@@ -179,7 +179,7 @@ impl<P: Place> Filling<'_, '_, P> {
         address: &ProviderAddress,
         versions: &'b Versions,
         mirrored: &mut Mirrored,
-    ) -> Vec<Wanted<'b>> {
+    ) -> Vec<RequestedPackage<'b>> {
         let mut wanted = Vec::new();
         let ask = |(version, release)| (version, release, platforms(address, version, release, self.session));
         for (version, release, platforms) in parallel::map(versions.iter().collect(), WAITING_REQUESTS, ask) {
@@ -189,7 +189,7 @@ impl<P: Place> Filling<'_, '_, P> {
                 Ok(platforms) => wanted.extend(
                     platforms
                         .iter()
-                        .map(|platform| Wanted { package: PackageId::new(address, version, platform), release }),
+                        .map(|platform| RequestedPackage { package: PackageId::new(address, version, platform), release }),
                 ),
                 Err(errors) => mirrored.errors.extend(errors),
             }
@@ -204,10 +204,10 @@ impl<P: Place> Filling<'_, '_, P> {
     fn put(
         &self,
         found: &Found,
-        wanted: &Wanted<'_>,
+        wanted: &RequestedPackage<'_>,
         repeated: &BTreeSet<(Version, Hash)>,
     ) -> Result<Stored<P::Pushed>> {
-        let (Wanted { package, release }, session, path) = (wanted, self.session, self.place.path(&wanted.package));
+        let (RequestedPackage { package, release }, session, path) = (wanted, self.session, self.place.path(&wanted.package));
         let action = if matches!(found, Found::Nothing) { MirrorAction::Added } else { MirrorAction::Replaced };
         let mut stored = Stored::new(package.clone(), release.dialect, path.clone(), action);
         if let Found::Archive(archive) = found
@@ -241,11 +241,11 @@ impl<P: Place> Filling<'_, '_, P> {
     /// it and it is the package of its platform.
     fn accepted(
         &self,
-        archive: &Archive,
-        wanted: &Wanted<'_>,
+        archive: &FoundArchive,
+        wanted: &RequestedPackage<'_>,
         repeated: &BTreeSet<(Version, Hash)>,
     ) -> Result<Option<(Option<PackageDigest>, Vec<Diagnostic>)>> {
-        let Wanted { package, release } = wanted;
+        let RequestedPackage { package, release } = wanted;
         let cached = || self.session.hash_cache.as_ref()?.lookup(package).filter(|known| known.zh == archive.zh);
         let digest = archive.digest.clone().or_else(cached);
         let is_recorded = match &digest {
@@ -269,7 +269,7 @@ impl<P: Place> Filling<'_, '_, P> {
     }
 }
 
-impl Wanted<'_> {
+impl RequestedPackage<'_> {
     fn located(&self, errors: Diagnostics) -> Diagnostics {
         located(errors, self.release.records_for(&self.package.platform).next())
     }
@@ -284,10 +284,10 @@ fn located(errors: Diagnostics, record: Option<&Record>) -> Diagnostics {
 }
 
 /// Returns the archives that have the names of several platforms of a version.
-fn repeated(found: &[(Result<Found>, Wanted<'_>)]) -> BTreeSet<(Version, Hash)> {
+fn repeated(found: &[(Result<Found>, RequestedPackage<'_>)]) -> BTreeSet<(Version, Hash)> {
     let mut numbers = BTreeMap::<_, usize>::new();
-    for (found, Wanted { package, release }) in found {
-        if let Ok(Found::Archive(Archive { zh, digest: Some(digest), .. })) = found
+    for (found, RequestedPackage { package, release }) in found {
+        if let Ok(Found::Archive(FoundArchive { zh, digest: Some(digest), .. })) = found
             && release.records(&package.platform, digest)
         {
             *numbers.entry((package.version.clone(), zh.clone())).or_default() += 1;

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use super::directory::MirrorDirectory;
 use super::fill::fill;
-use super::folder::Folder;
+use super::folder::{Folder, prune};
 use super::mirrored::{MirrorTarget, Mirrored};
-use super::prune::prune;
 use super::releases::{Record, Releases};
 use super::repositories::Repositories;
 use crate::diagnostic::words::few;

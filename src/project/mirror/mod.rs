@@ -15,7 +15,6 @@ mod fill;
 mod folder;
 mod lock_files;
 mod mirrored;
-mod prune;
 mod releases;
 mod repositories;
 

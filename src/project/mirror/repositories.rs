@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use tempfile::NamedTempFile;
 
-use super::fill::{Archive, Found, Place, Stored};
+use super::fill::{Found, FoundArchive, Place, Stored};
 use super::mirrored::MirrorAction;
 use super::releases::{Releases, Versions};
 use crate::diagnostic::{Diagnostic, Diagnostics, Result};
@@ -87,7 +87,7 @@ impl Place for Repository<'_> {
     fn find(&self, package: &PackageId) -> Result<Found> {
         let tag = self.tag(package)?;
         Ok(match tag.archive(&package.platform)? {
-            Some((zh, size)) => Found::Archive(Archive { zh, size, digest: None }),
+            Some((zh, size)) => Found::Archive(FoundArchive { zh, size, digest: None }),
             None if tag.lists(&package.platform) => Found::Other,
             None => Found::Nothing,
         })
