@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::event::{Event, Locked, LockedRoot, Report, RootOutcome};
 use super::moves::UpgradePlan;
 use super::options::{LockOptions, UpgradeOptions};
-use super::plan::{self, LockOutcome, LockRequest, OldEntries, Question, Questions, RecordedEntries, Selection};
+use super::plan::{self, LockOutcome, LockRequest, OldEntries, Question, Questions, RecordedEntries, SelectedVersions};
 use super::prepared::Prepared;
 use super::rewrites::{self, Rewrites};
 use super::roots::{FoundRoot, Roots};
@@ -141,7 +141,7 @@ struct EditedFiles {
 struct Planned {
     prepared: Prepared,
     source: Arc<Source>,
-    selection: Selection,
+    selection: SelectedVersions,
     /// Moves of providers and modules, in an upgrade.
     plan: Option<UpgradePlan>,
 }
@@ -291,18 +291,18 @@ impl Pipeline<'_, '_> {
     }
 
     /// Selects the versions, after asking for everything that is certain to be needed.
-    fn select(&self, request: &LockRequest<'_>, source: &Arc<Source>) -> Result<(Selection, Option<UpgradePlan>)> {
+    fn select(&self, request: &LockRequest<'_>, source: &Arc<Source>) -> Result<(SelectedVersions, Option<UpgradePlan>)> {
         let old = OldEntries::of(request.prepared);
         let mut selection = if request.upgrade.is_none() && self.is_plan_only() {
             // Only modules move.
-            Selection::without_providers(old)
+            SelectedVersions::without_providers(old)
         } else {
-            let asks = plan::ask_known_needs(request, &old, source, self.questions);
-            if asks {
-                self.session.announce();
-            }
-            self.with_threads(asks || request.asks_while_planning(), |threads| {
-                plan::select_versions(request, old, threads)
+            plan::select_versions(request, old, |candidates| {
+                let asks = plan::ask_known_needs(request, candidates, source, self.questions);
+                if asks {
+                    self.session.announce();
+                }
+                self.planning_threads(asks || request.asks_while_planning())
             })?
         };
         let plan = self.upgrade.map(|_| selection.upgrade_plan(request, self.is_plan_only()));
@@ -310,18 +310,20 @@ impl Pipeline<'_, '_> {
     }
 
     /// Fetches the packages of the selected versions, and records their hashes.
-    fn record(&self, request: &LockRequest<'_>, source: &Arc<Source>, selection: &Selection) -> Result<LockOutcome> {
-        let plans = self
-            .with_threads(request.asks_while_planning(), |threads| plan::plan_packages(request, selection, threads))?;
+    fn record(&self, request: &LockRequest<'_>, source: &Arc<Source>, selection: &SelectedVersions) -> Result<LockOutcome> {
+        let (guard, threads) = self.planning_threads(request.asks_while_planning());
+        let plans = plan::plan_packages(request, selection, threads)?;
+        drop(guard);
         let supplies = plan::fetch_packages(request, selection, &plans, &self.recorded, (source, self.questions))?;
         plan::record_entries(request, selection, &plans, supplies, &self.recorded)
     }
 
-    /// Plans with several threads if requests may be sent. One root module at a time does; the others then find most
-    /// answers.
-    fn with_threads<R>(&self, asks: bool, plan: impl FnOnce(usize) -> R) -> R {
+    /// Number of threads for planning: several if requests may be sent, for one root module at a time. The others then
+    /// find most answers.
+    fn planning_threads(&self, asks: bool) -> (Option<MutexGuard<'_, ()>>, usize) {
         let alone = if asks { self.planning.try_lock().ok() } else { None };
-        plan(if alone.is_some() { WAITING_REQUESTS } else { 1 })
+        let threads = if alone.is_some() { WAITING_REQUESTS } else { 1 };
+        (alone, threads)
     }
 
     /// Edits the lock files.

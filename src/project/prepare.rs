@@ -54,7 +54,7 @@ impl Session<'_> {
         if is_stale && root.lock_bytes.is_some() {
             let mut requirements = root.without_configuration("left as it is");
             warnings.append(&mut requirements.warnings);
-            return Ok(Prepared { warnings, ..prepared(root, lock_file, requirements, options)? });
+            return Ok(Prepared { warnings, requirements, ..self.unread(root, lock_file, options)? });
         }
         Ok(Prepared { warnings, ..self.prepare_with(root, lock_file, options, upgrade)? })
     }
@@ -62,35 +62,27 @@ impl Session<'_> {
     /// A root module with a lock file that need not be the one on disk.
     pub(super) fn prepare_with(
         &self,
-        root: RootModule,
+        mut root: RootModule,
         lock_file: LockFile,
         options: &LockOptions,
         upgrade: Option<&UpgradeOptions>,
     ) -> Result<Prepared> {
-        if let Some(refused) = root.refused {
+        if let Some(refused) = root.refused.take() {
             return Err(refused.into());
         }
+        let mut prepared = self.unread(root, lock_file, options)?;
+        let Prepared { root, lock_file, only, .. } = &prepared;
         let upgrade = upgrade.filter(|options| options.moves_modules());
-        let locked = if root.locks_modules(options.modules || upgrade.is_some()) {
-            Some(root.module_lock_file()?)
-        } else {
-            None
-        };
-        let (module_lock_file, warnings) = locked.unzip();
-        let min_age = options.min_age.or(root.settings.policy.min_age());
-        let age = min_age.map(|age| DemandedAge { age, now: self.started });
+        let locks_modules = root.locks_modules(options.modules || upgrade.is_some());
+        let (module_lock_file, warnings) = locks_modules.then(|| root.module_lock_file()).transpose()?.unzip();
         let old = module_lock_file.as_ref().map(|file| file.locks().clone()).unwrap_or_default();
-        let is_meant = |address: &ProviderAddress| {
-            let mut named = options.providers.iter().map(|provider| provider.resolve(root.dialect));
-            options.providers.is_empty() || named.any(|named| named == *address)
-        };
         let asked = AtomicUsize::new(0);
         let required = |address: &ProviderAddress| {
-            if lock_file.entry(address).is_none() && is_meant(address) {
-                self.ask_versions(&root, address, &asked);
+            if lock_file.entry(address).is_none() && (only.is_empty() || only.contains(address)) {
+                self.ask_versions(root, address, &asked);
             }
         };
-        let mut choices = ModuleChoices::new(upgrade, age, &old, &self.modules, root.dialect);
+        let mut choices = ModuleChoices::new(upgrade, prepared.minimum_age, &old, &self.modules, root.dialect);
         // A choice decides which modules a called module calls, so that there may be more to choose.
         let mut requirements = loop {
             let resolve = |call: &ModuleCall| module_locks::lock(&old, &choices, options.accept_changed_hashes, call);
@@ -99,7 +91,7 @@ impl Session<'_> {
                 &self.modules,
                 options.ignore_tests,
                 options.allow_missing_modules,
-                module_lock_file.is_some().then_some(&resolve as &Resolver<'_>),
+                locks_modules.then_some(&resolve as &Resolver<'_>),
                 &required,
             )?;
             if !choices.choose(read.package_calls()) {
@@ -107,20 +99,42 @@ impl Session<'_> {
             }
         };
         choices.report(&mut requirements, options.allow_missing_modules)?;
-        let module_locks = match &module_lock_file {
-            None => ModuleLocks::new(),
-            Some(_) => module_locks::entries(&requirements, &old, &choices)?,
-        };
+        if locks_modules {
+            prepared.module_locks = module_locks::entries(&requirements, &old, &choices)?;
+        }
         if requirements.is_incomplete {
-            let is_unit = !root.units.is_empty();
             requirements.providers.retain(|address, requirement| {
-                requirement.is_certain || !is_unit || lock_file.entry(address).is_some()
+                requirement.is_certain || !prepared.root.is_unit() || prepared.lock_file.entry(address).is_some()
             });
-            bind_recorded(&mut requirements, &lock_file, root.path());
+            bind_recorded(&mut requirements, &prepared.lock_file, prepared.root.path());
         }
         requirements.warnings.extend(warnings.unwrap_or_default());
-        let prepared = prepared(root, lock_file, requirements, options)?;
-        Ok(Prepared { module_lock_file, module_locks, module_plan: choices.plan, ..prepared })
+        let module_plan = choices.plan;
+        Ok(Prepared { module_lock_file, module_plan, requirements, ..prepared })
+    }
+
+    /// A root module whose requirements are not read yet.
+    fn unread(&self, root: RootModule, lock_file: LockFile, options: &LockOptions) -> Result<Prepared> {
+        let named = options.platforms.clone().or_else(|| root.settings.platforms.clone());
+        let platforms_are_named = named.is_some();
+        let (only, versions) = resolve(&options.providers, root.dialect)?;
+        let age = options.min_age.or(root.settings.policy.min_age()).filter(|age| !age.is_zero());
+        Ok(Prepared {
+            root,
+            lock_file,
+            module_lock_file: None,
+            module_locks: ModuleLocks::new(),
+            module_plan: UpgradePlan::default(),
+            requirements: Requirements::default(),
+            platforms: named.unwrap_or_else(|| PlatformSelection::These(vec![Platform::current()])),
+            platforms_are_named,
+            warnings: Vec::new(),
+            covered: OnceLock::new(),
+            only,
+            replaced: BTreeMap::new(),
+            versions,
+            minimum_age: age.map(|age| DemandedAge { age, now: self.started }),
+        })
     }
 
     /// Asks for the versions of a provider that a module of `root` requires, while other modules are fetched. Errors
@@ -165,9 +179,8 @@ impl Session<'_> {
             dates: if has_release_info { dates().ok().flatten() } else { None },
             progress,
         };
-        let Some(age) = prepared.minimum_age(options) else { return Ok(request) };
+        let Some(demanded) = prepared.minimum_age else { return Ok(request) };
         if let Some(dates) = dates()? {
-            let demanded = DemandedAge { age, now: self.started };
             request.minimum_age = Some(MinimumAge { demanded, dates });
             return Ok(request);
         }
@@ -180,34 +193,6 @@ impl Session<'_> {
             Help::text("to ignore the age pass ").and(Remedy::AnyAge).and_text(", or omit ").and(Remedy::Offline);
         Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into())
     }
-}
-
-fn prepared(
-    root: RootModule,
-    lock_file: LockFile,
-    requirements: Requirements,
-    options: &LockOptions,
-) -> Result<Prepared> {
-    let named = options.platforms.clone().or_else(|| root.settings.platforms.clone());
-    let platforms_are_named = named.is_some();
-    let platforms = named.unwrap_or_else(|| PlatformSelection::These(vec![Platform::current()]));
-    let (only, versions) = resolve(&options.providers, root.dialect)?;
-    let (warnings, replaced) = (Vec::new(), BTreeMap::new());
-    Ok(Prepared {
-        root,
-        lock_file,
-        module_lock_file: None,
-        module_locks: ModuleLocks::new(),
-        module_plan: UpgradePlan::default(),
-        requirements,
-        platforms,
-        platforms_are_named,
-        warnings,
-        covered: OnceLock::new(),
-        only,
-        replaced,
-        versions,
-    })
 }
 
 /// Adds the recorded constraints to requirements that are not known in full: a module that is not known may be what has

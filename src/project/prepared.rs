@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use super::moves::UpgradePlan;
-use super::options::LockOptions;
 use super::root_module::RootModule;
 use crate::configuration::Requirements;
 use crate::diagnostic::Diagnostic;
 use crate::lockfile::{LockFile, LockedProvider, ModuleLockFile, ModuleLocks};
+use crate::packages::DemandedAge;
 use crate::provider::{Platform, ProviderAddress, Version};
 use crate::settings::PlatformSelection;
 
@@ -40,6 +39,8 @@ pub struct Prepared {
     pub(super) only: Vec<ProviderAddress>,
     /// Entries that new ones replace, besides those in the lock file: both sides of a conflict.
     pub(super) replaced: BTreeMap<ProviderAddress, Vec<Arc<LockedProvider>>>,
+    /// Minimum age of a version that is selected, by the options or else by the settings.
+    pub(super) minimum_age: Option<DemandedAge>,
     /// Requested versions.
     pub(super) versions: BTreeMap<ProviderAddress, Version>,
 }
@@ -55,10 +56,5 @@ impl Prepared {
     pub(super) fn side_with(&self, address: &ProviderAddress, version: &Version) -> Option<&Arc<LockedProvider>> {
         let mut sides = self.replaced.get(address)?.iter().filter(|side| side.version == *version);
         sides.next().filter(|_| sides.next().is_none())
-    }
-
-    /// Minimum age by the options, or else by the settings.
-    pub(super) fn minimum_age(&self, options: &LockOptions) -> Option<Duration> {
-        options.min_age.or(self.root.settings.policy.min_age()).filter(|age| !age.is_zero())
     }
 }

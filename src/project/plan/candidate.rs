@@ -15,7 +15,7 @@ use crate::settings::Policy;
 
 /// A provider that is locked, with the rules that apply to it.
 #[derive(Clone, Copy)]
-pub(super) struct Candidate<'a> {
+pub(crate) struct Candidate<'a> {
     pub(super) address: &'a ProviderAddress,
     pub(super) requirement: &'a Requirement,
     /// Entry before, if there is one.

@@ -104,8 +104,8 @@ impl KeptPlatforms {
         Self { unexplained, failure, ..self }
     }
 
-    /// Why the new entry cannot take the place of the old one: it covers fewer platforms, although nobody asked for
-    /// fewer. `platforms` are those whose packages it has.
+    /// Refuses a new entry that covers fewer platforms than the old one, although the user did not ask for fewer.
+    /// `platforms` are those whose packages it has.
     pub(super) fn refusal(
         &self,
         candidate: &Candidate<'_>,

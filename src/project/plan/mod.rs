@@ -21,4 +21,4 @@ pub(crate) use packages::plan_packages;
 pub(crate) use questions::{Question, Questions, ask_known_needs, fetch_packages};
 pub(crate) use recorded_entries::RecordedEntries;
 pub(crate) use request::{LockRequest, OldEntries};
-pub(crate) use select::{Selection, select_versions};
+pub(crate) use select::{SelectedVersions, select_versions};

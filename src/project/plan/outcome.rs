@@ -8,7 +8,7 @@ use super::packages::ProviderPlan;
 use super::record::record;
 use super::recorded_entries::{RecordedEntries, RecordedEntry};
 use super::request::{LockRequest, OldEntries};
-use super::select::Selection;
+use super::select::SelectedVersions;
 use crate::configuration::{Requirements, StateKnowledge};
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Merged, Result};
@@ -43,11 +43,11 @@ pub struct ProviderReport {
     /// The packages that were looked at.
     pub packages: Arc<Packages>,
     /// Platforms that the entry covers; `None` if a package with one of its `h1:` is not known. Determined only for an
-    /// entry that keeps its version, where nobody names platforms.
+    /// entry that keeps its version, if no platforms are specified.
     pub covered: Option<BTreeSet<Platform>>,
 }
 
-/// What a plan is recorded from.
+/// Source of a plan's entry.
 pub(crate) enum Supply {
     /// The packages that were fetched.
     Packages(Arc<Packages>),
@@ -58,7 +58,7 @@ pub(crate) enum Supply {
 /// Records an entry for each plan, and joins them with the old entries. All errors are collected.
 pub(crate) fn record_entries(
     request: &LockRequest<'_>,
-    Selection { old, warnings: selection_warnings, .. }: &Selection,
+    SelectedVersions { old, warnings: selection_warnings, .. }: &SelectedVersions,
     plans: &[ProviderPlan<'_>],
     supplies: Vec<Supply>,
     known: &RecordedEntries,

@@ -7,7 +7,7 @@ use super::age::{Listings, registry_warning};
 use super::candidate::Candidate;
 use super::kept_platforms::{self, KeptPlatforms};
 use super::request::LockRequest;
-use super::select::{SelectedProvider, Selection, collected};
+use super::select::{SelectedProvider, SelectedVersions, collected};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result, UpgradeRemedy};
 use crate::lockfile::LockedProvider;
 use crate::packages::archive::PackageId;
@@ -43,7 +43,7 @@ impl ProviderPlan<'_> {
 /// Plans the packages of each selected version, several providers at a time. All errors are collected.
 pub(crate) fn plan_packages<'a>(
     request: &LockRequest<'a>,
-    selection: &'a Selection,
+    selection: &'a SelectedVersions,
     threads: usize,
 ) -> Result<Vec<ProviderPlan<'a>>> {
     let plan = |provider: &'a SelectedProvider| {
@@ -92,7 +92,7 @@ fn plan<'a>(
     Ok(ProviderPlan { candidate, version, platforms, keeps_platforms, mirror, kept, warnings })
 }
 
-/// The platforms of the entries that the new one takes the place of, where nobody names platforms.
+/// The platforms of the entries that the new one replaces, if no platforms are specified.
 fn kept_platforms(candidate: &Candidate<'_>, version: &Version, request: &LockRequest<'_>) -> KeptPlatforms {
     let LockRequest { prepared, options, .. } = *request;
     let PlatformSelection::These(platforms) = &prepared.platforms else { return KeptPlatforms::default() };
@@ -168,7 +168,7 @@ fn with_newest(
     Diagnostic { message, ..error }.help(help)
 }
 
-/// The platforms that are covered in place of those that nobody named; these, too, if there may be more.
+/// The covered platforms, in place of the default; together with it if more may be covered.
 fn or_covered(platforms: &[Platform], covered: Vec<Platform>, may_be_more: bool) -> Cow<'_, [Platform]> {
     if covered.is_empty() {
         return Cow::Borrowed(platforms);
@@ -178,7 +178,7 @@ fn or_covered(platforms: &[Platform], covered: Vec<Platform>, may_be_more: bool)
     these.iter().cloned().chain(more).collect()
 }
 
-/// Whether a provider is locked for the platforms that the lock file covers, where nobody names platforms: it has fewer
+/// Whether a provider is locked for the platforms that the lock file covers, if none are specified: it has fewer
 /// `h1:` than other entries, unless these are as many as its release has packages, or no package for this machine.
 fn follows_file(candidate: &Candidate<'_>, prepared: &Prepared, listed: Option<&Platforms>) -> bool {
     let PlatformSelection::These(platforms) = &prepared.platforms else { return false };

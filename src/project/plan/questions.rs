@@ -1,13 +1,14 @@
-//! What a source is asked for a root module. A question that several root modules have is asked once.
+//! Requests to a source for root modules. A request that several root modules need is sent once.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use super::candidate::Candidate;
 use super::outcome::Supply;
 use super::packages::ProviderPlan;
 use super::recorded_entries::RecordedEntries;
-use super::request::{LockRequest, OldEntries};
-use super::select::Selection;
+use super::request::LockRequest;
+use super::select::SelectedVersions;
 use crate::diagnostic::{Diagnostics, Merged, Result};
 use crate::packages::archive::PackageId;
 use crate::packages::{Packages, ProgressSink, Source};
@@ -19,11 +20,11 @@ use crate::system::shared_jobs::SharedJobs;
 #[derive(Clone)]
 pub(crate) struct Question {
     source: Arc<Source>,
-    subject: Subject,
+    subject: RequestedData,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Subject {
+enum RequestedData {
     /// The list of versions.
     Versions(ProviderAddress),
     /// The signed checksums of a version, if an earlier run has kept where they are.
@@ -42,18 +43,18 @@ impl Question {
     pub(crate) fn ask(&self, progress: ProgressSink<'_>) -> bool {
         let source = &self.source;
         match &self.subject {
-            Subject::Versions(address) => drop(source.versions(address)),
-            Subject::Release(address, version) => source.prepare_release(address, version),
-            Subject::Metadata(package) => source.prepare(package),
-            Subject::Package(package) => return source.package(package, progress).is_ok(),
+            RequestedData::Versions(address) => drop(source.versions(address)),
+            RequestedData::Release(address, version) => source.prepare_release(address, version),
+            RequestedData::Metadata(package) => source.prepare(package),
+            RequestedData::Package(package) => return source.package(package, progress).is_ok(),
         }
         true
     }
 
-    fn for_host(source: &Arc<Source>, subject: Subject) -> (Hostname, Self) {
+    fn for_host(source: &Arc<Source>, subject: RequestedData) -> (Hostname, Self) {
         let host = match &subject {
-            Subject::Versions(address) | Subject::Release(address, _) => &address.hostname,
-            Subject::Metadata(package) | Subject::Package(package) => &package.address.hostname,
+            RequestedData::Versions(address) | RequestedData::Release(address, _) => &address.hostname,
+            RequestedData::Metadata(package) | RequestedData::Package(package) => &package.address.hostname,
         };
         (host.clone(), Self { source: Arc::clone(source), subject })
     }
@@ -77,14 +78,10 @@ impl Hash for Question {
 /// is signed about the packages of a version that is kept. Returns whether anything had to be asked.
 pub(crate) fn ask_known_needs(
     request: &LockRequest<'_>,
-    old: &OldEntries,
+    candidates: &[Candidate<'_>],
     source: &Arc<Source>,
     questions: &Questions<'_>,
 ) -> bool {
-    if request.prepared.providers().all(|address| source.knows_versions(address)) {
-        return false;
-    }
-    let Ok((candidates, _)) = request.candidates(old) else { return false };
     let platforms = match &request.prepared.platforms {
         PlatformSelection::These(platforms) => &platforms[..],
         PlatformSelection::All => &[],
@@ -92,10 +89,10 @@ pub(crate) fn ask_known_needs(
     let mut subjects = Vec::new();
     for candidate in candidates.iter().filter(|candidate| !source.knows_versions(candidate.address)) {
         let address = candidate.address;
-        subjects.push(Subject::Versions(address.clone()));
+        subjects.push(RequestedData::Versions(address.clone()));
         if let Some(version) = candidate.kept_version() {
-            subjects.push(Subject::Release(address.clone(), version.clone()));
-            let package = |platform| Subject::Metadata(PackageId::new(address, version, platform));
+            subjects.push(RequestedData::Release(address.clone(), version.clone()));
+            let package = |platform| RequestedData::Metadata(PackageId::new(address, version, platform));
             subjects.extend(platforms.iter().map(package));
         }
     }
@@ -112,7 +109,7 @@ pub(crate) fn ask_known_needs(
 /// them.
 pub(crate) fn fetch_packages(
     request: &LockRequest<'_>,
-    selection: &Selection,
+    selection: &SelectedVersions,
     plans: &[ProviderPlan<'_>],
     known: &RecordedEntries,
     (source, questions): (&Arc<Source>, &Questions<'_>),
@@ -125,7 +122,7 @@ pub(crate) fn fetch_packages(
         missing.extend(packages);
     }
     missing.sort_by_key(|(place, _)| *place);
-    let missing = missing.into_iter().map(|(_, package)| Question::for_host(source, Subject::Package(package)));
+    let missing = missing.into_iter().map(|(_, package)| Question::for_host(source, RequestedData::Package(package)));
     let is_complete = questions.wait_for(missing);
     let (mut supplies, mut errors) = (Vec::with_capacity(plans.len()), Merged::default());
     for (plan, entry) in plans.iter().zip(entries) {

@@ -1,4 +1,4 @@
-//! What is asked of the planner: the providers of a root module, with the rules by which they are locked.
+//! Input of the planner: the providers of a root module, with the rules by which they are locked.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

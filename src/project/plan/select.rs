@@ -1,4 +1,4 @@
-//! Selection of the versions of providers, as OpenTofu's `internal/providercache/installer.go` selects them.
+//! SelectedVersions of the versions of providers, as OpenTofu's `internal/providercache/installer.go` selects them.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ use crate::settings::PlatformSelection;
 use crate::system::parallel;
 
 /// Versions that were selected for the providers of a root module.
-pub(crate) struct Selection {
+pub(crate) struct SelectedVersions {
     pub(super) old: OldEntries,
     /// In the order of the addresses.
     pub(crate) providers: Vec<SelectedProvider>,
@@ -46,9 +46,15 @@ pub(crate) struct Selected {
     pub(crate) warnings: Vec<Diagnostic>,
 }
 
-/// Selects a version for each provider that is locked, several at a time. All errors are collected.
-pub(crate) fn select_versions(request: &LockRequest<'_>, old: OldEntries, threads: usize) -> Result<Selection> {
+/// Selects a version for each provider that is locked, several at a time. All errors are collected. `prepare` gets the
+/// providers first, and returns the number of threads, with a guard that is held meanwhile.
+pub(crate) fn select_versions<G>(
+    request: &LockRequest<'_>,
+    old: OldEntries,
+    prepare: impl FnOnce(&[Candidate<'_>]) -> (G, usize),
+) -> Result<SelectedVersions> {
     let (candidates, warnings) = request.candidates(&old)?;
+    let (_guard, threads) = prepare(&candidates);
     let select = |candidate: Candidate<'_>| {
         let available = candidate.available(request.source)?;
         let search = Search { candidate, available: &available, request };
@@ -57,7 +63,7 @@ pub(crate) fn select_versions(request: &LockRequest<'_>, old: OldEntries, thread
         Ok(SelectedProvider { address: candidate.address.clone(), selected, planned })
     };
     let providers = collected(parallel::map(candidates, threads, select))?;
-    Ok(Selection { old, providers, warnings })
+    Ok(SelectedVersions { old, providers, warnings })
 }
 
 /// All values, or else all errors, each once.
@@ -72,7 +78,7 @@ pub(super) fn collected<T>(results: Vec<Result<T>>) -> Result<Vec<T>> {
     errors.into_result(values)
 }
 
-impl Selection {
+impl SelectedVersions {
     /// Nothing is selected.
     pub(crate) fn without_providers(old: OldEntries) -> Self {
         Self { old, providers: Vec::new(), warnings: Vec::new() }
