@@ -1,5 +1,5 @@
 //! Installing locked modules: below the data directory, as `get` of OpenTofu and Terraform lays them out (OpenTofu's
-//! `internal/modsdir`), so that neither program fetches a module afterwards.
+//! `internal/modsdir`), so that neither of them fetches a module afterwards.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
@@ -317,12 +317,12 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Manifest {
-    modules: Vec<Entry>,
+    modules: Vec<ManifestEntry>,
 }
 
 #[derive(PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Entry {
+struct ManifestEntry {
     key: String,
     source: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -331,10 +331,10 @@ struct Entry {
 }
 
 /// The entry of a call in `modules.json`.
-fn entry(call: &ModuleCall) -> Option<Entry> {
+fn entry(call: &ModuleCall) -> Option<ManifestEntry> {
     let version = call.module.as_ref().and_then(FetchedModule::version);
     let version = version.filter(|_| matches!(call.source, ModuleSource::Registry(_)));
-    Some(Entry {
+    Some(ManifestEntry {
         key: call.key.clone(),
         source: call.source.installed(),
         version: version.map(ToString::to_string),
@@ -343,8 +343,8 @@ fn entry(call: &ModuleCall) -> Option<Entry> {
 }
 
 /// `modules.json`, byte for byte as OpenTofu and Terraform write it.
-fn manifest(modules: impl Iterator<Item = Entry>) -> Vec<u8> {
-    let root = Entry { key: String::new(), source: String::new(), version: None, dir: ".".to_owned() };
+fn manifest(modules: impl Iterator<Item = ManifestEntry>) -> Vec<u8> {
+    let root = ManifestEntry { key: String::new(), source: String::new(), version: None, dir: ".".to_owned() };
     let mut modules: Vec<_> = modules.collect();
     modules.sort_by(|one, other| one.key.cmp(&other.key));
     modules.insert(0, root);
@@ -361,7 +361,7 @@ mod tests {
 
     #[test]
     fn the_list_is_written_as_go_writes_it() {
-        let entry = |key: &str, source: &str, version: Option<&str>| Entry {
+        let entry = |key: &str, source: &str, version: Option<&str>| ManifestEntry {
             key: key.to_owned(),
             source: source.to_owned(),
             version: version.map(str::to_owned),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::module_edit::{self, Edited, EditedCall, Wanted, WrittenSource};
+use super::module_edit::{self, Edited, EditedCall, RequestedModule, WrittenSource};
 use super::moves::{HoldingConstraint, Move, Subject, UpgradePlan, VersionLabel};
 use super::options::UpgradeOptions;
 use super::plan::Reason;
@@ -36,7 +36,7 @@ pub(super) struct ModuleChoices<'a> {
     modules: &'a ModuleCache,
     dialect: Dialect,
     /// By call; `None` for a call that cannot move.
-    chosen: BTreeMap<CallKey, Option<Wanted>>,
+    chosen: BTreeMap<CallKey, Option<RequestedModule>>,
     pub(super) plan: UpgradePlan,
     errors: Diagnostics,
     /// Errors of hosts and repositories that were asked.
@@ -90,9 +90,9 @@ impl<'a> ModuleChoices<'a> {
     }
 
     /// The module that a call asks for; `None` if the call moves and no version is chosen.
-    pub(super) fn of(&self, call: &ModuleCall) -> Option<Wanted> {
+    pub(super) fn of(&self, call: &ModuleCall) -> Option<RequestedModule> {
         if !self.selects(call) {
-            return Some(Wanted::as_written(call));
+            return Some(RequestedModule::as_written(call));
         }
         self.chosen.get(&key(call))?.clone()
     }
@@ -136,7 +136,7 @@ impl<'a> ModuleChoices<'a> {
         errors.into_result(())
     }
 
-    fn choose_for(&mut self, moving: &Moving<'_>) -> Option<Wanted> {
+    fn choose_for(&mut self, moving: &Moving<'_>) -> Option<RequestedModule> {
         let fetcher = self.modules.fetcher.as_ref();
         let releases = match fetcher.and_then(|fetcher| fetcher.releases(self.dialect, &moving.call.source)) {
             Some(Ok(releases)) => releases,
@@ -162,7 +162,7 @@ impl<'a> ModuleChoices<'a> {
     }
 
     /// Chooses a version of a registry module.
-    fn choose_version(&mut self, moving: &Moving<'_>, source: &RegistrySource, versions: &[Version]) -> Result<Wanted> {
+    fn choose_version(&mut self, moving: &Moving<'_>, source: &RegistrySource, versions: &[Version]) -> Result<RequestedModule> {
         let Moving { call, rules, .. } = *moving;
         let current = moving.known.and_then(|known| known.version.as_ref());
         let mut sorted: Vec<_> = versions.iter().collect();
@@ -192,7 +192,7 @@ impl<'a> ModuleChoices<'a> {
         moving: &Moving<'_>,
         source: &RemoteSource,
         references: &References,
-    ) -> Result<Wanted> {
+    ) -> Result<RequestedModule> {
         let written = module_edit::written(moving.call).ok();
         let (name, pinned) = match Revision::of(source) {
             Some(Revision::Head) => (None, None),
@@ -218,7 +218,7 @@ impl<'a> ModuleChoices<'a> {
         git: &GitCall<'_>,
         current: &str,
         current_tag: &VersionTag,
-    ) -> Result<Wanted> {
+    ) -> Result<RequestedModule> {
         let start = ["refs/tags/", "tags/"].into_iter().find(|start| current.starts_with(start)).unwrap_or_default();
         let is_release = |tag: &VersionTag| moving.rules.prereleases || !tag.version.is_prerelease();
         let is_meant = |(tag, name): &(VersionTag, String)| {
@@ -244,11 +244,11 @@ impl<'a> ModuleChoices<'a> {
         });
         let shown = Shown { current: Some(current.to_owned()), newest, asked: git.asked(moving.call) };
         let picked = self.pick(moving, choices.collect(), shown)?;
-        Ok(picked.unwrap_or_else(|| Wanted::as_written(moving.call)))
+        Ok(picked.unwrap_or_else(|| RequestedModule::as_written(moving.call)))
     }
 
     /// Chooses the newest commit of a branch, or of a tag that moves.
-    fn choose_commit(&mut self, moving: &Moving<'_>, git: &GitCall<'_>) -> Result<Wanted> {
+    fn choose_commit(&mut self, moving: &Moving<'_>, git: &GitCall<'_>) -> Result<RequestedModule> {
         let newest = match git.name.filter(|name| *name != HEAD) {
             Some(name) => git.references.commit(name),
             None => git.references.head(),
@@ -270,19 +270,19 @@ impl<'a> ModuleChoices<'a> {
                 reference: commit.to_owned(),
                 names: Vec::new(),
                 edited: edited
-                    .map(|edited| edited.map(|edited| edited.with(|wanted| Wanted { is_other_package, ..wanted }))),
+                    .map(|edited| edited.map(|edited| edited.with(|wanted| RequestedModule { is_other_package, ..wanted }))),
                 is_current: current.as_deref() == Some(commit),
             }
         });
         let shown =
             Shown { current: current.as_deref().map(short), newest: short(newest), asked: git.asked(moving.call) };
         let picked = self.pick(moving, choices.collect(), shown)?;
-        Ok(picked.unwrap_or_else(|| Wanted::as_written(moving.call)))
+        Ok(picked.unwrap_or_else(|| RequestedModule::as_written(moving.call)))
     }
 
     /// Picks the first choice (they come newest first) that may be chosen, or the one that the user named; plans it,
     /// and reports the ones that were passed over.
-    fn pick(&mut self, moving: &Moving<'_>, mut choices: Vec<Choice>, shown: Shown) -> Result<Option<Wanted>> {
+    fn pick(&mut self, moving: &Moving<'_>, mut choices: Vec<Choice>, shown: Shown) -> Result<Option<RequestedModule>> {
         if let Some(name) = moving.named() {
             let newest = choices.first().map(|newest| format!("the newest version is {}", newest.label));
             choices.retain(|choice| choice.names.iter().any(|known| known == name));
@@ -326,7 +326,7 @@ impl<'a> ModuleChoices<'a> {
         edited: EditedCall,
         shown: Shown,
         is_too_young: bool,
-    ) -> Wanted {
+    ) -> RequestedModule {
         // Several calls of a module may need the same edit.
         let edit = edited.edit.filter(|edit| !self.plan.edits.contains(edit));
         self.plan.edits.extend(edit);
@@ -382,10 +382,10 @@ impl Moving<'_> {
     }
 
     /// The result for a call that cannot move: an error if the user named a version for it.
-    fn unmoved(&self, why: &str) -> Result<Wanted> {
+    fn unmoved(&self, why: &str) -> Result<RequestedModule> {
         match self.named() {
             Some(_) => Err(self.error(Code::VersionOutsideConstraints, why)),
-            None => Ok(Wanted::as_written(self.call)),
+            None => Ok(RequestedModule::as_written(self.call)),
         }
     }
 
@@ -399,10 +399,10 @@ impl Moving<'_> {
         } else {
             return None;
         };
-        Some(edited.map(|edited| edited.with(|wanted| Wanted { version: Some(version.clone()), ..wanted })))
+        Some(edited.map(|edited| edited.with(|wanted| RequestedModule { version: Some(version.clone()), ..wanted })))
     }
 
-    fn published(&self, wanted: &Wanted, reference: &str) -> std::result::Result<Timestamp, String> {
+    fn published(&self, wanted: &RequestedModule, reference: &str) -> std::result::Result<Timestamp, String> {
         let fetcher = self.modules.fetcher.as_ref().ok_or("no requests are made")?;
         match (&self.call.source, &wanted.version) {
             (ModuleSource::Registry(source), Some(version)) => {

@@ -13,7 +13,7 @@ use crate::provider::{ConstraintList, Dialect, Version};
 
 /// The module that a call asks for, after any edit.
 #[derive(Clone, Debug)]
-pub(super) struct Wanted {
+pub(super) struct RequestedModule {
     pub(super) source: ModuleSource,
     pub(super) constraints: ConstraintList,
     /// Version that was chosen for a registry module.
@@ -26,15 +26,15 @@ pub(super) struct Wanted {
 #[derive(Clone, Debug)]
 pub(super) struct EditedCall {
     pub(super) edit: Option<ConstraintEdit>,
-    pub(super) wanted: Wanted,
+    pub(super) wanted: RequestedModule,
 }
 
 impl EditedCall {
     pub(super) fn as_written(call: &ModuleCall) -> Self {
-        Self { edit: None, wanted: Wanted::as_written(call) }
+        Self { edit: None, wanted: RequestedModule::as_written(call) }
     }
 
-    pub(super) fn with(self, change: impl FnOnce(Wanted) -> Wanted) -> Self {
+    pub(super) fn with(self, change: impl FnOnce(RequestedModule) -> RequestedModule) -> Self {
         Self { edit: self.edit, wanted: change(self.wanted) }
     }
 }
@@ -42,7 +42,7 @@ impl EditedCall {
 /// The edited call, or why the call cannot be edited.
 pub(super) type Edited = Result<EditedCall, &'static str>;
 
-impl Wanted {
+impl RequestedModule {
     /// The module that a call asks for as it is written.
     pub(super) fn as_written(call: &ModuleCall) -> Self {
         let (source, constraints) = (call.source.clone(), call.constraints.clone());
@@ -67,14 +67,14 @@ pub(super) fn constraints(call: &ModuleCall, version: &Version, new: impl FnOnce
         return Err(FORM);
     }
     let edit = Some(ConstraintEdit { location, new });
-    Ok(EditedCall { edit, wanted: Wanted { constraints, ..Wanted::as_written(call) } })
+    Ok(EditedCall { edit, wanted: RequestedModule { constraints, ..RequestedModule::as_written(call) } })
 }
 
 /// Rewrites the `ref` of a call: to a name, or to a commit with the name that leads to it.
 pub(super) fn reference(call: &ModuleCall, dialect: Dialect, reference: &str, name: Option<&str>) -> Edited {
     let (edit, text) = written(call)?.with(reference, name);
     let source = ModuleSource::parse(&text, dialect).map_err(|_| "it cannot be read")?;
-    Ok(EditedCall { edit: Some(edit), wanted: Wanted { source, ..Wanted::as_written(call) } })
+    Ok(EditedCall { edit: Some(edit), wanted: RequestedModule { source, ..RequestedModule::as_written(call) } })
 }
 
 /// The source as it is written, if it may be edited.

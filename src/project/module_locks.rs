@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::module_choices::ModuleChoices;
-use super::module_edit::Wanted;
+use super::module_edit::RequestedModule;
 use crate::configuration::{ModuleCall, Requirements, Resolution, VariableCall};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
 use crate::lockfile::{LOCK_FILE_NAME, LockedModule, ModuleLocks, Parsed, UNIT_ADDRESS, module_name};
@@ -111,7 +111,7 @@ pub(super) fn entries(
 
 /// The entry of a call whose package was read: the known one, if the package has one of its hashes. `None` for a package
 /// that is not whole.
-fn entry(known: Option<&LockedModule>, wanted: &Wanted, module: &FetchedModule) -> Option<LockedModule> {
+fn entry(known: Option<&LockedModule>, wanted: &RequestedModule, module: &FetchedModule) -> Option<LockedModule> {
     let identity = module.identity();
     let has_hash =
         |known: &&LockedModule| identity.as_ref().is_none_or(|(_, hashes)| !hashes.is_disjoint(&known.hashes));

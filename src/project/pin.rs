@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::coverage::Coverage;
 use super::event::Report;
 use super::module_choices::{HEAD, not_asked};
-use super::module_edit::{self, Edited, EditedCall, Wanted};
+use super::module_edit::{self, Edited, EditedCall, RequestedModule};
 use super::rewrites::{self, Rewrites};
 use super::root_module::RootModule;
 use super::roots::Roots;
@@ -138,7 +138,7 @@ impl Pins {
 
     /// The entry of a call, if it is for the call.
     fn entry(&self, call: &ModuleCall) -> Option<Arc<LockedModule>> {
-        self.locks.get(&call.key).filter(|known| Wanted::as_written(call).is_locked(known)).cloned()
+        self.locks.get(&call.key).filter(|known| RequestedModule::as_written(call).is_locked(known)).cloned()
     }
 
     fn add(&mut self, call: &ModuleCall, known: Option<&LockedModule>, EditedCall { edit, wanted }: EditedCall) {
