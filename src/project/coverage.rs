@@ -13,9 +13,10 @@ pub struct Coverage {
 }
 
 /// Kind of directory that has, or should have, a lock file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// A root module.
+    #[default]
     RootModule,
     /// A Terragrunt unit.
     Unit,

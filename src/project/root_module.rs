@@ -12,7 +12,7 @@ use crate::provider::Dialect;
 use crate::settings::Settings;
 
 /// Reason for a dialect, in the order in which they are considered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DialectReason {
     /// The caller named it.
     Named,
@@ -31,6 +31,7 @@ pub enum DialectReason {
     /// Git tracks no file, and only this tool is in `PATH`.
     Program,
     /// Nothing; it is the default.
+    #[default]
     Default,
 }
 
@@ -45,7 +46,7 @@ impl DialectReason {
 /// Checks of the files that the tool of the other dialect would load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OtherReading {
-    /// None: the base revision, the settings or the user determine the dialect.
+    /// No checks, because the base revision, the settings or the user determine the dialect.
     Ignored,
     /// Their providers must meet the policy, because only files under review determine the dialect.
     MeetsPolicy,
@@ -63,7 +64,7 @@ pub struct RootModule {
     pub dialect: Dialect,
     /// Reason for the dialect.
     pub dialect_reason: DialectReason,
-    /// How a change under review is checked by the rules of the other dialect.
+    /// Checks of a change under review by the rules of the other dialect.
     pub(super) other_reading: OtherReading,
     /// The lock file's path, as the user knows it.
     pub lock_path: PathBuf,

@@ -265,26 +265,11 @@ pub(super) mod tests {
         VerifiedRoot {
             path: ".".into(),
             lock_path: ".terraform.lock.hcl".into(),
-            kind: Kind::RootModule,
             has_lock_file: true,
             needs_lock_file: true,
-            ignore_rule: None,
-            dialect: Dialect::Tofu,
-            dialect_reason: DialectReason::Default,
             platforms,
-            installed: 0,
-            not_installed: 0,
-            dev_overrides: Vec::new(),
-            has_unknown_platforms: false,
-            mirrors: BTreeMap::new(),
-            authentications: BTreeMap::new(),
             entries,
-            modules: 0,
-            registry: None,
-            findings: Vec::new(),
-            not_shared: Vec::new(),
-            errors: Vec::new(),
-            suppressed: Suppressed::default(),
+            ..VerifiedRoot::default()
         }
     }
 

@@ -25,7 +25,7 @@ use crate::project::unit::Unit;
 use crate::provider::Version;
 use crate::system::parallel;
 
-/// How many root modules are verified at a time when most of the time is spent waiting for a registry.
+/// Number of root modules that are verified at the same time if registries are asked.
 const ROOTS_ONLINE: usize = 8;
 
 impl Session<'_> {
@@ -270,8 +270,8 @@ fn report_nothing_installed(roots: &Roots, verified: &mut [Result<VerifiedRoot>]
 }
 
 impl RootModule {
-    /// Whether there is to be a lock file: somebody asks for it, or state is shared, so that others run `init` here
-    /// too. Programs before 0.14 know no lock files.
+    /// Whether a lock file is expected: the user selected the root module, or its state is shared, so that other users
+    /// run `init`. Programs before 0.14 know no lock files.
     fn expected(&self, is_named: bool, modules: &ModuleCache) -> Expected {
         let module = self.module(modules);
         let shares_state =
@@ -283,7 +283,7 @@ impl RootModule {
         }
     }
 
-    /// What the configuration requires, as far as it is known. Beside a lock file there need not be one.
+    /// Requirements of the configuration, as far as they are known. A lock file may have no configuration beside it.
     fn known_requirements(
         &self,
         modules: &ModuleCache,

@@ -1,4 +1,4 @@
-//! Comments in a lock file that let findings about an entry go: `# provlock: ignore[CODE, …] REASON` directly above it.
+//! IgnoreComments in a lock file that let findings about an entry go: `# provlock: ignore[CODE, …] REASON` directly above it.
 
 use memchr::memmem;
 
@@ -9,7 +9,7 @@ use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::lockfile::{CommentLine, LockFileOf, Locked, ModuleLockFile};
 use crate::provider::Dialect;
 
-/// What a comment begins with that is for this program.
+/// Prefix of a comment for provlock.
 const MARK: &str = "provlock:";
 const USAGE: &str = "write # provlock: ignore[CODE] REASON directly above an entry";
 
@@ -20,8 +20,8 @@ struct Ignore<T: Locked> {
     location: Location,
 }
 
-/// What comments ignore, and findings about those that ignore nothing.
-struct Comments<T: Locked> {
+/// Findings that comments ignore, and findings about comments that ignore nothing.
+struct IgnoreComments<T: Locked> {
     ignores: Vec<Ignore<T>>,
     wrong: Vec<Diagnostic>,
 }
@@ -29,13 +29,13 @@ struct Comments<T: Locked> {
 /// Removes the findings that comments in the lock file of providers ignore, and adds those about comments.
 pub(super) fn apply(root: &Root<'_>, looked_for: &[Code], report: &mut VerifiedRoot) {
     let before =
-        |base: &Base<'_>| Comments::before(base.bytes, || base.providers().lock_file.as_ref().map(Comments::read));
+        |base: &Base<'_>| IgnoreComments::before(base.bytes, || base.providers().lock_file.as_ref().map(IgnoreComments::read));
     let before = root.base.as_ref().map(before);
     let about = |finding: &Diagnostic| match &finding.providers[..] {
         [provider] => Some(provider.clone()),
         _ => None,
     };
-    let added = Comments::read(&root.lock_file).apply(before, root.module.dialect, looked_for, report, about);
+    let added = IgnoreComments::read(&root.lock_file).apply(before, root.module.dialect, looked_for, report, about);
     let added = added.into_iter().map(|(finding, address)| match address {
         Some(address) => finding.about(&address),
         None => finding,
@@ -52,7 +52,7 @@ pub(super) fn apply_to_modules(
     report: &mut VerifiedRoot,
 ) {
     let before =
-        |base: &Base<'_>| Comments::before(base.module_bytes, || base.modules().lock_file.as_ref().map(Comments::read));
+        |base: &Base<'_>| IgnoreComments::before(base.module_bytes, || base.modules().lock_file.as_ref().map(IgnoreComments::read));
     let before = root.base.as_ref().map(before);
     let entry_at = |location: &Location| {
         let is_here = location.path() == root.module.module_lock_path;
@@ -64,12 +64,12 @@ pub(super) fn apply_to_modules(
         let is_alone = entries.flatten().all(|entry| entry.address == first.address);
         is_alone.then(|| first.address.clone())
     };
-    let added = Comments::read(lock_file).apply(before, root.module.dialect, looked_for, report, about);
+    let added = IgnoreComments::read(lock_file).apply(before, root.module.dialect, looked_for, report, about);
     report.findings.extend(added.into_iter().map(|(finding, _)| finding));
 }
 
-impl<T: Locked> Comments<T> {
-    /// Comments at the base revision; none in a file that cannot be read. `read` is called only if there are some.
+impl<T: Locked> IgnoreComments<T> {
+    /// IgnoreComments at the base revision; none in a file that cannot be read. `read` is called only if there are some.
     fn before(bytes: &[u8], read: impl FnOnce() -> Option<Self>) -> Self {
         let comments = memmem::find(bytes, MARK.as_bytes()).and_then(|_| read());
         comments.unwrap_or_else(|| Self { ignores: Vec::new(), wrong: Vec::new() })

@@ -27,10 +27,10 @@ pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
     let answers = parallel::map(entries, WAITING_REQUESTS, |entry| {
         let locked = before.and_then(|before| before.locks().get(&entry.address));
         let before = locked.map(|locked| &locked.version).filter(|version| **version != entry.locked.version);
-        Question { root, online, entry, before, answer: Answer::default() }.ask()
+        EntryCheck { root, online, entry, before, answer: EntryResult::default() }.ask()
     });
     let mut by_mirror: BTreeMap<String, Vec<_>> = BTreeMap::new();
-    for (entry, Answer { findings, errors, authentication, has_unknown_platforms, mirrored }) in
+    for (entry, EntryResult { findings, errors, authentication, has_unknown_platforms, mirrored }) in
         root.entries().iter().zip(answers)
     {
         report.findings.extend(findings);
@@ -47,9 +47,9 @@ pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
     }
 }
 
-/// What sources return about an entry.
+/// Result of comparing an entry with its sources.
 #[derive(Default)]
-struct Answer<'a> {
+struct EntryResult<'a> {
     findings: Vec<Diagnostic>,
     /// Reasons why something could not be checked.
     errors: Vec<Diagnostic>,
@@ -59,25 +59,25 @@ struct Answer<'a> {
     mirrored: Option<(String, ComparedEntry<'a>)>,
 }
 
-struct Question<'a> {
+struct EntryCheck<'a> {
     root: &'a Root<'a>,
     online: Online<'a>,
     entry: &'a Entry,
     /// The version at the base, if it differs.
     before: Option<&'a Version>,
-    answer: Answer<'a>,
+    answer: EntryResult<'a>,
 }
 
 /// Recorded hashes of a scheme, compared with the published ones.
-struct Compared {
+struct ComparedHashes {
     recorded: BTreeSet<Hash>,
     unpublished: BTreeSet<Hash>,
     /// The published data, as users know it.
     with: &'static str,
 }
 
-impl<'a> Question<'a> {
-    fn ask(mut self) -> Answer<'a> {
+impl<'a> EntryCheck<'a> {
+    fn ask(mut self) -> EntryResult<'a> {
         match self.platforms() {
             Ok(Some(platforms)) => self.ask_about(&platforms),
             Ok(None) => {}
@@ -192,15 +192,15 @@ impl<'a> Question<'a> {
             complete &= self.all_succeeded(errors);
             if complete {
                 let unpublished = unexplained(&recorded, &known);
-                compared.push(Compared { recorded, unpublished, with: "the packages of all its platforms" });
+                compared.push(ComparedHashes { recorded, unpublished, with: "the packages of all its platforms" });
             }
         }
         self.report(&compared, missing);
     }
 
     /// Reports unpublished hashes and platforms without a hash. If no hash is published, that is the only finding.
-    fn report(&mut self, compared: &[Compared], missing: Vec<Diagnostic>) {
-        let is_published = |one: &Compared| one.recorded.len() > one.unpublished.len();
+    fn report(&mut self, compared: &[ComparedHashes], missing: Vec<Diagnostic>) {
+        let is_published = |one: &ComparedHashes| one.recorded.len() > one.unpublished.len();
         let checked: usize = compared.iter().map(|one| one.recorded.len()).sum();
         if checked == 0 || compared.iter().any(is_published) {
             self.answer.findings.extend(missing);
@@ -209,7 +209,7 @@ impl<'a> Question<'a> {
             self.answer.findings.push(finding);
             return;
         }
-        for Compared { unpublished, with, .. } in compared {
+        for ComparedHashes { unpublished, with, .. } in compared {
             self.not_published(unpublished, with);
         }
     }
@@ -264,7 +264,7 @@ impl<'a> Question<'a> {
 
     /// Compares each `zh:` with SHA256SUMS; a registry may have one such document for each platform. Returns `None` if
     /// the registry does not answer.
-    fn compare_zh(&mut self, published: &Published, platforms: &BTreeSet<Platform>) -> Option<Compared> {
+    fn compare_zh(&mut self, published: &Published, platforms: &BTreeSet<Platform>) -> Option<ComparedHashes> {
         let Published { zh, packages, .. } = published;
         let mut recorded = self.recorded(HashScheme::Zh);
         // SHA256SUMS also lists documents, and they may be the same in several versions.
@@ -283,7 +283,7 @@ impl<'a> Question<'a> {
                 }
             }
         }
-        Some(Compared { recorded, unpublished, with: "SHA256SUMS" })
+        Some(ComparedHashes { recorded, unpublished, with: "SHA256SUMS" })
     }
 
     fn recorded(&self, scheme: HashScheme) -> BTreeSet<Hash> {
@@ -304,7 +304,7 @@ impl<'a> Question<'a> {
     }
 
     /// The finding for an entry of whose hashes none is published, as after a change of only its version.
-    fn nothing_published(&self, compared: &[Compared], checked: usize) -> Diagnostic {
+    fn nothing_published(&self, compared: &[ComparedHashes], checked: usize) -> Diagnostic {
         let compared: Vec<_> = compared.iter().filter(|one| !one.recorded.is_empty()).collect();
         let noun = match (&compared[..], compared.first().and_then(|one| one.recorded.first())) {
             ([_], Some(hash)) => hash.scheme_name(),

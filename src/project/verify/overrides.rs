@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::verified::{Suppressed, VerifiedRoot};
+use super::verified::{Suppressed, VerifiedRoot, is_about_address, is_new};
 use crate::diagnostic::{Code, Diagnostic, Merged};
 use crate::settings::{FileLevels, Levels, RootLevels};
 
@@ -84,13 +84,4 @@ fn follows(finding: &Diagnostic, cause: &Diagnostic) -> bool {
     };
     let is_denied = is_about_address(cause.code) && !is_new(cause.code);
     (follows || is_denied && is_new(finding.code)) && finding.severity <= cause.severity
-}
-
-fn is_about_address(code: Code) -> bool {
-    let is_not_allowed = matches!(code, Code::HostNotAllowed | Code::NamespaceNotAllowed | Code::ProviderNotAllowed);
-    is_not_allowed || code == Code::Lookalike || is_new(code)
-}
-
-fn is_new(code: Code) -> bool {
-    matches!(code, Code::HostAdded | Code::NamespaceAdded | Code::ProviderAdded)
 }

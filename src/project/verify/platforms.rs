@@ -138,7 +138,7 @@ fn not_known(root: &Root<'_>, entry: &Entry, platforms: &BTreeSet<Platform>, mir
     warning.note(format!("not confirmed: {names}")).help(online).about(&entry.address)
 }
 
-/// The finding for an entry that can cover one platform only, where nobody says which are needed. It names no provider,
+/// The finding for an entry that can cover one platform only, if no platforms are specified. It names no provider,
 /// so that it is one finding for all entries of a file.
 pub(super) fn single(entry: &Entry) -> Option<Diagnostic> {
     let is_single = entry.locked.platform_hashes().count() == 1;
@@ -193,7 +193,7 @@ fn differs(root: &Root<'_>, entry: &Entry, package: &Path, why: &str) -> Diagnos
     error.note(format!("{directory}: {why}")).help(init)
 }
 
-/// Where the program unpacks the packages of the locked version.
+/// Directory of the installed packages of the locked version.
 fn version_directory(root: &Root<'_>, entry: &Entry) -> PathBuf {
     let (address, root) = (&entry.address, root.module);
     let installed = root.path().join(&root.data_directory).join("providers");

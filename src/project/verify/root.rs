@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::base::Base;
-use super::verified::{Tracked, Tracking, VerifyOptions};
+use super::verified::{Tracked, Tracking, VerifyOptions, is_about_address};
 use crate::configuration::{ModuleCache, Requirement, Requirements};
 use crate::diagnostic::{Code, Diagnostic, Label, Location, LockRemedy, Needs};
 use crate::lockfile::{Entry, LockFile, LockedModule, Parsed};
@@ -82,9 +82,9 @@ pub(super) struct Online<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Named<'a> {
     pub(super) address: &'a ProviderAddress,
-    /// Its entry; none if it is not locked.
+    /// Its entry, if it is locked.
     pub(super) entry: Option<&'a Entry>,
-    /// What requires it, if it is not locked.
+    /// Its requirement, if it is not locked.
     pub(super) requirement: Option<&'a Requirement>,
 }
 
@@ -103,16 +103,6 @@ impl Named<'_> {
         finding.labels.splice(0..0, places);
         finding.about(self.address)
     }
-}
-
-/// Whether findings with this code are about a provider's address, rather than its version or packages.
-fn is_about_address(code: Code) -> bool {
-    use Code::{
-        HostAdded, HostNotAllowed, Lookalike, NamespaceAdded, NamespaceNotAllowed, ProviderAdded, ProviderNotAllowed,
-    };
-    let codes =
-        [Lookalike, HostNotAllowed, NamespaceNotAllowed, ProviderNotAllowed, HostAdded, NamespaceAdded, ProviderAdded];
-    codes.contains(&code)
 }
 
 impl<'a> Root<'a> {

@@ -35,6 +35,7 @@ pub struct OnlineOptions {
 }
 
 /// A root module that was verified.
+#[derive(Default)]
 pub struct VerifiedRoot {
     /// Its directory, as the user knows it.
     pub path: PathBuf,
@@ -65,7 +66,7 @@ pub struct VerifiedRoot {
     /// The mirrors that were asked in place of registries, each with the number of entries that it was asked about. A
     /// mirror does not know what was published.
     pub mirrors: BTreeMap<String, usize>,
-    /// How the registries authenticate the locked release of each provider, if they were asked.
+    /// Authentication of the locked release of each provider by its registry, if that was asked.
     pub authentications: BTreeMap<ProviderAddress, Authentication>,
     /// Number of entries in the lock file.
     pub entries: usize,
@@ -92,24 +93,10 @@ impl VerifiedRoot {
             lock_path: module.lock_path.clone(),
             kind,
             has_lock_file: module.lock_bytes.is_some(),
-            needs_lock_file: false,
-            ignore_rule: None,
             dialect: module.dialect,
             dialect_reason: module.dialect_reason,
             platforms,
-            installed: 0,
-            not_installed: 0,
-            dev_overrides: Vec::new(),
-            has_unknown_platforms: false,
-            mirrors: BTreeMap::new(),
-            authentications: BTreeMap::new(),
-            entries: 0,
-            modules: 0,
-            registry: None,
-            findings: Vec::new(),
-            not_shared: Vec::new(),
-            errors: Vec::new(),
-            suppressed: Suppressed::default(),
+            ..Self::default()
         }
     }
 
@@ -182,4 +169,15 @@ pub enum Tracking {
 /// A finding with a location.
 pub(super) fn finding(code: Code, message: String, location: &Location, label: &str) -> Diagnostic {
     Diagnostic::finding(code, message).at(location.clone(), label)
+}
+
+/// Whether findings with this code are about a provider's address, rather than its version or packages.
+pub(super) fn is_about_address(code: Code) -> bool {
+    let is_not_allowed = matches!(code, Code::HostNotAllowed | Code::NamespaceNotAllowed | Code::ProviderNotAllowed);
+    is_not_allowed || code == Code::Lookalike || is_new(code)
+}
+
+/// Whether findings with this code are about a provider, namespace or host that the change adds.
+pub(super) fn is_new(code: Code) -> bool {
+    matches!(code, Code::HostAdded | Code::NamespaceAdded | Code::ProviderAdded)
 }

@@ -11,11 +11,11 @@ use crate::project::verify::verified::VerifiedRoot;
 use crate::system::parallel::{self, WAITING_REQUESTS};
 
 /// A call and its entry.
-type Locked<'a> = (&'a ModuleCall, &'a Entry<LockedModule>);
+type LockedCall<'a> = (&'a ModuleCall, &'a Entry<LockedModule>);
 
 /// Fetches every package once for all calls that use it, several at a time.
 pub(super) fn check(root: &Root<'_>, lock_file: &ModuleLockFile, report: &mut VerifiedRoot) {
-    let mut groups: BTreeMap<_, Vec<Locked<'_>>> = BTreeMap::new();
+    let mut groups: BTreeMap<_, Vec<LockedCall<'_>>> = BTreeMap::new();
     for call in root.requirements().package_calls() {
         let Some(entry) = lock_file.entry(&call.key) else { continue };
         let ModuleCall { source, constraints, key, .. } = call;
@@ -27,7 +27,7 @@ pub(super) fn check(root: &Root<'_>, lock_file: &ModuleLockFile, report: &mut Ve
         }
     }
     let groups: Vec<_> = groups.into_values().collect();
-    let ask = |calls: &Vec<Locked<'_>>| {
+    let ask = |calls: &Vec<LockedCall<'_>>| {
         let (call, entry) = calls.first()?;
         let is_refused = root.packages.refuses(&call.source, call.entry.is_some());
         let fetcher = root.packages.fetcher.as_ref().filter(|_| !is_refused)?;
