@@ -143,7 +143,7 @@ fn header_first_line(dialect: Dialect) -> &'static str {
     }
 }
 
-/// The program that wrote a lock file: the one whose default registry its entries name, or else the one in its header.
+/// Detects the tool that wrote a lock file: by the default registry in its entries, or else by its header.
 ///
 /// Reads line by line, so that even a file that cannot be parsed has a dialect.
 pub fn detect_dialect(bytes: &[u8]) -> Option<Dialect> {
@@ -183,7 +183,7 @@ fn lines_with<'a>(bytes: &'a [u8], word: &'a str) -> impl Iterator<Item = Cow<'a
     })
 }
 
-/// The program that a line of the header names.
+/// Returns the tool in a line of the header.
 fn header_dialect(line: &str) -> Option<Dialect> {
     let line = line.trim_end();
     [Dialect::Tofu, Dialect::Terraform].into_iter().find(|dialect| line == header_first_line(*dialect))

@@ -369,7 +369,7 @@ fn name(path: &Path) -> &str {
     path.file_name().and_then(OsStr::to_str).unwrap_or_default()
 }
 
-/// How a file differs from the base: a verb phrase for a message; `None` if it does not.
+/// Returns the difference of a file from the base as a verb phrase for a message; `None` if there is none.
 pub fn what_changed(before: Option<&[u8]>, now: std::io::Result<Option<Vec<u8>>>) -> Option<&'static str> {
     match (before, now) {
         (None, Ok(None)) => None,

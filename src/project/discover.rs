@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::change::Change;
 use super::coverage::{Kind, RootStatus};
 use super::filter::Filter;
-use super::roots::{FoundRoot, OtherDirectories};
+use super::roots::{FoundRoot, OtherDirectories, joined};
 use super::session::Session;
 use super::unit::Unit;
 use crate::configuration::{DirectoryListing, Module, ModuleCache, listings};
@@ -31,7 +31,7 @@ pub(super) struct RootSearch<'a, 's> {
 
 /// The root modules below a directory, sorted, and the skipped directories.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct SearchResult {
     pub(super) roots: Vec<FoundRoot>,
     pub(super) passed_over: PassedOver,
     pub(super) others: OtherDirectories,
@@ -43,7 +43,7 @@ pub(super) struct Found {
 pub(super) type PassedOver = BTreeMap<PathBuf, (Kind, RootStatus)>;
 
 /// A directory that was read.
-struct Candidate {
+struct SearchedDirectory {
     /// Absolute, without symlinks.
     directory: PathBuf,
     root: FoundRoot,
@@ -97,7 +97,7 @@ impl RootSearch<'_, '_> {
     ///
     /// # Errors
     /// Directories that cannot be read.
-    pub(super) fn find(&self) -> Result<Found> {
+    pub(super) fn find(&self) -> Result<SearchResult> {
         let Self { session, canonical, filter, .. } = self;
         let change = session.options.change.as_ref();
         let mut listings = listings(canonical)?;
@@ -112,8 +112,8 @@ impl RootSearch<'_, '_> {
         let run: HashSet<_> = read.iter().filter_map(|candidate| candidate.runs.clone()).collect();
         let former = change.map(|change| former_roots(change, canonical, &read)).unwrap_or_default();
         let callees: HashMap<_, _> = read.iter().map(|one| (one.directory.clone(), one.callees())).collect();
-        let mut found = Found::default();
-        for Candidate { directory, root, is_unit, sign, unlikely, .. } in read {
+        let mut found = SearchResult::default();
+        for SearchedDirectory { directory, root, is_unit, sign, unlikely, .. } in read {
             let kind = if is_unit { Kind::Unit } else { Kind::RootModule };
             let is_called = || run.contains(&directory) || called.contains(&directory);
             match sign {
@@ -147,7 +147,7 @@ impl RootSearch<'_, '_> {
     }
 
     /// Reads a directory, without regard to other directories.
-    fn read(&self, directory: PathBuf, listing: DirectoryListing) -> Candidate {
+    fn read(&self, directory: PathBuf, listing: DirectoryListing) -> SearchedDirectory {
         let Self { session, filter, with_modules, .. } = *self;
         let below = directory.strip_prefix(self.canonical).unwrap_or(&directory);
         let shown = joined(self.start, below);
@@ -184,11 +184,11 @@ impl RootSearch<'_, '_> {
         let (is_unit, runs) = (unit.is_some(), unit.and_then(Unit::into_local_module));
         let calls = calls_to_others(&module).collect();
         let root = FoundRoot { lock_directory, ..FoundRoot::new(shown, Some(directory.clone()), kind) };
-        Candidate { directory, root, is_unit, sign, calls, runs, unlikely, before }
+        SearchedDirectory { directory, root, is_unit, sign, calls, runs, unlikely, before }
     }
 }
 
-impl Candidate {
+impl SearchedDirectory {
     /// Directories of called modules or of the unit's module, without symlinks.
     fn callees(&self) -> Vec<PathBuf> {
         canonical_set(&self.calls).into_iter().chain(self.runs.clone()).collect()
@@ -214,7 +214,7 @@ impl Before {
 
 /// Returns the directories below `start` that were root modules at the base revision. They remain root modules, whatever
 /// calls or units the change adds.
-fn former_roots(change: &Change, start: &Path, now: &[Candidate]) -> HashSet<PathBuf> {
+fn former_roots(change: &Change, start: &Path, now: &[SearchedDirectory]) -> HashSet<PathBuf> {
     let calls = now.iter().flat_map(|candidate| candidate.before.as_ref().map_or(&candidate.calls, |was| &was.calls));
     let known: HashSet<_> = now.iter().map(|candidate| &candidate.directory).collect();
     let removed = change.touched.iter().filter(|directory| directory.starts_with(start) && !known.contains(directory));
@@ -223,7 +223,7 @@ fn former_roots(change: &Change, start: &Path, now: &[Candidate]) -> HashSet<Pat
     let called = canonical_set(calls.chain(&removed));
     let ran = now.iter().filter(|candidate| candidate.before.as_ref().is_none_or(|was| was.ran));
     let ran: HashSet<_> = ran.filter_map(|candidate| candidate.runs.as_ref()).collect();
-    let was_root = |candidate: &&Candidate| {
+    let was_root = |candidate: &&SearchedDirectory| {
         let directory = &candidate.directory;
         match candidate.before.as_ref().map_or(&candidate.sign, |was| &was.sign) {
             Some(Sign::Named | Sign::Unit) => true,
@@ -308,15 +308,6 @@ fn read_module(
 /// Returns the directories of called modules, without the module's own directory.
 fn calls_to_others(module: &Module) -> impl Iterator<Item = PathBuf> {
     module.local_calls().filter(|called| *called != module.directory)
-}
-
-/// Returns `start/below` without a redundant `.`.
-pub(super) fn joined(start: &Path, below: &Path) -> PathBuf {
-    match (start == Path::new("."), below.as_os_str().is_empty()) {
-        (_, true) => start.to_owned(),
-        (true, false) => below.to_owned(),
-        (false, false) => start.join(below),
-    }
 }
 
 #[cfg(test)]

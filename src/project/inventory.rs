@@ -19,11 +19,11 @@ use crate::provider::{Authentication, Dialect, Hash, Platform, ProviderAddress, 
 use crate::settings::{PlatformSelection, schema_directive};
 use crate::system::parallel::{self, WAITING_REQUESTS};
 
-/// What root modules require and lock.
+/// Providers that root modules require and lock, and facts about them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Inventory {
-    /// How many root modules there are.
+    /// Number of root modules.
     pub root_modules: usize,
     /// Their dialect, if all have the same.
     pub dialect: Option<Dialect>,
@@ -37,8 +37,9 @@ pub struct Inventory {
     pub providers: BTreeSet<ProviderAddress>,
     /// The providers that they require and do not lock. The settings do not allow them.
     pub not_locked: BTreeSet<ProviderAddress>,
-    /// Signers of the locked releases of each provider; empty offline.
-    pub signers: BTreeMap<ProviderAddress, BTreeSet<Signer>>,
+    /// Fingerprints of the keys that sign the locked releases of each provider, `None` for an unsigned one; empty
+    /// offline.
+    pub signers: BTreeMap<ProviderAddress, BTreeSet<Option<String>>>,
     /// Whether every call of a module says which state of the module it means.
     pub are_modules_pinned: bool,
     /// Configurations that could not be read.
@@ -65,17 +66,8 @@ pub struct LockedVersions {
 const DENIED: [Code; 5] =
     [Code::Downgrade, Code::HostChanged, Code::ModuleSourceAdded, Code::SigningKeyChanged, Code::UnitAdded];
 
-/// Signer of a release.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Signer {
-    /// The release is not signed.
-    Nobody,
-    /// The key with this fingerprint.
-    Key(String),
-}
-
 /// A locked version of a provider, with the dialect whose rules apply.
-type Release = (ProviderAddress, Version, Dialect);
+type LockedRelease = (ProviderAddress, Version, Dialect);
 
 /// Requirements and entries of a root module.
 struct Contents {
@@ -96,7 +88,7 @@ impl Session<'_> {
     pub fn inventory(&self, roots: &Roots) -> Result<Inventory> {
         self.notify(Event::Reading);
         let mut inventory = Inventory { root_modules: roots.len(), are_modules_pinned: true, ..Inventory::default() };
-        let (mut releases, mut dialects) = (BTreeMap::<Release, BTreeSet<Hash>>::new(), BTreeSet::new());
+        let (mut releases, mut dialects) = (BTreeMap::<LockedRelease, BTreeSet<Hash>>::new(), BTreeSet::new());
         let contents = self.every_root(roots, |root| self.contents(&root));
         self.announce();
         for (path, contents) in contents? {
@@ -194,16 +186,16 @@ impl Session<'_> {
     }
 
     /// The platforms that each entry covers, as far as the cache knows its packages.
-    fn platforms_of(&self, releases: &BTreeMap<Release, BTreeSet<Hash>>) -> Vec<BTreeSet<Platform>> {
-        let covered = |((address, version, _), hashes): (&Release, &BTreeSet<Hash>)| {
+    fn platforms_of(&self, releases: &BTreeMap<LockedRelease, BTreeSet<Hash>>) -> Vec<BTreeSet<Platform>> {
+        let covered = |((address, version, _), hashes): (&LockedRelease, &BTreeSet<Hash>)| {
             let known = self.hash_cache.as_ref().map(|cache| cache.platforms_of(address, version));
             EntryPlatforms::new(hashes, known.unwrap_or_default()).covered()
         };
         releases.iter().map(covered).collect()
     }
 
-    fn signers(&self, releases: Vec<Release>) -> Result<BTreeMap<ProviderAddress, BTreeSet<Signer>>> {
-        let ask = |(address, version, dialect): Release| {
+    fn signers(&self, releases: Vec<LockedRelease>) -> Result<BTreeMap<ProviderAddress, BTreeSet<Option<String>>>> {
+        let ask = |(address, version, dialect): LockedRelease| {
             let source = self.source(dialect, None)?;
             let signer = signer(&source, &address, &version)?;
             Ok::<_, Diagnostics>((address, signer))
@@ -244,7 +236,7 @@ fn nothing_locked(roots: &Roots) -> Diagnostic {
 }
 
 /// Returns the signer of a release, asked for by the first platform that it has.
-fn signer(source: &Source, address: &ProviderAddress, version: &Version) -> Result<Signer> {
+fn signer(source: &Source, address: &ProviderAddress, version: &Version) -> Result<Option<String>> {
     let platforms = source.platforms(address, version).map_err(|error| {
         if !error.is_platform_missing() {
             return Diagnostics::from(error);
@@ -255,8 +247,8 @@ fn signer(source: &Source, address: &ProviderAddress, version: &Version) -> Resu
     let package = platforms.first().map(|platform| PackageId::new(address, version, platform));
     let published = package.map(|package| source.published(&package)).transpose()?.flatten();
     Ok(match published.map(|published| published.authentication) {
-        Some(Authentication::Signed { fingerprint, .. }) => Signer::Key(fingerprint),
-        _ => Signer::Nobody,
+        Some(Authentication::Signed { fingerprint, .. }) => Some(fingerprint),
+        _ => None,
     })
 }
 
@@ -273,7 +265,7 @@ impl Inventory {
 
     /// The fingerprints of the keys that sign what is locked.
     pub fn keys(&self) -> BTreeSet<&String> {
-        self.signers.values().flatten().filter_map(Signer::key).collect()
+        self.signers.values().flatten().flatten().collect()
     }
 
     /// The text of a `provlock.toml` by which any other host, namespace or key is a finding.
@@ -285,7 +277,7 @@ impl Inventory {
         lines.extend([String::new(), "[policy]".to_owned()]);
         lines.push(format!("allowed-hosts = {}", list(self.hosts())));
         lines.push(format!("allowed-namespaces = {}", list(self.namespaces())));
-        if !self.signers.is_empty() && !self.signers.values().any(|signers| signers.contains(&Signer::Nobody)) {
+        if !self.signers.is_empty() && !self.signers.values().any(|signers| signers.contains(&None)) {
             lines.push("require-signed = true".to_owned());
         }
         if self.are_modules_pinned {
@@ -331,27 +323,19 @@ impl Inventory {
         suggested
     }
 
-    /// The keys of each namespace; where it has a release that nobody signs, those of each other provider.
+    /// Returns the keys of each namespace. If a namespace has an unsigned release, the keys are those of each other
+    /// provider in it.
     fn trusted(&self) -> BTreeMap<String, BTreeSet<String>> {
-        let unsigned = self.signers.iter().filter(|(_, signers)| signers.contains(&Signer::Nobody));
+        let unsigned = self.signers.iter().filter(|(_, signers)| signers.contains(&None));
         let unsigned: BTreeSet<_> = unsigned.map(|(address, _)| namespace(address)).collect();
         let mut trusted = BTreeMap::<_, BTreeSet<_>>::new();
-        for (address, signers) in self.signers.iter().filter(|(_, signers)| !signers.contains(&Signer::Nobody)) {
+        for (address, signers) in self.signers.iter().filter(|(_, signers)| !signers.contains(&None)) {
             let namespace = namespace(address);
             let is_mixed = unsigned.contains(&namespace);
             let providers = if is_mixed { format!("{namespace}/{}", address.name) } else { format!("{namespace}/*") };
-            trusted.entry(providers).or_default().extend(signers.iter().filter_map(Signer::key).cloned());
+            trusted.entry(providers).or_default().extend(signers.iter().flatten().cloned());
         }
         trusted
-    }
-}
-
-impl Signer {
-    fn key(&self) -> Option<&String> {
-        match self {
-            Self::Key(fingerprint) => Some(fingerprint),
-            Self::Nobody => None,
-        }
     }
 }
 

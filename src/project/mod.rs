@@ -46,7 +46,7 @@ pub use change::{Change, policy_changed, what_changed};
 pub use coverage::{Coverage, Kind, RootStatus};
 pub use event::{Event, Locked, LockedRoot, Observer, Report};
 pub use get::{GetOptions, InstalledModules};
-pub use inventory::{Inventory, LockedVersions, Signer};
+pub use inventory::{Inventory, LockedVersions};
 pub use merge::Resolved;
 pub use mirror::{MirrorOptions, MirrorTarget};
 pub use moves::{HoldingConstraint, Move, Subject, UpgradePlan, VersionLabel};

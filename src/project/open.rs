@@ -29,7 +29,7 @@ impl Session<'_> {
     /// [`Session::open`] in a dialect that the caller knows, so that none is detected.
     ///
     /// # Errors
-    /// Those of [`Session::open`].
+    /// The same as for [`Session::open`].
     pub fn open_as(&self, path: &Path, dialect: Dialect) -> Result<RootModule> {
         Ok(RootModule { dialect, dialect_reason: DialectReason::Named, ..self.open(path)? })
     }

@@ -36,7 +36,7 @@ pub struct Repositories {
 }
 
 /// A repository, or the current directory outside of one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Repository {
     /// Absolute, without symlinks.
     top: PathBuf,
@@ -53,15 +53,8 @@ impl Repositories {
     /// directory is treated as one.
     pub(super) fn around(&self, directory: &Path, environment: &Environment) -> Arc<Repository> {
         let top = repository::top_or_current(directory, environment);
-        self.repositories.get_or_compute(&top, || {
-            Arc::new(Repository {
-                top: top.clone(),
-                tracked: OnceLock::new(),
-                lock_files: OnceMap::default(),
-                mentions_tofu: OnceLock::new(),
-                mentioned_before: OnceLock::new(),
-            })
-        })
+        let repository = || Arc::new(Repository { top: top.clone(), ..Repository::default() });
+        self.repositories.get_or_compute(&top, repository)
     }
 }
 

@@ -42,7 +42,7 @@ pub struct OtherDirectories {
 }
 
 /// A root module that was found, or a directory that a change under review is checked by.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct FoundRoot {
     /// Directory, as the user knows it.
     pub(super) path: PathBuf,
@@ -151,17 +151,7 @@ impl Roots {
 
 impl FoundRoot {
     pub(super) fn new(path: PathBuf, canonical: Option<PathBuf>, kind: Kind) -> Self {
-        Self {
-            path,
-            canonical,
-            lock_directory: None,
-            sharing: Vec::new(),
-            former_root: None,
-            kind,
-            is_explicit: false,
-            list_length: 1,
-            is_one_of_several: false,
-        }
+        Self { path, canonical, kind, list_length: 1, ..Self::default() }
     }
 
     /// Adds a root module with the same lock file, or a different path of the same one.
@@ -205,4 +195,13 @@ impl FoundRoot {
 pub(super) fn normal(directory: &Path) -> PathBuf {
     let below = directory.strip_prefix(".").unwrap_or(directory);
     if below.as_os_str().is_empty() { PathBuf::from(".") } else { below.components().collect() }
+}
+
+/// Returns `start/below` without a redundant `.`.
+pub(super) fn joined(start: &Path, below: &Path) -> PathBuf {
+    match (start == Path::new("."), below.as_os_str().is_empty()) {
+        (_, true) => start.to_owned(),
+        (true, false) => below.to_owned(),
+        (false, false) => start.join(below),
+    }
 }

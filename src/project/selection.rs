@@ -8,10 +8,10 @@ use std::sync::{Mutex, PoisonError};
 
 use super::change::Change;
 use super::coverage::{Kind, RootStatus};
-use super::discover::{Found, PassedOver, RootSearch, is_among_modules, is_root, joined};
+use super::discover::{SearchResult, PassedOver, RootSearch, is_among_modules, is_root};
 use super::filter::Filter;
 use super::root_module::RootModule;
-use super::roots::{FoundRoot, OtherDirectories, Roots, Selection, normal};
+use super::roots::{FoundRoot, OtherDirectories, Roots, Selection, joined, normal};
 use super::session::Session;
 use super::similar_names::path_meant;
 use super::unit::Unit;
@@ -21,7 +21,7 @@ use crate::provider::Dialect;
 use crate::settings::Settings;
 use crate::system::{boundary, lock, walk};
 
-/// How the names of files of Terraform's stacks end.
+/// Suffixes of file names in Terraform stacks.
 const STACK_FILES: [&str; 3] = [".tfcomponent.hcl", ".tfstack.hcl", ".tfdeploy.hcl"];
 
 impl Session<'_> {
@@ -111,7 +111,7 @@ impl Session<'_> {
         FoundRoot { lock_directory, ..FoundRoot::new(path, canonical, kind) }
     }
 
-    fn search(&self, start: &Path, with_modules: bool) -> Result<Found> {
+    fn search(&self, start: &Path, with_modules: bool) -> Result<SearchResult> {
         let (canonical, settings) = self.settings(start)?;
         let dialect = self.options.dialect.or(settings.dialect);
         let filter = Filter::new(&settings.roots)?;
@@ -126,7 +126,7 @@ impl Session<'_> {
 
     /// Adds the directories to which only the policy applies: those with lock files that are not of root modules, and
     /// those in which the change touches a configuration that no root module reads.
-    fn add_checked_directories(&self, found: &mut Found, change: &Change, search: &RootSearch<'_, '_>) {
+    fn add_checked_directories(&self, found: &mut SearchResult, change: &Change, search: &RootSearch<'_, '_>) {
         let RootSearch { start, canonical, filter, dialect, .. } = *search;
         let below = |directory: &Path| directory.strip_prefix(canonical).unwrap_or(directory).to_owned();
         let add =

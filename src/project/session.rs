@@ -1,4 +1,4 @@
-//! What a run has once, and what it does with root modules. The front door of the library.
+//! Values that a run has once. The front door of the library.
 
 use std::collections::BTreeSet;
 use std::mem::take;
@@ -56,7 +56,7 @@ pub enum ModuleFetching {
     Never,
 }
 
-/// What a run has once: connections, caches, packages of modules, repositories, and the observers of events.
+/// Values that a run has once: connections, caches, packages of modules, repositories, and the observers of events.
 pub struct Session<'a> {
     pub(super) environment: Environment,
     /// The options, without those for connections and modules, which hold them.
@@ -197,18 +197,18 @@ impl<'a> Session<'a> {
         Ok(locks.map(|(address, locked)| (address.clone(), locked.version.clone())).collect())
     }
 
-    /// The fingerprint of the key that has signed a release, if an earlier run has kept it in the cache. It is to be
-    /// shown and not to be judged by: others may have written to the cache.
+    /// The fingerprint of the key that has signed a release, if an earlier run has kept it in the cache. For
+    /// display only: other users may have written to the cache.
     pub fn remembered_signer(&self, address: &ProviderAddress, version: &Version) -> Option<String> {
         self.connections.remembered_signer(address, version)
     }
 
-    /// The dates at which versions were published; none if no host is asked.
+    /// Returns publication dates of versions; `None` if no host is asked.
     pub(super) fn publication_dates(&self, dialect: Dialect) -> Result<Option<&PublicationDates>> {
         if self.options.offline { Ok(None) } else { self.connections.publication_dates(dialect) }
     }
 
-    /// What registries say of providers; none if no host is asked.
+    /// Returns registry data about providers; `None` if no host is asked.
     pub(super) fn listings(&self, dialect: Dialect) -> Result<Option<Listings<'_>>> {
         Ok(self.publication_dates(dialect)?.map(|dates| Listings { dates, now: self.started }))
     }

@@ -39,7 +39,7 @@ impl Dialect {
         }
     }
 
-    /// `tofu` or `terraform`: the setting's value and the program's name.
+    /// `tofu` or `terraform`: the value of the setting and the name of the tool.
     pub fn name(self) -> &'static str {
         match self {
             Self::Tofu => "tofu",

@@ -23,25 +23,25 @@ enum Part<'a> {
     End,
 }
 
-/// Comments of a part: on lines above it, and behind it on its line.
+/// PartComments of a part: on lines above it, and behind it on its line.
 #[derive(Default)]
-struct Comments<'a> {
+struct PartComments<'a> {
     above: Vec<&'a str>,
     beside: Vec<&'a str>,
 }
 
 /// Returns the block of an entry that is to record `new`, in canonical form.
 ///
-/// A comment stays above or beside its part. Comments of a removed part go above the next part that remains.
+/// A comment stays above or beside its part. PartComments of a removed part go above the next part that remains.
 pub(super) fn rewritten<T: Locked>(text: &str, entry: &Entry<T>, new: &T, line_break: &str) -> String {
     let mut canonical = String::new();
     push_block(&mut canonical, &entry.address, new);
     let lines = lines(text, entry, new, &canonical);
-    let mut comments: BTreeMap<_, _> = lines.iter().map(|(part, _)| (part.clone(), Comments::default())).collect();
+    let mut comments: BTreeMap<_, _> = lines.iter().map(|(part, _)| (part.clone(), PartComments::default())).collect();
     distribute_comments(text, &parts(text, entry), &mut comments);
     let mut block = String::with_capacity(canonical.len());
     for (part, line) in &lines {
-        let Comments { above, beside } = &comments[part];
+        let PartComments { above, beside } = &comments[part];
         let indent = match part {
             Part::Header => "",
             Part::Attribute(_) | Part::UnknownAttribute(_) | Part::HashesStart | Part::End => "  ",
@@ -109,7 +109,7 @@ fn parts<'a, T: Locked>(text: &'a str, entry: &'a Entry<T>) -> Vec<(Part<'a>, Ra
 fn distribute_comments<'a>(
     text: &'a str,
     parts: &[(Part<'a>, Range<usize>)],
-    remaining: &mut BTreeMap<Part<'a>, Comments<'a>>,
+    remaining: &mut BTreeMap<Part<'a>, PartComments<'a>>,
 ) {
     let mut above = Vec::new();
     for (index, (part, span)) in parts.iter().enumerate() {
