@@ -256,7 +256,6 @@ pub(super) mod tests {
     use std::collections::BTreeMap;
 
     use provlock::project::Kind;
-    use provlock::provider::Dialect;
 
     use super::*;
 
