@@ -19,7 +19,7 @@ use crate::configuration::{ModuleCall, Requirements, Resolution};
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use crate::lockfile::{LockedModule, MODULE_LOCK_FILE_NAME};
 use crate::modules::fetched::FetchedModule;
-use crate::modules::{GIT, ModuleSource, copy, locked, package_hash};
+use crate::modules::{GIT, ModuleFetcher, ModuleSource, copy, locked, package_hash};
 use crate::provider::HashesByScheme;
 use crate::system::files::{self, DirectoryLock};
 use crate::system::{TemporaryDirectory, boundary, parallel};
@@ -112,14 +112,10 @@ impl Session<'_> {
             Some(LockedPackage { key, top, is_installed: installed(call).is_some(), locked, source })
         };
         let packages = read.package_calls().filter_map(package).collect();
-        let installation = Installation::new(&directory, &read, packages, options.with_git);
+        let fetcher = self.modules.fetcher.as_ref().filter(|_| options.with_git);
+        let installation = Installation::new(&directory, &read, packages, fetcher);
         if !options.check {
-            let add_repository = |package: &LockedPackage, to: &Path| {
-                let LockedPackage { source, locked, .. } = package;
-                let fetcher = self.modules.fetcher.as_ref().filter(|_| options.with_git);
-                fetcher.map_or(Ok(()), |fetcher| fetcher.make_repository(source, locked, to))
-            };
-            installation.carry_out(&add_repository)?;
+            installation.carry_out()?;
         }
         Ok(InstalledModules { warnings, ..installation.outcome() })
     }
@@ -137,14 +133,13 @@ struct LockedPackage {
     source: ModuleSource,
 }
 
-/// Adds the git repository of a package to a copy, if the package has one and the options ask for it.
-type AddRepository<'a> = &'a (dyn Fn(&LockedPackage, &Path) -> Result<()> + Sync);
-
 /// The packages and the list to install for a root module.
 struct Installation<'a> {
     /// The directory of installed modules.
     directory: &'a Path,
     calls: &'a [ModuleCall],
+    /// Adds the repository to packages from git, if the user requests that.
+    with_git: Option<&'a ModuleFetcher>,
     missing: Vec<LockedPackage>,
     /// Number of packages that are installed as they are locked.
     kept: usize,
@@ -154,14 +149,19 @@ struct Installation<'a> {
 }
 
 impl<'a> Installation<'a> {
-    fn new(directory: &'a Path, read: &'a Requirements, packages: Vec<LockedPackage>, with_git: bool) -> Self {
+    fn new(
+        directory: &'a Path,
+        read: &'a Requirements,
+        packages: Vec<LockedPackage>,
+        with_git: Option<&'a ModuleFetcher>,
+    ) -> Self {
         let is_missing = |package: &LockedPackage| {
-            !package.is_installed || (with_git && lacks_repository(package, &directory.join(&package.key)))
+            !package.is_installed || (with_git.is_some() && lacks_repository(package, &directory.join(&package.key)))
         };
         let (missing, kept): (Vec<_>, Vec<_>) = packages.into_iter().partition(is_missing);
         let old_list = files::read(&directory.join(MANIFEST), 32 << 20).ok();
         let list = manifest(read.calls.iter().filter_map(entry));
-        Self { directory, calls: &read.calls, missing, kept: kept.len(), old_list, list }
+        Self { directory, calls: &read.calls, with_git, missing, kept: kept.len(), old_list, list }
     }
 
     fn outcome(&self) -> InstalledModules {
@@ -188,7 +188,7 @@ impl<'a> Installation<'a> {
 
     /// Copies all packages into the scratch directory first, and then moves them into place. A package is removed from
     /// the list before it is replaced, so that the list is true even if the process is killed.
-    fn carry_out(&self, add_repository: AddRepository<'_>) -> Result<()> {
+    fn carry_out(&self) -> Result<()> {
         let waiting = self.directory.join(WAITING);
         // Left over from a killed run.
         if self.is_right() && waiting.symlink_metadata().is_err() {
@@ -199,7 +199,7 @@ impl<'a> Installation<'a> {
             fs::remove_file(link).map_err(failed)?;
         }
         fs::create_dir_all(self.directory).map_err(failed)?;
-        let done = self.put_in_place(&waiting, add_repository);
+        let done = self.put_in_place(&waiting);
         let _turn = self.turn();
         // Fails if another run uses it.
         let _ = fs::remove_dir(&waiting);
@@ -216,7 +216,7 @@ impl<'a> Installation<'a> {
         Ok(DirectoryLock::wait(self.directory).map_err(failed)?)
     }
 
-    fn put_in_place(&self, waiting: &Path, add_repository: AddRepository<'_>) -> Result<()> {
+    fn put_in_place(&self, waiting: &Path) -> Result<()> {
         let failed = |error: io::Error| Diagnostic::io("install modules in", self.directory, &error);
         let turn = self.turn()?;
         fs::create_dir_all(waiting).map_err(failed)?;
@@ -225,7 +225,9 @@ impl<'a> Installation<'a> {
         let numbered: Vec<_> = self.missing.iter().enumerate().collect();
         let made = parallel::map(numbered, COPIES, |(number, package)| {
             let copy = copied(package, &place.path().join(number.to_string()))?;
-            add_repository(package, &copy.join(GIT)).map(|()| copy)
+            let LockedPackage { source, locked, .. } = package;
+            let add_repository = |fetcher: &ModuleFetcher| fetcher.make_repository(source, locked, &copy.join(GIT));
+            self.with_git.map_or(Ok(()), add_repository).map(|()| copy)
         });
         let copies = made.into_iter().collect::<Result<Vec<_>>>()?;
         let turn = self.turn()?;

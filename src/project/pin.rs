@@ -74,11 +74,12 @@ impl Session<'_> {
         let resolver = Some(skip).filter(|_| !root.is_unit());
         let read = root.requirements_with(&self.modules, options.ignore_tests, false, resolver)?;
         warnings.extend(read.warnings.iter().cloned());
-        let mut pins = Pins { locks: locks.clone(), edits: Vec::new(), warnings };
+        let (modules, dialect) = (&self.modules, root.dialect);
+        let mut pins = Pins { modules, dialect, locks: locks.clone(), edits: Vec::new(), warnings };
         if resolver.is_some() {
-            pins.add_calls(&read, &self.modules, root.dialect, options.registry)?;
+            pins.add_calls(&read, options.registry)?;
         }
-        let Pins { locks: new, edits, warnings } = pins;
+        let Pins { locks: new, edits, warnings, .. } = pins;
         let old = root.module_lock_bytes.filter(|_| new != *locks);
         let lock_file = match old {
             Some(old) => Some((root.module_lock_path, old, lock_file.edit(&new)?)),
@@ -89,23 +90,20 @@ impl Session<'_> {
 }
 
 /// The pins of a root module's calls.
-struct Pins {
+struct Pins<'a> {
+    modules: &'a ModuleCache,
+    dialect: Dialect,
     /// Entries of the lock file of modules, with the sources and constraints of pinned calls.
     locks: ModuleLocks,
     edits: Vec<ConstraintEdit>,
     warnings: Vec<Diagnostic>,
 }
 
-impl Pins {
+impl Pins<'_> {
     /// Pins the user's own calls: git to the locked commit, or else to the one that the repository has now; modules of
     /// registries to the locked version.
-    fn add_calls(
-        &mut self,
-        read: &Requirements,
-        modules: &ModuleCache,
-        dialect: Dialect,
-        with_registry: bool,
-    ) -> Result<()> {
+    fn add_calls(&mut self, read: &Requirements, with_registry: bool) -> Result<()> {
+        let Self { modules, dialect, .. } = *self;
         let calls = read.package_calls().filter(|call| call.entry.is_none() && !modules.refuses(&call.source, false));
         let calls: Vec<_> = calls.map(|call| (call, self.entry(call))).collect();
         let needs_commit = |(call, known): &&(&ModuleCall, Option<Arc<LockedModule>>)| {
@@ -120,7 +118,7 @@ impl Pins {
             let known = known.as_deref();
             let pinned = match &call.source {
                 ModuleSource::Registry(_) if with_registry => Ok(self.pinned_version(call, known)),
-                ModuleSource::Remote(source) => pinned_commit(call, source, known, modules, dialect),
+                ModuleSource::Remote(source) => self.pinned_commit(call, source, known),
                 _ => Ok(None),
             };
             match pinned {
@@ -162,43 +160,44 @@ impl Pins {
         let is_pinned = registry::pinned(&call.constraints) == Some(version);
         (!is_pinned).then(|| module_edit::constraints(call, version, |_| Some(version.to_string())))
     }
+
+    /// The edit that pins a source in git; `None` if it names a commit, or is not in git.
+    fn pinned_commit(
+        &self,
+        call: &ModuleCall,
+        source: &RemoteSource,
+        known: Option<&LockedModule>,
+    ) -> Result<Option<Edited>> {
+        let Self { modules, dialect, .. } = *self;
+        let name = match Revision::of(source) {
+            None | Some(Revision::Commit(_)) => return Ok(None),
+            Some(Revision::Expression(_)) => return Ok(Some(Err("its ref is neither a branch nor a tag"))),
+            Some(Revision::Head) => None,
+            Some(Revision::Name(name)) => Some(name),
+        };
+        if let Err(why) = module_edit::written(call) {
+            return Ok(Some(Err(why)));
+        }
+        let mut commit = known.and_then(locked::commit);
+        if commit.is_none() {
+            let references = match modules.fetcher.as_ref().and_then(|fetcher| fetcher.releases(dialect, &call.source))
+            {
+                Some(Ok(Releases::References(references))) => references,
+                Some(Ok(_)) => return Ok(None),
+                Some(Err(errors)) => return Err(call.not_fetched(errors)),
+                None => return Err(not_asked(call).into()),
+            };
+            let found = name.as_deref().map_or_else(|| references.head(), |name| references.commit(name));
+            commit = found.map(str::to_owned);
+        }
+        let edited = commit
+            .ok_or("its repository has no such branch or tag")
+            .and_then(|commit| module_edit::reference(call, dialect, &commit, Some(name.as_deref().unwrap_or(HEAD))));
+        Ok(Some(edited))
+    }
 }
 
 /// Whether a source in git names a branch or a tag, or nothing.
 fn names_reference(source: &RemoteSource) -> bool {
     matches!(Revision::of(source), Some(Revision::Head | Revision::Name(_)))
-}
-
-/// The edit that pins a source in git; `None` if it names a commit, or is not in git.
-fn pinned_commit(
-    call: &ModuleCall,
-    source: &RemoteSource,
-    known: Option<&LockedModule>,
-    modules: &ModuleCache,
-    dialect: Dialect,
-) -> Result<Option<Edited>> {
-    let name = match Revision::of(source) {
-        None | Some(Revision::Commit(_)) => return Ok(None),
-        Some(Revision::Expression(_)) => return Ok(Some(Err("its ref is neither a branch nor a tag"))),
-        Some(Revision::Head) => None,
-        Some(Revision::Name(name)) => Some(name),
-    };
-    if let Err(why) = module_edit::written(call) {
-        return Ok(Some(Err(why)));
-    }
-    let mut commit = known.and_then(locked::commit);
-    if commit.is_none() {
-        let references = match modules.fetcher.as_ref().and_then(|fetcher| fetcher.releases(dialect, &call.source)) {
-            Some(Ok(Releases::References(references))) => references,
-            Some(Ok(_)) => return Ok(None),
-            Some(Err(errors)) => return Err(call.not_fetched(errors)),
-            None => return Err(not_asked(call).into()),
-        };
-        let found = name.as_deref().map_or_else(|| references.head(), |name| references.commit(name));
-        commit = found.map(str::to_owned);
-    }
-    let edited = commit
-        .ok_or("its repository has no such branch or tag")
-        .and_then(|commit| module_edit::reference(call, dialect, &commit, Some(name.as_deref().unwrap_or(HEAD))));
-    Ok(Some(edited))
 }
