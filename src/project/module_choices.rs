@@ -162,7 +162,12 @@ impl<'a> ModuleChoices<'a> {
     }
 
     /// Chooses a version of a registry module.
-    fn choose_version(&mut self, moving: &Moving<'_>, source: &RegistrySource, versions: &[Version]) -> Result<RequestedModule> {
+    fn choose_version(
+        &mut self,
+        moving: &Moving<'_>,
+        source: &RegistrySource,
+        versions: &[Version],
+    ) -> Result<RequestedModule> {
         let Moving { call, rules, .. } = *moving;
         let current = moving.known.and_then(|known| known.version.as_ref());
         let mut sorted: Vec<_> = versions.iter().collect();
@@ -269,8 +274,9 @@ impl<'a> ModuleChoices<'a> {
                 label: short(commit),
                 reference: commit.to_owned(),
                 names: Vec::new(),
-                edited: edited
-                    .map(|edited| edited.map(|edited| edited.with(|wanted| RequestedModule { is_other_package, ..wanted }))),
+                edited: edited.map(|edited| {
+                    edited.map(|edited| edited.with(|wanted| RequestedModule { is_other_package, ..wanted }))
+                }),
                 is_current: current.as_deref() == Some(commit),
             }
         });
@@ -405,9 +411,7 @@ impl Moving<'_> {
     fn published(&self, wanted: &RequestedModule, reference: &str) -> std::result::Result<Timestamp, String> {
         let fetcher = self.modules.fetcher.as_ref().ok_or("no requests are made")?;
         match (&self.call.source, &wanted.version) {
-            (ModuleSource::Registry(source), Some(version)) => {
-                fetcher.published(self.dialect, &source.module, version)
-            }
+            (ModuleSource::Registry(source), Some(version)) => fetcher.published(self.dialect, &source.module, version),
             (ModuleSource::Remote(source), _) => fetcher.committed(&source.at_commit(reference)),
             _ => Err("it has no date".to_owned()),
         }

@@ -291,7 +291,11 @@ impl Pipeline<'_, '_> {
     }
 
     /// Selects the versions, after asking for everything that is certain to be needed.
-    fn select(&self, request: &LockRequest<'_>, source: &Arc<Source>) -> Result<(SelectedVersions, Option<UpgradePlan>)> {
+    fn select(
+        &self,
+        request: &LockRequest<'_>,
+        source: &Arc<Source>,
+    ) -> Result<(SelectedVersions, Option<UpgradePlan>)> {
         let old = OldEntries::of(request.prepared);
         let mut selection = if request.upgrade.is_none() && self.is_plan_only() {
             // Only modules move.
@@ -310,7 +314,12 @@ impl Pipeline<'_, '_> {
     }
 
     /// Fetches the packages of the selected versions, and records their hashes.
-    fn record(&self, request: &LockRequest<'_>, source: &Arc<Source>, selection: &SelectedVersions) -> Result<LockOutcome> {
+    fn record(
+        &self,
+        request: &LockRequest<'_>,
+        source: &Arc<Source>,
+        selection: &SelectedVersions,
+    ) -> Result<LockOutcome> {
         let (guard, threads) = self.planning_threads(request.asks_while_planning());
         let plans = plan::plan_packages(request, selection, threads)?;
         drop(guard);

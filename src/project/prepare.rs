@@ -54,7 +54,7 @@ impl Session<'_> {
         if is_stale && root.lock_bytes.is_some() {
             let mut requirements = root.without_configuration("left as it is");
             warnings.append(&mut requirements.warnings);
-            return Ok(Prepared { warnings, requirements, ..self.unread(root, lock_file, options)? });
+            return Ok(Prepared { requirements, warnings, ..self.unread(root, lock_file, options)? });
         }
         Ok(Prepared { warnings, ..self.prepare_with(root, lock_file, options, upgrade)? })
     }

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::change::Change;
 use super::coverage::{Kind, RootStatus};
-use super::discover::{SearchResult, PassedOver, RootSearch, is_among_modules, is_root};
+use super::discover::{PassedOver, RootSearch, SearchResult, is_among_modules, is_root};
 use super::filter::Filter;
 use super::root_module::RootModule;
 use super::roots::{FoundRoot, OtherDirectories, Roots, Selection, joined, normal};

@@ -23,7 +23,7 @@ enum Part<'a> {
     End,
 }
 
-/// PartComments of a part: on lines above it, and behind it on its line.
+/// Comments of a part: on lines above it, and behind it on its line.
 #[derive(Default)]
 struct PartComments<'a> {
     above: Vec<&'a str>,
@@ -32,7 +32,7 @@ struct PartComments<'a> {
 
 /// Returns the block of an entry that is to record `new`, in canonical form.
 ///
-/// A comment stays above or beside its part. PartComments of a removed part go above the next part that remains.
+/// A comment stays above or beside its part. Comments of a removed part go above the next part that remains.
 pub(super) fn rewritten<T: Locked>(text: &str, entry: &Entry<T>, new: &T, line_break: &str) -> String {
     let mut canonical = String::new();
     push_block(&mut canonical, &entry.address, new);

@@ -186,11 +186,10 @@ impl<P: Place> Filling<'_, '_, P> {
             let bare = release.records.iter().filter(|record| record.hashes.is_empty());
             mirrored.errors.extend(bare.map(|record| record.without_hashes(address, version)));
             match platforms {
-                Ok(platforms) => wanted.extend(
-                    platforms
-                        .iter()
-                        .map(|platform| RequestedPackage { package: PackageId::new(address, version, platform), release }),
-                ),
+                Ok(platforms) => {
+                    let packages = platforms.iter().map(|platform| PackageId::new(address, version, platform));
+                    wanted.extend(packages.map(|package| RequestedPackage { package, release }));
+                }
                 Err(errors) => mirrored.errors.extend(errors),
             }
         }
@@ -207,7 +206,8 @@ impl<P: Place> Filling<'_, '_, P> {
         wanted: &RequestedPackage<'_>,
         repeated: &BTreeSet<(Version, Hash)>,
     ) -> Result<Stored<P::Pushed>> {
-        let (RequestedPackage { package, release }, session, path) = (wanted, self.session, self.place.path(&wanted.package));
+        let (RequestedPackage { package, release }, session, path) =
+            (wanted, self.session, self.place.path(&wanted.package));
         let action = if matches!(found, Found::Nothing) { MirrorAction::Added } else { MirrorAction::Replaced };
         let mut stored = Stored::new(package.clone(), release.dialect, path.clone(), action);
         if let Found::Archive(archive) = found

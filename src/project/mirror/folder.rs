@@ -124,7 +124,9 @@ impl Place for Folder<'_> {
             hash_zip_file(&mut file, &package.address.name, &Limits::default()).ok()
         };
         Ok(match metadata.is_file().then(hash).flatten() {
-            Some(digest) => Found::Archive(FoundArchive { zh: digest.zh.clone(), size: digest.size, digest: Some(digest) }),
+            Some(digest) => {
+                Found::Archive(FoundArchive { zh: digest.zh.clone(), size: digest.size, digest: Some(digest) })
+            }
             None => Found::Other,
         })
     }

@@ -1,4 +1,4 @@
-//! SelectedVersions of the versions of providers, as OpenTofu's `internal/providercache/installer.go` selects them.
+//! Selection of the versions of providers, as OpenTofu's `internal/providercache/installer.go` selects them.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! IgnoreComments in a lock file that let findings about an entry go: `# provlock: ignore[CODE, …] REASON` directly above it.
+//! Comments in a lock file that let findings about an entry go: `# provlock: ignore[CODE, …] REASON` directly above it.
 
 use memchr::memmem;
 
@@ -28,8 +28,9 @@ struct IgnoreComments<T: Locked> {
 
 /// Removes the findings that comments in the lock file of providers ignore, and adds those about comments.
 pub(super) fn apply(root: &Root<'_>, looked_for: &[Code], report: &mut VerifiedRoot) {
-    let before =
-        |base: &Base<'_>| IgnoreComments::before(base.bytes, || base.providers().lock_file.as_ref().map(IgnoreComments::read));
+    let before = |base: &Base<'_>| {
+        IgnoreComments::before(base.bytes, || base.providers().lock_file.as_ref().map(IgnoreComments::read))
+    };
     let before = root.base.as_ref().map(before);
     let about = |finding: &Diagnostic| match &finding.providers[..] {
         [provider] => Some(provider.clone()),
@@ -51,8 +52,9 @@ pub(super) fn apply_to_modules(
     looked_for: &[Code],
     report: &mut VerifiedRoot,
 ) {
-    let before =
-        |base: &Base<'_>| IgnoreComments::before(base.module_bytes, || base.modules().lock_file.as_ref().map(IgnoreComments::read));
+    let before = |base: &Base<'_>| {
+        IgnoreComments::before(base.module_bytes, || base.modules().lock_file.as_ref().map(IgnoreComments::read))
+    };
     let before = root.base.as_ref().map(before);
     let entry_at = |location: &Location| {
         let is_here = location.path() == root.module.module_lock_path;
@@ -69,7 +71,7 @@ pub(super) fn apply_to_modules(
 }
 
 impl<T: Locked> IgnoreComments<T> {
-    /// IgnoreComments at the base revision; none in a file that cannot be read. `read` is called only if there are some.
+    /// Comments at the base revision; none in a file that cannot be read. `read` is called only if there are some.
     fn before(bytes: &[u8], read: impl FnOnce() -> Option<Self>) -> Self {
         let comments = memmem::find(bytes, MARK.as_bytes()).and_then(|_| read());
         comments.unwrap_or_else(|| Self { ignores: Vec::new(), wrong: Vec::new() })
