@@ -263,6 +263,10 @@ codes! {
         EntryRemoved = "entry-removed": Error, false, Base, None;
         /// A change switches the dialect of a lock file.
         DialectChanged = "dialect-changed": Error, false, Base, Substitution;
+        /// A change makes a symbolic link of a checked directory.
+        LinkAdded = "link-added": Error, false, Base, Substitution;
+        /// A change adds a file whose path differs only in case from a file that is read.
+        CaseVariant = "case-variant": Error, true, Base, Substitution;
         /// A change makes the requirements of a configuration unknown.
         MadeUnknown = "made-unknown": Error, true, Circumstances, Exposure;
         /// A change turns a root module into a Terragrunt unit.

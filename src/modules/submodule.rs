@@ -1,15 +1,16 @@
 //! Git submodules, whose directories are empty until they are checked out
 //! (<https://git-scm.com/docs/gitmodules>).
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::system::{canonicalize, files};
 
 /// File that lists the submodules of a repository.
-const FILE_NAME: &str = ".gitmodules";
+pub(crate) const FILE_NAME: &str = ".gitmodules";
 /// Largest file that is read in bytes.
-const SIZE_LIMIT: u64 = 1 << 20;
+pub(crate) const SIZE_LIMIT: u64 = 1 << 20;
 
 /// Returns the submodule that contains a directory, if it is not checked out. The path is relative if `directory` is.
 pub(crate) fn not_checked_out(directory: &Path) -> Option<PathBuf> {
@@ -21,6 +22,27 @@ pub(crate) fn not_checked_out(directory: &Path) -> Option<PathBuf> {
     let text = String::from_utf8_lossy(&bytes);
     let mut paths = text.lines().filter_map(path);
     paths.any(|path| top.join(path) == canonical).then(|| nearest.to_owned())
+}
+
+/// Returns the lines of each submodule's section, by its path.
+pub(crate) fn settings(text: &[u8]) -> BTreeMap<String, BTreeSet<String>> {
+    let text = String::from_utf8_lossy(text);
+    let mut sections: Vec<BTreeSet<String>> = Vec::new();
+    for line in text.lines().map(str::trim) {
+        if line.starts_with('[') {
+            sections.push(BTreeSet::new());
+        }
+        if let Some(section) = sections.last_mut() {
+            section.insert(line.to_owned());
+        }
+    }
+    let mut by_path: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for section in sections {
+        for path in section.iter().filter_map(|line| path(line)) {
+            by_path.entry(path.to_owned()).or_default().extend(section.iter().cloned());
+        }
+    }
+    by_path
 }
 
 /// Returns the value of a line `path = VALUE`.

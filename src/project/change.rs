@@ -4,18 +4,27 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::filter::Filter;
-use super::roots::normal;
+use super::roots::{Selection, normal};
 use crate::configuration::{Module, Origin, UnknownCall, is_part_of_configuration, terragrunt};
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
-use crate::modules::is_configuration;
+use crate::modules::{is_configuration, submodule};
 use crate::provider::{Dialect, Hostname, ProviderAddress};
 use crate::settings::{self, SettingsFiles, on_disk};
 use crate::system::{Environment, canonicalize, files, walk};
+
+/// Names of files that are read by these names alone.
+const FIXED_NAMES: [&str; 5] =
+    [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, settings::FILE_NAME, ".gitignore", submodule::FILE_NAME];
+/// Names of files with values of variables that are loaded automatically.
+const VALUES: [&str; 2] = ["terraform.tfvars", "terraform.tfvars.json"];
+/// Directories whose content OpenTofu and Terraform take as installed.
+const DATA_DIRECTORIES: [&str; 2] = [".terraform", "terraform.d"];
 
 /// Files at the base revision and in the working tree. All paths are absolute and without symlinks.
 pub struct Change {
@@ -32,6 +41,12 @@ pub struct Change {
     pub before: BTreeMap<OsString, Vec<u8>>,
     /// Paths in `before` whose files have the same content now.
     pub unchanged: HashSet<OsString>,
+    /// Symbolic links that the base does not have or that have a different target there.
+    pub links: BTreeSet<PathBuf>,
+    /// Submodules whose commit changed, and new and removed ones.
+    pub submodules: BTreeSet<PathBuf>,
+    /// Paths that the base does not have and for which [`Change::is_case_variant`] is true.
+    pub case_variants: BTreeSet<PathBuf>,
     /// Findings about files that the caller names instead of these or in addition.
     pub findings: Vec<Diagnostic>,
 }
@@ -70,8 +85,19 @@ impl Change {
 
     /// Whether a file of this name is a lock file, settings, part of a configuration, or an ignore file of git's.
     pub fn reads(name: &str) -> bool {
-        let is_named = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, settings::FILE_NAME, ".gitignore"].contains(&name);
-        is_named || is_part_of_configuration(name)
+        FIXED_NAMES.contains(&name) || is_part_of_configuration(name)
+    }
+
+    /// Whether a path in the repository is read only where file systems ignore case: `MAIN.TF`, `.Terraform/modules`.
+    pub fn is_case_variant(path: &Path) -> bool {
+        let is_data = |part: &OsStr| {
+            let part = part.to_str().unwrap_or_default();
+            !DATA_DIRECTORIES.contains(&part) && DATA_DIRECTORIES.contains(&&*folded(part))
+        };
+        let (name, folded) = (name(path), folded(name(path)));
+        let has_fixed =
+            FIXED_NAMES.into_iter().chain(terragrunt::FILE_NAMES).chain(VALUES).any(|fixed| fixed == folded);
+        path.iter().any(is_data) || (name != folded && has_fixed) || (!Self::reads(name) && Self::reads(&folded))
     }
 
     /// The directories that the change touches, and those in which files of a configuration are as at the base. Files
@@ -260,8 +286,78 @@ impl Change {
             let directory = files::join(&environment.current_directory, directory);
             self.before_below(&directory).next().is_some()
         };
+        let is_in_altered_submodule = |directory: &PathBuf| {
+            let directory = files::join(&environment.current_directory, directory);
+            self.altered_submodules().iter().any(|submodule| directory.starts_with(submodule))
+        };
         self.alters(&[&unknown.location], &unknown.origin, environment)
-            || unknown.directory.as_ref().is_some_and(is_emptied)
+            || unknown.directory.as_ref().is_some_and(|one| is_emptied(one) || is_in_altered_submodule(one))
+    }
+
+    /// Submodules with a different commit or different settings in `.gitmodules` than at the base.
+    fn altered_submodules(&self) -> BTreeSet<PathBuf> {
+        let path = self.top.join(submodule::FILE_NAME);
+        let now = files::read(&path, submodule::SIZE_LIMIT).unwrap_or_default();
+        let before = if self.touched.contains(&self.top) { self.file_before(&path).unwrap_or_default() } else { &now };
+        let [before, now] = [before, &now].map(submodule::settings);
+        let is_altered = |path: &&String| before.get(*path) != now.get(*path);
+        let altered = before.keys().chain(now.keys()).filter(is_altered).map(|path| self.top.join(path));
+        altered.chain(self.submodules.iter().cloned()).collect()
+    }
+
+    /// The finding about a path that the caller names, or that had settings or a lock file at the base, if the change
+    /// makes a link of it or of a directory above.
+    pub fn link_added(&self, path: &Path, environment: &Environment) -> Option<Diagnostic> {
+        let is_added = |path: &Path| {
+            let directory = canonicalize(path.parent()?).ok()?;
+            let own = directory.join(path.file_name()?);
+            self.links.contains(&own).then_some(own)
+        };
+        let path = environment.current_directory.join(path);
+        let link = path.ancestors().filter(|path| path.is_symlink()).find_map(is_added)?;
+        let (shown, target) = (environment.shown(&link), fs::read_link(&link).unwrap_or_default());
+        let message =
+            format!("{} is a link to {} now, which the base does not have", shown.display(), target.display());
+        let finding = Diagnostic::finding(Code::LinkAdded, message).at(Location::of_file(&shown), "");
+        let help = "check the directory behind the link under its own path; if the link is intended, an owner lets it";
+        Some(finding.help(format!("{help} through with --warn {}", Code::LinkAdded)))
+    }
+
+    /// Findings about links by which the selected root modules, or those of the base, are reached.
+    pub(super) fn links_added(&self, selection: &Selection, environment: &Environment) -> Vec<Diagnostic> {
+        let always = [settings::FILE_NAME, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME];
+        let before = always.into_iter().flat_map(|name| self.before_named(name)).filter_map(|(path, _)| path.parent());
+        let starts = selection.paths().iter().filter_map(|path| canonicalize(path).ok()).collect::<Vec<_>>();
+        let is_selected = |path: &&Path| selection.recursive && starts.iter().any(|start| path.starts_with(start));
+        let paths = selection.paths().iter().map(PathBuf::as_path).chain(before.filter(is_selected));
+        let mut findings: Vec<Diagnostic> = Vec::new();
+        for finding in paths.filter_map(|path| self.link_added(path, environment)) {
+            if !findings.iter().any(|known| known.message == finding.message) {
+                findings.push(finding);
+            }
+        }
+        findings
+    }
+
+    /// The finding about new files whose paths differ only in case from one that is read.
+    pub(super) fn case_variant(&self, environment: &Environment) -> Option<Diagnostic> {
+        let new: Vec<_> = self.changed(|_| true).filter(|path| self.file_before(path).is_none()).collect();
+        let mut by_folded: HashMap<String, BTreeSet<&Path>> = HashMap::new();
+        for path in self.files_now.iter().map(Path::new).filter(|_| !new.is_empty()) {
+            for path in path.ancestors().take_while(|path| path.starts_with(&self.top)) {
+                by_folded.entry(folded(&path.to_string_lossy())).or_default().insert(path);
+            }
+        }
+        let has_twin = |path: &Path| by_folded.get(&folded(&path.to_string_lossy())).is_some_and(|all| all.len() > 1);
+        let twins = new.into_iter().filter(|path| path.ancestors().any(has_twin));
+        let variants: BTreeSet<_> = twins.chain(self.case_variants.iter().map(PathBuf::as_path)).collect();
+        let first = environment.shown(variants.first()?);
+        let names = few(variants.iter().map(|path| environment.shown(path).display().to_string()));
+        let verb = if variants.len() == 1 { "differs" } else { "differ" };
+        let message = format!("{names} {verb} only in case from a path that is read");
+        let finding = Diagnostic::finding(Code::CaseVariant, message).at(Location::of_file(first), "");
+        let note = "file systems of macOS and Windows ignore case, so that it takes the place of the other file there";
+        Some(finding.note(note).help("rename or remove it"))
     }
 
     /// Whether the change adds a line of the source or version of a call, or of what these are computed from.
@@ -362,6 +458,11 @@ fn removed_directory(directory: &Path, paths: &[&Path], environment: &Environmen
     let help = "if this is intended, an owner lets it through with --warn";
     let moved = "a root module that moved is checked as a new one";
     finding.help(format!("{help} {}; {moved}", Code::RootRemoved))
+}
+
+/// A text without differences of case. The upper case of some letters outside ASCII is in ASCII.
+fn folded(text: &str) -> String {
+    text.to_uppercase().to_lowercase()
 }
 
 /// The name of a file; empty if it is not text.

@@ -18,6 +18,10 @@ pub(crate) struct GlobalArgs {
     /// Change to DIR before doing anything
     #[arg(short = 'C', long = "chdir", value_name = "DIR", global = true, value_hint = ValueHint::DirPath)]
     pub(crate) chdir: Option<PathBuf>,
+
+    /// Directory in which the program was started, before it enters that of `-C`
+    #[arg(skip)]
+    pub(crate) started_in: PathBuf,
     /// Target tool: tofu or terraform [default: detected from the files]
     #[arg(long, value_name = "DIALECT", global = true, env = "PROVLOCK_DIALECT", hide_env_values = true)]
     #[arg(add = ArgValueCandidates::new(candidates::dialects))]

@@ -126,7 +126,8 @@ fn paths(arguments: &ArgMatches) -> Vec<PathBuf> {
 
 /// Runs a command and shows what stopped it.
 fn carry_out(cli: Cli, matches: &ArgMatches) -> Outcome {
-    let Cli { global, command } = cli;
+    let Cli { mut global, command } = cli;
+    global.started_in = std::env::current_dir().unwrap_or_default();
     let (name, arguments) = matches.subcommand().unwrap_or(("", matches));
     let name = CommandName::from_str(name, false).unwrap_or_default();
     let of_flag = if global.output.json { OutputFormat::Json } else { OutputFormat::Text };

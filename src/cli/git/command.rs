@@ -160,16 +160,26 @@ pub(crate) fn staged_changes(top: &Path, commit: &str) -> std::io::Result<Runnin
     Running::start(top, false, ["diff-index"].into_iter().chain(options).chain([commit, "--"]))
 }
 
-/// The paths at which the index differs from a commit, each with the object name of the commit's blob, if it has one.
-pub(crate) fn blobs_before(listing: std::io::Result<Running>) -> Result<Vec<(PathBuf, Option<String>)>> {
+/// A path at which the index differs from a commit.
+pub(crate) struct StagedChange {
+    pub(crate) path: PathBuf,
+    /// Object name of the commit's blob.
+    pub(crate) before: Option<String>,
+    /// Whether it is a submodule in the commit or in the index.
+    pub(crate) is_submodule: bool,
+}
+
+/// The paths at which the index differs from a commit.
+pub(crate) fn read_staged(listing: std::io::Result<Running>) -> Result<Vec<StagedChange>> {
     let printed = printed("diff-index", listing)?;
     let mut fields = printed.split(|byte| *byte == 0);
     // `:MODE MODE OBJECT OBJECT STATUS` of the commit and the index, and then the path.
-    let blobs = std::iter::from_fn(|| {
+    let changes = std::iter::from_fn(|| {
         let words = std::str::from_utf8(fields.next()?).ok()?.strip_prefix(':')?;
-        Some((native_path(fields.next()?), blob(words, 2)))
+        let is_submodule = words.split(' ').take(2).any(|mode| mode == "160000");
+        Some(StagedChange { path: native_path(fields.next()?), before: blob(words, 2), is_submodule })
     });
-    Ok(blobs.collect())
+    Ok(changes.collect())
 }
 
 /// The object name among words that begin with a mode, if that is the mode of a file or of a symbolic link.

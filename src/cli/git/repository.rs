@@ -17,8 +17,8 @@ use provlock::settings;
 use provlock::system::{canonicalize, files, parallel, repository};
 
 use super::command::{
-    Blobs, Entry, IgnoreRule, Running, blobs_before, changed_files, contents, entries, files_in, ignore_rules, is_blob,
-    is_blob_on_disk, links_in, listed, staged_changes, working_tree,
+    Blobs, Entry, IgnoreRule, Running, StagedChange, changed_files, contents, entries, files_in, ignore_rules, is_blob,
+    is_blob_on_disk, links_in, listed, read_staged, staged_changes, working_tree,
 };
 use super::revision::{self, Commit};
 
@@ -135,23 +135,34 @@ impl Repository {
         let Some(found) = revision::commit(&self.top, revision)? else { return Ok(None) };
         let commit = &found.name;
         let (changed, staged) = (changed_files(&self.top, commit), staged_changes(&self.top, commit));
-        let mut now = entries(now, |path| is_read(path) || is_data(path))?;
+        let mut now = entries(now, |path| is_read(path) || is_data(path) || Change::is_case_variant(path))?;
         let tracked = now.iter().filter(|(_, entry)| entry.is_tracked);
         let _ = self.tracked.set(Ok(tracked.map(|(path, _)| path.clone()).collect()));
         let is_tracked_data = |(path, entry): &(&OsString, &Entry)| entry.is_tracked && is_data(Path::new(path));
         let data = now.iter().filter(is_tracked_data).map(|(path, entry)| (path.clone(), entry.blob.clone()));
         let mut data: BTreeMap<_, _> = data.collect();
+        let staged = read_staged(staged)?;
+        let added: HashSet<_> =
+            staged.iter().filter(|one| one.before.is_none()).map(|one| one.path.as_path()).collect();
+        let is_variant = |(path, entry): &(&OsString, &Entry)| {
+            let path = Path::new(path);
+            Change::is_case_variant(path) && (!entry.is_tracked || added.contains(path))
+        };
+        let variants = now.iter().filter(is_variant).map(|(path, _)| self.top.join(path)).collect();
+        let submodules = staged.iter().filter(|one| one.is_submodule).map(|one| self.top.join(&one.path)).collect();
         now.retain(|path, _| is_read(Path::new(path)));
         let mut before: BTreeMap<_, _> =
             now.iter().filter_map(|(path, entry)| Some((path.clone(), entry.blob.clone()?))).collect();
-        let staged = blobs_before(staged)?;
-        data.extend(staged.iter().filter(|(path, _)| is_data(path)).map(|(path, _)| (path.clone().into(), None)));
+        data.extend(staged.iter().filter(|one| is_data(&one.path)).map(|one| (one.path.clone().into(), None)));
         let _ = self.data.set(data);
-        for (path, blob) in staged.into_iter().filter(|(path, _)| is_read(path)) {
+        for StagedChange { path, before: blob, .. } in staged.into_iter().filter(|one| is_read(&one.path)) {
             before.remove(path.as_os_str());
             before.extend(blob.map(|blob| (path.into_os_string(), blob)));
         }
         let changed = listed("diff", changed)?;
+        let own_and_above = changed.iter().flat_map(|path| Path::new(path).ancestors()).collect::<BTreeSet<_>>();
+        let links =
+            own_and_above.into_iter().map(|path| self.top.join(path)).filter(|path| path.is_symlink()).collect();
         let is_new = |path: &&OsString| !before.contains_key(*path);
         let is_changed = |path: &&OsString| changed.contains(*path) || !now.contains_key(*path);
         let differing = now.keys().filter(is_new).chain(before.keys().filter(is_changed));
@@ -168,6 +179,9 @@ impl Repository {
             touched: touched.into_iter().map(|path| self.top.join(path)).collect(),
             before,
             unchanged,
+            links,
+            submodules,
+            case_variants: variants,
             findings: Vec::new(),
         };
         Ok(Some((found, change)))

@@ -119,6 +119,8 @@ impl Session<'_> {
         let stacks = change.unknown_stacks(&self.environment);
         let unknown = super::change::unknown(&stacks.iter().collect::<Vec<_>>());
         let findings = findings.chain(changed.map(|(_, finding)| finding)).chain(unknown);
+        let findings = findings.chain(change.links_added(&roots.selection, &self.environment));
+        let findings = findings.chain(change.case_variant(&self.environment));
         let overrides = SeverityOverrides::new(&canonical, &options.levels, &settings.verify);
         findings.filter_map(|finding| overrides.apply(finding, &mut Suppressed::default())).collect()
     }

@@ -189,6 +189,11 @@ codes! {
         case.lock(NULL, "3.2.4", &[H1]);
         case.write("main.tofu", requires("acme/null", ""));
     };
+    link_added: Case::with(|case| case.other_root("old", NULL)), ["old", "--base", "main"], |case| {
+        case.rename("old", "moved");
+        std::os::unix::fs::symlink("moved", case.environment.project().join("old")).unwrap();
+    };
+    case_variant: Case::new(), ["-r", "--base", "main"], |case| case.write("MAIN.TF", "");
     made_unknown: Case::new(), ["-r", "--base", "main"], |case| case.write("stack/terragrunt.stack.hcl", "unit {");
     unit_added: Case::new(), ["-r", "--base", "main"], |case| case.write("terragrunt.hcl", "locals {}\n");
     invalid_ignore: Case::new(), [], |case| case.comment("ignore[no-such-code] why");

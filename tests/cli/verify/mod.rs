@@ -26,6 +26,7 @@ mod outside;
 mod platforms;
 mod policy;
 mod policy_changed;
+mod replaced_paths;
 mod revisions;
 mod root_removed;
 mod roots;

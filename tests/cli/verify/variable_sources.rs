@@ -1,5 +1,5 @@
 //! Module sources of a change that depend on a value of the run: a variable, the workspace, or a file. Deployment may
-//! set another value than the one that `verify` sees.
+//! set other values than the run of `verify` has.
 
 use provlock_test::str;
 

@@ -1,0 +1,191 @@
+//! Changes that put a different directory or file behind a path: symbolic links, submodules, and names that differ only
+//! in case.
+
+use std::fs;
+
+use provlock_test::survived;
+
+use super::gate::{FORBIDDEN, Gate};
+use super::gate_bypass::all_are_errors;
+use super::{H1, NULL, ZH};
+
+/// A root module with stricter settings than those of the repository.
+fn strict(gate: &Gate) {
+    gate.root("prod", NULL, &[H1, ZH]);
+    gate.write("prod/provlock.toml", "[policy]\nallowed-hosts = [\"registry.opentofu.org\"]\n");
+}
+
+/// Moves `prod` to a directory without its settings, and locks there what these do not allow.
+#[cfg(unix)]
+fn evil_behind_link(gate: &Gate) {
+    gate.rename("prod", "prod2");
+    gate.remove("prod2/provlock.toml");
+    gate.root("prod2", "evil.test/hashicorp/null", &[H1, ZH]);
+    gate.link("prod2", "prod");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_checked_directory_does_not_become_a_link() {
+    let gate = Gate::with(strict);
+    let arguments: [&[&str]; 5] = [
+        &["verify", "prod", "--base", "main"],
+        &["verify", "prod/main.tf", "--base", "main"],
+        &["verify", "./live/../prod", "--base", "main"],
+        &["-C", "prod", "verify", "--base", "main"],
+        &["verify", "-r", "--base", "main"],
+    ];
+    for arguments in arguments {
+        gate.provlock(arguments).assert_code(0);
+    }
+    evil_behind_link(&gate);
+    gate.commit();
+    for arguments in arguments {
+        let output = gate.provlock(arguments);
+        assert!(output.code == Some(1) && output.stdout.contains("error[link-added]: "), "{output}");
+    }
+    gate.reset();
+    gate.rename("prod", "hidden");
+    fs::create_dir(gate.project().join("a")).unwrap();
+    gate.rename("hidden", "a/prod");
+    gate.link("a/prod", "prod");
+    gate.write("a/prod/provlock.toml", "");
+    gate.commit();
+    let output = gate.provlock(arguments[0]);
+    assert!(output.code == Some(1) && output.stdout.contains("error[link-added]: "), "{output}");
+    survived("a pull request makes a link of a checked directory", arguments.len() + 1);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_link_of_the_base_leads_to_the_directory_behind_it() {
+    let gate = Gate::with(|gate| {
+        strict(gate);
+        gate.link("prod", "current");
+    });
+    gate.write("prod/more.tf", "locals {}\n");
+    gate.link("live", "unrelated");
+    gate.commit();
+    for path in ["current", "prod", "live"] {
+        gate.provlock(&["verify", path, "--base", "main"]).assert_code(0).assert_lacks("link-added");
+    }
+    gate.provlock(&["verify", "-r", "--base", "main"]).assert_code(0).assert_lacks("link-added");
+    gate.evil("prod");
+    gate.commit();
+    let output = gate.provlock(&["verify", "current", "--base", "main"]);
+    assert!(output.code == Some(1) && output.stdout.contains(FORBIDDEN), "{output}");
+}
+
+/// A root module that calls a module in a submodule which is not checked out.
+fn submodule(gate: &Gate) {
+    gate.write("live/m.tf", "module \"m\" {\n  source = \"../vendor/net/vpc\"\n}\n");
+    gate.write(".gitmodules", MODULES);
+    add_submodule(gate, "vendor/net", '1');
+    add_submodule(gate, "vendor/other", '1');
+    gate.write("other/m.tf", "module \"m\" {\n  source = \"../vendor/late\"\n}\n");
+    add_submodule(gate, "vendor/late", '1');
+    for directory in ["vendor/net", "vendor/other", "vendor/late"] {
+        fs::create_dir_all(gate.project().join(directory)).unwrap();
+    }
+}
+
+const MODULES: &str = "[submodule \"net\"]\n\tpath = vendor/net\n\turl = https://good.test/net.git\n\
+                       [submodule \"other\"]\n\tpath = vendor/other\n\turl = https://good.test/other.git\n";
+
+/// Stages a commit as a submodule.
+fn add_submodule(gate: &Gate, path: &str, digit: char) {
+    let entry = format!("160000,{},{path}", digit.to_string().repeat(40));
+    gate.git(&["update-index", "--add", "--cacheinfo", &entry]);
+}
+
+#[test]
+fn a_changed_submodule_with_a_called_module_is_an_error() {
+    all_are_errors(
+        "a pull request changes a submodule in which a called module is",
+        submodule,
+        &[
+            ("another commit", |gate| add_submodule(gate, "vendor/net", '2'), "made-unknown"),
+            ("another repository", |gate| gate.write(".gitmodules", MODULES.replace("good", "evil")), "made-unknown"),
+            (
+                "another branch",
+                |gate| gate.write(".gitmodules", MODULES.replacen("net.git\n", "net.git\n\tbranch = evil\n", 1)),
+                "made-unknown",
+            ),
+            (
+                "a second section",
+                |gate| {
+                    let more = "[submodule \"x\"]\n\tpath = vendor/net\n\turl = https://evil.test/net.git\n";
+                    gate.write(".gitmodules", format!("{MODULES}{more}"));
+                },
+                "made-unknown",
+            ),
+            (
+                "the first section of a commit that nothing fetched",
+                |gate| {
+                    let late = "[submodule \"late\"]\n\tpath = vendor/late\n\turl = https://evil.test/late.git\n";
+                    gate.write(".gitmodules", format!("{MODULES}{late}"));
+                },
+                "made-unknown",
+            ),
+            (
+                "a directory becomes a submodule",
+                |gate| {
+                    fs::remove_dir_all(gate.project().join("examples")).unwrap();
+                    gate.write("live/m.tf", "module \"m\" {\n  source = \"../vendor/new\"\n}\n");
+                    add_submodule(gate, "vendor/new", '1');
+                    fs::create_dir_all(gate.project().join("vendor/new")).unwrap();
+                    let new = "[submodule \"new\"]\n\tpath = vendor/new\n\turl = https://evil.test/new.git\n";
+                    gate.write(".gitmodules", format!("{MODULES}{new}"));
+                },
+                "made-unknown",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_changed_submodule_without_called_modules_is_no_finding() {
+    let gate = Gate::with(submodule);
+    let arguments = ["-r", "--allow", "module-not-installed"];
+    add_submodule(&gate, "vendor/other", '2');
+    assert_eq!(gate.judge(&arguments), [] as [&str; 0]);
+    gate.write(".gitmodules", MODULES.replace("good.test/other", "new.test/other"));
+    assert_eq!(gate.judge(&arguments), [] as [&str; 0]);
+}
+
+#[test]
+fn a_path_that_differs_only_in_case_is_an_error() {
+    all_are_errors(
+        "a pull request adds a file that takes the place of another one where case does not matter",
+        |_| {},
+        &[
+            ("a lock file", |gate| gate.write("live/.Terraform.lock.hcl", ""), "case-variant"),
+            ("a lock file of modules", |gate| gate.write("live/.MODULES.lock.hcl", ""), "case-variant"),
+            ("a configuration", |gate| gate.write("live/MAIN.TF", ""), "case-variant"),
+            ("a configuration that is read", |gate| gate.write("live/Main.tf", ""), "case-variant"),
+            ("in JSON", |gate| gate.write("live/more.TF.json", "{}"), "case-variant"),
+            ("settings", |gate| gate.write("live/Provlock.toml", ""), "case-variant"),
+            ("values", |gate| gate.write("live/TERRAFORM.TFVARS", ""), "case-variant"),
+            ("a unit", |gate| gate.write("live/Terragrunt.hcl", "locals {}"), "case-variant"),
+            ("installed modules", |gate| gate.write("live/.Terraform/modules/modules.json", "{}"), "case-variant"),
+            ("plugins", |gate| gate.write("live/Terraform.d/plugins/evil", ""), "case-variant"),
+            ("a directory", |gate| gate.write("Live/more.tf", ""), "case-variant"),
+            ("a letter outside ASCII", |gate| gate.write("live/.terraform.loc\u{212a}.hcl", ""), "case-variant"),
+        ],
+    );
+}
+
+#[test]
+fn other_names_and_those_of_the_base_are_no_variants() {
+    let gate = Gate::with(|gate| {
+        gate.write("live/OLD.TF", "");
+        gate.write("live/Terraform.d/plugins/old", "");
+    });
+    gate.write("live/OLD.TF", "# changed");
+    gate.write("README.MD", "");
+    gate.write("live/Makefile", "");
+    gate.write("live/Network.tf", "locals {}\n");
+    gate.write("docs/Guide/LIVE.md", "");
+    gate.write("new/MAIN.tf.txt", "");
+    assert_eq!(gate.judge(&["-r"]), [] as [&str; 0]);
+}
