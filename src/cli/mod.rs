@@ -6,6 +6,7 @@ mod environment;
 mod git;
 mod interrupt;
 mod render;
+mod run;
 mod ui;
 
 pub(crate) use commands::run;

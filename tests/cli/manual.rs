@@ -127,8 +127,8 @@ Lock every required provider, with hashes for the requested platforms
 Usage: provlock lock [OPTIONS] [PROVIDER|PATH]...
 
 Arguments:
-  [PROVIDER|PATH]...  Only these providers [default: all that are required]; and
-                      root modules, by a directory or a file in it [default: .]
+  [PROVIDER|PATH]...  Only these providers [default: all]; and root modules, by
+                      a directory or a file in it [default: .]
 
 Options:
   -C, --chdir <DIR>        Change to DIR before doing anything

@@ -3,6 +3,7 @@
 pub(crate) mod candidates;
 mod format;
 mod global;
+mod roots;
 mod selection;
 mod source;
 mod targets;
@@ -12,7 +13,8 @@ use clap::builder::{Resettable, Str};
 
 pub(crate) use format::{FormatArgs, OutputFormat};
 pub(crate) use global::{ColorChoice, GlobalArgs, Verbosity, settings_of};
-pub(crate) use selection::{AgeArgs, DateArgs, ModuleArgs, PlatformArgs, SelectionArgs};
+pub(crate) use roots::{RootArgs, TargetArgs};
+pub(crate) use selection::{AgeArgs, DateArgs, ModuleArgs, OfflineArgs, PlatformArgs, SelectionArgs};
 pub(crate) use source::{CacheArgs, CacheDirectory, OnlineArgs, SourceArgs};
 pub(crate) use targets::{Targets, is_surely_path};
 pub(crate) use variables::parse;

@@ -15,16 +15,13 @@ use provlock::settings::{PlatformSelection, parse_duration};
 use provlock::system::Environment;
 use url::Url;
 
-use super::candidates;
+use super::{CacheArgs, candidates};
 
 /// What is to be locked.
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(next_help_heading = "Selection")]
 pub(crate) struct SelectionArgs {
-    /// Every root module below the paths, without what `.gitignore` names
-    #[arg(short, long)]
-    pub(crate) recursive: bool,
     #[command(flatten)]
     platforms: PlatformArgs,
     /// Remove entries that nothing requires
@@ -80,9 +77,9 @@ pub(crate) struct DateArgs {
 }
 
 impl DateArgs {
-    /// Who knows when versions were published.
-    pub(crate) fn services(&self) -> DateServices {
-        DateServices { opentofu: self.opentofu_api.clone(), terraform: self.terraform_api.clone() }
+    pub(crate) fn add_to(&self, options: &mut SessionOptions) {
+        let services = DateServices { opentofu: self.opentofu_api.clone(), terraform: self.terraform_api.clone() };
+        options.sources.date_services = Some(services);
     }
 }
 
@@ -121,15 +118,35 @@ pub(crate) struct ModuleArgs {
 }
 
 impl ModuleArgs {
-    /// Adds the source of modules that are not installed, and the values of variables. If `is_offline`, modules come
+    /// Sets the source of modules that are not installed, and the values of variables. If `is_offline`, modules come
     /// from the cache only.
-    pub(crate) fn add_to(&self, options: &mut SessionOptions, environment: &Environment, is_offline: bool) {
+    pub(crate) fn add_to(&self, environment: &Environment, options: &mut SessionOptions, is_offline: bool) {
         options.variables = InputVariables::new(&environment.variables, self.variables.flags.clone());
         options.modules = match is_offline {
             _ if self.no_fetch_modules => ModuleFetching::Never,
             true => ModuleFetching::FromCache,
             false => ModuleFetching::Fetch,
         };
+    }
+}
+
+/// Modules that may come from the cache only, without packages of providers.
+#[derive(Args)]
+pub(crate) struct OfflineArgs {
+    #[command(flatten)]
+    modules: ModuleArgs,
+    #[command(flatten)]
+    cache: CacheArgs,
+    /// Make no network requests; use the lock file and the cache
+    #[arg(long, help_heading = "Network")]
+    offline: bool,
+}
+
+impl OfflineArgs {
+    pub(crate) fn add_to(&self, environment: &Environment, options: &mut SessionOptions) {
+        options.offline = self.offline;
+        self.cache.add_to(environment, options);
+        self.modules.add_to(environment, options, self.offline);
     }
 }
 

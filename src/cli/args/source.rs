@@ -1,16 +1,14 @@
 //! The flags that say where packages come from.
 
-use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use provlock::packages::connections::{SourceChoice, SourceOptions};
+use provlock::packages::connections::SourceChoice;
 use provlock::project::SessionOptions;
-use provlock::provider::Hostname;
 use provlock::system::Environment;
 
-use crate::cli::environment::{cache_directory, shown_url};
+use crate::cli::environment::cache_directory;
 
 /// Where packages come from.
 #[derive(Args)]
@@ -71,71 +69,38 @@ pub(crate) struct CacheDirectory {
 }
 
 impl CacheArgs {
-    /// Where everything that is remembered across runs is, if it may be used and there is a place for it.
-    pub(crate) fn used(&self, environment: &Environment) -> Option<PathBuf> {
-        self.directory.get(environment).filter(|_| !self.no_cache)
+    pub(crate) fn add_to(&self, environment: &Environment, options: &mut SessionOptions) {
+        options.sources.cache_directory = self.directory.get(environment).filter(|_| !self.no_cache);
     }
 }
 
 impl CacheDirectory {
-    /// The directory; none if the system has no directory for caches.
+    /// Returns the directory; `None` if the system has no directory for caches.
     pub(crate) fn get(&self, environment: &Environment) -> Option<PathBuf> {
         self.cache_dir.clone().or_else(|| cache_directory(environment))
     }
 }
 
 impl SourceArgs {
-    /// See [`OnlineArgs::sources`].
-    pub(crate) fn sources(&self, environment: &Environment, options: &mut SessionOptions) {
+    pub(crate) fn add_to(&self, environment: &Environment, options: &mut SessionOptions) {
         options.offline = self.offline;
-        self.online.sources(environment, &mut options.sources);
-    }
-
-    /// Where packages come from, in words.
-    pub(crate) fn origin(&self) -> String {
-        if self.offline { "the cache of hashes and the lock files".to_owned() } else { self.online.origin() }
-    }
-
-    /// What is waited for while it is found out which versions there are; nothing where no host is asked.
-    pub(crate) fn asked(&self, hosts: &BTreeSet<Hostname>) -> Option<String> {
-        match (self.online.choice(), hosts.len()) {
-            (SourceChoice::FilesystemMirror(_), _) | (SourceChoice::Registries, 0) => None,
-            _ if self.offline => None,
-            (SourceChoice::Registries, 1) => hosts.first().map(|host| format!("asking {host}")),
-            (SourceChoice::Registries, number) => Some(format!("asking {number} registries")),
-            _ => Some("asking for versions".to_owned()),
-        }
+        self.online.add_to(environment, options);
     }
 }
 
 impl OnlineArgs {
-    /// Where packages come from, in words.
-    pub(crate) fn origin(&self) -> String {
-        match self.choice() {
-            SourceChoice::FilesystemMirror(directory) => format!("the directory {}", directory.display()),
-            SourceChoice::NetworkMirror(url) => format!("the network mirror {}", shown_url(&url)),
-            SourceChoice::OciMirror(template) => format!("the OCI registry of {template}"),
-            SourceChoice::CliConfiguration => "where the CLI configuration says".to_owned(),
-            SourceChoice::Registries => "the registries of the providers".to_owned(),
-        }
-    }
-
-    fn choice(&self) -> SourceChoice {
-        match self {
+    pub(crate) fn add_to(&self, environment: &Environment, options: &mut SessionOptions) {
+        let sources = &mut options.sources;
+        sources.choice = match self {
             Self { fs_mirror: Some(directory), .. } => SourceChoice::FilesystemMirror(directory.clone()),
             Self { net_mirror: Some(url), .. } => SourceChoice::NetworkMirror(url.clone()),
             Self { oci_mirror: Some(template), .. } => SourceChoice::OciMirror(template.clone()),
             Self { use_cli_config: true, .. } => SourceChoice::CliConfiguration,
             _ => SourceChoice::Registries,
-        }
-    }
-
-    /// Adds where packages come from, and how they are fetched.
-    pub(crate) fn sources(&self, environment: &Environment, options: &mut SourceOptions) {
-        options.choice = self.choice();
-        options.jobs = self.jobs.map_or(options.jobs, usize::from);
-        options.trust_registry = self.trust_registry;
-        options.cache_directory = self.cache.used(environment);
+        };
+        sources.jobs = self.jobs.map_or(sources.jobs, usize::from);
+        sources.trust_registry = self.trust_registry;
+        self.cache.add_to(environment, options);
     }
 }
 

@@ -41,10 +41,9 @@ impl Targets {
         errors.into_result(targets)
     }
 
-    /// [`Targets::read`], where no version may be named.
-    pub(crate) fn without_versions(arguments: &[OsString]) -> Result<Self> {
-        let targets = Self::read(arguments)?;
-        if let Some(module) = targets.modules.keys().next() {
+    /// Fails if a version or a module is named.
+    pub(crate) fn refuse_versions(&self) -> Result<()> {
+        if let Some(module) = self.modules.keys().next() {
             let message = format!("lock takes providers and paths, and module.{module} is neither");
             let help = Help::text("to move it to a newer version: ").and(Remedy::upgrade(format!("module.{module}")));
             return Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into());
@@ -55,7 +54,7 @@ impl Targets {
                 Diagnostic::error(Code::InvalidArgument, format!("lock keeps locked versions, but {named} names one"));
             Some(error.help(Help::text("to move it to that version: ").and(Remedy::upgrade(named))))
         };
-        targets.providers.iter().filter_map(error).collect::<Diagnostics>().into_result(targets)
+        self.providers.iter().filter_map(error).collect::<Diagnostics>().into_result(())
     }
 }
 

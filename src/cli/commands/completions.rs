@@ -5,8 +5,8 @@ use clap::{Args, Command};
 use clap_complete::env::Shells;
 use clap_complete::{CompleteEnv, Shell};
 
-use super::outcome::Outcome;
 use crate::cli::render::json::{Completions, Output};
+use crate::cli::run::outcome::Outcome;
 use crate::cli::ui::Ui;
 
 /// With this variable set to the name of a shell, the program prints completions for it.

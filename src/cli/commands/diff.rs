@@ -13,12 +13,12 @@ use provlock::lockfile::{
 use provlock::provider::Dialect;
 use provlock::system::repository;
 
-use super::outcome::Outcome;
 use crate::cli::args::{ARGUMENTS, FormatArgs, OWN, OutputFormat, is_surely_path};
 use crate::cli::git;
 use crate::cli::render::diff as text;
 use crate::cli::render::row::Row;
 use crate::cli::render::{json, markdown};
+use crate::cli::run::outcome::Outcome;
 use crate::cli::ui::Ui;
 
 const FORMATS: &[OutputFormat] =
@@ -95,7 +95,9 @@ struct Side {
 }
 
 pub(crate) fn run(arguments: &DiffArgs, ui: &Ui) -> Result<Outcome> {
-    if let Some(path) = &arguments.what.textconv {
+    let WhatArgs { old, new, textconv: file, .. } = &arguments.what;
+    ui.invocation.set_paths(&[old, new, file].into_iter().flatten().cloned().collect::<Vec<_>>());
+    if let Some(path) = file {
         return textconv(path, ui);
     }
     let differ = show(&pairs(&arguments.what, ui)?, ui)?;

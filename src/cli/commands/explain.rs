@@ -9,9 +9,9 @@ use clap::builder::TypedValueParser as _;
 use provlock::diagnostic::Code;
 use textwrap::{Options, WordSplitter};
 
-use super::outcome::Outcome;
 use crate::cli::render::json::{Explanation, Output};
 use crate::cli::render::pages;
+use crate::cli::run::outcome::Outcome;
 use crate::cli::ui::{Ui, columns};
 
 /// Explain the code of a finding or error

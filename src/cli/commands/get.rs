@@ -1,19 +1,20 @@
 //! `get`: installs the modules that lock files record.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use clap::{Args, ValueHint};
+use clap::Args;
 use provlock::diagnostic::Diagnostics;
 use provlock::diagnostic::words::few;
-use provlock::project::{GetOptions, InstalledModules, Selection};
+use provlock::project::{GetOptions, InstalledModules};
 
-use super::outcome::Outcome;
-use super::watch::{no_root_module, start_with_modules};
-use crate::cli::args::{CacheArgs, FormatArgs, ModuleArgs};
+use crate::cli::args::{FormatArgs, OfflineArgs, RootArgs};
 use crate::cli::render::causes::{Many, by_cause};
+use crate::cli::render::coverage::no_root_module;
 use crate::cli::render::json::{InstalledRoot, Output, Root};
 use crate::cli::render::style::count;
+use crate::cli::run::outcome::Outcome;
+use crate::cli::run::session::start;
 use crate::cli::ui::Ui;
 
 const EXAMPLES: &str = "Examples:
@@ -35,12 +36,8 @@ const EXAMPLES: &str = "Examples:
 #[command(after_help = "Exit codes: 0 done or up to date, 1 --check: something else is installed, 2 failed")]
 #[command(mut_arg("no_fetch_modules", |flag| flag.hide(true)))]
 pub(crate) struct GetArgs {
-    /// Root modules, or files in them [default: .]
-    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
-    paths: Vec<PathBuf>,
-    /// Every root module below the paths
-    #[arg(short, long, help_heading = "Selection")]
-    recursive: bool,
+    #[command(flatten)]
+    roots: RootArgs,
     /// Install modules of git repositories with a .git directory, for modules that call git on themselves
     ///
     /// It holds the locked commit without its history, and the tag that the source names.
@@ -50,12 +47,7 @@ pub(crate) struct GetArgs {
     #[arg(long, help_heading = "Selection", hide_short_help = true)]
     no_tests: bool,
     #[command(flatten)]
-    modules: ModuleArgs,
-    #[command(flatten)]
-    cache: CacheArgs,
-    /// Make no network requests; install what is in the cache
-    #[arg(long, help_heading = "Network")]
-    offline: bool,
+    source: OfflineArgs,
     #[command(flatten)]
     format: FormatArgs,
     /// Write nothing; exit with 1 if something else than what is locked is installed
@@ -64,9 +56,12 @@ pub(crate) struct GetArgs {
 }
 
 pub(crate) fn run(arguments: &GetArgs, ui: &Ui) -> anyhow::Result<Outcome> {
-    let GetArgs { paths, recursive, modules, cache, offline, check, .. } = arguments;
-    let selection = Selection { paths: paths.clone(), recursive: *recursive, with_modules: false };
-    let session = start_with_modules((modules, cache, *offline), ui)?;
+    let GetArgs { roots, source, check, .. } = arguments;
+    let selection = roots.selection(false);
+    let session = start(ui, &selection.paths, |environment, options| {
+        source.add_to(environment, options);
+        Ok(())
+    })?;
     let roots = session.roots(&selection)?;
     let mut options = GetOptions::default();
     (options.check, options.ignore_tests, options.with_git) = (*check, arguments.no_tests, arguments.with_git);

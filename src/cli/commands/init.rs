@@ -11,12 +11,13 @@ use provlock::project::{Inventory, Selection};
 use provlock::settings::{self, FILE_NAME, PlatformSelection};
 use provlock::system::files;
 
-use super::outcome::Outcome;
-use super::watch::{no_root_module, show_origin, start};
 use crate::cli::args::{FormatArgs, ModuleArgs, SourceArgs, candidates};
+use crate::cli::render::coverage::no_root_module;
 use crate::cli::render::foreign::printable;
 use crate::cli::render::json::{Output, SettingsFile};
 use crate::cli::render::style::{count, enumerate};
+use crate::cli::run::outcome::Outcome;
+use crate::cli::run::session::{show_origin, start};
 use crate::cli::ui::Ui;
 
 const EXAMPLES: &str = "Examples:
@@ -65,10 +66,10 @@ pub(crate) fn run(arguments: &InitArgs, ui: &Ui) -> Result<Outcome> {
     }
     let old = is_there.then(|| settings::read(path)).transpose();
     let old = old.map_err(|error| Diagnostic::io("read", path, &error))?;
-    let session = start(ui, Some(source), |environment, options| {
-        source.sources(environment, options);
-        modules.add_to(options, environment, source.offline);
-        show_origin(&source.origin(), environment, ui);
+    let session = start(ui, &[], |environment, options| {
+        source.add_to(environment, options);
+        modules.add_to(environment, options, source.offline);
+        show_origin(ui, environment, options);
         Ok(())
     })?;
     let roots = session.roots(&Selection::recursive("."))?;

@@ -1,16 +1,13 @@
 //! `lock`: writes the lock file that the configuration asks for.
 
-use std::ffi::OsString;
+use clap::Args;
+use provlock::project::{Event, Locked};
 
-use clap::{Args, ValueHint};
-use clap_complete::ArgValueCandidates;
-use provlock::project::{Event, Locked, Selection};
-
-use super::collected::Collected;
-use super::outcome::Outcome;
-use super::watch::start_locking;
-use crate::cli::args::{AgeArgs, FormatArgs, SelectionArgs, SourceArgs, Targets, candidates};
+use crate::cli::args::{AgeArgs, FormatArgs, SelectionArgs, SourceArgs, TargetArgs};
 use crate::cli::render::lock::{self as text, Report};
+use crate::cli::run::collected::Collected;
+use crate::cli::run::outcome::Outcome;
+use crate::cli::run::session::start_locking;
 use crate::cli::ui::Ui;
 
 const EXAMPLES: &str = "Examples:
@@ -34,11 +31,8 @@ const EXAMPLES: &str = "Examples:
     published, 2 failed"
 )]
 pub(crate) struct LockArgs {
-    /// Only these providers [default: all that are required]; and root modules, by a directory or a file in it
-    /// [default: .]
-    #[arg(value_name = "PROVIDER|PATH", value_hint = ValueHint::AnyPath)]
-    #[arg(add = ArgValueCandidates::new(candidates::providers))]
-    targets: Vec<OsString>,
+    #[command(flatten)]
+    targets: TargetArgs,
     #[command(flatten)]
     selection: SelectionArgs,
     /// Lock the modules, too; the default with .modules.lock.hcl
@@ -64,13 +58,13 @@ pub(crate) struct LockArgs {
 
 pub(crate) fn run(arguments: &LockArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let LockArgs { selection, age, source, .. } = arguments;
-    let Targets { providers, paths, .. } = Targets::without_versions(&arguments.targets)?;
-    let named = Selection { paths, recursive: selection.recursive, with_modules: arguments.with_modules };
-    let mut options = selection.lock_options(providers, age.min_age);
+    let (named, targets) = arguments.targets.read(arguments.with_modules)?;
+    targets.refuse_versions()?;
+    let mut options = selection.lock_options(targets.providers, age.min_age);
     options.dry_run = arguments.check || arguments.dry_run;
     options.modules = arguments.with_modules;
     let (mut collected, mut hints) = (Collected::new(&named, ui), Hints::default());
-    let session = start_locking((&selection.modules, age, source), ui)?;
+    let session = start_locking(ui, &named.paths, (&selection.modules, age, source))?;
     let roots = session.roots(&named)?;
     let session = session.observed_by(|event| {
         collected.add(event);

@@ -10,11 +10,11 @@ use provlock::diagnostic::{Code, Diagnostic, Help, Remedy};
 use provlock::provider::{Dialect, Hostname};
 use provlock::system::{Token, token_variable};
 
-use super::outcome::Outcome;
-use super::watch::start;
 use crate::cli::args::OWN;
 use crate::cli::environment::environment;
 use crate::cli::render::json::{self, Output};
+use crate::cli::run::outcome::Outcome;
+use crate::cli::run::session::start;
 use crate::cli::ui::Ui;
 
 /// Tokens are a few kilobytes at most.
@@ -109,7 +109,7 @@ fn credentials(ui: &Ui) -> Result<(Credentials, Dialect)> {
 
 /// The dialect of the root module here, which is what will look for the token; the default one if there is none.
 fn dialect(ui: &Ui) -> Dialect {
-    let here = || start(ui, None, |_, _| Ok(())).ok()?.open(Path::new(".")).ok();
+    let here = || start(ui, &[], |_, _| Ok(())).ok()?.open(Path::new(".")).ok();
     ui.global.dialect.or_else(|| Some(here()?.dialect)).unwrap_or_default()
 }
 

@@ -5,14 +5,15 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use provlock::diagnostic::Diagnostic;
-use provlock::project::{MirrorOptions, MirrorTarget, ModuleFetching, Selection};
+use provlock::project::{MirrorOptions, MirrorTarget, ModuleFetching};
 
-use super::outcome::Outcome;
-use super::watch::{no_root_module, show_origin, start};
-use crate::cli::args::{FormatArgs, OnlineArgs, PlatformArgs};
+use crate::cli::args::{FormatArgs, OnlineArgs, PlatformArgs, RootArgs};
 use crate::cli::render::causes::{Many, by_cause, without_repetition};
+use crate::cli::render::coverage::no_root_module;
 use crate::cli::render::json::{Mirror, Output};
 use crate::cli::render::mirror as text;
+use crate::cli::run::outcome::Outcome;
+use crate::cli::run::session::{show_origin, start};
 use crate::cli::ui::Ui;
 
 const EXAMPLES: &str = "Examples:
@@ -41,12 +42,8 @@ pub(crate) struct MirrorArgs {
     /// Directory of the mirror, created if it does not exist; or repositories of an OCI registry
     #[arg(value_name = "DIR|oci://TEMPLATE", value_hint = ValueHint::DirPath)]
     target: PathBuf,
-    /// Root modules, or files in them [default: .]
-    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
-    paths: Vec<PathBuf>,
-    /// Every root module below the paths
-    #[arg(short, long, help_heading = "Selection")]
-    recursive: bool,
+    #[command(flatten)]
+    roots: RootArgs,
     #[command(flatten, next_help_heading = "Selection")]
     platforms: PlatformArgs,
     /// Remove packages that no lock file names; other files stay. Only of a directory
@@ -62,13 +59,13 @@ pub(crate) struct MirrorArgs {
 }
 
 pub(crate) fn run(arguments: &MirrorArgs, ui: &Ui) -> anyhow::Result<Outcome> {
-    let MirrorArgs { target, paths, recursive, platforms, prune, source, dry_run, .. } = arguments;
-    let selection = Selection { paths: paths.clone(), recursive: *recursive, with_modules: false };
+    let MirrorArgs { target, roots, platforms, prune, source, dry_run, .. } = arguments;
+    let selection = roots.selection(false);
     let target = MirrorTarget::parse(target)?;
-    let session = start(ui, None, |environment, options| {
-        source.sources(environment, &mut options.sources);
+    let session = start(ui, &selection.paths, |environment, options| {
+        source.add_to(environment, options);
         options.modules = ModuleFetching::Never;
-        show_origin(&source.origin(), environment, ui);
+        show_origin(ui, environment, options);
         Ok(())
     })?;
     let roots = session.roots(&selection)?;

@@ -1,8 +1,6 @@
 //! The commands, a file each: its flags, what it does with the library, and what it shows.
 
 mod cache;
-mod choice;
-mod collected;
 mod completions;
 mod diff;
 mod explain;
@@ -12,28 +10,20 @@ mod lock;
 mod login;
 mod merge;
 mod mirror;
-mod outcome;
 mod pin;
-mod rules;
 mod sbom;
 mod setup;
 mod tree;
 mod upgrade;
-mod usage;
 mod verify;
-mod watch;
 
 #[cfg(test)]
 mod tests;
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use clap::{ArgMatches, CommandFactory as _, Parser, Subcommand, ValueEnum as _};
-
-pub(crate) use outcome::Outcome;
-use outcome::diagnostics;
 
 use provlock::diagnostic::Diagnostic;
 use provlock::system::Secrets;
@@ -43,6 +33,8 @@ use super::environment::environment;
 use super::interrupt;
 use super::render::help::Invocation;
 use super::render::json::CommandName;
+use super::run::outcome::{Outcome, diagnostics};
+use super::run::usage;
 use super::ui::Ui;
 
 /// What `--version` prints: the version, then the commit of a release build and the target.
@@ -115,15 +107,6 @@ pub(crate) fn run() -> Outcome {
     }
 }
 
-/// The paths that a command is about; none if that is the current directory. Names of providers are among them, and lie
-/// in no other repository as paths.
-fn paths(arguments: &ArgMatches) -> Vec<PathBuf> {
-    let paths = ["paths", "files", "old", "new", "textconv"].into_iter();
-    let paths = paths.filter_map(|name| arguments.try_get_many::<PathBuf>(name).ok()?).flatten().cloned();
-    let targets = arguments.try_get_many::<OsString>("targets").ok().flatten();
-    paths.chain(targets.into_iter().flatten().map(PathBuf::from)).collect()
-}
-
 /// Runs a command and shows what stopped it.
 fn carry_out(cli: Cli, matches: &ArgMatches) -> Outcome {
     let Cli { mut global, command } = cli;
@@ -135,7 +118,6 @@ fn carry_out(cli: Cli, matches: &ArgMatches) -> Outcome {
     let environment = environment(&Secrets::default());
     let mut invocation = Invocation::new(global.chdir.as_deref());
     invocation.secrets = environment.secrets.clone();
-    invocation.paths = paths(arguments);
     invocation.data_directory = environment.path_variable("TF_DATA_DIR");
     let mut ui = Ui::new(name, format, global, invocation);
     interrupt::arrange(ui.on_interrupt());

@@ -1,19 +1,19 @@
 //! `pin`: rewrites the sources of modules, so that they name commits.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
-use clap::{Args, ValueHint};
+use clap::Args;
 use provlock::configuration::rewrite::{self, FileRewrite};
 use provlock::diagnostic::Diagnostics;
-use provlock::project::{PinOptions, PinnedModules, Selection};
+use provlock::project::{PinOptions, PinnedModules};
 
-use super::outcome::Outcome;
-use super::watch::{no_root_module, start_with_modules};
-use crate::cli::args::{CacheArgs, FormatArgs, ModuleArgs};
+use crate::cli::args::{FormatArgs, OfflineArgs, RootArgs};
+use crate::cli::render::coverage::no_root_module;
 use crate::cli::render::json::{Output, PinnedRoot, Root};
 use crate::cli::render::style::count;
 use crate::cli::render::upgrade;
+use crate::cli::run::outcome::Outcome;
+use crate::cli::run::session::start;
 use crate::cli::ui::Ui;
 
 const EXAMPLES: &str = "Examples:
@@ -33,12 +33,8 @@ const EXAMPLES: &str = "Examples:
 #[command(after_help = "Exit codes: 0 done or pinned already, 1 --check: a call could be pinned, 2 failed")]
 #[command(mut_arg("no_fetch_modules", |flag| flag.hide(true)))]
 pub(crate) struct PinArgs {
-    /// Root modules, or files in them [default: .]
-    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
-    paths: Vec<PathBuf>,
-    /// Every root module below the paths
-    #[arg(short, long, help_heading = "Selection")]
-    recursive: bool,
+    #[command(flatten)]
+    roots: RootArgs,
     /// Pin modules of registries, too, to the locked version
     #[arg(long, help_heading = "Selection")]
     registry: bool,
@@ -46,12 +42,7 @@ pub(crate) struct PinArgs {
     #[arg(long, help_heading = "Selection", hide_short_help = true)]
     no_tests: bool,
     #[command(flatten)]
-    modules: ModuleArgs,
-    #[command(flatten)]
-    cache: CacheArgs,
-    /// Make no network requests; pin what is locked
-    #[arg(long, help_heading = "Network")]
-    offline: bool,
+    source: OfflineArgs,
     #[command(flatten)]
     format: FormatArgs,
     /// Write nothing; exit with 1 if a call could be pinned
@@ -63,9 +54,12 @@ pub(crate) struct PinArgs {
 }
 
 pub(crate) fn run(arguments: &PinArgs, ui: &Ui) -> anyhow::Result<Outcome> {
-    let PinArgs { paths, recursive, modules, cache, offline, check, .. } = arguments;
-    let selection = Selection { paths: paths.clone(), recursive: *recursive, with_modules: true };
-    let session = start_with_modules((modules, cache, *offline), ui)?;
+    let PinArgs { roots, source, check, .. } = arguments;
+    let selection = roots.selection(true);
+    let session = start(ui, &selection.paths, |environment, options| {
+        source.add_to(environment, options);
+        Ok(())
+    })?;
     let roots = session.roots(&selection)?;
     let mut options = PinOptions::default();
     options.registry = arguments.registry;

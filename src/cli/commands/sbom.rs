@@ -1,22 +1,22 @@
 //! `sbom`: what is locked, as a bill of materials.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use clap::{Args, ValueHint};
+use clap::Args;
 use jiff::Timestamp;
 use provlock::diagnostic::{Code, Diagnostic};
-use provlock::project::Selection;
 use provlock::system::{Environment, canonicalize, repository};
 
-use super::outcome::Outcome;
-use super::watch::{no_root_module, start_with_modules};
-use crate::cli::args::{ARGUMENTS, CacheArgs, ModuleArgs, OutputFormat};
+use crate::cli::args::{CacheArgs, ModuleArgs, OutputFormat, RootArgs};
 use crate::cli::git;
 use crate::cli::render::causes::{Many, by_cause};
+use crate::cli::render::coverage::no_root_module;
 use crate::cli::render::sbom::snapshot::{Commit, snapshot};
 use crate::cli::render::sbom::{Bill, cyclonedx, spdx};
 use crate::cli::render::verify::RepositoryPaths;
+use crate::cli::run::outcome::Outcome;
+use crate::cli::run::session::start;
 use crate::cli::ui::Ui;
 
 const FORMATS: &[OutputFormat] = &[OutputFormat::Cyclonedx, OutputFormat::Spdx, OutputFormat::GithubSnapshot];
@@ -37,12 +37,8 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = "Example: provlock sbom --recursive > bom.json", before_long_help = EXAMPLES)]
 #[command(after_help = "Exit codes: 0 done, 2 failed")]
 pub(crate) struct SbomArgs {
-    /// Root modules, or files in them [default: .]
-    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath, help_heading = ARGUMENTS)]
-    paths: Vec<PathBuf>,
-    /// Every root module below the paths [default: .]
-    #[arg(short, long, help_heading = "Selection")]
-    recursive: bool,
+    #[command(flatten)]
+    roots: RootArgs,
     #[command(flatten)]
     modules: ModuleArgs,
     #[command(flatten)]
@@ -57,9 +53,14 @@ pub(crate) struct SbomArgs {
 }
 
 pub(crate) fn run(arguments: &SbomArgs, ui: &Ui) -> Result<Outcome> {
-    let SbomArgs { paths, recursive, modules, cache, format, name } = arguments;
-    let session = start_with_modules((modules, cache, true), ui)?;
-    let selection = Selection { paths: paths.clone(), recursive: *recursive, with_modules: true };
+    let SbomArgs { roots, modules, cache, format, name } = arguments;
+    let selection = roots.selection(true);
+    let session = start(ui, &selection.paths, |environment, options| {
+        options.offline = true;
+        cache.add_to(environment, options);
+        modules.add_to(environment, options, true);
+        Ok(())
+    })?;
     let roots = session.roots(&selection)?;
     let materials = session.bill_of_materials(&roots)?;
     let environment = session.environment().clone();

@@ -7,9 +7,9 @@ use clap::{Args, Subcommand};
 use provlock::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use provlock::system::files;
 
-use super::outcome::Outcome;
 use crate::cli::git;
 use crate::cli::render::json::{GitSetup, GitVariable, Output};
+use crate::cli::run::outcome::Outcome;
 use crate::cli::ui::Ui;
 
 /// Set up other programs to use provlock

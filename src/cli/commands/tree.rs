@@ -3,20 +3,20 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueHint};
-use clap_complete::ArgValueCandidates;
+use clap::Args;
 use provlock::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
-use provlock::project::{LockedVersions, RootModule, Roots, Selection, Session};
+use provlock::project::{LockedVersions, RootModule, Roots, Session};
 use provlock::provider::{ProviderAddress, ProviderSpec};
 
-use super::outcome::Outcome;
-use super::watch::{no_root_module, start};
-use crate::cli::args::{CacheArgs, FormatArgs, ModuleArgs, OutputFormat, Targets, candidates, is_surely_path};
+use crate::cli::args::{CacheArgs, FormatArgs, ModuleArgs, OutputFormat, TargetArgs, Targets, is_surely_path};
+use crate::cli::render::coverage::no_root_module;
 use crate::cli::render::foreign::printable;
 use crate::cli::render::html;
 use crate::cli::render::json::{Output, ProviderUse, Root, TreeRoot};
 use crate::cli::render::tree::{ProviderTree, text};
 use crate::cli::render::versions::{self as usage, uses};
+use crate::cli::run::outcome::Outcome;
+use crate::cli::run::session::start;
 use crate::cli::ui::Ui;
 
 const FORMATS: &[OutputFormat] = &[OutputFormat::Text, OutputFormat::Json, OutputFormat::Html];
@@ -45,13 +45,8 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = "Example: provlock tree hashicorp/aws", before_long_help = EXAMPLES)]
 #[command(mut_arg("format", |format| format.value_parser(OutputFormat::one_of(FORMATS))))]
 pub(crate) struct TreeArgs {
-    /// Only these providers [default: all]; and root modules, by a directory or a file in it [default: .]
-    #[arg(value_name = "PROVIDER|PATH", value_hint = ValueHint::AnyPath)]
-    #[arg(add = ArgValueCandidates::new(candidates::providers))]
-    targets: Vec<OsString>,
-    /// Every root module below the paths: which versions are locked in how many
-    #[arg(short, long, help_heading = "Selection")]
-    recursive: bool,
+    #[command(flatten)]
+    targets: TargetArgs,
     /// Ignore what only test files require
     #[arg(long, help_heading = "Selection")]
     no_tests: bool,
@@ -66,8 +61,8 @@ pub(crate) struct TreeArgs {
     format: FormatArgs,
 }
 
-/// Reads providers and paths. Versions cannot be named, since all are shown.
-fn targets(arguments: &[OsString]) -> Result<Targets> {
+/// Refuses providers with a version, since all versions are shown.
+fn refuse_versions(arguments: &[OsString]) -> Result<()> {
     for argument in arguments {
         let (text, path) = (argument.to_string_lossy(), Path::new(argument));
         if let Some((provider, _)) = text.split_once('@')
@@ -80,28 +75,28 @@ fn targets(arguments: &[OsString]) -> Result<Targets> {
             return Err(Diagnostic::error(Code::InvalidArgument, message).help(help.and(remedy)).into());
         }
     }
-    Targets::read(arguments)
+    Ok(())
 }
 
 pub(crate) fn run(arguments: &TreeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
-    let Targets { providers, paths, .. } = targets(&arguments.targets)?;
-    if ui.format == OutputFormat::Html && !arguments.recursive {
+    refuse_versions(&arguments.targets.targets)?;
+    let (selection, Targets { providers, .. }) = arguments.targets.read(false)?;
+    if ui.format == OutputFormat::Html && !selection.recursive {
         let error = Diagnostic::error(Code::InvalidArgument, "only the table of all root modules is a page of HTML");
         return Err(error.help("add --recursive").into());
     }
-    let session = start(ui, None, |environment, options| {
-        options.sources.cache_directory = arguments.cache.used(environment);
-        arguments.modules.add_to(options, environment, !arguments.online);
+    let session = start(ui, &selection.paths, |environment, options| {
+        arguments.cache.add_to(environment, options);
+        arguments.modules.add_to(environment, options, !arguments.online);
         Ok(())
     })?;
-    if arguments.recursive {
-        let selection = Selection { paths, recursive: true, with_modules: false };
+    if selection.recursive {
         let roots = session.roots(&selection)?;
         let versions = session.locked_versions(&roots);
         drop(session);
         return Ok(show_versions(&versions, &providers, &roots, ui)?);
     }
-    let paths = if paths.is_empty() { vec![PathBuf::from(".")] } else { paths };
+    let paths = if selection.paths.is_empty() { vec![PathBuf::from(".")] } else { selection.paths };
     let with_signers = ui.stdout_style.verbose || ui.is_json();
     let (mut shown, mut warnings) = (Vec::new(), Vec::new());
     for path in &paths {

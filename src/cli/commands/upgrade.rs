@@ -1,27 +1,32 @@
 //! `upgrade`: moves providers and modules to newer versions, or shows where they could move.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::sync::{Mutex, PoisonError};
 
-use clap::{Args, ValueHint};
-use clap_complete::ArgValueCandidates;
+use clap::Args;
 use provlock::configuration::rewrite::{self, ConstraintEdit, FileRewrite};
 use provlock::diagnostic::Result;
 use provlock::project::{Event, Locked, RootModule, Selection, UpgradeOptions, UpgradePlan};
 
-use super::choice::{check_terminal, choose};
-use super::collected::Collected;
-use super::outcome::Outcome;
-use super::watch::start_locking;
-use crate::cli::args::{AgeArgs, FormatArgs, OutputFormat, SelectionArgs, SourceArgs, Targets, candidates};
+use crate::cli::args::{AgeArgs, FormatArgs, OutputFormat, SelectionArgs, SourceArgs, TargetArgs, Targets};
 use crate::cli::render::foreign::printable;
 use crate::cli::render::held_back;
 use crate::cli::render::markdown;
 use crate::cli::render::upgrade::{self as table, Moving, Outlooks};
+use crate::cli::run::choice::{check_terminal, choose};
+use crate::cli::run::collected::Collected;
+use crate::cli::run::outcome::Outcome;
+use crate::cli::run::session::start_locking;
 use crate::cli::ui::{Ui, table_columns};
 
 const FORMATS: &[OutputFormat] = &[OutputFormat::Text, OutputFormat::Json, OutputFormat::Markdown];
+
+const TARGETS: &str = "PROVIDER[@VERSION]|MODULE[@VERSION]|PATH";
+const TARGETS_HELP: &str =
+    "Only these providers or modules (module.NAME) [default: all providers], and root modules by path [default: .]";
+const TARGETS_LONG_HELP: &str = "\
+    Only these providers or modules (module.NAME) [default: all providers], and root modules by path [default: .]\n\n\
+    Each moves to its newest version, or to the one that is named. A path is a directory, or a file in it.";
 
 const EXAMPLES: &str = "Examples:
   provlock upgrade --check                # a table: locked, allowed, newest, and what holds it back
@@ -47,13 +52,10 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = "Example: provlock upgrade hashicorp/aws hashicorp/random@3.6.3", before_long_help = EXAMPLES)]
 #[command(after_help = "Exit codes: 0 done, 1 --check: can move or has an unpublished hash, 2 failed")]
 #[command(mut_arg("format", |format| format.value_parser(OutputFormat::one_of(FORMATS))))]
+#[command(mut_arg("targets", |targets| targets.value_name(TARGETS).help(TARGETS_HELP).long_help(TARGETS_LONG_HELP)))]
 pub(crate) struct UpgradeArgs {
-    /// Only these providers or modules (module.NAME) [default: all providers], and root modules by path [default: .]
-    ///
-    /// Each moves to its newest version, or to the one that is named. A path is a directory, or a file in it.
-    #[arg(value_name = "PROVIDER[@VERSION]|MODULE[@VERSION]|PATH", value_hint = ValueHint::AnyPath)]
-    #[arg(add = ArgValueCandidates::new(candidates::providers))]
-    targets: Vec<OsString>,
+    #[command(flatten)]
+    targets: TargetArgs,
     #[command(flatten)]
     selection: SelectionArgs,
     /// Move the modules, too, and lock them
@@ -99,8 +101,7 @@ pub(crate) fn run(arguments: &UpgradeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     if arguments.interactive {
         check_terminal()?;
     }
-    let Targets { providers, modules, paths } = Targets::read(&arguments.targets)?;
-    let named = Selection { paths, recursive: selection.recursive, with_modules: arguments.with_modules };
+    let (named, Targets { providers, modules, .. }) = arguments.targets.read(arguments.with_modules)?;
     let mut options = UpgradeOptions::default();
     options.lock = selection.lock_options(providers, age.min_age);
     options.lock.dry_run = arguments.check || arguments.dry_run;
@@ -114,7 +115,7 @@ pub(crate) fn run(arguments: &UpgradeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let mut upgraded = Upgraded::new(&named, &options, arguments.check, ui);
     upgraded.is_offline = source.offline;
     let outlooks = Mutex::new(Outlooks::default());
-    let mut session = start_locking((&selection.modules, age, source), ui)?;
+    let mut session = start_locking(ui, &named.paths, (&selection.modules, age, source))?;
     let roots = session.roots(&named)?;
     if arguments.interactive {
         session = session.observed_by(|event| {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::Context as _;
-use clap::{Args, ValueEnum as _, ValueHint};
+use clap::{Args, ValueEnum as _};
 use clap_complete::ArgValueCandidates;
 use provlock::diagnostic::{Code, Diagnostic, Result, Severity};
 use provlock::project::{
@@ -15,20 +15,21 @@ use provlock::project::{
 use provlock::settings::{Denied, Levels, Settings};
 use provlock::system::{Boundary, Environment, boundary, canonicalize};
 
-use super::outcome::Outcome;
-use super::rules::Rules;
-use super::watch::{no_root_module, show_origin, start};
 use crate::cli::args::{
-    ARGUMENTS, DateArgs, FormatArgs, ModuleArgs, OnlineArgs, OutputFormat, PlatformArgs, candidates,
+    DateArgs, FormatArgs, ModuleArgs, OnlineArgs, OutputFormat, PlatformArgs, RootArgs, candidates,
 };
 use crate::cli::git::Repository;
 use crate::cli::render::causes::{Many, by_cause, without_repetition};
 use crate::cli::render::coverage;
+use crate::cli::render::coverage::no_root_module;
 use crate::cli::render::json::ProviderUse;
 use crate::cli::render::style::TextStyle;
 use crate::cli::render::verify::{self as text, Found, RepositoryPaths};
 use crate::cli::render::versions::uses;
 use crate::cli::render::{github, gitlab, html, json, junit, markdown, sarif};
+use crate::cli::run::base::Rules;
+use crate::cli::run::outcome::Outcome;
+use crate::cli::run::session::{show_origin, start};
 use crate::cli::ui::Ui;
 
 const FORMATS: &[OutputFormat] = &[
@@ -121,12 +122,8 @@ const PLATFORMS_HELP: &str = "Platforms that must be covered, or `all` [default:
 #[command(next_help_heading = "Selection")]
 #[command(mut_arg("platforms", |platforms| platforms.help(PLATFORMS_HELP)))]
 struct WhatArgs {
-    /// Root modules, or files in them [default: .]
-    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath, help_heading = ARGUMENTS)]
-    paths: Vec<PathBuf>,
-    /// Check every root module below
-    #[arg(short, long)]
-    recursive: bool,
+    #[command(flatten)]
+    roots: RootArgs,
     #[command(flatten)]
     platforms: PlatformArgs,
     /// Compare the providers and modules in .terraform with the lock files
@@ -176,12 +173,12 @@ fn finding<T: FromStr<Err = &'static str>>(text: &str) -> std::result::Result<T,
 }
 
 pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
-    let WhatArgs { paths, recursive, .. } = &arguments.what;
+    let selection = arguments.what.roots.selection(false);
     let current_directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     let repository = Repository::around(&current_directory, arguments.what.base.is_some());
     let options = arguments.options(repository.as_ref().map(|repository| repository as &dyn VersionControl));
     let mut before = None;
-    let session = start(ui, None, |environment, session| {
+    let session = start(ui, &selection.paths, |environment, session| {
         let rules = Rules::read(arguments.what.base.as_deref(), environment, repository.as_ref(), ui)?;
         arguments.complete(session, environment, ui);
         before = rules.commit.map(|commit| (commit, rules.settings.clone()));
@@ -190,7 +187,6 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         refuse_cache_within(session)?;
         Ok(())
     })?;
-    let selection = Selection { paths: paths.clone(), recursive: *recursive, with_modules: false };
     let roots = session.roots(&selection)?;
     let mut verified = session.verify(&roots, &options)?;
     if let Some(((commit, settings), repository)) = before.zip(repository.as_ref()).filter(|_| arguments.what.new)
@@ -203,7 +199,7 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let versions = formats.any(|format| format == OutputFormat::Html).then(|| session.locked_versions(&roots));
     drop(session);
     ui.warn(repository.as_ref().and_then(Repository::warning).as_slice());
-    if *recursive && roots.is_empty() && verified.coverage.is_empty() {
+    if selection.recursive && roots.is_empty() && verified.coverage.is_empty() {
         ui.status(&no_root_module(&roots));
     }
     let (findings, all) = (&verified.findings, &verified.coverage);
@@ -245,13 +241,13 @@ impl VerifyArgs {
     /// Completes the options of a session.
     fn complete(&self, options: &mut SessionOptions, environment: &Environment, ui: &Ui) {
         let WhatArgs { modules, allow_outside, .. } = &self.what;
-        self.source.sources(environment, &mut options.sources);
-        options.sources.date_services = Some(self.dates.services());
+        self.source.add_to(environment, options);
+        self.dates.add_to(options);
         options.sources.distrusts_cache = true;
-        modules.add_to(options, environment, !self.online);
+        modules.add_to(environment, options, !self.online);
         options.boundary = if *allow_outside { Boundary::default() } else { ui.invocation.boundary().clone() };
         if self.online {
-            show_origin(&self.source.origin(), environment, ui);
+            show_origin(ui, environment, options);
         }
     }
 
@@ -273,8 +269,9 @@ impl VerifyArgs {
             let path = current.join(path);
             path.strip_prefix(repository.top()).ok().map(|path| top.join(path)).filter(|path| path.exists())
         };
-        let mut paths: Vec<_> = self.what.paths.iter().filter_map(at).collect();
-        if self.what.paths.is_empty() && directory.exists() {
+        let selection = self.what.roots.selection(false);
+        let mut paths: Vec<_> = selection.paths.iter().filter_map(at).collect();
+        if selection.paths.is_empty() && directory.exists() {
             paths.push(directory.clone());
         }
         if paths.is_empty() {
@@ -287,7 +284,7 @@ impl VerifyArgs {
         options.settings = settings.map(|settings| settings.relative_to(&directory));
         options.boundary = Boundary::around([&top]);
         let session = Session::new(environment, options)?;
-        let found = session.roots(&Selection { paths, recursive: self.what.recursive, with_modules: false })?;
+        let found = session.roots(&Selection { paths, ..selection })?;
         let base = repository.base(&top);
         let before = session.verify(&found, &self.options(Some(&base)))?;
         verified.leave_out(&before, &current, &directory);

@@ -1,10 +1,13 @@
 //! What a run looked at, and what it did not look at and why.
 
+use std::path::{Path, PathBuf};
+
 use provlock::diagnostic::Location;
 use provlock::diagnostic::words::few;
-use provlock::project::{Coverage, Kind, RootStatus};
+use provlock::project::{Coverage, Kind, OtherDirectories, RootStatus, Roots};
 
-use super::style::count;
+use super::foreign::printable;
+use super::style::{count, enumerate};
 
 /// A line for each kind of root module that there is: `282 Terragrunt units: 4 OK, 278 without a lock file`.
 pub(crate) fn lines(coverage: &Coverage) -> Vec<String> {
@@ -85,4 +88,37 @@ fn ignored(coverage: &Coverage, kind: Kind, unlocked: usize) -> String {
         number if number == unlocked => format!(" (git ignores them: {places})"),
         number => format!(" (git ignores {number} of them: {places})"),
     }
+}
+
+/// Says that there is no root module below the directories that were searched, why, and what to do.
+pub(crate) fn no_root_module(roots: &Roots) -> String {
+    let shown = |path: &PathBuf| printable(&path.display().to_string());
+    let paths: Vec<_> = roots.searched_paths().iter().map(shown).collect();
+    let searched = if paths.is_empty() { ".".to_owned() } else { enumerate(&paths) };
+    let OtherDirectories { skipped_by_name, without_sign, stacks, .. } = roots.other_directories();
+    let signs = "has a backend, a lock file, or providers that it configures and uses";
+    let why = match skipped_by_name.len() {
+        0 => format!("none {signs}"),
+        number => {
+            let are = if number == 1 { "is" } else { "are" };
+            let names = few(skipped_by_name.iter().map(shown));
+            format!(
+                "{names} {are} skipped because of the name, as modules, examples, tests and templates are, and no \
+                other directory {signs}"
+            )
+        }
+    };
+    let not_read = match stacks.len() {
+        0 => String::new(),
+        _ => format!("; stacks of Terraform are not read ({})", few(stacks.iter().map(shown))),
+    };
+    let lock = without_sign.first().map(|directory| {
+        let argument = if directory == Path::new(".") { String::new() } else { format!(" {}", shown(directory)) };
+        format!("; to lock the configuration in {} as a root module: provlock lock{argument}", shown(directory))
+    });
+    format!(
+        "No root module in {searched} or below: {why}{not_read}; to use one anyway, name its directory here or in \
+        [roots] of provlock.toml{}",
+        lock.unwrap_or_default()
+    )
 }

@@ -14,8 +14,6 @@ pub(crate) struct Invocation {
     pub(crate) secrets: Secrets,
     /// The directory of `-C`, absolute and as the user knows it.
     start: PathBuf,
-    /// The paths that the command is about, relative to that directory; empty for the directory itself.
-    pub(crate) paths: Vec<PathBuf>,
     /// The directory where both programs keep modules, if it is not the usual one.
     pub(crate) data_directory: Option<PathBuf>,
     boundary: OnceLock<Boundary>,
@@ -41,17 +39,23 @@ impl Invocation {
     pub(crate) fn new(chdir: Option<&Path>) -> Self {
         let directory = chdir.unwrap_or(Path::new(".")).to_owned();
         let start = std::env::current_dir().unwrap_or_default().join(&directory);
-        let (secrets, paths, boundary) = (Secrets::default(), Vec::new(), OnceLock::new());
-        Self { secrets, start, paths, data_directory: None, boundary, directory, shell: Shell::CURRENT }
+        let (secrets, boundary) = (Secrets::default(), OnceLock::new());
+        Self { secrets, start, data_directory: None, boundary, directory, shell: Shell::CURRENT }
     }
 
-    /// What may be quoted: the repositories that the command is about, and the data directory.
-    pub(crate) fn boundary(&self) -> &Boundary {
+    /// Sets the paths that the command is about, relative to that directory; empty for the directory itself. Returns the
+    /// boundary around the paths of the first call.
+    pub(crate) fn set_paths(&self, paths: &[PathBuf]) -> &Boundary {
         self.boundary.get_or_init(|| {
-            let paths = if self.paths.is_empty() { &[PathBuf::new()][..] } else { &self.paths };
+            let paths = if paths.is_empty() { &[PathBuf::new()][..] } else { paths };
             let data_directory = self.data_directory.as_ref().map(|path| self.start.join(path));
             Boundary::around(paths.iter().map(|path| self.start.join(path))).and(data_directory)
         })
+    }
+
+    /// The files that may be quoted: those in the repositories around the paths, and in the data directory.
+    pub(crate) fn boundary(&self) -> &Boundary {
+        self.set_paths(&[])
     }
 
     /// A path as it is from where the program was started, which is where a terminal or an editor looks for it.

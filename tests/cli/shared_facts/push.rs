@@ -168,6 +168,20 @@ help: provlock lock
 }
 
 #[test]
+fn root_modules_of_another_repository_are_published() {
+    let (_registry, environment, _) = machine();
+    let other = environment.root().join("other");
+    environment.write(other.join("main.tf"), requires("hashicorp/null", ""));
+    environment.git_init(".");
+    environment.git_init(&other);
+    environment.command(LOCK_BOTH).run_in(&other).run().assert_code(0);
+    for paths in [&["../other"][..], &["-r", "../other"], &["../other/.terraform.lock.hcl"]] {
+        let push = ["cache", "push", "--to", PLACE, "--signing-key", "key"].iter().chain(paths);
+        environment.provlock(push).assert_code(0).assert_stderr_has("1 release in oci://oci.example.com/facts");
+    }
+}
+
+#[test]
 fn a_registry_that_takes_nothing_is_an_error() {
     let (registry, environment, _) = machine();
     environment.provlock(LOCK_BOTH).assert_code(0);

@@ -8,8 +8,8 @@ use provlock::diagnostic::{Code, Diagnostic};
 use provlock::provider::SigningKey;
 use provlock::system::files;
 
-use crate::cli::commands::outcome::Outcome;
 use crate::cli::render::json::{Output, SigningKeyFile};
+use crate::cli::run::outcome::Outcome;
 use crate::cli::ui::Ui;
 
 /// Write a new private key to a file, and print its public key

@@ -10,11 +10,11 @@ use clap::{Args, Subcommand};
 use provlock::diagnostic::{Code, Diagnostic};
 use provlock::system::storage;
 
-use super::outcome::Outcome;
 use crate::cli::args::CacheDirectory;
 use crate::cli::environment::environment;
 use crate::cli::render::json::{Cache, Output};
 use crate::cli::render::style::bytes;
+use crate::cli::run::outcome::Outcome;
 use crate::cli::ui::Ui;
 
 /// Show, empty or share the cache of package hashes

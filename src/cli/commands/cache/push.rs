@@ -8,16 +8,16 @@ use anyhow::{Context as _, Result};
 use clap::{Args, ValueHint};
 use provlock::diagnostic::{Code, Diagnostic, Diagnostics};
 use provlock::packages::PublishedRelease;
-use provlock::project::{ModuleFetching, Selection};
+use provlock::project::ModuleFetching;
 use provlock::provider::{OciRepository, SharedCache, SigningKey};
 use provlock::settings::Settings;
 use provlock::system::Environment;
 
-use crate::cli::args::CacheDirectory;
-use crate::cli::commands::outcome::Outcome;
-use crate::cli::commands::watch::start;
+use crate::cli::args::{CacheDirectory, RootArgs};
 use crate::cli::render::json::{Output, PublishedFacts};
 use crate::cli::render::style::count;
+use crate::cli::run::outcome::Outcome;
+use crate::cli::run::session::start;
 use crate::cli::ui::Ui;
 
 /// The variable that holds the private key.
@@ -36,12 +36,8 @@ const LONGEST_KEY: u64 = 4096;
 #[derive(Args)]
 #[command(before_help = "Example: provlock cache push --signing-key key")]
 pub(crate) struct PushArgs {
-    /// Root modules, or files in them [default: .]
-    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
-    paths: Vec<PathBuf>,
-    /// Every root module below the paths
-    #[arg(short, long)]
-    recursive: bool,
+    #[command(flatten)]
+    roots: RootArgs,
     /// Everything in the cache, whoever has locked it
     #[arg(long, conflicts_with_all = ["paths", "recursive"])]
     all: bool,
@@ -55,7 +51,8 @@ pub(crate) struct PushArgs {
 
 pub(super) fn run(arguments: &PushArgs, directory: &CacheDirectory, ui: &Ui) -> Result<Outcome> {
     let mut key = None;
-    let session = start(ui, None, |environment, options| {
+    let selection = arguments.roots.selection(false);
+    let session = start(ui, &selection.paths, |environment, options| {
         key = Some(signing_key(arguments.signing_key.as_deref(), environment)?);
         options.sources.cache_directory = directory.get(environment);
         options.boundary = ui.invocation.boundary().clone();
@@ -67,7 +64,6 @@ pub(super) fn run(arguments: &PushArgs, directory: &CacheDirectory, ui: &Ui) -> 
         Some(repository) => repository.clone(),
         None => configured(&key, &session.settings_in(Path::new("."))?)?,
     };
-    let selection = Selection { paths: arguments.paths.clone(), recursive: arguments.recursive, with_modules: false };
     let roots = (!arguments.all).then(|| session.roots(&selection)).transpose()?;
     ui.progress(Some("publishing"));
     let published = session.publish_facts(&repository, &key, roots.as_ref())?;

@@ -16,12 +16,13 @@ use provlock::provider::Dialect;
 use provlock::system::files;
 
 use self::resolve::{Resolve, ResolveArgs};
-use super::outcome::{Outcome, diagnostics};
-use super::watch::{no_root_module, start};
 use crate::cli::args::{ARGUMENTS, FormatArgs, OWN};
 use crate::cli::git;
+use crate::cli::render::coverage::no_root_module;
 use crate::cli::render::foreign::{capped, printable};
 use crate::cli::render::style::count;
+use crate::cli::run::outcome::{Outcome, diagnostics};
+use crate::cli::run::session::start;
 use crate::cli::ui::Ui;
 
 /// Merge lock files, or repair one with conflict markers
@@ -98,6 +99,7 @@ impl From<anyhow::Error> for Report {
 }
 
 pub(crate) fn run(arguments: &MergeArgs, ui: &Ui) -> Result<Outcome> {
+    ui.invocation.set_paths(&arguments.files);
     let report = match arguments.files.as_slice() {
         directories if arguments.recursive => return merge_below(directories, arguments, ui),
         [] => return merge_here(Path::new("."), arguments, ui),
@@ -164,7 +166,7 @@ fn merge_here(directory: &Path, arguments: &MergeArgs, ui: &Ui) -> Result<Outcom
 
 /// Repairs the lock files of all root modules below directories.
 fn merge_below(directories: &[PathBuf], arguments: &MergeArgs, ui: &Ui) -> Result<Outcome> {
-    let session = start(ui, None, |_, _| Ok(()))?;
+    let session = start(ui, directories, |_, _| Ok(()))?;
     let roots = session.roots(&Selection { paths: directories.to_vec(), recursive: true, with_modules: true })?;
     let (mut reports, mut files) = (Vec::new(), 0);
     for path in roots.paths() {

@@ -11,7 +11,7 @@ use provlock::project::LockOptions;
 use provlock::provider::Dialect;
 
 use crate::cli::args::{AgeArgs, ModuleArgs, PlatformArgs, SourceArgs};
-use crate::cli::commands::watch::start_locking;
+use crate::cli::run::session::start_locking;
 use crate::cli::ui::Ui;
 
 #[derive(Args)]
@@ -62,7 +62,7 @@ impl Resolve for LockedProvider {
         let mut options = LockOptions::default();
         options.platforms = arguments.platforms.named();
         options.min_age = arguments.age.min_age;
-        let session = start_locking((&arguments.modules, &arguments.age, &arguments.source), ui)?;
+        let session = start_locking(ui, &[], (&arguments.modules, &arguments.age, &arguments.source))?;
         let root = session.open_as(directory, dialect)?;
         let resolved = session.resolve_conflicts(root, lock_file, conflicts, &options)?;
         let merged = Merged { locks: resolved.outcome.locks, conflicts: resolved.left };

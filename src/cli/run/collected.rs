@@ -8,19 +8,18 @@ use provlock::diagnostic::{Diagnostic, Diagnostics, Result};
 use provlock::project::{Coverage, DialectReason, Event, Locked, Prepared, RootModule, Roots, Selection, UpgradePlan};
 use provlock::provider::Dialect;
 
-use super::watch::no_root_module;
 use crate::cli::render::causes::{Causes, Many};
-use crate::cli::render::coverage;
+use crate::cli::render::coverage::{self, no_root_module};
 use crate::cli::render::json::{FailedRoot, LockedRoot, Output, Root, Roots as JsonRoots};
 use crate::cli::render::lock::{LinesOfMany, Report, Tally};
 use crate::cli::ui::Ui;
 
-pub(super) struct Collected<'a> {
+pub(crate) struct Collected<'a> {
     ui: &'a Ui,
     /// What was named.
     selection: &'a Selection,
     /// How the root modules were selected, if there may be several.
-    pub(super) many: Option<Many<'a>>,
+    pub(crate) many: Option<Many<'a>>,
     warnings: Causes<'a>,
     failures: Causes<'a>,
     /// Of one root module.
@@ -36,7 +35,7 @@ pub(super) struct Collected<'a> {
     /// The text for the user if there is no root module.
     no_root_module: Option<String>,
     /// How many recorded hashes were never published.
-    pub(super) unpublished: usize,
+    pub(crate) unpublished: usize,
     /// How many recorded hashes could not be compared with what is published.
     uncompared: usize,
     tally: Tally,
@@ -50,7 +49,7 @@ pub(super) struct Collected<'a> {
 }
 
 impl<'a> Collected<'a> {
-    pub(super) fn new(selection: &'a Selection, ui: &'a Ui) -> Self {
+    pub(crate) fn new(selection: &'a Selection, ui: &'a Ui) -> Self {
         let causes = || Causes::new(None, ui.stderr_style.verbose);
         Self {
             ui,
@@ -76,7 +75,7 @@ impl<'a> Collected<'a> {
     }
 
     /// Adds what became of a root module.
-    pub(super) fn add(&mut self, event: Event<'_>) {
+    pub(crate) fn add(&mut self, event: Event<'_>) {
         match event {
             Event::Selected(roots) if roots.may_be_several() => self.are_many(roots),
             Event::Locked(locked) => self.add_locked(locked),
@@ -165,7 +164,7 @@ impl<'a> Collected<'a> {
         }
     }
 
-    pub(super) fn failed(&self) -> usize {
+    pub(crate) fn failed(&self) -> usize {
         self.tally.failed
     }
 
@@ -173,7 +172,7 @@ impl<'a> Collected<'a> {
     ///
     /// # Errors
     /// What is wrong with the root module if there is only one.
-    pub(super) fn show_warnings(&mut self) -> Result<()> {
+    pub(crate) fn show_warnings(&mut self) -> Result<()> {
         if let Some(errors) = self.failure.take() {
             return Err(errors);
         }
@@ -182,7 +181,7 @@ impl<'a> Collected<'a> {
     }
 
     /// Says that new entries are incomplete, if they were made without the network.
-    pub(super) fn show_incomplete(&self, is_offline: bool) {
+    pub(crate) fn show_incomplete(&self, is_offline: bool) {
         if is_offline && self.has_new_entry {
             let line = "The new entries have only hashes of packages in the cache";
             self.ui.status(&format!("{line}; to complete them: provlock lock, without --offline"));
@@ -190,7 +189,7 @@ impl<'a> Collected<'a> {
     }
 
     /// Shows what became of the root modules, `lines` of what else was written, and a summary.
-    pub(super) fn show(&mut self, lines: &[String], summary: impl FnOnce(&Tally) -> Vec<String>) {
+    pub(crate) fn show(&mut self, lines: &[String], summary: impl FnOnce(&Tally) -> Vec<String>) {
         let ui = self.ui;
         ui.status_lines(&std::mem::take(&mut self.lines_of_many).lines(ui.stderr_style));
         ui.status_lines(&self.lines);
@@ -218,7 +217,7 @@ impl<'a> Collected<'a> {
     }
 
     /// Shows hints about what was written or, with `--check`, compared, and prints the result if it is JSON.
-    pub(super) fn finish(self, is_check: bool) {
+    pub(crate) fn finish(self, is_check: bool) {
         let ui = self.ui;
         ui.status_lines(&self.guessed_dialects.into_iter().map(guessed).collect::<Vec<_>>());
         if !self.stale_caches.is_empty() {

@@ -12,7 +12,7 @@ use crate::cli::ui::{Ui, can_ask, table_columns};
 const QUESTION: &str = "Move which? Numbers as in 1,3-5, or all; Enter leaves everything as it is: ";
 
 /// An error where nobody is there to choose.
-pub(super) fn check_terminal() -> Result<()> {
+pub(crate) fn check_terminal() -> Result<()> {
     if can_ask() {
         return Ok(());
     }
@@ -22,7 +22,7 @@ pub(super) fn check_terminal() -> Result<()> {
 }
 
 /// Lets the user choose among what can move, and narrows the options to that. Whether there is anything left to do.
-pub(super) fn choose(outlooks: &Outlooks, options: &mut UpgradeOptions, ui: &Ui) -> bool {
+pub(crate) fn choose(outlooks: &Outlooks, options: &mut UpgradeOptions, ui: &Ui) -> bool {
     let rows: Vec<_> = outlooks.moving().collect();
     if rows.is_empty() {
         return true;

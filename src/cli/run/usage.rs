@@ -19,7 +19,7 @@ const MOST_VALUES: usize = 20;
 
 /// Prints what is wrong with the command line, or the help that it asks for. That nobody is there to read it is no
 /// error.
-pub(super) fn show(mut error: clap::Error, program: &Command) -> Outcome {
+pub(crate) fn show(mut error: clap::Error, program: &Command) -> Outcome {
     if !error.use_stderr() {
         let _ = error.print();
         return Outcome::Done;

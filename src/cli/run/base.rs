@@ -12,11 +12,11 @@ use crate::cli::git::{Before, Commit, Repository};
 use crate::cli::ui::Ui;
 
 /// What `verify` judges by.
-pub(super) struct Rules {
-    pub(super) change: Option<Change>,
+pub(crate) struct Rules {
+    pub(crate) change: Option<Change>,
     /// The commit before the change.
-    pub(super) commit: Option<String>,
-    pub(super) settings: Option<Settings>,
+    pub(crate) commit: Option<String>,
+    pub(crate) settings: Option<Settings>,
 }
 
 /// A commit, and the change since.
@@ -28,7 +28,7 @@ struct Base<'a> {
 
 impl Rules {
     /// Reads the revision of `--base` and the settings of `--config`.
-    pub(super) fn read(
+    pub(crate) fn read(
         revision: Option<&str>,
         environment: &Environment,
         repository: Option<&Repository>,

@@ -1,0 +1,8 @@
+//! What commands share: sessions, results of root modules, outcomes, and errors of the command line.
+
+pub(crate) mod base;
+pub(crate) mod choice;
+pub(crate) mod collected;
+pub(crate) mod outcome;
+pub(crate) mod session;
+pub(crate) mod usage;

@@ -1,0 +1,129 @@
+//! Starts sessions, and shows what happens in them: progress, where modules and packages come from, and what was
+//! decided about root modules.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use provlock::packages::SharedFacts;
+use provlock::packages::connections::SourceChoice;
+use provlock::project::{Event, Prepared, RootModule, Session, SessionOptions};
+use provlock::provider::Hostname;
+use provlock::system::Environment;
+
+use crate::cli::args::{AgeArgs, ModuleArgs, SourceArgs};
+use crate::cli::environment::{environment, proxies, shown_url};
+use crate::cli::render::style::count;
+use crate::cli::render::verify::{names, reason};
+use crate::cli::ui::Ui;
+
+/// Shows the events of a session, and clears the progress at its end.
+struct EventDisplay<'a> {
+    ui: &'a Ui,
+    /// Where packages come from; `None` in an offline run.
+    source: Option<SourceChoice>,
+}
+
+/// Starts a session for the root modules at `paths`, whose repositories may be quoted, with the options that `add` sets.
+pub(crate) fn start<'a>(
+    ui: &'a Ui,
+    paths: &[PathBuf],
+    add: impl FnOnce(&Environment, &mut SessionOptions) -> anyhow::Result<()>,
+) -> anyhow::Result<Session<'a>> {
+    let environment = environment(&ui.invocation.secrets);
+    ui.invocation.set_paths(paths);
+    let mut options = SessionOptions::default();
+    options.dialect = ui.global.dialect;
+    options.settings = ui.global.settings(&environment)?;
+    options.sources.observer = ui.request_observer();
+    add(&environment, &mut options)?;
+    let display = EventDisplay { ui, source: (!options.offline).then(|| options.sources.choice.clone()) };
+    Ok(Session::new(environment, options)?.observed_by(move |event| display.show(event)))
+}
+
+/// Starts a session that locks providers.
+pub(crate) fn start_locking<'a>(
+    ui: &'a Ui,
+    paths: &[PathBuf],
+    (modules, age, source): (&ModuleArgs, &AgeArgs, &SourceArgs),
+) -> anyhow::Result<Session<'a>> {
+    start(ui, paths, |environment, options| {
+        source.add_to(environment, options);
+        age.dates.add_to(options);
+        modules.add_to(environment, options, source.offline);
+        show_origin(ui, environment, options);
+        Ok(())
+    })
+}
+
+/// Shows where packages come from, and which proxies the environment sets; the system may have others.
+pub(crate) fn show_origin(ui: &Ui, environment: &Environment, options: &SessionOptions) {
+    let origin = match &options.sources.choice {
+        _ if options.offline => "the cache of hashes and the lock files".to_owned(),
+        SourceChoice::FilesystemMirror(directory) => format!("the directory {}", directory.display()),
+        SourceChoice::NetworkMirror(url) => format!("the network mirror {}", shown_url(url)),
+        SourceChoice::OciMirror(template) => format!("the OCI registry of {template}"),
+        SourceChoice::CliConfiguration => "where the CLI configuration says".to_owned(),
+        SourceChoice::Registries => "the registries of the providers".to_owned(),
+    };
+    ui.verbose(&format!("packages from {origin}"));
+    for (variable, value) in proxies(environment) {
+        ui.verbose(&format!("{variable} is {value}"));
+    }
+}
+
+impl EventDisplay<'_> {
+    fn show(&self, event: Event<'_>) {
+        match event {
+            Event::Reading => self.ui.progress(Some("fetching modules")),
+            Event::Asking(hosts) => self.ui.progress(self.waiting_for(hosts).as_deref()),
+            Event::Package(package, progress) => self.ui.download(package, progress),
+            Event::Module(name, origin) => self.ui.verbose(&format!("module {name}: {origin}")),
+            Event::Prepared(prepared) => self.decided(prepared),
+            Event::Configuration(config) => {
+                self.ui.warn(&config.warnings);
+                config.debug.iter().for_each(|line| self.ui.verbose(line));
+            }
+            Event::SharedFacts(facts) => self.shared_facts(facts),
+            _ => {}
+        }
+    }
+
+    /// Returns the words for the wait until versions are known; `None` if no host is asked.
+    fn waiting_for(&self, hosts: &BTreeSet<Hostname>) -> Option<String> {
+        match (self.source.as_ref()?, hosts.len()) {
+            (SourceChoice::FilesystemMirror(_), _) | (SourceChoice::Registries, 0) => None,
+            (SourceChoice::Registries, 1) => hosts.first().map(|host| format!("asking {host}")),
+            (SourceChoice::Registries, number) => Some(format!("asking {number} registries")),
+            _ => Some("asking for versions".to_owned()),
+        }
+    }
+
+    /// Shows what was decided about a root module, and by what.
+    fn decided(&self, Prepared { root, platforms, platforms_are_named, .. }: &Prepared) {
+        let RootModule { settings, dialect, dialect_reason, .. } = root;
+        let named_by = match &settings.platforms {
+            _ if !platforms_are_named => "this machine, unless the lock file covers others",
+            Some(set) if set == platforms => "provlock.toml",
+            _ => "the flag or PROVLOCK_PLATFORMS",
+        };
+        let (path, reason, platforms) = (root.path().display(), reason(*dialect_reason), names(platforms));
+        self.ui.verbose(&format!("{path}: dialect {dialect} ({reason}); {platforms} ({named_by})"));
+        for settings in &settings.paths {
+            self.ui.verbose(&format!("{path}: settings of {}", settings.display()));
+        }
+    }
+
+    /// Shows how many shared facts were used, and warns if some were not.
+    fn shared_facts(&self, facts: &SharedFacts) {
+        self.ui.clear();
+        let used = count(facts.used(), "package");
+        self.ui.verbose(&format!("{used} looked up in oci://{}", facts.repository()));
+        self.ui.warn(facts.warning().as_slice());
+    }
+}
+
+impl Drop for EventDisplay<'_> {
+    fn drop(&mut self) {
+        self.ui.clear();
+    }
+}
