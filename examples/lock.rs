@@ -3,22 +3,23 @@
 
 use std::error::Error;
 
-use provlock::project::{Event, LockOptions, Selection, Session, SessionOptions};
+use provlock::project::{LockOptions, Selection, Session, SessionOptions};
 use provlock::system::Environment;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let directory = std::env::args().nth(1).unwrap_or_else(|| ".".to_owned());
     let environment = Environment { current_directory: std::env::current_dir()?, ..Environment::default() };
-    let session = Session::new(environment, SessionOptions::default())?.observed_by(|event| match event {
-        Event::Locked(locked) => {
-            println!("{}: {} providers", locked.prepared.root.path().display(), locked.outcome.locks.len());
-        }
-        Event::Failed(path, errors) => eprintln!("{}: {errors}", path.display()),
-        _ => {}
-    });
+    let session = Session::new(environment, SessionOptions::default())?;
     let roots = session.roots(&Selection::recursive(directory))?;
-    let report = session.lock(&roots, &LockOptions::default())?;
-    let changed = report.roots.iter().filter(|(_, root)| root.as_ref().is_ok_and(|root| root.changed)).count();
+    let report = session.lock(&roots, &LockOptions::default(), |outcome| outcome.has_changes())?;
+    let changed = report.roots.iter().filter(|(_, result)| matches!(result, Ok(true))).count();
+    for (path, result) in report.roots {
+        match result {
+            Ok(true) => println!("{}: changed", path.display()),
+            Ok(false) => println!("{}: up to date", path.display()),
+            Err(errors) => eprintln!("{}: {errors}", path.display()),
+        }
+    }
     println!("{changed} of {} root modules changed", roots.len());
     Ok(())
 }

@@ -25,19 +25,17 @@
 //! Locking every root module below a directory, from the registries of their providers:
 //!
 //! ```no_run
-//! use provlock::project::{Event, LockOptions, Selection, Session, SessionOptions};
+//! use provlock::project::{LockOptions, Selection, Session, SessionOptions};
 //! use provlock::system::Environment;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let environment = Environment { current_directory: std::env::current_dir()?, ..Environment::default() };
-//! let session = Session::new(environment, SessionOptions::default())?.observed_by(|event| {
-//!     if let Event::Locked(locked) = event {
-//!         println!("{}: {} providers", locked.prepared.root.path().display(), locked.outcome.locks.len());
-//!     }
-//! });
+//! let session = Session::new(environment, SessionOptions::default())?;
 //! let roots = session.roots(&Selection::recursive("infra"))?;
-//! let report = session.lock(&roots, &LockOptions::default())?;
-//! # assert_eq!(report.roots.len(), roots.len());
+//! let report = session.lock(&roots, &LockOptions::default(), |outcome| outcome.has_changes())?;
+//! for (path, result) in report.roots {
+//!     println!("{}: {}", path.display(), if result? { "changed" } else { "up to date" });
+//! }
 //! # Ok(())
 //! # }
 //! ```

@@ -5,14 +5,14 @@ use std::fmt::Display;
 /// How many things a message names.
 pub const MOST_NAMED: usize = 3;
 
-/// `1 provider`, `2 providers`, `3 hashes`
+/// `1 provider`, `2 providers`, `3 hashes`, `4 entries`
 pub fn count(number: usize, noun: &str) -> String {
-    let ending = match number {
-        1 => "",
-        _ if noun.ends_with('h') => "es",
-        _ => "s",
-    };
-    format!("{number} {noun}{ending}")
+    match noun.strip_suffix("ry") {
+        _ if number == 1 => format!("{number} {noun}"),
+        Some(stem) => format!("{number} {stem}ries"),
+        None if noun.ends_with('h') => format!("{number} {noun}es"),
+        None => format!("{number} {noun}s"),
+    }
 }
 
 /// `a, b and c`
@@ -52,8 +52,8 @@ mod tests {
             assert_eq!(few(1..=number), expected);
         }
         assert_eq!(
-            [count(1, "hash"), count(0, "hash"), count(2, "root module")],
-            ["1 hash", "0 hashes", "2 root modules"]
+            [count(1, "hash"), count(0, "hash"), count(2, "root module"), count(3, "entry")],
+            ["1 hash", "0 hashes", "2 root modules", "3 entries"]
         );
     }
 }

@@ -1,26 +1,23 @@
 //! Events of a run, and its results.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::coverage::Coverage;
 use super::moves::UpgradePlan;
 use super::plan::LockOutcome;
 use super::prepared::Prepared;
-use super::roots::Roots;
 use crate::cli_config::CliConfig;
-use crate::diagnostic::{Diagnostic, Diagnostics, Result};
+use crate::diagnostic::{Diagnostic, Result};
 use crate::lockfile::{EntryDiff, LockedModule};
 use crate::packages::archive::PackageId;
 use crate::packages::{Progress, SharedFacts};
 use crate::provider::Hostname;
 
-/// Event of a run.
+/// Progress of a run.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// These root modules are to be worked on.
-    Selected(&'a Roots),
     /// Configurations are read, and modules fetched for them.
     Reading,
     /// The package of a module was read, with where it came from.
@@ -33,12 +30,6 @@ pub enum Event<'a> {
     Configuration(&'a CliConfig),
     /// Progress of a package that is being fetched.
     Package(&'a PackageId, Progress),
-    /// A root module was locked.
-    Locked(&'a Locked),
-    /// An upgrade was planned that is not to be carried out.
-    Planned(&'a Prepared, &'a UpgradePlan),
-    /// A root module failed.
-    Failed(&'a Path, &'a Diagnostics),
     /// Facts that others share were looked up.
     SharedFacts(&'a SharedFacts),
 }
@@ -78,18 +69,37 @@ pub struct Locked {
     pub plan: Option<UpgradePlan>,
 }
 
-/// Summary of a root module that was locked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Result of locking or upgrading a root module.
 #[non_exhaustive]
-pub struct LockedRoot {
-    /// Whether the lock file has changed, or would.
-    pub changed: bool,
-}
-
-/// Outcome of one root module.
-pub(super) enum RootOutcome {
+pub enum RootOutcome {
     /// It was locked.
     Locked(Box<Locked>),
     /// An upgrade was planned that is not carried out.
     Planned(Box<Prepared>, UpgradePlan),
+}
+
+impl RootOutcome {
+    /// The root module.
+    pub fn prepared(&self) -> &Prepared {
+        match self {
+            Self::Locked(locked) => &locked.prepared,
+            Self::Planned(prepared, _) => prepared,
+        }
+    }
+
+    /// The plan of an upgrade.
+    pub fn plan(&self) -> Option<&UpgradePlan> {
+        match self {
+            Self::Locked(locked) => locked.plan.as_ref(),
+            Self::Planned(_, plan) => Some(plan),
+        }
+    }
+
+    /// Whether a lock file has changed, or would.
+    pub fn has_changes(&self) -> bool {
+        match self {
+            Self::Locked(locked) => locked.changed,
+            Self::Planned(_, plan) => plan.has_changes(),
+        }
+    }
 }

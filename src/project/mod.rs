@@ -44,7 +44,7 @@ use std::path::{Path, PathBuf};
 pub use bill_of_materials::{Material, Materials, Requiring};
 pub use change::{Change, policy_changed, what_changed};
 pub use coverage::{Coverage, Kind, RootStatus};
-pub use event::{Event, Locked, LockedRoot, Observer, Report};
+pub use event::{Event, Locked, Observer, Report, RootOutcome};
 pub use get::{GetOptions, InstalledModules};
 pub use inventory::{Inventory, LockedVersions};
 pub use merge::Resolved;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::event::{Event, Locked, LockedRoot, Report, RootOutcome};
+use super::event::{Event, Locked, Report, RootOutcome};
 use super::moves::UpgradePlan;
 use super::options::{LockOptions, UpgradeOptions};
 use super::plan::{self, LockOutcome, LockRequest, OldEntries, Question, Questions, RecordedEntries, SelectedVersions};
@@ -32,36 +32,47 @@ const UNREPORTED: usize = 64;
 
 impl Session<'_> {
     /// Locks every required provider in root modules, and writes the lock files that change. A failure does not stop
-    /// the other root modules, and leaves the files of its root module as they were.
+    /// the other root modules, and leaves the files of its root module as they were. Of each outcome only the value that
+    /// `keep` returns is kept, because many outcomes take much memory.
     ///
     /// # Errors
     /// The options name a provider that no root module requires. Errors about a single root module are in the report.
-    pub fn lock(&self, roots: &Roots, options: &LockOptions) -> Result<Report<LockedRoot>> {
-        self.lock_roots(roots, options, None)
+    pub fn lock<T>(
+        &self,
+        roots: &Roots,
+        options: &LockOptions,
+        keep: impl FnMut(RootOutcome) -> T,
+    ) -> Result<Report<T>> {
+        self.lock_roots(roots, options, None, keep)
     }
 
     /// Moves the providers of root modules, or their modules, to newer versions. Root modules that share a constraint
-    /// fail if they need different texts of it.
+    /// fail if they need different texts of it. Outcomes are kept as by [`Session::lock`].
     ///
     /// # Errors
     /// The options name a provider that no root module requires, or a module call that no root module has. Errors about
     /// a single root module are in the report.
-    pub fn upgrade(&self, roots: &Roots, options: &UpgradeOptions) -> Result<Report<LockedRoot>> {
+    pub fn upgrade<T>(
+        &self,
+        roots: &Roots,
+        options: &UpgradeOptions,
+        keep: impl FnMut(RootOutcome) -> T,
+    ) -> Result<Report<T>> {
         if options.moves_modules() && (self.options.offline || self.options.modules != ModuleFetching::Fetch) {
             let message = "modules cannot move, because nobody is asked which versions there are";
             let help = Help::text("omit ").and(Remedy::Offline);
             return Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into());
         }
-        self.lock_roots(roots, &options.lock, Some(options))
+        self.lock_roots(roots, &options.lock, Some(options), keep)
     }
 
-    fn lock_roots(
+    fn lock_roots<T>(
         &self,
         roots: &Roots,
         options: &LockOptions,
         upgrade: Option<&UpgradeOptions>,
-    ) -> Result<Report<LockedRoot>> {
-        self.notify(Event::Selected(roots));
+        mut keep: impl FnMut(RootOutcome) -> T,
+    ) -> Result<Report<T>> {
         self.notify(Event::Reading);
         let named = check_names(self, roots, options, upgrade);
         self.announce();
@@ -72,11 +83,12 @@ impl Session<'_> {
             let (own, linked) = distinct_lock_files(&roots.list);
             for (list, side_by_side) in [(own, SIDE_BY_SIDE), (linked, 1)] {
                 pipeline.each_root(&list, side_by_side, |path, outcome| {
-                    report.roots.push((path.to_owned(), self.conclude(path, outcome)));
+                    report.roots.push((path.to_owned(), outcome.map(&mut keep)));
                 });
             }
         });
         self.finish();
+        report.findings.extend(self.connections.shared_facts().iter().filter_map(|facts| facts.warning()));
         Ok(report)
     }
 

@@ -260,7 +260,7 @@ mod tests {
         let session = Session::new(Environment::default(), options).unwrap();
         let roots = session.roots(&Selection::recursive(directory.path())).unwrap();
         let can_be_locked = || {
-            let report = session.lock(&roots, &LockOptions::default()).unwrap();
+            let report = session.lock(&roots, &LockOptions::default(), drop).unwrap();
             report.roots.iter().map(|(_, root)| root.is_ok()).collect::<Vec<_>>()
         };
         assert_eq!(can_be_locked(), [true, false]);

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::mem::take;
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
 
 use super::change::Change;
-use super::event::{Event, LockedRoot, Observer, RootOutcome};
+use super::event::{Event, Observer};
 use super::plan::Listings;
 use super::repository::Repositories;
 use super::roots::Roots;
@@ -118,25 +117,6 @@ impl<'a> Session<'a> {
 
     pub(super) fn note_progress(&self, package: &PackageId, progress: Progress) {
         self.notify(Event::Package(package, progress));
-    }
-
-    /// Notifies the observers of the outcome of a root module, and returns what is reported.
-    pub(super) fn conclude(&self, path: &Path, outcome: Result<RootOutcome>) -> Result<LockedRoot> {
-        let changed = match &outcome {
-            Ok(RootOutcome::Locked(locked)) => {
-                self.notify(Event::Locked(locked));
-                locked.changed
-            }
-            Ok(RootOutcome::Planned(prepared, plan)) => {
-                self.notify(Event::Planned(prepared, plan));
-                plan.has_changes()
-            }
-            Err(errors) => {
-                self.notify(Event::Failed(path, errors));
-                false
-            }
-        };
-        outcome.map(|_| LockedRoot { changed })
     }
 
     /// Notifies the observers of the module packages and the CLI configurations that were read, each once.

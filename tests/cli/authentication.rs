@@ -297,7 +297,7 @@ warning[hash-not-published]: a recorded zh: hash belongs to no published package
   = compared with SHA256SUMS
 help: find out who added it; to remove it: provlock lock --accept-changed-hashes hashicorp/null
 Up to date: 1 provider for linux_amd64
-1 recorded hash was never published: lock --check and verify --online fail while the lock file has it
+Never published: 1 recorded hash; lock --check and verify --online fail because of that
 "#]]);
     assert_eq!(environment.lock_file(), with_zeros, "hashes of the same version are kept");
 }

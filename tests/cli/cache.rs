@@ -302,7 +302,7 @@ exit code: 0
 ----- stderr -----
   + hashicorp/null   3.2.4   unauthenticated   2 h1, 2 zh
 Locked 1 provider for darwin_arm64 and linux_amd64 (1 added)
-The new entries have only hashes of packages in the cache; to complete them: provlock lock, without --offline
+The new entries have only hashes of packages in the cache; to complete them, with network: provlock lock
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
     environment.provlock(["cache", "clean"]).matches(str![[r#"
@@ -364,7 +364,7 @@ exit code: 0
 ----- stdout -----
 (JSON)
 ----- stderr -----
-  + hashicorp/null   3.2.4   signed, key 558D46FBE8647CB4   2 packages as the registry reports them, not downloaded, 2 h1, 3 zh
+  + hashicorp/null   3.2.4   signed, key 558D46FBE8647CB4   2 packages not downloaded (hashes reported by the registry), 2 h1, 3 zh
 Locked 1 provider for darwin_arm64 and linux_amd64 (1 added)
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
@@ -377,7 +377,7 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
     one.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/null   3.2.4   signed, key 558D46FBE8647CB4   1 package as the registry reports it, not downloaded, 2 h1, 3 zh
+  + hashicorp/null   3.2.4   signed, key 558D46FBE8647CB4   1 package not downloaded (hashes reported by the registry), 2 h1, 3 zh
 Locked 1 provider for linux_amd64 (1 added)
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);

@@ -319,7 +319,7 @@ exit code: 1
 provider     locked   allowed   newest
 acme/gamma   2.0.0              2.0.0
 ----- stderr -----
-1 version constraint would be rewritten
+1 version constraint to rewrite
 "#]]);
 }
 

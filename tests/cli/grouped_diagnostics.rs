@@ -105,7 +105,7 @@ error[no-matching-version]: no version of hashicorp/null meets all constraints: 
 help: relax one of the constraints
 298 of 300 root modules: 298 can move, 0 up to date; 2 failed
 2 errors
-Constraints hold back 1 provider; to change them, too: provlock upgrade --recursive --constraints
+Constraints hold back 1 provider; to change them, too: provlock upgrade -r --constraints
 "#]]);
     environment.provlock(["upgrade", "-r", "--check", "--format", "markdown"]).matches(str![[r#"
 exit code: 2
@@ -129,6 +129,6 @@ error[no-matching-version]: no version of hashicorp/null meets all constraints: 
 help: relax one of the constraints
 298 of 300 root modules: 298 can move, 0 up to date; 2 failed
 2 errors
-Constraints hold back 1 provider; to change them, too: provlock upgrade --recursive --constraints
+Constraints hold back 1 provider; to change them, too: provlock upgrade -r --constraints
 "#]]);
 }

@@ -81,28 +81,26 @@ fn an_error_is_data_too() {
 }
 
 #[test]
-fn every_command_has_a_result_as_data() {
+fn commands_without_a_result_refuse_json_and_do_nothing() {
     let environment = TestEnvironment::new();
     environment.git_init(".");
-    let result = |arguments: &[&str]| validated(&environment.provlock(arguments).stdout);
-    let setup = &result(&["setup", "git", "--json"])["git"];
-    assert_eq!((&setup["written"], &setup["attributes_file"]), (&Value::from(false), &Value::from(".gitattributes")));
-    assert_eq!(setup["configuration"][1]["name"], "merge.provlock.driver");
-    assert_eq!(result(&["setup", "git", "--write", "--json"])["git"]["written"], true);
-    assert_eq!(result(&["setup", "git", "--write", "--json"])["git"]["written"], false, "it is there");
-    let directory = &result(&["cache", "dir", "--json"])["cache"];
-    let caches = match std::env::consts::OS {
-        "windows" => "AppData/Local",
-        "macos" => "Library/Caches",
-        _ => ".cache",
-    };
-    let expected = environment.home().join(caches).join("provlock");
-    assert_eq!(Path::new(directory["directory"].as_str().unwrap()), expected);
-    assert_eq!(directory["removed_bytes"], Value::Null);
-    assert_eq!(result(&["cache", "clean", "--json"])["cache"]["removed_bytes"], 0);
-    let completions = &result(&["completions", "fish", "--json"])["completions"];
-    assert_eq!(completions["shell"], "fish");
-    assert!(completions["script"].as_str().unwrap().contains("PROVLOCK_COMPLETE"));
+    for arguments in [
+        &["setup", "git", "--write"][..],
+        &["login", "registry.example.com"],
+        &["login", "--check", "registry.example.com"],
+        &["logout", "registry.example.com"],
+        &["cache", "dir"],
+        &["cache", "clean"],
+        &["cache", "keygen", "key"],
+        &["completions", "fish"],
+    ] {
+        let output = environment.command(arguments.iter().chain(&["--json"])).stdin("token").run();
+        output.assert_code(2).assert_stderr_has("error[invalid-argument]: this command prints no JSON");
+        let object = validated(&output.stdout);
+        assert_eq!(object["command"], arguments[0]);
+        assert_eq!(object["errors"][0]["code"], "invalid-argument");
+    }
+    assert!(!environment.project().join(".gitattributes").exists() && !environment.project().join("key").exists());
 }
 
 #[test]

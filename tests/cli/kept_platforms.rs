@@ -294,7 +294,7 @@ Up to date: 1 provider for darwin_arm64 and linux_amd64, looked at for linux_amd
 exit code: 0
 ----- stderr -----
 Up to date: 1 provider for darwin_arm64 and linux_amd64, looked at for linux_amd64 only
-Looked at linux_amd64 only; for others: provlock lock --check -p all, or set platforms in provlock.toml
+Looked at linux_amd64 only; set platforms in provlock.toml, or, for all: provlock lock --check -p all
 "#]]);
     environment.provlock(["upgrade"]).matches(str![[r#"
 exit code: 0

@@ -1,6 +1,5 @@
 //! Private registries: tokens, where they go and where they do not, `login` and `logout`.
 
-use super::json_output::validated;
 use super::lock::requires;
 use provlock_test::registry::{Discovery, Mirror, Registry};
 use provlock_test::{Fault, TestEnvironment, Times, str, url};
@@ -149,20 +148,6 @@ error[invalid-cli-configuration]: the token for block.test is written in [ROOT]/
 help: edit the block credentials "block.test" in [ROOT]/home/[..]
 "#]]);
     login.assert_lacks("s3cr3t");
-}
-
-#[test]
-fn login_reports_as_json() {
-    let environment = TestEnvironment::new();
-    let credentials = |arguments: &[&str], code: i32| {
-        let output = environment.command(arguments).stdin(TOKEN).run();
-        output.assert_code(code).assert_lacks(TOKEN);
-        validated(&output.stdout)["credentials"].clone()
-    };
-    assert_eq!(credentials(&["login", HOST, "--json"], 0)["origin"], "file");
-    assert_eq!(credentials(&["login", HOST, "--check", "--json"], 0)["origin"], "file");
-    assert_eq!(credentials(&["logout", HOST, "--json"], 0)["host"], HOST);
-    assert!(credentials(&["login", HOST, "--check", "--json"], 1)["origin"].is_null());
 }
 
 #[test]

@@ -159,7 +159,7 @@ fn a_state_that_is_kept_elsewhere_may_need_the_entry() {
 exit code: 0
 ----- stderr -----
   = acme/two   1.0.0   not required by the configuration; --prune removes it, also if a state still needs it
-Up to date: 1 provider for linux_amd64; 1 entry is not required, and tofu init -lockfile=readonly fails because of it, unless a state needs it
+Up to date: 1 provider for linux_amd64; not required: 1 entry, so tofu init -lockfile=readonly fails, unless a state needs them
 "#]]);
     environment.provlock([&LOCK[..], &["--prune"]].concat()).matches(str![[r#"
 exit code: 0
@@ -184,12 +184,12 @@ fn an_entry_that_nothing_needs_makes_init_fail_with_a_read_only_lock_file() {
 exit code: 0
 ----- stderr -----
   = acme/two   1.0.0   not required by the configuration; --prune removes it, also if a state still needs it
-Up to date: 1 provider for linux_amd64; 1 entry is not required, and tofu init -lockfile=readonly fails because of it, unless a state needs it
+Up to date: 1 provider for linux_amd64; not required: 1 entry, so tofu init -lockfile=readonly fails, unless a state needs them
 "#]]);
     environment.provlock([&LOCK[..], &["--check", "-r"]].concat()).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-Would lock 1 root module: 0 changed, 1 up to date; 1 entry is not required
+Would lock 1 root module: 0 changed, 1 up to date; not required: 1 entry
 "#]]);
     environment.write("terraform.tfstate", state(&[]));
     assert_not_required(
@@ -201,7 +201,7 @@ Would lock 1 root module: 0 changed, 1 up to date; 1 entry is not required
 exit code: 0
 ----- stderr -----
   = acme/two   1.0.0   required neither by the configuration nor by its state; --prune removes it
-Up to date: 1 provider for linux_amd64; 1 entry is not required, and tofu init -lockfile=readonly fails because of it
+Up to date: 1 provider for linux_amd64; not required: 1 entry, so tofu init -lockfile=readonly fails
 "#]]);
 }
 

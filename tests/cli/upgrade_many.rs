@@ -169,7 +169,7 @@ hashicorp/null   3.1.0    3.2.4     minor    3.2.4    a
   https://github.com/hashicorp/terraform-provider-null/compare/v3.1.0...v3.2.4
 ----- stderr -----
 2 root modules: 1 can move, 1 up to date
-1 recorded hash was not compared with what is published; to compare all: provlock verify --online
+Not compared with the published release: 1 recorded hash; to compare all: provlock verify -r --online
 "#]]);
     let each = environment.provlock(["upgrade", "--check", "-r", "-v"]);
     let expected = "\
@@ -409,7 +409,7 @@ warning[too-young]: hashicorp/null 3.2.4 is not chosen: published [TIME], and it
  = in a and b
 3 root modules: 1 can move, 0 up to date, 2 held back
 2 warnings
-2 recorded hashes were not compared with what is published; to compare all: provlock verify --online
+Not compared with the published release: 2 recorded hashes; to compare all: provlock verify -r --online
 "#]]);
     assert_eq!(table.stderr.matches("hashicorp/null 3.2.4 is not chosen: published ").count(), 1, "{table}");
     assert_eq!(registry.requests_to("api.opentofu.org/registry/docs/*"), 1);
@@ -423,7 +423,7 @@ warning[too-young]: hashicorp/null 3.2.4 is not chosen: published [TIME], and it
   ~ hashicorp/null   3.1.0 → 3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in b and c
 Upgraded 3 root modules: 2 changed, 0 up to date, 1 held back; [SIZE] downloaded
 1 warning
-1 provider held back from the newest version; see: provlock upgrade --recursive --check
+1 provider held back from the newest version; see: provlock upgrade -r --check
 "#]]);
     for (root, version) in [("a", 0), ("b", 1), ("c", 1)] {
         assert_eq!(lock_file_of(&environment, root), locked(&null[version], "~> 3.0"), "{root}");

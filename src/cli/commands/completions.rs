@@ -5,7 +5,6 @@ use clap::{Args, Command};
 use clap_complete::env::Shells;
 use clap_complete::{CompleteEnv, Shell};
 
-use crate::cli::render::json::{Completions, Output};
 use crate::cli::run::outcome::Outcome;
 use crate::cli::ui::Ui;
 
@@ -25,14 +24,7 @@ pub(crate) struct CompletionsArgs {
 }
 
 pub(crate) fn run(arguments: &CompletionsArgs, ui: &Ui) -> anyhow::Result<Outcome> {
-    let script = script(arguments.shell)?;
-    if ui.is_json() {
-        let script = String::from_utf8_lossy(&script).into_owned();
-        let completions = Some(Completions { shell: arguments.shell.to_string(), script });
-        ui.print_json(&Output { completions, ..ui.output(&[], &[]) });
-    } else {
-        ui.print_bytes(&script);
-    }
+    ui.print_bytes(&script(arguments.shell)?);
     Ok(Outcome::Done)
 }
 

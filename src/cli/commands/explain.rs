@@ -7,9 +7,10 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser as _;
 use provlock::diagnostic::Code;
+use serde_json::json;
 use textwrap::{Options, WordSplitter};
 
-use crate::cli::render::json::{Explanation, Output};
+use crate::cli::render::json::Explanation;
 use crate::cli::render::pages;
 use crate::cli::run::outcome::Outcome;
 use crate::cli::ui::{Ui, columns};
@@ -33,8 +34,8 @@ fn parser() -> impl clap::builder::TypedValueParser<Value = Code> {
 pub(crate) fn run(arguments: &ExplainArgs, ui: &Ui) -> Outcome {
     let codes = arguments.code.as_ref().map_or(Code::ALL, std::slice::from_ref);
     if ui.is_json() {
-        let explanations = codes.iter().map(|code| Explanation::new(*code)).collect();
-        ui.print_json(&Output { explanations, ..ui.output(&[], &[]) });
+        let explanations: Vec<_> = codes.iter().map(|code| Explanation::new(*code)).collect();
+        ui.print_json(json!({ "explanations": explanations }), &[], &[]);
     } else {
         ui.print_fitted(&arguments.code.map_or_else(list, |code| page(code, columns())));
     }

@@ -1,19 +1,18 @@
 //! `get`: installs the modules that lock files record.
 
-use std::collections::HashMap;
-use std::path::Path;
-
 use clap::Args;
 use provlock::diagnostic::Diagnostics;
 use provlock::diagnostic::words::few;
 use provlock::project::{GetOptions, InstalledModules};
+use serde_json::json;
 
 use crate::cli::args::{FormatArgs, OfflineArgs, RootArgs};
 use crate::cli::render::causes::{Many, by_cause};
 use crate::cli::render::coverage::no_root_module;
-use crate::cli::render::json::{InstalledRoot, Output, Root};
-use crate::cli::render::style::count;
+use crate::cli::render::json::InstalledRoot;
+use crate::cli::render::style::{count, group_by};
 use crate::cli::run::outcome::Outcome;
+use crate::cli::run::results::separated;
 use crate::cli::run::session::start;
 use crate::cli::ui::Ui;
 
@@ -70,84 +69,43 @@ pub(crate) fn run(arguments: &GetArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     if roots.is_empty() {
         ui.status(&no_root_module(&roots));
     }
-    let (mut failed, mut differed, mut done) = (Vec::new(), false, Vec::new());
-    let mut warnings = Diagnostics::default();
-    let mut lines = Lines::default();
-    for (path, installed) in report.roots {
-        match installed {
-            Ok(installed) => {
-                warnings.extend(installed.warnings.iter().cloned());
-                done.push(Root::Installed(InstalledRoot::new(&path, &installed)));
-                differed |= installed.differed();
-                lines.add(&path, summary(&installed, *check), ui.stderr_style.verbose);
-            }
-            Err(more) => failed.extend(more.into_iter().map(|error| (path.clone(), error))),
-        }
-    }
+    let (done, failed) = separated(report.roots);
+    let warnings: Diagnostics = done.iter().flat_map(|(_, installed)| &installed.warnings).cloned().collect();
     let warnings = warnings.merged();
     ui.warn(&warnings);
-    for line in lines.shown(roots.may_be_several()) {
-        ui.status(&line);
+    let texts = done.iter().enumerate().map(|(index, (path, installed))| {
+        // Each root module has a line of its own if all are to be listed.
+        ((summary(installed, *check), ui.stderr_style.verbose.then_some(index)), path.display())
+    });
+    for ((summary, _), paths) in group_by(texts) {
+        ui.status(&if roots.may_be_several() { format!("{}: {summary}", few(paths)) } else { summary });
     }
     let causes = failed.iter().map(|(path, error)| (Some(&**path), error));
     ui.error(&by_cause(causes, Many::of(&roots, &selection), ui.stderr_style.verbose));
-    let errors: Diagnostics = failed.into_iter().map(|(_, error)| error).collect();
-    ui.print_json(&Output { roots: done, ..ui.output(&warnings, &errors) });
-    Ok(Outcome::of(!errors.is_empty(), check & differed))
+    let json: Vec<_> = done.iter().map(|(path, installed)| InstalledRoot::new(path, installed)).collect();
+    let errors: Vec<_> = failed.iter().map(|(_, error)| error.clone()).collect();
+    ui.print_json(json!({ "roots": json }), &warnings, &errors);
+    Ok(Outcome::of(!errors.is_empty(), *check && done.iter().any(|(_, installed)| installed.differed())))
 }
 
-/// The result of each root module; the same result of several is one line.
-#[derive(Default)]
-struct Lines {
-    list: Vec<(Vec<String>, String)>,
-    known: HashMap<String, usize>,
-}
-
-impl Lines {
-    /// Adds a root module, on a line of its own if all are to be listed.
-    fn add(&mut self, path: &Path, summary: String, all: bool) {
-        let next = self.list.len();
-        let line = if all { next } else { *self.known.entry(summary.clone()).or_insert(next) };
-        if line == next {
-            self.list.push((Vec::new(), summary));
-        }
-        self.list[line].0.push(path.display().to_string());
-    }
-
-    /// `live/a, live/b, live/c and 7 more: 2 modules up to date`
-    fn shown(&self, are_many: bool) -> Vec<String> {
-        let line = |(paths, summary): &(Vec<String>, String)| {
-            if are_many { format!("{}: {summary}", few(paths)) } else { summary.clone() }
-        };
-        self.list.iter().map(line).collect()
-    }
-}
-
-/// `Installed 2 modules: network, site; 3 were up to date`.
+/// `Installed 2 modules: network, site; 3 up to date`
 fn summary(installed: &InstalledModules, check: bool) -> String {
-    let verb = if check { "Not installed as locked:" } else { "Installed" };
-    let kept = installed.kept;
-    if installed.is_unit {
-        return "Nothing to install: Terragrunt copies the modules of its units itself".to_owned();
+    let InstalledModules { is_unit, is_list_written, listed_otherwise, kept, .. } = installed;
+    let (names, up_to_date) = (installed.installed.join(", "), format!("{} up to date", count(*kept, "module")));
+    if *is_unit {
+        "Nothing to install: Terragrunt copies the modules of its units itself".to_owned()
+    } else if !installed.installed.is_empty() {
+        let verb = if check { "Not installed as locked:" } else { "Installed" };
+        let rest = if *kept == 0 { String::new() } else { format!("; {kept} up to date") };
+        format!("{verb} {}: {names}{rest}", count(installed.installed.len(), "module"))
+    } else if !is_list_written {
+        up_to_date
+    } else if !check {
+        format!("Wrote modules.json; {up_to_date}")
+    } else if listed_otherwise.is_empty() {
+        "modules.json, the list of installed modules, is not as provlock get writes it".to_owned()
+    } else {
+        let (number, names) = (count(listed_otherwise.len(), "module"), few(listed_otherwise));
+        format!("modules.json, the list of installed modules, differs from what is locked for {number}: {names}")
     }
-    if installed.installed.is_empty() {
-        return match (installed.is_list_written, check) {
-            (true, true) if installed.listed_otherwise.is_empty() => {
-                "modules.json, the list of installed modules, is not as provlock get writes it".to_owned()
-            }
-            (true, true) => {
-                let names = few(&installed.listed_otherwise);
-                let number = count(installed.listed_otherwise.len(), "module");
-                format!(
-                    "modules.json, the list of installed modules, differs from what is locked for {number}: {names}"
-                )
-            }
-            (true, false) => format!("Wrote modules.json; {} up to date", count(kept, "module")),
-            (false, _) => format!("{} up to date", count(kept, "module")),
-        };
-    }
-    let names = installed.installed.join(", ");
-    let number = count(installed.installed.len(), "module");
-    let rest = if kept == 0 { String::new() } else { format!("; {kept} up to date") };
-    format!("{verb} {number}: {names}{rest}")
 }

@@ -10,11 +10,12 @@ use provlock::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
 use provlock::project::{Inventory, Selection};
 use provlock::settings::{self, FILE_NAME, PlatformSelection};
 use provlock::system::files;
+use serde_json::json;
 
 use crate::cli::args::{FormatArgs, ModuleArgs, SourceArgs, candidates};
 use crate::cli::render::coverage::no_root_module;
 use crate::cli::render::foreign::printable;
-use crate::cli::render::json::{Output, SettingsFile};
+use crate::cli::render::json::SettingsFile;
 use crate::cli::render::style::{count, enumerate};
 use crate::cli::run::outcome::Outcome;
 use crate::cli::run::session::{show_origin, start};
@@ -97,8 +98,8 @@ pub(crate) fn run(arguments: &InitArgs, ui: &Ui) -> Result<Outcome> {
             "Wrote {FILE_NAME}. From now on a new {news} is an error of verify. Review the file and commit it"
         ));
     }
-    let settings = Some(SettingsFile { path: FILE_NAME.to_owned(), text, written: !dry_run });
-    ui.print_json(&Output { settings, ..ui.output(&inventory.warnings, &[]) });
+    let settings = SettingsFile { path: FILE_NAME.to_owned(), text, written: !dry_run };
+    ui.print_json(json!({ "settings": settings }), &inventory.warnings, &[]);
     Ok(Outcome::Done)
 }
 

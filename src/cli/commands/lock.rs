@@ -1,12 +1,15 @@
 //! `lock`: writes the lock file that the configuration asks for.
 
+use std::collections::BTreeSet;
+
 use clap::Args;
-use provlock::project::{Event, Locked};
+use provlock::project::RootOutcome;
 
 use crate::cli::args::{AgeArgs, FormatArgs, SelectionArgs, SourceArgs, TargetArgs};
-use crate::cli::render::lock::{self as text, Report};
-use crate::cli::run::collected::Collected;
+use crate::cli::render::hints::lock_hints;
+use crate::cli::render::lock::summary_of_many;
 use crate::cli::run::outcome::Outcome;
+use crate::cli::run::results::{FileChange, Kept, Results, RootResult};
 use crate::cli::run::session::start_locking;
 use crate::cli::ui::Ui;
 
@@ -58,71 +61,36 @@ pub(crate) struct LockArgs {
 
 pub(crate) fn run(arguments: &LockArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let LockArgs { selection, age, source, .. } = arguments;
-    let (named, targets) = arguments.targets.read(arguments.with_modules)?;
+    let (selected, targets) = arguments.targets.read(arguments.with_modules)?;
     targets.refuse_versions()?;
     let mut options = selection.lock_options(targets.providers, age.min_age);
     options.dry_run = arguments.check || arguments.dry_run;
     options.modules = arguments.with_modules;
-    let (mut collected, mut hints) = (Collected::new(&named, ui), Hints::default());
-    let session = start_locking(ui, &named.paths, (&selection.modules, age, source))?;
-    let roots = session.roots(&named)?;
-    let session = session.observed_by(|event| {
-        collected.add(event);
-        if let Event::Locked(locked) = event {
-            hints.add(locked);
-            if arguments.dry_run && !ui.is_json() {
-                ui.print_changes(locked);
-            }
+    let session = start_locking(ui, &selected.paths, (&selection.modules, age, source))?;
+    let roots = session.roots(&selected)?;
+    let files = arguments.dry_run && !ui.is_json();
+    let mut kept = Kept { are_many: roots.may_be_several(), files, is_offline: source.offline, rows: BTreeSet::new() };
+    let report = session.lock(&roots, &options, |outcome| {
+        let mut result = RootResult::new(&outcome, &mut kept, ui);
+        if let RootOutcome::Locked(locked) = &outcome {
+            result.hints.extend(lock_hints(locked, arguments.check));
         }
-    });
-    session.lock(&roots, &options)?;
+        result
+    })?;
     drop(session);
-    let (has_failures, has_unpublished) = (collected.failed() > 0, collected.unpublished > 0);
-    collected.show_warnings()?;
-    let are_many = collected.many.is_some();
-    collected.show(&[], |tally| are_many.then(|| tally.summary(["Locked", "Would lock"])).into_iter().collect());
-    collected.show_incomplete(source.offline);
-    hints.show(arguments.check, ui);
-    collected.finish(arguments.check);
-    Ok(Outcome::of(has_failures, arguments.check && (hints.would_change || has_unpublished)))
-}
-
-/// What is said once of all root modules.
-#[derive(Default)]
-struct Hints {
-    /// Whether a lock file would change.
-    would_change: bool,
-    /// Whether an entry was written that is sure to fit only the platform of this machine, and no platform was named.
-    is_for_one_platform: bool,
-    /// The platform of this machine, if a lock file covers others only.
-    not_covered: Option<String>,
-    /// The platforms that were not looked at where none is named.
-    looked_at_one: Option<String>,
-    /// Which platforms of the settings were not looked at.
-    not_looked_at: Option<String>,
-}
-
-impl Hints {
-    fn add(&mut self, locked: &Locked) {
-        let is_default = !locked.prepared.platforms_are_named;
-        self.would_change |= locked.changed;
-        self.is_for_one_platform |= is_default && Report(locked).has_written_for_one_platform();
-        self.not_covered = self.not_covered.take().or_else(|| Report(locked).not_covered().map(ToString::to_string));
-        let not_looked_at = if is_default { &mut self.looked_at_one } else { &mut self.not_looked_at };
-        if not_looked_at.is_none() {
-            *not_looked_at = text::not_looked_at(locked);
-        }
+    for FileChange { path, old, new } in report.roots.iter().flat_map(|(_, root)| root).flat_map(|root| &root.files) {
+        ui.print_change(path, old.as_deref(), new);
     }
-
-    fn show(&self, check: bool, ui: &Ui) {
-        if self.is_for_one_platform {
-            ui.status("Other platforms: in provlock.toml, platforms = [\"linux_amd64\", \"darwin_arm64\"]");
-        }
-        if let Some(platform) = &self.not_covered {
-            ui.status(&format!("The lock file does not cover {platform}; to add it: provlock lock -p {platform}"));
-        }
-        if let Some(line) = self.looked_at_one.as_ref().or(self.not_looked_at.as_ref()).filter(|_| check) {
-            ui.status(line);
-        }
-    }
+    let results = Results::new(ui, &roots, &selected, report)?;
+    results.show_warnings();
+    let summary = results.many.map(|many| {
+        let texts: Vec<_> = results.locked().map(|(_, text)| text).collect();
+        summary_of_many(&texts, ["Locked", "Would lock"], &results.counts().text("changed", many.noun()))
+    });
+    results.show(&[], summary.as_slice());
+    let would_change = results.locked().any(|(_, text)| text.is_changed);
+    let has_found = arguments.check && (would_change || results.has_unpublished());
+    let outcome = Outcome::of(results.has_failures(), has_found);
+    results.finish(arguments.check);
+    Ok(outcome)
 }

@@ -5,14 +5,14 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use clap::Args;
-use provlock::cli_config::{self, Credentials, CredentialsOrigin};
+use provlock::cli_config::{self, Credentials};
 use provlock::diagnostic::{Code, Diagnostic, Help, Remedy};
+use provlock::project::Selection;
 use provlock::provider::{Dialect, Hostname};
 use provlock::system::{Token, token_variable};
 
 use crate::cli::args::OWN;
 use crate::cli::environment::environment;
-use crate::cli::render::json::{self, Output};
 use crate::cli::run::outcome::Outcome;
 use crate::cli::run::session::start;
 use crate::cli::ui::Ui;
@@ -52,7 +52,7 @@ pub(crate) fn login(arguments: &LoginArgs, ui: &Ui) -> Result<Outcome> {
     let winner = variable_that_wins(&host, &credentials);
     let origin = credentials.store(&host, &token)?;
     ui.status(&format!("Stored the token for {host} in {origin}, where {dialect} looks for it"));
-    report(&host, Some(&origin), winner.as_slice(), ui);
+    ui.warn(winner.as_slice());
     Ok(Outcome::Done)
 }
 
@@ -66,31 +66,23 @@ pub(crate) fn logout(arguments: &LogoutArgs, ui: &Ui) -> Result<Outcome> {
     } else {
         format!("There was no token for {host} in {origin}")
     });
-    report(&host, Some(&origin), winner.as_slice(), ui);
+    ui.warn(winner.as_slice());
     Ok(Outcome::Done)
 }
 
 fn check(host: &Hostname, credentials: &Credentials, ui: &Ui) -> Result<Outcome> {
     let origin = credentials.source(host)?;
-    report(host, origin.as_ref(), &[], ui);
-    if !ui.is_json() {
-        ui.print_fitted(&match &origin {
-            Some(origin) => format!("The token for {host} comes from {origin}\n"),
-            None => format!("There is no token for {host}\n"),
-        });
-    }
+    ui.print_fitted(&match &origin {
+        Some(origin) => format!("The token for {host} comes from {origin}\n"),
+        None => format!("There is no token for {host}\n"),
+    });
     if origin.is_some() {
         return Ok(Outcome::Done);
     }
     let variable = token_variable(host).map(|variable| format!(", or set {variable}"));
-    ui.status(&format!("Add one: provlock login {host}{}", variable.unwrap_or_default()));
+    let login = ui.suggest(&["login", &host.to_string()], &Selection::default());
+    ui.status(&format!("Add one: {login}{}", variable.unwrap_or_default()));
     Ok(Outcome::Found)
-}
-
-fn report(host: &Hostname, origin: Option<&CredentialsOrigin>, warnings: &[Diagnostic], ui: &Ui) {
-    ui.warn(warnings);
-    let credentials = Some(json::Credentials::new(host, origin));
-    ui.print_json(&Output { credentials, ..ui.output(warnings, &[]) });
 }
 
 fn host(text: &str) -> Result<Hostname> {

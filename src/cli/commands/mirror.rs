@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use provlock::diagnostic::Diagnostic;
 use provlock::project::{MirrorOptions, MirrorTarget, ModuleFetching};
+use serde_json::json;
 
 use crate::cli::args::{FormatArgs, OnlineArgs, PlatformArgs, RootArgs};
 use crate::cli::render::causes::{Many, by_cause, without_repetition};
 use crate::cli::render::coverage::no_root_module;
-use crate::cli::render::json::{Mirror, Output};
+use crate::cli::render::json::Mirror;
 use crate::cli::render::mirror as text;
 use crate::cli::run::outcome::Outcome;
 use crate::cli::run::session::{show_origin, start};
@@ -87,8 +88,8 @@ pub(crate) fn run(arguments: &MirrorArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     }
     let summary = text::summary(&mirrored, &target, *dry_run).filter(|_| !roots.is_empty());
     ui.status_lines(summary.as_slice());
-    let mirror = Some(Mirror::new(&target, &mirrored, *dry_run));
+    let mirror = Mirror::new(&target, &mirrored, *dry_run);
     let [warnings, errors] = [&mirrored.warnings, &mirrored.errors].map(|all| without_repetition(all.iter()));
-    ui.print_json(&Output { mirror, ..ui.output(&warnings, &errors) });
+    ui.print_json(json!({ "mirror": mirror }), &warnings, &errors);
     Ok(if mirrored.errors.is_empty() { Outcome::Done } else { Outcome::Failed })
 }

@@ -25,8 +25,9 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use clap::{ArgMatches, CommandFactory as _, Parser, Subcommand, ValueEnum as _};
 
-use provlock::diagnostic::Diagnostic;
+use provlock::diagnostic::{Code, Diagnostic};
 use provlock::system::Secrets;
+use serde_json::json;
 
 use super::args::{self, GlobalArgs, OutputFormat};
 use super::environment::environment;
@@ -75,6 +76,15 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// Whether the command has a result that `--json` prints.
+    fn has_json(&self) -> bool {
+        match self {
+            Self::Setup(_) | Self::Login(_) | Self::Logout(_) | Self::Completions(_) => false,
+            Self::Cache(arguments) => arguments.has_json(),
+            _ => true,
+        }
+    }
+
     fn run(self, ui: &Ui) -> Result<Outcome> {
         match self {
             Self::Init(arguments) => init::run(&arguments, ui),
@@ -126,11 +136,18 @@ fn carry_out(cli: Cli, matches: &ArgMatches) -> Outcome {
         None => error,
     };
     ui.warn(&environment.warnings());
-    let outcome = enter(ui.global.chdir.as_deref()).and_then(|()| command.run(&ui).map_err(in_directory));
+    let run = || {
+        if ui.is_json() && !command.has_json() {
+            return Err(Diagnostic::error(Code::InvalidArgument, "this command prints no JSON").into());
+        }
+        enter(ui.global.chdir.as_deref())?;
+        command.run(&ui).map_err(in_directory)
+    };
+    let outcome = run();
     let outcome = outcome.unwrap_or_else(|error| {
         let errors = diagnostics(error);
         ui.error(&errors);
-        ui.print_json(&ui.output(&[], &errors));
+        ui.print_json(json!({}), &[], &errors);
         Outcome::Failed
     });
     match ui.take_stdout_error() {

@@ -1,18 +1,21 @@
 //! `pin`: rewrites the sources of modules, so that they name commits.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use clap::Args;
 use provlock::configuration::rewrite::{self, FileRewrite};
 use provlock::diagnostic::Diagnostics;
 use provlock::project::{PinOptions, PinnedModules};
+use serde_json::json;
 
 use crate::cli::args::{FormatArgs, OfflineArgs, RootArgs};
 use crate::cli::render::coverage::no_root_module;
-use crate::cli::render::json::{Output, PinnedRoot, Root};
+use crate::cli::render::json::PinnedRoot;
 use crate::cli::render::style::count;
 use crate::cli::render::upgrade;
 use crate::cli::run::outcome::Outcome;
+use crate::cli::run::results::separated;
 use crate::cli::run::session::start;
 use crate::cli::ui::Ui;
 
@@ -70,35 +73,27 @@ pub(crate) fn run(arguments: &PinArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     if roots.is_empty() {
         ui.status(&no_root_module(&roots));
     }
-    let (mut errors, mut warnings) = (Diagnostics::default(), Diagnostics::default());
-    let (mut done, mut json) = (Vec::new(), Vec::new());
-    for (path, pinned) in report.roots {
-        match pinned {
-            Ok(pinned) => {
-                warnings.extend(pinned.warnings.iter().cloned());
-                json.push(Root::Pinned(PinnedRoot::new(&path, &pinned, !options.dry_run)));
-                done.push(pinned);
-            }
-            Err(more) => errors.extend(more),
-        }
-    }
+    let (done, failed) = separated(report.roots);
+    let warnings: Diagnostics = done.iter().flat_map(|(_, pinned)| &pinned.warnings).cloned().collect();
     let warnings = warnings.merged();
     ui.warn(&warnings);
     let number = show(&done, arguments, ui);
+    let errors: Vec<_> = failed.into_iter().map(|(_, error)| error).collect();
     ui.error(&errors);
-    ui.print_json(&Output { roots: json, ..ui.output(&warnings, &errors) });
+    let roots: Vec<_> = done.iter().map(|(path, pinned)| PinnedRoot::new(path, pinned, !options.dry_run)).collect();
+    ui.print_json(json!({ "roots": roots }), &warnings, &errors);
     Ok(Outcome::of(!errors.is_empty(), *check && number > 0))
 }
 
 /// Shows what was pinned, or would be, and returns how many calls that are.
-fn show(done: &[PinnedModules], arguments: &PinArgs, ui: &Ui) -> usize {
-    let edits = done.iter().flat_map(|pinned| &pinned.edits);
-    let edited: BTreeSet<_> = done.iter().flat_map(|pinned| upgrade::edited(&pinned.edits)).collect();
+fn show(done: &[(PathBuf, PinnedModules)], arguments: &PinArgs, ui: &Ui) -> usize {
+    let edits = done.iter().flat_map(|(_, pinned)| &pinned.edits);
+    let edited: BTreeSet<_> = done.iter().flat_map(|(_, pinned)| upgrade::edited(&pinned.edits)).collect();
     if arguments.dry_run && !ui.is_json() {
         for FileRewrite { path, old, new } in rewrite::files(edits) {
             ui.print_change(&path, Some(old.as_bytes()), new.as_bytes());
         }
-        for (path, old, new) in done.iter().filter_map(|pinned| pinned.lock_file.as_ref()) {
+        for (path, old, new) in done.iter().filter_map(|(_, pinned)| pinned.lock_file.as_ref()) {
             ui.print_change(path, Some(old), new);
         }
     } else {

@@ -8,7 +8,6 @@ use provlock::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use provlock::system::files;
 
 use crate::cli::git;
-use crate::cli::render::json::{GitSetup, GitVariable, Output};
 use crate::cli::run::outcome::Outcome;
 use crate::cli::ui::Ui;
 
@@ -50,17 +49,9 @@ const CONFIGURATION: [(&str, &str); 4] = [
 
 pub(crate) fn run(command: &SetupCommand, ui: &Ui) -> Result<Outcome> {
     let SetupCommand::Git(arguments) = command;
-    let written = arguments.write && write(ui)?;
-    if ui.is_json() {
-        let variable = |(name, value): (&str, &str)| GitVariable { name: name.to_owned(), value: value.to_owned() };
-        let git = GitSetup {
-            attributes_file: ATTRIBUTES_FILE.to_owned(),
-            attributes: ATTRIBUTES.map(|(_, line)| line).join("\n"),
-            configuration: CONFIGURATION.map(variable).into(),
-            written,
-        };
-        ui.print_json(&Output { git: Some(git), ..ui.output(&[], &[]) });
-    } else if !arguments.write {
+    if arguments.write {
+        write(ui)?;
+    } else {
         ui.print(&lines());
     }
     Ok(Outcome::Done)
@@ -74,8 +65,8 @@ fn lines() -> String {
     format!("# {ATTRIBUTES_FILE}\n{attributes}\n\n# once in each clone\n{}", commands.concat())
 }
 
-/// Writes what is not there yet. Whether anything was missing.
-fn write(ui: &Ui) -> Result<bool> {
+/// Writes the lines and variables that are missing.
+fn write(ui: &Ui) -> Result<()> {
     let top = git::top_directory()?;
     let mut changed = false;
     for (name, line) in ATTRIBUTES {
@@ -95,7 +86,7 @@ fn write(ui: &Ui) -> Result<bool> {
     if !changed {
         ui.status("Up to date: git runs provlock for lock files");
     }
-    Ok(changed)
+    Ok(())
 }
 
 /// Adds the line at the end, where it wins over any before it.

@@ -7,12 +7,13 @@ use clap::Args;
 use provlock::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use provlock::project::{LockedVersions, RootModule, Roots, Session};
 use provlock::provider::{ProviderAddress, ProviderSpec};
+use serde_json::json;
 
 use crate::cli::args::{CacheArgs, FormatArgs, ModuleArgs, OutputFormat, TargetArgs, Targets, is_surely_path};
 use crate::cli::render::coverage::no_root_module;
 use crate::cli::render::foreign::printable;
 use crate::cli::render::html;
-use crate::cli::render::json::{Output, ProviderUse, Root, TreeRoot};
+use crate::cli::render::json::{ProviderUse, TreeRoot};
 use crate::cli::render::tree::{ProviderTree, text};
 use crate::cli::render::versions::{self as usage, uses};
 use crate::cli::run::outcome::Outcome;
@@ -107,8 +108,8 @@ pub(crate) fn run(arguments: &TreeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     drop(session);
     ui.warn(&warnings);
     if ui.is_json() {
-        let roots = shown.into_iter().map(|(_, root)| Root::Tree(root)).collect();
-        ui.print_json(&Output { roots, ..ui.output(&warnings, &[]) });
+        let roots: Vec<_> = shown.iter().map(|(_, root)| root).collect();
+        ui.print_json(json!({ "roots": roots }), &warnings, &[]);
         return Ok(Outcome::Done);
     }
     for (index, (path, (text, _))) in paths.iter().zip(&shown).enumerate() {
@@ -185,6 +186,7 @@ fn show_versions(versions: &LockedVersions, named: &[ProviderSpec], roots: &Root
     } else {
         ui.status(&usage::summary(versions, &uses, !named.is_empty()));
     }
-    ui.print_json(&Output { providers: uses, ..ui.output(&[], &versions.errors) });
+    let result = if uses.is_empty() { json!({}) } else { json!({ "providers": uses }) };
+    ui.print_json(result, &[], &versions.errors);
     Ok(if versions.errors.is_empty() { Outcome::Done } else { Outcome::Failed })
 }

@@ -1,21 +1,19 @@
 //! `upgrade`: moves providers and modules to newer versions, or shows where they could move.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
-use provlock::configuration::rewrite::{self, ConstraintEdit, FileRewrite};
-use provlock::diagnostic::Result;
-use provlock::project::{Event, Locked, RootModule, Selection, UpgradeOptions, UpgradePlan};
+use provlock::configuration::rewrite::{self, FileRewrite};
+use provlock::project::UpgradeOptions;
 
 use crate::cli::args::{AgeArgs, FormatArgs, OutputFormat, SelectionArgs, SourceArgs, TargetArgs, Targets};
 use crate::cli::render::foreign::printable;
-use crate::cli::render::held_back;
+use crate::cli::render::lock::summary_of_many;
 use crate::cli::render::markdown;
-use crate::cli::render::upgrade::{self as table, Moving, Outlooks};
+use crate::cli::render::upgrade::{self as table, MoveGroup};
 use crate::cli::run::choice::{check_terminal, choose};
-use crate::cli::run::collected::Collected;
 use crate::cli::run::outcome::Outcome;
+use crate::cli::run::results::{FileChange, Kept, Results, RootResult};
 use crate::cli::run::session::start_locking;
 use crate::cli::ui::{Ui, table_columns};
 
@@ -101,7 +99,7 @@ pub(crate) fn run(arguments: &UpgradeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     if arguments.interactive {
         check_terminal()?;
     }
-    let (named, Targets { providers, modules, .. }) = arguments.targets.read(arguments.with_modules)?;
+    let (selected, Targets { providers, modules, .. }) = arguments.targets.read(arguments.with_modules)?;
     let mut options = UpgradeOptions::default();
     options.lock = selection.lock_options(providers, age.min_age);
     options.lock.dry_run = arguments.check || arguments.dry_run;
@@ -112,183 +110,96 @@ pub(crate) fn run(arguments: &UpgradeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     options.allow_downgrade = arguments.allow_downgrade;
     options.rewrite_constraints = arguments.constraints;
     (options.modules, options.calls) = (arguments.with_modules, modules);
-    let mut upgraded = Upgraded::new(&named, &options, arguments.check, ui);
-    upgraded.is_offline = source.offline;
-    let outlooks = Mutex::new(Outlooks::default());
-    let mut session = start_locking(ui, &named.paths, (&selection.modules, age, source))?;
-    let roots = session.roots(&named)?;
+    let session = start_locking(ui, &selected.paths, (&selection.modules, age, source))?;
+    let roots = session.roots(&selected)?;
+    let mut kept = Kept {
+        are_many: roots.may_be_several(),
+        files: options.lock.dry_run && ui.format == OutputFormat::Text,
+        is_offline: source.offline,
+        rows: BTreeSet::new(),
+    };
     if arguments.interactive {
-        session = session.observed_by(|event| {
-            if let Event::Planned(prepared, plan) = event {
-                outlooks.lock().unwrap_or_else(PoisonError::into_inner).add(&prepared.root, plan);
-            }
-        });
         let mut planned = options.clone();
         planned.plan_only = true;
-        session.upgrade(&roots, &planned)?;
-        if !choose(&outlooks.lock().unwrap_or_else(PoisonError::into_inner), &mut options, ui) {
+        let report = session.upgrade(&roots, &planned, |outcome| RootResult::new(&outcome, &mut kept, ui))?;
+        let done = report.roots.iter().filter_map(|(path, root)| Some((path, root.as_ref().ok()?.plan.as_ref()?)));
+        if !choose(&table::groups(done.map(|(path, plan)| (path.as_path(), plan))), &mut options, ui) {
             ui.status("Nothing was chosen: no file was changed");
             return Ok(Outcome::Done);
         }
     }
-    let session = session.observed_by(|event| upgraded.add(event));
-    session.upgrade(&roots, &options)?;
+    let report = session.upgrade(&roots, &options, |outcome| RootResult::new(&outcome, &mut kept, ui))?;
     drop(session);
-    let has_failures = upgraded.collected.failed() > 0;
-    let has_found = upgraded.moving.any() || upgraded.collected.unpublished > 0;
-    upgraded.show()?;
-    Ok(Outcome::of(has_failures, arguments.check && has_found))
+    let results = Results::new(ui, &roots, &selected, report)?;
+    let has_found = results.plans().any(|(_, plan)| plan.has_changes) || results.has_unpublished();
+    let outcome = Outcome::of(results.has_failures(), arguments.check && has_found);
+    show(results, &options, arguments.check, ui);
+    Ok(outcome)
 }
 
 /// Maximum number of lines about what holds providers back.
 const MOST_REASONS: usize = 10;
 
-/// What became of root modules, or what would.
-#[expect(clippy::struct_excessive_bools, reason = "each is independent of the others")]
-struct Upgraded<'a> {
-    ui: &'a Ui,
-    /// Whether nothing is written.
-    is_dry: bool,
-    is_check: bool,
-    is_offline: bool,
-    /// Whether no package was looked at either.
-    is_planned: bool,
-    collected: Collected<'a>,
-    moving: Moving,
-    outlooks: Outlooks,
-    held_back: BTreeSet<String>,
-    /// The providers and modules that are held back by constraints which --constraints could rewrite.
-    constrained: BTreeSet<String>,
-    /// Whether constraints are rewritten.
-    rewrites: bool,
-    /// Whether lines say what holds providers back: the user named these, and no table shows it.
-    shows_reasons: bool,
-    /// The constraints that are rewritten; one that root modules share is rewritten once.
-    edited: BTreeSet<table::Edited>,
-    edits: Vec<ConstraintEdit>,
-    /// What would move in the only root module.
-    table: String,
-    /// What is said of it.
-    summary: Vec<String>,
+/// Prints the result, and shows what was upgraded, or would be, and what is held back.
+fn show(results: Results<'_>, options: &UpgradeOptions, is_check: bool, ui: &Ui) {
+    let (is_dry, groups) = (options.lock.dry_run, table::groups(results.plans()));
+    let edited: BTreeSet<_> = results.plans().flat_map(|(_, plan)| table::edited(&plan.edits)).collect();
+    results.show_warnings();
+    match ui.format {
+        OutputFormat::Markdown => ui.print(&markdown::upgrade(&groups, &edited, results.many.is_some())),
+        OutputFormat::Text if is_dry => print(&results, &groups, options.plan_only, ui),
+        _ => {}
+    }
+    let summary = match results.many {
+        Some(many) if options.plan_only => vec![results.counts().text("can move", many.noun())],
+        Some(many) => {
+            let texts: Vec<_> = results.locked().map(|(_, text)| text).collect();
+            let root_modules = results.counts().text("changed", many.noun());
+            vec![summary_of_many(&texts, ["Upgraded", "Would upgrade"], &root_modules)]
+        }
+        None => results.plans().filter(|_| options.plan_only).flat_map(|(_, plan)| &plan.summary).cloned().collect(),
+    };
+    let edits: Vec<_> = edited.iter().filter(|_| !is_dry).map(table::Edited::text).collect();
+    results.show(&edits, &summary);
+    if !is_dry && !options.lock.providers.is_empty() {
+        table::reasons(&groups).iter().take(MOST_REASONS).for_each(|line| ui.status(line));
+    }
+    let hint = table::held_back(&groups, is_dry).filter(|_| !is_dry || !options.rewrite_constraints);
+    if let Some((what, has_modules)) = hint {
+        let flag = if is_dry { "--constraints" } else { "--check" };
+        let words = ["upgrade"].into_iter().chain(has_modules.then_some("--modules")).chain([flag]);
+        let upgrade = results.suggest(&words.collect::<Vec<_>>());
+        ui.status(&if is_dry {
+            format!("Constraints hold back {what}; to change them, too: {upgrade}")
+        } else {
+            format!("{what} held back from the newest version; see: {upgrade}")
+        });
+    }
+    results.finish(is_check);
 }
 
-impl<'a> Upgraded<'a> {
-    fn new(selection: &'a Selection, options: &UpgradeOptions, is_check: bool, ui: &'a Ui) -> Self {
-        Self {
-            ui,
-            is_dry: options.lock.dry_run,
-            is_check,
-            is_offline: false,
-            is_planned: options.plan_only,
-            collected: Collected::new(selection, ui),
-            moving: Moving::default(),
-            outlooks: Outlooks::default(),
-            held_back: BTreeSet::new(),
-            constrained: BTreeSet::new(),
-            rewrites: options.rewrite_constraints,
-            shows_reasons: !options.lock.dry_run && !options.lock.providers.is_empty(),
-            edited: BTreeSet::new(),
-            edits: Vec::new(),
-            table: String::new(),
-            summary: Vec::new(),
+/// Prints the changes as diffs and the moves as tables.
+fn print(results: &Results<'_>, groups: &[MoveGroup<'_>], is_planned: bool, ui: &Ui) {
+    let (has_table, width) = (results.many.is_none() || ui.stdout_style.verbose, table_columns());
+    for (index, root) in results.done.iter().enumerate() {
+        for FileChange { path, old, new } in &root.files {
+            ui.print_change(path, old.as_deref(), new);
+        }
+        if let Some(plan) = root.plan.as_ref().filter(|_| has_table && results.many.is_some()) {
+            let distance = if index == 0 { "" } else { "\n" };
+            ui.print(&format!("{distance}{}:\n", printable(&root.path.display().to_string())));
+            ui.print_fitted(&plan.table(&root.path, width));
         }
     }
-
-    /// Adds what became of a root module. Prints what would move in one for which nothing is to be written, if that is
-    /// to be shown.
-    fn add(&mut self, event: Event<'_>) {
-        self.collected.add(event);
-        match event {
-            Event::Locked(locked @ Locked { plan: Some(plan), .. }) => {
-                if self.is_dry && self.ui.format == OutputFormat::Text {
-                    self.ui.print_changes(locked);
-                }
-                self.add_plan(&locked.prepared.root, plan);
-            }
-            Event::Planned(prepared, plan) => {
-                self.add_plan(&prepared.root, plan);
-                self.summary = table::summary(plan);
-            }
-            _ => {}
-        }
+    for FileRewrite { path, old, new } in rewrite::files(results.plans().flat_map(|(_, plan)| &plan.edits)) {
+        ui.print_change(&path, Some(old.as_bytes()), new.as_bytes());
     }
-
-    fn add_plan(&mut self, root: &RootModule, plan: &UpgradePlan) {
-        if self.is_dry && self.ui.format == OutputFormat::Text {
-            self.add_table(root, plan);
-            self.edits.extend(plan.edits.iter().cloned());
-        }
-        self.moving.add(plan);
-        self.outlooks.add(root, plan);
-        self.held_back.extend(held_back::held_back(plan));
-        self.constrained.extend(held_back::constrained(plan));
-        self.edited.extend(table::edited(&plan.edits));
+    if !is_planned && results.plans().any(|(_, plan)| plan.has_changes) {
+        ui.print("\n");
     }
-
-    /// Shows what would move in a root module, if each has a table of its own.
-    fn add_table(&mut self, root: &RootModule, plan: &UpgradePlan) {
-        if self.collected.many.is_none() {
-            self.table = table::table(root, plan, table_columns());
-        } else if self.ui.stdout_style.verbose {
-            let distance = if self.moving.is_empty() { "" } else { "\n" };
-            self.ui.print(&format!("{distance}{}:\n", printable(&root.path().display().to_string())));
-            self.ui.print_fitted(&table::table(root, plan, table_columns()));
-        }
-    }
-
-    fn show(mut self) -> Result<()> {
-        self.collected.show_warnings()?;
-        let ui = self.ui;
-        if self.is_dry {
-            self.print();
-        }
-        let edits: Vec<_> =
-            if self.is_dry { Vec::new() } else { self.edited.iter().map(table::Edited::text).collect() };
-        let (moving, one, many) = (&self.moving, &self.summary, self.collected.many);
-        self.collected.show(&edits, |tally| match many {
-            Some(many) if self.is_planned => vec![moving.summary(tally.failed, many.noun())],
-            Some(_) => vec![tally.summary(["Upgraded", "Would upgrade"])],
-            None => one.clone(),
-        });
-        let recursive = many.is_some_and(|many| many.selection.recursive);
-        let reasons = if self.shows_reasons { self.outlooks.reasons() } else { Vec::new() };
-        ui.status_lines(&reasons[..reasons.len().min(MOST_REASONS)]);
-        let hint = if self.is_dry {
-            held_back::constraints_can_change(&self.constrained, recursive).filter(|_| !self.rewrites)
-        } else {
-            held_back::more_is_possible(&self.held_back, recursive)
-        };
-        if let Some(hint) = hint {
-            ui.status(&hint);
-        }
-        self.collected.show_incomplete(self.is_offline);
-        if !self.is_dry {
-            self.print();
-        }
-        self.collected.finish(self.is_check);
-        Ok(())
-    }
-
-    /// Prints the result for all root modules, unless it is JSON.
-    fn print(&self) {
-        match self.ui.format {
-            OutputFormat::Markdown => {
-                self.ui.print(&markdown::upgrade(&self.outlooks, &self.edited, self.collected.many.is_some()));
-            }
-            OutputFormat::Text if self.is_dry => {
-                for FileRewrite { path, old, new } in rewrite::files(&self.edits) {
-                    self.ui.print_change(&path, Some(old.as_bytes()), new.as_bytes());
-                }
-                if self.moving.any() && !self.is_planned {
-                    self.ui.print("\n");
-                }
-                match self.collected.many {
-                    None => self.ui.print_fitted(&self.table),
-                    Some(_) if self.ui.stdout_style.verbose => {}
-                    Some(_) => self.ui.print_fitted(&self.outlooks.table(table_columns())),
-                }
-            }
-            _ => {}
-        }
+    if !has_table {
+        ui.print_fitted(&table::table(groups, width));
+    } else if results.many.is_none() {
+        results.plans().for_each(|(path, plan)| ui.print_fitted(&plan.table(path, width)));
     }
 }

@@ -1,18 +1,15 @@
 //! Diagnostics of many root modules by cause: a message that a hundred root modules share is shown once.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
-use provlock::diagnostic::{Code, Diagnostic, RootModules, Severity};
-
 use provlock::diagnostic::words::{MOST_NAMED, count, enumerate, few};
+use provlock::diagnostic::{Diagnostic, RootModules};
 use provlock::project::{Kind, Roots, Selection};
 
 use super::coverage::noun;
-
-/// What diagnostics with the same cause share. The message names the provider and its version.
-type Key = (Severity, Code, String);
+use super::style::group_by;
 
 /// How several root modules were selected, and how many there are.
 #[derive(Clone, Copy)]
@@ -46,123 +43,52 @@ impl<'a> Many<'a> {
     }
 }
 
-/// Diagnostics by cause, in the order of the first of each, which stands for all; of many root modules errors first.
-pub(crate) struct Causes<'a> {
-    /// How the root modules were selected; `None` if there is only one, whose diagnostics are all shown.
-    many: Option<Many<'a>>,
-    /// Whether all places are named.
-    all: bool,
-    list: Vec<Cause>,
-    places: HashMap<Key, usize>,
-}
-
-struct Cause {
-    first: Diagnostic,
-    /// The root module that the first is about, if that is known.
-    root: Option<PathBuf>,
-    others: BTreeSet<PathBuf>,
-    /// Each different diagnostic, as long as they are to be shown.
-    different: Distinct,
-}
-
-/// Each diagnostic once, in the order in which they came.
-#[derive(Default)]
-pub(crate) struct Distinct {
-    list: Vec<Diagnostic>,
-    seen: HashSet<Diagnostic>,
-}
-
-/// [`Causes`] of diagnostics that are all there, each with the root module that it is about, if that is known.
+/// Returns diagnostics by cause, each with the root module that it is about, if that is known. The first of each cause
+/// stands for all; of many root modules errors come first. `all`: every root module is named.
 pub(crate) fn by_cause<'a>(
     diagnostics: impl IntoIterator<Item = (Option<&'a Path>, &'a Diagnostic)>,
     many: Option<Many<'_>>,
     all: bool,
 ) -> Vec<Diagnostic> {
-    let mut causes = Causes::new(many, all);
-    diagnostics.into_iter().for_each(|(root, diagnostic)| causes.add(root, diagnostic));
-    causes.shown()
+    let key = |diagnostic: &'a Diagnostic| (diagnostic.severity, diagnostic.code, common_message(diagnostic));
+    let keyed = diagnostics.into_iter().map(|(root, diagnostic)| (key(diagnostic), (root, diagnostic)));
+    let mut causes = group_by(keyed);
+    if many.is_some() {
+        causes.sort_by_key(|((severity, ..), _)| Reverse(*severity));
+    }
+    causes.iter().flat_map(|(_, cause)| one_cause(cause, many, all)).collect()
 }
 
-impl<'a> Causes<'a> {
-    pub(crate) fn new(many: Option<Many<'a>>, all: bool) -> Self {
-        Self { many, all, list: Vec::new(), places: HashMap::new() }
-    }
-
-    /// Adds a diagnostic with the root module that it is about, if that is known.
-    pub(crate) fn add(&mut self, root: Option<&Path>, diagnostic: &Diagnostic) {
-        let message = common_message(diagnostic).clone();
-        let place = *self.places.entry((diagnostic.severity, diagnostic.code, message)).or_insert(self.list.len());
-        if place == self.list.len() {
-            let (others, different) = (BTreeSet::new(), Distinct::default());
-            self.list.push(Cause { first: diagnostic.clone(), root: root.map(Path::to_owned), others, different });
-        }
-        self.list[place].add(root, diagnostic, self.many.is_some());
-    }
-
-    pub(crate) fn shown(&self) -> Vec<Diagnostic> {
-        let mut causes: Vec<&Cause> = self.list.iter().collect();
-        if self.many.is_some() {
-            causes.sort_by_key(|cause| Reverse(cause.first.severity));
-        }
-        causes.into_iter().flat_map(|cause| cause.shown(self.many, self.all)).collect()
-    }
+/// Returns one diagnostic for several root modules, and each different one for a single root module.
+fn one_cause(cause: &[(Option<&Path>, &Diagnostic)], many: Option<Many<'_>>, all: bool) -> Vec<Diagnostic> {
+    let (root, first) = cause[0];
+    let others: BTreeSet<&Path> = cause.iter().filter_map(|(other, _)| other.filter(|_| *other != root)).collect();
+    let (Some(many), Some(root), false) = (many, root, others.is_empty()) else {
+        return without_repetition(cause.iter().map(|(_, diagnostic)| *diagnostic));
+    };
+    let directories = std::iter::once(root).chain(others.iter().copied()).map(Path::to_owned).collect();
+    let message = format!("{}, in {}", common_message(first), count(others.len() + 1, many.noun()));
+    let shown = Diagnostic { message, ..first.clone() }.in_root_modules(many.only(directories));
+    vec![shown.note(places(first, root, &others, all))]
 }
 
-impl Cause {
-    fn add(&mut self, root: Option<&Path>, diagnostic: &Diagnostic, is_one_of_many: bool) {
-        let other = root.filter(|root| Some(*root) != self.root.as_deref());
-        self.others.extend(other.filter(|root| !self.others.contains(*root)).map(Path::to_owned));
-        if is_one_of_many && self.root.is_some() && !self.others.is_empty() {
-            self.different = Distinct::default();
-        } else {
-            self.different.add(diagnostic);
-        }
-    }
-
-    fn shown(&self, many: Option<Many<'_>>, all: bool) -> Vec<Diagnostic> {
-        let Self { first, others, different, .. } = self;
-        let (Some(many), Some(root), false) = (many, self.root.as_deref(), others.is_empty()) else {
-            return different.list.clone();
-        };
-        let directories =
-            std::iter::once(root).chain(others.iter().map(PathBuf::as_path)).map(Path::to_owned).collect();
-        let message = format!("{}, in {}", common_message(first), count(others.len() + 1, many.noun()));
-        let shown = Diagnostic { message, ..first.clone() }.in_root_modules(many.only(directories));
-        vec![shown.note(places(first, root, others, all))]
-    }
-}
-
-impl Distinct {
-    /// Adds a diagnostic unless it is there.
-    pub(crate) fn add(&mut self, diagnostic: &Diagnostic) {
-        if self.seen.insert(diagnostic.clone()) {
-            self.list.push(diagnostic.clone());
-        }
-    }
-
-    pub(crate) fn as_slice(&self) -> &[Diagnostic] {
-        &self.list
-    }
-}
-
-/// Each diagnostic once: the same one comes from every root module that has the cause.
+/// Returns each diagnostic once, in the order of the first ones.
 pub(crate) fn without_repetition<'a>(diagnostics: impl Iterator<Item = &'a Diagnostic>) -> Vec<Diagnostic> {
-    let mut distinct = Distinct::default();
-    diagnostics.for_each(|diagnostic| distinct.add(diagnostic));
-    distinct.list
+    let mut seen = HashSet::new();
+    diagnostics.filter(|diagnostic| seen.insert(*diagnostic)).cloned().collect()
 }
 
-/// The message as several root modules share it.
+/// Returns the message that root modules with the same cause share. It names the provider and its version.
 fn common_message(diagnostic: &Diagnostic) -> &String {
     diagnostic.shared_message.as_ref().unwrap_or(&diagnostic.message)
 }
 
 /// `also in a, b, c and 208 more: -v lists them`. It leaves out the first root module if the shown place is in it.
-fn places(first: &Diagnostic, first_root: &Path, others: &BTreeSet<PathBuf>, all: bool) -> String {
+fn places(first: &Diagnostic, first_root: &Path, others: &BTreeSet<&Path>, all: bool) -> String {
     let is_shown = first.labels.first().is_some_and(|label| label.location.path().starts_with(first_root));
     let (word, first_root) = if is_shown { ("also in", None) } else { ("in", Some(first_root)) };
-    let others = others.iter().map(PathBuf::as_path);
-    let names: Vec<_> = first_root.into_iter().chain(others).map(|root| root.display().to_string()).collect();
+    let names: Vec<_> =
+        first_root.into_iter().chain(others.iter().copied()).map(|root| root.display().to_string()).collect();
     match names.len() {
         _ if all => format!("{word} {}", enumerate(&names)),
         0..=MOST_NAMED => format!("{word} {}", few(names)),
@@ -172,7 +98,7 @@ fn places(first: &Diagnostic, first_root: &Path, others: &BTreeSet<PathBuf>, all
 
 #[cfg(test)]
 mod tests {
-    use provlock::diagnostic::Remedy;
+    use provlock::diagnostic::{Code, Remedy};
 
     use super::*;
 

@@ -1,6 +1,5 @@
 //! The output of `diff`: one line per provider, one line per provider of a single file, or the difference line by line.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use provlock::diagnostic::words::{MOST_NAMED, few};
@@ -10,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::foreign::{capped, printable, printable_lines};
 use super::row::{Change, HashCounts, Row, symbol};
-use super::style::{Color, TextStyle, count, paint};
+use super::style::{Color, TextStyle, count, group_by, paint};
 
 pub(crate) struct FileDiff {
     pub(crate) path: PathBuf,
@@ -28,22 +27,14 @@ impl FileDiff {
 
 /// The changed files with their changes. Files with the same changes are shown together, unless all are to be listed.
 pub(crate) fn render(files: &[FileDiff], style: TextStyle) -> String {
-    let mut groups: Vec<(Vec<String>, String)> = Vec::new();
-    let mut known: HashMap<String, usize> = HashMap::new();
-    for file in files {
-        let lines = lines(file, style);
-        if lines.is_empty() {
-            continue;
-        }
-        let next = groups.len();
-        let group = if style.verbose { next } else { *known.entry(lines.clone()).or_insert(next) };
-        if group == next {
-            groups.push((Vec::new(), lines));
-        }
-        groups[group].0.push(printable(&file.path.display().to_string()));
-    }
+    let texts = files.iter().enumerate().map(|(index, file)| {
+        // Each file is a group of its own if all are to be listed.
+        ((lines(file, style), style.verbose.then_some(index)), printable(&file.path.display().to_string()))
+    });
+    let groups = group_by(texts.filter(|((lines, _), _)| !lines.is_empty()));
     let more = |paths: &[String]| if paths.len() > MOST_NAMED { ": -v lists them" } else { "" };
-    groups.into_iter().flat_map(|(paths, lines)| [few(&paths), more(&paths).to_owned() + "\n", lines]).collect()
+    let text = |((lines, _), paths): ((String, _), Vec<String>)| [few(&paths), more(&paths).to_owned() + "\n", lines];
+    groups.into_iter().flat_map(text).collect()
 }
 
 /// The changes of a file, a line each.

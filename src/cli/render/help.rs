@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use provlock::diagnostic::{Diagnostic, HelpPart, Remedy};
+use provlock::diagnostic::{Diagnostic, HelpPart, Remedy, RootModules};
+use provlock::project::Selection;
+use provlock::provider::Dialect;
 use provlock::system::{Boundary, Secrets};
 
 use super::remedy;
@@ -80,17 +82,26 @@ impl Invocation {
         std::iter::once(diagnostic.message.clone()).chain(diagnostic.all_notes()).chain(help).collect()
     }
 
+    /// Returns a command of this program for root modules, quoted, with the directory that it runs in.
+    pub(crate) fn suggest(&self, words: Vec<String>, selection: &Selection, dialect: Option<Dialect>) -> String {
+        let Selection { paths, recursive, .. } = selection.clone();
+        let roots = RootModules::Selected { paths, recursive, directories: Vec::new() };
+        self.written(remedy::command(words, Some(&roots), dialect), false)
+    }
+
     fn command(&self, remedy: &Remedy, diagnostic: &Diagnostic) -> String {
         if let Some(words) = remedy::git_command(remedy, diagnostic, |path| self.shown(path)) {
             return words.iter().map(|word| quoted(word, self.shell)).collect::<Vec<_>>().join(" ");
         }
-        let (directory, arguments) = remedy::command(remedy, diagnostic);
-        let directory = match directory {
-            Some(directory) => Some(self.shown(directory)),
-            // The user is in each root module.
-            None if remedy::is_for_each(diagnostic) => None,
-            None => Some(self.directory.clone()).filter(|directory| directory != Path::new(".")),
-        };
+        let command =
+            remedy::command(remedy::arguments(remedy), diagnostic.root_modules.as_deref(), diagnostic.dialect);
+        self.written(command, remedy::is_for_each(diagnostic))
+    }
+
+    /// Writes a command, which the user runs `in_each` root module or where the program was started.
+    fn written(&self, (directory, arguments): (Option<&Path>, Vec<String>), in_each: bool) -> String {
+        let start = || (!in_each && self.directory != Path::new(".")).then(|| self.directory.clone());
+        let directory = directory.map(|directory| self.shown(directory)).or_else(start);
         let directory = directory.into_iter().flat_map(|path| ["-C".to_owned(), remedy::path_argument(&path)]);
         let words = std::iter::once("provlock".to_owned()).chain(directory).chain(arguments);
         words.map(|word| quoted(&word, self.shell)).collect::<Vec<_>>().join(" ")
@@ -120,8 +131,7 @@ fn quoted(word: &str, shell: Shell) -> String {
 
 #[cfg(test)]
 mod tests {
-    use provlock::diagnostic::{Code, Help, LockRemedy, RootModules};
-    use provlock::provider::Dialect;
+    use provlock::diagnostic::{Code, Help, LockRemedy};
 
     use super::*;
 

@@ -2,7 +2,7 @@
 //!
 //! Whatever comes from a file is shown as code, in which GitHub and GitLab see neither markup nor mentions.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use provlock::diagnostic::words::few;
@@ -13,8 +13,8 @@ use super::coverage;
 use super::diff::{FileDiff, nothing_differs};
 use super::foreign::{capped, printable, shown};
 use super::row::{Change, Row};
-use super::style::count;
-use super::upgrade;
+use super::style::{count, group_by};
+use super::upgrade::{Edited, MoveGroup};
 use super::verify::{Found, numbers};
 
 /// GitHub takes 65,536 characters in a comment; the folded hashes are left out of anything near that.
@@ -36,16 +36,7 @@ pub(crate) fn render(files: &[FileDiff]) -> String {
 
 /// The sections of files. Files with the same content share one.
 fn sections(files: &[&FileDiff], content: impl Fn(&FileDiff) -> String) -> String {
-    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
-    let mut known = HashMap::new();
-    for file in files {
-        let content = content(file);
-        let index = *known.entry(content.clone()).or_insert(groups.len());
-        if index == groups.len() {
-            groups.push((content, Vec::new()));
-        }
-        groups[index].1.push(code(&file.path.display().to_string()));
-    }
+    let groups = group_by(files.iter().map(|file| (content(file), code(&file.path.display().to_string()))));
     let section = |(content, paths): (String, Vec<String>)| match &paths[..] {
         [path] => format!("#### {path}\n\n{content}"),
         paths => format!("#### {} lock files\n\n{}\n\n{content}", paths.len(), few(paths)),
@@ -91,21 +82,20 @@ pub(crate) fn findings(causes: &[Diagnostic], found: Found<'_>) -> String {
     text + "\n"
 }
 
-/// Which providers and modules move, and which are held back, and the constraints that are rewritten, each with its
-/// place, as the description of a pull request. `many`: the root modules are shown.
-pub(crate) fn upgrade(outlooks: &upgrade::Outlooks, edits: &BTreeSet<upgrade::Edited>, many: bool) -> String {
-    let held_back: Vec<_> = outlooks.rows().filter(|row| !row.reasons().is_empty()).collect();
-    let where_ =
-        |row: &upgrade::Row| many.then(|| if row.roots == 1 { cell(&row.first_root) } else { row.roots.to_string() });
+/// Returns the description of a pull request: providers and modules that move and that are held back, and rewritten
+/// constraints. If `many`, the root modules are shown.
+pub(crate) fn upgrade(groups: &[MoveGroup<'_>], edits: &BTreeSet<Edited>, many: bool) -> String {
+    let roots = |group: &MoveGroup<'_>| many.then(|| cell_of_roots(group));
     let mut tables = Vec::new();
     for (subject, of_modules) in [("Provider", false), ("Module", true)] {
-        let moving: Vec<_> = outlooks.rows_of(of_modules).filter(|row| !row.allowed.is_empty()).collect();
-        let has_dates = moving.iter().any(|row| !row.released().is_empty());
-        let row = |row: &upgrade::Row| {
-            let change = row.change().map(|change| linked(change.to_string(), row.comparison())).unwrap_or_default();
-            let allowed = linked(cell(&row.allowed), row.release_notes());
-            let cells = [cell(&row.name), cell(&row.locked()), allowed, change];
-            cells.into_iter().chain(has_dates.then(|| row.released())).chain(where_(row)).collect()
+        let is_moving = |group: &&MoveGroup<'_>| group.is_of_module() == of_modules && !group.allowed().is_empty();
+        let moving: Vec<_> = groups.iter().filter(is_moving).collect();
+        let has_dates = moving.iter().any(|group| !group.released().is_empty());
+        let row = |group: &MoveGroup<'_>| {
+            let change = group.change().map(|change| linked(change.to_string(), group.comparison()));
+            let allowed = linked(cell(group.allowed()), group.release_notes());
+            let cells = [cell(group.name()), cell(&group.locked()), allowed, change.unwrap_or_default()];
+            cells.into_iter().chain(has_dates.then(|| group.released())).chain(roots(group)).collect()
         };
         if !moving.is_empty() {
             let header = [subject, "From", "To", "Change"].into_iter().chain(has_dates.then_some("Released"));
@@ -116,19 +106,26 @@ pub(crate) fn upgrade(outlooks: &upgrade::Outlooks, edits: &BTreeSet<upgrade::Ed
         tables.push("Nothing can move.\n".to_owned());
     }
     if !edits.is_empty() {
-        let row = |edit: &upgrade::Edited| vec![cell(&edit.place()), cell(&edit.old), cell(&edit.new)];
+        let row = |edit: &Edited| vec![cell(&edit.position()), cell(&edit.old), cell(&edit.new)];
         tables.push(rows_below(&["Constraint", "From", "To"], false, edits.iter().map(row)));
     }
+    let held_back: Vec<_> = groups.iter().filter(|group| !group.reasons().is_empty()).collect();
     if !held_back.is_empty() {
-        let row = |row: &&upgrade::Row| {
-            let version = if row.allowed.is_empty() { row.locked() } else { row.allowed.clone() };
-            let reasons = row.reasons().iter().map(|reason| cell(reason)).collect::<Vec<_>>().join("<br>");
-            let cells = [cell(&row.name), cell(&version), cell(&row.newest), reasons];
-            cells.into_iter().chain(where_(row)).collect()
+        let row = |group: &&MoveGroup<'_>| {
+            let version = if group.allowed().is_empty() { group.locked() } else { group.allowed().to_owned() };
+            let reasons = group.reasons().iter().map(|reason| cell(reason)).collect::<Vec<_>>().join("<br>");
+            let cells = [cell(group.name()), cell(&version), cell(group.newest()), reasons];
+            cells.into_iter().chain(roots(group)).collect()
         };
         tables.push(rows_below(&["Held back", "At", "Newest", "By"], many, held_back.iter().map(row)));
     }
     tables.join("\n")
+}
+
+/// Returns the only root module as code, or the number of root modules.
+fn cell_of_roots(group: &MoveGroup<'_>) -> String {
+    let roots = group.roots();
+    if roots.bytes().all(|byte| byte.is_ascii_digit()) { roots } else { cell(&roots) }
 }
 
 /// A text that links to a page, if there is one.

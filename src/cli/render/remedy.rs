@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use provlock::diagnostic::{Diagnostic, Help, HelpPart, LockRemedy, Remedy, RootModules, UpgradeRemedy};
-use provlock::provider::Platform;
+use provlock::provider::{Dialect, Platform};
 
 /// The flag that stands for a remedy, with a value if it needs one; `None` for commands.
 pub(super) fn flag(remedy: &Remedy) -> Option<String> {
@@ -26,19 +26,22 @@ pub(super) fn flag(remedy: &Remedy) -> Option<String> {
     Some(flag.to_owned())
 }
 
-/// The arguments of a command that applies a remedy where a diagnostic needs it, and the directory to run it in.
-pub(super) fn command<'a>(remedy: &Remedy, diagnostic: &'a Diagnostic) -> (Option<&'a Path>, Vec<String>) {
-    let mut arguments = arguments(remedy);
-    let directory = match diagnostic.root_modules.as_deref() {
+/// Adds root modules and a dialect to the arguments of a command, and returns the directory to run it in.
+pub(super) fn command(
+    mut arguments: Vec<String>,
+    roots: Option<&RootModules>,
+    dialect: Option<Dialect>,
+) -> (Option<&Path>, Vec<String>) {
+    let directory = match roots {
         Some(RootModules::One { directory, .. }) => Some(&**directory).filter(|directory| !is_current(directory)),
-        Some(RootModules::Selected { paths, recursive, .. }) if takes_root_modules(remedy) => {
+        Some(RootModules::Selected { paths, recursive, .. }) if takes_root_modules(&arguments) => {
             let recursive = recursive.then(|| "-r".to_owned());
             arguments.splice(1..1, recursive.into_iter().chain(paths.iter().map(|path| path_argument(path))));
             None
         }
         _ => None,
     };
-    if let Some(dialect) = diagnostic.dialect {
+    if let Some(dialect) = dialect {
         arguments.extend(["--dialect", dialect.name()].map(str::to_owned));
     }
     (directory, arguments)
@@ -84,14 +87,17 @@ pub(super) fn is_for_each(diagnostic: &Diagnostic) -> bool {
         Some(RootModules::Selected { paths, recursive: false, .. }) if paths.is_empty()
     );
     let is_for_one = |part: &HelpPart| match part {
-        HelpPart::Remedy(remedy) => matches!(remedy, Remedy::Merge { .. }) || is_unnamed && takes_root_modules(remedy),
+        HelpPart::Remedy(remedy) => {
+            matches!(remedy, Remedy::Merge { .. }) || is_unnamed && takes_root_modules(&arguments(remedy))
+        }
         HelpPart::Text(_) => false,
     };
     directories(diagnostic).len() > 1 && diagnostic.help.iter().flat_map(Help::parts).any(is_for_one)
 }
 
-fn takes_root_modules(remedy: &Remedy) -> bool {
-    matches!(remedy, Remedy::Lock(_) | Remedy::LockModules | Remedy::Upgrade(_) | Remedy::Verify { .. })
+/// Whether a command accepts paths of root modules and `-r`.
+fn takes_root_modules(arguments: &[String]) -> bool {
+    arguments.first().is_some_and(|command| ["lock", "upgrade", "verify"].contains(&command.as_str()))
 }
 
 /// The root modules that a diagnostic is about.
@@ -103,7 +109,7 @@ fn directories(diagnostic: &Diagnostic) -> &[PathBuf] {
     }
 }
 
-fn arguments(remedy: &Remedy) -> Vec<String> {
+pub(super) fn arguments(remedy: &Remedy) -> Vec<String> {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
     match remedy {
         Remedy::Lock(LockRemedy { providers, platforms, recursive, prune, accept_changed_hashes }) => {

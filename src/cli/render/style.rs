@@ -1,6 +1,8 @@
 //! How text looks. Colours only add: every text means the same without them.
 
+use std::collections::HashMap;
 use std::fmt::Display;
+use std::hash::Hash;
 
 pub(crate) use provlock::diagnostic::words::{count, enumerate};
 
@@ -47,6 +49,19 @@ pub(crate) fn columns(rows: &[Vec<String>]) -> Vec<String> {
         cells.join("   ").trim_end().to_owned()
     };
     rows.iter().map(line).collect()
+}
+
+/// Groups values by their keys, in the order of the first value of each.
+pub(crate) fn group_by<K: Clone + Eq + Hash, T>(items: impl IntoIterator<Item = (K, T)>) -> Vec<(K, Vec<T>)> {
+    let (mut groups, mut indexes) = (Vec::<(K, Vec<T>)>::new(), HashMap::new());
+    for (key, value) in items {
+        let index = *indexes.entry(key.clone()).or_insert(groups.len());
+        match groups.get_mut(index) {
+            Some((_, values)) => values.push(value),
+            None => groups.push((key, vec![value])),
+        }
+    }
+    groups
 }
 
 /// `3 added, 1 changed`: the counts that are not zero.

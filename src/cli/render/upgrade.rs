@@ -1,8 +1,7 @@
-//! What `upgrade` says: a table of versions, as those who know `npm outdated` expect it.
+//! Text of `upgrade`: a table of versions, as users of `npm outdated` know it, and summaries.
 
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::Path;
 
 use provlock::configuration::rewrite::ConstraintEdit;
 use provlock::diagnostic::Location;
@@ -11,48 +10,58 @@ use provlock::packages::ReleaseInfo;
 use provlock::project::plan::Reason;
 use provlock::project::{HoldingConstraint, Move, RootModule, Subject, UpgradePlan, VersionLabel};
 use provlock::provider::{ProviderAddress, Version};
-
 use textwrap::{Options, WordSplitter};
 
 use super::foreign::{capped, printable};
-use super::held_back::held_back;
-use super::lock::root_modules;
 use super::style::{columns, count, enumerate};
 
-/// Root modules in which a provider or a module can move in the same way, or is held back in the same way.
+/// Text about the upgrade of a root module.
+pub(crate) struct PlanText {
+    rows: Vec<Row>,
+    pub(crate) edits: Vec<ConstraintEdit>,
+    /// Numbers of providers and modules that can move.
+    pub(crate) summary: Vec<String>,
+    pub(crate) has_changes: bool,
+}
+
+/// Versions of a provider or a module in one root module.
 pub(crate) struct Row {
-    pub(crate) name: String,
-    /// The provider, in each of the dialects that the root modules have.
-    addresses: BTreeSet<ProviderAddress>,
-    /// The path of the calls of a module.
-    pub(crate) call: Option<String>,
-    /// The version that is chosen; empty where that is the locked one.
-    pub(crate) allowed: String,
-    pub(crate) newest: String,
-    pub(crate) roots: usize,
-    pub(crate) first_root: String,
+    name: String,
+    /// Path of the calls of a module.
+    call: Option<String>,
+    address: Option<ProviderAddress>,
+    locked: Option<VersionLabel>,
     chosen: VersionLabel,
-    locked: BTreeSet<VersionLabel>,
-    /// The constraints that hold it back, each with its place in the first root module and all of its places.
-    constraints: Vec<(String, String, Places)>,
-    /// What holds it back other than a constraint.
+    newest: String,
+    moves: bool,
+    is_held_back: bool,
+    /// Whether only constraints hold it back that can be rewritten.
+    is_constrained: bool,
+    /// Constraints that hold it back.
+    constraints: Vec<HoldingText>,
+    /// Other reason that holds it back.
     otherwise: Option<&'static str>,
     releases: ReleaseInfo,
 }
 
-/// What many root modules have in common, collected one by one: rows by what tells one from another, which is their
-/// texts and constraints, wherever these are written.
-#[derive(Default)]
-pub(crate) struct Outlooks(BTreeMap<Outlook, Row>);
+struct HoldingText {
+    text: String,
+    /// `versions.tf:6`
+    position: String,
+    offset: usize,
+}
 
-type Outlook = (bool, [String; 3], Vec<String>, Option<&'static str>);
-type Places = BTreeSet<(PathBuf, usize)>;
+/// Root modules in which a provider or a module can move, or is held back, in the same way.
+pub(crate) struct MoveGroup<'a> {
+    first: &'a Row,
+    all: Vec<(&'a Path, &'a Row)>,
+}
 
-/// What a row of a table shows.
+/// Row of a table.
 struct Cells {
-    /// The lines of each cell.
+    /// Lines of each cell.
     cells: Vec<Vec<String>>,
-    /// Where to read more.
+    /// Pages with more information.
     pages: Vec<String>,
 }
 
@@ -62,192 +71,231 @@ const HELD_BACK_BY: &str = "held back by";
 const NEWEST: &str = "newest";
 const CHANGE: &str = "change";
 
-/// The columns that are there only if they have any text, and that go below their rows where lines would be too long,
-/// the first of them first.
+/// Columns that are shown only if they have text, and that move below their rows, in this order, where lines would be
+/// too long.
 const BELOW: [&str; 5] = [HELD_BACK_BY, ROOT_MODULES, RELEASED, NEWEST, CHANGE];
 
-/// Every provider and every module with its versions. A cell that would repeat the locked version is empty.
-pub(crate) fn table(root: &RootModule, plan: &UpgradePlan, width: usize) -> String {
-    let cells = |planned: &Move| Row::new(planned, root).shown(None);
-    let providers: Vec<_> = plan.providers().map(cells).collect();
-    let modules: Vec<_> = plan.modules().map(cells).collect();
-    let shows_empty = modules.is_empty();
-    let header = |subject| vec![subject, "locked", "allowed", CHANGE, RELEASED, NEWEST, HELD_BACK_BY];
-    tables([(header("provider"), providers), (header("module"), modules)], shows_empty, width)
-}
-
-/// The tables of providers and modules, one below the other. A table without rows is left out, unless it is all there
-/// is.
-fn tables(tables: [(Vec<&str>, Vec<Cells>); 2], shows_empty: bool, width: usize) -> String {
-    let tables = tables.into_iter().enumerate();
-    let tables = tables.filter(|(index, (_, rows))| !rows.is_empty() || (shows_empty && *index == 0));
-    tables.map(|(_, (header, rows))| aligned(&header, &rows, width)).collect::<Vec<_>>().join("\n")
-}
-
-impl Outlooks {
-    pub(crate) fn add(&mut self, root: &RootModule, plan: &UpgradePlan) {
-        for planned in plan.moves.iter().filter(|planned| planned.moves() || planned.is_held_back()) {
-            let row = Row::new(planned, root);
-            let constraints = row.constraints.iter().map(|(text, ..)| text.clone()).collect();
-            let texts = [&row.name, &row.allowed, &row.newest].map(Clone::clone);
-            let outlook = (row.call.is_some(), texts, constraints, row.otherwise);
-            match self.0.entry(outlook) {
-                Entry::Occupied(mut known) => known.get_mut().add(row),
-                Entry::Vacant(entry) => _ = entry.insert(row),
-            }
+impl PlanText {
+    /// Text about a root module; of one of many only about what can move or is held back, unless `all` is set.
+    pub(crate) fn new(root: &RootModule, plan: &UpgradePlan, all: bool) -> Self {
+        let moves = plan.moves.iter().filter(|planned| all || planned.moves() || planned.is_held_back());
+        Self {
+            rows: moves.map(|planned| Row::new(planned, root)).collect(),
+            edits: plan.edits.clone(),
+            summary: summary(plan),
+            has_changes: plan.has_changes(),
         }
     }
 
-    /// Each way that a provider can move, or is held back, with the root modules in which that is so.
-    pub(crate) fn rows(&self) -> impl Iterator<Item = &Row> + Clone {
-        self.0.values()
+    pub(crate) fn is_held_back(&self) -> bool {
+        self.rows.iter().any(|row| row.is_held_back)
     }
 
-    /// Those of providers, or of modules.
-    pub(crate) fn rows_of(&self, modules: bool) -> impl Iterator<Item = &Row> {
-        self.rows().filter(move |row| row.call.is_some() == modules)
+    /// Returns a table of all providers and modules. A cell that would repeat the locked version is empty.
+    pub(crate) fn table(&self, root: &Path, width: usize) -> String {
+        let groups: Vec<_> = self.rows.iter().map(|row| MoveGroup { first: row, all: vec![(root, row)] }).collect();
+        let has_modules = groups.iter().any(MoveGroup::is_of_module);
+        tables(&groups, false, !has_modules, width)
     }
+}
 
-    /// `acme/gamma is held back from 2.0.0 by main.tf:4  ~> 1.0`, for each row of a provider whose reason is known.
-    pub(crate) fn reasons(&self) -> Vec<String> {
-        let rows = self.rows_of(false).filter(|row| !row.reasons().is_empty());
-        let text = |row: &Row| format!("{} is held back from {} by {}", row.name, row.newest, enumerate(row.reasons()));
-        rows.map(|row| clean(&text(row))).collect()
-    }
-
-    /// Those that can move.
-    pub(crate) fn moving(&self) -> impl Iterator<Item = &Row> {
-        self.rows().filter(|row| !row.allowed.is_empty())
-    }
-
-    /// What can move as a table with a number for each row.
-    pub(crate) fn choices(&self, width: usize) -> String {
-        let numbered = |(index, row): (usize, &Row)| {
-            let Cells { mut cells, pages } = row.shown(Some(row.place()));
-            cells.insert(0, vec![(index + 1).to_string()]);
-            Cells { cells, pages }
-        };
-        let rows: Vec<_> = self.moving().enumerate().map(numbered).collect();
-        let header = ["", "", "locked", "allowed", CHANGE, RELEASED, NEWEST, ROOT_MODULES, HELD_BACK_BY];
-        aligned(&header, &rows, width)
-    }
-
-    fn cells(&self, of_modules: bool) -> Vec<Cells> {
-        self.rows_of(of_modules).map(|row| row.shown(Some(row.place()))).collect()
-    }
-
-    /// All rows as a table. Nothing where nothing moves and nothing is held back.
-    pub(crate) fn table(&self, width: usize) -> String {
-        if self.0.is_empty() {
-            return String::new();
+/// Groups the moves of root modules by their texts and constraints, wherever the constraints are written.
+pub(crate) fn groups<'a>(plans: impl Iterator<Item = (&'a Path, &'a PlanText)>) -> Vec<MoveGroup<'a>> {
+    let mut groups: BTreeMap<_, MoveGroup<'a>> = BTreeMap::new();
+    for (path, row) in plans.flat_map(|(path, plan)| plan.rows.iter().map(move |row| (path, row))) {
+        if row.moves || row.is_held_back {
+            let constraints: Vec<_> = row.constraints.iter().map(|constraint| &constraint.text).collect();
+            let texts = [&row.name, row.allowed(), &row.newest];
+            let key = (row.call.is_some(), texts, constraints, row.otherwise);
+            groups.entry(key).or_insert_with(|| MoveGroup { first: row, all: Vec::new() }).all.push((path, row));
         }
-        let header = |subject| vec![subject, "locked", "allowed", CHANGE, RELEASED, NEWEST, ROOT_MODULES, HELD_BACK_BY];
-        tables([(header("provider"), self.cells(false)), (header("module"), self.cells(true))], false, width)
     }
+    groups.into_values().collect()
+}
+
+/// Returns the moves of several root modules as a table; empty if nothing moves and nothing is held back.
+pub(crate) fn table(groups: &[MoveGroup<'_>], width: usize) -> String {
+    tables(groups, true, false, width)
+}
+
+/// Returns the groups that can move as a table with a number for each.
+pub(crate) fn choices(groups: &[&MoveGroup<'_>], width: usize) -> String {
+    let numbered = |(index, group): (usize, &&MoveGroup<'_>)| {
+        let Cells { mut cells, pages } = group.cells(true);
+        cells.insert(0, vec![(index + 1).to_string()]);
+        Cells { cells, pages }
+    };
+    let rows: Vec<_> = groups.iter().enumerate().map(numbered).collect();
+    aligned(&["", "", "locked", "allowed", CHANGE, RELEASED, NEWEST, ROOT_MODULES, HELD_BACK_BY], &rows, width)
+}
+
+/// Returns the tables of providers and modules, one below the other; one without rows only if `shows_empty` is set, for
+/// providers.
+fn tables(groups: &[MoveGroup<'_>], with_roots: bool, shows_empty: bool, width: usize) -> String {
+    let table = |(subject, of_modules): (&'static str, bool)| {
+        let rows = groups.iter().filter(|group| group.is_of_module() == of_modules);
+        let rows: Vec<_> = rows.map(|group| group.cells(with_roots)).collect();
+        let roots = with_roots.then_some(ROOT_MODULES);
+        let header = [subject, "locked", "allowed", CHANGE, RELEASED, NEWEST].into_iter().chain(roots);
+        let header: Vec<_> = header.chain([HELD_BACK_BY]).collect();
+        (!rows.is_empty() || shows_empty && !of_modules).then(|| aligned(&header, &rows, width))
+    };
+    [("provider", false), ("module", true)].into_iter().filter_map(table).collect::<Vec<_>>().join("\n")
+}
+
+/// `acme/gamma is held back from 2.0.0 by main.tf:4  ~> 1.0`, for each provider whose reason is known.
+pub(crate) fn reasons(groups: &[MoveGroup<'_>]) -> Vec<String> {
+    let groups = groups.iter().filter(|group| !group.is_of_module() && !group.reasons().is_empty());
+    let text = |group: &MoveGroup<'_>| {
+        let (name, newest) = (group.name(), group.newest());
+        clean(&format!("{name} is held back from {newest} by {}", enumerate(group.reasons())))
+    };
+    groups.map(text).collect()
+}
+
+/// `2 providers and 1 module`: those that are held back; `None` if none is. If `by_own_constraints`, only those that are
+/// held back by constraints which can be rewritten. Also returns whether modules are among them.
+pub(crate) fn held_back(groups: &[MoveGroup<'_>], by_own_constraints: bool) -> Option<(String, bool)> {
+    let rows = groups.iter().flat_map(|group| &group.all).map(|(_, row)| row);
+    let rows = rows.filter(|row| if by_own_constraints { row.is_constrained } else { row.is_held_back });
+    let (modules, providers): (BTreeSet<_>, BTreeSet<_>) =
+        rows.map(|row| (&row.address, &row.call)).partition(|(_, call)| call.is_some());
+    let numbers = [(providers.len(), "provider"), (modules.len(), "module")].into_iter();
+    let parts: Vec<_> = numbers.filter(|(number, _)| *number > 0).map(|(number, noun)| count(number, noun)).collect();
+    (!parts.is_empty()).then(|| (enumerate(parts), !modules.is_empty()))
 }
 
 impl Row {
     fn new(planned: &Move, root: &RootModule) -> Self {
-        let (name, addresses, call) = match &planned.subject {
-            Subject::Provider(address) => (address.short(root.dialect), BTreeSet::from([address.clone()]), None),
-            Subject::Module { key, .. } => {
-                (LockedModule::label_name(key).into_owned(), BTreeSet::new(), Some(key.clone()))
-            }
+        let (name, address, call) = match &planned.subject {
+            Subject::Provider(address) => (address.short(root.dialect), Some(address.clone()), None),
+            Subject::Module { key, .. } => (LockedModule::label_name(key).into_owned(), None, Some(key.clone())),
         };
-        let constraints = planned.held_back_by.iter().map(|HoldingConstraint { text, location, .. }| {
-            let places = BTreeSet::from([(location.path().to_owned(), location.span.start)]);
-            (text.clone(), shown(location), places)
-        });
+        let holding = &planned.held_back_by;
+        let text = |HoldingConstraint { text, location, .. }: &HoldingConstraint| HoldingText {
+            text: text.clone(),
+            position: position(location),
+            offset: location.span.start,
+        };
+        let is_held_back = planned.is_held_back();
         Self {
             name,
-            addresses,
             call,
-            allowed: if planned.moves() { planned.selected.text.clone() } else { String::new() },
-            newest: planned.newest.text.clone(),
-            roots: 1,
-            first_root: root.path().display().to_string(),
+            address,
+            locked: planned.locked.clone(),
             chosen: planned.selected.clone(),
-            locked: planned.locked.iter().cloned().collect(),
-            constraints: constraints.collect(),
+            newest: planned.newest.text.clone(),
+            moves: planned.moves(),
+            is_held_back,
+            is_constrained: is_held_back && !holding.is_empty() && holding.iter().all(|constraint| constraint.is_own),
+            constraints: holding.iter().map(text).collect(),
             otherwise: otherwise(planned),
             releases: planned.releases.clone(),
         }
     }
 
-    /// Adds another root module for which the row is the same.
-    fn add(&mut self, other: Self) {
-        self.roots += 1;
-        self.locked.extend(other.locked);
-        self.addresses.extend(other.addresses);
-        for ((.., places), (.., more)) in self.constraints.iter_mut().zip(other.constraints) {
-            places.extend(more);
-        }
+    /// Chosen version; empty if it is the locked one.
+    fn allowed(&self) -> &str {
+        if self.moves { &self.chosen.text } else { "" }
+    }
+}
+
+impl MoveGroup<'_> {
+    pub(crate) fn name(&self) -> &str {
+        &self.first.name
     }
 
-    /// The providers with the version that they move to.
+    pub(crate) fn allowed(&self) -> &str {
+        self.first.allowed()
+    }
+
+    pub(crate) fn newest(&self) -> &str {
+        &self.first.newest
+    }
+
+    pub(crate) fn is_of_module(&self) -> bool {
+        self.first.call.is_some()
+    }
+
+    pub(crate) fn call(&self) -> Option<&String> {
+        self.first.call.as_ref()
+    }
+
+    /// Providers with the version that they move to.
     pub(crate) fn moves(&self) -> impl Iterator<Item = (ProviderAddress, Version)> {
-        self.addresses.iter().cloned().zip(std::iter::repeat(self.chosen.version.clone()).flatten())
+        let version = self.first.chosen.version.clone();
+        self.all.iter().filter_map(|(_, row)| row.address.clone()).zip(std::iter::repeat(version).flatten())
     }
 
     /// The locked version, or the oldest and the newest of several; may be empty.
     pub(crate) fn locked(&self) -> String {
-        match (self.locked.first(), self.locked.last()) {
+        let locked = || self.all.iter().filter_map(|(_, row)| row.locked.as_ref());
+        match (locked().min(), locked().max()) {
             (Some(oldest), Some(newest)) if oldest != newest => format!("{} … {}", oldest.text, newest.text),
             (oldest, _) => oldest.map(|release| release.text.clone()).unwrap_or_default(),
         }
     }
 
-    /// Its name, its versions with the way between them, and the root modules if there may be several.
-    fn shown(&self, place: Option<String>) -> Cells {
+    /// Name, versions, the change between them, and, if `with_roots`, the root modules.
+    fn cells(&self, with_roots: bool) -> Cells {
         let change = self.change().map(|change| change.to_string()).unwrap_or_default();
-        let cells = [self.name.clone(), self.locked(), self.allowed.clone(), change, self.released()];
-        let cells = cells.into_iter().chain([self.newest.clone()]).chain(place);
-        let cells = cells.map(|text| Some(text).filter(|text| !text.is_empty()).into_iter().collect());
+        let texts = [self.name().to_owned(), self.locked(), self.allowed().to_owned(), change, self.released()];
+        let texts = texts.into_iter().chain([self.newest().to_owned()]).chain(with_roots.then(|| self.roots()));
+        let cells = texts.map(|text| Some(text).filter(|text| !text.is_empty()).into_iter().collect());
         let pages = self.release_notes().into_iter().chain(self.comparison()).collect();
         Cells { cells: cells.chain([self.reasons()]).collect(), pages }
     }
 
-    /// The only root module, or how many there are.
-    fn place(&self) -> String {
-        if self.roots == 1 { self.first_root.clone() } else { self.roots.to_string() }
+    /// The only root module, or the number of root modules.
+    pub(crate) fn roots(&self) -> String {
+        match &self.all[..] {
+            [(path, _)] => path.display().to_string(),
+            all => all.len().to_string(),
+        }
     }
 
-    /// The day on which the chosen version was published, if that is known.
+    /// Day on which the chosen version was published, if that is known.
     pub(crate) fn released(&self) -> String {
-        self.releases.published.map(|time| time.strftime("%Y-%m-%d").to_string()).unwrap_or_default()
+        let published = self.first.releases.published;
+        published.map(|time| time.strftime("%Y-%m-%d").to_string()).unwrap_or_default()
     }
 
-    /// The page of the chosen version.
+    /// Page of the chosen version.
     pub(crate) fn release_notes(&self) -> Option<String> {
-        Some(self.releases.repository.as_ref()?.release_notes(self.chosen.version.as_ref()?))
+        Some(self.first.releases.repository.as_ref()?.release_notes(self.first.chosen.version.as_ref()?))
     }
 
-    /// The page with what has changed since the oldest version that is locked.
+    /// Page with the changes since the oldest locked version.
     pub(crate) fn comparison(&self) -> Option<String> {
-        let locked = self.locked.first()?.version.as_ref()?;
-        Some(self.releases.repository.as_ref()?.comparison(locked, self.chosen.version.as_ref()?))
+        let locked = self.all.iter().filter_map(|(_, row)| row.locked.as_ref()).min()?.version.as_ref()?;
+        Some(self.first.releases.repository.as_ref()?.comparison(locked, self.first.chosen.version.as_ref()?))
     }
 
-    /// The farthest way from a locked version to the chosen one, if there is one to go.
+    /// Greatest change from a locked version to the chosen one, if one changes.
     pub(crate) fn change(&self) -> Option<VersionMove> {
-        let chosen = self.chosen.version.as_ref()?;
-        let changes = self.locked.iter().filter_map(|locked| VersionMove::between(locked.version.as_ref()?, chosen));
-        changes.min_by_key(|change| change.step)
+        let chosen = self.first.chosen.version.as_ref()?;
+        let locked = self.all.iter().filter_map(|(_, row)| row.locked.as_ref()?.version.as_ref());
+        locked.filter_map(|locked| VersionMove::between(locked, chosen)).min_by_key(|change| change.step)
     }
 
-    /// What holds the provider back: the constraints where the first root module has them, and how many other places
-    /// have the same.
+    /// Reasons that hold it back: constraints with their position in the first root module, and the number of other
+    /// positions with the same constraint.
     pub(crate) fn reasons(&self) -> Vec<String> {
-        let reason = |(text, first, places): &(String, String, Places)| match places.len() {
-            1 => format!("{first}  {text}"),
-            number => format!("{first}  {text}, and in {}", count(number - 1, "other place")),
+        let reason = |(index, HoldingText { text, position, .. }): (usize, &HoldingText)| {
+            let positions = self.all.iter().filter_map(|(_, row)| row.constraints.get(index));
+            let positions: BTreeSet<_> = positions.map(|holding| (&holding.position, holding.offset)).collect();
+            match positions.len() {
+                1 => format!("{position}  {text}"),
+                number => format!("{position}  {text}, and in {}", count(number - 1, "other place")),
+            }
         };
-        let reasons = self.constraints.iter().map(reason);
-        reasons.chain(self.otherwise.filter(|_| self.constraints.is_empty()).map(str::to_owned)).collect()
+        let reasons = self.first.constraints.iter().enumerate().map(reason);
+        let otherwise = self.first.otherwise.filter(|_| self.first.constraints.is_empty());
+        reasons.chain(otherwise.map(str::to_owned)).collect()
     }
 }
 
-/// What holds a provider back other than a constraint.
+/// Returns the reason other than a constraint that holds a provider back.
 fn otherwise(planned: &Move) -> Option<&'static str> {
     if !planned.held_back_by.is_empty() || !planned.is_held_back() {
         return None;
@@ -266,15 +314,14 @@ fn otherwise(planned: &Move) -> Option<&'static str> {
     }
 }
 
-/// Rows in columns below a header. As many columns as need be go below their rows, so that the lines are as long as
-/// `width` at most.
+/// Returns rows in columns below a header. Columns move below their rows until no line is longer than `width`.
 fn aligned(header: &[&str], rows: &[Cells], width: usize) -> String {
     let layout = |below| layout(header, rows, &BELOW[..below], width);
     let fits = |(_, longest): &(String, usize)| *longest <= width;
     (0..BELOW.len()).map(layout).find(fits).unwrap_or_else(|| layout(BELOW.len())).0
 }
 
-/// Rows in columns without those that go below them, and how long the longest of their lines is.
+/// Returns rows in columns, with the columns `below` under each row, and the length of the longest line.
 fn layout(header: &[&str], rows: &[Cells], below: &[&str], width: usize) -> (String, usize) {
     let wrap = Options::new(width).initial_indent("  ").subsequent_indent("    ");
     let wrap = wrap.word_splitter(WordSplitter::NoHyphenation).break_words(false);
@@ -285,7 +332,7 @@ fn layout(header: &[&str], rows: &[Cells], below: &[&str], width: usize) -> (Str
     };
     let beside: Vec<_> = (0..header.len()).filter(is_beside).collect();
     let mut lines = vec![beside.iter().map(|column| header[*column].to_owned()).collect::<Vec<_>>()];
-    // What goes below each of the lines.
+    // Texts below each of the lines.
     let mut after = vec![Vec::new()];
     for Cells { cells, pages } in rows {
         let height = beside.iter().map(|column| cells[*column].len()).max().unwrap_or_default().max(1);
@@ -311,80 +358,43 @@ fn clean(text: &str) -> String {
 }
 
 /// `versions.tf:6`
-fn shown(place: &Location) -> String {
-    format!("{}:{}", place.path().display(), place.line_column().0)
+fn position(location: &Location) -> String {
+    format!("{}:{}", location.path().display(), location.line_column().0)
 }
 
-/// How many providers and modules can move, and how many are held back; then what else would change.
-pub(crate) fn summary(plan: &UpgradePlan) -> Vec<String> {
+/// Returns the numbers of providers and modules that can move and that are held back, and of other changes.
+fn summary(plan: &UpgradePlan) -> Vec<String> {
+    let moving = |moves: &mut dyn Iterator<Item = &Move>| moves.filter(|planned| planned.moves()).count();
     let (all_providers, all_modules) = (plan.providers().count(), plan.modules().count());
-    let providers = plan.providers().filter(|planned| planned.moves()).count();
-    let modules = plan.modules().filter(|planned| planned.moves()).count();
-    let held_back = held_back(plan).count();
-    let moving = providers + modules;
-    let verb = match moving {
-        _ if !plan.edits.is_empty() => "with new constraints",
-        1 => "within its constraints",
-        _ => "within their constraints",
-    };
+    let (providers, modules) = (moving(&mut plan.providers()), moving(&mut plan.modules()));
+    let held_back = plan.moves.iter().filter(|planned| planned.is_held_back()).count();
     let number = |providers: usize, modules: usize| match (all_providers, all_modules) {
         (_, 0) => count(providers, "provider"),
         (0, _) => count(modules, "module"),
         _ => format!("{} and {}", count(providers, "provider"), count(modules, "module")),
     };
-    let verb = match plan.providers().filter(|planned| planned.is_downgrade()).count() {
-        0 => verb.to_owned(),
-        down => format!("{verb} ({})", count(down, "downgrade")),
+    let constraints = if plan.edits.is_empty() { "within the constraints" } else { "with new constraints" };
+    let downgrades = match plan.providers().filter(|planned| planned.is_downgrade()).count() {
+        0 => String::new(),
+        down => format!(" ({})", count(down, "downgrade")),
     };
-    let what = number(providers, modules);
-    let first = match (moving, held_back) {
-        (0, 0) if plan.has_changes() => None,
-        (0, 0) => Some(format!("Up to date: {}", number(all_providers, all_modules))),
-        (_, 0) => Some(format!("{what} can move {verb}")),
-        (_, held_back) => Some(format!("{what} can move {verb}; {held_back} held back")),
+    let held_back_text = if held_back == 0 { String::new() } else { format!("; {held_back} held back") };
+    let first = match providers + modules + held_back {
+        0 if plan.has_changes() => None,
+        0 => Some(format!("Up to date: {}", number(all_providers, all_modules))),
+        _ => {
+            let what = number(providers, modules);
+            Some(format!("{what} can move {constraints}{downgrades}{held_back_text}"))
+        }
     };
-    let rewritten = (moving == 0 && !plan.edits.is_empty())
-        .then(|| format!("{} would be rewritten", count(plan.edits.len(), "version constraint")));
-    let pruned = match plan.pruned.len() {
-        0 => None,
-        1 => Some("1 entry is not required and would be removed".to_owned()),
-        number => Some(format!("{number} entries are not required and would be removed")),
-    };
-    first.into_iter().chain(rewritten).chain(pruned).collect()
+    let edits = if providers + modules == 0 { plan.edits.len() } else { 0 };
+    let others =
+        [(edits, "version constraint", "rewrite"), (plan.pruned.len(), "entry", "remove, as it is not required")];
+    let others = others.into_iter().filter(|(number, ..)| *number > 0);
+    first.into_iter().chain(others.map(|(number, noun, verb)| format!("{} to {verb}", count(number, noun)))).collect()
 }
 
-/// How many root modules can move.
-#[derive(Default)]
-pub(crate) struct Moving {
-    can_move: usize,
-    up_to_date: usize,
-    held_back: usize,
-}
-
-impl Moving {
-    pub(crate) fn add(&mut self, plan: &UpgradePlan) {
-        *match held_back(plan).next() {
-            _ if plan.has_changes() => &mut self.can_move,
-            Some(_) => &mut self.held_back,
-            None => &mut self.up_to_date,
-        } += 1;
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.can_move + self.up_to_date + self.held_back == 0
-    }
-
-    pub(crate) fn any(&self) -> bool {
-        self.can_move > 0
-    }
-
-    /// `3 root modules: 2 can move, 1 up to date`
-    pub(crate) fn summary(&self, failed: usize, noun: &str) -> String {
-        root_modules([(self.can_move, "can move"), (self.up_to_date, "up to date")], self.held_back, failed, noun)
-    }
-}
-
-/// A constraint or source that was rewritten. In order: as in the files.
+/// A rewritten constraint or source, in the order of the files.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Edited {
     path: String,
@@ -396,13 +406,13 @@ pub(crate) struct Edited {
 
 impl Edited {
     /// `main.tf:3`
-    pub(crate) fn place(&self) -> String {
+    pub(crate) fn position(&self) -> String {
         format!("{}:{}", self.path, self.line)
     }
 
     /// `  ~ main.tf:3   ~> 1.0 → ~> 2.0`
     pub(crate) fn text(&self) -> String {
-        printable(&capped(&format!("  ~ {}   {} → {}", self.place(), self.old, self.new)))
+        printable(&capped(&format!("  ~ {}   {} → {}", self.position(), self.old, self.new)))
     }
 }
 
@@ -414,8 +424,8 @@ pub(crate) fn edited(edits: &[ConstraintEdit]) -> impl Iterator<Item = Edited> {
     })
 }
 
-/// The text that is edited and the one in its place. The comment after a source is part of the edit, but not the
-/// closing quote before it.
+/// Returns the text before and after an edit. The comment after a source is part of the edit, but not the closing quote
+/// before it.
 pub(crate) fn old_and_new(edit: &ConstraintEdit) -> [String; 2] {
     let Location { file, span } = &edit.location;
     let old = file.text.get(span.clone()).unwrap_or_default();

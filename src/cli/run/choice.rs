@@ -1,33 +1,34 @@
-//! What moves, as the user chooses it on a terminal.
+//! `upgrade -i`: the user chooses on a terminal what moves.
 
 use std::collections::BTreeSet;
 
-use provlock::diagnostic::{Code, Diagnostic, Result};
+use provlock::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use provlock::project::UpgradeOptions;
 use provlock::provider::{Dialect, ProviderSpec};
 
-use crate::cli::render::upgrade::{Outlooks, Row};
+use crate::cli::render::upgrade::{MoveGroup, choices};
 use crate::cli::ui::{Ui, can_ask, table_columns};
 
 const QUESTION: &str = "Move which? Numbers as in 1,3-5, or all; Enter leaves everything as it is: ";
 
-/// An error where nobody is there to choose.
+/// Fails without a terminal.
 pub(crate) fn check_terminal() -> Result<()> {
     if can_ask() {
         return Ok(());
     }
-    let message = "nobody is there to choose what moves, because stdin or stderr is not a terminal";
-    let error = Diagnostic::error(Code::InvalidArgument, message);
-    Err(error.help("name what is to move, as in: provlock upgrade hashicorp/aws; --check lists what can").into())
+    let message = "`upgrade -i` needs a terminal, and stdin or stderr is none";
+    let help = Help::text("name what is to move, as in: ").and(Remedy::upgrade("hashicorp/aws"));
+    Err(Diagnostic::error(Code::InvalidArgument, message).help(help.and_text("; --check lists what can")).into())
 }
 
-/// Lets the user choose among what can move, and narrows the options to that. Whether there is anything left to do.
-pub(crate) fn choose(outlooks: &Outlooks, options: &mut UpgradeOptions, ui: &Ui) -> bool {
-    let rows: Vec<_> = outlooks.moving().collect();
+/// Lets the user choose among the groups that can move, and narrows the options to the chosen ones. Returns whether
+/// there is anything left to do.
+pub(crate) fn choose(groups: &[MoveGroup<'_>], options: &mut UpgradeOptions, ui: &Ui) -> bool {
+    let rows: Vec<_> = groups.iter().filter(|group| !group.allowed().is_empty()).collect();
     if rows.is_empty() {
         return true;
     }
-    let mut text = outlooks.choices(table_columns());
+    let mut text = choices(&rows, table_columns());
     let chosen = loop {
         let Some(answer) = ui.ask(&format!("{text}{QUESTION}")) else { break BTreeSet::new() };
         match numbers(&answer, rows.len()) {
@@ -39,8 +40,8 @@ pub(crate) fn choose(outlooks: &Outlooks, options: &mut UpgradeOptions, ui: &Ui)
     !options.lock.providers.is_empty() || !options.calls.is_empty()
 }
 
-/// Only these move. What was named with a version keeps it.
-fn narrow(options: &mut UpgradeOptions, rows: &[&Row]) {
+/// Narrows the options to these moves. A provider that was named with a version keeps it.
+fn narrow(options: &mut UpgradeOptions, rows: &[&MoveGroup<'_>]) {
     let moves: BTreeSet<_> = rows.iter().flat_map(|row| row.moves()).collect();
     let addresses: BTreeSet<_> = moves.iter().map(|(address, _)| address.clone()).collect();
     let is_chosen = |spec: &ProviderSpec| {
@@ -49,13 +50,13 @@ fn narrow(options: &mut UpgradeOptions, rows: &[&Row]) {
     };
     options.lock.providers.retain(is_chosen);
     options.lock.providers.extend(addresses.iter().flat_map(|address| address.to_string().parse::<ProviderSpec>()));
-    let call = |row: &&Row| Some((row.call.clone()?, options.calls.get(row.call.as_ref()?).cloned().flatten()));
-    options.calls = rows.iter().filter_map(call).collect();
+    let call = |call: &String| (call.clone(), options.calls.get(call).cloned().flatten());
+    options.calls = rows.iter().filter_map(|row| row.call()).map(call).collect();
     options.modules = false;
     options.moves = Some(moves);
 }
 
-/// The numbers of an answer such as `1,3-5`, `1 3`, or `all`, each at most `most`; none if it is no such answer.
+/// Parses an answer such as `1,3-5`, `1 3`, or `all`. Returns `None` for any other answer, and for numbers above `most`.
 fn numbers(answer: &str, most: usize) -> Option<BTreeSet<usize>> {
     let number = |text: &str| text.trim().parse().ok().filter(|number| (1..=most).contains(number));
     let mut numbers = BTreeSet::new();

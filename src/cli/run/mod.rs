@@ -2,7 +2,7 @@
 
 pub(crate) mod base;
 pub(crate) mod choice;
-pub(crate) mod collected;
 pub(crate) mod outcome;
+pub(crate) mod results;
 pub(crate) mod session;
 pub(crate) mod usage;

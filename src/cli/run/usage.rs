@@ -5,6 +5,7 @@ use std::io::Write as _;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Command, ValueEnum as _};
 use provlock::diagnostic::{Code, Diagnostic};
+use serde_json::json;
 
 use super::outcome::Outcome;
 use crate::cli::args::{ColorChoice, Verbosity};
@@ -44,7 +45,8 @@ pub(crate) fn show(mut error: clap::Error, program: &Command) -> Outcome {
     let _ = std::io::stderr().write_all(fitted(&text, style.columns).as_bytes());
     if asks_for_json(&words) {
         let invocation = Invocation::new(None);
-        let output = Output::new(command(&words, program), &[], &[diagnostic(&error)], &invocation);
+        let errors = [diagnostic(&error)];
+        let output = Output::new(command(&words, program), json!({}), &[], &errors, &invocation);
         let _ = std::io::stdout().write_all(harmless_json(&output.text(&invocation)).as_bytes());
     }
     Outcome::Failed

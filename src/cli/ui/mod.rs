@@ -13,8 +13,9 @@ use provlock::diagnostic::{Diagnostic, Severity};
 use provlock::packages::Progress;
 use provlock::packages::archive::PackageId;
 use provlock::packages::connections::RequestObserver;
-use provlock::project::Locked;
+use provlock::project::Selection;
 use provlock::system::{Secrets, files};
+use serde::Serialize;
 use terminal_size::{Height, Width, terminal_size_of};
 
 use self::progress::Display;
@@ -98,14 +99,10 @@ impl Ui {
         fitted(text, self.stdout_style.columns.filter(|_| self.format == OutputFormat::Text))
     }
 
-    /// The result of this command as JSON, with warnings and errors.
-    pub(crate) fn output(&self, warnings: &[Diagnostic], errors: &[Diagnostic]) -> Output {
-        Output::new(self.command, warnings, errors, &self.invocation)
-    }
-
-    /// Prints a result if it is to be JSON.
-    pub(crate) fn print_json(&self, output: &Output) {
+    /// Prints the fields of a result, with warnings and errors, if it is to be JSON.
+    pub(crate) fn print_json(&self, result: impl Serialize, warnings: &[Diagnostic], errors: &[Diagnostic]) {
         if self.is_json() {
+            let output = Output::new(self.command, result, warnings, errors, &self.invocation);
             self.print(&output.text(&self.invocation));
         }
     }
@@ -119,15 +116,10 @@ impl Ui {
         }
     }
 
-    /// Prints the changes of the lock files of a root module as diffs.
-    pub(crate) fn print_changes(&self, locked: &Locked) {
-        let root = &locked.prepared.root;
-        if locked.changed {
-            self.print_change(&root.lock_path, root.lock_bytes.as_deref(), &locked.bytes);
-        }
-        if let Some(modules) = &locked.modules {
-            self.print_change(&root.module_lock_path, root.module_lock_bytes.as_deref(), modules);
-        }
+    /// Returns a command for root modules that a user can paste.
+    pub(crate) fn suggest(&self, words: &[&str], selection: &Selection) -> String {
+        let words = words.iter().map(|word| (*word).to_owned()).collect();
+        self.invocation.suggest(words, selection, self.global.dialect)
     }
 
     /// A result without secrets, and without commands for whoever reads the log that it goes to. In JSON the

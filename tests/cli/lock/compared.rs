@@ -9,7 +9,7 @@ const WRONG_H1: &str = "h1:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
 const WRONG_ZH: &str = "zh:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 const CHECK: [&str; 4] = ["lock", "-p", "linux_amd64", "--check"];
 const UPGRADE: [&str; 4] = ["upgrade", "-p", "linux_amd64", "--check"];
-const NOT_COMPARED: &str = "not compared with what is published; to compare all: provlock verify --online";
+const NOT_COMPARED: &str = "Not compared with the published release: ";
 
 /// A project that requires the one version of `hashicorp/null`, which has packages for two platforms.
 fn project() -> (Registry, TestEnvironment, Published) {
@@ -70,7 +70,7 @@ warning[hash-not-published]: a recorded h1: hash belongs to no published package
   = compared with the packages of all its platforms
 help: find out who added it; to remove it: provlock lock --accept-changed-hashes hashicorp/null
 Up to date: 1 provider
-1 recorded hash was never published: lock --check and verify --online fail while the lock file has it
+Never published: 1 recorded hash; lock --check and verify --online fail because of that
 "#]]);
     environment.provlock(CHECK).matches(str![[r#"
 exit code: 1
@@ -84,7 +84,7 @@ warning[hash-not-published]: a recorded h1: hash belongs to no published package
   = compared with the packages of all its platforms
 help: find out who added it; to remove it: provlock lock --accept-changed-hashes hashicorp/null
 Up to date: 1 provider for linux_amd64
-1 recorded hash was never published: lock --check and verify --online fail while the lock file has it
+Never published: 1 recorded hash; lock --check and verify --online fail because of that
 "#]]);
     environment.provlock(["lock", "-p", "linux_amd64", "--accept-changed-hashes"]).assert_code(0);
     assert_eq!(environment.lock_file(), right);
@@ -103,7 +103,7 @@ fn all_unpublished_hashes_are_counted() {
     for check in [CHECK, UPGRADE] {
         let output = environment.provlock(check);
         output.assert_code(1).assert_stderr_has("2 recorded hashes belong to no published package of hashicorp/null");
-        output.assert_stderr_has("2 recorded hashes were never published");
+        output.assert_stderr_has("Never published: 2 recorded hashes;");
     }
 }
 
@@ -113,12 +113,15 @@ fn an_h1_of_an_unknown_platform_passes_and_is_counted() {
     let (registry, environment, null) = project();
     environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
     registry.reset_statistics();
-    for (added, number) in [(None, "1 recorded hash was"), (Some(WRONG_H1), "2 recorded hashes were")] {
+    for (added, number) in [(None, "1 recorded hash"), (Some(WRONG_H1), "2 recorded hashes")] {
         write_lock_file(&environment, &null, None, added);
         for check in [CHECK, UPGRADE] {
             for offline in [None, Some("--offline")] {
                 let output = environment.provlock(check.into_iter().chain(offline));
-                output.assert_code(0).assert_stderr_has(&format!("{number} {NOT_COMPARED}")).assert_lacks("warning");
+                output
+                    .assert_code(0)
+                    .assert_stderr_has(&format!("{NOT_COMPARED}{number}; to compare all: provlock verify --online\n"))
+                    .assert_lacks("warning");
             }
         }
         environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0).assert_lacks("not compared");
@@ -174,7 +177,7 @@ provider         locked   allowed   newest
 hashicorp/null   3.2.4              3.2.4
 ----- stderr -----
 Up to date: 1 provider
-6 recorded hashes were not compared with what is published; to compare all: provlock verify --online
+Not compared with the published release: 6 recorded hashes; to compare all: provlock verify --online
 "#]]);
 }
 

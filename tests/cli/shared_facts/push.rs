@@ -39,9 +39,7 @@ error[invalid-argument]: key exists, and a key is never overwritten
 help: name a file that does not exist
 "#]]);
     assert_eq!(environment.read("key"), private);
-    let json = environment.provlock(["cache", "keygen", "other", "--json"]);
-    let shown = &validated(&json.assert_code(0).stdout)["signing_key"];
-    assert_eq!((&shown["file"], shown["public_key"].as_str().unwrap().len()), (&Value::from("other"), 52));
+    assert_eq!(output.stdout.trim_end().len(), 52);
 }
 
 #[cfg(unix)]

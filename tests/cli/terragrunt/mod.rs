@@ -396,9 +396,9 @@ exit code: 0
 provider           locked   allowed   newest   held back by
 hashicorp/random   3.7.2              4.0.0    terragrunt.hcl:1  ~> 3.0
 ----- stderr -----
-0 providers can move within their constraints; 1 held back
+0 providers can move within the constraints; 1 held back
 Constraints hold back 1 provider; to change them, too: provlock upgrade --constraints
-1 recorded hash was not compared with what is published; to compare all: provlock verify --online
+Not compared with the published release: 1 recorded hash; to compare all: provlock verify --online
 "#]]);
     environment.provlock(["upgrade", "--constraints", "-p", "linux_amd64"]).matches(str![[r#"
 exit code: 0

@@ -40,7 +40,7 @@ acme/gamma   1.0.0    1.1.0     minor    [DATE]   2.0.0    main.tf:5  ~> 1.0
 warning[too-young]: acme/gamma 1.3.0 is not chosen: published [TIME], and it must be 7 days old
  |
  = 1.2.0 is not chosen: published [TIME], and it must be 7 days old
-1 provider can move within its constraints; 1 held back
+1 provider can move within the constraints; 1 held back
 Constraints hold back 1 provider; to change them, too: provlock upgrade --constraints
 "#]]);
     registry.reset_statistics();
@@ -186,7 +186,7 @@ exit code: 1
 provider         locked   allowed   released     newest
 hashicorp/null            3.2.4     [DATE]   3.2.4
 ----- stderr -----
-1 provider can move within its constraints
+1 provider can move within the constraints
 "#]]);
     let statistics = registry.statistics();
     assert_eq!((statistics.requests, statistics.connections), (3, 1), "discovery, versions, dates");

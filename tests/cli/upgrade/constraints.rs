@@ -202,7 +202,7 @@ fn held_back_providers_are_named_with_the_flag_for_constraints() {
     environment.provlock(["upgrade", "--check"]).assert_stderr_has(hint);
     environment.provlock(["upgrade", "--dry-run"]).assert_stderr_has(hint);
     environment.provlock(["upgrade", "--check", "--constraints"]).assert_lacks("Constraints hold back");
-    environment.provlock(["upgrade", "-r", "--check"]).assert_stderr_has("provlock upgrade --recursive --constraints");
+    environment.provlock(["upgrade", "-r", "--check"]).assert_stderr_has("provlock upgrade -r --constraints\n");
     environment.provlock(["upgrade", "acme/gamma"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----

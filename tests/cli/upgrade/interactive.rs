@@ -136,7 +136,7 @@ fn without_a_terminal_there_is_no_question() {
     environment.command(["upgrade", "-i"]).stdin("all\n").run().matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: nobody is there to choose what moves, because stdin or stderr is not a terminal
+error[invalid-argument]: `upgrade -i` needs a terminal, and stdin or stderr is none
 help: name what is to move, as in: provlock upgrade hashicorp/aws; --check lists what can
 "#]]);
     assert_eq!(registry.requests_to("*"), 0);

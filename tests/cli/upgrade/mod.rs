@@ -110,7 +110,7 @@ acme/gamma   1.0.0    1.1.0     minor    2.0.0
   https://github.com/acme/terraform-provider-gamma/releases/tag/v1.1.0
   https://github.com/acme/terraform-provider-gamma/compare/v1.0.0...v1.1.0
 ----- stderr -----
-1 provider can move within its constraints
+1 provider can move within the constraints
 "#]]);
     environment.provlock(upgrade(&["acme/gamma@1.1.0"])).assert_code(0).assert_lacks("held back");
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[0], "~> 3.0")]));
@@ -134,7 +134,7 @@ acme/gamma   1.1.0    1.0.0     minor downgrade   2.0.0
   https://github.com/acme/terraform-provider-gamma/releases/tag/v1.0.0
   https://github.com/acme/terraform-provider-gamma/compare/v1.0.0...v1.1.0
 ----- stderr -----
-1 provider can move within its constraints (1 downgrade)
+1 provider can move within the constraints (1 downgrade)
 "#]]);
     let down = environment.provlock(upgrade(&["acme/gamma@1.0.0", "--allow-downgrade"]));
     down.assert_code(0).assert_stderr_has("minor downgrade");
@@ -219,7 +219,7 @@ hashicorp/null     3.1.0    3.2.4     minor    3.2.4
 hashicorp/random            3.6.3              3.6.3
   https://github.com/hashicorp/terraform-provider-random/releases/tag/v3.6.3
 ----- stderr -----
-3 providers can move within their constraints; 1 held back
+3 providers can move within the constraints; 1 held back
 Constraints hold back 1 provider; to change them, too: provlock upgrade --constraints
 "#]]);
     assert_eq!((registry.requests_to(url::VERSIONS), registry.requests_to(url::DOWNLOAD)), (3, 0));
@@ -312,7 +312,7 @@ hashicorp/null   3.1.0    3.2.4     minor    3.2.4
   https://github.com/hashicorp/terraform-provider-null/releases/tag/v3.2.4
   https://github.com/hashicorp/terraform-provider-null/compare/v3.1.0...v3.2.4
 ----- stderr -----
-2 providers can move within their constraints; 1 held back
+2 providers can move within the constraints; 1 held back
 Constraints hold back 1 provider; to change them, too: provlock upgrade --constraints
 "#]]);
     environment.provlock(["upgrade", "--check", "null@3.1.0"]).assert_code(0);
@@ -325,7 +325,7 @@ provider         locked   allowed   newest   held back by
 acme/gamma       1.1.0              2.0.0    main.tf:5  ~> 1.0
 hashicorp/null   3.2.4              3.2.4
 ----- stderr -----
-0 providers can move within their constraints; 1 held back
+0 providers can move within the constraints; 1 held back
 Constraints hold back 1 provider; to change them, too: provlock upgrade --constraints
 "#]]);
 }
@@ -349,7 +349,7 @@ exit code: 1
 provider         locked   allowed   newest
 hashicorp/null   3.2.4              3.2.4
 ----- stderr -----
-1 entry is not required and would be removed
+1 entry to remove, as it is not required
 "#]]);
     environment.provlock(upgrade(&["--prune"])).assert_code(0);
     assert_eq!(environment.lock_file(), lock_file(&[locked(&null[1], "~> 3.0")]));
@@ -407,7 +407,7 @@ provider     locked   allowed   newest       held back by
 acme/gamma            1.0.0     2.0.0-rc.1   a prerelease must be named exactly
   https://github.com/acme/terraform-provider-gamma/releases/tag/v1.0.0
 ----- stderr -----
-1 provider can move within its constraints; 1 held back
+1 provider can move within the constraints; 1 held back
 "#]]);
     let named = environment.provlock(upgrade(&["acme/gamma@2.0.0-rc.1"]));
     named.matches(str![[r#"
@@ -506,7 +506,7 @@ acme/gamma   1.0.0    1.1.0     minor    3.0.0-beta.1   main.tf:5  ~> 1.0
   https://github.com/acme/terraform-provider-gamma/releases/tag/v1.1.0
   https://github.com/acme/terraform-provider-gamma/compare/v1.0.0...v1.1.0
 ----- stderr -----
-1 provider can move within its constraints; 1 held back
+1 provider can move within the constraints; 1 held back
 Constraints hold back 1 provider; to change them, too: provlock upgrade --constraints
 "#]]);
 

@@ -61,7 +61,7 @@ exit code: 1
 module       locked   allowed   change   newest   held back by
 module.net   1.0.0    1.1.0     minor    2.0.0    main.tf:3  ~> 1.0
 ----- stderr -----
-1 module can move within its constraints; 1 held back
+1 module can move within the constraints; 1 held back
 Constraints hold back 1 module; to change them, too: provlock upgrade --modules --constraints
 "#]]);
     environment.provlock(["upgrade", "--modules", "--check", "--format", "markdown"]).matches(str![[r#"
@@ -75,7 +75,7 @@ exit code: 1
 |---|---|---|---|
 | `module.net` | `1.1.0` | `2.0.0` | `main.tf:3  ~> 1.0` |
 ----- stderr -----
-1 module can move within its constraints; 1 held back
+1 module can move within the constraints; 1 held back
 Constraints hold back 1 module; to change them, too: provlock upgrade --modules --constraints
 "#]]);
     before.assert_same(&environment.snapshot());
@@ -208,7 +208,7 @@ module       locked   allowed   newest   held back by
 module.net   1.0.0              2.0.0    its age
 ----- stderr -----
 warning[too-young]: module.net 1.1.0 is not chosen: published [TIME], and it must be 7 days old
-0 modules can move within their constraints; 1 held back
+0 modules can move within the constraints; 1 held back
 "#]]);
     let named = environment.provlock(["upgrade", "module.net@1.1.0", "--min-age", "7d"]);
     named.assert_code(2).assert_stderr_has("error[too-young]");
@@ -235,7 +235,7 @@ exit code: 0
 module           locked   allowed   newest    held back by
 module.network   v1.0.0             v1.10.0   main.tf:2  ref=v1.0.0
 ----- stderr -----
-0 modules can move within their constraints; 1 held back
+0 modules can move within the constraints; 1 held back
 Constraints hold back 1 module; to change them, too: provlock upgrade --modules --constraints
 "#]]);
     before.assert_same(&environment.snapshot());
@@ -324,7 +324,7 @@ module.shared.net   1.0.0              2.0.0    2
   held back by modules/shared/main.tf:3  ~> 1.0
 ----- stderr -----
 2 root modules: 0 can move, 0 up to date, 2 held back
-Constraints hold back 1 module; to change them, too: provlock upgrade --recursive --modules --constraints
+Constraints hold back 1 module; to change them, too: provlock upgrade -r --modules --constraints
 "#]]);
     environment.provlock(["upgrade", "-r", "module.shared.module.net", "--constraints"]).assert_code(0);
     assert_eq!(environment.read("modules/shared/main.tf"), CALL.replace("~> 1.0", "~> 2.0"));

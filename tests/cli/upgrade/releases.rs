@@ -33,7 +33,7 @@ hashicorp/null   3.1.0    3.2.4     minor    [DATE]   3.2.4
   https://github.com/acme/null.fork/releases/tag/v3.2.4
   https://github.com/acme/null.fork/compare/v3.1.0...v3.2.4
 ----- stderr -----
-1 provider can move within its constraints
+1 provider can move within the constraints
 "#]]);
     let markdown = environment.provlock(["upgrade", "--check", "--format", "markdown"]);
     markdown.matches(str![[r#"
@@ -43,7 +43,7 @@ exit code: 1
 |---|---|---|---|---|
 | `hashicorp/null` | `3.1.0` | [`3.2.4`](https://github.com/acme/null.fork/releases/tag/v3.2.4) | [minor](https://github.com/acme/null.fork/compare/v3.1.0...v3.2.4) | [DATE] |
 ----- stderr -----
-1 provider can move within its constraints
+1 provider can move within the constraints
 "#]]);
     let json = validated(&environment.provlock(["upgrade", "--check", "--json"]).stdout);
     let versions = &json["roots"][0]["versions"][0];

@@ -8,7 +8,6 @@ use provlock::diagnostic::{Code, Diagnostic};
 use provlock::provider::SigningKey;
 use provlock::system::files;
 
-use crate::cli::render::json::{Output, SigningKeyFile};
 use crate::cli::run::outcome::Outcome;
 use crate::cli::ui::Ui;
 
@@ -33,12 +32,7 @@ pub(super) fn run(arguments: &KeygenArgs, ui: &Ui) -> Result<Outcome> {
         "Wrote the private key to {}; add this public key to trusted-keys in provlock.toml:",
         file.display()
     ));
-    if ui.is_json() {
-        let signing_key = Some(SigningKeyFile { file: file.display().to_string(), public_key: public });
-        ui.print_json(&Output { signing_key, ..ui.output(&[], &[]) });
-    } else {
-        ui.print(&format!("{public}\n"));
-    }
+    ui.print(&format!("{public}\n"));
     Ok(Outcome::Done)
 }
 

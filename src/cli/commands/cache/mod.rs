@@ -12,7 +12,6 @@ use provlock::system::storage;
 
 use crate::cli::args::CacheDirectory;
 use crate::cli::environment::environment;
-use crate::cli::render::json::{Cache, Output};
 use crate::cli::render::style::bytes;
 use crate::cli::run::outcome::Outcome;
 use crate::cli::ui::Ui;
@@ -38,9 +37,15 @@ enum Action {
     Keygen(keygen::KeygenArgs),
 }
 
+impl CacheArgs {
+    pub(crate) fn has_json(&self) -> bool {
+        matches!(self.action, Action::Push(_))
+    }
+}
+
 pub(crate) fn run(arguments: &CacheArgs, ui: &Ui) -> Result<Outcome> {
     match &arguments.action {
-        Action::Dir => show(&directory(&arguments.directory, ui)?, ui),
+        Action::Dir => ui.print(&format!("{}\n", directory(&arguments.directory, ui)?.display())),
         Action::Clean => clean(&directory(&arguments.directory, ui)?, ui)?,
         Action::Push(push) => return push::run(push, &arguments.directory, ui),
         Action::Keygen(keygen) => return keygen::run(keygen, ui),
@@ -55,22 +60,8 @@ fn directory(directory: &CacheDirectory, ui: &Ui) -> Result<PathBuf> {
     })
 }
 
-/// Prints the directory, and how much was removed from it, as JSON if the result is printed so.
-fn print_json(directory: &Path, removed_bytes: Option<u64>, ui: &Ui) {
-    let cache = Some(Cache { directory: directory.display().to_string(), removed_bytes });
-    ui.print_json(&Output { cache, ..ui.output(&[], &[]) });
-}
-
-fn show(directory: &Path, ui: &Ui) {
-    print_json(directory, None, ui);
-    if !ui.is_json() {
-        ui.print(&format!("{}\n", directory.display()));
-    }
-}
-
 fn clean(directory: &Path, ui: &Ui) -> Result<()> {
     let freed = storage::clean(directory).with_context(|| format!("cannot clean {}", directory.display()))?;
     ui.status(&format!("Removed {} from {}", bytes(freed), directory.display()));
-    print_json(directory, Some(freed), ui);
     Ok(())
 }

@@ -12,9 +12,10 @@ use provlock::project::ModuleFetching;
 use provlock::provider::{OciRepository, SharedCache, SigningKey};
 use provlock::settings::Settings;
 use provlock::system::Environment;
+use serde_json::json;
 
 use crate::cli::args::{CacheDirectory, RootArgs};
-use crate::cli::render::json::{Output, PublishedFacts};
+use crate::cli::render::json::PublishedFacts;
 use crate::cli::render::style::count;
 use crate::cli::run::outcome::Outcome;
 use crate::cli::run::session::start;
@@ -78,8 +79,8 @@ pub(super) fn run(arguments: &PushArgs, directory: &CacheDirectory, ui: &Ui) -> 
         published.iter().filter_map(|release| release.outcome.as_ref()?.as_ref().err()).flatten().cloned().collect();
     ui.error(&errors);
     ui.status(&summary(&published, &repository));
-    let published = Some(PublishedFacts::new(&repository, key.public_key(), &published));
-    ui.print_json(&Output { published, ..ui.output(&[], &errors) });
+    let published = PublishedFacts::new(&repository, key.public_key(), &published);
+    ui.print_json(json!({ "published": published }), &[], &errors);
     Ok(if errors.is_empty() { Outcome::Done } else { Outcome::Failed })
 }
 

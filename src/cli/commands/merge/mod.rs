@@ -14,6 +14,7 @@ use provlock::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use provlock::project::Selection;
 use provlock::provider::Dialect;
 use provlock::system::files;
+use serde_json::json;
 
 use self::resolve::{Resolve, ResolveArgs};
 use crate::cli::args::{ARGUMENTS, FormatArgs, OWN};
@@ -143,7 +144,7 @@ fn show(reports: Vec<Report>, summary: Option<String>, ui: &Ui) -> Outcome {
     }
     ui.warn(&warnings);
     ui.error(&errors);
-    ui.print_json(&ui.output(&warnings, &errors));
+    ui.print_json(json!({}), &warnings, &errors);
     statuses.extend(summary);
     ui.status_lines(&statuses);
     worst

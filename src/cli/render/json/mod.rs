@@ -12,11 +12,9 @@ mod tree;
 mod values;
 
 pub(crate) use mirror::Mirror;
-pub(crate) use output::{CommandName, Output, Roots, diff, verify};
-pub(crate) use reports::{
-    Cache, Completions, Credentials, Explanation, GitSetup, GitVariable, PublishedFacts, SettingsFile, SigningKeyFile,
-};
-pub(crate) use root::{FailedRoot, InstalledRoot, LockedRoot, PinnedRoot, Root};
+pub(crate) use output::{CommandName, Output, diff, verify};
+pub(crate) use reports::{Explanation, PublishedFacts, SettingsFile};
+pub(crate) use root::{FailedRoot, InstalledRoot, LockedRoot, PinnedRoot};
 #[cfg(test)]
 pub(crate) use tests::schema::{Action, schema};
 pub(crate) use tree::{ProviderUse, TreeRoot, VersionUse};

@@ -6,71 +6,28 @@ use std::path::Path;
 use clap::ValueEnum;
 use provlock::diagnostic::{Code, Diagnostic, Diagnostics};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::counts::Counts;
 use super::diagnostic::{Finding, Notice};
-use super::mirror::Mirror;
-use super::reports::{
-    Cache, Completions, Credentials, Explanation, GitSetup, PublishedFacts, SettingsFile, SigningKeyFile,
-};
-use super::root::{ComparedRoot, FailedRoot, Root, VerifiedRoot};
-use super::tree::ProviderUse;
-use crate::cli::render::causes::Distinct;
+use super::root::{ComparedRoot, FailedRoot, VerifiedRoot};
 use crate::cli::render::diff::FileDiff;
 use crate::cli::render::foreign::clean;
 use crate::cli::render::help::Invocation;
 use crate::cli::render::verify::Found;
 
 /// The version of the schema. It grows when a field is removed or changes its meaning.
-const SCHEMA: u32 = 1;
+pub(super) const SCHEMA: u32 = 1;
 
-/// Every command prints one object on stdout. The number in `schema` grows when a field is removed or changes its
-/// meaning; fields may be added without that.
-#[derive(Default, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "Output of provlock --json", deny_unknown_fields))]
-pub(crate) struct Output {
-    #[cfg_attr(test, schemars(extend("const" = SCHEMA)))]
-    pub(crate) schema: u32,
-    pub(crate) command: CommandName,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) credentials: Option<Credentials>,
-    /// Of `explain`: what codes mean.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) explanations: Vec<Explanation>,
-    /// Of `setup git`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) git: Option<GitSetup>,
-    /// Of `init`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) settings: Option<SettingsFile>,
-    /// Of `cache dir` and `cache clean`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) cache: Option<Cache>,
-    /// Of `mirror`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) mirror: Option<Mirror>,
-    /// Of `cache push`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) published: Option<PublishedFacts>,
-    /// Of `cache keygen`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) signing_key: Option<SigningKeyFile>,
-    /// Of `completions`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) completions: Option<Completions>,
-    pub(crate) roots: Vec<Root>,
-    /// Of `tree --recursive`: which versions are locked, and where.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) providers: Vec<ProviderUse>,
-    /// Of `verify`: what was looked at, and what was not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) counts: Option<Counts>,
-    /// Of `verify`: what concerns no single root module.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) findings: Vec<Finding>,
-    pub(crate) warnings: Vec<Notice>,
-    pub(crate) errors: Vec<Notice>,
+/// Output of a command: its own fields, and those that all commands have.
+#[derive(Serialize)]
+pub(crate) struct Output<T> {
+    schema: u32,
+    command: CommandName,
+    #[serde(flatten)]
+    result: T,
+    warnings: Vec<Notice>,
+    errors: Vec<Notice>,
 }
 
 /// The command that printed the result.
@@ -100,16 +57,7 @@ pub(crate) enum CommandName {
     Completions,
 }
 
-/// What became of root modules, collected one by one.
-#[derive(Default)]
-pub(crate) struct Roots {
-    pub(crate) done: Vec<Root>,
-    pub(crate) failed: Vec<Root>,
-    pub(crate) warnings: Distinct,
-    pub(crate) errors: Distinct,
-}
-
-/// The result of `verify`: the roots that were verified, and those of many that could not be.
+/// Returns the fields of `verify`: the root modules that were verified, and those of many that could not be.
 pub(crate) fn verify(Found { roots, findings, errors, coverage, invocation, .. }: Found<'_>) -> String {
     let verified: BTreeSet<&Path> = roots.iter().map(|root| root.path.as_path()).collect();
     let mut failed: BTreeMap<&Path, Diagnostics> = BTreeMap::new();
@@ -118,19 +66,20 @@ pub(crate) fn verify(Found { roots, findings, errors, coverage, invocation, .. }
             failed.entry(root).or_default().push(error.clone());
         }
     }
-    let failed = failed.iter().map(|(root, errors)| Root::Failed(FailedRoot::new(root, errors, invocation)));
-    let roots = roots.iter().map(|root| Root::Verified(VerifiedRoot::new(root, invocation)));
-    let findings = findings.iter().map(|finding| Finding::new(finding, invocation)).collect();
-    let output = Output::new(CommandName::Verify, &[], errors, invocation);
-    let counts = Some(Counts::from(coverage));
-    Output { roots: roots.chain(failed).collect(), counts, findings, ..output }.text(invocation)
+    let failed = failed.iter().map(|(root, errors)| json!(FailedRoot::new(root, errors, invocation)));
+    let roots: Vec<_> = roots.iter().map(|root| json!(VerifiedRoot::new(root, invocation))).chain(failed).collect();
+    let mut result = json!({ "roots": roots, "counts": Counts::from(coverage) });
+    if !findings.is_empty() {
+        result["findings"] = findings.iter().map(|finding| json!(Finding::new(finding, invocation))).collect();
+    }
+    Output::new(CommandName::Verify, result, &[], errors, invocation).text(invocation)
 }
 
-/// The result of `diff`. Replaced hashes are also among the warnings.
+/// Returns the output of `diff`. Replaced hashes are also among the warnings.
 pub(crate) fn diff(files: &[FileDiff], mut warnings: Vec<Diagnostic>, invocation: &Invocation) -> String {
     warnings.extend(files.iter().flat_map(replaced_hashes));
-    let roots = files.iter().map(|file| Root::Compared(ComparedRoot::new(file))).collect();
-    Output { roots, ..Output::new(CommandName::Diff, &warnings, &[], invocation) }.text(invocation)
+    let roots: Vec<_> = files.iter().map(ComparedRoot::new).collect();
+    Output::new(CommandName::Diff, json!({ "roots": roots }), &warnings, &[], invocation).text(invocation)
 }
 
 fn replaced_hashes(file: &FileDiff) -> impl Iterator<Item = Diagnostic> {
@@ -141,21 +90,24 @@ fn replaced_hashes(file: &FileDiff) -> impl Iterator<Item = Diagnostic> {
     })
 }
 
-impl Output {
-    /// What every command says: its name, warnings and errors.
+impl<T: Serialize> Output<T> {
     pub(crate) fn new(
         command: CommandName,
+        result: T,
         warnings: &[Diagnostic],
         errors: &[Diagnostic],
         invocation: &Invocation,
     ) -> Self {
         let (warnings, errors) = (Notice::all(warnings, invocation), Notice::all(errors, invocation));
-        Self { schema: SCHEMA, command, warnings, errors, ..Self::default() }
+        Self { schema: SCHEMA, command, result, warnings, errors }
     }
 
-    /// The line that is printed.
+    /// Returns the line that is printed.
     pub(crate) fn text(&self, invocation: &Invocation) -> String {
         let mut object = json!(self);
+        if let Value::Object(fields) = &mut object {
+            fields.entry("roots").or_insert_with(|| json!([]));
+        }
         clean(&mut object, &invocation.secrets);
         format!("{object}\n")
     }

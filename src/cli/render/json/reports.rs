@@ -1,12 +1,10 @@
-//! What `init`, `explain`, `login`, `setup`, `cache` and `completions` say, as JSON.
+//! Output of `init`, `explain` and `cache push` as JSON.
 
-use provlock::cli_config::CredentialsOrigin;
 use provlock::diagnostic::Code;
 use provlock::packages;
-use provlock::provider::{Hostname, OciRepository, PublicKey};
+use provlock::provider::{OciRepository, PublicKey};
 use serde::Serialize;
 
-use super::values::shown;
 use crate::cli::render::pages;
 
 /// What a code means.
@@ -29,51 +27,6 @@ impl Explanation {
     }
 }
 
-/// Of `login` and `logout`: where the token of a host is, or was. The token itself is never printed.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "credentials", deny_unknown_fields))]
-pub(crate) struct Credentials {
-    host: String,
-    /// null when there is no token.
-    origin: Option<Origin>,
-    /// The variable's name, or the path of the file or program.
-    place: Option<String>,
-}
-
-/// What holds a token.
-#[derive(Serialize)]
-#[serde(rename_all = "lowercase")]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "credentials_origin"))]
-enum Origin {
-    Environment,
-    File,
-    Helper,
-}
-
-impl Credentials {
-    pub(crate) fn new(host: &Hostname, origin: Option<&CredentialsOrigin>) -> Self {
-        let (origin, place) = match origin {
-            Some(CredentialsOrigin::Environment(variable)) => (Some(Origin::Environment), Some(variable.clone())),
-            Some(CredentialsOrigin::Block(path)) => (Some(Origin::File), Some(shown(path))),
-            Some(CredentialsOrigin::Helper(path)) => (Some(Origin::Helper), Some(shown(path))),
-            None => (None, None),
-        };
-        Self { host: host.to_string(), origin, place }
-    }
-}
-
-/// What has git run provlock for lock files.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "git_setup", deny_unknown_fields))]
-pub(crate) struct GitSetup {
-    pub(crate) attributes_file: String,
-    /// The line that the file has to hold.
-    pub(crate) attributes: String,
-    pub(crate) configuration: Vec<GitVariable>,
-    /// Whether any of it was added; false without --write, and when all of it was there.
-    pub(crate) written: bool,
-}
-
 /// The settings file of a project.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "settings_file", deny_unknown_fields))]
@@ -82,31 +35,6 @@ pub(crate) struct SettingsFile {
     pub(crate) text: String,
     /// Whether it was written; false with --dry-run.
     pub(crate) written: bool,
-}
-
-/// A variable of git's configuration.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "git_variable", deny_unknown_fields))]
-pub(crate) struct GitVariable {
-    pub(crate) name: String,
-    pub(crate) value: String,
-}
-
-/// The cache.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "cache", deny_unknown_fields))]
-pub(crate) struct Cache {
-    pub(crate) directory: String,
-    /// How much `clean` removed; null for `dir`.
-    pub(crate) removed_bytes: Option<u64>,
-}
-
-/// A completion script.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "completions", deny_unknown_fields))]
-pub(crate) struct Completions {
-    pub(crate) shell: String,
-    pub(crate) script: String,
 }
 
 /// Where facts were published, and which.
@@ -131,15 +59,6 @@ struct PublishedRelease {
     packages: usize,
     /// Whether it was not published so before.
     changed: bool,
-}
-
-/// A new key.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "signing_key_file", deny_unknown_fields))]
-pub(crate) struct SigningKeyFile {
-    /// The file with the private key, which is not printed.
-    pub(crate) file: String,
-    pub(crate) public_key: String,
 }
 
 impl PublishedFacts {

@@ -17,26 +17,11 @@ use serde::Serialize;
 use super::diagnostic::{Finding, Notice};
 #[cfg(test)]
 use super::tests::schema;
-use super::tree::TreeRoot;
 use super::values::shown;
 use crate::cli::render::diff::FileDiff;
 use crate::cli::render::help::Invocation;
 use crate::cli::render::row::{Change, HashCounts, Row};
 use crate::cli::render::upgrade::old_and_new;
-
-/// A root module or a lock file.
-#[derive(Serialize)]
-#[serde(untagged)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "any_root"))]
-pub(crate) enum Root {
-    Locked(LockedRoot),
-    Verified(VerifiedRoot),
-    Compared(ComparedRoot),
-    Failed(FailedRoot),
-    Tree(TreeRoot),
-    Installed(InstalledRoot),
-    Pinned(PinnedRoot),
-}
 
 /// A root module whose calls of modules are pinned.
 #[derive(Serialize)]

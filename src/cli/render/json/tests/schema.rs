@@ -3,9 +3,64 @@
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
+use serde::Serialize;
 use serde_json::Value;
 
-use crate::cli::render::json::Output;
+use crate::cli::render::json::counts::Counts;
+use crate::cli::render::json::diagnostic::{Finding, Notice};
+use crate::cli::render::json::mirror::Mirror;
+use crate::cli::render::json::output::{CommandName, SCHEMA};
+use crate::cli::render::json::reports::{Explanation, PublishedFacts, SettingsFile};
+use crate::cli::render::json::root::{ComparedRoot, FailedRoot, InstalledRoot, LockedRoot, PinnedRoot, VerifiedRoot};
+use crate::cli::render::json::tree::{ProviderUse, TreeRoot};
+
+/// Every command prints one object on stdout. The number in `schema` grows when a field is removed or changes its
+/// meaning; fields may be added without that.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "Output of provlock --json", deny_unknown_fields)]
+struct AnyOutput {
+    #[schemars(extend("const" = SCHEMA))]
+    schema: u32,
+    command: CommandName,
+    /// Of `explain`: what codes mean.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    explanations: Vec<Explanation>,
+    /// Of `init`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    settings: Option<SettingsFile>,
+    /// Of `mirror`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mirror: Option<Mirror>,
+    /// Of `cache push`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    published: Option<PublishedFacts>,
+    roots: Vec<Root>,
+    /// Of `tree --recursive`: which versions are locked, and where.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    providers: Vec<ProviderUse>,
+    /// Of `verify`: what was looked at, and what was not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counts: Option<Counts>,
+    /// Of `verify`: what concerns no single root module.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    findings: Vec<Finding>,
+    warnings: Vec<Notice>,
+    errors: Vec<Notice>,
+}
+
+/// A root module or a lock file.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "any_root")]
+enum Root {
+    Locked(LockedRoot),
+    Verified(VerifiedRoot),
+    Compared(ComparedRoot),
+    Failed(FailedRoot),
+    Tree(TreeRoot),
+    Installed(InstalledRoot),
+    Pinned(PinnedRoot),
+}
 
 /// The tool that a lock file is for.
 #[derive(JsonSchema)]
@@ -105,5 +160,5 @@ pub(crate) fn schema() -> Schema {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let settings = settings.with_transform(RecursiveTransform(join_lines));
     let settings = settings.with_transform(RecursiveTransform(without_null));
-    settings.into_generator().into_root_schema_for::<Output>()
+    settings.into_generator().into_root_schema_for::<AnyOutput>()
 }

@@ -1,0 +1,270 @@
+//! Results of root modules that were locked or upgraded.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use provlock::diagnostic::words::{count, enumerate};
+use provlock::diagnostic::{Diagnostic, Diagnostics, Result};
+use provlock::project::{Locked, Report, RootModule, RootOutcome, Roots, Selection};
+use serde_json::json;
+
+use crate::cli::render::causes::{Many, by_cause, without_repetition};
+use crate::cli::render::coverage::{self, no_root_module};
+use crate::cli::render::hints::{self, Hint};
+use crate::cli::render::json::{FailedRoot, LockedRoot};
+use crate::cli::render::lock::{EntryRow, LockedText, RootCounts, downloaded, lines, lines_of_many};
+use crate::cli::render::upgrade::PlanText;
+use crate::cli::ui::Ui;
+
+/// What of the outcome of each root module is kept.
+pub(crate) struct Kept {
+    /// Whether there may be several root modules.
+    pub(crate) are_many: bool,
+    /// Whether the files' content is kept, to print it as a diff.
+    pub(crate) files: bool,
+    pub(crate) is_offline: bool,
+    /// Rows of the root modules so far.
+    pub(crate) rows: BTreeSet<Arc<EntryRow>>,
+}
+
+/// Result of a root module.
+pub(crate) struct RootResult {
+    pub(crate) path: PathBuf,
+    pub(crate) warnings: Vec<Diagnostic>,
+    /// Number of recorded hashes that were never published.
+    unpublished_hashes: usize,
+    /// Number of recorded hashes that could not be compared with the published release.
+    uncompared_hashes: usize,
+    pub(crate) hints: Vec<Hint>,
+    /// `None` if an upgrade was only planned.
+    pub(crate) locked: Option<LockedText>,
+    /// `None` if nothing was upgraded.
+    pub(crate) plan: Option<PlanText>,
+    /// Changes of lock files.
+    pub(crate) files: Vec<FileChange>,
+    json: Option<LockedRoot>,
+}
+
+/// Content of a file before and after.
+pub(crate) struct FileChange {
+    pub(crate) path: PathBuf,
+    pub(crate) old: Option<Vec<u8>>,
+    pub(crate) new: Vec<u8>,
+}
+
+/// Results of all root modules of a run.
+pub(crate) struct Results<'a> {
+    ui: &'a Ui,
+    roots: &'a Roots,
+    selection: &'a Selection,
+    /// Selection and number of the root modules, if there may be several.
+    pub(crate) many: Option<Many<'a>>,
+    pub(crate) done: Vec<RootResult>,
+    failed: Vec<(PathBuf, Diagnostics)>,
+    /// Warnings about no single root module.
+    warnings: Vec<Diagnostic>,
+}
+
+impl RootResult {
+    /// Result of a root module, with what `kept` asks for.
+    pub(crate) fn new(outcome: &RootOutcome, kept: &mut Kept, ui: &Ui) -> Self {
+        let prepared = outcome.prepared();
+        let style = ui.stderr_style;
+        let plan = outcome.plan();
+        let plan_text = plan.map(|plan| PlanText::new(&prepared.root, plan, !kept.are_many || ui.stdout_style.verbose));
+        let warnings = prepared.warnings.iter();
+        let (path, json) = (prepared.root.path().to_owned(), ui.is_json());
+        match outcome {
+            RootOutcome::Locked(locked) => Self {
+                path,
+                warnings: warnings.chain(&locked.outcome.warnings).cloned().collect(),
+                unpublished_hashes: locked.outcome.unpublished_hashes,
+                uncompared_hashes: locked.outcome.uncompared_hashes,
+                hints: hints::hints(locked, kept.is_offline),
+                locked: Some(LockedText::new(locked, style, &mut kept.rows)),
+                plan: plan_text,
+                files: if kept.files { changes(locked) } else { Vec::new() },
+                json: json.then(|| LockedRoot::new(locked)),
+            },
+            _ => Self {
+                path,
+                warnings: warnings
+                    .chain(plan.into_iter().flat_map(|plan| &plan.warnings))
+                    .chain(&prepared.requirements.warnings)
+                    .cloned()
+                    .collect(),
+                unpublished_hashes: plan.map_or(0, |plan| plan.unpublished_hashes),
+                uncompared_hashes: plan.map_or(0, |plan| plan.uncompared_hashes),
+                hints: Vec::new(),
+                locked: None,
+                plan: plan_text,
+                files: Vec::new(),
+                json: plan.filter(|_| json).map(|plan| LockedRoot::planned(&prepared.root, plan)),
+            },
+        }
+    }
+}
+
+/// Root modules that are done with their results, and errors with their root modules.
+type Separated<T> = (Vec<(PathBuf, T)>, Vec<(PathBuf, Diagnostic)>);
+
+/// Separates results from errors.
+pub(crate) fn separated<T>(roots: Vec<(PathBuf, Result<T>)>) -> Separated<T> {
+    let (mut done, mut failed) = (Vec::new(), Vec::new());
+    for (path, result) in roots {
+        match result {
+            Ok(result) => done.push((path, result)),
+            Err(errors) => failed.extend(errors.into_iter().map(|error| (path.clone(), error))),
+        }
+    }
+    (done, failed)
+}
+
+/// Returns the lock files of a root module that change.
+fn changes(locked: &Locked) -> Vec<FileChange> {
+    let RootModule { lock_path, lock_bytes, module_lock_path, module_lock_bytes, .. } = &locked.prepared.root;
+    let change = |path: &Path, old: &Option<Vec<u8>>, new: &Vec<u8>| FileChange {
+        path: path.to_owned(),
+        old: old.clone(),
+        new: new.clone(),
+    };
+    let providers = locked.changed.then(|| change(lock_path, lock_bytes, &locked.bytes));
+    let modules = locked.modules.as_ref().map(|new| change(module_lock_path, module_lock_bytes, new));
+    providers.into_iter().chain(modules).collect()
+}
+
+impl<'a> Results<'a> {
+    /// Results of a report.
+    ///
+    /// # Errors
+    /// The errors of the root module, if there is only one.
+    pub(crate) fn new(
+        ui: &'a Ui,
+        roots: &'a Roots,
+        selection: &'a Selection,
+        report: Report<RootResult>,
+    ) -> Result<Self> {
+        let many = Many::of(roots, selection);
+        let (mut done, mut failed) = (Vec::new(), Vec::new());
+        for (path, result) in report.roots {
+            match result {
+                Ok(result) => done.push(result),
+                Err(errors) if many.is_none() => return Err(errors),
+                Err(errors) => failed.push((path, errors)),
+            }
+        }
+        Ok(Self { ui, roots, selection, many, done, failed, warnings: report.findings })
+    }
+
+    pub(crate) fn has_failures(&self) -> bool {
+        !self.failed.is_empty()
+    }
+
+    /// Whether a lock file contains a hash that was never published.
+    pub(crate) fn has_unpublished(&self) -> bool {
+        self.done.iter().any(|root| root.unpublished_hashes > 0)
+    }
+
+    /// Results of root modules that were locked.
+    pub(crate) fn locked(&self) -> impl Iterator<Item = (&Path, &LockedText)> {
+        self.done.iter().filter_map(|root| Some((root.path.as_path(), root.locked.as_ref()?)))
+    }
+
+    /// Results of root modules with an upgrade plan.
+    pub(crate) fn plans(&self) -> impl Iterator<Item = (&Path, &PlanText)> {
+        self.done.iter().filter_map(|root| Some((root.path.as_path(), root.plan.as_ref()?)))
+    }
+
+    /// Numbers of root modules that changed, or would, and that did not.
+    pub(crate) fn counts(&self) -> RootCounts {
+        let mut counts = RootCounts { failed: self.failed.len(), ..RootCounts::default() };
+        for root in &self.done {
+            let is_changed = root.locked.as_ref().map(|locked| locked.is_changed);
+            *match is_changed.unwrap_or_else(|| root.plan.as_ref().is_some_and(|plan| plan.has_changes)) {
+                true => &mut counts.changed,
+                false if root.plan.as_ref().is_some_and(PlanText::is_held_back) => &mut counts.held_back,
+                false => &mut counts.unchanged,
+            } += 1;
+        }
+        counts
+    }
+
+    /// Returns a command for the selected root modules.
+    pub(crate) fn suggest(&self, words: &[&str]) -> String {
+        self.ui.suggest(words, self.selection)
+    }
+
+    /// Shows the warnings by cause.
+    pub(crate) fn show_warnings(&self) {
+        let warnings = self.done.iter().flat_map(|root| root.warnings.iter().map(|one| (Some(&*root.path), one)));
+        self.ui.warn(&by_cause(warnings, self.many, self.ui.stderr_style.verbose));
+    }
+
+    /// Shows the results of the root modules, then `lines` about what else was written, errors and a summary.
+    pub(crate) fn show(&self, edits: &[String], summary: &[String]) {
+        let (ui, style) = (self.ui, self.ui.stderr_style);
+        match self.many {
+            None => self.locked().for_each(|(_, text)| {
+                ui.status_lines(&lines(&text.rows, style));
+                let downloaded = if text.is_changed { downloaded([text].into_iter()) } else { String::new() };
+                ui.status(&format!("{}{downloaded}", text.summary));
+            }),
+            Some(_) if style.verbose => self.locked().for_each(|(path, text)| {
+                ui.status(&format!("{}:", path.display()));
+                ui.status_lines(&lines(&text.rows, style));
+                ui.status(&text.summary);
+            }),
+            Some(many) => ui.status_lines(&lines_of_many(self.locked(), many.noun(), style)),
+        }
+        edits.iter().for_each(|line| ui.status(line));
+        let errors = || self.failed.iter().flat_map(|(_, errors)| errors);
+        ui.error(&by_cause(errors().map(|error| (error.root(), error)), self.many, style.verbose));
+        let passed_over = self.roots.passed_over();
+        if self.many.is_some() && self.done.is_empty() && self.failed.is_empty() {
+            if self.roots.is_empty() && passed_over.is_empty() {
+                ui.status(&no_root_module(self.roots));
+            }
+            coverage::lines(passed_over).iter().for_each(|line| ui.status(line));
+            return;
+        }
+        summary.iter().for_each(|line| ui.status(line));
+        if self.many.is_some() {
+            let warnings = self.done.iter().map(|root| root.warnings.len()).sum();
+            let numbers = [(errors().count(), "error"), (warnings, "warning")].into_iter();
+            let parts: Vec<_> =
+                numbers.filter(|(number, _)| *number > 0).map(|(number, noun)| count(number, noun)).collect();
+            if !parts.is_empty() {
+                ui.status(&enumerate(parts));
+            }
+            coverage::passed_over(passed_over).iter().for_each(|line| ui.status(line));
+        }
+    }
+
+    /// Shows hints, and prints the result if it is JSON.
+    pub(crate) fn finish(&self, is_check: bool) {
+        let ui = self.ui;
+        let hints: BTreeSet<_> = self.done.iter().flat_map(|root| &root.hints).cloned().collect();
+        hints::lines(&hints, |words| self.suggest(words)).iter().for_each(|line| ui.status(line));
+        let total = |number: fn(&RootResult) -> usize| self.done.iter().map(number).sum::<usize>();
+        let (unpublished, uncompared) = (total(|root| root.unpublished_hashes), total(|root| root.uncompared_hashes));
+        if unpublished > 0 {
+            let hashes = count(unpublished, "recorded hash");
+            ui.status(&format!("Never published: {hashes}; lock --check and verify --online fail because of that"));
+        }
+        if is_check && uncompared > 0 {
+            let (hashes, verify) = (count(uncompared, "recorded hash"), self.suggest(&["verify", "--online"]));
+            ui.status(&format!("Not compared with the published release: {hashes}; to compare all: {verify}"));
+        }
+        if !ui.is_json() {
+            return;
+        }
+        let done = self.done.iter().filter_map(|root| root.json.as_ref()).map(|root| json!(root));
+        let failed = self.failed.iter().map(|(path, errors)| json!(FailedRoot::new(path, errors, &ui.invocation)));
+        let roots: Vec<_> = done.chain(failed).collect();
+        let warnings = self.done.iter().flat_map(|root| &root.warnings).chain(&self.warnings);
+        let errors = self.failed.iter().flat_map(|(_, errors)| errors);
+        let (warnings, errors) = (without_repetition(warnings), without_repetition(errors));
+        ui.print_json(json!({ "roots": roots }), &warnings, &errors);
+    }
+}
