@@ -1,12 +1,12 @@
-//! What the process was started with: variables and directories, as values for the library.
+//! Variables and directories of the process, as values for the library.
 
 use std::path::PathBuf;
 
 use provlock::system::{Environment, SafeUrl, Secrets, Token};
 use url::Url;
 
-/// How the names of variables end that hold a secret, of other programs too: an expression in a configuration may name
-/// it.
+/// Endings of the names of variables with a secret, also of other programs: an expression in a configuration may
+/// contain one.
 const SECRET: [&str; 6] = ["TOKEN", "PASSWORD", "SECRET", "ACCESS_KEY", "API_KEY", "SIGNING_KEY"];
 
 /// Reads the process environment once. The run learns more secrets in `secrets`.

@@ -128,7 +128,7 @@ fn skipped_directories_are_shown_without_root_modules() {
     environment.provlock(["verify", "-r"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-No root module in . or below: examples/a and modules/b are skipped because of the name, as modules, examples, tests and templates are, and no other directory has a backend, a lock file, or providers that it configures and uses; stacks of Terraform are not read (stacks/app); to use one anyway, name its directory here or in [roots] of provlock.toml
+No root module in . or below: skipped by name (modules, examples, tests, templates): examples/a and modules/b; no other directory has a backend, a lock file, or providers that it configures and uses; stacks of Terraform are not read (stacks/app); to use one anyway, name its directory here or in [roots] of provlock.toml
 "#]]);
     environment.write("main.tf", requires("hashicorp/null", ""));
     let output = environment.provlock(["lock", "-r"]);
@@ -160,7 +160,7 @@ fn a_repository_without_root_modules_is_in_order() {
     environment.provlock(["verify", "-r"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-No root module in . or below: modules/a is skipped because of the name, as modules, examples, tests and templates are, and no other directory has a backend, a lock file, or providers that it configures and uses; to use one anyway, name its directory here or in [roots] of provlock.toml
+No root module in . or below: skipped by name (modules, examples, tests, templates): modules/a; no other directory has a backend, a lock file, or providers that it configures and uses; to use one anyway, name its directory here or in [roots] of provlock.toml
 "#]]);
     for arguments in
         [&["verify", "-r", "--json"][..], &["lock", "-r", "b"], &["upgrade", "-r"], &["upgrade", "-r", "--dry-run"]]

@@ -1,6 +1,7 @@
 //! Hints of `lock` for users who request less, or something else, than they may want.
 
 use super::lock::requires;
+use provlock::provider::Platform;
 use provlock_test::{Registry, TestEnvironment, str};
 
 #[test]
@@ -57,4 +58,37 @@ error: invalid value 'x' for '--jobs <N>': must be a number
 
 For more information, try '--help'.
 "#]]);
+}
+
+#[test]
+fn suggested_commands_are_right_wherever_the_program_was_started() {
+    let registry = Registry::start();
+    let current = Platform::current().to_string();
+    let other = if current == "darwin_arm64" { "linux_amd64" } else { "darwin_arm64" };
+    registry.publish("hashicorp/null", "3.2.4").platforms([other, current.as_str()]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("live/my app/main.tf", requires("hashicorp/null", ""));
+    environment.provlock(["-C", "live/my app", "lock", "-p", other]).assert_code(0);
+    for (arguments, command) in [
+        (&["lock", "live/my app"][..], format!("provlock lock 'live/my app' -p {current}")),
+        (&["lock", "-r", "live"], format!("provlock lock -r live -p {current}")),
+        (&["-C", "live", "lock", "my app"], format!("provlock -C live lock 'my app' -p {current}")),
+        (&["-C", "live/my app", "lock"], format!("provlock -C 'live/my app' lock -p {current}")),
+        (
+            &["lock", "live/my app", "--dialect", "tofu"],
+            format!("provlock lock 'live/my app' -p {current} --dialect tofu"),
+        ),
+    ] {
+        let output = environment.provlock(arguments);
+        output.assert_code(0).assert_stderr_has(&format!("to add it: {command}\n"));
+    }
+    environment
+        .provlock(["-C", "live", "tree", "my app", "acme/none"])
+        .assert_stderr_has("provlock -C 'live/my app' tree\n");
+    environment.write("none here/main.tf", requires("hashicorp/null", ""));
+    let none = environment.provlock(["-C", "none here", "verify", "-r"]);
+    none.assert_stderr_has("provlock -C 'none here' lock\n");
+    let suggested = format!("\"$PROVLOCK\" -C 'live/my app' lock -p {current}");
+    environment.program("sh", ["-c", &suggested]).env("PROVLOCK", provlock_test::program()).run().assert_code(0);
+    environment.provlock(["lock", "live/my app"]).assert_code(0).assert_lacks("does not cover");
 }

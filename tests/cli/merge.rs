@@ -614,8 +614,8 @@ fn three_files_without_the_driver_s_path_are_refused() {
     environment.provlock(["merge", "one", "two", "three"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: it is not said that these are three versions of one file
-help: if they are, say of which: provlock merge --path PATH BASE OURS THEIRS; to repair files with conflict markers: provlock merge FILE
+error[invalid-argument]: pass --path PATH to merge three versions of one file
+help: as in: provlock merge --path PATH BASE OURS THEIRS; to repair files with conflict markers: provlock merge FILE
 "#]]);
     before.assert_same(&environment.snapshot());
 }

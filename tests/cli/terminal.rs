@@ -51,12 +51,17 @@ pub(crate) mod pseudo_terminal {
     /// The lines that were shown when all downloads had begun and nothing had come, sorted, since the packages come in
     /// any order.
     fn beginning(shown: &[String]) -> String {
-        let all = shown.iter().find(|text| text.contains("  0 B  0 B/s") && text.matches("0.0/").count() == 3);
+        let all = shown.iter().find(|text| text.contains("0 B  0 B/s") && text.matches("acme/").count() == 3);
         let all = all.unwrap_or_else(|| panic!("{shown:#?}"));
         // How far packages can be compressed depends on the processor.
-        let line =
-            |line: &str| line.split_once("0.0/").map_or(line.to_owned(), |(start, _)| format!("{start}0.0/[SIZE]"));
-        let mut lines: Vec<_> = all.lines().map(line).collect();
+        let line = |line: &str| match line.split_once(" KiB") {
+            Some((start, name)) => {
+                format!("{}[SIZE]{name}", start.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))
+            }
+            None => line.to_owned(),
+        };
+        // Lines are as wide as the terminal.
+        let mut lines: Vec<_> = all.lines().map(|text| line(text.trim_end_matches(['↩', ' ']))).collect();
         lines.sort();
         lines.join("\n") + "\n"
     }
@@ -69,40 +74,40 @@ pub(crate) mod pseudo_terminal {
             (
                 40,
                 str![[r#"
-0 of 3  0 B  0 B/s
-acme/alpha…nux_amd64       0.0/[SIZE]
-acme/beta …nux_amd64       0.0/[SIZE]
-acme/gamma…nux_amd64       0.0/[SIZE]
+0 B  0 B/s  0 packages downloaded, 3 on
+────────────   [SIZE]  acme/alpha 1.0
+────────────   [SIZE]  acme/beta 1.0.
+────────────   [SIZE]  acme/gamma 1.0
 
 "#]],
             ),
             (
                 60,
                 str![[r#"
-0 packages downloaded, 3 on the way  0 B  0 B/s
-acme/alpha 1.0.0 linux_amd64  ╸─────────       0.0/[SIZE]
-acme/beta 1.0.0 linux_amd64   ╸─────────       0.0/[SIZE]
-acme/gamma 1.0.0 linux_amd64  ╸─────────       0.0/[SIZE]
+0 B  0 B/s  0 packages downloaded, 3 on the way
+────────────   [SIZE]  acme/alpha 1.0.0 linux_amd64
+────────────   [SIZE]  acme/beta 1.0.0 linux_amd64
+────────────   [SIZE]  acme/gamma 1.0.0 linux_amd64
 
 "#]],
             ),
             (
                 80,
                 str![[r#"
-0 packages downloaded, 3 on the way  0 B  0 B/s
-acme/alpha 1.0.0 linux_amd64  ╸─────────────────────────────       0.0/[SIZE]
-acme/beta 1.0.0 linux_amd64   ╸─────────────────────────────       0.0/[SIZE]
-acme/gamma 1.0.0 linux_amd64  ╸─────────────────────────────       0.0/[SIZE]
+0 B  0 B/s  0 packages downloaded, 3 on the way
+────────────   [SIZE]  acme/alpha 1.0.0 linux_amd64
+────────────   [SIZE]  acme/beta 1.0.0 linux_amd64
+────────────   [SIZE]  acme/gamma 1.0.0 linux_amd64
 
 "#]],
             ),
             (
                 120,
                 str![[r#"
-0 packages downloaded, 3 on the way  0 B  0 B/s
-acme/alpha 1.0.0 linux_amd64  ╸───────────────────────────────────────       0.0/[SIZE]
-acme/beta 1.0.0 linux_amd64   ╸───────────────────────────────────────       0.0/[SIZE]
-acme/gamma 1.0.0 linux_amd64  ╸───────────────────────────────────────       0.0/[SIZE]
+0 B  0 B/s  0 packages downloaded, 3 on the way
+────────────   [SIZE]  acme/alpha 1.0.0 linux_amd64
+────────────   [SIZE]  acme/beta 1.0.0 linux_amd64
+────────────   [SIZE]  acme/gamma 1.0.0 linux_amd64
 
 "#]],
             ),
@@ -150,7 +155,7 @@ acme/gamma 1.0.0 linux_amd64  ╸───────────────�
             let end = "Interrupted: no file was changed; 3 downloads not finished";
             let words: Vec<_> = shown.last().unwrap().split_whitespace().collect();
             assert!(words.join(" ").starts_with(end), "{shown:#?}");
-            assert!(shown.iter().any(|text| text.contains("acme/") && text.contains("0.0/")), "{shown:#?}");
+            assert!(shown.iter().any(|text| text.matches("acme/").count() == 3), "{shown:#?}");
             assert!(!environment.has_lock_file());
         }
     }

@@ -85,7 +85,7 @@ fn a_provider_that_nothing_requires_is_an_error() {
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: hashicorp/random is neither required nor locked
-help: provlock tree lists all providers
+help: to list all providers: provlock tree
 "#]]);
 }
 

@@ -1,4 +1,4 @@
-//! What shells complete values of arguments with.
+//! Completions of values of arguments.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

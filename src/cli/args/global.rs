@@ -48,7 +48,7 @@ pub(crate) fn settings_of(path: &Path, bytes: Vec<u8>, environment: &Environment
     Settings::named(path, bytes, &canonical_or_given(current))
 }
 
-/// How results and messages are shown.
+/// Format of results and messages.
 #[derive(Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
@@ -68,7 +68,7 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// How much is said on stderr.
+    /// Returns the detail of messages on stderr.
     pub(crate) fn verbosity(&self) -> Verbosity {
         match (self.quiet, self.verbose) {
             (true, _) => Verbosity::Quiet,
@@ -88,7 +88,7 @@ pub(crate) enum ColorChoice {
     Never,
 }
 
-/// How much is said on stderr.
+/// Detail of messages on stderr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Verbosity {
     Quiet,

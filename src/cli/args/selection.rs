@@ -17,7 +17,7 @@ use url::Url;
 
 use super::{CacheArgs, candidates};
 
-/// What is to be locked.
+/// Entries to lock.
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(next_help_heading = "Selection")]
@@ -41,7 +41,7 @@ pub(crate) struct SelectionArgs {
 }
 
 impl SelectionArgs {
-    /// What the library is asked for.
+    /// Returns the options for the library.
     pub(crate) fn lock_options(&self, providers: Vec<ProviderSpec>, min_age: Option<Duration>) -> LockOptions {
         let mut options = LockOptions::default();
         options.providers = providers;
@@ -55,7 +55,7 @@ impl SelectionArgs {
     }
 }
 
-/// How old versions must be.
+/// Minimum age of versions.
 #[derive(Args)]
 pub(crate) struct AgeArgs {
     /// Choose no version younger than this, such as 7d [default: min-age of provlock.toml]
@@ -65,7 +65,7 @@ pub(crate) struct AgeArgs {
     pub(crate) dates: DateArgs,
 }
 
-/// Who knows when versions were published.
+/// Services that know when versions were published.
 #[derive(Args)]
 pub(crate) struct DateArgs {
     /// Where registry.opentofu.org tells when versions were published
@@ -106,7 +106,7 @@ impl PlatformArgs {
     }
 }
 
-/// How called modules are found.
+/// Source of called modules.
 #[derive(Args)]
 #[command(next_help_heading = "Modules")]
 pub(crate) struct ModuleArgs {
@@ -156,7 +156,7 @@ struct VariableArgs {
     flags: Vec<VariableFlag>,
 }
 
-/// What clap makes of them: each flag by itself.
+/// The same as clap parses them: each flag by itself.
 #[derive(Args)]
 struct SeparateArgs {
     /// Set a variable, for the sources and versions of modules

@@ -10,7 +10,7 @@ use provlock::system::Environment;
 
 use crate::cli::environment::cache_directory;
 
-/// Where packages come from.
+/// Source of packages.
 #[derive(Args)]
 #[command(next_help_heading = "Network")]
 pub(crate) struct SourceArgs {
@@ -21,7 +21,7 @@ pub(crate) struct SourceArgs {
     pub(crate) offline: bool,
 }
 
-/// Where packages come from when hosts may be asked.
+/// Source of packages of a run with network.
 #[derive(Args)]
 #[command(next_help_heading = "Sources")]
 pub(crate) struct OnlineArgs {
@@ -47,7 +47,7 @@ pub(crate) struct OnlineArgs {
     cache: CacheArgs,
 }
 
-/// Where hashes of packages are remembered.
+/// Use of the cache of package hashes.
 #[derive(Args)]
 #[command(next_help_heading = "Network")]
 pub(crate) struct CacheArgs {
@@ -58,7 +58,7 @@ pub(crate) struct CacheArgs {
     directory: CacheDirectory,
 }
 
-/// Where the cache is.
+/// Directory of the cache.
 #[derive(Args)]
 #[command(next_help_heading = "Network")]
 pub(crate) struct CacheDirectory {

@@ -1,4 +1,4 @@
-//! What `lock` and `upgrade` are to look at: providers and paths, in any order.
+//! Targets of `lock`, `upgrade` and `tree`: providers, module calls and paths, in any order.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

@@ -11,7 +11,7 @@ const TERRAFORM_FLAGS: [&str; 4] = ["-platform", "-fs-mirror", "-net-mirror", "-
 /// Reads the command line.
 ///
 /// # Errors
-/// What cannot be understood, and what `--help` asks for.
+/// The command line is invalid, or requests help.
 pub(crate) fn parse<T: Parser>() -> Result<(T, ArgMatches), clap::Error> {
     let read = |command: Command| {
         let matches = command.try_get_matches_from(with_two_dashes(std::env::args_os()))?;

@@ -50,7 +50,7 @@ pub(crate) struct DiffArgs {
     exit_code: bool,
 }
 
-/// What is compared.
+/// Selects what is compared.
 #[derive(Args)]
 #[command(next_help_heading = "Selection")]
 struct WhatArgs {
@@ -178,7 +178,7 @@ fn locks<T: Locked>(side: &Side, dialect: Dialect, warnings: &mut Vec<Diagnostic
     parsed.lock_file.as_ref().map(LockFileOf::locks).cloned().ok_or_else(|| errors.into_iter().map(helped).collect())
 }
 
-/// What the arguments say is to be compared.
+/// Returns the files that the arguments select.
 fn pairs(what: &WhatArgs, ui: &Ui) -> Result<Vec<Pair>> {
     let named = match (&what.old, &what.git) {
         (None, None) => "HEAD".to_owned(),

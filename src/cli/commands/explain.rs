@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &ExplainArgs, ui: &Ui) -> Outcome {
     Outcome::Done
 }
 
-/// What a code means, what to do about it, and how to suppress it, in lines of at most so many columns.
+/// Returns the meaning of a code, the next step, and the ways to suppress it, in lines of at most `columns` columns.
 fn page(code: Code, columns: usize) -> String {
     let heading = format!("{code}: {}", code.summary());
     let paragraphs = pages::page(code).split("\n\n").map(unmarked);

@@ -4,12 +4,11 @@ use clap::Args;
 use provlock::diagnostic::Diagnostics;
 use provlock::diagnostic::words::few;
 use provlock::project::{GetOptions, InstalledModules};
-use serde_json::json;
 
 use crate::cli::args::{FormatArgs, OfflineArgs, RootArgs};
 use crate::cli::render::causes::{Many, by_cause};
 use crate::cli::render::coverage::no_root_module;
-use crate::cli::render::json::InstalledRoot;
+use crate::cli::render::json::{InstalledRoot, Roots};
 use crate::cli::render::style::{count, group_by};
 use crate::cli::run::outcome::Outcome;
 use crate::cli::run::results::separated;
@@ -30,7 +29,6 @@ const EXAMPLES: &str = "Examples:
 /// `provlock lock --modules` makes the lock file. Modules of git repositories come without a .git directory, unless
 /// --with-git is given.
 #[derive(Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(before_help = "Example: provlock get && tofu init", before_long_help = EXAMPLES)]
 #[command(after_help = "Exit codes: 0 done or up to date, 1 --check: something else is installed, 2 failed")]
 #[command(mut_arg("no_fetch_modules", |flag| flag.hide(true)))]
@@ -67,7 +65,7 @@ pub(crate) fn run(arguments: &GetArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let report = session.get(&roots, options);
     drop(session);
     if roots.is_empty() {
-        ui.status(&no_root_module(&roots));
+        ui.status(&no_root_module(&roots, &ui.invocation));
     }
     let (done, failed) = separated(report.roots);
     let warnings: Diagnostics = done.iter().flat_map(|(_, installed)| &installed.warnings).cloned().collect();
@@ -82,9 +80,9 @@ pub(crate) fn run(arguments: &GetArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     }
     let causes = failed.iter().map(|(path, error)| (Some(&**path), error));
     ui.error(&by_cause(causes, Many::of(&roots, &selection), ui.stderr_style.verbose));
-    let json: Vec<_> = done.iter().map(|(path, installed)| InstalledRoot::new(path, installed)).collect();
+    let roots_done = done.iter().map(|(path, installed)| InstalledRoot::new(path, installed)).collect();
     let errors: Vec<_> = failed.iter().map(|(_, error)| error.clone()).collect();
-    ui.print_json(json!({ "roots": json }), &warnings, &errors);
+    ui.print_json(Roots { roots: roots_done }, &warnings, &errors);
     Ok(Outcome::of(!errors.is_empty(), *check && done.iter().any(|(_, installed)| installed.differed())))
 }
 

@@ -75,7 +75,7 @@ pub(crate) fn run(arguments: &InitArgs, ui: &Ui) -> Result<Outcome> {
     })?;
     let roots = session.roots(&Selection::recursive("."))?;
     if roots.is_empty() {
-        return Err(Diagnostic::error(Code::NoConfiguration, no_root_module(&roots)).into());
+        return Err(Diagnostic::error(Code::NoConfiguration, no_root_module(&roots, &ui.invocation)).into());
     }
     let mut inventory = session.inventory(&roots)?;
     drop(session);

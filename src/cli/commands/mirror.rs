@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: &MirrorArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     ui.status_lines(&text::lines(&mirrored, ui.stderr_style));
     ui.error(&causes(&mirrored.errors));
     if roots.is_empty() {
-        ui.status(&no_root_module(&roots));
+        ui.status(&no_root_module(&roots, &ui.invocation));
     }
     let summary = text::summary(&mirrored, &target, *dry_run).filter(|_| !roots.is_empty());
     ui.status_lines(summary.as_slice());

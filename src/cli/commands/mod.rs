@@ -23,7 +23,7 @@ mod tests;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use clap::{ArgMatches, CommandFactory as _, Parser, Subcommand, ValueEnum as _};
+use clap::{ArgMatches, CommandFactory as _, Parser, Subcommand};
 
 use provlock::diagnostic::{Code, Diagnostic};
 use provlock::system::Secrets;
@@ -33,12 +33,11 @@ use super::args::{self, GlobalArgs, OutputFormat};
 use super::environment::environment;
 use super::interrupt;
 use super::render::help::Invocation;
-use super::render::json::CommandName;
 use super::run::outcome::{Outcome, diagnostics};
 use super::run::usage;
 use super::ui::Ui;
 
-/// What `--version` prints: the version, then the commit of a release build and the target.
+/// Output of `--version`: the version, then the commit of a release build and the target.
 const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PROVLOCK_BUILD"), ")");
 
 /// Locks, verifies, upgrades and compares the dependency lock files of OpenTofu and Terraform
@@ -121,15 +120,14 @@ pub(crate) fn run() -> Outcome {
 fn carry_out(cli: Cli, matches: &ArgMatches) -> Outcome {
     let Cli { mut global, command } = cli;
     global.started_in = std::env::current_dir().unwrap_or_default();
-    let (name, arguments) = matches.subcommand().unwrap_or(("", matches));
-    let name = CommandName::from_str(name, false).unwrap_or_default();
+    let (name, arguments) = matches.subcommand().unwrap_or(("provlock", matches));
     let of_flag = if global.output.json { OutputFormat::Json } else { OutputFormat::Text };
     let format = arguments.try_get_one("format").ok().flatten().copied().unwrap_or(of_flag);
     let environment = environment(&Secrets::default());
     let mut invocation = Invocation::new(global.chdir.as_deref());
     invocation.secrets = environment.secrets.clone();
     invocation.data_directory = environment.path_variable("TF_DATA_DIR");
-    let mut ui = Ui::new(name, format, global, invocation);
+    let mut ui = Ui::new(name.to_owned(), format, global, invocation);
     interrupt::arrange(ui.on_interrupt());
     let in_directory = |error| match &ui.global.chdir {
         Some(directory) => diagnostics(error).map(|error| about_directory(error, directory)).into(),

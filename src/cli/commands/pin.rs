@@ -7,11 +7,10 @@ use clap::Args;
 use provlock::configuration::rewrite::{self, FileRewrite};
 use provlock::diagnostic::Diagnostics;
 use provlock::project::{PinOptions, PinnedModules};
-use serde_json::json;
 
 use crate::cli::args::{FormatArgs, OfflineArgs, RootArgs};
 use crate::cli::render::coverage::no_root_module;
-use crate::cli::render::json::PinnedRoot;
+use crate::cli::render::json::{PinnedRoot, Roots};
 use crate::cli::render::style::count;
 use crate::cli::render::upgrade;
 use crate::cli::run::outcome::Outcome;
@@ -71,7 +70,7 @@ pub(crate) fn run(arguments: &PinArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let report = session.pin(&roots, options);
     drop(session);
     if roots.is_empty() {
-        ui.status(&no_root_module(&roots));
+        ui.status(&no_root_module(&roots, &ui.invocation));
     }
     let (done, failed) = separated(report.roots);
     let warnings: Diagnostics = done.iter().flat_map(|(_, pinned)| &pinned.warnings).cloned().collect();
@@ -80,8 +79,8 @@ pub(crate) fn run(arguments: &PinArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let number = show(&done, arguments, ui);
     let errors: Vec<_> = failed.into_iter().map(|(_, error)| error).collect();
     ui.error(&errors);
-    let roots: Vec<_> = done.iter().map(|(path, pinned)| PinnedRoot::new(path, pinned, !options.dry_run)).collect();
-    ui.print_json(json!({ "roots": roots }), &warnings, &errors);
+    let roots = done.iter().map(|(path, pinned)| PinnedRoot::new(path, pinned, !options.dry_run)).collect();
+    ui.print_json(Roots { roots }, &warnings, &errors);
     Ok(Outcome::of(!errors.is_empty(), *check && number > 0))
 }
 

@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &SbomArgs, ui: &Ui) -> Result<Outcome> {
     let environment = session.environment().clone();
     drop(session);
     if materials.is_empty() {
-        return Err(Diagnostic::error(Code::NoConfiguration, no_root_module(&roots)).into());
+        return Err(Diagnostic::error(Code::NoConfiguration, no_root_module(&roots, &ui.invocation)).into());
     }
     let warnings = materials.iter().flat_map(|root| root.warnings.iter().map(|warning| (Some(&*root.path), warning)));
     ui.warn(&by_cause(warnings, Many::of(&roots, &selection), ui.stderr_style.verbose));

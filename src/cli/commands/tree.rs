@@ -13,7 +13,7 @@ use crate::cli::args::{CacheArgs, FormatArgs, ModuleArgs, OutputFormat, TargetAr
 use crate::cli::render::coverage::no_root_module;
 use crate::cli::render::foreign::printable;
 use crate::cli::render::html;
-use crate::cli::render::json::{ProviderUse, TreeRoot};
+use crate::cli::render::json::{ProviderUse, Roots as JsonRoots, TreeRoot};
 use crate::cli::render::tree::{ProviderTree, text};
 use crate::cli::render::versions::{self as usage, uses};
 use crate::cli::run::outcome::Outcome;
@@ -108,8 +108,8 @@ pub(crate) fn run(arguments: &TreeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     drop(session);
     ui.warn(&warnings);
     if ui.is_json() {
-        let roots: Vec<_> = shown.iter().map(|(_, root)| root).collect();
-        ui.print_json(json!({ "roots": roots }), &warnings, &[]);
+        let roots = shown.iter().map(|(_, root)| root).collect();
+        ui.print_json(JsonRoots { roots }, &warnings, &[]);
         return Ok(Outcome::Done);
     }
     for (index, (path, (text, _))) in paths.iter().zip(&shown).enumerate() {
@@ -144,7 +144,8 @@ fn one(
     if let Some(unknown) = wanted.iter().find(|address| !is_known(address)) {
         let name = unknown.short(root.dialect);
         let error = Diagnostic::error(Code::InvalidArgument, format!("{name} is neither required nor locked"));
-        return Err(error.help("provlock tree lists all providers").into());
+        let tree = Remedy::Run(vec!["tree".to_owned()]);
+        return Err(error.help(Help::text("to list all providers: ").and(tree)).in_root(root.path(), false).into());
     }
     if wanted.is_empty() {
         wanted = requirements.providers.keys().chain(locks.keys()).cloned().collect();
@@ -182,7 +183,7 @@ fn show_versions(versions: &LockedVersions, named: &[ProviderSpec], roots: &Root
     }
     ui.error(&versions.errors);
     if versions.locked + versions.not_locked.len() == 0 && versions.errors.is_empty() {
-        ui.status(&no_root_module(roots));
+        ui.status(&no_root_module(roots, &ui.invocation));
     } else {
         ui.status(&usage::summary(versions, &uses, !named.is_empty()));
     }

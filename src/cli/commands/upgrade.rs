@@ -133,7 +133,7 @@ pub(crate) fn run(arguments: &UpgradeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let results = Results::new(ui, &roots, &selected, report)?;
     let has_found = results.plans().any(|(_, plan)| plan.has_changes) || results.has_unpublished();
     let outcome = Outcome::of(results.has_failures(), arguments.check && has_found);
-    show(results, &options, arguments.check, ui);
+    show(&results, &options, arguments.check, ui);
     Ok(outcome)
 }
 
@@ -141,13 +141,13 @@ pub(crate) fn run(arguments: &UpgradeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
 const MOST_REASONS: usize = 10;
 
 /// Prints the result, and shows what was upgraded, or would be, and what is held back.
-fn show(results: Results<'_>, options: &UpgradeOptions, is_check: bool, ui: &Ui) {
+fn show(results: &Results<'_>, options: &UpgradeOptions, is_check: bool, ui: &Ui) {
     let (is_dry, groups) = (options.lock.dry_run, table::groups(results.plans()));
     let edited: BTreeSet<_> = results.plans().flat_map(|(_, plan)| table::edited(&plan.edits)).collect();
     results.show_warnings();
     match ui.format {
         OutputFormat::Markdown => ui.print(&markdown::upgrade(&groups, &edited, results.many.is_some())),
-        OutputFormat::Text if is_dry => print(&results, &groups, options.plan_only, ui),
+        OutputFormat::Text if is_dry => print(results, &groups, options.plan_only, ui),
         _ => {}
     }
     let summary = match results.many {
@@ -162,7 +162,7 @@ fn show(results: Results<'_>, options: &UpgradeOptions, is_check: bool, ui: &Ui)
     let edits: Vec<_> = edited.iter().filter(|_| !is_dry).map(table::Edited::text).collect();
     results.show(&edits, &summary);
     if !is_dry && !options.lock.providers.is_empty() {
-        table::reasons(&groups).iter().take(MOST_REASONS).for_each(|line| ui.status(line));
+        ui.statuses(table::reasons(&groups).iter().take(MOST_REASONS));
     }
     let hint = table::held_back(&groups, is_dry).filter(|_| !is_dry || !options.rewrite_constraints);
     if let Some((what, has_modules)) = hint {

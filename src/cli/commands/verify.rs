@@ -116,7 +116,7 @@ impl ReportFile {
 /// The current platform is not the default here.
 const PLATFORMS_HELP: &str = "Platforms that must be covered, or `all` [default: platforms of provlock.toml]";
 
-/// What is to be checked.
+/// Selects what is checked.
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(next_help_heading = "Selection")]
@@ -175,7 +175,7 @@ fn finding<T: FromStr<Err = &'static str>>(text: &str) -> std::result::Result<T,
 pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let selection = arguments.what.roots.selection(false);
     let current_directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
-    let repository = Repository::around(&current_directory, arguments.what.base.is_some());
+    let repository = Repository::around(&current_directory);
     let options = arguments.options(repository.as_ref().map(|repository| repository as &dyn VersionControl));
     let mut before = None;
     let session = start(ui, &selection.paths, |environment, session| {
@@ -200,16 +200,24 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     drop(session);
     ui.warn(repository.as_ref().and_then(Repository::warning).as_slice());
     if selection.recursive && roots.is_empty() && verified.coverage.is_empty() {
-        ui.status(&no_root_module(&roots));
+        ui.status(&no_root_module(&roots, &ui.invocation));
     }
-    let (findings, all) = (&verified.findings, &verified.coverage);
-    let (checked, failures) = separated(verified.roots);
-    let errors = without_repetition(failures.iter());
+    let errors = verified.roots.iter().flat_map(|(_, result)| match result {
+        Ok(root) => &root.errors[..],
+        Err(errors) => errors,
+    });
+    let errors = without_repetition(errors);
+    let checked: Vec<_> = verified.roots.into_iter().filter_map(|(_, result)| result.ok()).collect();
     let top = repository.as_ref().map(Repository::top);
-    let paths = RepositoryPaths { current_directory: &current_directory, top };
     let report = Report {
-        found: Found { roots: &checked, findings, errors: &errors, coverage: all, paths, invocation: &ui.invocation },
-        failures: &failures,
+        found: Found {
+            roots: &checked,
+            findings: &verified.findings,
+            errors: &errors,
+            coverage: &verified.coverage,
+            paths: RepositoryPaths { current_directory: &current_directory, top },
+            invocation: &ui.invocation,
+        },
         many: Many::of(&roots, &selection),
         online: arguments.online,
         uses: versions.as_ref().map(uses).unwrap_or_default(),
@@ -221,11 +229,11 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         report.append_summary(job_summary)?;
     }
     let found = report.found.all().any(|(_, finding)| finding.severity == Severity::Error);
-    Ok(Outcome::of(!failures.is_empty(), found))
+    Ok(Outcome::of(!errors.is_empty(), found))
 }
 
 impl VerifyArgs {
-    /// What is checked.
+    /// Returns the options for the library.
     fn options<'a>(&self, version_control: Option<&'a dyn VersionControl>) -> VerifyOptions<'a> {
         let WhatArgs { platforms, installed, no_tests, .. } = &self.what;
         let mut options = VerifyOptions::default();
@@ -292,29 +300,12 @@ impl VerifyArgs {
     }
 }
 
-/// The root modules that were checked, and what could not be checked.
-fn separated(results: Vec<(PathBuf, Result<VerifiedRoot>)>) -> (Vec<VerifiedRoot>, Vec<Diagnostic>) {
-    let (mut roots, mut errors) = (Vec::new(), Vec::new());
-    for (_, result) in results {
-        match result {
-            Ok(root) => {
-                errors.extend(root.errors.iter().cloned());
-                roots.push(root);
-            }
-            Err(failure) => errors.extend(failure),
-        }
-    }
-    (roots, errors)
-}
-
-/// What was found, and what could not be checked.
+/// Report of a run.
 struct Report<'a> {
     found: Found<'a>,
-    /// Why something could not be checked.
-    failures: &'a [Diagnostic],
-    /// How the root modules were selected, if there may be several.
+    /// Selection and number of the root modules, if there may be several.
     many: Option<Many<'a>>,
-    /// Whether what is published was asked for.
+    /// Whether the registries were asked.
     online: bool,
     /// The locked versions, if a format shows them. What could not be read is among the failures.
     uses: Vec<ProviderUse>,
@@ -323,14 +314,13 @@ struct Report<'a> {
 
 impl Report<'_> {
     fn show(&self) {
-        let Self { found, failures, many, ui, .. } = self;
+        let Self { found, ui, .. } = self;
         for root in found.roots {
             for line in text::checked(root) {
                 ui.verbose(&line);
             }
         }
-        let failures = failures.iter().map(|failure| (failure.root(), failure));
-        let failures = by_cause(failures, *many, ui.stderr_style.verbose);
+        let failures = self.failures(ui.stderr_style.verbose);
         ui.error(&failures);
         let has_findings = found.all().next().is_some();
         if ui.format == OutputFormat::Text && !failures.is_empty() && has_findings {
@@ -340,16 +330,16 @@ impl Report<'_> {
         self.summary().iter().for_each(|line| ui.status(line));
     }
 
-    /// What was checked, and what came of it.
+    /// Returns a summary of the checks and their results.
     fn summary(&self) -> Vec<String> {
-        let Self { found, failures, many, .. } = self;
-        let is_well = failures.is_empty() && found.all().next().is_none();
+        let Self { found, many, .. } = self;
+        let is_well = found.errors.is_empty() && found.all().next().is_none();
         let is_well = is_well && found.roots.iter().all(|root| root.suppressed.base == 0);
         let well = text::well(found.roots).filter(|_| is_well);
         let published = text::published(found.roots, self.online).filter(|_| is_well);
         // What was not checked stays open beside a warning.
         let has_error = found.all().any(|(_, finding)| finding.severity == Severity::Error);
-        let is_passed = failures.is_empty() && !has_error;
+        let is_passed = found.errors.is_empty() && !has_error;
         let not_checked = if is_passed { text::not_checked(found.roots, self.online) } else { Vec::new() };
         let is_one = many.is_none() || (found.roots.len() == 1 && found.coverage.len() == 1);
         let total = text::summary(*found);
@@ -357,7 +347,7 @@ impl Report<'_> {
             Some(line) => vec![line],
             None if well.is_some() && coverage::is_plain(found.coverage) => Vec::new(),
             // What is wrong was said.
-            None if many.is_none() && !failures.is_empty() => Vec::new(),
+            None if many.is_none() && !found.errors.is_empty() => Vec::new(),
             None => total.into_iter().chain(coverage::lines(found.coverage)).collect(),
         };
         let change = text::about_the_change(found.findings).filter(|_| !is_one);
@@ -376,11 +366,15 @@ impl Report<'_> {
         written.with_context(|| format!("cannot write the job summary {}", path.display()))
     }
 
-    /// The failures by cause, then the findings.
+    /// Returns the reasons why something was not checked, by cause.
+    fn failures(&self, all: bool) -> Vec<Diagnostic> {
+        by_cause(self.found.errors.iter().map(|error| (error.root(), error)), self.many, all)
+    }
+
+    /// Returns the failures by cause, then the findings.
     fn causes(&self, all: bool) -> Vec<Diagnostic> {
-        let failures = self.failures.iter().map(|failure| (failure.root(), failure));
-        let failures = by_cause(failures, self.many, all);
-        failures.into_iter().chain(text::causes(self.found, Severity::Note, self.many, all)).collect()
+        let findings = text::causes(self.found, Severity::Note, self.many, all);
+        self.failures(all).into_iter().chain(findings).collect()
     }
 
     fn write(&self, files: &[ReportFile]) -> anyhow::Result<()> {

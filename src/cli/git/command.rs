@@ -52,7 +52,7 @@ pub(crate) fn empty_tree(directory: &Path) -> Result<Option<String>> {
     found(directory, "hash-object", ["hash-object", "-t", "tree", "--stdin"])
 }
 
-/// Those of these full names that are references.
+/// Returns the full names that are references.
 pub(crate) fn references(directory: &Path, names: &[String]) -> Result<Vec<String>> {
     let arguments = ["for-each-ref", "--format=%(refname)", "--"].into_iter().chain(names.iter().map(String::as_str));
     let printed = successful(directory, "for-each-ref", arguments)?;
@@ -351,7 +351,7 @@ fn successful<A: AsRef<OsStr>>(
     printed(command, Running::start(directory, false, arguments))
 }
 
-/// What git has printed at its end, if it succeeds.
+/// Returns the output of git, if it succeeds.
 fn printed(command: &str, running: std::io::Result<Running>) -> Result<Vec<u8>> {
     let output = finished(running, b"")?;
     if output.status.success() { Ok(output.stdout) } else { Err(failed(command, &output).into()) }

@@ -1,4 +1,4 @@
-//! What git knows about lock files. Missing git, or a missing repository, is an error only for a comparison with a
+//! Lock files in git. Missing git, or a missing repository, is an error only for a comparison with a
 //! commit.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use anyhow::Result;
 use provlock::diagnostic::{Diagnostic, Location, Severity, SourceFile};
@@ -26,17 +26,16 @@ use super::revision::{self, Commit};
 const DATA_DIRECTORY: &str = ".terraform";
 /// The endings of data that configurations read.
 const DATA_ENDINGS: [&str; 3] = [".toml", ".yaml", ".yml"];
-/// How much of an ignore file is read, in bytes.
+/// Maximum size of an ignore file that is read, in bytes.
 const IGNORE_FILE_LIMIT: u64 = 1 << 20;
 
-/// A repository, with its lock files as soon as git has listed them.
+/// A repository, with what git has listed so far.
 pub(crate) struct Repository {
     /// The directory that the program runs in, without symlinks.
     directory: PathBuf,
     /// The top of the work tree, without symlinks.
     top: PathBuf,
-    /// The process that lists the tracked lock files and the files below `.terraform` in the background.
-    listing: Mutex<Option<std::io::Result<Running>>>,
+    /// Tracked lock files and files below `.terraform`.
     tracked: OnceLock<Result<BTreeSet<OsString>>>,
     /// Files below `.terraform` in the index or in the compared commit, each with its blob if both have the same one.
     data: OnceLock<BTreeMap<OsString, Option<String>>>,
@@ -55,14 +54,11 @@ pub(crate) enum Before {
 type Contents = BTreeMap<OsString, Vec<u8>>;
 
 impl Repository {
-    /// The repository around a directory. Unless [`Repository::change_since`] will know, asks git at once which lock
-    /// files it tracks, and does not wait for the answer.
-    pub(crate) fn around(directory: &Path, is_compared: bool) -> Option<Self> {
+    /// The repository around a directory.
+    pub(crate) fn around(directory: &Path) -> Option<Self> {
         let directory = canonicalize(directory).ok()?;
         let top = repository::top(&directory)?;
-        let patterns = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, ".terraform", ".terraform/**"];
-        let listing = Mutex::new((!is_compared).then(|| list(&top, &["--cached"], &patterns)));
-        Some(Self { directory, top, listing, tracked: OnceLock::new(), data: OnceLock::new(), others: OnceLock::new() })
+        Some(Self { directory, top, tracked: OnceLock::new(), data: OnceLock::new(), others: OnceLock::new() })
     }
 
     pub(crate) fn top(&self) -> &Path {
@@ -250,10 +246,8 @@ impl Repository {
     }
 
     fn listed(&self) -> &Result<BTreeSet<OsString>> {
-        self.tracked.get_or_init(|| {
-            let listing = self.listing.lock().unwrap_or_else(PoisonError::into_inner).take();
-            listing.map_or_else(|| Ok(BTreeSet::new()), |listing| listed("ls-files", listing))
-        })
+        let patterns = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, ".terraform", ".terraform/**"];
+        self.tracked.get_or_init(|| listed("ls-files", list(&self.top, &["--cached"], &patterns)))
     }
 
     /// A warning if git cannot list the tracked files.

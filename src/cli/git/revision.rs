@@ -1,5 +1,5 @@
-//! Which commit a user means. Git takes a tag for the branch that it is named after, and anyone who may push can make
-//! a tag; so a name with two meanings is refused here, and so is a tag with the name of a branch of a remote.
+//! The commit that a revision stands for. Git takes a tag for the branch that it is named after, and anyone who may push
+//! can make a tag; so a name with two meanings is refused here, and so is a tag with the name of a branch of a remote.
 
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -41,7 +41,7 @@ pub(super) fn commit(top: &Path, revision: &str) -> Result<Option<Commit>> {
     Ok(name.map(|name| Commit { name, revision }))
 }
 
-/// What a name may mean: the places that `gitrevisions(7)` lists.
+/// Returns the references that a name may stand for, by the rules of `gitrevisions(7)`.
 fn meanings(top: &Path, name: &str) -> Result<Vec<String>> {
     // A full ID is never a name.
     if name.is_empty() || is_id(name, 40..=64) {

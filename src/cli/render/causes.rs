@@ -1,7 +1,7 @@
 //! Diagnostics of many root modules by cause: a message that a hundred root modules share is shown once.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use provlock::diagnostic::words::{MOST_NAMED, count, enumerate, few};
@@ -11,12 +11,12 @@ use provlock::project::{Kind, Roots, Selection};
 use super::coverage::noun;
 use super::style::group_by;
 
-/// How several root modules were selected, and how many there are.
+/// Selection and number of several root modules.
 #[derive(Clone, Copy)]
 pub(crate) struct Many<'a> {
     pub(crate) selection: &'a Selection,
     pub(crate) number: usize,
-    /// How many of them are units of Terragrunt's.
+    /// Number of Terragrunt units among them.
     pub(crate) units: usize,
 }
 
@@ -74,8 +74,10 @@ fn one_cause(cause: &[(Option<&Path>, &Diagnostic)], many: Option<Many<'_>>, all
 
 /// Returns each diagnostic once, in the order of the first ones.
 pub(crate) fn without_repetition<'a>(diagnostics: impl Iterator<Item = &'a Diagnostic>) -> Vec<Diagnostic> {
-    let mut seen = HashSet::new();
-    diagnostics.filter(|diagnostic| seen.insert(*diagnostic)).cloned().collect()
+    group_by(diagnostics.map(|diagnostic| (diagnostic, ())))
+        .into_iter()
+        .map(|(diagnostic, _)| diagnostic.clone())
+        .collect()
 }
 
 /// Returns the message that root modules with the same cause share. It names the provider and its version.

@@ -1,12 +1,13 @@
-//! What a run looked at, and what it did not look at and why.
+//! Directories that a run checked, and those that it did not, with reasons.
 
 use std::path::{Path, PathBuf};
 
 use provlock::diagnostic::Location;
 use provlock::diagnostic::words::few;
-use provlock::project::{Coverage, Kind, OtherDirectories, RootStatus, Roots};
+use provlock::project::{Coverage, Kind, OtherDirectories, RootStatus, Roots, Selection};
 
 use super::foreign::printable;
+use super::help::Invocation;
 use super::style::{count, enumerate};
 
 /// A line for each kind of root module that there is: `282 Terragrunt units: 4 OK, 278 without a lock file`.
@@ -35,7 +36,7 @@ pub(crate) fn passed_over(coverage: &Coverage) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Not looked at: {}", parts.join(", ")))
 }
 
-/// What something of a kind is called.
+/// Returns the noun for a kind.
 pub(super) fn noun(kind: Kind) -> &'static str {
     match kind {
         Kind::RootModule => "root module",
@@ -90,34 +91,32 @@ fn ignored(coverage: &Coverage, kind: Kind, unlocked: usize) -> String {
     }
 }
 
-/// Says that there is no root module below the directories that were searched, why, and what to do.
-pub(crate) fn no_root_module(roots: &Roots) -> String {
+/// Returns the reason why no root module was found below the searched directories, and the next step.
+pub(crate) fn no_root_module(roots: &Roots, invocation: &Invocation) -> String {
     let shown = |path: &PathBuf| printable(&path.display().to_string());
-    let paths: Vec<_> = roots.searched_paths().iter().map(shown).collect();
-    let searched = if paths.is_empty() { ".".to_owned() } else { enumerate(&paths) };
+    let searched = roots.searched_paths().iter().map(shown).collect::<Vec<_>>();
+    let searched = if searched.is_empty() { ".".to_owned() } else { enumerate(&searched) };
     let OtherDirectories { skipped_by_name, without_sign, stacks, .. } = roots.other_directories();
     let signs = "has a backend, a lock file, or providers that it configures and uses";
     let why = match skipped_by_name.len() {
         0 => format!("none {signs}"),
-        number => {
-            let are = if number == 1 { "is" } else { "are" };
-            let names = few(skipped_by_name.iter().map(shown));
-            format!(
-                "{names} {are} skipped because of the name, as modules, examples, tests and templates are, and no \
-                other directory {signs}"
-            )
-        }
+        _ => format!(
+            "skipped by name (modules, examples, tests, templates): {}; no other directory {signs}",
+            few(skipped_by_name.iter().map(shown))
+        ),
     };
-    let not_read = match stacks.len() {
+    let stacks = match stacks.len() {
         0 => String::new(),
         _ => format!("; stacks of Terraform are not read ({})", few(stacks.iter().map(shown))),
     };
     let lock = without_sign.first().map(|directory| {
-        let argument = if directory == Path::new(".") { String::new() } else { format!(" {}", shown(directory)) };
-        format!("; to lock the configuration in {} as a root module: provlock lock{argument}", shown(directory))
+        let paths = Some(directory.clone()).filter(|directory| directory != Path::new("."));
+        let selection = Selection { paths: paths.into_iter().collect(), ..Selection::default() };
+        let lock = invocation.suggest(vec!["lock".to_owned()], &selection, None);
+        format!("; to lock the configuration in {} as a root module: {lock}", shown(directory))
     });
     format!(
-        "No root module in {searched} or below: {why}{not_read}; to use one anyway, name its directory here or in \
+        "No root module in {searched} or below: {why}{stacks}; to use one anyway, name its directory here or in \
         [roots] of provlock.toml{}",
         lock.unwrap_or_default()
     )

@@ -7,14 +7,14 @@ use provlock::lockfile::{EntryChange, Locked, LocksOf};
 use provlock::provider::{Dialect, Hash};
 use sha2::{Digest as _, Sha256};
 
-use super::foreign::{capped, printable, printable_lines};
+use super::foreign::{printable, printable_lines};
 use super::row::{Change, HashCounts, Row, symbol};
-use super::style::{Color, TextStyle, count, group_by, paint};
+use super::style::{Color, TextStyle, count, group_by, paint, symbol_rows};
 
 pub(crate) struct FileDiff {
     pub(crate) path: PathBuf,
     pub(crate) dialect: Dialect,
-    /// What its entries are for.
+    /// Noun for its entries: `provider` or `module`.
     pub(crate) subject: &'static str,
     pub(crate) rows: Vec<Row>,
 }
@@ -37,13 +37,18 @@ pub(crate) fn render(files: &[FileDiff], style: TextStyle) -> String {
     groups.into_iter().flat_map(text).collect()
 }
 
-/// The changes of a file, a line each.
+/// Returns the changes of a file, a line each.
 fn lines(file: &FileDiff, style: TextStyle) -> String {
+    let row = |row: &Row| {
+        let symbol = if row.replaced.is_some() { ("!", Color::Red) } else { symbol(row.action) };
+        let step = row.version_change.map(|change| change.to_string()).unwrap_or_default();
+        // A warning first, then what else changed.
+        let details =
+            row.replaced.clone().into_iter().chain(constraints(row)).chain(addresses(row)).chain(row.hash_changes());
+        (symbol, vec![row.name.clone(), row.versions(), step, details.collect::<Vec<_>>().join("; ")])
+    };
     let rows = file.rows.iter().filter(|row| style.verbose || row.action != EntryChange::Unchanged);
-    let lines: Vec<_> = rows.map(Line::new).collect();
-    let width = |cell: fn(&Line) -> &String| lines.iter().map(|line| cell(line).chars().count()).max().unwrap_or(0);
-    let widths = [width(|line| &line.name), width(|line| &line.version), width(|line| &line.step)];
-    lines.iter().map(|line| line.render(widths, style.color) + "\n").collect()
+    symbol_rows(rows.map(row).collect(), style.color).into_iter().map(|line| line + "\n").collect()
 }
 
 pub(crate) fn no_difference(files: &[FileDiff], bytes_differ: bool) -> String {
@@ -57,40 +62,6 @@ pub(crate) fn nothing_differs(files: &[FileDiff]) -> String {
     let subject = subjects.next().unwrap_or("provider");
     let subject = if subjects.all(|other| other == subject) { subject } else { "entry" };
     format!("No {subject} differs in {}", count(files.len(), "lock file"))
-}
-
-struct Line {
-    symbol: (&'static str, Color),
-    name: String,
-    version: String,
-    /// How the version moved; may be empty.
-    step: String,
-    details: String,
-}
-
-impl Line {
-    fn new(row: &Row) -> Self {
-        let symbol = if row.replaced.is_some() { ("!", Color::Red) } else { symbol(row.action) };
-        let step = row.version_change.map(|change| change.to_string()).unwrap_or_default();
-        // A warning first, then what else changed.
-        let details =
-            row.replaced.clone().into_iter().chain(constraints(row)).chain(addresses(row)).chain(row.hash_changes());
-        let details = printable(&capped(&details.collect::<Vec<_>>().join("; ")));
-        Self {
-            symbol,
-            name: printable(&capped(&row.name)),
-            version: printable(&capped(&row.versions())),
-            step,
-            details,
-        }
-    }
-
-    fn render(&self, [name, version, step]: [usize; 3], color: bool) -> String {
-        let step = if self.step.is_empty() { String::new() } else { format!("{:step$}   ", self.step) };
-        let symbol = paint(color, self.symbol.1, self.symbol.0);
-        let line = format!("  {symbol} {:name$}   {:version$}   {step}{}", self.name, self.version, self.details);
-        line.trim_end().to_owned()
-    }
 }
 
 /// `constraints ~> 4.0 → ~> 5.0`

@@ -4,18 +4,18 @@
 //! Every format leaves out secrets and caps lengths. Control characters and commands are escaped for a terminal and for
 //! the runner of a workflow, which would obey them.
 
+use provlock::diagnostic::words::count;
 use provlock::diagnostic::{Diagnostic, Label, Location};
 use provlock::system::Secrets;
 use serde_json::Value;
 
 use super::help::Invocation;
-use super::style::count;
 
 /// The longest text that is shown, in characters.
 const LONGEST_TEXT: usize = 4000;
-/// How many notes of a diagnostic are shown, and how many of its places.
+/// Maximum number of notes, and of positions, of a diagnostic.
 const MOST_PARTS: usize = 100;
-/// What the runners of GitHub and Azure Pipelines look for anywhere in a line.
+/// Marks of commands that the runners of GitHub and Azure Pipelines obey anywhere in a line.
 const COMMAND_MARKS: [&str; 2] = ["##[", "##vso["];
 
 /// A diagnostic that may be shown: without secrets, with a limited length, and without text of files outside of the
@@ -68,6 +68,11 @@ pub(crate) fn capped(text: &str) -> String {
 /// anything to obey.
 pub(crate) fn printable(text: &str) -> String {
     without_marks(&text.chars().map(escaped).collect::<String>())
+}
+
+/// Returns the start of a text that is too long, as [`printable`].
+pub(crate) fn safe_line(text: &str) -> String {
+    printable(&capped(text))
 }
 
 /// [`printable`] for a text that keeps its lines and tabs.

@@ -2,33 +2,27 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::path::Path;
 
-use provlock::diagnostic::{Code, Diagnostic, Severity, Threat};
+use provlock::diagnostic::{Code, Severity, Threat};
 
-use super::foreign::{printable, shown};
+use super::foreign::printable;
+use super::issue::Issue;
 use super::style::{count, enumerate};
 use super::verify::Found;
 
-/// How many annotations of a level GitHub shows of a step; it drops what comes after
+/// Maximum number of annotations of a level that GitHub shows of a step; it drops the others
 /// (<https://docs.github.com/en/rest/checks/runs>).
 const MOST_OF_A_LEVEL: usize = 10;
 
-/// One line for each finding, and for each thing that could not be checked; of more than GitHub shows the worst, and
-/// how many more there are.
+/// Returns a line for each finding, and for each thing that could not be checked; of more than GitHub shows the worst,
+/// and the number of the others.
 pub(crate) fn annotations(found: Found<'_>) -> String {
-    // A finding about no root module is shown at the top of the repository.
-    let findings = found
-        .all()
-        .map(|(root, finding)| (finding, Some(root.map_or(Path::new("."), |root| root.lock_path.as_path()))));
-    let all: Vec<_> = findings.chain(found.errors.iter().map(|error| (error, None))).collect();
+    let all = Issue::all(found);
     let (mut text, mut more) = (String::new(), Vec::new());
     for severity in [Severity::Error, Severity::Warning, Severity::Note] {
         let noun = &format!("more {severity}");
-        let of_level = all.iter().copied().filter(|(finding, _)| finding.severity == severity);
-        let of_level = worst_first(of_level.collect());
-        let shown = of_level.iter().take(MOST_OF_A_LEVEL);
-        text.extend(shown.map(|(finding, path)| annotation(finding, *path, found)));
+        let of_level = worst_first(all.iter().filter(|issue| issue.severity == severity));
+        text.extend(of_level.iter().take(MOST_OF_A_LEVEL).map(|issue| annotation(issue)));
         more.extend((of_level.len() > MOST_OF_A_LEVEL).then(|| count(of_level.len() - MOST_OF_A_LEVEL, noun)));
     }
     if !more.is_empty() {
@@ -37,43 +31,35 @@ pub(crate) fn annotations(found: Found<'_>) -> String {
     text
 }
 
-/// A finding with the file that stands for it where it has no place.
-type Placed<'a> = (&'a Diagnostic, Option<&'a Path>);
-
-/// Sorts findings by weight: what cannot be trusted, failed checks, then the rest. The first finding of each code comes
-/// before the second of any code, so that many findings of one code do not hide others.
-fn worst_first(all: Vec<Placed<'_>>) -> Vec<Placed<'_>> {
+/// Sorts issues by weight: possible substitutions and forgeries, failed checks, then the rest. The first issue of each
+/// code comes before the second of any code, so that many issues of one code do not hide others.
+fn worst_first<'a>(all: impl Iterator<Item = &'a Issue>) -> Vec<&'a Issue> {
     let mut numbers: HashMap<Code, usize> = HashMap::new();
-    let ranked = all.into_iter().map(|(finding, path)| {
-        let threat = finding.code.rule().map_or(Threat::None, |rule| rule.threat);
-        let is_failure = path.is_none();
-        let number = numbers.entry(finding.code).or_default();
+    let ranked = all.map(|issue| {
+        let (threat, number) = (issue.threat(), numbers.entry(issue.code).or_default());
         *number += 1;
-        ((*number, Reverse(threat >= Threat::Substitution), Reverse(is_failure), Reverse(threat)), (finding, path))
+        let rank = (*number, Reverse(threat >= Threat::Substitution), Reverse(issue.is_failure), Reverse(threat));
+        (rank, issue)
     });
     let mut ranked: Vec<_> = ranked.collect();
     ranked.sort_by_key(|(rank, _)| *rank);
-    ranked.into_iter().map(|(_, placed)| placed).collect()
+    ranked.into_iter().map(|(_, issue)| issue).collect()
 }
 
-/// `path` is the file that stands for a finding without a place.
-fn annotation(finding: &Diagnostic, path: Option<&Path>, found: Found<'_>) -> String {
-    let finding = &shown(finding, found.invocation);
-    let place = finding.labels.first().map(|label| &label.location);
-    let mut properties = Vec::new();
-    if let Some(path) = place.map(provlock::diagnostic::Location::path).or(path) {
-        properties.push(("file", found.path(path)));
-    }
-    if let Some(place) = place {
-        let (line, column) = place.line_column();
-        properties.extend([("line", line.to_string()), ("col", column.to_string())]);
-    }
-    properties.push(("title", finding.code.to_string()));
-    let properties: Vec<_> =
-        properties.iter().map(|(key, value)| format!("{key}={}", property(&printable(value)))).collect();
-    let lines: Vec<_> = found.invocation.lines(finding).iter().map(|line| printable(line)).collect();
-    let level = if finding.severity == Severity::Note { "notice".to_owned() } else { finding.severity.to_string() };
-    format!("::{level} {}::{}\n", properties.join(","), data(&lines.join("\n")))
+fn annotation(issue: &Issue) -> String {
+    let position = issue.positions.first().map(|position| position.start);
+    let properties = [
+        ("file", issue.file.clone()),
+        ("line", position.map(|(line, _)| line.to_string())),
+        ("col", position.map(|(_, column)| column.to_string())),
+        ("title", Some(issue.code.to_string())),
+    ];
+    let properties =
+        properties.iter().filter_map(|(key, value)| Some(format!("{key}={}", property(&printable(value.as_ref()?)))));
+    let lines: Vec<_> = issue.lines().iter().map(|line| printable(line)).collect();
+    let level = if issue.severity == Severity::Note { "notice".to_owned() } else { issue.severity.to_string() };
+    let properties = properties.collect::<Vec<_>>().join(",");
+    format!("::{level} {properties}::{}\n", data(&lines.join("\n")))
 }
 
 /// Escapes the text after the last `::`.
@@ -88,7 +74,9 @@ fn property(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use provlock::diagnostic::{Location, SourceFile};
+    use std::path::Path;
+
+    use provlock::diagnostic::{Diagnostic, Location, SourceFile};
     use provlock::project::{Coverage, VerifiedRoot};
 
     use super::*;

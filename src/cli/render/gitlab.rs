@@ -2,54 +2,42 @@
 //! (<https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format>).
 
 use std::collections::HashMap;
-use std::path::Path;
 
-use provlock::diagnostic::{Diagnostic, Location, Severity, Threat};
+use provlock::diagnostic::{Severity, Threat};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::foreign::{clean, shown};
+use super::issue::Issue;
 use super::verify::Found;
 
-/// An array with an object for each finding and for each thing that could not be checked.
+/// Returns an array with an object for each finding and for each thing that could not be checked.
 pub(crate) fn report(found: Found<'_>) -> String {
-    let findings = found.all().map(|(root, finding)| (finding, root.map(|root| root.lock_path.as_path())));
-    let errors = found.errors.iter().map(|error| (error, error.root()));
     let mut equal_before = HashMap::new();
-    let issues = findings.chain(errors).map(|(finding, path)| {
-        let mut issue = issue(finding, path, found);
-        let text = format!("{}\n{}\n{}", issue["check_name"], issue["location"]["path"], issue["description"]);
+    let object = |issue: Issue| {
+        let (code, path, description) =
+            (issue.code.as_str(), issue.file.as_deref().unwrap_or("."), issue.lines().join("\n"));
+        let text = [code, path, &description].map(|text| json!(text).to_string()).join("\n");
         let number = equal_before.entry(text.clone()).or_insert(0);
-        // Lines move between two commits, so they are not what a finding is recognised by.
-        issue["fingerprint"] = format!("{:x}", Sha256::digest(format!("{text}\n{number}"))).into();
+        // Lines move between two commits, so they are not part of the fingerprint.
+        let fingerprint = Sha256::digest(format!("{text}\n{number}"));
         *number += 1;
-        issue
-    });
-    format!("{}\n", Value::Array(issues.collect()))
+        json!({
+            "description": description,
+            "check_name": code,
+            "severity": severity(&issue),
+            "location": {
+                "path": path,
+                "lines": { "begin": issue.positions.first().map_or(1, |position| position.start.0) },
+            },
+            "fingerprint": format!("{fingerprint:x}"),
+        })
+    };
+    format!("{}\n", Value::Array(Issue::all(found).into_iter().map(object).collect()))
 }
 
-/// `path` is the file that stands for a finding without a place.
-fn issue(finding: &Diagnostic, path: Option<&Path>, found: Found<'_>) -> Value {
-    let finding = &shown(finding, found.invocation);
-    let place = finding.labels.first().map(|label| &label.location);
-    let path = place.map(Location::path).or(path).unwrap_or(Path::new("."));
-    let mut issue = json!({
-        "description": found.invocation.lines(finding).join("\n"),
-        "check_name": finding.code.as_str(),
-        "severity": severity(finding),
-        "location": {
-            "path": found.path(path),
-            "lines": { "begin": place.map_or(1, |place| place.line_column().0) },
-        },
-    });
-    clean(&mut issue, &found.invocation.secrets);
-    issue
-}
-
-/// What cannot be trusted is worst, as in SARIF's severity for security.
-fn severity(finding: &Diagnostic) -> &'static str {
-    let threat = finding.code.rule().map_or(Threat::None, |rule| rule.threat);
-    match (finding.severity, threat) {
+/// Returns the severity. Possible forgeries are the worst, as in SARIF's severity for security.
+fn severity(issue: &Issue) -> &'static str {
+    match (issue.severity, issue.threat()) {
         (Severity::Error, Threat::Forgery) => "blocker",
         (Severity::Error, Threat::Substitution | Threat::Exposure) => "critical",
         (Severity::Error, _) => "major",

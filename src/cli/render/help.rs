@@ -10,9 +10,9 @@ use provlock::system::{Boundary, Secrets};
 
 use super::remedy;
 
-/// How the program was started. Commands in help repeat it, so that they mean the same where a user pastes them.
+/// Start of the program. Commands in help repeat its directory, so that a user can paste them.
 pub(crate) struct Invocation {
-    /// What must not be shown.
+    /// Secrets, which are never shown.
     pub(crate) secrets: Secrets,
     /// The directory of `-C`, absolute and as the user knows it.
     start: PathBuf,
@@ -45,8 +45,8 @@ impl Invocation {
         Self { secrets, start, data_directory: None, boundary, directory, shell: Shell::CURRENT }
     }
 
-    /// Sets the paths that the command is about, relative to that directory; empty for the directory itself. Returns the
-    /// boundary around the paths of the first call.
+    /// Sets the paths that the command is about, relative to that directory; empty for the directory itself. Returns
+    /// the boundary around the paths of the first call.
     pub(crate) fn set_paths(&self, paths: &[PathBuf]) -> &Boundary {
         self.boundary.get_or_init(|| {
             let paths = if paths.is_empty() { &[PathBuf::new()][..] } else { paths };
@@ -74,12 +74,6 @@ impl Invocation {
         let first = if remedy::is_for_each(diagnostic) { "in each root module: " } else { "" };
         let help = diagnostic.help.as_ref()?;
         Some(std::iter::once(first.to_owned()).chain(help.parts().iter().map(part)).collect())
-    }
-
-    /// What a diagnostic says, without its places: the message, notes and the help.
-    pub(crate) fn lines(&self, diagnostic: &Diagnostic) -> Vec<String> {
-        let help = self.help(diagnostic).map(|help| format!("help: {help}"));
-        std::iter::once(diagnostic.message.clone()).chain(diagnostic.all_notes()).chain(help).collect()
     }
 
     /// Returns a command of this program for root modules, quoted, with the directory that it runs in.

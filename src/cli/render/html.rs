@@ -9,8 +9,9 @@ use provlock::diagnostic::{Diagnostic, RootModules, Severity};
 use sha2::{Digest as _, Sha256};
 
 use super::coverage;
-use super::foreign::{printable, shown};
+use super::foreign::printable;
 use super::help::Invocation;
+use super::issue::{Issue, Position};
 use super::json::ProviderUse;
 use super::style::count;
 use super::verify::Found;
@@ -18,7 +19,7 @@ use super::verify::Found;
 const STYLE: &str = include_str!("html/page.css");
 const SCRIPT: &str = include_str!("html/page.js");
 
-/// What `verify` has found. `causes` are the findings and failures, each with the names of all its root modules.
+/// Returns the page of `verify`. `causes` are the findings and failures, each with the names of all its root modules.
 pub(crate) fn verify(causes: &[Diagnostic], found: Found<'_>, uses: &[ProviderUse]) -> String {
     let invocation = found.invocation;
     let numbers = [Severity::Error, Severity::Warning, Severity::Note].map(|severity| {
@@ -29,7 +30,7 @@ pub(crate) fn verify(causes: &[Diagnostic], found: Found<'_>, uses: &[ProviderUs
     let lines = coverage::lines(found.coverage).into_iter().map(|line| format!("<p>{}</p>\n", text(&line, invocation)));
     let findings = match causes {
         [] => "<p>Nothing was found.</p>\n".to_owned(),
-        causes => causes.iter().map(|cause| finding(cause, invocation)).collect(),
+        causes => causes.iter().map(|cause| finding(cause, found)).collect(),
     };
     let body = format!(
         "<ul class=\"numbers\">\n{}</ul>\n{}<div id=\"filter\"></div>\n<h2>Findings</h2>\n{findings}\
@@ -41,7 +42,7 @@ pub(crate) fn verify(causes: &[Diagnostic], found: Found<'_>, uses: &[ProviderUs
     document("provlock verify", &body)
 }
 
-/// Which versions are locked where, as `tree --recursive` shows it.
+/// Returns the page of `tree --recursive`: locked versions and their root modules.
 pub(crate) fn tree(uses: &[ProviderUse], invocation: &Invocation) -> String {
     document("provlock tree", &format!("<div id=\"filter\"></div>\n{}", versions(uses, invocation)))
 }
@@ -60,8 +61,9 @@ fn document(title: &str, body: &str) -> String {
     )
 }
 
-/// What was found, where, and what to do.
-fn finding(cause: &Diagnostic, invocation: &Invocation) -> String {
+/// Returns a finding with its positions, notes and help.
+fn finding(cause: &Diagnostic, found: Found<'_>) -> String {
+    let invocation = found.invocation;
     let mut cause = cause.clone();
     let mut roots = String::new();
     if let Some(RootModules::Selected { directories, .. }) = cause.root_modules.as_deref() {
@@ -69,17 +71,15 @@ fn finding(cause: &Diagnostic, invocation: &Invocation) -> String {
         cause.notes.pop();
         roots = names(directories.iter().map(|path| path.display()), invocation);
     }
-    let cause = shown(&cause, invocation);
+    let issue = Issue::new(&cause, None, found);
     let paragraph = |html: String| format!("<p>{html}</p>\n");
-    let places = cause.labels.iter().map(|label| {
-        let (line, _) = label.location.line_column();
-        let place = format!("{}:{line}", label.location.path().display());
-        format!("<code>{}</code> {}", text(&place, invocation), text(&label.text, invocation))
+    let positions = issue.positions.iter().map(|Position { path, start, text: label, .. }| {
+        format!("<code>{}</code> {}", text(&format!("{path}:{}", start.0), invocation), text(label, invocation))
     });
-    let notes = cause.all_notes().map(|note| text(&note, invocation));
-    let help = invocation.help(&cause).map(|help| format!("<b>help:</b> {}", text(&help, invocation)));
-    let parts: String = places.chain(notes).chain(help).map(paragraph).collect();
-    let (severity, code, message) = (cause.severity, cause.code, text(&cause.message, invocation));
+    let notes = issue.notes.iter().map(|note| text(note, invocation));
+    let help = issue.help.as_ref().map(|help| format!("<b>help:</b> {}", text(help, invocation)));
+    let parts: String = positions.chain(notes).chain(help).map(paragraph).collect();
+    let (severity, code, message) = (issue.severity, issue.code, text(&issue.message, invocation));
     format!(
         "<article class=\"{severity}\">\n<h3>{message}</h3>\n<p><span>{severity}</span> {code}</p>\n\
          {parts}{roots}</article>\n"

@@ -11,9 +11,8 @@ use provlock::project::plan::ProviderReport;
 use provlock::project::{Locked, Move, UpgradePlan};
 use provlock::provider::{Authentication, Platform};
 
-use super::foreign::{capped, printable};
 use super::row::{HashCounts, Row, symbol};
-use super::style::{Color, TextStyle, bytes, columns, count, enumerate, numbers, paint};
+use super::style::{Symbol, TextStyle, bytes, count, enumerate, numbers, symbol_rows};
 
 /// Text about a root module that was locked.
 pub(crate) struct LockedText {
@@ -33,7 +32,7 @@ pub(crate) struct LockedText {
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct EntryRow {
     cells: [String; 4],
-    symbol: (&'static str, Color),
+    symbol: Symbol,
 }
 
 const CHANGES: [(EntryChange, &str); 4] = [
@@ -44,9 +43,14 @@ const CHANGES: [(EntryChange, &str); 4] = [
 ];
 
 impl LockedText {
-    /// Text about a root module. Unchanged entries have rows if `style` is verbose; `known` contains the rows of other
-    /// root modules.
-    pub(crate) fn new(locked: &Locked, style: TextStyle, known: &mut BTreeSet<Arc<EntryRow>>) -> Self {
+    /// Text about a root module. Unchanged entries have rows, and one of many a summary, if `style` is verbose. `known`
+    /// contains the rows of other root modules.
+    pub(crate) fn new(
+        locked: &Locked,
+        style: TextStyle,
+        is_one_of_many: bool,
+        known: &mut BTreeSet<Arc<EntryRow>>,
+    ) -> Self {
         let providers = &locked.outcome.providers;
         let shown = providers
             .iter()
@@ -54,18 +58,15 @@ impl LockedText {
         let modules = locked.module_changes.iter();
         let modules = modules.filter(|change| change.change != EntryChange::Unchanged || style.verbose);
         let rows = shown.map(|report| provider_row(locked, report, style.verbose)).chain(modules.map(module_row));
-        let share = |row: EntryRow| match known.get(&row) {
-            Some(row) => Arc::clone(row),
-            None => {
-                let row = Arc::new(row);
-                known.insert(Arc::clone(&row));
-                row
-            }
+        let mut share = |row: EntryRow| {
+            let row = known.get(&row).cloned().unwrap_or_else(|| Arc::new(row));
+            known.insert(Arc::clone(&row));
+            row
         };
         let packages = providers.iter().flat_map(|report| report.packages.values());
         Self {
-            rows: rows.map(share).collect(),
-            summary: summary(locked),
+            rows: rows.map(&mut share).collect(),
+            summary: if style.verbose || !is_one_of_many { summary(locked) } else { String::new() },
             is_changed: locked.changed,
             is_written: locked.written,
             stale: providers.iter().filter(|report| is_stale(report)).count(),
@@ -76,7 +77,7 @@ impl LockedText {
 
 /// Returns the rows of a root module as lines.
 pub(crate) fn lines(rows: &[Arc<EntryRow>], style: TextStyle) -> Vec<String> {
-    aligned(&rows.iter().map(|row| (&**row, String::new())).collect::<Vec<_>>(), style)
+    symbol_rows(rows.iter().map(|row| (row.symbol, row.cells.to_vec())).collect(), style.color)
 }
 
 /// Returns the rows of the root modules that changed as lines, equal rows as one with the root modules at its end.
@@ -91,19 +92,10 @@ pub(crate) fn lines_of_many<'a>(
     }
     let place = |paths: Vec<&Path>| match paths.len() {
         number if number > MOST_NAMED => format!("in {}", count(number, noun)),
-        _ => format!("in {}", few(paths.iter().map(|path| printable(&path.display().to_string())))),
+        _ => format!("in {}", few(paths.iter().map(|path| path.display()))),
     };
-    aligned(&places.into_iter().map(|(row, paths)| (row, place(paths))).collect::<Vec<_>>(), style)
-}
-
-/// Returns rows in columns, each with the cell that comes last.
-fn aligned(rows: &[(&EntryRow, String)], style: TextStyle) -> Vec<String> {
-    let cells = |(row, last): &(&EntryRow, String)| row.cells.iter().chain([last]).cloned().collect();
-    let lines = columns(&rows.iter().map(cells).collect::<Vec<_>>());
-    let line = |((row, _), line): (&(&EntryRow, String), String)| {
-        format!("  {} {line}", paint(style.color, row.symbol.1, row.symbol.0))
-    };
-    rows.iter().zip(lines).map(line).collect()
+    let row = |(row, paths): (&EntryRow, Vec<&Path>)| (row.symbol, [row.cells.to_vec(), vec![place(paths)]].concat());
+    symbol_rows(places.into_iter().map(row).collect(), style.color)
 }
 
 /// `; 118.40 MiB downloaded`, if anything was: each package once, however many root modules need it.
@@ -116,8 +108,8 @@ pub(crate) fn downloaded<'a>(results: impl Iterator<Item = &'a LockedText>) -> S
     }
 }
 
-/// `Locked 998 of 1000 root modules: 3 changed, 995 up to date; 2 failed; 118.40 MiB downloaded`, where `root_modules` are
-/// those numbers. The verbs are for what was written and for what would be.
+/// `Locked 998 of 1000 root modules: 3 changed, 995 up to date; 2 failed; 118.40 MiB downloaded`, where `root_modules`
+/// are those numbers. The verbs are for what was written and for what would be.
 pub(crate) fn summary_of_many(results: &[&LockedText], verbs: [&str; 2], root_modules: &str) -> String {
     let is_dry = results.iter().any(|text| !text.is_written);
     let stale = match results.iter().map(|text| text.stale).sum() {
@@ -185,8 +177,7 @@ fn provider_row(locked: &Locked, report: &ProviderReport, in_full: bool) -> Entr
         "not required by the configuration; --prune removes it, also if a state still needs it"
     });
     let (versions, changes) = (row.versions(), what_changed(report, &row, advice));
-    let cells = [row.name, versions, authentication, changes].map(|cell| printable(&capped(&cell)));
-    EntryRow { symbol: symbol(row.action), cells }
+    EntryRow { symbol: symbol(row.action), cells: [row.name, versions, authentication, changes] }
 }
 
 /// Returns the row of a module: its version or the start of its commit, and its source if that has changed.
@@ -208,8 +199,7 @@ fn module_row(change: &EntryDiff<LockedModule>) -> EntryRow {
     let constraints = constraints.filter(|_| row.action == EntryChange::Changed && source.is_none());
     let constraints = constraints.map(|new| format!("constraints {new}"));
     let changes = row.replaced.clone().or(source).or(constraints).unwrap_or_default();
-    let cells = [row.name, versions, String::new(), changes].map(|cell| printable(&capped(&cell)));
-    EntryRow { symbol: symbol(row.action), cells }
+    EntryRow { symbol: symbol(row.action), cells: [row.name, versions, String::new(), changes] }
 }
 
 fn summary(locked: &Locked) -> String {

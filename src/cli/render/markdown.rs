@@ -11,7 +11,8 @@ use provlock::lockfile::{Direction, EntryChange};
 
 use super::coverage;
 use super::diff::{FileDiff, nothing_differs};
-use super::foreign::{capped, printable, shown};
+use super::foreign::safe_line;
+use super::issue::Issue;
 use super::row::{Change, Row};
 use super::style::{count, group_by};
 use super::upgrade::{Edited, MoveGroup};
@@ -20,17 +21,19 @@ use super::verify::{Found, numbers};
 /// GitHub takes 65,536 characters in a comment; the folded hashes are left out of anything near that.
 const LENGTH_LIMIT: usize = 60_000;
 
+const ROOT_MODULES: &str = "Root modules";
+
 /// A section for each file that differs, one for all files with the same changes, or one line if no file differs.
 pub(crate) fn render(files: &[FileDiff]) -> String {
     let changed: Vec<_> = files.iter().filter(|file| !file.is_empty()).collect();
     if changed.is_empty() {
         return format!("{}.\n", nothing_differs(files));
     }
-    let text = sections(&changed, |file| table(file) + &folded_hashes(file));
+    let text = sections(&changed, |file| table_of_file(file) + &folded_hashes(file));
     if text.chars().count() <= LENGTH_LIMIT {
         return text;
     }
-    let text = sections(&changed, table);
+    let text = sections(&changed, table_of_file);
     text + "\nThe hashes are too many to be listed here; `provlock diff --format json` has them.\n"
 }
 
@@ -44,23 +47,20 @@ fn sections(files: &[&FileDiff], content: impl Fn(&FileDiff) -> String) -> Strin
     groups.into_iter().map(section).collect::<Vec<_>>().join("\n")
 }
 
-/// What was found, for the summary of a job.
+/// Returns the findings for the summary of a job.
 pub(crate) fn findings(causes: &[Diagnostic], found: Found<'_>) -> String {
     let row = |finding: &Diagnostic| {
-        let finding = shown(finding, found.invocation);
-        let level = match finding.severity {
+        let issue = Issue::new(finding, None, found);
+        let level = match issue.severity {
             Severity::Error => "**error**",
             Severity::Warning => "warning",
             Severity::Note => "note",
         };
-        let place = finding.labels.first().map(|label| {
-            let (line, _) = label.location.line_column();
-            cell(&format!("{}:{line}", found.path(label.location.path())))
-        });
-        let notes = finding.all_notes().map(|note| cell(&note));
-        let help = found.invocation.help(&finding).map(|help| format!("**help:** {}", cell(&help)));
-        let text = std::iter::once(cell(&finding.message)).chain(notes).chain(help).collect::<Vec<_>>().join("<br>");
-        vec![format!("{level} {}", cell(finding.code.as_str())), text, place.unwrap_or_default()]
+        let position = issue.positions.first().map(|first| cell(&format!("{}:{}", first.path, first.start.0)));
+        let help = issue.help.as_ref().map(|help| format!("**help:** {}", cell(help)));
+        let text = std::iter::once(&issue.message).chain(&issue.notes).map(|text| cell(text)).chain(help);
+        let text = text.collect::<Vec<_>>().join("<br>");
+        vec![format!("{level} {}", cell(issue.code.as_str())), text, position.unwrap_or_default()]
     };
     let numbers = numbers(&causes.iter().collect::<Vec<_>>());
     let title = if causes.is_empty() { "nothing was found" } else { numbers.as_str() };
@@ -99,7 +99,8 @@ pub(crate) fn upgrade(groups: &[MoveGroup<'_>], edits: &BTreeSet<Edited>, many: 
         };
         if !moving.is_empty() {
             let header = [subject, "From", "To", "Change"].into_iter().chain(has_dates.then_some("Released"));
-            tables.push(rows_below(&header.collect::<Vec<_>>(), many, moving.into_iter().map(row)));
+            let header: Vec<_> = header.chain(many.then_some(ROOT_MODULES)).collect();
+            tables.push(table(&header, moving.into_iter().map(row)));
         }
     }
     if tables.is_empty() {
@@ -107,7 +108,7 @@ pub(crate) fn upgrade(groups: &[MoveGroup<'_>], edits: &BTreeSet<Edited>, many: 
     }
     if !edits.is_empty() {
         let row = |edit: &Edited| vec![cell(&edit.position()), cell(&edit.old), cell(&edit.new)];
-        tables.push(rows_below(&["Constraint", "From", "To"], false, edits.iter().map(row)));
+        tables.push(table(&["Constraint", "From", "To"], edits.iter().map(row)));
     }
     let held_back: Vec<_> = groups.iter().filter(|group| !group.reasons().is_empty()).collect();
     if !held_back.is_empty() {
@@ -117,7 +118,8 @@ pub(crate) fn upgrade(groups: &[MoveGroup<'_>], edits: &BTreeSet<Edited>, many: 
             let cells = [cell(group.name()), cell(&version), cell(group.newest()), reasons];
             cells.into_iter().chain(roots(group)).collect()
         };
-        tables.push(rows_below(&["Held back", "At", "Newest", "By"], many, held_back.iter().map(row)));
+        let header = ["Held back", "At", "Newest", "By"].into_iter().chain(many.then_some(ROOT_MODULES));
+        tables.push(table(&header.collect::<Vec<_>>(), held_back.iter().map(row)));
     }
     tables.join("\n")
 }
@@ -136,29 +138,22 @@ fn linked(text: String, page: Option<String>) -> String {
     }
 }
 
-/// A table, if `many` with a last column for root modules.
-fn rows_below(header: &[&str], many: bool, rows: impl Iterator<Item = Vec<String>>) -> String {
-    let header: Vec<_> = header.iter().copied().chain(many.then_some("Root modules")).collect();
-    let mut text = format!("| {} |\n|{}\n", header.join(" | "), "---|".repeat(header.len()));
+/// Returns a table. The cells are Markdown.
+fn table(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let name = |name: &&str| if name.is_empty() { " |".to_owned() } else { format!(" {name} |") };
+    let names: String = header.iter().map(name).collect();
+    let mut text = format!("|{names}\n|{}\n", "---|".repeat(header.len()));
     text.extend(rows.map(|cells| format!("| {} |\n", cells.join(" | "))));
     text
 }
 
-fn table(file: &FileDiff) -> String {
+fn table_of_file(file: &FileDiff) -> String {
     let subject = if file.subject == "module" { "Module" } else { "Provider" };
-    let mut text = format!("| | {subject} | Version | Change | Constraints | Hashes |\n|---|---|---|---|---|---|\n");
-    for row in changes(file) {
-        let cells = [
-            symbol(row).to_owned(),
-            cell(&row.name),
-            old_and_new(row, &row.version),
-            change(row),
-            old_and_new(row, &row.constraints),
-            hash_cell(row),
-        ];
-        let _ = writeln!(text, "| {} |", cells.join(" | "));
-    }
-    text
+    let cells = |row: &Row| {
+        let (version, constraints) = (old_and_new(row, &row.version), old_and_new(row, &row.constraints));
+        vec![symbol(row).to_owned(), cell(&row.name), version, change(row), constraints, hash_cell(row)]
+    };
+    table(&["", subject, "Version", "Change", "Constraints", "Hashes"], changes(file).map(cells))
 }
 
 fn changes(file: &FileDiff) -> impl Iterator<Item = &Row> {
@@ -214,8 +209,8 @@ fn folded_hashes(file: &FileDiff) -> String {
         }
         total += removed.len() + added.len();
         // Each line starts with a sign, so that none can end the code block.
-        let _ = writeln!(lines, "@@ {} @@", printable(&capped(&row.name)));
-        let line = |sign: char, hash: &String| format!("{sign} {}\n", printable(&capped(hash)));
+        let _ = writeln!(lines, "@@ {} @@", safe_line(&row.name));
+        let line = |sign: char, hash: &String| format!("{sign} {}\n", safe_line(hash));
         lines.extend(removed.iter().map(|hash| line('-', hash)));
         lines.extend(added.iter().map(|hash| line('+', hash)));
     }
@@ -233,7 +228,7 @@ fn cell(text: &str) -> String {
 
 /// A code span between more backticks than the text has in a row (`CommonMark` 0.31, section 6.1).
 fn code(text: &str) -> String {
-    let text = printable(&capped(text));
+    let text = safe_line(text);
     if text.is_empty() {
         return text;
     }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use provlock::project::mirror::{MirrorAction, MirrorTarget, Mirrored, MirroredPackage, RemovedFile};
 use provlock::provider::{ProviderAddress, Version};
 
-use super::foreign::{capped, printable};
-use super::style::{Color, TextStyle, bytes, columns, count, enumerate, paint};
+use super::foreign::printable;
+use super::style::{Color, Symbol, TextStyle, bytes, count, enumerate, symbol_rows};
 
 /// The packages of a version, for several platforms.
 type Release<'a> = Vec<&'a MirroredPackage>;
@@ -19,22 +19,20 @@ pub(crate) fn lines(mirrored: &Mirrored, style: TextStyle) -> Vec<String> {
     }
     let is_shown = |(action, _): &(MirrorAction, _)| style.verbose || *action != MirrorAction::Kept;
     let releases = releases.values().map(|release| (action(release), release)).filter(is_shown);
-    let (symbols, rows): (Vec<_>, Vec<_>) =
-        releases.map(|(action, release)| (symbol(action), row(action, release))).unzip();
-    let lines = symbols.into_iter().zip(columns(&rows));
-    let removed = mirrored.removed.iter().map(|RemovedFile { path, size }| {
-        (("-", Color::Red), format!("{}   {}", printable(&path.display().to_string()), bytes(*size)))
-    });
-    let line = |((symbol, color), text)| format!("  {} {text}", paint(style.color, color, symbol));
-    lines.chain(removed).map(line).collect()
+    let releases = releases.map(|(action, release)| (symbol(action), row(action, release))).collect();
+    let removed = mirrored
+        .removed
+        .iter()
+        .map(|RemovedFile { path, size }| (("-", Color::Red), vec![path.display().to_string(), bytes(*size)]));
+    [symbol_rows(releases, style.color), symbol_rows(removed.collect(), style.color)].concat()
 }
 
-/// What happened to a release: the greatest change among its packages.
+/// Returns the greatest change among the packages of a release.
 fn action(release: &[&MirroredPackage]) -> MirrorAction {
     release.iter().map(|package| package.action).max().unwrap_or(MirrorAction::Kept)
 }
 
-fn symbol(action: MirrorAction) -> (&'static str, Color) {
+fn symbol(action: MirrorAction) -> Symbol {
     match action {
         MirrorAction::Kept => ("=", Color::Dim),
         MirrorAction::Added => ("+", Color::Green),
@@ -57,8 +55,7 @@ fn row(action: MirrorAction, release: &[&MirroredPackage]) -> Vec<String> {
     let (name, version) = release.first().map_or_else(Default::default, |package| {
         (package.package.address.short(package.dialect), package.package.version.to_string())
     });
-    let cells = [name, version, platforms(&done), authentication, size(&done).map(bytes).unwrap_or_default(), replaced];
-    cells.iter().map(|cell| printable(&capped(cell))).collect()
+    vec![name, version, platforms(&done), authentication, size(&done).map(bytes).unwrap_or_default(), replaced]
 }
 
 /// `darwin_arm64 and linux_amd64`

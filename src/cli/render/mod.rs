@@ -11,6 +11,7 @@ pub(crate) mod gitlab;
 pub(crate) mod help;
 pub(crate) mod hints;
 pub(crate) mod html;
+mod issue;
 pub(crate) mod json;
 pub(crate) mod junit;
 pub(crate) mod lock;

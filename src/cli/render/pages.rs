@@ -4,14 +4,14 @@ use provlock::diagnostic::Code;
 
 const FINDINGS: &str = include_str!("../../../docs/findings.md");
 
-/// What a code means and what to do about it: a paragraph of Markdown.
+/// Returns the page of a code: its meaning and the next step, as a paragraph of Markdown.
 pub(crate) fn page(code: Code) -> &'static str {
     let heading = format!("\n### `{code}`\n");
     let section = FINDINGS.split_once(&heading).map_or(code.summary(), |(_, section)| section);
     section.split("\n##").next().unwrap_or(section).trim()
 }
 
-/// How findings with this code are suppressed, in a sentence; `None` if only errors have the code.
+/// Returns a sentence about suppressing findings with this code; `None` if only errors have the code.
 pub(crate) fn suppression(code: Code) -> Option<String> {
     let is_finding = Code::FINDINGS.contains(&code);
     is_finding.then(|| {
@@ -26,7 +26,7 @@ pub(crate) fn suppression(code: Code) -> Option<String> {
     })
 }
 
-/// Where the page can be read on the web, if it is known where the project's repository is.
+/// Returns the address of the page on the web, if the address of the project's repository is known.
 pub(crate) fn url(code: Code) -> Option<String> {
     let repository = env!("CARGO_PKG_REPOSITORY");
     (!repository.is_empty()).then(|| format!("{repository}/blob/main/docs/findings.md#{code}"))

@@ -1,4 +1,4 @@
-//! How remedies are spelled: the only place that knows the commands and flags of this program by name.
+//! Remedies as commands: the only file that contains the commands and flags of this program by name.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! What became of an entry: the row of every report, whether text, Markdown or JSON.
+//! An entry before and after: the row of every report, whether text, Markdown or JSON.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use provlock::lockfile::{EntryChange, EntryDiff, Locked, LockedModule, ProviderD
 use provlock::provider::{Dialect, Hash, HashScheme};
 use serde::Serialize;
 
-use super::style::{Color, numbers};
+use super::style::{Color, Symbol, numbers};
 
 /// One provider or module, before and after. What is not for JSON is skipped.
 #[derive(Clone, Serialize)]
@@ -144,7 +144,7 @@ impl Row {
 }
 
 /// The sign in front of a row of text, with its colour.
-pub(crate) fn symbol(action: EntryChange) -> (&'static str, Color) {
+pub(crate) fn symbol(action: EntryChange) -> Symbol {
     match action {
         EntryChange::Added => ("+", Color::Green),
         EntryChange::Changed => ("~", Color::Yellow),

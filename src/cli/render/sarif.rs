@@ -1,37 +1,29 @@
 //! Findings as SARIF 2.1.0, the exchange format of static analysis tools.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use provlock::diagnostic::{Code, Diagnostic, Label, Location, Threat};
-use provlock::lockfile::LOCK_FILE_NAME;
+use provlock::diagnostic::{Code, Threat};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::foreign::{clean, shown};
+use super::issue::{Issue, Position};
 use super::pages;
 use super::verify::Found;
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-/// A log with one run. What could not be checked is a notification, and the run is then not successful.
+/// Returns a log with one run. What could not be checked is a notification, and the run is then not successful.
 pub(crate) fn log(found: Found<'_>) -> String {
-    let results = found.all().map(|(root, finding)| {
-        let lock_path = root.map_or(Path::new("."), |root| &root.lock_path);
-        result(finding, lock_path, found)
-    });
-    let (mut results, errors): (Vec<_>, _) = (results.collect(), found.errors);
+    let (errors, findings): (Vec<_>, Vec<_>) = Issue::all(found).into_iter().partition(|issue| issue.is_failure);
+    let mut results: Vec<_> = findings.iter().map(result).collect();
     add_fingerprints(&mut results);
-    let notification = |error: &Diagnostic| {
-        let error = shown(error, found.invocation);
-        let lock_file = error.root().map(|root| json!({ "artifactLocation": file(&root.join(LOCK_FILE_NAME), found) }));
-        let location = error.labels.first().map(|label| place(&label.location, found)).or(lock_file);
+    let notification = |error: &Issue| {
         json!({
             "level": "error",
             "message": { "text": error.message },
             "descriptor": { "id": error.code.as_str() },
-            "locations": location.iter().map(|location| json!({ "physicalLocation": location })).collect::<Vec<_>>(),
+            "locations": location(error).iter().collect::<Vec<_>>(),
         })
     };
     let log = json!({
@@ -113,48 +105,39 @@ fn security_severity(code: Code) -> Option<&'static str> {
     }
 }
 
-fn result(finding: &Diagnostic, lock_path: &Path, found: Found<'_>) -> Value {
-    let finding = &shown(finding, found.invocation);
-    let lines = found.invocation.lines(finding);
-    let (first, others) = match &finding.labels[..] {
-        [] => (json!({ "artifactLocation": file(lock_path, found) }), &[][..]),
-        [first, others @ ..] => (place(&first.location, found), others),
-    };
-    let related = |label: &Label| {
-        let mut related = json!({ "physicalLocation": place(&label.location, found) });
-        if !label.text.is_empty() {
-            related["message"] = json!({ "text": label.text });
+fn result(issue: &Issue) -> Value {
+    let related = |position: &Position| {
+        let mut related = json!({ "physicalLocation": place(position) });
+        if !position.text.is_empty() {
+            related["message"] = json!({ "text": position.text });
         }
         related
     };
-    let index = Code::FINDINGS.iter().position(|code| *code == finding.code);
+    let index = Code::FINDINGS.iter().position(|code| *code == issue.code);
     let mut result = json!({
-        "ruleId": finding.code.as_str(),
-        "level": finding.severity.to_string(),
-        "message": { "text": lines.join("\n") },
-        "locations": [{ "physicalLocation": first }],
-        "relatedLocations": others.iter().map(related).collect::<Vec<_>>(),
+        "ruleId": issue.code.as_str(),
+        "level": issue.severity.to_string(),
+        "message": { "text": issue.lines().join("\n") },
+        "locations": location(issue).iter().collect::<Vec<_>>(),
+        "relatedLocations": issue.positions.iter().skip(1).map(related).collect::<Vec<_>>(),
     });
-    clean(&mut result, &found.invocation.secrets);
     if let Some(index) = index {
         result["ruleIndex"] = index.into();
     }
     result
 }
 
-fn place(location: &Location, found: Found<'_>) -> Value {
-    json!({ "artifactLocation": file(location.path(), found), "region": region(location) })
+/// Returns the first position, or the file that stands for it.
+fn location(issue: &Issue) -> Option<Value> {
+    let file = || Some(json!({ "artifactLocation": { "uri": uri(issue.file.as_ref()?) } }));
+    issue.positions.first().map(place).or_else(file).map(|place| json!({ "physicalLocation": place }))
 }
 
-/// Its secrets are gone before it is encoded.
-fn file(path: &Path, found: Found<'_>) -> Value {
-    json!({ "uri": uri(&found.path(path)) })
-}
-
-fn region(location: &Location) -> Value {
-    let (line, column) = location.line_column();
-    let (end_line, end_column) = location.file.line_column(location.span.end);
-    json!({ "startLine": line, "startColumn": column, "endLine": end_line, "endColumn": end_column })
+fn place(Position { path, start, end, .. }: &Position) -> Value {
+    json!({
+        "artifactLocation": { "uri": uri(path) },
+        "region": { "startLine": start.0, "startColumn": start.1, "endLine": end.0, "endColumn": end.1 },
+    })
 }
 
 /// A path as a relative reference (RFC 3986).

@@ -1,4 +1,4 @@
-//! How text looks. Colours only add: every text means the same without them.
+//! Columns, counts and colours of text. Colours only add: every text means the same without them.
 
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -6,7 +6,9 @@ use std::hash::Hash;
 
 pub(crate) use provlock::diagnostic::words::{count, enumerate};
 
-/// How text looks, and how much of it there is.
+use super::foreign::safe_line;
+
+/// Style of text, and its detail.
 #[derive(Clone, Copy)]
 pub(crate) struct TextStyle {
     pub(crate) color: bool,
@@ -39,8 +41,20 @@ pub(crate) enum Color {
     Yellow = 33,
 }
 
-/// Rows of as many cells each as lines, in columns. A column without any text takes no room.
+/// Symbol in front of a row, with its colour.
+pub(crate) type Symbol = (&'static str, Color);
+
+/// Returns rows in columns, each behind its symbol.
+pub(crate) fn symbol_rows(rows: Vec<(Symbol, Vec<String>)>, color: bool) -> Vec<String> {
+    let (symbols, rows): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
+    let line = |((symbol, of_symbol), line)| format!("  {} {line}", paint(color, of_symbol, symbol));
+    symbols.into_iter().zip(columns(&rows)).map(line).collect()
+}
+
+/// Returns rows with the same number of cells as lines in columns. A column without any text takes no room. The text of
+/// cells is made printable.
 pub(crate) fn columns(rows: &[Vec<String>]) -> Vec<String> {
+    let rows: Vec<Vec<_>> = rows.iter().map(|row| row.iter().map(|cell| safe_line(cell)).collect()).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<_> = (0..rows.first().map_or(0, Vec::len)).map(width).collect();
     let line = |row: &Vec<String>| {
@@ -62,6 +76,12 @@ pub(crate) fn group_by<K: Clone + Eq + Hash, T>(items: impl IntoIterator<Item = 
         }
     }
     groups
+}
+
+/// `2 errors and 1 warning`: the counts that are not zero.
+pub(crate) fn counted<'a>(parts: impl IntoIterator<Item = (usize, &'a str)>) -> String {
+    let parts = parts.into_iter().filter(|(number, _)| *number > 0);
+    enumerate(parts.map(|(number, noun)| count(number, noun)))
 }
 
 /// `3 added, 1 changed`: the counts that are not zero.

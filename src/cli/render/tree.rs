@@ -4,7 +4,7 @@ use provlock::configuration::{CalledModule, Requirements, Requirer};
 use provlock::lockfile::{Locks, ModuleLocks};
 use provlock::provider::{ConstraintList, Dialect, ProviderAddress, Version};
 
-use super::foreign::{capped, printable};
+use super::foreign::safe_line;
 use super::style::columns;
 
 pub(crate) struct ProviderTree<'a> {
@@ -15,7 +15,7 @@ pub(crate) struct ProviderTree<'a> {
     /// All constraints together; `None` if nothing requires the provider.
     pub(crate) constraints: Option<&'a ConstraintList>,
     pub(crate) requirers: Vec<Requirer<'a>>,
-    /// What is locked for the calls of modules.
+    /// Locked entries of module calls.
     pub(crate) modules: &'a ModuleLocks,
 }
 
@@ -54,7 +54,7 @@ fn one(tree: &ProviderTree<'_>, dialect: Dialect) -> String {
     let depths: Vec<_> = tree.requirers.iter().map(|requirer| requirer.depth).collect();
     let rows = branches(&depths).into_iter().zip(&tree.requirers);
     let rows: Vec<Vec<String>> = rows.map(|(branch, requirer)| row(tree, &branch, requirer).into()).collect();
-    let header = printable(&capped(&header(tree, dialect)));
+    let header = safe_line(&header(tree, dialect));
     let signer = tree.signer.iter().map(|key| format!("signed by {key}"));
     [header].into_iter().chain(signer).chain(columns(&rows)).map(|line| line + "\n").collect()
 }
@@ -75,7 +75,7 @@ fn row(tree: &ProviderTree<'_>, branch: &str, requirer: &Requirer<'_>) -> [Strin
     let module = requirer.call.map_or(".", |call| &call.address).to_owned() + &locked.unwrap_or_default();
     let repeated = if requirer.is_repeated { " (*)" } else { "" };
     let Some(declaration) = requirer.declaration else {
-        return [printable(&capped(&format!("{branch}{module}{repeated}"))), String::new(), String::new()];
+        return [format!("{branch}{module}{repeated}"), String::new(), String::new()];
     };
     let place = declaration.version_place();
     let constraints = match declaration.constraints.to_string() {
@@ -83,7 +83,7 @@ fn row(tree: &ProviderTree<'_>, branch: &str, requirer: &Requirer<'_>) -> [Strin
         constraints => constraints,
     };
     let place = format!("{}:{}", place.path().display(), place.line_column().0);
-    [format!("{branch}{module}{repeated}"), place, constraints].map(|cell| printable(&capped(&cell)))
+    [format!("{branch}{module}{repeated}"), place, constraints]
 }
 
 /// ` 1.2.0`, or the first digits of a commit.

@@ -12,8 +12,8 @@ use provlock::project::{HoldingConstraint, Move, RootModule, Subject, UpgradePla
 use provlock::provider::{ProviderAddress, Version};
 use textwrap::{Options, WordSplitter};
 
-use super::foreign::{capped, printable};
-use super::style::{columns, count, enumerate};
+use super::foreign::safe_line;
+use super::style::{columns, count, counted, enumerate};
 
 /// Text about the upgrade of a root module.
 pub(crate) struct PlanText {
@@ -148,21 +148,20 @@ pub(crate) fn reasons(groups: &[MoveGroup<'_>]) -> Vec<String> {
     let groups = groups.iter().filter(|group| !group.is_of_module() && !group.reasons().is_empty());
     let text = |group: &MoveGroup<'_>| {
         let (name, newest) = (group.name(), group.newest());
-        clean(&format!("{name} is held back from {newest} by {}", enumerate(group.reasons())))
+        safe_line(&format!("{name} is held back from {newest} by {}", enumerate(group.reasons())))
     };
     groups.map(text).collect()
 }
 
-/// `2 providers and 1 module`: those that are held back; `None` if none is. If `by_own_constraints`, only those that are
-/// held back by constraints which can be rewritten. Also returns whether modules are among them.
+/// `2 providers and 1 module`: those that are held back; `None` if none is. If `by_own_constraints`, only those that
+/// constraints hold back which can be rewritten. Also returns whether modules are among them.
 pub(crate) fn held_back(groups: &[MoveGroup<'_>], by_own_constraints: bool) -> Option<(String, bool)> {
     let rows = groups.iter().flat_map(|group| &group.all).map(|(_, row)| row);
     let rows = rows.filter(|row| if by_own_constraints { row.is_constrained } else { row.is_held_back });
     let (modules, providers): (BTreeSet<_>, BTreeSet<_>) =
         rows.map(|row| (&row.address, &row.call)).partition(|(_, call)| call.is_some());
-    let numbers = [(providers.len(), "provider"), (modules.len(), "module")].into_iter();
-    let parts: Vec<_> = numbers.filter(|(number, _)| *number > 0).map(|(number, noun)| count(number, noun)).collect();
-    (!parts.is_empty()).then(|| (enumerate(parts), !modules.is_empty()))
+    let what = counted([(providers.len(), "provider"), (modules.len(), "module")]);
+    (!what.is_empty()).then_some((what, !modules.is_empty()))
 }
 
 impl Row {
@@ -336,7 +335,7 @@ fn layout(header: &[&str], rows: &[Cells], below: &[&str], width: usize) -> (Str
     let mut after = vec![Vec::new()];
     for Cells { cells, pages } in rows {
         let height = beside.iter().map(|column| cells[*column].len()).max().unwrap_or_default().max(1);
-        let text = |column: &usize, line: usize| cells[*column].get(line).map(|text| clean(text)).unwrap_or_default();
+        let text = |column: &usize, line: usize| cells[*column].get(line).cloned().unwrap_or_default();
         lines.extend((0..height).map(|line| beside.iter().map(|column| text(column, line)).collect()));
         let named = header.iter().zip(cells).filter(|(name, _)| below.contains(name));
         let named = named.flat_map(|(name, texts)| {
@@ -344,17 +343,13 @@ fn layout(header: &[&str], rows: &[Cells], below: &[&str], width: usize) -> (Str
             texts.map(move |text| format!("{name} {text}"))
         });
         after.resize(lines.len() - 1, Vec::new());
-        let named = named.chain(pages.iter().cloned()).map(|text| textwrap::fill(&clean(&text), &wrap));
+        let named = named.chain(pages.iter().cloned()).map(|text| textwrap::fill(&safe_line(&text), &wrap));
         after.push(named.collect());
     }
     let lines = columns(&lines);
     let longest = lines.iter().map(|line| line.chars().count()).max().unwrap_or_default();
     let lines = lines.into_iter().zip(after).flat_map(|(line, after)| [line].into_iter().chain(after));
     (lines.map(|line| line + "\n").collect(), longest)
-}
-
-fn clean(text: &str) -> String {
-    printable(&capped(text))
 }
 
 /// `versions.tf:6`
@@ -412,7 +407,7 @@ impl Edited {
 
     /// `  ~ main.tf:3   ~> 1.0 → ~> 2.0`
     pub(crate) fn text(&self) -> String {
-        printable(&capped(&format!("  ~ {}   {} → {}", self.position(), self.old, self.new)))
+        safe_line(&format!("  ~ {}   {} → {}", self.position(), self.old, self.new))
     }
 }
 

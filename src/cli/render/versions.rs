@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use provlock::project::LockedVersions;
 use provlock::provider::{ProviderAddress, Version};
 
-use super::foreign::{capped, printable};
+use super::foreign::safe_line;
 use super::json::{ProviderUse, VersionUse};
 use super::style::{columns, count};
 
@@ -33,7 +33,6 @@ pub(crate) fn table(uses: &[ProviderUse]) -> String {
             rows.push([name, locked.version.clone(), locked.root_modules.len().to_string()].to_vec());
         }
     }
-    rows.iter_mut().flatten().for_each(|cell| *cell = printable(&capped(cell)));
     columns(&rows).into_iter().map(|line| line + "\n").collect()
 }
 
@@ -47,7 +46,7 @@ pub(crate) fn places(uses: &[ProviderUse]) -> String {
             lines.extend(root_modules.iter().map(|path| format!("  {path}")));
         }
     }
-    lines.into_iter().map(|line| printable(&capped(&line)) + "\n").collect()
+    lines.into_iter().map(|line| safe_line(&line) + "\n").collect()
 }
 
 /// `3 providers (1 in several versions) in 300 root modules; 2 root modules have no lock file`

@@ -1,4 +1,4 @@
-//! What `verify` judges by: the change since `--base`, and the settings of `--config`. Of a file that the change may
+//! Rules of `verify`: the diff since `--base`, and the settings of `--config`. Of a file that the change may
 //! have edited, only the content in the base is used.
 
 use anyhow::Result;
@@ -11,7 +11,7 @@ use crate::cli::args::settings_of;
 use crate::cli::git::{Before, Commit, Repository};
 use crate::cli::ui::Ui;
 
-/// What `verify` judges by.
+/// Rules of `verify`.
 pub(crate) struct Rules {
     pub(crate) change: Option<Change>,
     /// The commit before the change.

@@ -56,7 +56,8 @@ fn narrow(options: &mut UpgradeOptions, rows: &[&MoveGroup<'_>]) {
     options.moves = Some(moves);
 }
 
-/// Parses an answer such as `1,3-5`, `1 3`, or `all`. Returns `None` for any other answer, and for numbers above `most`.
+/// Parses an answer such as `1,3-5`, `1 3`, or `all`. Returns `None` for any other answer, and for numbers above
+/// `most`.
 fn numbers(answer: &str, most: usize) -> Option<BTreeSet<usize>> {
     let number = |text: &str| text.trim().parse().ok().filter(|number| (1..=most).contains(number));
     let mut numbers = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! What commands come to.
+//! Outcomes of commands.
 
 use std::process::ExitCode;
 
@@ -12,7 +12,7 @@ pub(crate) enum Outcome {
     Done,
     /// There are differences or findings.
     Found,
-    /// It could not be done.
+    /// The command failed.
     Failed,
 }
 
@@ -36,8 +36,7 @@ impl From<Outcome> for ExitCode {
     }
 }
 
-/// What there is to show of an error that stopped a command: the diagnostics it carries, or its own words. What caused
-/// it follows as notes.
+/// Returns the diagnostics of an error that stopped a command, or its words as one. Its causes follow as notes.
 pub(crate) fn diagnostics(error: anyhow::Error) -> Diagnostics {
     let error = match error.downcast::<Diagnostics>() {
         Ok(diagnostics) => return diagnostics,

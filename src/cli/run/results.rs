@@ -4,20 +4,19 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use provlock::diagnostic::words::{count, enumerate};
 use provlock::diagnostic::{Diagnostic, Diagnostics, Result};
 use provlock::project::{Locked, Report, RootModule, RootOutcome, Roots, Selection};
-use serde_json::json;
 
 use crate::cli::render::causes::{Many, by_cause, without_repetition};
 use crate::cli::render::coverage::{self, no_root_module};
 use crate::cli::render::hints::{self, Hint};
-use crate::cli::render::json::{FailedRoot, LockedRoot};
+use crate::cli::render::json::{DoneOrFailed, FailedRoot, LockedRoot, Roots as JsonRoots};
 use crate::cli::render::lock::{EntryRow, LockedText, RootCounts, downloaded, lines, lines_of_many};
+use crate::cli::render::style::{count, counted};
 use crate::cli::render::upgrade::PlanText;
 use crate::cli::ui::Ui;
 
-/// What of the outcome of each root module is kept.
+/// Selects the parts of an outcome that are kept.
 pub(crate) struct Kept {
     /// Whether there may be several root modules.
     pub(crate) are_many: bool,
@@ -43,7 +42,7 @@ pub(crate) struct RootResult {
     pub(crate) plan: Option<PlanText>,
     /// Changes of lock files.
     pub(crate) files: Vec<FileChange>,
-    json: Option<LockedRoot>,
+    json: Option<Box<LockedRoot>>,
 }
 
 /// Content of a file before and after.
@@ -82,10 +81,10 @@ impl RootResult {
                 unpublished_hashes: locked.outcome.unpublished_hashes,
                 uncompared_hashes: locked.outcome.uncompared_hashes,
                 hints: hints::hints(locked, kept.is_offline),
-                locked: Some(LockedText::new(locked, style, &mut kept.rows)),
+                locked: Some(LockedText::new(locked, style, kept.are_many, &mut kept.rows)),
                 plan: plan_text,
                 files: if kept.files { changes(locked) } else { Vec::new() },
-                json: json.then(|| LockedRoot::new(locked)),
+                json: json.then(|| Box::new(LockedRoot::new(locked))),
             },
             _ => Self {
                 path,
@@ -100,7 +99,7 @@ impl RootResult {
                 locked: None,
                 plan: plan_text,
                 files: Vec::new(),
-                json: plan.filter(|_| json).map(|plan| LockedRoot::planned(&prepared.root, plan)),
+                json: plan.filter(|_| json).map(|plan| Box::new(LockedRoot::planned(&prepared.root, plan))),
             },
         }
     }
@@ -201,7 +200,7 @@ impl<'a> Results<'a> {
         self.ui.warn(&by_cause(warnings, self.many, self.ui.stderr_style.verbose));
     }
 
-    /// Shows the results of the root modules, then `lines` about what else was written, errors and a summary.
+    /// Shows the results of the root modules, then rewritten constraints, errors and a summary.
     pub(crate) fn show(&self, edits: &[String], summary: &[String]) {
         let (ui, style) = (self.ui, self.ui.stderr_style);
         match self.many {
@@ -217,27 +216,23 @@ impl<'a> Results<'a> {
             }),
             Some(many) => ui.status_lines(&lines_of_many(self.locked(), many.noun(), style)),
         }
-        edits.iter().for_each(|line| ui.status(line));
+        ui.statuses(edits);
         let errors = || self.failed.iter().flat_map(|(_, errors)| errors);
         ui.error(&by_cause(errors().map(|error| (error.root(), error)), self.many, style.verbose));
         let passed_over = self.roots.passed_over();
         if self.many.is_some() && self.done.is_empty() && self.failed.is_empty() {
             if self.roots.is_empty() && passed_over.is_empty() {
-                ui.status(&no_root_module(self.roots));
+                ui.status(&no_root_module(self.roots, &ui.invocation));
             }
-            coverage::lines(passed_over).iter().for_each(|line| ui.status(line));
+            ui.statuses(coverage::lines(passed_over));
             return;
         }
-        summary.iter().for_each(|line| ui.status(line));
+        ui.statuses(summary);
         if self.many.is_some() {
             let warnings = self.done.iter().map(|root| root.warnings.len()).sum();
-            let numbers = [(errors().count(), "error"), (warnings, "warning")].into_iter();
-            let parts: Vec<_> =
-                numbers.filter(|(number, _)| *number > 0).map(|(number, noun)| count(number, noun)).collect();
-            if !parts.is_empty() {
-                ui.status(&enumerate(parts));
-            }
-            coverage::passed_over(passed_over).iter().for_each(|line| ui.status(line));
+            let total = counted([(errors().count(), "error"), (warnings, "warning")]);
+            ui.statuses(Some(total).filter(|total| !total.is_empty()));
+            ui.statuses(coverage::passed_over(passed_over));
         }
     }
 
@@ -245,7 +240,7 @@ impl<'a> Results<'a> {
     pub(crate) fn finish(&self, is_check: bool) {
         let ui = self.ui;
         let hints: BTreeSet<_> = self.done.iter().flat_map(|root| &root.hints).cloned().collect();
-        hints::lines(&hints, |words| self.suggest(words)).iter().for_each(|line| ui.status(line));
+        ui.statuses(hints::lines(&hints, |words| self.suggest(words)));
         let total = |number: fn(&RootResult) -> usize| self.done.iter().map(number).sum::<usize>();
         let (unpublished, uncompared) = (total(|root| root.unpublished_hashes), total(|root| root.uncompared_hashes));
         if unpublished > 0 {
@@ -259,12 +254,13 @@ impl<'a> Results<'a> {
         if !ui.is_json() {
             return;
         }
-        let done = self.done.iter().filter_map(|root| root.json.as_ref()).map(|root| json!(root));
-        let failed = self.failed.iter().map(|(path, errors)| json!(FailedRoot::new(path, errors, &ui.invocation)));
-        let roots: Vec<_> = done.chain(failed).collect();
+        let done = self.done.iter().filter_map(|root| root.json.as_ref()).map(DoneOrFailed::Done);
+        let failed = self.failed.iter();
+        let failed = failed.map(|(path, errors)| DoneOrFailed::Failed(FailedRoot::new(path, errors, &ui.invocation)));
+        let roots = done.chain(failed).collect();
         let warnings = self.done.iter().flat_map(|root| &root.warnings).chain(&self.warnings);
         let errors = self.failed.iter().flat_map(|(_, errors)| errors);
         let (warnings, errors) = (without_repetition(warnings), without_repetition(errors));
-        ui.print_json(json!({ "roots": roots }), &warnings, &errors);
+        ui.print_json(JsonRoots { roots }, &warnings, &errors);
     }
 }

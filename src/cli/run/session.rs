@@ -19,11 +19,12 @@ use crate::cli::ui::Ui;
 /// Shows the events of a session, and clears the progress at its end.
 struct EventDisplay<'a> {
     ui: &'a Ui,
-    /// Where packages come from; `None` in an offline run.
+    /// Source of packages; `None` in an offline run.
     source: Option<SourceChoice>,
 }
 
-/// Starts a session for the root modules at `paths`, whose repositories may be quoted, with the options that `add` sets.
+/// Starts a session for the root modules at `paths`, whose repositories may be quoted, with the options that `add`
+/// sets.
 pub(crate) fn start<'a>(
     ui: &'a Ui,
     paths: &[PathBuf],

@@ -2,8 +2,8 @@
 
 use std::io::Write as _;
 
+use clap::Command;
 use clap::error::{ContextKind, ContextValue};
-use clap::{Command, ValueEnum as _};
 use provlock::diagnostic::{Code, Diagnostic};
 use serde_json::json;
 
@@ -12,7 +12,7 @@ use crate::cli::args::{ColorChoice, Verbosity};
 use crate::cli::render::fit::fitted;
 use crate::cli::render::foreign::{harmless, harmless_json, is_harmless};
 use crate::cli::render::help::Invocation;
-use crate::cli::render::json::{CommandName, Output};
+use crate::cli::render::json::Output;
 use crate::cli::ui::stderr_style;
 
 /// The greatest number of possible values that anybody reads.
@@ -45,8 +45,9 @@ pub(crate) fn show(mut error: clap::Error, program: &Command) -> Outcome {
     let _ = std::io::stderr().write_all(fitted(&text, style.columns).as_bytes());
     if asks_for_json(&words) {
         let invocation = Invocation::new(None);
-        let errors = [diagnostic(&error)];
-        let output = Output::new(command(&words, program), json!({}), &[], &errors, &invocation);
+        let command = words.iter().find_map(|word| program.find_subcommand(word));
+        let command = command.map_or("provlock", |command| command.get_name());
+        let output = Output::new(command, json!({}), &[], &[diagnostic(&error)], &invocation);
         let _ = std::io::stdout().write_all(harmless_json(&output.text(&invocation)).as_bytes());
     }
     Outcome::Failed
@@ -57,12 +58,6 @@ fn asks_for_json(words: &[String]) -> bool {
     let words: Vec<&str> = words.iter().map(String::as_str).take_while(|word| *word != "--").collect();
     words.iter().any(|word| matches!(*word, "--json" | "--format=json"))
         || words.windows(2).any(|pair| pair == ["--format", "json"])
-}
-
-/// The command that the words name.
-fn command(words: &[String], program: &Command) -> CommandName {
-    let named = words.iter().find_map(|word| program.find_subcommand(word));
-    named.and_then(|command| CommandName::from_str(command.get_name(), false).ok()).unwrap_or(CommandName::Provlock)
 }
 
 /// The error as one of many: the first paragraph is the message, and a tip is help.

@@ -1,10 +1,9 @@
 //! The terminal: stdout is data, stderr is status.
 
-mod frame;
 mod progress;
 mod terminal;
 
-use std::borrow::{Borrow, Cow};
+use std::borrow::Borrow;
 use std::io::{BufRead as _, ErrorKind, IsTerminal as _, Read as _, Write as _};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -23,7 +22,7 @@ use super::args::{ColorChoice, GlobalArgs, OutputFormat, Verbosity};
 use super::render::fit::fitted;
 use super::render::foreign::{harmless, harmless_json, printable};
 use super::render::help::Invocation;
-use super::render::json::{CommandName, Output};
+use super::render::json::Output;
 use super::render::style::{TextStyle, count};
 use super::render::{diagnostics, diff, request};
 
@@ -37,17 +36,18 @@ const LONGEST_ANSWER: u64 = 4096;
 const TABLE_COLUMNS: usize = 80;
 
 pub(crate) struct Ui {
-    command: CommandName,
+    /// Name of the command.
+    command: String,
     pub(crate) format: OutputFormat,
     /// The flags of every command.
     pub(crate) global: GlobalArgs,
-    /// What commands in help repeat.
+    /// Start of the program, which commands in help repeat.
     pub(crate) invocation: Invocation,
     pub(crate) stdout_style: TextStyle,
     pub(crate) stderr_style: TextStyle,
     verbosity: Verbosity,
     stderr: Stderr,
-    /// Why something could not be printed on stdout.
+    /// First error of a write to stdout.
     stdout_error: OnceLock<std::io::Error>,
 }
 
@@ -60,7 +60,7 @@ struct Stderr {
 }
 
 impl Ui {
-    pub(crate) fn new(command: CommandName, format: OutputFormat, global: GlobalArgs, invocation: Invocation) -> Self {
+    pub(crate) fn new(command: String, format: OutputFormat, global: GlobalArgs, invocation: Invocation) -> Self {
         let (color, verbosity) = (global.output.color, global.output.verbosity());
         let stdout = std::io::stdout();
         let stdout_style = style(color, verbosity, stdout.is_terminal(), terminal_size_of(&stdout));
@@ -90,19 +90,16 @@ impl Ui {
         self.print_bytes(self.safe(text, self.format).as_bytes());
     }
 
-    /// [`Ui::print`] for what people read: if it is text, its lines fit the terminal.
+    /// [`Ui::print`] for text whose lines are to fit the terminal.
     pub(crate) fn print_fitted(&self, text: &str) {
-        self.print(&self.fitted(text));
-    }
-
-    fn fitted<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        fitted(text, self.stdout_style.columns.filter(|_| self.format == OutputFormat::Text))
+        let columns = self.stdout_style.columns.filter(|_| self.format == OutputFormat::Text);
+        self.print(&fitted(text, columns));
     }
 
     /// Prints the fields of a result, with warnings and errors, if it is to be JSON.
     pub(crate) fn print_json(&self, result: impl Serialize, warnings: &[Diagnostic], errors: &[Diagnostic]) {
         if self.is_json() {
-            let output = Output::new(self.command, result, warnings, errors, &self.invocation);
+            let output = Output::new(&self.command, result, warnings, errors, &self.invocation);
             self.print(&output.text(&self.invocation));
         }
     }
@@ -147,13 +144,20 @@ impl Ui {
         });
     }
 
-    /// Why data could not be printed. That a reader closed the pipe is not an error: it has seen enough.
+    /// Returns the error of a write to stdout. A closed pipe is not an error: the reader has seen enough.
     pub(crate) fn take_stdout_error(&mut self) -> Option<std::io::Error> {
         self.stdout_error.take().filter(|error| error.kind() != ErrorKind::BrokenPipe)
     }
 
     pub(crate) fn status(&self, line: &str) {
         self.status_lines(&[printable(line)]);
+    }
+
+    /// [`Ui::status`] for each sentence.
+    pub(crate) fn statuses<T: AsRef<str>>(&self, sentences: impl IntoIterator<Item = T>) {
+        for sentence in sentences {
+            self.status(sentence.as_ref());
+        }
     }
 
     pub(crate) fn status_lines<T: Borrow<str>>(&self, lines: &[T]) {
@@ -173,14 +177,14 @@ impl Ui {
         if self.verbosity == Verbosity::Quiet { Severity::Error } else { Severity::Note }
     }
 
-    /// Shows what the user should know.
+    /// Shows warnings unless the run is quiet.
     pub(crate) fn warn(&self, warnings: &[Diagnostic]) {
         if self.verbosity >= Verbosity::Normal {
             self.error(warnings);
         }
     }
 
-    /// Shows what could not be done, whatever the verbosity. Several are set apart by blank lines.
+    /// Shows errors, whatever the verbosity. Blank lines separate those of several lines.
     pub(crate) fn error(&self, errors: &[Diagnostic]) {
         let texts = diagnostics::render_all(errors, &self.invocation, self.stderr_style);
         let is_long = |text: &String| text.contains('\n');
@@ -260,8 +264,8 @@ impl Ui {
 }
 
 impl Stderr {
-    /// Prints lines in one go: a program that runs for a thousand root modules says a lot. When nobody is there to read
-    /// them, that is not an error.
+    /// Prints lines in one write, because a run for a thousand root modules prints many. A closed stderr is not an
+    /// error.
     fn print<T: Borrow<str>>(&self, lines: &[T]) {
         if !lines.is_empty() {
             self.write(&(lines.join("\n") + "\n"));
@@ -287,7 +291,7 @@ impl Stderr {
     }
 }
 
-/// How text on stderr looks.
+/// Returns the style of text on stderr.
 pub(crate) fn stderr_style(color: ColorChoice, verbosity: Verbosity) -> TextStyle {
     let stderr = std::io::stderr();
     style(color, verbosity, stderr.is_terminal(), terminal_size_of(&stderr))
@@ -303,17 +307,17 @@ fn style(color: ColorChoice, verbosity: Verbosity, is_terminal: bool, size: Opti
     }
 }
 
-/// Whether somebody is there to answer.
+/// Whether stdin and stderr are a terminal.
 pub(crate) fn can_ask() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// How wide prose on stdout may be: as the terminal, but not wider than a line that is easy to read.
+/// Returns the width of prose on stdout: that of the terminal, but not more than is easy to read.
 pub(crate) fn columns() -> usize {
     width(terminal_size_of(std::io::stdout())).map_or(MOST_COLUMNS, |columns| columns.min(MOST_COLUMNS))
 }
 
-/// How wide a table on stdout may be: as the terminal, or as terminals most often are.
+/// Returns the width of a table on stdout: that of the terminal, or the most common one.
 pub(crate) fn table_columns() -> usize {
     width(terminal_size_of(std::io::stdout())).unwrap_or(TABLE_COLUMNS)
 }

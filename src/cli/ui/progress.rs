@@ -1,38 +1,42 @@
 //! Progress on a terminal: words about what the run waits for until the first download, then the downloads.
 
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use console::Term;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle, TermLike};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
 use provlock::packages::Progress;
 use provlock::packages::archive::PackageId;
-use terminal_size::{Height, Width};
 
-use super::frame::{Transfer, Transfers};
+use crate::cli::render::style::count;
 
-/// How often what moves is drawn.
+/// Interval between two frames.
 const TICK: Duration = Duration::from_millis(100);
 
-/// The size of a terminal that does not say how large it is.
-const USUAL_SIZE: (usize, usize) = (80, 24);
+/// Maximum number of downloads that have a row of their own. Nobody reads more while they change.
+const MOST_ROWS: usize = 8;
 
-/// What stands at the bottom of the terminal. All text that is printed meanwhile goes above it.
+const WAITING: &str = "{spinner} {msg}";
+const TOTAL: &str = "{binary_bytes}  {binary_bytes_per_sec}  {wide_msg}";
+const DOWNLOAD: &str = "{bar:12}  {binary_total_bytes:>10}  {wide_msg}";
+/// A download whose size the server does not say.
+const UNSIZED: &str = "{spinner:12}  {binary_bytes:>10}  {wide_msg}";
+
+/// The lines at the bottom of the terminal. All text that is printed meanwhile goes above them.
 #[derive(Clone)]
 pub(super) struct Display {
-    /// Draws, and draws again.
-    bar: ProgressBar,
-    state: Arc<Mutex<State>>,
+    bars: MultiProgress,
+    total: ProgressBar,
+    downloads: Arc<Mutex<Downloads>>,
 }
 
 #[derive(Default)]
-struct State {
-    /// What is waited for until the first download.
-    waiting_for: Option<String>,
-    /// When the first download started.
-    started: Option<Instant>,
-    transfers: Transfers,
+struct Downloads {
+    /// Unfinished downloads, in the order in which they started.
+    active: Vec<(PackageId, ProgressBar)>,
+    /// Number of finished downloads.
+    done: usize,
 }
 
 impl Display {
@@ -40,57 +44,74 @@ impl Display {
     pub(super) fn new(waiting_for: Option<&str>, hidden: bool) -> Self {
         let terminal = || ProgressDrawTarget::term_like_with_hz(Box::new(Terminal(Term::buffered_stderr())), 20);
         let target = if hidden { ProgressDrawTarget::hidden() } else { terminal() };
-        let state = Arc::new(Mutex::new(State { waiting_for: waiting_for.map(str::to_owned), ..State::default() }));
-        let drawn = Arc::clone(&state);
-        let draw = move |bar: &ProgressState, out: &mut dyn std::fmt::Write| {
-            // Only a string is written to.
-            let _ = out.write_str(&lock(&drawn).lines(bar.elapsed()).join("\n"));
-        };
-        let style = ProgressStyle::with_template("{lines}").unwrap_or_else(|_| ProgressStyle::default_spinner());
-        let bar = ProgressBar::with_draw_target(None, target).with_style(style.with_key("lines", draw));
-        if !hidden {
-            bar.enable_steady_tick(TICK);
+        let bars = MultiProgress::with_draw_target(target);
+        let total = bars.add(ProgressBar::no_length());
+        if let Some(words) = waiting_for {
+            total.set_style(style(WAITING));
+            total.set_message(words.to_owned());
+            total.enable_steady_tick(TICK);
         }
-        Self { bar, state }
+        Self { bars, total, downloads: Arc::default() }
     }
 
     /// Prints something above what is shown.
     pub(super) fn print(&self, print: impl FnOnce()) {
-        self.bar.suspend(print);
+        self.bars.suspend(print);
     }
 
     /// Shows what happened to the download of a package.
     pub(super) fn note(&self, package: &PackageId, progress: Progress) {
-        let State { started, transfers: Transfers { active, done, received }, .. } = &mut *lock(&self.state);
-        let place = active.iter().position(|transfer| transfer.package == *package);
-        match (progress, place) {
-            (Progress::Started(length), _) => {
-                started.get_or_insert_with(Instant::now);
-                let transfer = Transfer { package: package.clone(), length, received: 0 };
-                match place {
-                    Some(again) => active[again] = transfer,
-                    None => active.push(transfer),
-                }
+        let Downloads { active, done } = &mut *self.downloads.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = active.iter().position(|(other, _)| other == package);
+        if let Progress::Received(number) = progress {
+            self.total.inc(number);
+            if let Some(place) = place {
+                active[place].1.inc(number);
             }
-            (Progress::Received(count), place) => {
-                *received += count;
-                if let Some(place) = place {
-                    active[place].received += count;
-                }
-            }
-            (Progress::Finished, Some(place)) => {
-                active.remove(place);
-                *done += 1;
-            }
-            (Progress::Finished, None) => {}
+            return;
         }
+        if let Some(place) = place {
+            self.bars.remove(&active.remove(place).1);
+        }
+        let started = if let Progress::Started(length) = progress { Some(length) } else { None };
+        let is_first = started.is_some() && active.is_empty() && *done == 0;
+        *done += usize::from(started.is_none() && place.is_some());
+        let number = active.len() + usize::from(started.is_some());
+        self.total.set_message(format!("{} downloaded, {number} on the way", count(*done, "package")));
+        if let Some(length) = started {
+            active.push((package.clone(), self.row(package, length, active.len() < MOST_ROWS)));
+        }
+        if is_first {
+            self.total.reset();
+            self.total.set_style(style(TOTAL));
+            self.total.enable_steady_tick(TICK);
+        }
+    }
+
+    /// Returns the row of a download, which is drawn if it `is_shown`.
+    fn row(&self, package: &PackageId, length: Option<u64>, is_shown: bool) -> ProgressBar {
+        let row = if is_shown { self.bars.add(ProgressBar::no_length()) } else { ProgressBar::hidden() };
+        row.set_style(style(if length.is_some() { DOWNLOAD } else { UNSIZED }));
+        if let Some(length) = length {
+            row.set_length(length);
+        }
+        let PackageId { address, version, platform } = package;
+        row.set_message(format!("{}/{} {version} {platform}", address.namespace, address.name));
+        row
     }
 
     /// Ends the display, and returns the number of unfinished downloads.
     pub(super) fn clear(&self) -> usize {
-        self.bar.finish_and_clear();
-        lock(&self.state).transfers.active.len()
+        let downloads = self.downloads.lock().unwrap_or_else(PoisonError::into_inner);
+        downloads.active.iter().for_each(|(_, row)| row.finish_and_clear());
+        self.total.finish_and_clear();
+        downloads.active.len()
     }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    style.progress_chars("━╸─").tick_strings(&["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏", " "])
 }
 
 /// A terminal whose cursor stands at the start of the last line after drawing. At its end, the `^C` that a terminal
@@ -139,28 +160,4 @@ impl TermLike for Terminal {
         self.0.write_str("\r")?;
         self.0.flush()
     }
-}
-
-impl State {
-    /// What is shown after some time.
-    fn lines(&self, shown: Duration) -> Vec<String> {
-        match (self.started, &self.waiting_for) {
-            (Some(started), _) => {
-                let size = terminal_size::terminal_size_of(std::io::stderr());
-                let size = size.map(|(Width(width), Height(height))| (width.into(), height.into()));
-                let (width, height) = size.filter(|size| *size != (0, 0)).unwrap_or(USUAL_SIZE);
-                self.transfers.lines(started.elapsed(), width, height)
-            }
-            (None, Some(what)) => {
-                let frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
-                let turns = usize::try_from(shown.as_millis() / TICK.as_millis()).unwrap_or_default();
-                vec![format!("{} {what}", frames[turns % frames.len()])]
-            }
-            (None, None) => Vec::new(),
-        }
-    }
-}
-
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
 }

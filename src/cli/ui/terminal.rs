@@ -1,4 +1,4 @@
-//! How output looks, by the variables that users and terminals set.
+//! Colours and hyperlinks, from the variables of users and terminals.
 
 use crate::cli::args::ColorChoice;
 

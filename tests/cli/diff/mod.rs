@@ -34,11 +34,11 @@ fn new() -> String {
 
 const TEXT: &str = "\
 new.hcl
-  + datadog/datadog      3.44.1            1 h1, 2 zh
+  + datadog/datadog      3.44.1                              1 h1, 2 zh
   ~ hashicorp/aws        5.60.0 → 5.82.2   minor             constraints ~> 4.0 → ~> 5.0
-  ~ hashicorp/random     3.6.3             h1 1 → 4
+  ~ hashicorp/random     3.6.3                               h1 1 → 4
   - hashicorp/template   2.2.0
-  ! hashicorp/tls        4.0.5             hashes replaced under the same version; h1 1 added, 1 removed, zh 1 added, 1 removed
+  ! hashicorp/tls        4.0.5                               hashes replaced under the same version; h1 1 added, 1 removed, zh 1 added, 1 removed
   ~ hashicorp/vault      4.0.0 → 3.9.0     major downgrade
 ";
 
@@ -62,12 +62,12 @@ fn each_provider_that_differs_has_a_line() {
 exit code: 0
 ----- stdout -----
 new.hcl
-  + datadog/datadog      3.44.1            1 h1, 2 zh
+  + datadog/datadog      3.44.1                              1 h1, 2 zh
   ~ hashicorp/aws        5.60.0 → 5.82.2   minor             constraints ~> 4.0 → ~> 5.0
   = hashicorp/null       3.2.4
-  ~ hashicorp/random     3.6.3             h1 1 → 4
+  ~ hashicorp/random     3.6.3                               h1 1 → 4
   - hashicorp/template   2.2.0
-  ! hashicorp/tls        4.0.5             hashes replaced under the same version; h1 1 added, 1 removed, zh 1 added, 1 removed
+  ! hashicorp/tls        4.0.5                               hashes replaced under the same version; h1 1 added, 1 removed, zh 1 added, 1 removed
   ~ hashicorp/vault      4.0.0 → 3.9.0     major downgrade
 "#]]);
 }

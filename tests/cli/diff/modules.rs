@@ -37,8 +37,8 @@ exit code: 0
 ----- stdout -----
 new.hcl
   - module.a
-  ! module.b                         package replaced under the same source; package git::https://example.com/b.git?ref=1 → git::https://example.com/b.git?ref=2; h1 1 added, 1 removed
-  + module.c                         package git::https://example.com/c.git?ref=3; 1 h1
+  ! module.b                                 package replaced under the same source; package git::https://example.com/b.git?ref=1 → git::https://example.com/b.git?ref=2; h1 1 added, 1 removed
+  + module.c                                 package git::https://example.com/c.git?ref=3; 1 h1
   ~ module.network   1.0.0 → 2.1.0   major   constraints ~> 1 → ~> 2.0; package git::https://example.com/network.git?ref=c1 → git::https://example.com/network.git?ref=c2
 "#]]);
 }
@@ -80,7 +80,7 @@ exit code: 0
 .terraform.lock.hcl
   ~ hashicorp/null   3.2.3 → 3.2.4   patch
 .modules.lock.hcl
-  ! module.a      package replaced under the same source; package git::https://example.com/a.git?ref=1 → git::https://example.com/a.git?ref=2; h1 1 added, 1 removed
+  ! module.a   package replaced under the same source; package git::https://example.com/a.git?ref=1 → git::https://example.com/a.git?ref=2; h1 1 added, 1 removed
 "#]]);
     repository.provlock(["diff", "-r", "--git", "HEAD"]).matches(str![[r#"
 exit code: 0
@@ -88,9 +88,9 @@ exit code: 0
 .terraform.lock.hcl
   ~ hashicorp/null   3.2.3 → 3.2.4   patch
 .modules.lock.hcl
-  ! module.a      package replaced under the same source; package git::https://example.com/a.git?ref=1 → git::https://example.com/a.git?ref=2; h1 1 added, 1 removed
+  ! module.a   package replaced under the same source; package git::https://example.com/a.git?ref=1 → git::https://example.com/a.git?ref=2; h1 1 added, 1 removed
 sub/.modules.lock.hcl
-  + module.x      package git::https://example.com/x.git?ref=2; 1 h1
+  + module.x   package git::https://example.com/x.git?ref=2; 1 h1
 "#]]);
     repository.provlock(["diff", "--textconv", ".modules.lock.hcl"]).matches(str![[r#"
 exit code: 0

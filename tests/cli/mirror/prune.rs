@@ -47,12 +47,12 @@ fn prune_removes_only_unlocked_versions() {
 exit code: 0
 ----- stderr -----
   + hashicorp/null   3.2.5   darwin_arm64 and linux_amd64
-  - mirror/registry.example.com/acme/gamma/index.json   [SIZE]
-  - mirror/registry.example.com/acme/gamma/terraform-provider-gamma_1.0.0_linux_amd64.zip   [SIZE]
-  - mirror/registry.example.com/acme/gamma/1.0.0.json   [SIZE]
+  - mirror/registry.example.com/acme/gamma/index.json                                            [SIZE]
+  - mirror/registry.example.com/acme/gamma/terraform-provider-gamma_1.0.0_linux_amd64.zip        [SIZE]
+  - mirror/registry.example.com/acme/gamma/1.0.0.json                                            [SIZE]
   - mirror/registry.opentofu.org/hashicorp/null/terraform-provider-null_3.2.4_darwin_arm64.zip   [SIZE]
-  - mirror/registry.opentofu.org/hashicorp/null/terraform-provider-null_3.2.4_linux_amd64.zip   [SIZE]
-  - mirror/registry.opentofu.org/hashicorp/null/3.2.4.json   [SIZE]
+  - mirror/registry.opentofu.org/hashicorp/null/terraform-provider-null_3.2.4_linux_amd64.zip    [SIZE]
+  - mirror/registry.opentofu.org/hashicorp/null/3.2.4.json                                       [SIZE]
 Would mirror 2 packages of 1 provider in mirror: 2 to download, 6 files to remove ([SIZE])
 "#]]);
     before.assert_same(&environment.snapshot());
@@ -61,12 +61,12 @@ Would mirror 2 packages of 1 provider in mirror: 2 to download, 6 files to remov
 exit code: 0
 ----- stderr -----
   + hashicorp/null   3.2.5   darwin_arm64 and linux_amd64   signed   [SIZE]
-  - mirror/registry.example.com/acme/gamma/index.json   [SIZE]
-  - mirror/registry.example.com/acme/gamma/terraform-provider-gamma_1.0.0_linux_amd64.zip   [SIZE]
-  - mirror/registry.example.com/acme/gamma/1.0.0.json   [SIZE]
+  - mirror/registry.example.com/acme/gamma/index.json                                            [SIZE]
+  - mirror/registry.example.com/acme/gamma/terraform-provider-gamma_1.0.0_linux_amd64.zip        [SIZE]
+  - mirror/registry.example.com/acme/gamma/1.0.0.json                                            [SIZE]
   - mirror/registry.opentofu.org/hashicorp/null/terraform-provider-null_3.2.4_darwin_arm64.zip   [SIZE]
-  - mirror/registry.opentofu.org/hashicorp/null/terraform-provider-null_3.2.4_linux_amd64.zip   [SIZE]
-  - mirror/registry.opentofu.org/hashicorp/null/3.2.4.json   [SIZE]
+  - mirror/registry.opentofu.org/hashicorp/null/terraform-provider-null_3.2.4_linux_amd64.zip    [SIZE]
+  - mirror/registry.opentofu.org/hashicorp/null/3.2.4.json                                       [SIZE]
 Mirrored 2 packages of 1 provider in mirror: 2 downloaded ([SIZE]), 6 files removed ([SIZE])
 "#]]);
     assert_eq!(names(&environment, "mirror"), ["README.md", "another", "registry.opentofu.org"]);
@@ -250,10 +250,10 @@ fn prune_removes_unlocked_packages_of_terraform() {
 exit code: 0
 ----- stderr -----
   + hashicorp/null   3.2.4   darwin_arm64 and linux_amd64   signed   [SIZE]
-  - mirror/registry.terraform.io/hashicorp/null/index.json   [SIZE]
+  - mirror/registry.terraform.io/hashicorp/null/index.json                                       [SIZE]
   - mirror/registry.terraform.io/hashicorp/null/terraform-provider-null_3.2.4_darwin_arm64.zip   [SIZE]
-  - mirror/registry.terraform.io/hashicorp/null/terraform-provider-null_3.2.4_linux_amd64.zip   [SIZE]
-  - mirror/registry.terraform.io/hashicorp/null/3.2.4.json   [SIZE]
+  - mirror/registry.terraform.io/hashicorp/null/terraform-provider-null_3.2.4_linux_amd64.zip    [SIZE]
+  - mirror/registry.terraform.io/hashicorp/null/3.2.4.json                                       [SIZE]
 Mirrored 2 packages of 1 provider in mirror: 2 downloaded ([SIZE]), 4 files removed ([SIZE])
 "#]]);
 }

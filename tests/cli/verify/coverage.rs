@@ -295,7 +295,7 @@ fn the_first_run_on_modules_only() {
     nothing.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-No root module in . or below: examples/complete and examples/locked are skipped because of the name, as modules, examples, tests and templates are, and no other directory has a backend, a lock file, or providers that it configures and uses; to use one anyway, name its directory here or in [roots] of provlock.toml
+No root module in . or below: skipped by name (modules, examples, tests, templates): examples/complete and examples/locked; no other directory has a backend, a lock file, or providers that it configures and uses; to use one anyway, name its directory here or in [roots] of provlock.toml
 "#]]);
     environment.provlock(["verify", "-r", "examples"]).matches(str![[r#"
 exit code: 0

@@ -7,20 +7,20 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use clap::{Args, ValueHint};
-use provlock::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, Remedy, Severity};
+use provlock::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, LockRemedy, Remedy, Severity};
 use provlock::lockfile::merge::{self, Conflict, MARKER_SIZE, MarkerStyle, Merged, Sides};
-use provlock::lockfile::{self, EntryDiff, LockFileOf, LockedModule, LockedProvider, LocksOf};
+use provlock::lockfile::{self, EntryDiff, LockFile, LockFileOf, Locked, LockedModule, LockedProvider, LocksOf};
 use provlock::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use provlock::project::Selection;
 use provlock::provider::Dialect;
 use provlock::system::files;
 use serde_json::json;
 
-use self::resolve::{Resolve, ResolveArgs};
+use self::resolve::ResolveArgs;
 use crate::cli::args::{ARGUMENTS, FormatArgs, OWN};
 use crate::cli::git;
 use crate::cli::render::coverage::no_root_module;
-use crate::cli::render::foreign::{capped, printable};
+use crate::cli::render::foreign::safe_line;
 use crate::cli::render::style::count;
 use crate::cli::run::outcome::{Outcome, diagnostics};
 use crate::cli::run::session::start;
@@ -66,8 +66,14 @@ fn marker_size(text: &str) -> std::result::Result<usize, String> {
     size.map(|size| size.max(MARKER_SIZE)).ok_or_else(|| "not a number from 1 to 1000".to_owned())
 }
 
-/// Both sides, read, and where the result goes.
-struct Merge<'a, T: Resolve> {
+/// Merged entries after those in conflict were locked again, and warnings.
+type Resolved<T> = Result<(Merged<T>, Vec<Diagnostic>)>;
+
+/// Locks entries in conflict again in the root module of a directory, if that was requested.
+type Resolver<'a, T> = &'a dyn Fn((&Path, Dialect), LockFileOf<T>, Vec<Conflict<T>>) -> Resolved<T>;
+
+/// Both sides, and the target of the result.
+struct Merge<'a, T: Locked> {
     dialect: Dialect,
     base: LocksOf<T>,
     ours: LockFileOf<T>,
@@ -76,12 +82,13 @@ struct Merge<'a, T: Resolve> {
     /// The file that is overwritten, and what it holds.
     target: &'a Path,
     target_bytes: Vec<u8>,
-    /// What messages call it.
+    /// Path of the file in messages.
     shown: &'a Path,
     warnings: Vec<Diagnostic>,
+    relock: Resolver<'a, T>,
 }
 
-/// What became of a file.
+/// Result of a file.
 #[derive(Default)]
 struct Report {
     warnings: Vec<Diagnostic>,
@@ -107,12 +114,12 @@ pub(crate) fn run(arguments: &MergeArgs, ui: &Ui) -> Result<Outcome> {
         [directory] if directory.is_dir() => return merge_here(directory, arguments, ui),
         [file] => repair_file(file, arguments, ui)?,
         [base, ours, theirs] if arguments.path.is_some() => {
-            let merge = if is_of_modules(arguments, ours, &read(ours)?) {
-                merge_three::<LockedModule>
+            let files = [base, ours, theirs];
+            if is_of_modules(arguments, ours, &read(ours)?) {
+                merge_three::<LockedModule>(files, arguments, &refuse_modules, ui)?
             } else {
-                merge_three::<LockedProvider>
-            };
-            merge([base, ours, theirs], arguments, ui)?
+                merge_three::<LockedProvider>(files, arguments, &providers(arguments, ui), ui)?
+            }
         }
         files => return Err(not_versions(files.len())),
     };
@@ -124,7 +131,7 @@ pub(crate) fn run(arguments: &MergeArgs, ui: &Ui) -> Result<Outcome> {
 fn not_versions(files: usize) -> anyhow::Error {
     let (message, words) = match files {
         2 => ("two files cannot be merged: their common ancestor is missing", "the three versions of one file: "),
-        _ => ("it is not said that these are three versions of one file", "if they are, say of which: "),
+        _ => ("pass --path PATH to merge three versions of one file", "as in: "),
     };
     let merge = ["merge", "--path", "PATH", "BASE", "OURS", "THEIRS"].map(str::to_owned);
     let help = Help::text(words).and(Remedy::Run(merge.into()));
@@ -188,7 +195,7 @@ fn merge_below(directories: &[PathBuf], arguments: &MergeArgs, ui: &Ui) -> Resul
     reports.retain(|report| report.had_conflict);
     let merged = reports.iter().filter(|report| report.outcome == Outcome::Done).count();
     let summary = match (roots.is_empty(), reports.len()) {
-        (true, _) => no_root_module(&roots),
+        (true, _) => no_root_module(&roots, &ui.invocation),
         (false, 0) => format!("No conflict in {}", count(files, "lock file")),
         (false, conflicts) => format!("Merged {merged} of {} with conflicts", count(conflicts, "lock file")),
     };
@@ -202,8 +209,24 @@ fn repair_one(file: &Path, arguments: &MergeArgs, ui: &Ui) -> Report {
 
 fn repair_file(file: &Path, arguments: &MergeArgs, ui: &Ui) -> Result<Report> {
     let bytes = read(file)?;
-    let repair = if is_of_modules(arguments, file, &bytes) { repair::<LockedModule> } else { repair::<LockedProvider> };
-    repair(file, bytes, arguments, ui)
+    if is_of_modules(arguments, file, &bytes) {
+        repair::<LockedModule>(file, bytes, arguments, &refuse_modules, ui)
+    } else {
+        repair::<LockedProvider>(file, bytes, arguments, &providers(arguments, ui), ui)
+    }
+}
+
+/// Returns a function that locks providers in conflict again.
+fn providers<'a>(
+    MergeArgs { resolve, .. }: &'a MergeArgs,
+    ui: &'a Ui,
+) -> impl Fn((&Path, Dialect), LockFile, Vec<Conflict>) -> Resolved<LockedProvider> + 'a {
+    move |root, lock_file, conflicts| resolve.lock_again(root, lock_file, conflicts, ui)
+}
+
+/// Fails: `lock --modules` chooses packages, after a side was chosen for each conflict.
+fn refuse_modules<T>(_: (&Path, Dialect), _: LockFileOf<LockedModule>, _: T) -> Resolved<LockedModule> {
+    Err(Diagnostic::error(Code::InvalidArgument, "--resolve locks providers again, not modules").into())
 }
 
 /// Whether the file is one of modules. Git's merge driver gives it another name, and says its own.
@@ -211,7 +234,12 @@ fn is_of_modules(arguments: &MergeArgs, file: &Path, bytes: &[u8]) -> bool {
     lockfile::is_of_modules(arguments.path.as_deref().unwrap_or(file), bytes)
 }
 
-fn merge_three<T: Resolve>(files: [&PathBuf; 3], arguments: &MergeArgs, ui: &Ui) -> Result<Report> {
+fn merge_three<T: Locked>(
+    files: [&PathBuf; 3],
+    arguments: &MergeArgs,
+    relock: Resolver<'_, T>,
+    ui: &Ui,
+) -> Result<Report> {
     let [base, ours, theirs] = files;
     let [base_bytes, our_bytes, their_bytes] = [read(base)?, read(ours)?, read(theirs)?];
     let dialect = dialect([&our_bytes, &their_bytes, &base_bytes], ui);
@@ -234,13 +262,14 @@ fn merge_three<T: Resolve>(files: [&PathBuf; 3], arguments: &MergeArgs, ui: &Ui)
         target_bytes: our_bytes,
         shown,
         warnings: Vec::new(),
+        relock,
     };
-    merge.finish(&arguments.resolve, ui)
+    merge.finish(arguments.resolve.resolve)
 }
 
 /// A release has one list of `zh:` hashes. Two sides with different ones have them from different releases, whatever
 /// version they name: git, for one, merges the line of the version alone.
-fn mixed_releases<T: Resolve>(ours: &LocksOf<T>, theirs: &LocksOf<T>, dialect: Dialect) -> Vec<Diagnostic> {
+fn mixed_releases<T: Locked>(ours: &LocksOf<T>, theirs: &LocksOf<T>, dialect: Dialect) -> Vec<Diagnostic> {
     let difference = lockfile::diff::<T>(ours, theirs);
     let mixed = difference.entries.iter().filter(|entry| entry.zh_replaced().is_some());
     let warning = |entry: &EntryDiff<T>| {
@@ -264,7 +293,13 @@ fn report_line_by_line(errors: Vec<Diagnostic>, clean: bool) -> Report {
     Report { warnings, had_conflict: true, outcome, ..Report::default() }
 }
 
-fn repair<T: Resolve>(file: &Path, bytes: Vec<u8>, arguments: &MergeArgs, ui: &Ui) -> Result<Report> {
+fn repair<T: Locked>(
+    file: &Path,
+    bytes: Vec<u8>,
+    arguments: &MergeArgs,
+    relock: Resolver<'_, T>,
+    ui: &Ui,
+) -> Result<Report> {
     let shown = arguments.path.as_deref().unwrap_or(file);
     let Some(sides) = merge::split_conflicts(shown, &bytes)? else {
         if !arguments.recursive {
@@ -288,12 +323,13 @@ fn repair<T: Resolve>(file: &Path, bytes: Vec<u8>, arguments: &MergeArgs, ui: &U
     let is_sure = base_is_complete && base.is_some();
     let base = base.unwrap_or_default();
     let warnings = if is_sure { Vec::new() } else { one_sided(&base, &ours, &theirs, dialect) };
-    let merge = Merge { dialect, base, ours, theirs, style, target: file, target_bytes: bytes, shown, warnings };
-    merge.finish(&arguments.resolve, ui)
+    let (target, target_bytes) = (file, bytes);
+    let merge = Merge { dialect, base, ours, theirs, style, target, target_bytes, shown, warnings, relock };
+    merge.finish(arguments.resolve.resolve)
 }
 
 /// Without a common ancestor nobody knows whether one side added an entry or the other removed it.
-fn one_sided<T: Resolve>(
+fn one_sided<T: Locked>(
     base: &LocksOf<T>,
     ours: &LockFileOf<T>,
     theirs: &LockFileOf<T>,
@@ -307,19 +343,19 @@ fn one_sided<T: Resolve>(
         let name = T::name(&entry.address, dialect);
         Diagnostic::warning(Code::MergeConflict, format!("only {side} has {name}; it was kept"))
             .note("the conflict does not show whether one side added it or the other removed it")
-            .help(Help::text("if the configuration no longer requires it: ").and(T::prune()))
+            .help(Help::text("if the configuration no longer requires it: ").and(prune::<T>()))
     };
     one_sided.map(warning).collect()
 }
 
-impl<T: Resolve> Merge<'_, T> {
+impl<T: Locked> Merge<'_, T> {
     /// Merges, writes and reports the result.
-    fn finish(mut self, resolve: &ResolveArgs, ui: &Ui) -> Result<Report> {
+    fn finish(mut self, is_requested: bool) -> Result<Report> {
         self.warnings.extend(mixed_releases::<T>(self.ours.locks(), self.theirs.locks(), self.dialect));
         let mut merged = merge::merge::<T>(&self.base, self.ours.locks(), self.theirs.locks());
         // When it fails the conflicts stay: a merge driver must not leave the file as if it had been merged.
         let (mut errors, mut chosen) = (Diagnostics::default(), Vec::new());
-        match self.resolve(&merged, resolve, ui) {
+        match self.resolve(&merged, is_requested) {
             Ok(Some((resolved, warnings))) => {
                 chosen = chosen_releases(&merged.conflicts, &resolved, self.dialect);
                 merged = resolved;
@@ -333,7 +369,7 @@ impl<T: Resolve> Merge<'_, T> {
             files::write(self.target, Some(&self.target_bytes), &result)?;
         }
         let path = self.shown.display();
-        let help = T::help(self.shown);
+        let help = help::<T>(self.shown);
         let mut conflicts: Vec<_> = merged.conflicts.iter().map(|conflict| conflict.diagnostic(self.dialect)).collect();
         if let Some(last) = conflicts.last_mut() {
             last.help = Some(help);
@@ -348,25 +384,39 @@ impl<T: Resolve> Merge<'_, T> {
         Ok(Report { warnings: self.warnings, errors, status, had_conflict: true, outcome })
     }
 
-    /// Locks the entries in conflict again, if that was asked for.
-    fn resolve(
-        &self,
-        merged: &Merged<T>,
-        arguments: &ResolveArgs,
-        ui: &Ui,
-    ) -> Result<Option<(Merged<T>, Vec<Diagnostic>)>> {
-        if !arguments.resolve || merged.conflicts.is_empty() {
+    /// Locks the entries in conflict again, if that is requested.
+    fn resolve(&self, merged: &Merged<T>, is_requested: bool) -> Result<Option<(Merged<T>, Vec<Diagnostic>)>> {
+        if !is_requested || merged.conflicts.is_empty() {
             return Ok(None);
         }
         let without_conflicts = self.ours.edit(&merged.locks)?;
         let lock_file = lock_file::<T>(self.shown, &without_conflicts, self.dialect)?;
         let root = self.shown.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        T::resolve(arguments, (root, self.dialect), lock_file, merged.conflicts.clone(), ui).map(Some)
+        (self.relock)((root, self.dialect), lock_file, merged.conflicts.clone()).map(Some)
+    }
+}
+
+/// Returns the command that removes entries that nothing requires.
+fn prune<T: Locked>() -> Remedy {
+    if T::FILE_NAME == MODULE_LOCK_FILE_NAME {
+        Remedy::LockModules
+    } else {
+        LockRemedy { prune: true, ..LockRemedy::default() }.into()
+    }
+}
+
+/// Returns the next step if conflicts remain in a file.
+fn help<T: Locked>(file: &Path) -> Help {
+    let choose = format!("choose a side of each conflict in {}, ", file.display());
+    if T::FILE_NAME == MODULE_LOCK_FILE_NAME {
+        Help::text(choose + "then run: ").and(prune::<T>())
+    } else {
+        Help::text(choose + "or run: ").and(Remedy::Merge { file: file.to_owned(), resolve: true })
     }
 }
 
 /// `  hashicorp/null   5.0.0 (ours 5.0.0, theirs 4.0.0)`, for each conflict that was resolved.
-fn chosen_releases<T: Resolve>(conflicts: &[Conflict<T>], merged: &Merged<T>, dialect: Dialect) -> Vec<String> {
+fn chosen_releases<T: Locked>(conflicts: &[Conflict<T>], merged: &Merged<T>, dialect: Dialect) -> Vec<String> {
     let release =
         |entry: &Option<Arc<T>>| entry.as_ref().map_or("no entry".into(), |entry| entry.release().into_owned());
     let is_left = |conflict: &&Conflict<T>| !merged.conflicts.iter().any(|left| left.address == conflict.address);
@@ -374,7 +424,7 @@ fn chosen_releases<T: Resolve>(conflicts: &[Conflict<T>], merged: &Merged<T>, di
         let name = T::name(&conflict.address, dialect);
         let chosen = release(&merged.locks.get(&conflict.address).cloned());
         let (ours, theirs) = (release(&conflict.ours), release(&conflict.theirs));
-        printable(&capped(&format!("  {name}   {chosen} (ours {ours}, theirs {theirs})")))
+        safe_line(&format!("  {name}   {chosen} (ours {ours}, theirs {theirs})"))
     };
     conflicts.iter().filter(is_left).map(line).collect()
 }
@@ -390,13 +440,13 @@ fn dialect<const N: usize>(files: [&Vec<u8>; N], ui: &Ui) -> Dialect {
     ui.global.dialect.or_else(detected).unwrap_or_default()
 }
 
-/// How messages name a version of the file.
+/// Returns the name of a version of the file in messages.
 fn side_name(path: &Path, side: &str) -> PathBuf {
     PathBuf::from(format!("{} ({side})", path.display()))
 }
 
 /// Reads a side. The parser's help is about a file that is there, which a side need not be.
-fn lock_file<T: Resolve>(name: &Path, bytes: &[u8], dialect: Dialect) -> diagnostic::Result<LockFileOf<T>> {
+fn lock_file<T: Locked>(name: &Path, bytes: &[u8], dialect: Dialect) -> diagnostic::Result<LockFileOf<T>> {
     let parsed = lockfile::parse_as::<T>(name, bytes, dialect);
     let errors = parsed.diagnostics.into_iter().filter(|diagnostic| diagnostic.severity == Severity::Error);
     parsed.lock_file.ok_or_else(|| errors.map(|error| Diagnostic { help: None, ..error }).collect())

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use clap::ValueEnum;
 use provlock::diagnostic::{Code, Diagnostic, Diagnostics};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -21,40 +20,38 @@ pub(super) const SCHEMA: u32 = 1;
 
 /// Output of a command: its own fields, and those that all commands have.
 #[derive(Serialize)]
-pub(crate) struct Output<T> {
+pub(crate) struct Output<'a, T> {
     schema: u32,
-    command: CommandName,
+    /// Name of the command; `provlock` if the command line contains none.
+    command: &'a str,
     #[serde(flatten)]
     result: T,
     warnings: Vec<Notice>,
     errors: Vec<Notice>,
 }
 
-/// The command that printed the result.
-#[derive(Clone, Copy, Default, Serialize, ValueEnum)]
-#[serde(rename_all = "lowercase")]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "command"))]
-pub(crate) enum CommandName {
-    /// None: the command line names no command.
-    #[default]
-    Provlock,
-    Init,
-    Lock,
-    Get,
-    Upgrade,
-    Pin,
-    Verify,
-    Diff,
-    Explain,
-    Tree,
-    Sbom,
-    Merge,
-    Mirror,
-    Setup,
-    Login,
-    Logout,
-    Cache,
-    Completions,
+/// The root modules of a result.
+#[derive(Serialize)]
+pub(crate) struct Roots<T> {
+    pub(crate) roots: Vec<T>,
+}
+
+/// Root module that was locked, upgraded or checked, or that failed.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(crate) enum DoneOrFailed<T> {
+    Done(T),
+    Failed(FailedRoot),
+}
+
+/// Result of `verify`.
+#[derive(Serialize)]
+struct Verified {
+    #[serde(flatten)]
+    roots: Roots<DoneOrFailed<VerifiedRoot>>,
+    counts: Counts,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    findings: Vec<Finding>,
 }
 
 /// Returns the fields of `verify`: the root modules that were verified, and those of many that could not be.
@@ -66,20 +63,19 @@ pub(crate) fn verify(Found { roots, findings, errors, coverage, invocation, .. }
             failed.entry(root).or_default().push(error.clone());
         }
     }
-    let failed = failed.iter().map(|(root, errors)| json!(FailedRoot::new(root, errors, invocation)));
-    let roots: Vec<_> = roots.iter().map(|root| json!(VerifiedRoot::new(root, invocation))).chain(failed).collect();
-    let mut result = json!({ "roots": roots, "counts": Counts::from(coverage) });
-    if !findings.is_empty() {
-        result["findings"] = findings.iter().map(|finding| json!(Finding::new(finding, invocation))).collect();
-    }
-    Output::new(CommandName::Verify, result, &[], errors, invocation).text(invocation)
+    let failed = failed.iter().map(|(root, errors)| DoneOrFailed::Failed(FailedRoot::new(root, errors, invocation)));
+    let done = roots.iter().map(|root| DoneOrFailed::Done(VerifiedRoot::new(root, invocation)));
+    let roots = Roots { roots: done.chain(failed).collect() };
+    let findings = findings.iter().map(|finding| Finding::new(finding, invocation)).collect();
+    let result = Verified { roots, counts: Counts::from(coverage), findings };
+    Output::new("verify", result, &[], errors, invocation).text(invocation)
 }
 
 /// Returns the output of `diff`. Replaced hashes are also among the warnings.
 pub(crate) fn diff(files: &[FileDiff], mut warnings: Vec<Diagnostic>, invocation: &Invocation) -> String {
     warnings.extend(files.iter().flat_map(replaced_hashes));
-    let roots: Vec<_> = files.iter().map(ComparedRoot::new).collect();
-    Output::new(CommandName::Diff, json!({ "roots": roots }), &warnings, &[], invocation).text(invocation)
+    let roots = Roots { roots: files.iter().map(ComparedRoot::new).collect() };
+    Output::new("diff", roots, &warnings, &[], invocation).text(invocation)
 }
 
 fn replaced_hashes(file: &FileDiff) -> impl Iterator<Item = Diagnostic> {
@@ -90,9 +86,9 @@ fn replaced_hashes(file: &FileDiff) -> impl Iterator<Item = Diagnostic> {
     })
 }
 
-impl<T: Serialize> Output<T> {
+impl<'a, T: Serialize> Output<'a, T> {
     pub(crate) fn new(
-        command: CommandName,
+        command: &'a str,
         result: T,
         warnings: &[Diagnostic],
         errors: &[Diagnostic],

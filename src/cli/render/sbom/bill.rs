@@ -1,4 +1,4 @@
-//! What all formats have in common: the packages of all root modules, each once, and who requires which.
+//! Bill of materials for all formats: the packages of all root modules, each once, and their requirements.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,11 +15,11 @@ use crate::cli::render::verify::RepositoryPaths;
 const NAMESPACE: [u8; 16] =
     [0x6b, 0xa7, 0xb8, 0x11, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0, 0xc0, 0x4f, 0xd4, 0x30, 0xc8];
 
-/// What is locked in a project. Everything in it may be shown.
+/// Locked packages of a project, without secrets.
 pub(crate) struct Bill {
-    /// What the project is called.
+    /// Name of the project.
     pub(super) name: String,
-    /// When the document is made, if that is to be written.
+    /// Time of the document, if it has one.
     pub(super) time: Option<Timestamp>,
     pub(super) roots: Vec<Root>,
     /// By their purls.
@@ -30,7 +30,7 @@ pub(crate) struct Bill {
 
 /// A root module.
 pub(super) struct Root {
-    /// Its directory and its lock file, from the top of the repository.
+    /// Paths of the directory and of the lock file, from the top of the repository.
     pub(super) path: String,
     pub(super) lock_path: String,
     /// The purls of what it requires itself, and of all that its lock files record.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::bill::{Bill, uuid};
 use super::package::{Origin, Package};
 
-/// What an IRI (RFC 3987) cannot hold.
+/// Characters that an IRI (RFC 3987) cannot contain.
 const ENCODED: &AsciiSet =
     &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'\\').add(b'^').add(b'`').add(b'{').add(b'|').add(b'}');
 
@@ -44,7 +44,7 @@ pub(crate) fn document(bill: &Bill) -> String {
     format!("{document:#}\n")
 }
 
-/// How a root module is referred to. No purl begins like this.
+/// Returns the reference of a root module. No purl begins like this.
 fn reference(path: &str) -> String {
     format!("root:{path}")
 }
@@ -68,7 +68,7 @@ fn component(package: &Package) -> Value {
     component
 }
 
-/// Where the package comes from. Each hash has a reference of its own, since each is of another archive; a lock file
+/// Returns the origin of a package. Each hash has a reference of its own, since each is of another archive; a lock file
 /// records neither its URL nor its platform.
 fn references(package: &Package) -> Vec<Value> {
     let (kind, url) = match &package.origin {

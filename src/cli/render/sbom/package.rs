@@ -13,7 +13,7 @@ use crate::cli::render::foreign::capped;
 /// A package. Everything in it may be shown.
 pub(super) struct Package {
     pub(super) purl: String,
-    /// Who publishes it, in a registry.
+    /// Publisher in a registry.
     pub(super) group: Option<String>,
     pub(super) name: String,
     /// The version, or else the commit.
@@ -21,11 +21,11 @@ pub(super) struct Package {
     pub(super) origin: Origin,
     /// The SHA-256 of archives, in hexadecimal digits: of a module the only one, of a provider one for each platform.
     pub(super) archives: BTreeSet<String>,
-    /// What has no place of its own, with the names of the properties.
+    /// Other properties by their names.
     pub(super) properties: BTreeSet<(&'static str, String)>,
 }
 
-/// Where a package comes from.
+/// Origin of a package.
 pub(super) enum Origin {
     /// A registry, with its URL.
     Registry(String),

@@ -6,10 +6,10 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use provlock::provider::{Dialect, Hostname};
 
-/// What is encoded in each part.
+/// Characters that are encoded in each part.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b':');
 
-/// What is known of a package; the parts are not encoded.
+/// Parts of a package URL, not encoded.
 #[derive(Default)]
 pub(super) struct Purl<'a> {
     pub(super) kind: &'static str,

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::bill::{Bill, Root};
 
-/// What a snapshot is about.
+/// Commit of a snapshot.
 pub(crate) struct Commit {
     pub(crate) sha: String,
     /// The full name of a branch or tag.

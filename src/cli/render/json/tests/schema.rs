@@ -1,15 +1,19 @@
 //! The schema of what every command prints, and of what the library writes in it.
 
+use std::borrow::Cow;
+
+use clap::CommandFactory as _;
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
-use schemars::{JsonSchema, Schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::cli::commands::Cli;
 use crate::cli::render::json::counts::Counts;
 use crate::cli::render::json::diagnostic::{Finding, Notice};
 use crate::cli::render::json::mirror::Mirror;
-use crate::cli::render::json::output::{CommandName, SCHEMA};
+use crate::cli::render::json::output::SCHEMA;
 use crate::cli::render::json::reports::{Explanation, PublishedFacts, SettingsFile};
 use crate::cli::render::json::root::{ComparedRoot, FailedRoot, InstalledRoot, LockedRoot, PinnedRoot, VerifiedRoot};
 use crate::cli::render::json::tree::{ProviderUse, TreeRoot};
@@ -21,7 +25,8 @@ use crate::cli::render::json::tree::{ProviderUse, TreeRoot};
 struct AnyOutput {
     #[schemars(extend("const" = SCHEMA))]
     schema: u32,
-    command: CommandName,
+    #[schemars(with = "CommandName")]
+    command: String,
     /// Of `explain`: what codes mean.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     explanations: Vec<Explanation>,
@@ -48,10 +53,32 @@ struct AnyOutput {
     errors: Vec<Notice>,
 }
 
+/// The command that printed the result.
+struct CommandName;
+
+impl JsonSchema for CommandName {
+    fn schema_name() -> Cow<'static, str> {
+        "command".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let command = Cli::command();
+        let names: Vec<_> = command.get_subcommands().map(clap::Command::get_name).collect();
+        json_schema!({
+            "description": "The command that printed the result.",
+            "oneOf": [
+                { "type": "string", "enum": names },
+                { "type": "string", "const": "provlock", "description": "None: the command line names no command." },
+            ],
+        })
+    }
+}
+
 /// A root module or a lock file.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "any_root")]
+#[expect(dead_code, reason = "stands for the roots of each command")]
 enum Root {
     Locked(LockedRoot),
     Verified(VerifiedRoot),
