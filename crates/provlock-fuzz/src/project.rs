@@ -57,7 +57,7 @@ impl Project {
         let before = self.files();
         if let Ok(roots) = session.roots(&Selection::one(self.path(root))) {
             // Errors, and that no registry is reached, make no difference here.
-            let _ = session.lock(&roots, &dry_run());
+            let _ = session.lock(&roots, &dry_run(), drop);
         }
         drop(session);
         assert!(self.files() == before, "a file was changed");
@@ -70,7 +70,7 @@ impl Project {
     pub(crate) fn roots(&self) -> Option<Vec<PathBuf>> {
         let session = self.session(ModuleFetching::Never);
         let roots = session.roots(&Selection::recursive(self.path(""))).ok()?;
-        let report = session.lock(&roots, &dry_run()).ok()?;
+        let report = session.lock(&roots, &dry_run(), drop).ok()?;
         Some(report.roots.into_iter().map(|(path, _)| path).collect())
     }
 
