@@ -24,7 +24,7 @@ use super::names::Variable;
 use super::origin::{Origin, OriginTracker};
 use super::root::Inputs;
 use super::syntax::{Attribute, Strings};
-use super::variables::{Given, InputVariables};
+use super::variables::{InputVariables, VariableValue};
 
 /// The variables and locals that the expressions of a module can use.
 pub(super) struct Scope<'a> {
@@ -54,7 +54,7 @@ pub(super) struct UserValues<'a> {
     root: &'a Path,
     inputs: Option<&'a Inputs>,
     variables: &'a InputVariables,
-    read: OnceCell<Result<BTreeMap<String, Given>, Diagnostics>>,
+    read: OnceCell<Result<BTreeMap<String, VariableValue>, Diagnostics>>,
     origin: OriginTracker,
 }
 
@@ -64,7 +64,7 @@ impl<'a> UserValues<'a> {
         Self { root, inputs, variables, read: OnceCell::new(), origin: OriginTracker::default() }
     }
 
-    fn get(&self, name: &str) -> Outcome<Option<Given>> {
+    fn get(&self, name: &str) -> Outcome<Option<VariableValue>> {
         let given = match self.read.get_or_init(|| self.variables.read(self.root)) {
             Ok(given) => given.get(name).cloned(),
             Err(errors) => return failure(errors.to_string()),
@@ -72,7 +72,7 @@ impl<'a> UserValues<'a> {
         match (given, self.inputs) {
             (_, Some(Inputs { uncertain: Some(reason), .. })) => unknown(*reason),
             (None, Some(inputs)) => match inputs.texts.get(name) {
-                Some(Some(text)) => Ok(Some(Given::Text(text.clone()))),
+                Some(Some(text)) => Ok(Some(VariableValue::Text(text.clone()))),
                 None if !inputs.is_partial => Ok(None),
                 _ => unknown(format!("the input \"{name}\" is not known")),
             },
@@ -189,10 +189,10 @@ impl<'a> Scope<'a> {
         let given = match self.values {
             Values::User(values) => {
                 let given = values.get(name);
-                let is_flag = matches!(given, Ok(Some(Given::Text(_) | Given::InNamedFile(_))));
+                let is_flag = matches!(given, Ok(Some(VariableValue::Text(_) | VariableValue::InNamedFile(_))));
                 values.origin.add_input(format!("the variable \"{name}\""), is_flag);
                 let given = given?;
-                if let Some(Given::FromEnvironment(_)) = given {
+                if let Some(VariableValue::FromEnvironment(_)) = given {
                     let reason =
                         format!("the variable \"{name}\" is set by the environment, which is not sent to other hosts");
                     values.origin.withhold(Unknown::new(reason, Some(variable.location.clone())));
@@ -236,11 +236,13 @@ impl<'a> Scope<'a> {
     }
 
     /// The value that the user gives to a variable.
-    fn given(variable: &Variable, given: &Given, is_text: bool) -> Value {
+    fn given(variable: &Variable, given: &VariableValue, is_text: bool) -> Value {
         let text = match given {
-            Given::InFile(value) | Given::InNamedFile(value) => return value.clone(),
-            Given::Text(text) | Given::FromEnvironment(text) if is_text => return Value::string(text.as_str()),
-            Given::Text(text) | Given::FromEnvironment(text) => text,
+            VariableValue::InFile(value) | VariableValue::InNamedFile(value) => return value.clone(),
+            VariableValue::Text(text) | VariableValue::FromEnvironment(text) if is_text => {
+                return Value::string(text.as_str());
+            }
+            VariableValue::Text(text) | VariableValue::FromEnvironment(text) => text,
         };
         // The text is not in a file, so an error shows the position of the variable.
         let location = || Some(variable.location.clone());

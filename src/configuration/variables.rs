@@ -51,7 +51,7 @@ pub enum VariableFlag {
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Given {
+pub(super) enum VariableValue {
     /// A text: the value itself or, for a variable whose type is not primitive, an expression.
     Text(String),
     /// The same, in a variable of the environment.
@@ -100,24 +100,31 @@ impl InputVariables {
     ///
     /// # Errors
     /// A file cannot be read.
-    pub(super) fn read(&self, root: &Path) -> Result<BTreeMap<String, Given>> {
-        let mut given: BTreeMap<_, _> =
-            self.environment.iter().map(|(name, text)| (name.clone(), Given::FromEnvironment(text.clone()))).collect();
+    pub(super) fn read(&self, root: &Path) -> Result<BTreeMap<String, VariableValue>> {
+        let mut given: BTreeMap<_, _> = self
+            .environment
+            .iter()
+            .map(|(name, text)| (name.clone(), VariableValue::FromEnvironment(text.clone())))
+            .collect();
         let mut errors = Diagnostics::default();
         let texts = Texts::default();
         let found = automatic_files(root).into_iter().map(|path| (self.boundary.is_link_out(&path), path));
         for (is_refused, path) in found {
             match if is_refused { Err(boundary::refused(&path).into()) } else { values(&path, &texts) } {
-                Ok(values) => given.extend(values.into_iter().map(|(name, value)| (name, Given::InFile(value)))),
+                Ok(values) => {
+                    given.extend(values.into_iter().map(|(name, value)| (name, VariableValue::InFile(value))))
+                }
                 Err(more) => errors.extend(more),
             }
         }
         for flag in &self.flags {
             match flag {
-                VariableFlag::Value(name, value) => drop(given.insert(name.clone(), Given::Text(value.clone()))),
+                VariableFlag::Value(name, value) => {
+                    drop(given.insert(name.clone(), VariableValue::Text(value.clone())))
+                }
                 VariableFlag::File(file) => match values(file, &texts) {
                     Ok(values) => {
-                        given.extend(values.into_iter().map(|(name, value)| (name, Given::InNamedFile(value))));
+                        given.extend(values.into_iter().map(|(name, value)| (name, VariableValue::InNamedFile(value))));
                     }
                     Err(more) => errors.extend(more),
                 },

@@ -28,14 +28,14 @@ pub(super) struct Contents {
     /// The certain text. Values on which no requirement depends may be placeholders.
     pub(super) text: String,
     /// Why the file may require more than the text.
-    pub(super) left_out: Vec<Arc<Unknown>>,
+    pub(super) omitted: Vec<Arc<Unknown>>,
 }
 
 /// Returns the certain text of a file. Unknown parts on which no requirement depends do not matter.
 ///
 /// An unknown text is treated as one value. It could close its block and open a new one, but real files do not do that.
 pub(super) fn text(contents: &Value, allowance: &Allowance) -> Outcome<Contents> {
-    let whole = || Ok(Contents { text: contents.as_string()?.to_string(), left_out: Vec::new() });
+    let whole = || Ok(Contents { text: contents.as_string()?.to_string(), omitted: Vec::new() });
     let Value::Partial(pieces) = contents else { return whole() };
     let (mut variants, mut conditions) = (vec![Variant::default()], Vec::new());
     add(pieces, &mut variants, &mut conditions)?;
@@ -44,15 +44,15 @@ pub(super) fn text(contents: &Value, allowance: &Allowance) -> Outcome<Contents>
     }
     let Some(parts) = variants.iter().map(Variant::parts).collect::<Option<Vec<_>>>() else { return whole() };
     let is_same = parts.iter().all(|others| others.iter().map(Part::key).eq(parts[0].iter().map(Part::key)));
-    let mut left_out = Vec::new();
+    let mut omitted = Vec::new();
     let unknown = parts.iter().flatten().filter_map(|part| part.unknown);
     for unknown in unknown.chain(conditions.into_iter().filter(|_| !is_same)) {
-        if !left_out.contains(unknown) {
-            left_out.push(Arc::clone(unknown));
+        if !omitted.contains(unknown) {
+            omitted.push(Arc::clone(unknown));
         }
     }
-    let text = if left_out.is_empty() { variants[0].text.clone() } else { certain(&parts) };
-    Ok(Contents { text, left_out })
+    let text = if omitted.is_empty() { variants[0].text.clone() } else { certain(&parts) };
+    Ok(Contents { text, omitted })
 }
 
 /// A text of the file.

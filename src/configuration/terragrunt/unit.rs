@@ -64,7 +64,7 @@ pub(crate) struct GeneratedFile {
     /// Text without Terragrunt's signature. Values on which no requirement depends may be placeholders.
     pub contents: Result<String, Unknown>,
     /// Why the file may have more than these contents.
-    pub left_out: Vec<Unknown>,
+    pub omitted: Vec<Unknown>,
     /// Effect on the file.
     pub action: Action,
     /// Location of the block.
@@ -246,13 +246,13 @@ fn generated_file(label: &str, block: &Block, allowance: &Allowance) -> Outcome<
     };
     let location = block.location.clone();
     let unknown_at = |stop| unknown_at(stop, location.clone());
-    let (contents, left_out) = match contents::text(contents, allowance) {
-        Ok(contents) => (Ok(contents.text), contents.left_out),
+    let (contents, omitted) = match contents::text(contents, allowance) {
+        Ok(contents) => (Ok(contents.text), contents.omitted),
         Err(stop) => (Err(unknown_at(stop)), Vec::new()),
     };
-    let left_out = left_out.into_iter().map(|unknown| unknown_at(Stop::Needs(unknown))).collect();
+    let omitted = omitted.into_iter().map(|unknown| unknown_at(Stop::Needs(unknown))).collect();
     let (label, path) = (label.to_owned(), PathBuf::from(&*path));
-    Ok(GeneratedFile { label, path, contents, left_out, action, location })
+    Ok(GeneratedFile { label, path, contents, omitted, action, location })
 }
 
 fn if_exists(action: &str) -> Outcome<Action> {
@@ -282,7 +282,7 @@ fn state_file(block: &Block) -> Outcome<Option<GeneratedFile>> {
         label: "remote_state".to_owned(),
         path: PathBuf::from(&*text("path")?),
         contents: contents.map_err(|stop| unknown_at(stop, block.location.clone())),
-        left_out: Vec::new(),
+        omitted: Vec::new(),
         action: if_exists(&text("if_exists")?)?,
         location: block.location.clone(),
     }))

@@ -153,7 +153,7 @@ impl WorkingDirectory {
         }
         self.files.remove(name);
         let contents = generated.contents.clone()?;
-        self.unknown.extend(generated.left_out.iter().cloned());
+        self.unknown.extend(generated.omitted.iter().cloned());
         self.files.insert(name.to_owned(), SourceFile::new(Path::new(GENERATED).join(name), contents));
         self.generated.extend(generated.location.clone().map(|location| (name.to_owned(), location)));
         Ok(())

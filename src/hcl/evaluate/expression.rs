@@ -35,7 +35,7 @@ pub(super) struct Scope<'a> {
     outer: Option<&'a Scope<'a>>,
 }
 
-pub(super) type Around<'a> = Option<&'a Scope<'a>>;
+pub(super) type Enclosing<'a> = Option<&'a Scope<'a>>;
 
 /// Returns the value of an expression without variables and functions, or the reason why it is unknown. `text` is the
 /// text that was parsed.
@@ -65,13 +65,13 @@ impl Evaluator<'_> {
         self.value(expression, None)
     }
 
-    pub(super) fn value(&self, expression: &Expression, scope: Around) -> Value {
+    pub(super) fn value(&self, expression: &Expression, scope: Enclosing) -> Value {
         let place = || expression.span().and_then(self.place);
         let value = self.allowance.nested(|| self.outcome(expression, scope));
         value.unwrap_or_else(|stop| Value::Unknown(stop.at(place)))
     }
 
-    fn outcome(&self, expression: &Expression, scope: Around) -> Outcome {
+    fn outcome(&self, expression: &Expression, scope: Enclosing) -> Outcome {
         match expression {
             Expression::Null(_) => Ok(Value::Null),
             Expression::Bool(value) => Ok(Value::Bool(*value.value())),
@@ -103,7 +103,7 @@ impl Evaluator<'_> {
         }
     }
 
-    fn variable(&self, name: &Ident, mut scope: Around) -> Outcome {
+    fn variable(&self, name: &Ident, mut scope: Enclosing) -> Outcome {
         while let Some(innermost) = scope {
             if innermost.name == name.as_str() {
                 return Ok(innermost.value.clone());
@@ -117,14 +117,14 @@ impl Evaluator<'_> {
     }
 
     /// The value of an item, member or branch, whose failure makes the whole expression fail.
-    fn part(&self, expression: &Expression, scope: Around) -> Outcome {
+    fn part(&self, expression: &Expression, scope: Enclosing) -> Outcome {
         let value = self.value(expression, scope);
         value.failed().map(|()| value)
     }
 
     /// The chosen branch. Both branches must be strings, or primitive values of one kind: other branches are converted
     /// to a common type. A branch that fails and is not chosen does not matter.
-    fn conditional(&self, conditional: &Conditional, scope: Around) -> Outcome {
+    fn conditional(&self, conditional: &Conditional, scope: Enclosing) -> Outcome {
         let condition = self.value(&conditional.cond_expr, scope).as_bool()?;
         let (one, two) = (&conditional.true_expr, &conditional.false_expr);
         let (chosen, other) = if condition { (one, two) } else { (two, one) };
@@ -154,11 +154,11 @@ impl Evaluator<'_> {
         }
     }
 
-    fn array(&self, array: &Array, scope: Around) -> Outcome {
+    fn array(&self, array: &Array, scope: Enclosing) -> Outcome {
         Value::list(array.iter().map(|item| self.part(item, scope)).collect::<Outcome<_>>()?)
     }
 
-    fn object(&self, object: &Object, scope: Around) -> Outcome {
+    fn object(&self, object: &Object, scope: Enclosing) -> Outcome {
         // The members of an object take more memory than its expressions.
         self.allowance.spend(4 + 4 * object.len())?;
         let mut members = Members::new();
@@ -172,7 +172,7 @@ impl Evaluator<'_> {
         Value::object(members)
     }
 
-    fn call(&self, call: &FuncCall, scope: Around) -> Outcome {
+    fn call(&self, call: &FuncCall, scope: Enclosing) -> Outcome {
         let is_core = |namespace: &[Decorated<Ident>]| matches!(namespace, [core] if core.as_str() == "core");
         if call.name.is_namespaced() && !is_core(&call.name.namespace) {
             return unknown("functions of providers are not evaluated");
@@ -207,7 +207,7 @@ impl Evaluator<'_> {
         Ok(value)
     }
 
-    fn traversal(&self, traversal: &Traversal, scope: Around) -> Outcome {
+    fn traversal(&self, traversal: &Traversal, scope: Enclosing) -> Outcome {
         if matches!(&traversal.expr, Expression::Number(number) if written(number).starts_with('-')) {
             // To the language the sign belongs to the whole of `-1[0]`.
             return no_arithmetic();
@@ -220,7 +220,7 @@ impl Evaluator<'_> {
         self.traverse(value, &traversal.operators, scope)
     }
 
-    fn traverse(&self, mut value: Value, operators: &[Decorated<TraversalOperator>], scope: Around) -> Outcome {
+    fn traverse(&self, mut value: Value, operators: &[Decorated<TraversalOperator>], scope: Enclosing) -> Outcome {
         for (at, operator) in operators.iter().enumerate() {
             let rest = &operators[at + 1..];
             value = match operator.value() {
@@ -245,7 +245,7 @@ impl Evaluator<'_> {
         Ok(value)
     }
 
-    fn splat(&self, value: &Value, operators: &[Decorated<TraversalOperator>], scope: Around) -> Outcome {
+    fn splat(&self, value: &Value, operators: &[Decorated<TraversalOperator>], scope: Enclosing) -> Outcome {
         let each = |item: &Value| {
             let item = self.allowance.nested(|| self.traverse(item.clone(), operators, scope))?;
             item.failed().map(|()| item)
@@ -257,7 +257,7 @@ impl Evaluator<'_> {
         }
     }
 
-    fn for_expression(&self, expression: &ForExpr, scope: Around) -> Outcome {
+    fn for_expression(&self, expression: &ForExpr, scope: Enclosing) -> Outcome {
         let intro = &expression.intro;
         let names = [intro.key_var.as_ref(), Some(&intro.value_var)];
         let condition = expression.cond.as_ref().map(|condition| &condition.expr);
@@ -296,8 +296,8 @@ impl Evaluator<'_> {
         &self,
         [key_name, value_name]: [Option<&Decorated<Ident>>; 2],
         collection: &Expression,
-        scope: Around,
-        mut step: impl FnMut(Around) -> Outcome<()>,
+        scope: Enclosing,
+        mut step: impl FnMut(Enclosing) -> Outcome<()>,
     ) -> Outcome<()> {
         let [key_name, value_name] = [key_name, value_name].map(|name| name.map_or("", |name| name.as_str()));
         let mut run = |key: &Value, value: &Value| {

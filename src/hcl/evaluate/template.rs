@@ -6,7 +6,7 @@ use hcl_edit::Span;
 use hcl_edit::expr::Expression;
 use hcl_edit::template::{Directive, Element, ForDirective, HeredocTemplate, IfDirective, Strip, Template};
 
-use super::expression::{Around, Evaluator};
+use super::expression::{Enclosing, Evaluator};
 use super::value::{Outcome, Piece, Stop, Value, unknown};
 use crate::hcl::parse;
 
@@ -35,7 +35,7 @@ impl Evaluator<'_> {
     }
 
     /// Evaluates a template between quotes.
-    pub(super) fn quoted(&self, template: &Template, scope: Around) -> Outcome {
+    pub(super) fn quoted(&self, template: &Template, scope: Enclosing) -> Outcome {
         match template.as_single_element() {
             Some(Element::Interpolation(interpolation)) => Ok(self.value(&interpolation.expr, scope)),
             _ => self.text(template, Form::Quoted, scope),
@@ -44,7 +44,7 @@ impl Evaluator<'_> {
 
     /// Evaluates a heredoc. The parser removes the indentation of `<<-` by rules that differ from HCL's, so the text is
     /// parsed again.
-    pub(super) fn heredoc(&self, heredoc: &HeredocTemplate, scope: Around) -> Outcome {
+    pub(super) fn heredoc(&self, heredoc: &HeredocTemplate, scope: Enclosing) -> Outcome {
         let span = heredoc.span().unwrap_or_default();
         let location = (self.place)(span.clone());
         let source = location.as_ref().and_then(|location| location.file.text.get(location.span.clone()));
@@ -66,7 +66,7 @@ impl Evaluator<'_> {
         }
     }
 
-    fn text(&self, template: &Template, form: Form, scope: Around) -> Outcome {
+    fn text(&self, template: &Template, form: Form, scope: Enclosing) -> Outcome {
         self.allowance.spend_on(template.span().map_or(0, |span| span.len()))?;
         let (mut template, mut pieces) = (template.clone(), Vec::new());
         adjust(&mut template, form)?;
@@ -75,7 +75,7 @@ impl Evaluator<'_> {
     }
 
     /// Adds the pieces of a template whose white space has been adjusted.
-    fn template(&self, template: &Template, scope: Around, pieces: &mut Vec<Piece>) -> Outcome<()> {
+    fn template(&self, template: &Template, scope: Enclosing, pieces: &mut Vec<Piece>) -> Outcome<()> {
         for element in template {
             match element {
                 Element::Literal(literal) => self.push(pieces, Piece::Text(literal.to_string()))?,
@@ -118,7 +118,7 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    fn if_directive(&self, directive: &IfDirective, scope: Around, pieces: &mut Vec<Piece>) -> Outcome<()> {
+    fn if_directive(&self, directive: &IfDirective, scope: Enclosing, pieces: &mut Vec<Piece>) -> Outcome<()> {
         let condition = self.value(&directive.if_expr.cond_expr, scope);
         condition.failed()?;
         if let Value::Unknown(unknown) = &condition {
@@ -133,7 +133,13 @@ impl Evaluator<'_> {
     }
 
     /// Adds the pieces of one branch of an `if`.
-    fn branch(&self, directive: &IfDirective, is_first: bool, scope: Around, pieces: &mut Vec<Piece>) -> Outcome<()> {
+    fn branch(
+        &self,
+        directive: &IfDirective,
+        is_first: bool,
+        scope: Enclosing,
+        pieces: &mut Vec<Piece>,
+    ) -> Outcome<()> {
         match (is_first, &directive.else_expr) {
             (true, _) => self.template(&directive.if_expr.template, scope, pieces),
             (false, Some(other)) => self.template(&other.template, scope, pieces),
@@ -141,7 +147,7 @@ impl Evaluator<'_> {
         }
     }
 
-    fn for_directive(&self, directive: &ForDirective, scope: Around, pieces: &mut Vec<Piece>) -> Outcome<()> {
+    fn for_directive(&self, directive: &ForDirective, scope: Enclosing, pieces: &mut Vec<Piece>) -> Outcome<()> {
         let intro = &directive.for_expr;
         let names = [intro.key_var.as_ref(), Some(&intro.value_var)];
         let result =

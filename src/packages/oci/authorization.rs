@@ -7,7 +7,7 @@ use serde::Deserialize;
 use url::Url;
 
 use super::challenge::{BearerChallenge, Challenge};
-use super::credentials::Found;
+use super::credentials::FoundLogin;
 use super::login::login_help;
 use super::refusal::Refusal;
 use crate::cli_config::OciLogin;
@@ -45,7 +45,7 @@ pub(super) struct Requester<'a> {
     pub(super) repository: &'a OciRepository,
     /// The registry's base URL, which sent the challenge.
     pub(super) registry: &'a Url,
-    pub(super) login: Option<&'a Found>,
+    pub(super) login: Option<&'a FoundLogin>,
     pub(super) access: Access,
 }
 

@@ -18,7 +18,7 @@ use url::Url;
 
 use super::authorization::{Access, Authorization, Requester};
 use super::challenge;
-use super::credentials::{Found, OciLogins};
+use super::credentials::{FoundLogin, OciLogins};
 use super::login::{DOCKER_HUB, login_help};
 use super::manifest::Digest;
 use super::refusal::Refusal;
@@ -56,7 +56,7 @@ pub struct OciRegistries {
 struct Session {
     /// The registry's base URL.
     base: Url,
-    login: OnceLock<Result<Option<Found>>>,
+    login: OnceLock<Result<Option<FoundLogin>>>,
     authorization: Mutex<Option<Authorization>>,
 }
 

@@ -14,7 +14,7 @@ use crate::system::{Environment, OnceMap, Token};
 
 /// A login and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct FoundLogin {
     pub(super) login: OciLogin,
     /// The file, block or program, for the user.
     pub(super) origin: String,
@@ -28,7 +28,7 @@ pub struct OciLogins {
     time_limit: Duration,
     files: OnceLock<Result<Files>>,
     /// By the name of a helper and a registry.
-    from_helpers: OnceMap<(String, String), Result<Option<Found>>>,
+    from_helpers: OnceMap<(String, String), Result<Option<FoundLogin>>>,
 }
 
 #[derive(Default)]
@@ -66,13 +66,13 @@ impl OciLogins {
     }
 
     /// The login for a repository: the most specific rule decides, and of equally specific rules the first.
-    pub(super) fn find(&self, repository: &OciRepository) -> Result<Option<Found>> {
+    pub(super) fn find(&self, repository: &OciRepository) -> Result<Option<FoundLogin>> {
         let files = self.files.get_or_init(|| self.read_files()).as_ref().map_err(Clone::clone)?;
         // If several have the greatest specificity, this yields the first.
         let best = self.rules(files, repository).into_iter().rev().max_by_key(|(specificity, _)| *specificity);
         let Some((_, (source, origin))) = best else { return Ok(None) };
         match source {
-            Ok(OciLoginSource::Login(login)) => Ok(Some(Found { login, origin })),
+            Ok(OciLoginSource::Login(login)) => Ok(Some(FoundLogin { login, origin })),
             Ok(OciLoginSource::DockerHelper(name)) => {
                 let key = (name.clone(), repository.registry.clone());
                 self.from_helpers.get_or_compute(&key, || self.ask(&name, &origin, &repository.registry))
@@ -146,7 +146,7 @@ impl OciLogins {
         Ok(files)
     }
 
-    fn ask(&self, name: &str, origin: &str, registry: &str) -> Result<Option<Found>> {
+    fn ask(&self, name: &str, origin: &str, registry: &str) -> Result<Option<FoundLogin>> {
         let path = self.environment.os_variable("PATH").unwrap_or_default();
         let failed = |program: &str, why: &str, server: &str| {
             let message =
@@ -172,7 +172,7 @@ impl OciLogins {
                 })
             });
             if let Some(login) = login {
-                return Ok(Some(Found { login, origin: program.display().to_string() }));
+                return Ok(Some(FoundLogin { login, origin: program.display().to_string() }));
             }
         }
         Ok(None)

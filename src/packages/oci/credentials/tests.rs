@@ -44,7 +44,7 @@ fn write(path: &Path, content: &serde_json::Value) {
     fs::write(path, content.to_string()).unwrap();
 }
 
-fn find(logins: &OciLogins, repository: &str) -> Result<Option<Found>> {
+fn find(logins: &OciLogins, repository: &str) -> Result<Option<FoundLogin>> {
     logins.find(&repository.parse().unwrap())
 }
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::cli_config::{OciCredentials, OciDefaultCredentials, OciLogin, OciLoginSource};
 use crate::packages::oci::authorization::{Access, Requester};
 use crate::packages::oci::challenge::{BearerChallenge, Challenge};
-use crate::packages::oci::credentials::Found;
+use crate::packages::oci::credentials::FoundLogin;
 use crate::system::{Environment, Token};
 
 const USER: &str = "user";
@@ -244,7 +244,7 @@ fn a_token_server_that_sends_no_token_is_an_error() {
 #[test]
 fn a_registry_of_the_network_cannot_name_a_token_server_of_this_machine() {
     let thief = Server::http(|_| Response::new(200, r#"{"token": "x"}"#));
-    let found = Found {
+    let found = FoundLogin {
         login: OciLogin::Basic { username: USER.to_owned(), password: Token::new(PASSWORD).unwrap() },
         origin: String::new(),
     };
