@@ -112,7 +112,7 @@ impl InputVariables {
         for (is_refused, path) in found {
             match if is_refused { Err(boundary::refused(&path).into()) } else { values(&path, &texts) } {
                 Ok(values) => {
-                    given.extend(values.into_iter().map(|(name, value)| (name, VariableValue::InFile(value))))
+                    given.extend(values.into_iter().map(|(name, value)| (name, VariableValue::InFile(value))));
                 }
                 Err(more) => errors.extend(more),
             }
@@ -120,7 +120,7 @@ impl InputVariables {
         for flag in &self.flags {
             match flag {
                 VariableFlag::Value(name, value) => {
-                    drop(given.insert(name.clone(), VariableValue::Text(value.clone())))
+                    drop(given.insert(name.clone(), VariableValue::Text(value.clone())));
                 }
                 VariableFlag::File(file) => match values(file, &texts) {
                     Ok(values) => {

@@ -22,7 +22,7 @@ use super::registry::PackageLocation;
 use super::source::{Getter, RegistryModule, RemoteSource, with_directory};
 use crate::cli_config::Netrc;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::net::Credentials;
+use crate::net::RequestCredentials;
 use crate::packages::oci::ModulePackage;
 use crate::provider::{Dialect, Hash, Version};
 use crate::system::storage;
@@ -84,7 +84,8 @@ impl ModuleFetcher {
             let package = match locate()? {
                 PackageLocation::Archive { url, credentials_of } => {
                     let scratch = self.cache()?.scratch()?;
-                    let credentials = credentials_of.as_ref().map_or(Credentials::None, Credentials::TokenOf);
+                    let credentials =
+                        credentials_of.as_ref().map_or(RequestCredentials::None, RequestCredentials::TokenOf);
                     let file = http::download(&clients.http, &url, credentials, scratch.path())?;
                     self.keep(Some(&address), address.clone(), unpack(scratch.path(), file, None)?, is_recorded)?
                 }

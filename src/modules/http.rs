@@ -13,7 +13,7 @@ use super::fetch_error::{FetchError, Fetched};
 use super::limits::MOST_BYTES;
 use super::source::RemoteSource;
 use crate::cli_config::Netrc;
-use crate::net::{Client, Credentials, Purpose, read_whole};
+use crate::net::{Client, Purpose, RequestCredentials, read_whole};
 use crate::provider::Dialect;
 use crate::system::{SafeUrl, Token, percent_decoded};
 
@@ -64,7 +64,7 @@ impl HttpAddress {
 
     /// Requests the package. `scratch` is a directory for the archive.
     pub(super) fn fetch(&self, client: &Client, netrc: &Netrc, scratch: &Path) -> Fetched<HttpPackage> {
-        let credentials = self.login.as_ref().map_or(Credentials::None, Credentials::Basic);
+        let credentials = self.login.as_ref().map_or(RequestCredentials::None, RequestCredentials::Basic);
         let Some(format) = self.format else { return self.location(client, credentials).map(HttpPackage::Elsewhere) };
         let mut file = download(client, &self.url, credentials, scratch)?;
         let expected = match &self.checksum {
@@ -79,7 +79,7 @@ impl HttpAddress {
     }
 
     /// Requests the location of the package, which is in a header or in a `meta` element of the page.
-    fn location(&self, client: &Client, credentials: Credentials<'_>) -> Fetched<RemoteSource> {
+    fn location(&self, client: &Client, credentials: RequestCredentials<'_>) -> Fetched<RemoteSource> {
         let mut url = self.url.clone();
         url.query_pairs_mut().append_pair("terraform-get", "1");
         let location = client.exchange(&url, credentials, Purpose::Download, |response| {
@@ -101,7 +101,7 @@ impl HttpAddress {
     /// Returns the digest of the archive in the list at a URL.
     fn listed_digest(&self, client: &Client, netrc: &Netrc, mut url: Url) -> Fetched<ExpectedDigest> {
         let login = login(&mut url, netrc);
-        let credentials = login.as_ref().map_or(Credentials::None, Credentials::Basic);
+        let credentials = login.as_ref().map_or(RequestCredentials::None, RequestCredentials::Basic);
         let read = |response| read_whole(response, LARGEST_PAGE);
         let list = client.exchange(&url, credentials, Purpose::Download, read)?;
         let name = self.url.path_segments().and_then(|mut segments| segments.next_back()).unwrap_or_default();
@@ -111,7 +111,12 @@ impl HttpAddress {
 }
 
 /// Downloads an archive to a file in `scratch` that has no name there.
-pub(super) fn download(client: &Client, url: &Url, credentials: Credentials<'_>, scratch: &Path) -> Fetched<File> {
+pub(super) fn download(
+    client: &Client,
+    url: &Url,
+    credentials: RequestCredentials<'_>,
+    scratch: &Path,
+) -> Fetched<File> {
     let written: Result<io::Result<File>, _> = client.download(url, credentials, MOST_BYTES, |body, _| {
         let mut file = tempfile::tempfile_in(scratch)?;
         io::copy(body, &mut file)?;

@@ -10,7 +10,7 @@ use url::Url;
 use super::fetch_error::{FetchError, Fetched, is_gone};
 use super::source::{RegistryModule, RemoteSource};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::net::{Client, Document, Purpose, RequestErrorKind};
+use crate::net::{Client, FetchedDocument, Purpose, RequestErrorKind};
 use crate::packages::{Discovery, Service};
 use crate::provider::{ConstraintList, Dialect, Hostname, Operator, Version};
 use crate::system::bounded::List;
@@ -139,7 +139,7 @@ impl ModuleRegistry {
     }
 
     /// Returns the location in an answer, and the value of `use_registry_credentials`. Terraform reads only the header.
-    fn read_location(&self, document: &Document) -> Option<(String, Option<bool>)> {
+    fn read_location(&self, document: &FetchedDocument) -> Option<(String, Option<bool>)> {
         let header = || {
             let header = document.headers.get(LOCATION).and_then(|value| value.to_str().ok());
             header.filter(|text| !text.is_empty()).map(|text| (text.to_owned(), None))
@@ -177,7 +177,7 @@ impl ModuleRegistry {
         path: &str,
         limit: u64,
         what: &str,
-        decode: impl Fn(Document) -> std::result::Result<(T, usize), RequestErrorKind>,
+        decode: impl Fn(FetchedDocument) -> std::result::Result<(T, usize), RequestErrorKind>,
     ) -> Fetched<(Url, T)> {
         let RegistryModule { host, namespace, name, system } = module;
         let path = format!("{namespace}/{name}/{system}/{path}");

@@ -54,7 +54,7 @@ type Authorize = dyn Fn(&Hostname) -> Result<Option<Token>> + Send + Sync;
 
 /// A document that was fetched whole.
 #[derive(Clone, Debug)]
-pub struct Document {
+pub struct FetchedDocument {
     /// URL after all redirects; relative URLs in the document are relative to it.
     pub url: Url,
     /// Its content.
@@ -76,7 +76,7 @@ pub enum Purpose {
 
 /// The credentials that a request sends.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Credentials<'a> {
+pub(crate) enum RequestCredentials<'a> {
     /// Nothing.
     None,
     /// The token of a host, if it has one.
@@ -85,12 +85,12 @@ pub(crate) enum Credentials<'a> {
     Basic(&'a Token),
 }
 
-impl<'a> Credentials<'a> {
+impl<'a> RequestCredentials<'a> {
     /// The host whose token is sent.
     fn host(self) -> Option<&'a Hostname> {
         match self {
-            Credentials::TokenOf(host) => Some(host),
-            Credentials::None | Credentials::Basic(_) => None,
+            RequestCredentials::TokenOf(host) => Some(host),
+            RequestCredentials::None | RequestCredentials::Basic(_) => None,
         }
     }
 }
@@ -161,7 +161,7 @@ impl Client {
         credentials_of: Option<&Hostname>,
         limit: u64,
         purpose: Purpose,
-    ) -> Requested<Document> {
+    ) -> Requested<FetchedDocument> {
         self.get_decoded(url, credentials_of, limit, purpose, |document| Ok((document, 0)))
     }
 
@@ -173,15 +173,15 @@ impl Client {
         credentials_of: Option<&Hostname>,
         limit: u64,
         purpose: Purpose,
-        decode: impl FnOnce(Document) -> std::result::Result<(T, usize), RequestErrorKind>,
+        decode: impl FnOnce(FetchedDocument) -> std::result::Result<(T, usize), RequestErrorKind>,
     ) -> Requested<T> {
-        let credentials = credentials_of.map_or(Credentials::None, Credentials::TokenOf);
+        let credentials = credentials_of.map_or(RequestCredentials::None, RequestCredentials::TokenOf);
         let answer = self.exchange(url, credentials, purpose, |response| {
             let url = response.url().clone();
             let last_modified = http_date(response.headers(), &LAST_MODIFIED);
             let headers = response.headers().clone();
             let (bytes, reserved) = read_bounded(response, limit, &self.shared.memory)?;
-            Ok((Document { url, bytes, last_modified, headers }, reserved))
+            Ok((FetchedDocument { url, bytes, last_modified, headers }, reserved))
         });
         let (document, _reserved) = answer?;
         let fail = |kind| RequestError { url: url.into(), kind, credentials_of: credentials_of.cloned() };
@@ -220,7 +220,7 @@ impl Client {
     pub(crate) fn download<T>(
         &self,
         url: &Url,
-        credentials: Credentials<'_>,
+        credentials: RequestCredentials<'_>,
         limit: u64,
         consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
     ) -> Requested<T> {
@@ -250,7 +250,7 @@ impl Client {
     pub(crate) fn exchange<T>(
         &self,
         url: &Url,
-        credentials: Credentials<'_>,
+        credentials: RequestCredentials<'_>,
         purpose: Purpose,
         mut receive: impl FnMut(Response) -> Attempt<T>,
     ) -> Requested<T> {
@@ -269,16 +269,16 @@ impl Client {
     fn permission(
         &self,
         url: &Url,
-        credentials: Credentials<'_>,
+        credentials: RequestCredentials<'_>,
     ) -> std::result::Result<Option<Token>, RequestErrorKind> {
         if !redirect::is_allowed(url, self.plain_http, &self.shared.settings) {
             return Err(RequestErrorKind::Insecure);
         }
         let token = match credentials {
             _ if url.scheme() != "https" && !is_loopback(url) => None,
-            Credentials::None => None,
-            Credentials::TokenOf(host) => self.token(host).map_err(RequestErrorKind::Credentials)?,
-            Credentials::Basic(token) => Some(token.clone()),
+            RequestCredentials::None => None,
+            RequestCredentials::TokenOf(host) => self.token(host).map_err(RequestErrorKind::Credentials)?,
+            RequestCredentials::Basic(token) => Some(token.clone()),
         };
         if let Some(token) = &token {
             self.learn(token);
@@ -398,7 +398,7 @@ impl Client {
 }
 
 /// Decodes a JSON document.
-pub(crate) fn decode_json<T: DeserializeOwned>(document: &Document) -> std::result::Result<T, RequestErrorKind> {
+pub(crate) fn decode_json<T: DeserializeOwned>(document: &FetchedDocument) -> std::result::Result<T, RequestErrorKind> {
     let value = serde_json::from_slice(&document.bytes);
     value.map_err(|error| RequestErrorKind::InvalidBody(what_is_wrong(&error)))
 }

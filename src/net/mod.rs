@@ -17,8 +17,8 @@ mod retry;
 mod tests;
 
 pub(crate) use body::read_whole;
-pub(crate) use client::Credentials;
-pub(crate) use client::{Client, Document, Purpose, decode_json};
+pub(crate) use client::RequestCredentials;
+pub(crate) use client::{Client, FetchedDocument, Purpose, decode_json};
 pub(crate) use error::{RequestError, RequestErrorKind, Requested};
 pub use observer::{RequestObserver, RequestOutcome, RequestReport};
 pub(crate) use proxy::is_loopback;

@@ -182,12 +182,13 @@ fn a_broken_download_starts_afresh_where_the_server_cannot_go_on() {
         _ => Response::ok(body.clone()),
     });
     let mut calls = 0;
-    let bytes = plain_client().download(&server.url("127.0.0.1", "/"), Credentials::None, 1 << 20, |reader, length| {
-        calls += 1;
-        assert_eq!(length, Some(300_000));
-        let mut bytes = Vec::new();
-        reader.read_to_end(&mut bytes).map(|_| bytes)
-    });
+    let bytes =
+        plain_client().download(&server.url("127.0.0.1", "/"), RequestCredentials::None, 1 << 20, |reader, length| {
+            calls += 1;
+            assert_eq!(length, Some(300_000));
+            let mut bytes = Vec::new();
+            reader.read_to_end(&mut bytes).map(|_| bytes)
+        });
     assert_eq!((bytes.unwrap().unwrap(), calls), (expected, 2));
     assert_eq!(server.requests().len(), 3);
 }
@@ -197,11 +198,11 @@ fn an_error_of_the_reader_is_final() {
     let server = Server::http(|_| Response::ok("data"));
     let url = server.url("127.0.0.1", "/");
     let result: Result<Result<(), &str>, _> =
-        plain_client().download(&url, Credentials::None, 10, |_, _| Err("not what was expected"));
+        plain_client().download(&url, RequestCredentials::None, 10, |_, _| Err("not what was expected"));
     assert_eq!(result, Ok(Err("not what was expected")));
     assert_eq!(server.requests().len(), 1);
-    let result =
-        plain_client().download(&url, Credentials::None, 3, |reader, _| io::copy(reader, &mut io::sink()).is_ok());
+    let result = plain_client()
+        .download(&url, RequestCredentials::None, 3, |reader, _| io::copy(reader, &mut io::sink()).is_ok());
     assert_eq!(result.unwrap_err().kind, RequestErrorKind::TooLarge { limit: 3 });
 }
 

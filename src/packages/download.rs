@@ -10,7 +10,7 @@ use super::download_queue::DownloadQueue;
 use super::error::{Result, SourceError};
 use super::fetched::Fetch;
 use super::progress::Progress;
-use crate::net::{Client, Credentials};
+use crate::net::{Client, RequestCredentials};
 use crate::packages::archive::{
     HashCache, HashesByPlatform, Limits, PackageDigest, PackageError, PackageId, hash_zip, hash_zip_spooled,
 };
@@ -107,7 +107,7 @@ impl Downloader {
     /// SHA256SUMS lists that hash.
     pub(super) fn package(&self, fetch: &Fetch<'_>, url: &Url, archive: &Archive<'_>) -> Result<Downloaded> {
         let downloaded = self.fetch(fetch, archive, |hash| {
-            let hashed = self.client.download(url, Credentials::None, Limits::default().archive_bytes, hash);
+            let hashed = self.client.download(url, RequestCredentials::None, Limits::default().archive_bytes, hash);
             hashed.map_err(|error| SourceError::request(fetch.package, error))
         })?;
         if downloaded.transferred == 0 {

@@ -9,14 +9,18 @@ const SIZE: usize = 1_000_000;
 /// Downloads a file. Returns its bytes, and how often `consume` was called.
 fn download(server: &Server) -> (Vec<u8>, usize) {
     let mut calls = 0;
-    let result =
-        plain_client().download(&server.url("127.0.0.1", "/file"), Credentials::None, 1 << 30, |body, length| {
+    let result = plain_client().download(
+        &server.url("127.0.0.1", "/file"),
+        RequestCredentials::None,
+        1 << 30,
+        |body, length| {
             calls += 1;
             assert_eq!(length, Some(SIZE as u64));
             let mut bytes = Vec::new();
             let _ = body.read_to_end(&mut bytes);
             bytes
-        });
+        },
+    );
     (result.unwrap(), calls)
 }
 
@@ -48,7 +52,7 @@ fn a_resumed_download_requests_only_the_missing_part() {
     });
     let url = server.url("127.0.0.1", "/");
     let received = plain_client()
-        .download(&url, Credentials::None, LARGE, |body, _| io::copy(body, &mut io::sink()).unwrap())
+        .download(&url, RequestCredentials::None, LARGE, |body, _| io::copy(body, &mut io::sink()).unwrap())
         .unwrap();
     assert_eq!((received, server.statistics().bytes_sent), (LARGE, LARGE));
     assert_eq!(server.requests()[1].header("range"), Some("bytes=180000000-"));
@@ -60,7 +64,7 @@ fn each_break_takes_one_of_the_tries() {
     let server = Server::http(|request| Response::ok(content(0)).resumable(request, "\"one\"").cut_at(10));
     let url = server.url("127.0.0.1", "/");
     let error = plain_client()
-        .download(&url, Credentials::None, 1 << 30, |body, _| io::copy(body, &mut io::sink()).is_ok())
+        .download(&url, RequestCredentials::None, 1 << 30, |body, _| io::copy(body, &mut io::sink()).is_ok())
         .unwrap_err();
     assert!(matches!(error.kind, RequestErrorKind::Connection(_)), "{error:?}");
     assert_eq!(server.requests().len(), 3);

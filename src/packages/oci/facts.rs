@@ -9,7 +9,7 @@ use base64::prelude::BASE64_STANDARD;
 
 use super::authorization::Access;
 use super::client::{LONGEST_TAG, ManifestName, OciRegistries, RepositoryClient};
-use super::manifest::{Digest, Document, EMPTY, EMPTY_CONTENT, MANIFEST};
+use super::manifest::{Digest, EMPTY, EMPTY_CONTENT, MANIFEST, OciManifest};
 use super::push::Content;
 use super::tag_of_version;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
@@ -140,7 +140,7 @@ fn manifest(envelope: &[u8]) -> Vec<u8> {
 /// The envelope in a manifest. The signature covers whatever the manifest's digest covers. An error is a sentence about
 /// the published manifest.
 fn read(manifest: &[u8]) -> std::result::Result<Envelope, String> {
-    let Document { artifact_type, layers, .. } =
+    let OciManifest { artifact_type, layers, .. } =
         serde_json::from_slice(manifest).map_err(|_| "it is not an OCI manifest")?;
     if artifact_type != ARTIFACT {
         return Err("it is an OCI artifact of a different type".to_owned());

@@ -49,7 +49,7 @@ pub(super) type Targets = Vec<(Platform, Reference)>;
 /// An index or a manifest.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Document {
+pub(super) struct OciManifest {
     #[serde(default)]
     media_type: String,
     #[serde(default)]
@@ -145,7 +145,7 @@ pub(super) fn read_manifest(bytes: &[u8], artifact_type: &str) -> Result<Referen
     }
 }
 
-fn read(bytes: &[u8]) -> Result<Document, String> {
+fn read(bytes: &[u8]) -> Result<OciManifest, String> {
     let invalid =
         |error: serde_json::Error| format!("is not an OCI manifest (line {}, column {})", error.line(), error.column());
     serde_json::from_slice(bytes).map_err(invalid)

@@ -20,7 +20,7 @@ pub(super) struct Refusal {
 }
 
 #[derive(Deserialize)]
-struct Document {
+struct RefusalJson {
     errors: Vec<Entry>,
 }
 
@@ -36,7 +36,7 @@ impl Refusal {
         let is_code =
             |code: &String| code.len() <= 64 && code.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
         let body = read_whole(response, MAXIMUM_BYTES).ok();
-        let document: Option<Document> = body.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let document: Option<RefusalJson> = body.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let codes = document.into_iter().flat_map(|document| document.errors).map(|entry| entry.code);
         Self { status, retry, codes: codes.filter(is_code).take(4).collect(), credentials_sent }
     }

@@ -29,14 +29,14 @@ pub(crate) struct Discovery {
     /// The services of the hosts that the CLI configuration names.
     hosts: BTreeMap<Hostname, BTreeMap<String, String>>,
     cache: Option<RegistryCache>,
-    documents: OnceMap<Hostname, Requested<Arc<Document>>>,
+    documents: OnceMap<Hostname, Requested<Arc<DiscoveryDocument>>>,
     discovered: OnceMap<(Hostname, Service), Result<Url>>,
     /// Registries found by earlier runs.
     remembered: OnceMap<(Hostname, Service), Option<Url>>,
 }
 
 /// The discovery document of a host, and where it came from in the end: relative URLs in it are relative to this.
-type Document = (Url, Services);
+type DiscoveryDocument = (Url, Services);
 
 /// JSON by the names of services. Not all of them are registries.
 type Services = Map<Box<RawValue>, MOST_SERVICES>;
@@ -157,7 +157,7 @@ impl Discovery {
         Ok(url)
     }
 
-    fn document(&self, host: &Hostname, url: &Url) -> Requested<Arc<Document>> {
+    fn document(&self, host: &Hostname, url: &Url) -> Requested<Arc<DiscoveryDocument>> {
         self.documents.get_or_compute(host, || {
             /// Of a member, without its texts.
             const MEMBER: usize = 64;

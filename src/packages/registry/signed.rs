@@ -8,7 +8,7 @@ use url::{Origin, Url};
 use super::cache::RegistryCache;
 use super::protocol::Metadata;
 use crate::diagnostic::Diagnostic;
-use crate::net::{Client, Document, Purpose, RequestError, Requested};
+use crate::net::{Client, FetchedDocument, Purpose, RequestError, Requested};
 use crate::packages::archive::PackageId;
 use crate::packages::authentication::{Expired, OpenPgpKey, Sha256Sums, SignaturePolicy, authenticate_sums};
 use crate::packages::error::{Result, SourceError};
@@ -31,7 +31,7 @@ pub(super) struct SignedReleases {
 
 /// SHA256SUMS and its signature, not verified.
 struct Documents {
-    sums: Document,
+    sums: FetchedDocument,
     signature: Vec<u8>,
 }
 

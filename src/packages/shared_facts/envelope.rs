@@ -23,7 +23,7 @@ pub struct Envelope {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Document {
+struct EnvelopeJson {
     payload: String,
     payload_type: String,
     signatures: List<Signature, MOST_SIGNATURES>,
@@ -54,7 +54,7 @@ impl Envelope {
     }
 
     fn read(bytes: &[u8]) -> Option<Self> {
-        let Document { payload, payload_type, signatures } = serde_json::from_slice(bytes).ok()?;
+        let EnvelopeJson { payload, payload_type, signatures } = serde_json::from_slice(bytes).ok()?;
         let decode = |text: &str| BASE64_STANDARD.decode(text).ok();
         let signature = |Signature { keyid, sig }: &Signature| Some((keyid.parse().ok(), decode(sig)?));
         let signatures = signatures.0.iter().map(signature).collect::<Option<_>>()?;
@@ -67,7 +67,7 @@ impl Envelope {
             keyid: key.map(|key| key.to_string()).unwrap_or_default(),
             sig: BASE64_STANDARD.encode(signature),
         });
-        let document = Document {
+        let document = EnvelopeJson {
             payload: BASE64_STANDARD.encode(&self.payload),
             payload_type: PAYLOAD_TYPE.to_owned(),
             signatures: List(signatures.collect()),

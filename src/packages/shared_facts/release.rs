@@ -26,7 +26,7 @@ pub struct ReleaseFacts {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Document {
+struct ReleaseJson {
     schema: u32,
     address: String,
     version: String,
@@ -36,7 +36,7 @@ struct Document {
 impl ReleaseFacts {
     /// The document as JSON.
     pub(super) fn to_json(&self) -> Vec<u8> {
-        let document = Document {
+        let document = ReleaseJson {
             schema: SCHEMA,
             address: self.address.to_string(),
             version: self.version.to_string(),
@@ -60,8 +60,8 @@ impl ReleaseFacts {
         if schema != SCHEMA {
             return Err(format!("it has schema {schema}, which this version of provlock does not know"));
         }
-        let document: Option<Document> = serde_json::from_slice(bytes).ok();
-        document.and_then(Document::facts).ok_or_else(|| MALFORMED.to_owned())
+        let document: Option<ReleaseJson> = serde_json::from_slice(bytes).ok();
+        document.and_then(ReleaseJson::facts).ok_or_else(|| MALFORMED.to_owned())
     }
 
     /// The facts, if they are about this release.
@@ -73,7 +73,7 @@ impl ReleaseFacts {
     }
 }
 
-impl Document {
+impl ReleaseJson {
     fn facts(self) -> Option<ReleaseFacts> {
         let package = |(platform, digest): (String, PackageDigest)| {
             Some((platform.parse().ok()?, Some(digest).filter(PackageDigest::is_well_formed)?))

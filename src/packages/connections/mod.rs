@@ -1,25 +1,26 @@
-//! Makes sources: the named source, or the installation methods of the CLI configuration.
+//! Access to hosts, and the sources of packages that use it: the named one, or the installation methods of the CLI
+//! configuration.
+
+mod connection;
+mod factory;
+mod facts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use std::time::SystemTime;
 
-use super::oci::{OciLogins, OciMirror, OciRegistries, RepositoryTemplate};
-use super::registry::TrustedFacts;
-use super::shared_facts::publish;
+use self::connection::Connection;
+use self::factory::Factory;
+use super::oci::{OciRegistries, RepositoryTemplate};
 use super::{
-    DateServices, Discovery, Downloader, FilesystemMirror, Method, NetworkMirror, Offline, PublicationDates,
-    PublishedRelease, Registry, RegistryCache, SharedFacts, Source, SourceKind,
+    DateServices, Discovery, Downloader, Offline, PublicationDates, RegistryCache, SharedFacts, Source, SourceKind,
 };
-use crate::cli_config::{self, CliConfig, Credentials, InstallationMethod, MethodKind, directories};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
+use crate::cli_config::CliConfig;
+use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use crate::net::Client;
 pub use crate::net::{RequestObserver, RequestOutcome, RequestReport};
 use crate::packages::archive::HashCache;
-use crate::packages::authentication::SignaturePolicy;
-use crate::packages::shared_facts::ReleaseFacts;
-use crate::provider::{Dialect, OciRepository, ProviderAddress, ProviderSelection, SharedCache, SigningKey, Version};
+use crate::provider::{Dialect, OciRepository, ProviderAddress, SharedCache, Version};
 use crate::system::{Environment, OnceMap, parallel, storage};
 
 /// Choice of the source of packages.
@@ -88,17 +89,6 @@ impl Shared {
     fn registry_cache(&self) -> Option<RegistryCache> {
         self.options.cache_directory.as_deref().map(RegistryCache::open)
     }
-}
-
-struct Connection {
-    dialect: Dialect,
-    config: CliConfig,
-    client: Client,
-    /// `None` if no services for dates are configured.
-    dates: Option<PublicationDates>,
-    discovery: Arc<Discovery>,
-    /// Shared by all sources, so that one login is enough.
-    oci_registries: Arc<OciRegistries>,
 }
 
 impl Connections {
@@ -185,9 +175,9 @@ impl Connections {
         let connection = self.connection(dialect)?;
         let cache = self.cache().map(|cache| if options.distrusts_cache { cache.not_believed() } else { cache });
         let factory = Factory {
-            options,
             environment,
             connection,
+            trust_registry: options.trust_registry,
             downloader: Downloader::new(connection.client.clone(), options.jobs, cache),
             registry_cache: self.shared.registry_cache(),
             facts: shared.map(|shared| self.trusted_facts(dialect, shared)).transpose()?,
@@ -202,32 +192,6 @@ impl Connections {
             SourceChoice::Registries | SourceChoice::FilesystemMirror(_) => factory.registry(downloader),
         };
         Ok(Source::new(kind))
-    }
-
-    /// The shared facts that were requested.
-    pub fn shared_facts(&self) -> Vec<Arc<SharedFacts>> {
-        let mut all = self.shared.facts.values();
-        all.sort_by(|one, other| one.repository().cmp(other.repository()));
-        all
-    }
-
-    /// Publishes the hashes in the cache for these releases, or for all, below `repository`, and signs the hashes of
-    /// each release with `key`.
-    ///
-    /// # Errors
-    /// The CLI configuration, which may contain logins, cannot be read.
-    pub fn publish_facts(
-        &self,
-        dialect: Dialect,
-        repository: &OciRepository,
-        key: &SigningKey,
-        only: Option<&BTreeSet<(ProviderAddress, Version)>>,
-    ) -> Result<Vec<PublishedRelease>> {
-        let releases = self.cache().map(|cache| cache.releases()).unwrap_or_default().into_iter();
-        let releases = releases.filter(|(release, _)| only.is_none_or(|only| only.contains(release)));
-        let releases =
-            releases.map(|((address, version), packages)| ReleaseFacts { address, version, packages }).collect();
-        Ok(publish(&*self.oci_registries(dialect)?, repository, key, releases))
     }
 
     /// The packages in the cache, and these versions from lock files.
@@ -245,127 +209,16 @@ impl Connections {
         self.shared.registry_cache()?.signer(address, version)
     }
 
-    fn trusted_facts(&self, dialect: Dialect, settings: &SharedCache) -> Result<TrustedFacts> {
-        let registries = self.oci_registries(dialect)?;
-        let SharedCache { repository, trusted_keys } = settings.clone();
-        let key = (dialect, repository.clone());
-        let facts = self.shared.facts.get_or_compute(&key, || Arc::new(SharedFacts::new(registries, repository)));
-        Ok((facts, trusted_keys))
-    }
-
     fn connection(&self, dialect: Dialect) -> Result<&Connection> {
         let slot = match dialect {
             Dialect::Tofu => &self.shared.tofu,
             Dialect::Terraform => &self.shared.terraform,
         };
-        slot.get_or_init(|| self.connect(dialect)).as_ref().map_err(Clone::clone)
-    }
-
-    fn connect(&self, dialect: Dialect) -> Result<Connection> {
         let Shared { options, environment, .. } = &*self.shared;
-        let config = cli_config::load(environment, dialect)?;
-        let credentials = Credentials::new(environment, &config, dialect);
-        let client = Client::new(config.net_settings(environment), move |host| credentials.token(host))?;
-        let client = client.with_observer(options.observer.clone());
-        let services = options.date_services.clone();
-        let dates = services.map(|services| PublicationDates::new(client.clone(), services));
-        let cache = self.shared.registry_cache();
-        let discovery = Arc::new(Discovery::new(client.clone(), config.hosts.clone(), cache));
-        let (blocks, defaults) = (config.oci_credentials.clone(), config.oci_default_credentials.clone());
-        let logins = OciLogins::new(blocks, defaults, environment.clone(), environment.helper_time_limit());
-        let oci_registries = Arc::new(OciRegistries::new(client.clone(), logins));
-        Ok(Connection { dialect, config, client, dates, discovery, oci_registries })
-    }
-}
-
-/// Makes the installation methods of a source.
-struct Factory<'a> {
-    options: &'a SourceOptions,
-    environment: &'a Environment,
-    connection: &'a Connection,
-    downloader: Downloader,
-    registry_cache: Option<RegistryCache>,
-    /// Facts about packages of registries that other machines have published.
-    facts: Option<TrustedFacts>,
-}
-
-impl Factory<'_> {
-    /// The registries that addresses name.
-    fn registry(&self, downloader: Downloader) -> SourceKind {
-        let Connection { dialect, discovery, .. } = self.connection;
-        let enforced = |name| *dialect == Dialect::Tofu && self.environment.variable(name) == Some("true");
-        let policy = SignaturePolicy {
-            dialect: *dialect,
-            enforce_validation: enforced("OPENTOFU_ENFORCE_GPG_VALIDATION"),
-            enforce_expiration: enforced("OPENTOFU_ENFORCE_GPG_EXPIRATION"),
-            now: SystemTime::now(),
+        let open = || {
+            let dates = options.date_services.clone();
+            Connection::open(environment, dialect, options.observer.clone(), dates, self.shared.registry_cache())
         };
-        let (discovery, trust) = (Arc::clone(discovery), self.options.trust_registry);
-        let (cache, facts) = (self.registry_cache.clone(), self.facts.clone());
-        SourceKind::Registry(Box::new(Registry::new(downloader, discovery, policy, trust, cache, facts)))
-    }
-
-    fn network_mirror(&self, downloader: Downloader, url: &str, trust_all_hashes: bool) -> Result<SourceKind> {
-        self.environment.secrets.learn_url(url);
-        NetworkMirror::new(downloader, url, self.connection.dialect, trust_all_hashes).map(SourceKind::NetworkMirror)
-    }
-
-    /// The OCI repositories that a template describes.
-    fn oci_mirror(&self, downloader: Downloader, template: RepositoryTemplate) -> SourceKind {
-        let registries = Arc::clone(&self.connection.oci_registries);
-        SourceKind::OciMirror(OciMirror::new(downloader, registries, template, self.connection.dialect))
-    }
-
-    /// The installation methods of the CLI configuration; without any, the directories that OpenTofu and Terraform
-    /// search before they contact registries.
-    fn configured(&self) -> Result<Source> {
-        let Some(installation) = &self.connection.config.provider_installation else {
-            return Ok(Source::from_methods(self.implied_methods(), BTreeMap::new()));
-        };
-        let (mut methods, mut errors) = (Vec::new(), Diagnostics::default());
-        for method in &installation.methods {
-            match self.kind(method) {
-                Ok(kind) => methods.push(Method::new(kind, method.providers.clone())),
-                Err(error) => errors.extend(error),
-            }
-        }
-        errors.into_result(Source::from_methods(methods, installation.dev_overrides.clone()))
-    }
-
-    fn kind(&self, method: &InstallationMethod) -> Result<SourceKind> {
-        let downloader = match method.download_retries {
-            Some(retries) => self.downloader.with_retries(retries),
-            None => self.downloader.clone(),
-        };
-        match &method.kind {
-            MethodKind::Direct => Ok(self.registry(downloader)),
-            MethodKind::FilesystemMirror { path } => Ok(SourceKind::FilesystemMirror(FilesystemMirror::new(path))),
-            MethodKind::NetworkMirror { url, trust_all_hashes } => {
-                self.network_mirror(downloader, url.as_str(), *trust_all_hashes)
-            }
-            MethodKind::OciMirror { repository_template } => {
-                let include = &method.providers.include;
-                let template = RepositoryTemplate::parse_configuration(repository_template, include, &method.location)?;
-                Ok(self.oci_mirror(downloader, template))
-            }
-            MethodKind::Unknown { name } => {
-                let message = format!("unknown installation method {name:?}");
-                let error = Diagnostic::error(Code::InvalidCliConfiguration, message).at(method.location.clone(), "");
-                Err(error.help("use direct, filesystem_mirror, network_mirror or oci_mirror").into())
-            }
-        }
-    }
-
-    /// A provider that is in one of the directories is not requested from its registry, whatever its version.
-    fn implied_methods(&self) -> Vec<Method> {
-        let dialect = self.connection.dialect;
-        let directories = directories::implied_mirrors(self.environment, dialect).into_iter();
-        let mirrors: Vec<_> = directories.filter(|path| path.is_dir()).map(FilesystemMirror::new).collect();
-        let found = mirrors.iter().flat_map(|mirror| mirror.providers(dialect));
-        let direct = ProviderSelection { include: Vec::new(), exclude: found.map(Into::into).collect() };
-        let mirrors = mirrors
-            .into_iter()
-            .map(|mirror| Method::new(SourceKind::FilesystemMirror(mirror), ProviderSelection::default()));
-        mirrors.chain([Method::new(self.registry(self.downloader.clone()), direct)]).collect()
+        slot.get_or_init(open).as_ref().map_err(Clone::clone)
     }
 }

@@ -1,0 +1,47 @@
+//! Facts about packages that machines share: those that are trusted, and publishing them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::Connections;
+use crate::diagnostic::Result;
+use crate::packages::registry::TrustedFacts;
+use crate::packages::shared_facts::{ReleaseFacts, publish};
+use crate::packages::{PublishedRelease, SharedFacts};
+use crate::provider::{Dialect, OciRepository, ProviderAddress, SharedCache, SigningKey, Version};
+
+impl Connections {
+    /// The shared facts that were requested.
+    pub fn shared_facts(&self) -> Vec<Arc<SharedFacts>> {
+        let mut all = self.shared.facts.values();
+        all.sort_by(|one, other| one.repository().cmp(other.repository()));
+        all
+    }
+
+    /// Publishes the hashes in the cache for these releases, or for all, below `repository`, and signs the hashes of
+    /// each release with `key`.
+    ///
+    /// # Errors
+    /// The CLI configuration, which may contain logins, cannot be read.
+    pub fn publish_facts(
+        &self,
+        dialect: Dialect,
+        repository: &OciRepository,
+        key: &SigningKey,
+        only: Option<&BTreeSet<(ProviderAddress, Version)>>,
+    ) -> Result<Vec<PublishedRelease>> {
+        let releases = self.cache().map(|cache| cache.releases()).unwrap_or_default().into_iter();
+        let releases = releases.filter(|(release, _)| only.is_none_or(|only| only.contains(release)));
+        let releases =
+            releases.map(|((address, version), packages)| ReleaseFacts { address, version, packages }).collect();
+        Ok(publish(&*self.oci_registries(dialect)?, repository, key, releases))
+    }
+
+    pub(super) fn trusted_facts(&self, dialect: Dialect, settings: &SharedCache) -> Result<TrustedFacts> {
+        let registries = self.oci_registries(dialect)?;
+        let SharedCache { repository, trusted_keys } = settings.clone();
+        let key = (dialect, repository.clone());
+        let facts = self.shared.facts.get_or_compute(&key, || Arc::new(SharedFacts::new(registries, repository)));
+        Ok((facts, trusted_keys))
+    }
+}
