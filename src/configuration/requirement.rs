@@ -67,7 +67,7 @@ pub(crate) struct VariableCall {
     pub origin: Origin,
 }
 
-/// A call of a module, by the root module or by a module that another one calls.
+/// A call of a module, by the root module or by a called module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CalledModule {
     /// As in the address of a resource: `module.network.module.flow_logs`; after `test.FILE` where a test calls it.
@@ -80,7 +80,7 @@ pub struct CalledModule {
     pub directory: PathBuf,
     /// Location of the call.
     pub location: Location,
-    /// Whether the calls in the module are left out, since an earlier call of the module lists the same.
+    /// Whether the calls in the module are omitted, because an earlier call of the module lists the same.
     pub is_repeated: bool,
 }
 
@@ -98,7 +98,7 @@ pub(crate) struct ModuleCall {
     pub(crate) version: Option<Location>,
     /// Origin of the source and the version.
     pub(crate) origin: Origin,
-    /// The call with which the way to this one leaves the user's own modules; `None` for a call in these.
+    /// The call with which the path to this one leaves the user's own modules; `None` for a call in these.
     pub(crate) entry: Option<Location>,
     /// The module, if it was found by a lock file or is to be locked.
     pub(crate) module: Option<FetchedModule>,

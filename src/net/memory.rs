@@ -8,10 +8,10 @@ use crate::system::parallel::{Permit, Permits};
 
 /// Size of an answer that is read without waiting for memory, in bytes. Nearly all answers are smaller.
 pub(super) const SMALL: u64 = 256 << 10;
-/// What the larger answers that are being read and decoded may take together, in bytes.
+/// Maximum total size of larger answers that are being read and decoded, in bytes.
 const READING: u64 = 36 << 20;
-/// What is kept of all answers until the end of the run may have so many bytes. A large provider takes some hundred
-/// KiB.
+/// Maximum total size of the data that is kept of all answers until the end of the run, in bytes. A large provider
+/// takes some hundred KiB.
 const KEPT: u64 = 48 << 20;
 /// Memory of a document while it is decoded, as a multiple of its size.
 const DECODING: u64 = 3;

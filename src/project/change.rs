@@ -1,4 +1,4 @@
-//! The change under review, with `verify --base`. Nobody has approved it yet, so the settings of the base apply, and it
+//! The change under review, with `verify --base`. It is not approved yet, so the settings of the base apply, and it
 //! cannot hide a lock file.
 
 use std::borrow::Cow;
@@ -159,8 +159,8 @@ impl Change {
         files.filter(move |(path, _)| path.file_name() == Some(OsStr::new(name)))
     }
 
-    /// Returns the directories of lock files below `start`, which the change cannot hide: all tracked ones, but only
-    /// the changed ones of those that the filter excludes.
+    /// Returns the directories of lock files below `start`, which the change cannot hide: all directories with tracked
+    /// lock files, but only changed ones if the filter excludes them.
     pub(super) fn locked_directories<'a>(
         &'a self,
         start: &'a Path,
@@ -178,7 +178,8 @@ impl Change {
         below.filter_map(move |path| path.parent().filter(|directory| is_meant(path, directory)))
     }
 
-    /// The directories in which the change touches something. One of tests stands for the module that they test, too.
+    /// The directories in which the change touches something. A directory of tests also stands for the module that the
+    /// tests check.
     pub(super) fn touched_directories(&self) -> BTreeSet<&Path> {
         let own = self.touched.iter().map(PathBuf::as_path);
         let tested = own.clone().filter(|directory| directory.ends_with("tests")).filter_map(Path::parent);

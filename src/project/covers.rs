@@ -1,5 +1,5 @@
-//! Which platforms an entry of a lock file covers. The file does not say which platform an `h1:` is for; packages whose
-//! hashes are known do.
+//! Platforms that an entry of a lock file covers. The file does not say which platform an `h1:` is for, but packages
+//! with known hashes do.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::provider::{Hash, HashesByScheme, Platform};
 pub(super) enum Covers {
     Yes,
     No,
-    /// The package is not known, and one of the recorded hashes may be its.
+    /// The package is unknown, and one of the recorded hashes may belong to it.
     Unknown,
 }
 

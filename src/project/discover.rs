@@ -44,7 +44,7 @@ pub(super) type PassedOver = BTreeMap<PathBuf, (Kind, RootStatus)>;
 
 /// A directory that was read.
 struct SearchedDirectory {
-    /// Absolute, without symlinks.
+    /// Absolute path without symlinks.
     directory: PathBuf,
     root: FoundRoot,
     is_unit: bool,
@@ -79,21 +79,21 @@ impl RootSearch<'_, '_> {
     ///
     /// - it has a `backend`, `cloud` or `state_store` block, or
     /// - it has a lock file, of providers or of modules, and no other module of the tree calls it, or
-    /// - it configures the providers that it uses ([`Module::configures_providers`]), or it calls modules of other packages
-    ///   and these are to be locked ([`RootSearch::with_modules`]); no other module calls it; and no directory between it and `start` has
-    ///   a name as those of modules, examples, tests and templates have.
+    /// - it configures the providers that it uses ([`Module::configures_providers`]), or it calls modules of other
+    ///   packages and these will be locked ([`RootSearch::with_modules`]); no other module calls it; and no directory
+    ///   between it and `start` has a usual name for modules, examples, tests or templates.
     ///
-    /// A Terragrunt unit is a root module if it or the module that it runs has a lock file, or if it runs a module and has
-    /// remote state (`remote_state`). A module that a unit runs is not a root module.
+    /// A Terragrunt unit is a root module if it or the module that it runs has a lock file, or if it runs a module and
+    /// has remote state (`remote_state`). A module that a unit runs is not a root module.
     ///
-    /// A unit, or a module that no other module calls, is also a root module if a glob of `[roots] include` matches it. A
-    /// directory whose exact path is such a glob is always one.
+    /// A unit, or a module that no other module calls, is also a root module if a glob of `[roots] include` matches it.
+    /// A directory whose exact path is such a glob is always one.
     ///
-    /// These rules were measured on 5,123 root modules of public repositories. Directories that `.gitignore` matches and
-    /// `.terraform` are skipped, and symbolic links to directories are not followed.
+    /// These rules were measured on 5,123 root modules of public repositories. Directories that `.gitignore` matches
+    /// and `.terraform` are skipped, and symbolic links to directories are not followed.
     ///
-    /// Returns sorted directories as the user knows them. Errors in a module are not reported here: the session keeps the
-    /// modules, and the next step that reads them reports its errors.
+    /// Returns sorted directories as the user knows them. Errors in a module are not reported here: the session keeps
+    /// the modules, and the next step that reads them reports its errors.
     ///
     /// # Errors
     /// Directories that cannot be read.
@@ -246,7 +246,7 @@ enum Sign {
     Named,
     /// A unit that has or needs a lock file, its own or that of its module.
     Unit,
-    /// A unit of which it is unknown whether it needs a lock file. It is skipped.
+    /// A unit that may or may not need a lock file. It is skipped.
     UnlockedUnit,
     /// A root module unless a unit runs it.
     Certain,

@@ -16,7 +16,7 @@ struct FileFilter {
     base: PathBuf,
     include: Option<GlobSet>,
     exclude: GlobSet,
-    /// The directories that are named in `include` as they are.
+    /// The directories that `include` lists without a wildcard.
     named: HashSet<PathBuf>,
 }
 
@@ -26,24 +26,24 @@ impl Filter {
             let include = (!filter.include.is_empty()).then(|| globs(&filter.include)).transpose()?;
             let literal =
                 filter.include.iter().map(Glob::glob).filter(|text| !text.contains(['*', '?', '[', '{', '\\']));
-            // Without a needless `.` or `/` at either end, as paths are when they are compared.
+            // Without a redundant `.` or `/` at either end, as in compared paths.
             let named = literal.map(|name| filter.base.join(name).components().collect()).collect();
             Ok(FileFilter { base: filter.base.clone(), include, exclude: globs(&filter.exclude)?, named })
         };
         filters.iter().map(compile).collect::<Result<_>>().map(Self)
     }
 
-    /// Whether the settings name a directory; its path is absolute and without symlinks.
+    /// Whether the settings list a directory; its path is absolute and without symlinks.
     pub(super) fn names(&self, directory: &Path) -> bool {
         self.0.iter().any(|filter| filter.named.contains(directory))
     }
 
-    /// Whether the settings say of which directories root modules are, and this is one of them.
+    /// Whether the settings list root modules, and this directory is one of them.
     pub(super) fn includes(&self, directory: &Path) -> bool {
         self.0.iter().any(|filter| filter.include.is_some()) && self.takes(directory)
     }
 
-    /// Whether a directory counts; its path is absolute and without symlinks.
+    /// Whether the settings select a directory; its path is absolute and without symlinks.
     pub(super) fn takes(&self, directory: &Path) -> bool {
         self.0.iter().all(|filter| filter.takes(directory))
     }

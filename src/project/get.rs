@@ -37,7 +37,7 @@ const COPIES: usize = 4;
 pub struct GetOptions {
     /// Whether installed modules are only compared with the lock file.
     pub check: bool,
-    /// Whether the test files of root modules are left out.
+    /// Whether the test files of root modules are skipped.
     pub ignore_tests: bool,
     /// Whether packages of git repositories get a `.git` directory, with the commit alone.
     pub with_git: bool,
@@ -210,7 +210,7 @@ impl<'a> Installation<'a> {
         self.missing.is_empty() && self.old_list.as_ref() == Some(&self.list)
     }
 
-    /// Waits until no other run makes or removes [`WAITING`], or puts packages in place. Copies need no turn.
+    /// Waits until no other run creates or removes [`WAITING`], or moves packages into place. Copies are not exclusive.
     fn turn(&self) -> Result<DirectoryLock> {
         let failed = |error: io::Error| Diagnostic::io("install modules in", self.directory, &error);
         Ok(DirectoryLock::wait(self.directory).map_err(failed)?)
@@ -253,7 +253,7 @@ fn lacks_repository(package: &LockedPackage, installed: &Path) -> bool {
     directory.is_symlink() || head.trim_ascii() != commit.as_bytes()
 }
 
-/// Copies a package, and compares the copy with what is locked.
+/// Copies a package, and compares the copy with the lock file.
 fn copied(package: &LockedPackage, to: &Path) -> Result<PathBuf> {
     let from = package.top.as_deref().unwrap_or(Path::new(""));
     let copy = || {

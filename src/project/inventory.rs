@@ -27,11 +27,11 @@ pub struct Inventory {
     pub root_modules: usize,
     /// Their dialect, if all have the same.
     pub dialect: Option<Dialect>,
-    /// The platforms that every entry covers, if the packages of all are known.
+    /// The platforms that every entry covers, if the packages of all entries are known.
     pub platforms: BTreeSet<Platform>,
     /// The platforms that any entry covers, if its packages are known.
     pub covered: BTreeSet<Platform>,
-    /// The platforms that the user names; the settings then name these.
+    /// The platforms that the user requested; the settings then contain these.
     pub named_platforms: Option<PlatformSelection>,
     /// The providers that they lock.
     pub providers: BTreeSet<ProviderAddress>,
@@ -40,7 +40,7 @@ pub struct Inventory {
     /// Fingerprints of the keys that sign the locked releases of each provider, `None` for an unsigned one; empty
     /// offline.
     pub signers: BTreeMap<ProviderAddress, BTreeSet<Option<String>>>,
-    /// Whether every call of a module says which state of the module it means.
+    /// Whether every module call is pinned.
     pub are_modules_pinned: bool,
     /// Configurations that could not be read.
     pub warnings: Vec<Diagnostic>,
@@ -102,7 +102,7 @@ impl Session<'_> {
             for (address, locked) in lock_file.locks() {
                 inventory.providers.insert(address.clone());
                 let hashes = releases.entry((address.clone(), locked.version.clone(), dialect));
-                // A release covers the platforms that it covers in every root module.
+                // A release covers only the platforms that it covers in every root module.
                 let of_files = || locked.platform_hashes().cloned().collect();
                 let common = hashes.or_insert_with(of_files);
                 common.retain(|hash| locked.hashes.contains(hash));
@@ -153,8 +153,8 @@ impl Session<'_> {
         versions
     }
 
-    /// A configuration that cannot be read, or that is not there, does not stop the others: the settings are made from
-    /// lock files.
+    /// An unreadable or missing configuration does not stop the others, because the settings are generated from lock
+    /// files.
     fn contents(&self, root: &RootModule) -> Result<Contents> {
         let lock_file = root.lock_file()?.0;
         let has_no_configuration = root.lock_bytes.is_some() && !root.has_configuration(&self.modules);
@@ -212,7 +212,7 @@ impl Session<'_> {
     }
 }
 
-/// Providers of a root module that are easily taken for others. Settings that allow one would hide it from now on.
+/// Providers of a root module whose names imitate others. Settings that allow one would hide it from then on.
 fn lookalikes(root: &RootModule, requirements: &Requirements, lock_file: &LockFile) -> Diagnostics {
     let of_entry = |entry: &Entry| {
         let error = policy::looks_like_another(root, None, &entry.address)?;
@@ -235,7 +235,7 @@ fn nothing_locked(roots: &Roots) -> Diagnostic {
     Diagnostic::error(Code::LockFileMissing, message).help(Help::text("lock first: ").and(lock))
 }
 
-/// Returns the signer of a release, asked for by the first platform that it has.
+/// Returns the signer of a release, requested for the first platform that it has.
 fn signer(source: &Source, address: &ProviderAddress, version: &Version) -> Result<Option<String>> {
     let platforms = source.platforms(address, version).map_err(|error| {
         if !error.is_platform_missing() {
@@ -263,12 +263,12 @@ impl Inventory {
         self.providers.iter().map(namespace).collect()
     }
 
-    /// The fingerprints of the keys that sign what is locked.
+    /// The fingerprints of the keys that sign locked releases.
     pub fn keys(&self) -> BTreeSet<&String> {
         self.signers.values().flatten().flatten().collect()
     }
 
-    /// The text of a `provlock.toml` by which any other host, namespace or key is a finding.
+    /// The text of a `provlock.toml` that makes any other host, namespace or key a finding.
     pub fn settings(&self) -> String {
         let mut lines: Vec<_> = schema_directive().into_iter().collect();
         lines.push("# Written by provlock init; docs/gate.md of provlock explains each line.".to_owned());
@@ -293,7 +293,7 @@ impl Inventory {
         lines.join("\n") + "\n"
     }
 
-    /// The platforms for `provlock.toml`. A single one is most often that of the laptop that locked last, so it is only
+    /// The platforms for `provlock.toml`. A single one is usually that of the laptop that locked last, so it is only
     /// suggested together with the usual ones.
     fn platform_lines(&self) -> Vec<String> {
         let setting = |platforms: &[String]| format!("platforms = {}", list(platforms.iter().cloned()));
@@ -309,7 +309,7 @@ impl Inventory {
         }
     }
 
-    /// The platform that all lock files have in common, if it is the only one and the user names none.
+    /// The platform that all lock files have in common, if it is the only one and the user requested none.
     pub fn only_platform(&self) -> Option<&Platform> {
         self.platforms.first().filter(|_| self.platforms.len() == 1 && self.named_platforms.is_none())
     }
@@ -323,8 +323,8 @@ impl Inventory {
         suggested
     }
 
-    /// Returns the keys of each namespace. If a namespace has an unsigned release, the keys are those of each other
-    /// provider in it.
+    /// Returns the keys of each namespace. If a namespace has an unsigned release, each of its other providers
+    /// has keys of its own.
     fn trusted(&self) -> BTreeMap<String, BTreeSet<String>> {
         let unsigned = self.signers.iter().filter(|(_, signers)| signers.contains(&None));
         let unsigned: BTreeSet<_> = unsigned.map(|(address, _)| namespace(address)).collect();
@@ -350,7 +350,7 @@ fn list(texts: impl IntoIterator<Item = String>) -> String {
     format!("[{}]", texts.join(", "))
 }
 
-/// A string in TOML. No name of a provider or platform has a character that must be escaped.
+/// A string in TOML. No name of a provider or platform contains a character that must be escaped.
 fn quoted(text: &str) -> String {
     format!("\"{text}\"")
 }

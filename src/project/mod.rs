@@ -1,9 +1,8 @@
-//! Root modules with all that belongs to them, and what is done with one or many of them: the front door of the
-//! library.
+//! Root modules with all of their files, and the operations on one or many of them: the entry point of the library.
 //!
-//! A [`Session`] holds what a run has once. It finds root modules ([`Session::roots`]), and locks, verifies, upgrades
-//! and mirrors them, and installs or pins their modules: what several of them need is asked for once, and one that
-//! fails does not stop the others.
+//! A [`Session`] contains the shared state of a run. It finds root modules ([`Session::roots`]), and locks, verifies,
+//! upgrades and mirrors them, and installs or pins their modules. Requests that several of them need are sent once, and
+//! a root module that fails does not stop the others.
 
 mod bill_of_materials;
 mod change;

@@ -17,7 +17,7 @@ use crate::modules::{ModuleSource, References, RegistrySource, Releases, RemoteS
 use crate::packages::{DemandedAge, NotOldEnough, ReleaseInfo};
 use crate::provider::{Dialect, Version};
 
-/// Maximum number of versions of a call whose age is asked for, newest first.
+/// Maximum number of versions of a call whose age is looked up, newest first.
 const MOST_ASKED_ABOUT: usize = 30;
 /// Number of characters of a commit id that are shown.
 const SHORT: usize = 12;
@@ -39,7 +39,7 @@ pub(super) struct ModuleChoices<'a> {
     chosen: BTreeMap<CallKey, Option<RequestedModule>>,
     pub(super) plan: UpgradePlan,
     errors: Diagnostics,
-    /// Errors of hosts and repositories that were asked.
+    /// Errors of hosts and repositories that did not answer.
     not_asked: Diagnostics,
 }
 
@@ -89,7 +89,7 @@ impl<'a> ModuleChoices<'a> {
         call.key != UNIT_ADDRESS && self.rules.is_some_and(is_selected)
     }
 
-    /// The module that a call asks for; `None` if the call moves and no version is chosen.
+    /// The module that a call requests; `None` if the call is upgraded and no version is chosen.
     pub(super) fn of(&self, call: &ModuleCall) -> Option<RequestedModule> {
         if !self.selects(call) {
             return Some(RequestedModule::as_written(call));
@@ -111,14 +111,14 @@ impl<'a> ModuleChoices<'a> {
         for (key, call) in open {
             let known = locks.get(&call.key).map(AsRef::as_ref);
             let moving = Moving { call, known, rules, age, modules, dialect };
-            // The walk reported a source that is refused.
+            // A refused source was reported when the calls were read.
             let wanted = if refuses(call) { None } else { self.choose_for(&moving) };
             self.chosen.insert(key, wanted);
         }
         true
     }
 
-    /// Adds the warnings to those of the requirements.
+    /// Adds the warnings to the warnings of the requirements.
     ///
     /// # Errors
     /// Calls that cannot move. Where modules may be missing, a host that does not answer is a warning.
@@ -216,7 +216,7 @@ impl<'a> ModuleChoices<'a> {
         }
     }
 
-    /// Chooses a tag of the same form as the one that a call names.
+    /// Chooses a tag of the same form as the call's tag.
     fn choose_tag(
         &mut self,
         moving: &Moving<'_>,
@@ -286,8 +286,8 @@ impl<'a> ModuleChoices<'a> {
         Ok(picked.unwrap_or_else(|| RequestedModule::as_written(moving.call)))
     }
 
-    /// Picks the first choice (they come newest first) that may be chosen, or the one that the user named; plans it,
-    /// and reports the ones that were passed over.
+    /// Picks the first allowed choice (they come newest first), or the choice of the user; plans it, and reports the
+    /// choices that were skipped.
     fn pick(&mut self, moving: &Moving<'_>, mut choices: Vec<Choice>, shown: Shown) -> Result<Option<RequestedModule>> {
         if let Some(name) = moving.named() {
             let newest = choices.first().map(|newest| format!("the newest version is {}", newest.label));

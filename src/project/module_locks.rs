@@ -125,7 +125,7 @@ fn entry(known: Option<&LockedModule>, wanted: &RequestedModule, module: &Fetche
 }
 
 /// Errors for calls that another run may resolve to a different module, so that an entry would be right for this run
-/// only. A value that a flag sets is meant.
+/// only. Values from a flag are intended, and cause no error.
 fn depending_on_input(requirements: &Requirements) -> Diagnostics {
     let unnamed = requirements.variable.iter().filter(|call| !call.input.is_flag);
     let error = |VariableCall { key, locations, input, .. }: &VariableCall| {
@@ -136,7 +136,7 @@ fn depending_on_input(requirements: &Requirements) -> Diagnostics {
     unnamed.map(error).collect()
 }
 
-/// The error for a module whose entry would contain a secret. Logins are left out of entries, parameters are not.
+/// The error for a module whose entry would contain a secret. Logins are omitted from entries, parameters are not.
 fn secret_in_address(name: &str) -> Diagnostic {
     let message = format!("{name} cannot be locked: its address has a parameter that may be a secret");
     let error = Diagnostic::error(Code::InvalidConfiguration, message);

@@ -1,4 +1,4 @@
-//! Moves: versions that the providers and modules of a root module move to, and what holds them back.
+//! Moves: versions that the providers and modules of a root module move to, and reasons that hold them back.
 
 use super::plan::Reason;
 use crate::configuration::rewrite::ConstraintEdit;

@@ -34,7 +34,7 @@ impl Session<'_> {
         Ok(RootModule { dialect, dialect_reason: DialectReason::Named, ..self.open(path)? })
     }
 
-    /// Opens root modules, several at a time, and applies `read` to those that may be read. Returns the results in the
+    /// Opens root modules, several at a time, and applies `read` to each that may be read. Returns the results in the
     /// order of the list, each with the path of its root module.
     pub(super) fn each_root<T: Send>(
         &self,
@@ -172,7 +172,7 @@ impl Session<'_> {
         Ok(canonicalize(&absolute).map_err(|error| Diagnostic::io("open", directory, &error))?)
     }
 
-    /// Returns the settings of a directory whose absolute path is known: the caller's, or else those that are found.
+    /// Returns the settings of a directory whose absolute path is known: the caller's, or else the settings above it.
     pub(super) fn settings_at(&self, directory: &Path, canonical: &Path) -> Result<Settings> {
         if let Some(settings) = &self.options.settings {
             return Ok(settings.clone());

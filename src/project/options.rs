@@ -13,8 +13,8 @@ use crate::settings::PlatformSelection;
 pub struct LockOptions {
     /// Providers to lock; all required ones when empty.
     pub providers: Vec<ProviderSpec>,
-    /// Platforms whose packages are recorded; else those of the settings, else those that the lock file covers, else the
-    /// current one.
+    /// Platforms whose packages are recorded. Without any, these are the platforms of the settings, or else the
+    /// platforms that the lock file covers, or else the current one.
     pub platforms: Option<PlatformSelection>,
     /// Whether the test files of root modules are ignored.
     pub ignore_tests: bool,

@@ -1,4 +1,4 @@
-//! Locking and upgrading: the steps that each root module goes through, several root modules side by side.
+//! Locking and upgrading: the steps of each root module, several root modules in parallel.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -23,8 +23,8 @@ use crate::system::lock;
 use crate::system::parallel::{self, Permits, WAITING_REQUESTS};
 use crate::system::shared_jobs::with_shared_jobs;
 
-/// Maximum number of root modules that are open at the same time. While some wait for answers, the questions of the
-/// others are asked.
+/// Maximum number of root modules that are open at the same time. While some wait for answers, the requests of the
+/// others are sent.
 const SIDE_BY_SIDE: usize = 64;
 
 /// Maximum number of locked root modules that wait until those before them are reported.
@@ -351,7 +351,7 @@ impl Pipeline<'_, '_> {
     fn edit(&self, prepared: &Prepared, outcome: &LockOutcome) -> Result<EditedFiles> {
         let old = prepared.root.lock_bytes.as_deref();
         let bytes = prepared.lock_file.edit_with(&outcome.locks, &self.blocks)?;
-        // An empty lock file would say that nothing is required, and that is not known.
+        // An empty lock file would record that nothing is required, which is unknown.
         let is_needless = old.is_none() && outcome.locks.is_empty() && prepared.requirements.is_incomplete;
         let changes_providers = old != Some(bytes.as_slice()) && !is_needless;
         let Some(file) = &prepared.module_lock_file else {
@@ -363,8 +363,8 @@ impl Pipeline<'_, '_> {
         Ok(EditedFiles { bytes, changes_providers, modules, module_changes })
     }
 
-    /// Writes the lock files that change, together with the constraints that change. Returns a warning about a file
-    /// that can only be read.
+    /// Writes the lock files that change, together with the constraints that change. Returns a warning about a
+    /// read-only file.
     fn write(
         &self,
         prepared: &Prepared,

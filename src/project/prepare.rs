@@ -21,7 +21,8 @@ use crate::packages::{DemandedAge, ProgressSink, Source};
 use crate::provider::{ConstraintList, Dialect, Platform, ProviderAddress, ProviderSpec, Version};
 use crate::settings::PlatformSelection;
 
-/// Of how many providers a root module's modules may make provlock ask before it is known whether all can be locked.
+/// Maximum number of providers that are requested for the modules of a root module before all of its providers are
+/// known.
 const MOST_ASKED_EARLY: usize = 64;
 
 impl Session<'_> {
@@ -83,7 +84,7 @@ impl Session<'_> {
             }
         };
         let mut choices = ModuleChoices::new(upgrade, prepared.minimum_age, &old, &self.modules, root.dialect);
-        // A choice decides which modules a called module calls, so that there may be more to choose.
+        // A choice decides which modules a called module calls, so there may be more choices afterwards.
         let mut requirements = loop {
             let resolve = |call: &ModuleCall| module_locks::lock(&old, &choices, options.accept_changed_hashes, call);
             let read = root.requirements_as(
@@ -218,7 +219,7 @@ fn bind_recorded(requirements: &mut Requirements, lock_file: &LockFile, root: &P
     }
 }
 
-/// The providers that are named, and the versions that some of them are to have.
+/// The requested providers, some of them with a requested version.
 fn resolve(
     providers: &[ProviderSpec],
     dialect: Dialect,
@@ -243,7 +244,7 @@ mod tests {
     use crate::project::{ModuleFetching, Selection, SessionOptions};
     use crate::system::Environment;
 
-    /// Whether root modules can be locked or not: there may be very many of both.
+    /// Many root modules can be locked, and many cannot.
     #[test]
     fn a_root_module_is_read_again_by_the_next_run() {
         const RIGHT: &str = "terraform {\n  backend \"local\" {}\n}\n";

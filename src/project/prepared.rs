@@ -20,7 +20,7 @@ pub struct Prepared {
     pub lock_file: LockFile,
     /// Its lock file of modules, empty if there is none, where its modules are locked, too.
     pub module_lock_file: Option<ModuleLockFile>,
-    /// Entries that the lock file of modules is to have. Entries of calls that were not read stay as they are.
+    /// Entries for the lock file of modules. Entries of calls that were not read stay unchanged.
     pub(super) module_locks: ModuleLocks,
     /// Versions of the modules that move, and the edits of their calls.
     pub(super) module_plan: UpgradePlan,

@@ -27,7 +27,7 @@ const SIZE_LIMIT: u64 = 1 << 20;
 /// Maximum total size of searched files in bytes.
 const BYTES_SEARCHED: usize = 128 << 20;
 
-/// The repositories of a run's root modules, each looked through at most once; to be shared by threads.
+/// The repositories of a run's root modules, each searched at most once; shared by threads.
 #[derive(Debug, Default)]
 pub struct Repositories {
     repositories: OnceMap<PathBuf, Arc<Repository>>,
@@ -38,7 +38,7 @@ pub struct Repositories {
 /// A repository, or the current directory outside of one.
 #[derive(Debug, Default)]
 pub(super) struct Repository {
-    /// Absolute, without symlinks.
+    /// Absolute path without symlinks.
     top: PathBuf,
     /// The paths of the tracked files, relative to the top.
     tracked: OnceLock<Vec<PathBuf>>,

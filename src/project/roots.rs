@@ -143,7 +143,7 @@ impl Roots {
         &self.selection.paths
     }
 
-    /// Whether the selection may stand for several root modules, so that messages name the one that they are about.
+    /// Whether the selection may contain several root modules, so that messages contain their paths.
     pub fn may_be_several(&self) -> bool {
         self.selection.recursive || self.list.len() != 1
     }

@@ -25,8 +25,8 @@ use crate::system::{boundary, lock, walk};
 const STACK_FILES: [&str; 3] = [".tfcomponent.hcl", ".tfstack.hcl", ".tfdeploy.hcl"];
 
 impl Session<'_> {
-    /// Returns the selected root modules. A directory is a root module; a file stands for the root module that it is in,
-    /// or for those that call the module it is in. Two paths of one directory are one root module.
+    /// Returns the selected root modules. A directory is a root module; a file stands for the root module that contains
+    /// it, or for the root modules that call the module of the file. Two paths of one directory are one root module.
     ///
     /// # Errors
     /// A path does not exist, or directories cannot be searched.
@@ -75,7 +75,7 @@ impl Session<'_> {
         if path.exists() || (is_configuration(path) && directory.is_dir()) {
             return Ok(directory);
         }
-        // The system's error, unless the path has been created since.
+        // The system's error, unless the path has been created in the meantime.
         let error = path.metadata().err().unwrap_or_else(|| ErrorKind::NotFound.into());
         let error = Diagnostic::io("open", path, &error);
         let similar = path_meant(path).filter(|similar| !self.modules.boundary.is_outside(similar));
@@ -172,7 +172,7 @@ impl Session<'_> {
         Ok(removed)
     }
 
-    /// The settings that hold in a directory.
+    /// The settings that apply in a directory.
     ///
     /// # Errors
     /// It cannot be opened, or settings cannot be read.
@@ -180,7 +180,7 @@ impl Session<'_> {
         Ok(self.settings(directory)?.1)
     }
 
-    /// The absolute path of a directory, and the settings that hold there.
+    /// The absolute path of a directory, and the settings that apply there.
     pub(super) fn settings(&self, directory: &Path) -> Result<(PathBuf, Settings)> {
         let canonical = self.canonical(directory)?;
         if self.modules.boundary.excludes(&canonical) {
@@ -231,7 +231,7 @@ impl Session<'_> {
     }
 }
 
-/// Whether a path that need not exist, because the change deletes it, is one of a file of a configuration.
+/// Whether a path, possibly of a deleted file, is a file of a configuration.
 fn is_configuration(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str());
     matches!(extension, Some("tf" | "tofu" | "hcl" | "json"))

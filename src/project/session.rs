@@ -29,15 +29,15 @@ pub struct SessionOptions {
     pub sources: SourceOptions,
     /// Whether no request is sent.
     pub offline: bool,
-    /// The dialect of all root modules; else each root module's own.
+    /// The dialect of all root modules; without it, each root module has its own.
     pub dialect: Option<Dialect>,
-    /// Settings that replace those that are found.
+    /// Settings that replace the settings files of root modules.
     pub settings: Option<Settings>,
     /// Source of modules that are not installed.
     pub modules: ModuleFetching,
     /// The values of the root modules' variables.
     pub variables: InputVariables,
-    /// Directories outside of which nothing is read.
+    /// Boundary of reading: no file outside of it is read.
     pub boundary: Boundary,
     /// The change under review.
     pub change: Option<Change>,
@@ -46,19 +46,19 @@ pub struct SessionOptions {
 /// Source of modules that are not installed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ModuleFetching {
-    /// They are fetched.
+    /// Modules are fetched.
     #[default]
     Fetch,
     /// They come from the cache of earlier runs.
     FromCache,
-    /// They are missing.
+    /// Modules that are not installed are treated as missing.
     Never,
 }
 
 /// Values that a run has once: connections, caches, packages of modules, repositories, and the observers of events.
 pub struct Session<'a> {
     pub(super) environment: Environment,
-    /// The options, without those for connections and modules, which hold them.
+    /// The options, without the ones for connections and modules, which are part of these.
     pub(super) options: SessionOptions,
     pub(super) connections: Connections,
     pub(super) modules: ModuleCache,
@@ -74,7 +74,7 @@ pub struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Nothing is read yet, and no host is asked.
+    /// Nothing is read yet, and no request is sent.
     ///
     /// # Errors
     /// When others can write to the cache directory.
@@ -99,14 +99,14 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// The same session with another observer of events.
+    /// The same session with a different observer of events.
     #[must_use]
     pub fn observed_by(self, observer: impl FnMut(Event<'_>) + Send + 'a) -> Self {
         lock(&self.observers).push(Box::new(observer));
         self
     }
 
-    /// The surroundings.
+    /// The environment.
     pub fn environment(&self) -> &Environment {
         &self.environment
     }
@@ -134,7 +134,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Notifies the observers of what is known only at the end.
+    /// Notifies the observers of facts that are known only at the end.
     pub(super) fn finish(&self) {
         self.announce();
         self.connections.shared_facts().iter().for_each(|facts| self.notify(Event::SharedFacts(facts)));
@@ -146,8 +146,8 @@ impl<'a> Session<'a> {
         self.sources.get_or_compute(&(dialect, shared.cloned()), make)
     }
 
-    /// Publishes what the cache knows of packages below `repository`, each release signed with `key`: those that the
-    /// lock files of root modules name, or all.
+    /// Publishes cached hashes of packages below `repository`, each release signed with `key`: of the releases in the
+    /// lock files of root modules, or of all.
     ///
     /// # Errors
     /// A lock file is missing or cannot be read, or the CLI configuration, which may hold logins, cannot.
@@ -183,12 +183,12 @@ impl<'a> Session<'a> {
         self.connections.remembered_signer(address, version)
     }
 
-    /// Returns publication dates of versions; `None` if no host is asked.
+    /// Returns publication dates of versions; `None` in an offline run.
     pub(super) fn publication_dates(&self, dialect: Dialect) -> Result<Option<&PublicationDates>> {
         if self.options.offline { Ok(None) } else { self.connections.publication_dates(dialect) }
     }
 
-    /// Returns registry data about providers; `None` if no host is asked.
+    /// Returns registry data about providers; `None` in an offline run.
     pub(super) fn listings(&self, dialect: Dialect) -> Result<Option<Listings<'_>>> {
         Ok(self.publication_dates(dialect)?.map(|dates| Listings { dates, now: self.started }))
     }

@@ -40,8 +40,9 @@ fn well_known_providers() -> impl Iterator<Item = &'static str> + Clone {
     include_str!("well_known_providers.txt").lines().filter(|line| !line.starts_with('#'))
 }
 
-/// The provider, as it is written in a source: one of the lock file, of the configuration, or a well-known one. Its
-/// name differs in few letters, or only in the namespace if the address has that of providers without a source.
+/// The provider that an address was probably meant to be, as it is written in a source: one from the lock file or the
+/// configuration, or a well-known one. Its name differs in few letters, or only in the namespace if the address has the
+/// namespace of providers without a source.
 pub(in crate::project) fn provider_meant(
     address: &ProviderAddress,
     lock_file: &LockFile,
@@ -62,8 +63,8 @@ pub(in crate::project) fn provider_meant(
     meant.map(|known| known.short(dialect))
 }
 
-/// Help for a provider that is named on the command line and not required: a required provider with nearly the same
-/// name, or a path, since a path that does not exist may look like the address of a provider.
+/// Help for a provider on the command line that is not required: a required provider with a similar name, or a path,
+/// because a missing path may look like the address of a provider.
 pub(in crate::project) fn required_or_path(
     address: &ProviderAddress,
     required: &BTreeMap<ProviderAddress, Requirement>,
@@ -168,7 +169,7 @@ pub(in crate::project) fn look_alike(address: &ProviderAddress) -> Option<Lookal
 /// Returns the well-known host that a host resembles without being it.
 fn of_domain(hostname: &Hostname) -> Option<(String, Part)> {
     let host = without_port(hostname);
-    // The owner of a domain may use any labels before it.
+    // The owner of a domain may use any labels in front of it.
     let is_in_front = |known: &&str| host.strip_prefix(*known).is_some_and(|rest| rest.starts_with(['.', '-']));
     let known = imitated(&host, HOSTS.into_iter()).or_else(|| HOSTS.into_iter().find(is_in_front));
     let seen = skeleton(&host);
@@ -396,7 +397,7 @@ mod tests {
         }
     }
 
-    /// Each well-known provider, if it were not well known.
+    /// Tests each well-known provider as if it were not well known.
     #[test]
     fn well_known_providers_do_not_look_like_each_other() {
         assert!(well_known_providers().all(|provider| provider.split('/').count() == 2));

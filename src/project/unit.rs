@@ -25,7 +25,7 @@ pub(super) struct Unit {
 
 impl Unit {
     /// Opens the unit in a directory, given as the user knows it and as an absolute path without symbolic links; `None`
-    /// if there is no `terragrunt.hcl`, or only one that units below include.
+    /// without a `terragrunt.hcl`, or if it is only included by units below.
     pub(super) fn open(root: &Path, absolute: &Path, environment: &Environment) -> Option<Self> {
         if !terragrunt::is_unit(absolute) {
             return None;
@@ -170,7 +170,7 @@ impl Unit {
         error.at_each(&self.read.source_location, "its source")
     }
 
-    /// The files of Terragrunt's working directory for the unit, and why they are not known in full.
+    /// The files of Terragrunt's working directory for the unit, and the reason why some of them are unknown.
     fn assemble(&self, fetched: Option<FetchedModule>) -> Result<(RootFiles, Vec<Unknown>)> {
         let Self { root, repository, read } = self;
         let path = fetched.as_ref().map(FetchedModule::path).transpose();

@@ -176,7 +176,7 @@ fn decisive_arguments(depth: usize, kind: &str) -> (Option<Arguments>, fn(&str) 
     }
 }
 
-/// Adds the ranges of the values that may be unknown, also those of nested blocks.
+/// Adds the ranges of the values that may be unknown, also in nested blocks.
 fn add_values(body: &Body, is_free: fn(&str) -> bool, values: &mut Vec<Range<usize>>) {
     for structure in body {
         match structure {

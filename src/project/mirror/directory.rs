@@ -1,4 +1,4 @@
-//! The directory of a mirror: paths in it, none of which may lead out of it.
+//! The directory of a mirror. No path in it may resolve to a file outside of it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ impl<'a> MirrorDirectory<'a> {
         Ok(Self { path: path.to_owned(), canonical, lock, releases, is_dry_run, prunes })
     }
 
-    /// The directory of a provider's packages, `HOST/NAMESPACE/TYPE`, which need not exist.
+    /// The directory of a provider's packages, `HOST/NAMESPACE/TYPE`, which may be missing.
     ///
     /// # Errors
     /// It leads out of the mirror, or cannot be copied to every system.
@@ -57,7 +57,7 @@ impl<'a> MirrorDirectory<'a> {
         Ok(directory)
     }
 
-    /// Makes a directory of the mirror, and removes the temporary files that killed runs have left there.
+    /// Creates a directory of the mirror, and removes the temporary files that killed runs have left there.
     pub(super) fn create(&self, directory: &Path) -> Result<()> {
         create(directory)?;
         self.check_inside(directory)?;
@@ -65,8 +65,8 @@ impl<'a> MirrorDirectory<'a> {
         Ok(())
     }
 
-    /// Removes the packages in the directory of a provider that killed runs have not finished, if no other run can be
-    /// writing them.
+    /// Removes unfinished packages of killed runs from the directory of a provider, if no other run can be writing
+    /// them.
     pub(super) fn remove_left_over(&self, directory: &Path) {
         let provider_type = directory.file_name().unwrap_or_default().to_string_lossy();
         if let Some(lock) = &self.lock {
@@ -74,7 +74,7 @@ impl<'a> MirrorDirectory<'a> {
         }
     }
 
-    /// Fails if a path in the mirror, as far as it exists, leads out of it over symlinks.
+    /// Fails if the existing part of a path in the mirror resolves to a file outside of the mirror.
     fn check_inside(&self, path: &Path) -> Result<()> {
         let existing = path.ancestors().find_map(|path| canonicalize(path).ok());
         match (&self.canonical, existing) {
@@ -98,8 +98,8 @@ fn create(directory: &Path) -> Result<()> {
     Ok(fs::create_dir_all(directory).map_err(|error| Diagnostic::io("create", directory, &error).help(help))?)
 }
 
-/// Whether a part of an address can be a directory here, and is not a device on Windows, where the mirror may be copied
-/// to. Only there the port of a host cannot be in a name.
+/// Whether a part of an address can be a directory here, and is not a device on Windows, to which users may copy the
+/// mirror. Only on Windows a name cannot contain the port of a host.
 fn is_directory_name(part: &str) -> bool {
     let is_plain = !part.is_empty() && part != "." && part != ".." && !part.contains(['/', '\\', '\0']);
     is_plain && !is_device(part) && !(cfg!(windows) && is_special_on_windows(part))

@@ -21,7 +21,7 @@ pub(super) const INDEX: &str = "index.json";
 /// Clients read no larger documents.
 const SIZE_LIMIT: u64 = 4 << 20;
 
-/// A document as it is to be, and as it was read.
+/// A document with its new content, and its content before.
 pub(super) struct Document<T> {
     pub(super) path: PathBuf,
     /// `None` if there was no such file.
@@ -60,7 +60,7 @@ pub(super) fn document_name(version: &Version) -> String {
 }
 
 impl<T: Default + DeserializeOwned + Serialize> Document<T> {
-    /// Reads a document; a new one if there is none. A symbolic link is refused, since it may lead anywhere.
+    /// Reads a document; a new one if it is missing. A symbolic link is refused, because it may resolve to any file.
     pub(super) fn read(path: PathBuf) -> Result<Self> {
         let read = |path: &Path| {
             if path.is_symlink() {
@@ -93,7 +93,7 @@ impl<T: Default + DeserializeOwned + Serialize> Document<T> {
 }
 
 impl Index {
-    /// Whether it holds nothing but what the protocol defines.
+    /// Whether it contains only fields of the protocol.
     pub(super) fn is_of_mirror(&self) -> bool {
         let is_version =
             |(version, value): (&String, &Value)| version.parse::<Version>().is_ok() && *value == json!({});
@@ -111,18 +111,18 @@ impl Archives {
         Self { archives: packages.iter().map(archive).collect(), ..Self::default() }
     }
 
-    /// Whether it names a file beside it, and nothing else, as the package of a platform.
+    /// Whether the document lists the file beside it, and nothing else, as the package of a platform.
     pub(super) fn names(&self, platform: &Platform, file_name: &str) -> bool {
         let archive = self.archives.get(&platform.to_string()).map(Archive::deserialize);
         archive.is_some_and(|archive| archive.is_ok_and(|archive| archive.url == file_name))
     }
 
-    /// The platforms whose packages it names.
+    /// The platforms of the listed packages.
     pub(super) fn platforms(&self) -> impl Iterator<Item = Platform> {
         self.archives.keys().filter_map(|platform| platform.parse().ok())
     }
 
-    /// Whether it holds nothing but what the protocol defines, about packages of a version that are beside it.
+    /// Whether it contains only fields of the protocol, about packages of a version in the same directory.
     pub(super) fn is_of_mirror(&self, provider_type: &str, version: &Version) -> bool {
         let is_archive = |(platform, value): (&String, &Value)| {
             let Ok(Archive { url, .. }) = Archive::deserialize(value) else { return false };

@@ -1,5 +1,4 @@
-//! Fills a mirror: finds the packages of each provider that are there, fetches those that are missing, and publishes
-//! all of them.
+//! Fills a mirror: finds existing packages of each provider, fetches missing ones, and publishes all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -36,7 +35,7 @@ pub(super) trait Place: Sync {
     /// Creates the file that a package is downloaded into.
     fn temporary_file(&self, package: &PackageId) -> Result<NamedTempFile>;
 
-    /// Stores a package that was verified. Clients do not see it before it is published.
+    /// Stores a verified package. Clients do not see it before it is published.
     fn put(&self, package: &PackageId, file: NamedTempFile, digest: &PackageDigest) -> Result<Self::Pushed>;
 
     /// Makes the stored packages visible to clients, and removes the others from the list. `failed` are packages that
@@ -53,7 +52,7 @@ pub(super) trait Place: Sync {
 pub(super) enum Found {
     Nothing,
     Archive(FoundArchive),
-    /// Something that cannot be the package.
+    /// A file that cannot be the package.
     Other,
 }
 
@@ -65,7 +64,7 @@ pub(super) struct FoundArchive {
     pub(super) digest: Option<PackageDigest>,
 }
 
-/// A package that is in its place.
+/// A stored package.
 pub(super) struct Stored<P> {
     pub(super) package: MirroredPackage,
     /// Its hashes, if they are known.
@@ -74,7 +73,7 @@ pub(super) struct Stored<P> {
     pub(super) pushed: Option<P>,
     /// Hints for the user.
     pub(super) warnings: Vec<Diagnostic>,
-    /// Reasons why some lock files do not accept the package, while another one does.
+    /// Reasons why some lock files do not accept the package, although another does.
     pub(super) errors: Vec<Diagnostic>,
 }
 
@@ -173,7 +172,7 @@ impl<P: Place> Filling<'_, '_, P> {
         mirrored
     }
 
-    /// Returns the packages that lock files name, and reports releases of which that is not known.
+    /// Returns the packages in lock files, and reports releases whose packages are unknown.
     fn wanted<'b>(
         &self,
         address: &ProviderAddress,
@@ -196,7 +195,7 @@ impl<P: Place> Filling<'_, '_, P> {
         wanted
     }
 
-    /// Keeps the package that is there if a lock file records it, else fetches it.
+    /// Keeps the existing package if a lock file records it, otherwise fetches it.
     ///
     /// # Errors
     /// The package is not authentic, or no lock file records it.
@@ -237,8 +236,8 @@ impl<P: Place> Filling<'_, '_, P> {
         Ok(Stored { digest: Some(digest), warnings: fetched.warnings, ..stored })
     }
 
-    /// Returns the hashes of an archive that is there, and why some lock files do not accept it, if a lock file records
-    /// it and it is the package of its platform.
+    /// Returns the hashes of an existing archive, and the reasons why some lock files do not accept it, if a lock file
+    /// records it and it is the package of its platform.
     fn accepted(
         &self,
         archive: &FoundArchive,
@@ -250,7 +249,7 @@ impl<P: Place> Filling<'_, '_, P> {
         let digest = archive.digest.clone().or_else(cached);
         let is_recorded = match &digest {
             Some(digest) => release.records(&package.platform, digest),
-            // A lock file that has only other hashes cannot be compared.
+            // A lock file with other hashes only cannot be compared.
             None => release.records_for(&package.platform).all(|record| record.hashes.contains(&archive.zh)),
         };
         if !is_recorded {
@@ -258,7 +257,7 @@ impl<P: Place> Filling<'_, '_, P> {
         }
         let listed = is_package(package, &archive.zh, release.dialect, self.session);
         let listed = listed.map_err(|errors| wanted.located(errors))?;
-        // A file that lock files record counts, unless it has the names of several platforms.
+        // A file that lock files record is accepted, unless it has the names of several platforms.
         let is_likely =
             || archive.digest.is_some() && !repeated.contains(&(package.version.clone(), archive.zh.clone()));
         if !listed.unwrap_or_else(is_likely) {
@@ -275,7 +274,7 @@ impl RequestedPackage<'_> {
     }
 }
 
-/// Adds the location that asks for a package to errors about it.
+/// Adds the location of the record that requires a package to errors about the package.
 fn located(errors: Diagnostics, record: Option<&Record>) -> Diagnostics {
     errors.map(|error| match record {
         Some(record) => record.error(error, "locked here"),
@@ -296,7 +295,7 @@ fn repeated(found: &[(Result<Found>, RequestedPackage<'_>)]) -> BTreeSet<(Versio
     numbers.into_iter().filter(|(_, number)| *number > 1).map(|(archive, _)| archive).collect()
 }
 
-/// Returns the platforms of a release that lock files with hashes ask for.
+/// Returns the platforms of a release for which lock files with hashes require packages.
 fn platforms(
     address: &ProviderAddress,
     version: &Version,
@@ -323,7 +322,7 @@ fn platforms(
             PlatformSelection::These(these) => {
                 let listed = listed()?;
                 let published: Vec<_> = these.iter().filter(|platform| listed.contains(platform)).collect();
-                // If none is published, the download reports which are.
+                // If none is published, the download reports the published ones.
                 platforms
                     .extend(if published.is_empty() { these.iter().collect() } else { published }.into_iter().cloned());
             }

@@ -26,7 +26,7 @@ pub(super) struct Folder<'a> {
     address: ProviderAddress,
     path: PathBuf,
     index: Document<Index>,
-    /// Documents about the versions that lock files or the index name.
+    /// Documents about the versions in lock files or in the index.
     archives: BTreeMap<Version, Document<Archives>>,
     /// Set when the directory is needed. Temporary files of killed runs are removed only once, before there are new
     /// ones.
@@ -55,7 +55,7 @@ impl<'a> Folder<'a> {
         Ok(Self { mirror, address: address.clone(), path, index, archives, created: OnceLock::new() })
     }
 
-    /// Verifies a package that a document names and no lock file asks for. Returns its hashes, or `None` if it is
+    /// Verifies a package that a document lists and no lock file requires. Returns its hashes, or `None` if it is
     /// missing.
     fn verify_other(
         &self,
@@ -86,7 +86,7 @@ impl<'a> Folder<'a> {
         Err(error.help("find out who put it there, remove the document, and run the command again").into())
     }
 
-    /// Writes the documents that have changed; the list of versions last, so that there is a document for each of them.
+    /// Writes the changed documents; the list of versions last, so that each version in it has a document.
     fn write(&mut self, verified: &Verified, held: &BTreeSet<Version>) -> Result<()> {
         let written = verified.iter().filter(|(version, _)| !held.contains(version));
         let mut versions = BTreeMap::new();
@@ -115,7 +115,7 @@ impl Place for Folder<'_> {
         self.path.join(file_name(package))
     }
 
-    /// A symbolic link is not followed: it is something else.
+    /// A symbolic link is not followed: it is treated as a file that is not the package.
     fn find(&self, package: &PackageId) -> Result<Found> {
         let path = self.path(package);
         let Ok(metadata) = fs::symlink_metadata(&path) else { return Ok(Found::Nothing) };
@@ -142,8 +142,8 @@ impl Place for Folder<'_> {
         Ok(files::put_in_place(file, &path).map_err(|error| Diagnostic::io("write", &path, &error))?)
     }
 
-    /// Names in the documents what was verified: the packages that lock files name, and others that the documents
-    /// named before. A document about a package that cannot be verified stays as it is.
+    /// Writes the verified packages into the documents: packages in lock files, and others that the documents listed
+    /// before. A document about a package that cannot be verified stays unchanged.
     fn publish(
         mut self,
         stored: &mut Vec<Stored<()>>,
@@ -193,15 +193,15 @@ impl Place for Folder<'_> {
     }
 }
 
-/// The directory of a provider whose unnamed packages are removed.
+/// The directory of a provider whose unused packages are removed.
 struct PrunedFolder<'a> {
     mirror: &'a MirrorDirectory<'a>,
     address: ProviderAddress,
     path: PathBuf,
 }
 
-/// Removes the packages of versions that no lock file names, their records in the documents, and the directories that
-/// are empty then.
+/// Removes the packages of versions that no lock file records, their entries in the documents, and the directories that
+/// are empty afterwards.
 pub(super) fn prune(mirror: &MirrorDirectory<'_>, mirrored: &mut Mirrored) {
     for (host, path) in directories(&mirror.path) {
         for (namespace, path) in directories(&path) {
@@ -221,9 +221,9 @@ pub(super) fn prune(mirror: &MirrorDirectory<'_>, mirrored: &mut Mirrored) {
 impl PrunedFolder<'_> {
     fn prune(&self, removed: &mut Vec<RemovedFile>) -> Result<()> {
         let index = self.path.join(INDEX);
-        // The list of versions goes first, so that each in it still has its packages.
+        // The list of versions is removed first, so that each version in it still has its packages.
         if index.symlink_metadata().is_ok() {
-            // Another program's, or the error was found before.
+            // The file belongs to another program, or its error was reported before.
             let Ok(mut document) = Document::<Index>::read(index.clone()) else { return Ok(()) };
             if !document.content.is_of_mirror() {
                 return Ok(());
@@ -251,7 +251,7 @@ impl PrunedFolder<'_> {
             for path in packages.filter_map(|name| files.get(&name)) {
                 self.remove(path, removed)?;
             }
-            // Last, so that a run which is killed before can be repeated.
+            // Last, so that a run that is killed before can be repeated.
             if platforms.is_some() {
                 self.remove(document, removed)?;
             }
@@ -259,8 +259,8 @@ impl PrunedFolder<'_> {
         Ok(())
     }
 
-    /// The platforms of a version that no lock file names, if its document is a mirror's. Without a document, another
-    /// program has put the packages there.
+    /// The platforms of a version that no lock file records, if its document belongs to a mirror. Without a document,
+    /// another program has put the packages there.
     fn unnamed(&self, version: &Version, document: &Path) -> Option<Vec<Platform>> {
         if self.mirror.releases.get(&self.address, version).is_some() {
             return None;
@@ -273,13 +273,13 @@ impl PrunedFolder<'_> {
         file_name(&PackageId::new(&self.address, version, platform))
     }
 
-    /// Removes a file, and the directories up to the mirror's that are empty then.
+    /// Removes a file, and its directories below the mirror's if they are empty afterwards.
     fn remove(&self, path: &Path, removed: &mut Vec<RemovedFile>) -> Result<()> {
         let failed = |error: std::io::Error| Diagnostic::io("remove", path, &error);
         let size = path.symlink_metadata().map_err(failed)?.len();
         if !self.mirror.is_dry_run {
             fs::remove_file(path).map_err(failed)?;
-            // One that is not empty cannot be removed, nor can those above it.
+            // A directory that is not empty cannot be removed, nor its parents.
             let _ = path.ancestors().skip(1).take(3).try_for_each(fs::remove_dir);
         }
         removed.push(RemovedFile { path: path.to_owned(), size });

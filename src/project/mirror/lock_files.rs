@@ -28,15 +28,15 @@ const READ_TOGETHER: usize = 256;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct MirrorOptions {
-    /// Where the mirror is.
+    /// Location of the mirror.
     pub target: MirrorTarget,
-    /// The platforms whose packages it is to contain; else those of the settings, else those that the lock file covers,
-    /// else the current one.
+    /// The platforms of its packages. Without any, these are the platforms of the settings, or else the platforms that
+    /// the lock file covers, or else the current one.
     pub platforms: Option<PlatformSelection>,
     /// Whether packages that no lock file names are removed. Nothing is removed if a lock file is missing or has an
     /// error.
     pub prune: bool,
-    /// Whether nothing is to be written, and no package to be fetched.
+    /// Whether nothing is written, and no package is fetched.
     pub dry_run: bool,
 }
 
@@ -143,7 +143,7 @@ struct Read {
 }
 
 /// Reads the lock file of a root module, with its warnings. It must exist if the user selected the root module, or if
-/// packages are to be removed.
+/// packages will be removed.
 fn read(session: &Session<'_>, root: &FoundRoot, options: &MirrorOptions) -> Result<Read> {
     let opened = session.open_root(root)?;
     let (lock_file, mut warnings) = opened.lock_file()?;
@@ -186,8 +186,8 @@ fn read(session: &Session<'_>, root: &FoundRoot, options: &MirrorOptions) -> Res
     Ok(Read { records, warnings, errors })
 }
 
-/// The platforms that a lock file covers, else the current one. It is an error if the platforms of some hashes are
-/// unknown, because machines that need them could not use the mirror.
+/// The platforms that a lock file covers, or the current one if it has no entries. It is an error if the platforms of
+/// some hashes are unknown, because machines that need them could not use the mirror.
 fn covered(
     session: &Session<'_>,
     opened: &RootModule,

@@ -1,4 +1,4 @@
-//! Where a mirror is, and the packages in it.
+//! The location of a mirror, and the packages in it.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use crate::packages::RepositoryTemplate;
 use crate::packages::archive::PackageId;
 use crate::provider::{Authentication, Dialect};
 
-/// Where a mirror is.
+/// Location of a mirror.
 #[derive(Clone, Debug)]
 pub enum MirrorTarget {
     /// In a directory, which need not exist yet.
@@ -42,9 +42,9 @@ impl fmt::Display for MirrorTarget {
 /// Result of filling a mirror, or of a dry run.
 #[derive(Debug, Default)]
 pub struct Mirrored {
-    /// The packages that lock files name, in their order, without those that could not be put there.
+    /// The packages in lock files, in order, without packages that could not be mirrored.
     pub packages: Vec<MirroredPackage>,
-    /// The files that no lock file names, if they are to be removed.
+    /// The files that no lock file records, if they are removed.
     pub removed: Vec<RemovedFile>,
     /// Warnings for the user.
     pub warnings: Vec<Diagnostic>,
@@ -73,11 +73,11 @@ pub struct MirroredPackage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MirrorAction {
-    /// It was there, and a lock file records it.
+    /// The package was in the mirror before, and a lock file records it.
     Kept,
-    /// It was not there.
+    /// The package was not in the mirror.
     Added,
-    /// Something that no lock file records had its name.
+    /// A file that no lock file records had its name.
     Replaced,
 }
 

@@ -2,12 +2,12 @@
 //! `internal/getproviders/filesystem_search.go`), with the documents of a network mirror beside them, as
 //! `internal/command/providers_mirror.go` writes both.
 //!
-//! A package gets its name in the mirror only when it was authenticated and has a hash that a lock file records. One
-//! that is there already is hashed, and stays if a lock file records it and it is the package of its platform, so that
-//! a run which was killed goes on where it was. The documents name what was verified in this way, and nothing else.
+//! A package gets its name in the mirror only after it was authenticated and a lock file was found to record one of its
+//! hashes. An existing package is hashed, and stays if a lock file records it and it belongs to its platform, so that
+//! the next run continues after a killed one. The documents list only packages that were verified in this way.
 //!
-//! Repositories of OCI registries are filled by the same rules; there an index in the place of the documents makes a
-//! package known, and comes last.
+//! Repositories of OCI registries are filled by the same rules. There an index replaces the documents; it makes a
+//! package visible, and is written last.
 
 mod directory;
 mod documents;

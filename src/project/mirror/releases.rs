@@ -25,15 +25,15 @@ pub(super) struct Release {
 
 pub(super) struct Record {
     pub(super) root: PathBuf,
-    /// Whether there may be other root modules, so that errors name the one that they are about.
+    /// Whether there may be other root modules, so that errors contain the path of this one.
     pub(super) is_one_of_several: bool,
     /// Number of other lock files with an equal record.
     pub(super) others: usize,
     pub(super) dialect: Dialect,
     pub(super) policy: Arc<Policy>,
-    /// The platforms whose packages it is to have.
+    /// The platforms whose packages are needed.
     pub(super) platforms: PlatformSelection,
-    /// Whether a flag or the settings name the platforms; else a platform that the release lacks is skipped.
+    /// Whether a flag or the settings specify the platforms; otherwise a platform that the release lacks is skipped.
     pub(super) platforms_are_named: bool,
     pub(super) hashes: BTreeSet<Hash>,
     pub(super) place: Location,
@@ -59,7 +59,7 @@ impl Releases {
         self.0.contains_key(address)
     }
 
-    /// The dialect of a lock file that names a provider.
+    /// The dialect of a lock file with a provider.
     pub(super) fn dialect_of(&self, address: &ProviderAddress) -> Dialect {
         let release = self.0.get(address).and_then(|versions| versions.values().next());
         release.map_or_else(Dialect::default, |release| release.dialect)
@@ -72,7 +72,7 @@ impl Releases {
 }
 
 impl Release {
-    /// The lock files that ask for a platform, and have a hash that its package can be compared with.
+    /// The lock files that require a platform, and have a hash that its package can be compared with.
     pub(super) fn records_for(&self, platform: &Platform) -> impl Iterator<Item = &Record> {
         self.with_hashes().filter(move |record| match &record.platforms {
             PlatformSelection::All => true,
@@ -84,7 +84,7 @@ impl Release {
         self.records.iter().filter(|record| !record.hashes.is_empty())
     }
 
-    /// Returns the reasons why lock files that ask for a package do not accept it. `authentication` is known if it was
+    /// Returns the reasons why lock files that require a package do not accept it. `authentication` is known if it was
     /// fetched.
     ///
     /// # Errors
@@ -102,12 +102,12 @@ impl Release {
         if accepted.is_empty() { Err(errors.collect()) } else { Ok(errors.collect()) }
     }
 
-    /// Whether a lock file records a package of whichever platform.
+    /// Whether a lock file records a package, for any platform.
     pub(super) fn records_any(&self, digest: &PackageDigest) -> bool {
         self.with_hashes().any(|record| record.has(digest))
     }
 
-    /// Whether a lock file that asks for a package records it.
+    /// Whether a lock file that requires a package records it.
     pub(super) fn records(&self, platform: &Platform, digest: &PackageDigest) -> bool {
         self.records_for(platform).any(|record| record.has(digest))
     }

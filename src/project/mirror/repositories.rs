@@ -1,4 +1,4 @@
-//! A mirror in OCI registries. The index of a version makes its packages known, and comes last.
+//! A mirror in OCI registries. The index of a version makes its packages visible, and is written last.
 
 use std::collections::{BTreeMap, BTreeSet, btree_map};
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub(super) struct Repository<'a> {
 }
 
 impl<'a> Repositories<'a> {
-    /// Each provider needs a repository for itself.
+    /// The repositories. Each provider must have a repository of its own.
     pub(super) fn new(
         template: &RepositoryTemplate,
         releases: &'a Releases,
@@ -77,7 +77,7 @@ impl Repository<'_> {
 impl Place for Repository<'_> {
     type Pushed = PushedPackage;
 
-    /// Every package is a temporary file meanwhile.
+    /// Each package is a temporary file in the meantime.
     const SIDE_BY_SIDE: usize = 4;
 
     fn path(&self, package: &PackageId) -> PathBuf {

@@ -52,13 +52,13 @@ impl Reason {
     }
 }
 
-/// Whether the age of one more version may be looked up after those that were skipped.
+/// Whether the age of one more version may be looked up, given the skipped ones.
 pub(super) fn may_ask_more(skipped: &[RejectedVersion]) -> bool {
     let is_asked_about = |reason| matches!(reason, Reason::TooYoung | Reason::AgeNotKnown);
     skipped.iter().filter(|rejected| is_asked_about(rejected.reason)).count() < MOST_ASKED_ABOUT
 }
 
-/// Adds a skipped version. Of those that the policy does not allow, only the newest is kept.
+/// Adds a skipped version. Of versions that the policy forbids, only the newest is kept.
 pub(super) fn skip(skipped: &mut Vec<RejectedVersion>, rejected: RejectedVersion) {
     let is_said = |other: &RejectedVersion| other.reason == Reason::NotAllowed && rejected.reason == Reason::NotAllowed;
     if !skipped.iter().any(is_said) {

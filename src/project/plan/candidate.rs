@@ -54,7 +54,7 @@ impl Candidate<'_> {
         })
     }
 
-    /// The error for a provider that does not exist, with the one that is probably `meant`.
+    /// The error for a provider that does not exist, with `meant`, the probable one.
     fn not_found(&self, error: Diagnostic, meant: Option<&str>) -> Diagnostic {
         let declarations = self.requirement.declarations.iter();
         let places = declarations.map(|declaration| declaration.source.as_ref().unwrap_or(&declaration.location));
@@ -175,7 +175,7 @@ impl Candidate<'_> {
         }
     }
 
-    /// No version that is known offline meets the constraints; others may.
+    /// The error if no known version meets the constraints in an offline run; unknown versions may.
     fn no_known_match(&self, available: &AvailableVersions) -> Diagnostic {
         let (name, constraints) = (self.name(), &self.requirement.constraints);
         let known = few(available.versions.keys().rev());
@@ -272,7 +272,7 @@ pub(in crate::project) fn is_implied(requirement: &Requirement) -> bool {
     !requirement.declarations.iter().any(|declaration| is_explicit(declaration.kind))
 }
 
-/// The only entry that such a provider can be meant to be.
+/// The only entry that such a provider can mean.
 pub(in crate::project) fn namesake<'a>(
     address: &ProviderAddress,
     requirement: &Requirement,
@@ -291,7 +291,7 @@ pub(in crate::project) fn explained(error: Diagnostic) -> Diagnostic {
     error.note("required_providers has no source for it, so it is assumed to be a hashicorp provider")
 }
 
-/// Adds the missing source, taken from the entry that is probably meant.
+/// Adds the missing source, taken from the entry that is probably intended.
 pub(in crate::project) fn with_source(error: Diagnostic, entry: &Entry, dialect: Dialect) -> Diagnostic {
     let name = &entry.address.name;
     let help = format!("add {name} = {{ source = \"{}\" }} to required_providers", entry.address.short(dialect));

@@ -20,13 +20,13 @@ pub(super) struct KeptPlatforms {
     pub(super) platforms: BTreeSet<Platform>,
     /// Number of its `h1:` hashes that no known package has.
     unexplained: usize,
-    /// Error of a package that could not be looked at.
+    /// Error of a package that could not be checked.
     failure: Option<String>,
-    /// The version of the entry, and how many `h1:` it has.
+    /// The version of the entry, and its number of `h1:` hashes.
     old: Option<(Version, usize)>,
 }
 
-/// The platforms that entries of a lock file cover; empty if that is not known.
+/// The platforms that entries of a lock file cover; empty if they are unknown.
 pub(in crate::project) fn of_file(locks: &Locks, source: &Source, cache: Option<&HashCache>) -> BTreeSet<Platform> {
     let mut covered = BTreeSet::new();
     let mut unknown = Vec::new();
@@ -38,7 +38,7 @@ pub(in crate::project) fn of_file(locks: &Locks, source: &Source, cache: Option<
             unknown.push((locked, release));
         }
     }
-    // One entry with as many hashes as any is enough: most often all cover the same.
+    // One entry with the most hashes is enough, because usually all entries cover the same platforms.
     let most = unknown.into_iter().max_by_key(|(locked, _)| locked.platform_hashes().count());
     if let Some((locked, release)) = most.filter(|(locked, _)| locked.platform_hashes().count() > covered.len()) {
         let mut known = HashesByPlatform::new();
@@ -48,7 +48,7 @@ pub(in crate::project) fn of_file(locks: &Locks, source: &Source, cache: Option<
     covered
 }
 
-/// The platforms that an entry covers, as far as the cache and these packages tell. None if they do not explain each of
+/// The platforms that an entry covers, according to the cache and these packages. `None` if they do not explain each of
 /// its `h1:`.
 pub(super) fn of_entry(
     locked: &LockedProvider,
@@ -64,25 +64,25 @@ pub(super) fn of_entry(
     (entry.unexplained() == 0).then(|| entry.covered())
 }
 
-/// The largest number of `h1:` hashes that an entry of a lock file has: most often one for each platform.
+/// The largest number of `h1:` hashes of an entry in a lock file: usually one for each platform.
 pub(in crate::project) fn most_hashes(locks: &Locks) -> usize {
     locks.values().map(|locked| locked.platform_hashes().count()).max().unwrap_or_default()
 }
 
 impl KeptPlatforms {
-    /// Whether the platform of some hash is not known.
+    /// Whether the platform of some hash is unknown.
     pub(super) fn old_is_unknown(&self) -> bool {
         self.unexplained > 0
     }
 
-    /// The platforms of an entry that the release `new` takes the place of. What the cache does not know is asked for:
-    /// first what the source reports, then the packages of the locked version. `asked_for` are locked in any case.
+    /// The platforms of an entry that the release `new` replaces. Unknown platforms are looked up: first in the
+    /// source's report, then in the packages of the locked version. `asked_for` are locked in any case.
     pub(super) fn find(locked: &LockedProvider, new: &ReleaseLookup<'_>, asked_for: &[Platform]) -> Self {
         let recorded: BTreeSet<_> = locked.platform_hashes().cloned().collect();
         let old = ReleaseLookup { version: &locked.version, ..*new };
         let mut known = old.cached();
-        // A single hash makes room for a single one. Of a version that was published again the packages as they were
-        // are gone.
+        // A single hash is replaced by a single one. The old packages of a version that was published again no longer
+        // exist.
         let is_enough = recorded.len() < 2
             || old.version == new.version
             || unexplained(&recorded, &known).is_empty()
@@ -93,7 +93,7 @@ impl KeptPlatforms {
         Self { platforms: entry.covered(), unexplained: entry.unexplained(), failure, old }
     }
 
-    /// Platforms of two entries, both of which the new one replaces.
+    /// Platforms of two entries that the new entry replaces.
     pub(super) fn and(mut self, other: Self) -> Self {
         let more = |old: &Option<(Version, usize)>| old.as_ref().map_or(0, |(_, number)| *number);
         if more(&other.old) > more(&self.old) {
@@ -149,8 +149,8 @@ impl KeptPlatforms {
     }
 }
 
-/// Whether the new entry gets as many hashes anyway, since the source reports those of packages that are not fetched.
-/// If the package that is needed first cannot be had, nothing else matters.
+/// Whether the new entry gets as many hashes anyway, because the source reports hashes of packages that are not
+/// fetched. If the first needed package is unavailable, nothing else matters.
 fn gets_as_many(recorded: &BTreeSet<Hash>, new: &ReleaseLookup<'_>, asked_for: &[Platform]) -> bool {
     let Some(platform) = asked_for.first() else { return false };
     new.source.package(&new.package(platform), new.progress).map_or(true, |package| {
@@ -159,7 +159,7 @@ fn gets_as_many(recorded: &BTreeSet<Hash>, new: &ReleaseLookup<'_>, asked_for: &
     })
 }
 
-/// Asks the source what the recorded hashes are of. Why a package could not be looked at, if that matters.
+/// Requests the packages of the recorded hashes. Returns why a package could not be checked, if that matters.
 fn ask(recorded: &BTreeSet<Hash>, old: &ReleaseLookup<'_>, known: &mut HashesByPlatform) -> Option<String> {
     let platforms = match old.source.platforms(old.address, old.version) {
         Ok(platforms) => platforms,

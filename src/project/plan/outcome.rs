@@ -1,4 +1,4 @@
-//! The new content of a lock file: the old entries, and those that are recorded for the packages that were fetched.
+//! The new content of a lock file: the old entries, and new entries for the fetched packages.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::packages::Packages;
 use crate::provider::{Dialect, Platform, ProviderAddress};
 use crate::settings::Policy;
 
-/// The new content of a lock file, and how it came about.
+/// The new content of a lock file, with the results of its providers.
 pub struct LockOutcome {
     /// All entries.
     pub locks: Locks,
@@ -40,7 +40,7 @@ pub struct ProviderReport {
     pub required: bool,
     /// The entry of the registry of the other dialect that its version was carried over from.
     pub carried_over_from: Option<ProviderAddress>,
-    /// The packages that were looked at.
+    /// The packages that were checked.
     pub packages: Arc<Packages>,
     /// Platforms that the entry covers; `None` if a package with one of its `h1:` is not known. Determined only for an
     /// entry that keeps its version, if no platforms are specified.
@@ -128,7 +128,7 @@ fn against_signatures(plan: &ProviderPlan<'_>, packages: &Packages, policy: &Pol
     errors.into_diagnostics()
 }
 
-/// The old entries with those that were recorded in their place.
+/// The old entries with the recorded ones, which replace them.
 fn joined(
     request: &LockRequest<'_>,
     old: &OldEntries,

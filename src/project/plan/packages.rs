@@ -117,7 +117,7 @@ fn check_platforms(
 ) -> Result<()> {
     let address = candidate.address;
     if platforms.is_empty() {
-        // Without packages there would be no hashes, and any package would be accepted.
+        // Without packages there would be no hashes, and `init` would accept any package.
         let message = format!("no platform to lock {address} {version} for");
         let error = candidate.requirement.at_declarations(Diagnostic::error(Code::PlatformNotAvailable, message));
         return Err(error.help(Help::text("name the platforms, for example: ").and(Remedy::NamePlatforms)).into());

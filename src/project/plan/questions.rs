@@ -39,7 +39,8 @@ enum RequestedData {
 pub(crate) type Questions<'a> = SharedJobs<'a, Hostname, Question>;
 
 impl Question {
-    /// Asks the source. Returns `false` if a package cannot be had; errors are returned again when the answer is used.
+    /// Asks the source. Returns `false` if a package is not available; errors are returned again when the answer is
+    /// used.
     pub(crate) fn ask(&self, progress: ProgressSink<'_>) -> bool {
         let source = &self.source;
         match &self.subject {
@@ -138,7 +139,7 @@ pub(crate) fn fetch_packages(
     errors.into_result(supplies)
 }
 
-/// The packages of a plan. Unless they are complete, those that were not fetched are omitted.
+/// The packages of a plan. Packages that were not fetched are omitted, unless the plan is complete.
 fn packages_of(
     plan: &ProviderPlan<'_>,
     source: &Source,

@@ -29,11 +29,11 @@ pub(crate) struct Recorded {
 
 /// Combines the entry before with the packages that were fetched for it.
 ///
-/// Hashes of the same version are kept; those of unknown schemes only where no version was chosen. An entry with `zh:`
-/// or `h1:` hashes is refused when none of its hashes is confirmed. It is also refused when none of its `zh:` is
-/// published and they are as many as those that are: fewer may come from a mirror that has packed the files anew, but a
-/// whole list comes from a different SHA256SUMS. If changed hashes are accepted, the entry loses all of them in the
-/// first case, and else those that are not published. But a mirror does not know which packages were published: it
+/// Hashes of the same version are kept; hashes of unknown schemes only if no version was chosen. An entry with `zh:` or
+/// `h1:` hashes is refused if none of its hashes is confirmed. It is also refused if none of its `zh:` is published and
+/// their number is that of the published ones: fewer may come from a mirror that has packed the files anew, but a whole
+/// list comes from a different SHA256SUMS. If changed hashes are accepted, the entry loses all of its hashes in the
+/// first case, and the unpublished ones in the second. But a mirror does not know which packages were published: it
 /// contradicts no hash, and the entry loses none.
 pub(super) fn record(
     plan: &ProviderPlan<'_>,
@@ -122,8 +122,8 @@ fn refusal(candidate: &Candidate<'_>, version: &Version, wrong: &BTreeSet<&Hash>
         .help(Help::text("compare with the provider's release page; if the new release is right: ").and(accept(name)))
 }
 
-/// The refusal of packages of a mirror. Their hashes may be missing in the entry, because that is of other platforms,
-/// or because the mirror has unpacked the packages or packed them anew, or because they are not what is published.
+/// The refusal of packages of a mirror. The entry may lack their hashes because it is for other platforms, because the
+/// mirror has unpacked or repacked the packages, or because they differ from the published ones.
 fn not_confirmed_by(
     mirror: &str,
     candidate: &Candidate<'_>,
@@ -140,7 +140,7 @@ fn not_confirmed_by(
     error.note(note).help(help.and(Remedy::AcceptChangedHashes))
 }
 
-/// The refusal of an entry with `h1:` hashes only, none of which is of a package that could be looked at.
+/// The refusal of an entry with `h1:` hashes only, if none belongs to a package that could be checked.
 fn not_confirmed(
     candidate: &Candidate<'_>,
     version: &Version,

@@ -52,7 +52,7 @@ impl RecordedEntries {
         Some(Arc::clone(&known.entry))
     }
 
-    /// Keeps an entry, and returns it; or the one that a different thread has kept in the meantime.
+    /// Keeps an entry, and returns it, or the entry that a different thread has kept in the meantime.
     pub(super) fn keep(
         &self,
         entry: Arc<RecordedEntry>,

@@ -1,5 +1,5 @@
-//! Comparison of an entry with the packages of its release: those that this run and earlier ones have seen, and others
-//! if they are needed.
+//! Comparison of an entry with the packages of its release: packages that this run and earlier ones have seen, and
+//! others if they are needed.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +10,10 @@ use crate::packages::{Fetched, Packages, ProgressSink, Published, Source, Source
 use crate::provider::{Authentication, Hash, HashScheme, HashesByScheme, Platform, ProviderAddress, Version};
 use crate::system::parallel::{self, WAITING_REQUESTS};
 
-/// Packages that are most often locked; looked at first.
+/// Packages that are usually locked, which are checked first.
 const COMMON: [&str; 5] = ["linux_amd64", "darwin_arm64", "darwin_amd64", "windows_amd64", "linux_arm64"];
 
-/// A release whose packages are looked at.
+/// A release whose packages are checked.
 #[derive(Clone, Copy)]
 pub(in crate::project) struct ReleaseLookup<'a> {
     pub(in crate::project) address: &'a ProviderAddress,
@@ -23,16 +23,14 @@ pub(in crate::project) struct ReleaseLookup<'a> {
     pub(in crate::project) progress: ProgressSink<'a>,
 }
 
-/// Whether an entry is for the published release. An entry without `zh:` hashes does not tell which archives were
-/// locked, so only a package with a recorded hash proves that the release is the one that was locked.
+/// Whether an entry is for the published release. An entry without `zh:` hashes does not show which archives
+/// were locked, so only a package with a recorded hash proves that the same release was locked.
 pub(super) enum Confirmation {
     /// A package has a recorded hash.
     Confirmed,
-    /// None of the packages has a recorded hash. If the entry has `h1:` hashes only, these are all packages of the
-    /// release.
+    /// No package has a recorded hash. If the entry has `h1:` hashes only, these are all packages of the release.
     Contradicted,
-    /// No package that could be looked at has a recorded hash. Contains the reasons why the others could not be looked
-    /// at.
+    /// No checked package has a recorded hash. Contains the reasons why other packages could not be checked.
     Incomplete(Vec<String>),
 }
 
@@ -40,7 +38,7 @@ pub(super) enum Confirmation {
 #[derive(Default)]
 pub(super) struct Compared {
     /// Hashes that are known to belong to no published package: a `zh:` that SHA256SUMS does not have, and an `h1:` if
-    /// those of all packages are known.
+    /// the `h1:` of all packages are known.
     pub(super) unpublished: BTreeSet<Hash>,
     /// Number of hashes that could not be compared.
     pub(super) unknown: usize,
@@ -51,8 +49,8 @@ impl ReleaseLookup<'_> {
         PackageId::new(self.address, self.version, platform)
     }
 
-    /// Looks at packages until every recorded `h1:` is explained or there are no more; as many at a time as there are
-    /// hashes to explain. Returns why packages could not be looked at.
+    /// Checks packages until every recorded `h1:` is explained or there are no more; as many at a time as there are
+    /// hashes to explain. Returns why packages could not be checked.
     pub(in crate::project) fn explain(
         &self,
         recorded: &BTreeSet<Hash>,
@@ -99,7 +97,7 @@ impl ReleaseLookup<'_> {
         self.cache.into_iter().flat_map(|cache| cache.packages_of(self.address, self.version))
     }
 
-    /// Returns the published facts about the release as they are seen from one platform.
+    /// Returns the published facts about the release for one platform.
     pub(super) fn published(&self, platform: &Platform) -> Option<Published> {
         self.source.published(&self.package(platform)).ok()?
     }
@@ -237,7 +235,7 @@ fn has_recorded(package: &Fetched, recorded: &BTreeSet<Hash>) -> bool {
     is_recorded || recorded.iter().any(|hash| package.hashes.confirms(hash))
 }
 
-/// Platforms in the order in which their packages are looked at.
+/// Platforms in the order in which their packages are checked.
 fn likely_first<'a>(platforms: impl Iterator<Item = &'a Platform>) -> Vec<&'a Platform> {
     let rank = |platform: &Platform| COMMON.iter().position(|common| *common == platform.to_string());
     let mut platforms: Vec<_> = platforms.collect();

@@ -29,8 +29,8 @@ pub(crate) struct LockRequest<'a> {
     pub(crate) is_offline: bool,
     /// Known packages, from which the platforms of an entry are derived.
     pub(crate) cache: Option<&'a HashCache>,
-    /// Minimum age of a version that is selected. Locked versions may be younger, and those that the user named when no
-    /// provider moves.
+    /// Minimum age of a selected version. Locked versions may be younger, and so may versions that the user named when
+    /// no provider moves.
     pub(crate) minimum_age: Option<MinimumAge<'a>>,
     /// Registry data about providers, if the policy depends on it.
     pub(crate) listings: Option<Listings<'a>>,
@@ -39,7 +39,7 @@ pub(crate) struct LockRequest<'a> {
     pub(crate) progress: ProgressSink<'a>,
 }
 
-/// Entries, with those that are carried over from the registry of the other dialect.
+/// Entries, with entries that are carried over from the registry of the other dialect.
 #[derive(Clone, Default)]
 pub(crate) struct OldEntries {
     pub(super) locks: Locks,
@@ -48,7 +48,7 @@ pub(crate) struct OldEntries {
 }
 
 impl<'a> LockRequest<'a> {
-    /// Providers whose version is selected by age: all that move, or those that get their first version.
+    /// Providers whose version is selected by age: all that move, or all that get their first version.
     pub(crate) fn selected_by_age(&self) -> Vec<&'a ProviderAddress> {
         let old = OldEntries::of(self.prepared);
         let is_selected = |address: &&ProviderAddress| self.upgrade.is_some() || !old.locks.contains_key(*address);
@@ -63,7 +63,7 @@ impl<'a> LockRequest<'a> {
         self.minimum_age.is_some() || *platforms == PlatformSelection::All || (!platforms_are_named && replaces)
     }
 
-    /// A release of a provider, whose packages are looked at.
+    /// A release of a provider, whose packages are checked.
     pub(super) fn release<'r>(&'r self, address: &'r ProviderAddress, version: &'r Version) -> ReleaseLookup<'r> {
         let LockRequest { source, cache, progress, .. } = *self;
         ReleaseLookup { address, version, source, cache, progress }
@@ -155,9 +155,9 @@ fn drop_dev_overrides(candidates: &mut Vec<Candidate<'_>>, source: &Source) -> V
 }
 
 impl OldEntries {
-    /// The entries of the lock file, and entries for OpenTofu's registry made from those that Terraform left for its
-    /// own: the version and the constraints, but not the hashes, because the two registries' packages differ (OpenTofu's
-    /// `internal/depsfile/locks.go`). The old entries stay.
+    /// The entries of the lock file, and entries for OpenTofu's registry made from Terraform's entries for its own
+    /// registry: the version and the constraints, but not the hashes, because the packages of the two registries differ
+    /// (OpenTofu's `internal/depsfile/locks.go`). The old entries stay.
     ///
     /// Like OpenTofu, carries over entries that are not required, too, but with `only` no other entry.
     pub(crate) fn of(Prepared { root, lock_file, only, .. }: &Prepared) -> Self {

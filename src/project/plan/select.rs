@@ -239,8 +239,8 @@ impl Search<'_> {
         incomplete.or_else(|| candidate.minimum_age?.rejects(candidate.address, version, request.source))
     }
 
-    /// Returns which packages of a version the source does not have, if some. All platforms are those that it has
-    /// packages for, of whatever version.
+    /// Returns the packages of a version that the source lacks, if any. "All platforms" means all platforms for which
+    /// it has packages of any version.
     fn incomplete(&self, version: &Version, platforms: &PlatformSelection) -> Option<String> {
         let platforms_of = |version| self.request.source.platforms(self.candidate.address, version).unwrap_or_default();
         let present = platforms_of(version);
@@ -304,7 +304,7 @@ impl Search<'_> {
             let requirement = selected.rewrite.as_ref().map_or(requirement, |rewrite| &rewrite.requirement);
             versions.held_back_by = holding_constraints(requirement, newest);
         }
-        // A mirror is there so that no registry need be asked.
+        // A mirror is used so that no registry need be asked.
         let dates = request.dates.filter(|_| versions.moves() && request.source.mirror_of(address).is_none());
         if let Some(dates) = dates {
             versions.releases = dates.releases(address, &selected.version, newest);
@@ -326,7 +326,7 @@ impl Search<'_> {
 
 /// Constraints that do not allow a version.
 fn holding_constraints(requirement: &Requirement, version: &Version) -> Vec<HoldingConstraint> {
-    // A prerelease is allowed as soon as one declaration names it.
+    // A prerelease is allowed if one declaration contains exactly it.
     if requirement.constraints.allows(version) {
         return Vec::new();
     }

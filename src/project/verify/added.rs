@@ -13,7 +13,7 @@ pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
     report.findings.extend(new.flat_map(|named| check_address(root, known, named).map(move |one| named.place(one))));
 }
 
-/// Whether the change adds the provider. One that is not locked may have been required before.
+/// Whether the change adds the provider. A provider that is not locked may have been required before.
 fn is_of_the_change(root: &Root<'_>, named: &Named<'_>) -> bool {
     let declarations = named.requirement.map(|requirement| &requirement.declarations[..]).unwrap_or_default();
     let mut places = declarations.iter().flat_map(|one| one.source.iter().chain([&one.location]));

@@ -1,4 +1,4 @@
-//! Verifying: whether the lock files of root modules fit their configurations, their policies and what is published.
+//! Verifying: compares the lock files of root modules with their configurations, their policies and the registries.
 
 use std::collections::BTreeSet;
 
@@ -220,14 +220,14 @@ impl Session<'_> {
             report,
         );
         if had_lock_file {
-            // A change must not get rid of a lock file by ignoring it.
+            // A change must not remove a lock file from the check by ignoring it.
             report.findings.splice(0..0, report.not_shared.drain(..));
         }
         Ok(())
     }
 
-    /// Requirements that the policy must allow, and those that the lock file must meet if they differ: none outside of
-    /// root modules, and not those that only the other tool would read.
+    /// Requirements that the policy must allow, and requirements that the lock file must meet, if they differ: none
+    /// outside of root modules, and none that only the other tool would read.
     fn readings(
         &self,
         opened: &RootModule,
@@ -255,8 +255,8 @@ impl Session<'_> {
     }
 }
 
-/// Adds an error to each root module in which nothing that is locked is installed. With `--recursive` it may be meant
-/// that some are not installed, but not all. Terragrunt installs units elsewhere, and locked modules that are not
+/// Adds an error to each root module without any installed package of a locked provider. With `--recursive`, some may
+/// be uninstalled on purpose, but not all. Terragrunt installs units elsewhere, and locked modules that are not
 /// installed are a finding.
 fn report_nothing_installed(roots: &Roots, verified: &mut [Result<VerifiedRoot>]) {
     let is_meant = roots.selection.recursive && verified.iter().flatten().any(|root| root.installed > 0);

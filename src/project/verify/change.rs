@@ -41,7 +41,7 @@ pub(super) fn dialect(root: &Root<'_>, report: &mut VerifiedRoot) {
     report.findings.push(finding.help(help.and(Remedy::Dialect(now))));
 }
 
-/// A Terragrunt unit that takes the place of a root module, or puts other files over those of the directory.
+/// Adds the finding about a Terragrunt unit that replaces a root module, or overwrites files of the directory.
 pub(super) fn unit_added(root: &Root<'_>, report: &mut VerifiedRoot) {
     let directories = root.module.former_roots(root.packages);
     let Some(directory) = directories.first().map(|directory| directory.display()) else { return };

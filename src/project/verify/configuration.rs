@@ -75,8 +75,8 @@ fn compare(root: &Root<'_>, entry: &Entry, requirement: &Requirement) -> Option<
     Some(warning.help(Remedy::lock()))
 }
 
-/// A version that the entry's recorded constraints exclude, if the configuration is not known in full. If the change
-/// removes these constraints, those of the base apply.
+/// The finding about a version that the entry's recorded constraints exclude, if the configuration is not completely
+/// known. If the change removes these constraints, the base's apply.
 fn outside_recorded(root: &Root<'_>, before: Option<&LockFile>, entry: &Entry) -> Option<Diagnostic> {
     if !root.requirements().is_incomplete {
         return None;
@@ -94,8 +94,8 @@ fn outside_recorded(root: &Root<'_>, before: Option<&LockFile>, entry: &Entry) -
     Some(error.help(Remedy::upgrade(name)))
 }
 
-/// An entry that the configuration does not require. A state file that needs it is named, but is no excuse in a change
-/// under review, because the change may have brought the file.
+/// An entry that the configuration does not require. A state file that needs it is shown, but does not excuse it in a
+/// change under review, because the change may have brought the file.
 fn not_required(root: &Root<'_>, entry: &Entry, by_state: Option<&Requirement>) -> Option<Diagnostic> {
     let name = root.name(&entry.address);
     let message = format!("{name} is locked, but the configuration does not require it");

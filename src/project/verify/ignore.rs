@@ -13,7 +13,7 @@ use crate::provider::Dialect;
 const MARK: &str = "provlock:";
 const USAGE: &str = "write # provlock: ignore[CODE] REASON directly above an entry";
 
-/// A kind of finding about an entry that a comment lets go.
+/// A kind of finding about an entry that a comment suppresses.
 struct Ignore<T: Locked> {
     code: Code,
     address: T::Address,
@@ -103,9 +103,9 @@ impl<T: Locked> IgnoreComments<T> {
         Self { ignores, wrong }
     }
 
-    /// Takes the findings away that are ignored, where `about` names the entry that a finding is about. Of a change
-    /// only the comments count that were there before, about the same entry. Returns the findings about comments, with
-    /// the entries that these are for.
+    /// Removes the suppressed findings; `about` returns the entry of a finding. In a change under review, a comment
+    /// applies only if it was there before, about the same entry. Returns the findings about comments, with their
+    /// entries.
     fn apply(
         self,
         before: Option<Self>,

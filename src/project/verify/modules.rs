@@ -28,7 +28,7 @@ pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
     if root.online.is_some() {
         online::check(root, lock_file, report);
     }
-    // Terragrunt installs those of its units in directories of its own, among the files that it generates.
+    // Terragrunt installs the modules of units in its own directories, among generated files.
     if root.options.check_installed && !root.module.is_unit() {
         installed::check(root, lock_file, report);
     }

@@ -19,7 +19,7 @@ use crate::provider::{Authentication, Hash, HashScheme, Platform, Version};
 use crate::settings::PlatformSelection;
 use crate::system::parallel::{self, WAITING_REQUESTS};
 
-/// Asks about every entry, side by side.
+/// Looks up every entry, in parallel.
 pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
     let Some(online) = root.online else { return };
     let entries: Vec<&Entry> = root.entries().iter().collect();
@@ -214,7 +214,7 @@ impl<'a> EntryCheck<'a> {
         }
     }
 
-    /// The platforms that the project requires: those that are published, and the others.
+    /// The platforms that the project requires, as published ones and others.
     fn required(&self, published: &BTreeSet<Platform>) -> (Vec<Platform>, Vec<Platform>) {
         match self.root.platforms {
             Some(PlatformSelection::All) => (published.iter().cloned().collect(), Vec::new()),
@@ -236,7 +236,7 @@ impl<'a> EntryCheck<'a> {
         required
     }
 
-    /// The published release, asked for by a platform that it has.
+    /// The published release, requested for a platform that it has.
     fn published(&self, required: &[Platform], platforms: &BTreeSet<Platform>) -> packages::Result<Option<Published>> {
         match required.first().or_else(|| platforms.first()) {
             Some(platform) => self.online.source.published(&self.release().package(platform)),
@@ -303,7 +303,7 @@ impl<'a> EntryCheck<'a> {
         }
     }
 
-    /// The finding for an entry of whose hashes none is published, as after a change of only its version.
+    /// The finding for an entry without any published hash, as after a change of only its version.
     fn nothing_published(&self, compared: &[ComparedHashes], checked: usize) -> Diagnostic {
         let compared: Vec<_> = compared.iter().filter(|one| !one.recorded.is_empty()).collect();
         let noun = match (&compared[..], compared.first().and_then(|one| one.recorded.first())) {

@@ -1,5 +1,5 @@
-//! Which platforms the recorded hashes cover, as far as packages whose hashes are known can tell; and whether installed
-//! packages are those that are locked.
+//! Platforms that the recorded hashes cover, as far as packages with known hashes show; and a comparison of installed
+//! packages with locked ones.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -23,10 +23,10 @@ pub(super) struct ComparedEntry<'a> {
     unknown: Unknown,
 }
 
-/// The platforms of which it is not known whether they have a hash.
+/// Required platforms whose hashes are unknown.
 enum Unknown {
     These(Vec<Platform>),
-    /// All platforms are required, and it is not known which there are.
+    /// All platforms are required, and the platforms of the release are unknown.
     All,
 }
 
@@ -100,22 +100,22 @@ pub(super) fn add_compared(
     report.findings.extend(unknown.into_iter().map(|entry| not_known(root, entry, &platforms, mirror)));
 }
 
-/// Whether it is a finding that platforms are not known: the user names them, or there cannot be many. Else it is
-/// only part of the summary.
+/// Whether unknown platforms are a finding, because the user requested platforms or there cannot be many. Otherwise
+/// they are only part of the summary.
 fn is_reported(root: &Root<'_>, entry: &Entry, unknown: &Unknown) -> bool {
     let can_be_one = || entry.locked.platform_hashes().count() < 2;
     root.options.platforms.is_some() || (matches!(unknown, Unknown::All) && can_be_one())
 }
 
-/// Fewer `h1:` are recorded than platforms are required, or fewer are left for platforms that have none. It names no
-/// provider, so that it is one finding for all entries of a file, and for all root modules.
+/// Fewer `h1:` are recorded than platforms are required, or fewer are left for platforms without one. The message
+/// contains no provider, so that one finding covers all entries of a file, and all root modules.
 fn not_covered(root: &Root<'_>, entry: &Entry, required: &[&Platform], message: String) -> Diagnostic {
     let error = finding(Code::PlatformNotCovered, message, &entry.block, "");
     let required = enumerate(required.iter().copied());
     error.note(format!("required: {required}")).help(root.lock_remedy()).about(&entry.address)
 }
 
-/// Says how few `h1:` are recorded, or how few of them are `unexplained`: not known to be for another platform.
+/// Describes how few `h1:` are recorded, or how few of them are `unexplained`: not known to be for another platform.
 fn too_few(recorded: usize, required: usize, unexplained: usize, unknown: usize) -> String {
     match recorded {
         1 => format!("only 1 h1 is recorded, but {required} platforms are required"),
@@ -124,8 +124,8 @@ fn too_few(recorded: usize, required: usize, unexplained: usize, unknown: usize)
     }
 }
 
-/// Nothing confirms that the recorded `h1:` are for these platforms, or for all. It names no provider, so that it is
-/// one finding for all entries of a file.
+/// Nothing confirms that the recorded `h1:` are for these platforms, or for all. The message contains no provider, so
+/// that one finding covers all entries of a file.
 fn not_known(root: &Root<'_>, entry: &Entry, platforms: &BTreeSet<Platform>, mirror: Option<&str>) -> Diagnostic {
     let message = match mirror {
         Some(mirror) => format!("{mirror} does not tell which platforms the recorded h1 are for"),
@@ -155,8 +155,8 @@ pub(super) fn missing(root: &Root<'_>, entry: &Entry, platform: &Platform) -> Di
     error.help(root.lock_remedy())
 }
 
-/// Installed packages of locked versions whose `h1:` is not recorded, and those that cannot be read. An entry without
-/// an `h1:` has nothing to compare with unpacked packages.
+/// Installed packages of locked versions whose `h1:` is not recorded, and packages that cannot be read. An entry
+/// without an `h1:` cannot be compared with unpacked packages.
 pub(super) fn installed(root: &Root<'_>, report: &mut VerifiedRoot) {
     if !root.options.check_installed {
         return;

@@ -63,7 +63,7 @@ pub(super) enum FileState {
 pub(super) enum Expected {
     /// OpenTofu or Terraform, in the version that the configuration demands, has no lock files.
     Never,
-    /// Nobody shares the state, so the file may be left out on purpose.
+    /// The state is not shared, so the file may be omitted on purpose.
     Perhaps,
     Always,
 }
@@ -134,7 +134,7 @@ impl<'a> Root<'a> {
         format!("{} {}", self.name(&entry.address), entry.locked.version)
     }
 
-    /// The dialect whose registry the lock file names, if it names that of only one dialect.
+    /// The dialect whose registry the lock file contains, if it contains that of only one dialect.
     pub(super) fn registry(&self) -> Option<Dialect> {
         Dialect::only(|dialect| self.entries().iter().any(|entry| entry.address.hostname.is_default_of(dialect)))
     }

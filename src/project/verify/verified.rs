@@ -13,7 +13,7 @@ use crate::settings::{Levels, PlatformSelection};
 #[derive(Default)]
 #[non_exhaustive]
 pub struct VerifyOptions<'a> {
-    /// The platforms that must be covered; else those of the settings.
+    /// The platforms that must be covered; `None` for the platforms of the settings.
     pub platforms: Option<PlatformSelection>,
     /// Whether the test files of root modules are ignored.
     pub ignore_tests: bool,
@@ -72,7 +72,7 @@ pub struct VerifiedRoot {
     pub entries: usize,
     /// Number of entries in the lock file of modules.
     pub modules: usize,
-    /// The dialect whose registry the lock file names, where it names no other dialect's.
+    /// The dialect whose registry the lock file contains, if it contains that of no other dialect.
     pub registry: Option<Dialect>,
     /// Problems found: without a location first, then in the order of the lock file, then in other files.
     pub findings: Vec<Diagnostic>,

@@ -31,7 +31,7 @@ fn check_entry(root: &Root<'_>, entry: &Entry<LockedModule>, change: &EntryDiff<
         let message = format!("the package of {name} changed although its {what} did not");
         let error = finding(Code::HashesReplaced, message, entry.package(), "");
         let error = error.note(format!("before: {}", old.package)).help(Remedy::verify_online());
-        // A branch is meant to move.
+        // A branch moves on purpose.
         let may_move = locked::may_move(&entry.locked, root.module.dialect);
         findings.push(if may_move { Diagnostic { severity: Severity::Warning, ..error } } else { error });
     } else if let Some(scheme) = change.old.as_ref().and_then(|old| scheme_replaced(old, &entry.locked)) {
@@ -58,7 +58,7 @@ fn scheme_replaced(old: &LockedModule, new: &LockedModule) -> Option<&'static st
     replaced.map(|(_, name)| name)
 }
 
-/// A module from a host or publisher of which the base neither locked nor called a module. Nothing is reported if no
+/// A module from a host or publisher from which the base neither locked nor called a module. Nothing is reported if no
 /// lock file of the base contains modules: [`added`] checks the calls.
 fn new_publisher(root: &Root<'_>, entry: &Entry<LockedModule>) -> Option<Diagnostic> {
     let base = root.base.as_ref()?;
@@ -75,7 +75,7 @@ fn new_publisher(root: &Root<'_>, entry: &Entry<LockedModule>) -> Option<Diagnos
     (!new.is_empty()).then(|| source_added(message, entry.source()))
 }
 
-/// Calls that the change adds or alters, from hosts or publishers of which the base called no module. Nothing is reported
+/// Calls that the change adds or alters, from hosts or publishers from which the base called none. Nothing is reported
 /// if the base called none at all. Where the base locks modules, [`new_publisher`] checks the entries.
 pub(super) fn added(root: &Root<'_>) -> Vec<Diagnostic> {
     let Some(base) = &root.base else { return Vec::new() };

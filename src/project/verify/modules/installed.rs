@@ -1,4 +1,4 @@
-//! Whether the installed modules are those that are locked.
+//! Compares the installed modules with the locked ones.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
