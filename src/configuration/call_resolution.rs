@@ -107,7 +107,7 @@ impl Walk<'_> {
                 format!("module \"{key}\" has a version, which only modules of a registry have")
             }
             Ok(constraints) if !text.trim().is_empty() => return Some(constraints),
-            Ok(_) => format!("the version of module \"{key}\" is empty; leave it out to allow every version"),
+            Ok(_) => format!("the version of module \"{key}\" is empty; omit it to allow every version"),
             Err(error) => format!("{text:?} is not a version constraint for module \"{key}\": {error}"),
         };
         let error = Diagnostic::error(Code::InvalidConfiguration, problem).at(written.location.clone(), "");
@@ -195,7 +195,7 @@ impl Walk<'_> {
                 {
                     let message = format!("module \"{}\" comes from {remote} without encryption", call.key);
                     let warning = Diagnostic::warning(Code::InvalidConfiguration, message);
-                    let warning = warning.note("anybody between here and there can change what it requires");
+                    let warning = warning.note("an attacker in the network can change what it requires");
                     self.found.warnings.push(call.located(warning).help("use an https URL"));
                 }
                 return Some((ModulePath::Package(module), None));

@@ -262,9 +262,9 @@ impl Decoder<'_> {
     ) -> Option<()> {
         let text = text.map_err(|fault| self.fault(fault)).ok()?;
         let reason = match text.parse() {
-            Ok(_) if text.trim().is_empty() => "it is empty; leave it out to allow every version".to_owned(),
+            Ok(_) if text.trim().is_empty() => "it is empty; omit it to allow every version".to_owned(),
             // Lock files may have a comma at the end, but OpenTofu and Terraform refuse it in a configuration.
-            Ok(_) if text.trim_end().ends_with(',') => "nothing follows the last comma".to_owned(),
+            Ok(_) if text.trim_end().ends_with(',') => "there is nothing after the last comma".to_owned(),
             Ok(constraints) => {
                 declaration.constraints = constraints;
                 declaration.location = value.location.clone();

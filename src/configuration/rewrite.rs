@@ -54,7 +54,7 @@ fn editable(declaration: &Declaration, written: &Location) -> Result<Location, &
         return Err("it is recorded in the lock file, and the module that requires it is unknown");
     }
     if !declaration.local {
-        return Err("its module is not part of this project");
+        return Err("its module is not in this project");
     }
     plain(written)
 }

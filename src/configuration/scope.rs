@@ -230,7 +230,7 @@ impl<'a> Scope<'a> {
             None => default.map_or_else(|| unknown(format!("the variable \"{name}\" has no value")), Ok)?,
         };
         if value.is_null() && !is_nullable {
-            return failure(format!("the variable \"{name}\" is null, which it may not be"));
+            return failure(format!("the variable \"{name}\" must not be null"));
         }
         Ok(value)
     }

@@ -105,11 +105,11 @@ pub(super) fn replaced(locked: &LockedModule, package: &Package) -> Diagnostic {
     let HashesByScheme { h1, zh, unknown } = locked.hashes.iter().collect();
     let (expected, found) = if h1.is_empty() { ([zh, unknown].concat(), &package.zh) } else { (h1, &package.h1) };
     let expected: Vec<_> = expected.into_iter().map(Hash::as_str).collect();
-    let message = format!("the package of {} has other bytes than when it was locked", name(locked));
+    let message = format!("the package of {} has changed since it was locked", name(locked));
     let error = Diagnostic::error(Code::ModuleReplaced, message)
         .note(format!("locked hash: {}", expected.join(", ")))
         .note(format!("fetched hash: {}", found.as_ref().map_or("none", Hash::as_str)));
-    error.help("find out why before you accept it: the same version or address never has other bytes by intention")
+    error.help("find out why before you accept it: a version or address should never change its content")
 }
 
 /// Returns the name of a locked package in messages: its source and version, or its address.

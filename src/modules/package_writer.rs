@@ -219,7 +219,7 @@ fn long_name() -> FetchError {
 /// The error for an entry whose name is new, and which exists.
 fn differs_in_case(name: &str) -> FetchError {
     FetchError::package(format!(
-        "its entry {name:?} differs from another one in case only, and this file system does not tell them apart"
+        "its entry {name:?} differs from another one in case only, and this file system does not distinguish them"
     ))
 }
 

@@ -77,7 +77,7 @@ impl ModuleFetcher {
             }
             _ => return Ok(None),
         };
-        let message = format!("{what} leads to another commit than when it was locked");
+        let message = format!("{what} resolves to a different commit than when it was locked");
         let error = Diagnostic::finding(Code::ModuleMoved, message)
             .note(format!("locked commit: {old}"))
             .note(format!("commit now: {new}"));

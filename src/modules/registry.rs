@@ -165,8 +165,9 @@ impl ModuleRegistry {
             return Ok(PackageLocation::Archive { url, credentials_of: Some(host.clone()) });
         }
         let shown = SafeUrl::from(&url);
-        let message =
-            format!("{host} asks for its token to be sent to a different host, for the package of {module} at {shown}");
+        let message = format!(
+            "{host} requests that its token is sent to a different host, for the package of {module} at {shown}"
+        );
         Err(Diagnostic::error(Code::RequestFailed, message).into())
     }
 

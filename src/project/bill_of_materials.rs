@@ -77,7 +77,7 @@ impl Session<'_> {
         let (providers, modules) = (lock_file.locks().clone(), module_lock_file.locks().clone());
         let unlocked = unlocked_modules(&read, &modules);
         if !unlocked.is_empty() {
-            let message = "called modules are not locked, so the bill of materials does not list them";
+            let message = "called modules that are not locked are missing from the bill of materials";
             warnings.push(Diagnostic::warning(Code::ModuleNotLocked, message).help(Remedy::LockModules));
         }
         let is_locked = |address| providers.contains_key(address);

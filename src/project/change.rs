@@ -435,7 +435,7 @@ pub(super) fn removed_lock_file(path: &Path, environment: &Environment) -> Diagn
         }
     };
     let finding = Diagnostic::finding(Code::RootRemoved, message(&shown)).at(Location::of_file(&shown), "");
-    let help = format!("restore it; if this is intended, an owner lets it through with --warn {}", Code::RootRemoved);
+    let help = format!("restore it; if this is intended, an owner allows it with --warn {}", Code::RootRemoved);
     finding.help(help)
 }
 
@@ -456,8 +456,8 @@ fn removed_directory(directory: &Path, paths: &[&Path], environment: &Environmen
         1 => finding,
         _ => finding.note(format!("root modules: {}", few(shown.iter().map(|path| name(path))))),
     };
-    let help = "if this is intended, an owner lets it through with --warn";
-    let moved = "a root module that moved is checked as a new one";
+    let help = "if this is intended, an owner allows it with --warn";
+    let moved = "a moved root module is checked as a new one";
     finding.help(format!("{help} {}; {moved}", Code::RootRemoved))
 }
 
@@ -486,7 +486,7 @@ pub fn what_changed(before: Option<&[u8]>, now: std::io::Result<Option<Vec<u8>>>
 pub fn policy_changed(path: &Path, what: &str) -> Diagnostic {
     let message = format!("{} {what}; this change is checked without it", path.display());
     let warning = Diagnostic::finding(Code::PolicyChanged, message).at(Location::of_file(path), "");
-    warning.help("review what it allows from the next change on")
+    warning.help("review what it will allow for later changes")
 }
 
 /// Lines of a text. Git may convert line endings at checkout.

@@ -241,8 +241,8 @@ fn signer(source: &Source, address: &ProviderAddress, version: &Version) -> Resu
         if !error.is_platform_missing() {
             return Diagnostics::from(error);
         }
-        let message = format!("{address} {version} is locked, but its source does not list it");
-        Diagnostic::error(Code::VersionWithdrawn, message).help("lock another version first").into()
+        let message = format!("{address} {version} is locked, but its source no longer lists it");
+        Diagnostic::error(Code::VersionWithdrawn, message).help("lock a different version first").into()
     })?;
     let package = platforms.first().map(|platform| PackageId::new(address, version, platform));
     let published = package.map(|package| source.published(&package)).transpose()?.flatten();

@@ -188,7 +188,7 @@ impl<'a> ModuleChoices<'a> {
         }
         let errors = registry::select(&source.module, versions, &call.constraints).err();
         let error = errors.into_iter().flatten().next().map(|error| Box::new(call.located(error)));
-        Err(error.unwrap_or_else(|| moving.error(Code::NoMatchingVersion, "has no version that may be chosen")))
+        Err(error.unwrap_or_else(|| moving.error(Code::NoMatchingVersion, "has no version that may be selected")))
     }
 
     /// Chooses a tag or a commit.
@@ -204,14 +204,14 @@ impl<'a> ModuleChoices<'a> {
             Some(Revision::Name(name)) => (Some(name), None),
             Some(Revision::Commit(commit)) => match written.as_ref().and_then(WrittenSource::name) {
                 Some(name) => (Some(name.to_owned()), Some(commit)),
-                None => return moving.unmoved("names a commit, and no comment beside it names its tag"),
+                None => return moving.unmoved("has a commit as its ref, and no comment beside it contains its tag"),
             },
-            Some(Revision::Expression(_)) | None => return moving.unmoved("names no tag with a version"),
+            Some(Revision::Expression(_)) | None => return moving.unmoved("has no tag with a version as its ref"),
         };
         let git = GitCall { source, references, name: name.as_deref(), pinned };
         match name.as_deref().and_then(|name| Some((name, VersionTag::parse(name)?))) {
             Some((name, tag)) => self.choose_tag(moving, &git, name, &tag),
-            None if moving.named().is_some() => moving.unmoved("names no tag with a version"),
+            None if moving.named().is_some() => moving.unmoved("has no tag with a version as its ref"),
             None => self.choose_commit(moving, &git),
         }
     }
@@ -258,7 +258,7 @@ impl<'a> ModuleChoices<'a> {
             Some(name) => git.references.commit(name),
             None => git.references.head(),
         };
-        let missing = || moving.error(Code::NoMatchingVersion, "names a branch or tag that is not there");
+        let missing = || moving.error(Code::NoMatchingVersion, "has a branch or tag as its ref that does not exist");
         let newest = newest.ok_or_else(missing)?;
         let short = |commit: &str| commit.chars().take(SHORT).collect::<String>();
         let locked = moving.known.and_then(locked::commit);
@@ -471,7 +471,7 @@ impl NotChosen {
             }
             warnings.push(warning);
         } else if let (false, Some(version)) = (is_chosen, moving.named()) {
-            let message = format!("{name} cannot be {version}, because the call asks for {text}");
+            let message = format!("{name} cannot be {version}, because the call requires {text}");
             let error = Diagnostic::error(Code::VersionOutsideConstraints, message);
             let error = error.at(location.clone(), "asked for here");
             let providers = vec![format!("{name}@{version}")];

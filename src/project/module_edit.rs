@@ -84,7 +84,7 @@ pub(super) fn written(call: &ModuleCall) -> Result<WrittenSource, &'static str> 
 }
 
 fn is_own(call: &ModuleCall) -> Result<(), &'static str> {
-    if call.entry.is_none() { Ok(()) } else { Err("its module is not part of this project") }
+    if call.entry.is_none() { Ok(()) } else { Err("its module is not in this project") }
 }
 
 /// A source whose text may be edited.

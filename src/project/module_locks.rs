@@ -141,8 +141,8 @@ fn secret_in_address(name: &str) -> Diagnostic {
     let message = format!("{name} cannot be locked: its address has a parameter that may be a secret");
     let error = Diagnostic::error(Code::InvalidConfiguration, message);
     let error =
-        error.note("the lock file of modules contains the address, and everybody who reads the repository sees it");
-    error.help("take the parameter out, and put the login into ~/.netrc or a credential helper of git")
+        error.note("the lock file of modules contains the address, so everybody who reads the repository would see it");
+    error.help("remove the parameter, and put the login into ~/.netrc or a credential helper of git")
 }
 
 /// The error for units that share a lock file, and call different modules by the same name.
@@ -152,6 +152,6 @@ fn differing(key: &str, one: &LockedModule, other: &LockedModule) -> Diagnostic 
     let message =
         format!("{name} cannot be locked for all units that share the lock file: they call different modules");
     let error = Diagnostic::error(Code::InvalidConfiguration, message);
-    let error = error.note(format!("one calls {}, another one {}", called(one), called(other)));
+    let error = error.note(format!("one calls {}, another calls {}", called(one), called(other)));
     error.help(format!("give one of them a {LOCK_FILE_NAME} of its own"))
 }

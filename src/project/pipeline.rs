@@ -59,7 +59,7 @@ impl Session<'_> {
         keep: impl FnMut(RootOutcome) -> T,
     ) -> Result<Report<T>> {
         if options.moves_modules() && (self.options.offline || self.options.modules != ModuleFetching::Fetch) {
-            let message = "modules cannot move, because nobody is asked which versions there are";
+            let message = "modules cannot be upgraded offline, because their versions are unknown";
             let help = Help::text("omit ").and(Remedy::Offline);
             return Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into());
         }

@@ -189,7 +189,7 @@ impl Session<'_> {
         if request.selected_by_age().iter().all(is_exempt) {
             return Ok(request);
         }
-        let message = "min-age is set, but offline it is not known when versions were published";
+        let message = "min-age is set, but publication dates are unknown offline";
         let help =
             Help::text("to ignore the age pass ").and(Remedy::AnyAge).and_text(", or omit ").and(Remedy::Offline);
         Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into())

@@ -68,7 +68,7 @@ pub(super) fn agree<T>(plans: &mut [Result<T>], paths: &[&Path], texts_of: impl 
             .at(first.location.clone(), "")
             .note(format!("{} needs \"{}\" here", paths[*root].display(), first.new))
             .note(format!("{} needs \"{}\" here", paths[*other_root].display(), other.new))
-            .help("let all of them select the same version: name it, or change what holds one of them back");
+            .help("select the same version for all of them: name it, or change the constraint that holds one back");
         for root in texts.iter().map(|(root, _)| *root).collect::<BTreeSet<_>>() {
             match &mut plans[root] {
                 Err(errors) => errors.push(error.clone()),

@@ -201,9 +201,9 @@ impl Session<'_> {
             1 => "there is 1 root module below".to_owned(),
             number => format!("there are {number} root modules below"),
         };
-        let message = format!("{} holds no configuration, but {number}", root.path().display());
-        let help = Help::text("take all of them with ").and(Remedy::Recursive);
-        let help = help.and_text(format!(", or name one, such as {}", example.display()));
+        let message = format!("{} contains no configuration, but {number}", root.path().display());
+        let help = Help::text("select all of them with ").and(Remedy::Recursive);
+        let help = help.and_text(format!(", or one of them, such as {}", example.display()));
         Some(Diagnostic::error(Code::NoConfiguration, message).help(help))
     }
 

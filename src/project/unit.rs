@@ -202,21 +202,21 @@ impl Unit {
 
     /// The error for a missing module.
     fn missing_module(&self, allowed: bool) -> Diagnostic {
-        let message = format!("the module of the unit in {} is remote, and not here", self.root.display());
+        let message = format!("the module of the unit in {} is remote and was not fetched", self.root.display());
         let help = if allowed {
-            "what it requires was not checked; terragrunt init -lockfile=readonly does that".into()
+            "its requirements were not checked; terragrunt init -lockfile=readonly checks them".into()
         } else {
             Help::text("skip it with ").and(Remedy::AllowMissingModules)
         };
         let error = Diagnostic::error(Code::ModuleNotInstalled, message).help(help);
-        self.at_source(error.shared("the module of the unit is remote, and not here"))
+        self.at_source(error.shared("the module of the unit is remote and was not fetched"))
     }
 
     fn not_known(&self, unknown: &[Unknown]) -> Option<Diagnostic> {
-        let message = format!("what the unit in {} requires is not known in full", self.root.display());
+        let message = format!("the requirements of the unit in {} are not completely known", self.root.display());
         let warning = Diagnostic::warning(Code::RequirementsNotKnown, message)
-            .note("the entries and constraints of the lock file are taken as required")
-            .help("terragrunt init -lockfile=readonly checks the whole");
+            .note("the entries and constraints of the lock file are treated as required")
+            .help("terragrunt init -lockfile=readonly checks all of them");
         let mut seen: Vec<(&str, Option<&Location>)> = Vec::new();
         for Unknown { reason, location, .. } in unknown {
             if !seen.contains(&(reason, location.as_ref())) {
@@ -225,7 +225,7 @@ impl Unit {
         }
         seen.sort_by_key(|(_, place)| place.map(|place| (place.path(), place.span.start)));
         let reasons: BTreeSet<_> = seen.iter().map(|(reason, _)| *reason).collect();
-        let shared = format!("what the unit requires is not known in full: {}", few(reasons));
+        let shared = format!("the requirements of the unit are not completely known: {}", few(reasons));
         let warning = warning.shared(shared);
         let say = |warning: Diagnostic, (reason, place): (&str, Option<&Location>)| match place {
             Some(place) => warning.at(place.clone(), reason),

@@ -354,7 +354,7 @@ fn not_written(path: &Path, error: &io::Error) -> Diagnostic {
 /// A warning for a read-only file that is replaced. Its directory decides whether that is possible, and OpenTofu and
 /// Terraform replace it silently.
 pub(crate) fn read_only(path: &Path) -> Option<Diagnostic> {
-    let message = || format!("{} is read-only, and was replaced all the same; it stays read-only", path.display());
+    let message = || format!("{} is read-only, but was replaced anyway; it stays read-only", path.display());
     let help = "to prevent this, make its directory read-only, too";
     is_read_only(path).then(|| Diagnostic::warning(Code::Io, message()).help(help))
 }

@@ -29,7 +29,7 @@ pub(crate) struct Finished {
 /// Why there is no output of a program. The text continues a message that names the program.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    #[error("was ended because it printed too much")]
+    #[error("was stopped because it printed too much")]
     TooMuchOutput,
     #[error("{0}")]
     Other(String),
@@ -102,10 +102,10 @@ pub(crate) fn run_interactively<T>(
     let status = group.leader.wait().map_err(|error| Failure::Other(format!("cannot be waited for: {error}")))?;
     if is_late {
         let limit = time_limit.as_secs_f32();
-        return Err(Failure::Other(format!("was ended because it took more than {limit} seconds")));
+        return Err(Failure::Other(format!("was stopped because it took more than {limit} seconds")));
     }
     if is_out_of_processor_time(&Finished { status, stdout: Vec::new(), stderr: Vec::new() }) {
-        return Err(Failure::Other("was ended because there is too much in it to read".to_owned()));
+        return Err(Failure::Other("was stopped because there is too much in it to read".to_owned()));
     }
     Ok(outcome)
 }
@@ -157,7 +157,7 @@ fn wait_for_output(child: &mut Child, stdin: Option<String>, limits: &ProcessLim
     let time_limit = limits.time.min(LONGEST_TIME_LIMIT);
     let deadline = Instant::now() + time_limit;
     let too_long =
-        || Failure::Other(format!("was ended because it took more than {} seconds", time_limit.as_secs_f32()));
+        || Failure::Other(format!("was stopped because it took more than {} seconds", time_limit.as_secs_f32()));
     let failed = |error: io::Error| Failure::Other(format!("cannot be waited for: {error}"));
     if let (Some(mut pipe), Some(text)) = (child.stdin.take(), stdin) {
         // A program need not read its stdin; its exit status shows whether it succeeded.
@@ -171,7 +171,7 @@ fn wait_for_output(child: &mut Child, stdin: Option<String>, limits: &ProcessLim
     let mut quiet_since = None;
     let mut watched = Instant::now();
     let watch = || match (limits.exceeded)() {
-        Some(what) => Err(Failure::Other(format!("was ended because {what}"))),
+        Some(what) => Err(Failure::Other(format!("was stopped because {what}"))),
         None => Ok(Instant::now()),
     };
     loop {

@@ -16,7 +16,7 @@ fn a_release_that_was_replaced_is_refused() {
     let refused = environment.provlock(LOCK_BOTH);
     refused.assert_code(2);
     for text in [
-        "error[hashes-changed]: the hashes of acme/gamma 1.5.0 in the lock file are not those that",
+        "error[hashes-changed]: the hashes of acme/gamma 1.5.0 in the lock file differ from those published by",
         "--> .terraform.lock.hcl:7:5",
         "none of the 5 recorded hashes",
         "the release was replaced after it was locked, or the lock file was changed",
@@ -61,7 +61,7 @@ fn an_entry_without_any_published_zh_is_refused_in_spite_of_its_h1() {
     environment.provlock(LOCK_BOTH).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[hashes-changed]: the hashes of acme/gamma 1.5.0 in the lock file are not those that registry.opentofu.org publishes
+error[hashes-changed]: the hashes of acme/gamma 1.5.0 in the lock file differ from those published by registry.opentofu.org
  --> .terraform.lock.hcl:9:5
   |
 9 |     "zh:1111111111111111111111111111111111111111111111111111111111111111",
@@ -90,7 +90,7 @@ fn without_zh_a_hash_that_no_package_has_is_refused() {
     output.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[hashes-changed]: the hashes of acme/gamma 1.5.0 in the lock file are not those that registry.opentofu.org publishes
+error[hashes-changed]: the hashes of acme/gamma 1.5.0 in the lock file differ from those published by registry.opentofu.org
  --> .terraform.lock.hcl:7:5
   |
 7 |     "h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",

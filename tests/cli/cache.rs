@@ -202,7 +202,7 @@ fn a_cached_hash_does_not_count_for_a_release_that_was_replaced() {
     environment.provlock(LOCK).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[hashes-changed]: the hashes of hashicorp/null 3.2.4 in the lock file are not those that registry.opentofu.org publishes
+error[hashes-changed]: the hashes of hashicorp/null 3.2.4 in the lock file differ from those published by registry.opentofu.org
  --> .terraform.lock.hcl:7:5
   |
 7 |     "h1:DtNFvSSFRQfRiy/2IIgxol70KAERtZXn1/Npr/JrVvg=",

@@ -46,7 +46,7 @@ fn the_demo_of_locked_modules_shows_what_is_refused() {
     let output = environment.program(script.to_str().unwrap(), [provlock_test::program()]).run();
     output.assert_code(0);
     let steps =
-        ["Installed 2 modules: network, site", "10.0.0.0/16", "has other bytes than when it was locked", "exit code 2"];
+        ["Installed 2 modules: network, site", "10.0.0.0/16", "has changed since it was locked", "exit code 2"];
     let mut rest = output.stdout.as_str();
     for step in steps {
         let at = rest.find(step).unwrap_or_else(|| panic!("{step} is missing in {output}"));

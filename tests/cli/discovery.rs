@@ -76,7 +76,7 @@ fn ignored_lock_files_are_reported_once_per_ignore_line() {
     environment.provlock(["verify", "-r", "--allow", "provider-not-locked"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-warning[untracked-lock-file]: git ignores the lock files of 6 root modules, so nobody else gets them
+warning[untracked-lock-file]: git ignores the lock files of 6 root modules, so other users do not get them
  --> .gitignore:2:1
   |
 2 | .terraform.lock.hcl
@@ -85,7 +85,7 @@ warning[untracked-lock-file]: git ignores the lock files of 6 root modules, so n
   = root modules: live/a, live/b, live/d and 3 more
 help: remove this line, run provlock lock -r -p all, and add the lock files to git
 
-warning[untracked-lock-file]: git ignores stage/c/.terraform.lock.hcl, so nobody else gets it
+warning[untracked-lock-file]: git ignores stage/c/.terraform.lock.hcl, so other users do not get it
  --> stage/.gitignore:1:1
   |
 1 | .terraform*
@@ -102,7 +102,7 @@ Not checked: platforms (-p names some), hashes against the registry (--online)
     output.matches(str![[r#"
 exit code: 0
 ----- stdout -----
-warning[untracked-lock-file]: git ignores .terraform.lock.hcl, so nobody else gets it
+warning[untracked-lock-file]: git ignores .terraform.lock.hcl, so other users do not get it
  --> [ROOT]/project/.gitignore:2:1
   |
 2 | .terraform.lock.hcl

@@ -332,7 +332,7 @@ fn a_read_only_lock_file_is_not_replaced_silently() {
     let path = environment.write_lock_file("");
     let set_mode = |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
     set_mode(0o444);
-    let warning = "warning[io]: .terraform.lock.hcl is read-only, and was replaced all the same; it stays read-only";
+    let warning = "warning[io]: .terraform.lock.hcl is read-only, but was replaced anyway; it stays read-only";
     environment.provlock(["lock", "-p", "linux_amd64", "--dry-run"]).assert_code(0).assert_lacks(warning);
     environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0).assert_stderr_has(warning);
     assert!(environment.lock_file().contains("acme/gamma"));

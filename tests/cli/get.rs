@@ -333,13 +333,13 @@ fn terraform_takes_other_bytes_under_the_same_version() {
     let files = [("main.tf".to_owned(), b"# evil\n".to_vec()), ("inner/main.tf".to_owned(), b"# evil\n".to_vec())];
     registry.serve("/site.zip", archive::pack(&files, Packing::Deflated));
     let get = environment.provlock(["get", "--no-cache", "--dialect", "terraform"]);
-    get.assert_code(2).assert_stderr_has("registry.opentofu.org/acme/vpc/aws 1.2.0 has other bytes");
+    get.assert_code(2).assert_stderr_has("registry.opentofu.org/acme/vpc/aws 1.2.0 has changed since it was locked");
     assert!(!environment.project().join(".terraform").exists());
     let init = environment.terraform(["init", "-backend=false", "-input=false", "-no-color"]).run();
     init.assert_code(0);
     assert_eq!(installed(&environment, "vpc/main.tf"), "# evil\n");
     let verify = environment.provlock(["verify", "--installed", "--dialect", "terraform"]);
-    verify.assert_code(1).assert_stdout_has("module \"vpc\" is not installed as it is locked");
+    verify.assert_code(1).assert_stdout_has("module \"vpc\" is not installed as locked");
     environment.provlock(["get", "--dialect", "terraform"]).assert_code(0);
     assert_ne!(installed(&environment, "vpc/main.tf"), "# evil\n");
 }

@@ -372,8 +372,8 @@ fn nothing_is_written_if_a_registry_does_not_answer_for_a_release() {
     repository.environment.provlock(["init"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[version-withdrawn]: registry.opentofu.org/acme/gamma 1.0.0 is locked, but its source does not list it
-help: lock another version first
+error[version-withdrawn]: registry.opentofu.org/acme/gamma 1.0.0 is locked, but its source no longer lists it
+help: lock a different version first
 "#]]);
     assert!(!repository.environment.project().join(FILE).exists());
 }

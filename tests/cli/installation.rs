@@ -221,7 +221,7 @@ exit code: 0
 ----- stderr -----
 warning[dev-override]: acme/gamma is locked, although dev_overrides takes it from /work/gamma
  |
- = tofu init does the same; what is in the directory is not looked at
+ = tofu init does the same; the directory is not checked
   + acme/gamma   1.5.0   signed, key 558D46FBE8647CB4   1 h1, 2 zh
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
@@ -377,7 +377,7 @@ fn verify_does_not_miss_a_provider_under_development() {
     environment.provlock(verify.iter().chain(&["--use-cli-config"])).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-warning[platform-not-known]: cannot tell offline which platforms the recorded h1 are for
+warning[platform-not-known]: the platforms of the recorded h1 are unknown offline
  --> .terraform.lock.hcl:4:10
   |
 4 | provider "registry.terraform.io/hashicorp/null" {

@@ -110,7 +110,7 @@ error[platform-not-known]: hashicorp/null 1.0.0 has 3 h1 hashes, one for each pl
 4 | provider "registry.terraform.io/hashicorp/null" {
   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
-  = no platforms are named, and it is not known which one 1 of the hashes is for
+  = no platforms were requested, and 1 hash is for an unknown platform
 help: name all platforms that your team uses, as in: provlock upgrade -p [..]; or in provlock.toml
 "#]]);
     assert_eq!(environment.lock_file(), before, "nothing is written");
@@ -148,7 +148,7 @@ fn hashes_that_are_replaced_are_replaced_for_the_platforms_that_are_known() {
     environment.provlock([&["lock"][..], &TERRAFORM].concat()).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[hashes-changed]: the hashes of hashicorp/null 1.0.0 in the lock file are not those that registry.terraform.io publishes
+error[hashes-changed]: the hashes of hashicorp/null 1.0.0 in the lock file differ from those published by registry.terraform.io
  --> .terraform.lock.hcl:8:5
   |
 8 |     "h1:DaCHaDKtcWf1tDZ4d6xQzbR8SvZplB5aNhIDJze92Ws=",

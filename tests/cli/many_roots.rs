@@ -330,7 +330,7 @@ fn an_error_about_a_directory_that_is_named_has_commands_for_it() {
     environment.provlock(["upgrade", "hashicorp/null@3.2.4", "a"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[version-outside-constraints]: hashicorp/null cannot be 3.2.4, because the configuration asks for > 9.0.0
+error[version-outside-constraints]: hashicorp/null cannot be 3.2.4, because the configuration requires > 9.0.0
  --> a/main.tf:5:17
   |
 5 |       version = "> 9.0"
@@ -350,8 +350,8 @@ fn where_there_is_no_configuration_root_modules_below_are_proposed() {
     environment.provlock(["lock"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[no-configuration]: . holds no configuration, but there are 2 root modules below
-help: take all of them with --recursive (-r), or name one, such as live/a
+error[no-configuration]: . contains no configuration, but there are 2 root modules below
+help: select all of them with --recursive (-r), or one of them, such as live/a
 "#]]);
     environment.provlock(["upgrade", "live", "--check"]).assert_code(2).assert_stderr_has("such as live/a");
 }

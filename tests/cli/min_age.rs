@@ -100,7 +100,7 @@ fn offline_an_age_can_only_be_demanded_where_nothing_is_chosen() {
     output.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: min-age is set, but offline it is not known when versions were published
+error[invalid-argument]: min-age is set, but publication dates are unknown offline
 help: to ignore the age pass --min-age 0d, or omit --offline
 Locked 1 of 2 root modules: 0 changed, 1 up to date; 1 failed
 1 error

@@ -152,10 +152,10 @@ error[hashes-changed]: the mirror mirror cannot confirm the hashes of hashicorp/
  --> .terraform.lock.hcl:4:10
   |
 4 | provider "registry.opentofu.org/hashicorp/null" {
-  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ none of these 4 hashes is of a package that it has
+  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ 4 hashes that no package in it has
   |
-  = they may be of other platforms, or it has other packages than those that were locked
-help: lock from the registry, which knows all hashes; or compare with it: provlock verify --online; to keep these hashes and add those of the mirror, pass --accept-changed-hashes
+  = they may belong to other platforms, or its packages differ from the locked ones
+help: lock from the registry, which has all hashes; or compare with it: provlock verify --online; to keep these hashes and add the mirror's, pass --accept-changed-hashes
 "#]]);
         }
         assert_eq!(environment.lock_file(), before);

@@ -193,7 +193,7 @@ warning[invalid-configuration]: module "network" comes from http://h.test/networ
 2 |   source = "http://h.test/network.zip"
   |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^ called here
   |
-  = anybody between here and there can change what it requires
+  = an attacker in the network can change what it requires
 help: use an https URL
 Up to date: 1 provider for linux_amd64
 "#]]);
@@ -207,7 +207,7 @@ warning[invalid-configuration]: module "network" comes from http://h.test/networ
 2 |   source = "http://h.test/network.zip"
   |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^ called here
   |
-  = anybody between here and there can change what it requires
+  = an attacker in the network can change what it requires
 help: use an https URL
 
 ----- stderr -----

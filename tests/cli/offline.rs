@@ -174,12 +174,12 @@ fn an_age_cannot_be_demanded() {
     lock_elsewhere(&environment, "3.1.0", "linux_amd64,darwin_arm64");
     registry.reset_statistics();
     let before = environment.snapshot();
-    let reason = "min-age is set, but offline it is not known when versions were published";
+    let reason = "min-age is set, but publication dates are unknown offline";
 
     environment.provlock(upgrade(&["--min-age", "7d"])).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: min-age is set, but offline it is not known when versions were published
+error[invalid-argument]: min-age is set, but publication dates are unknown offline
 help: to ignore the age pass --min-age 0d, or omit --offline
 "#]]);
     let many = environment.provlock(upgrade(&["--min-age", "7d", "--check", "-r"]));
@@ -190,7 +190,7 @@ help: to ignore the age pass --min-age 0d, or omit --offline
     demanded.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: min-age is set, but offline it is not known when versions were published
+error[invalid-argument]: min-age is set, but publication dates are unknown offline
 help: to ignore the age pass --min-age 0d, or omit --offline
 "#]]);
     environment.provlock(upgrade(&["--min-age", "0d", "--check"])).assert_code(1);
@@ -310,7 +310,7 @@ error[platform-not-known]: registry.opentofu.org/hashicorp/null 3.0.0 for linux_
  = root module: .
 help: run the command once without --offline and with the same cache
 
-error[no-matching-version]: offline only 3.0.0 of hashicorp/null is known, and the configuration asks for ~> 3.2.0
+error[no-matching-version]: offline only 3.0.0 of hashicorp/null is known, and the configuration requires ~> 3.2.0
  --> other/main.tf:5:17
   |
 5 |       version = "~> 3.2.0"

@@ -37,7 +37,7 @@ fn a_replaced_release_is_refused() {
     environment.provlock(LOCK_LINUX).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[hashes-changed]: the hashes of hashicorp/null 3.2.4 in the lock file are not those that registry.terraform.io publishes
+error[hashes-changed]: the hashes of hashicorp/null 3.2.4 in the lock file differ from those published by registry.terraform.io
  --> .terraform.lock.hcl:8:5
   |
 8 |     "h1:W6IJRIDo1YO2dtakM16y4MYAmEVKvYe/0smybsQzCI0=",
@@ -104,7 +104,7 @@ error[hashes-changed]: the hashes of hashicorp/null 3.2.4 in the lock file canno
  --> .terraform.lock.hcl:4:10
   |
 4 | provider "registry.terraform.io/hashicorp/null" {
-  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ none of the 1 recorded hashes is of a package that could be looked at
+  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ 1 hash that no checked package has
   |
   = cannot look at the package for freebsd_386: cannot get registry.terraform.io/hashicorp/null 3.2.4 for freebsd_386: https://registry.terraform.io/files/registry.terraform.io/hashicorp/null/3.2.4/terraform-provider-null_3.2.4_freebsd_386.zip was not found (404)
   = the release may have been replaced after it was locked
@@ -131,10 +131,10 @@ error[hashes-changed]: the cache of this machine cannot confirm the hashes of ha
  --> .terraform.lock.hcl:4:10
   |
 4 | provider "registry.terraform.io/hashicorp/null" {
-  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ none of these 1 hash is of a package that it has
+  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ 1 hash that no package in it has
   |
-  = they may be of other platforms, or it has other packages than those that were locked
-help: lock from the registry, which knows all hashes; or compare with it: provlock verify --online; to keep these hashes and add those of the mirror, pass --accept-changed-hashes
+  = they may belong to other platforms, or its packages differ from the locked ones
+help: lock from the registry, which has all hashes; or compare with it: provlock verify --online; to keep these hashes and add the mirror's, pass --accept-changed-hashes
 "#]]);
     before.assert_same(&environment.snapshot());
 }
@@ -160,10 +160,10 @@ error[hashes-changed]: the mirror mirror cannot confirm the hashes of hashicorp/
  --> .terraform.lock.hcl:4:10
   |
 4 | provider "registry.terraform.io/hashicorp/null" {
-  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ none of these 1 hash is of a package that it has
+  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ 1 hash that no package in it has
   |
-  = they may be of other platforms, or it has other packages than those that were locked
-help: lock from the registry, which knows all hashes; or compare with it: provlock verify --online; to keep these hashes and add those of the mirror, pass --accept-changed-hashes
+  = they may belong to other platforms, or its packages differ from the locked ones
+help: lock from the registry, which has all hashes; or compare with it: provlock verify --online; to keep these hashes and add the mirror's, pass --accept-changed-hashes
 "#]]);
     assert_eq!(environment.lock_file(), before, "nothing is written");
 

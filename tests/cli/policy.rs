@@ -213,13 +213,13 @@ help: provlock lock -p all, or set platforms in provlock.toml
 exit code: 2
 ----- stderr -----
 error[version-not-allowed]: acme/gamma 2.1.0 is not chosen: the policy denies acme/gamma 2.1.0 (>= 2.0.0): it loses state
-help: allow another version in required_providers, or use another provider
+help: allow a different version in required_providers, or use a different provider
 "#]]);
     environment.provlock(["upgrade", "acme/gamma@2.1.0", "-p", "linux_amd64"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[version-not-allowed]: acme/gamma 2.1.0 is not chosen: the policy denies acme/gamma 2.1.0 (>= 2.0.0): it loses state
-help: allow another version in required_providers, or use another provider
+help: allow a different version in required_providers, or use a different provider
 "#]]);
     let mirror = environment.provlock(["mirror", "copy", "-p", "linux_amd64"]);
     mirror.assert_code(2).assert_stderr_has("error[version-not-allowed]");

@@ -233,7 +233,7 @@ fn requirements_of_a_locked_module_are_listed_at_the_module() {
     environment.write_lock_file(provider("registry.opentofu.org/hashicorp/null", "3.2.4", &[ZH]));
     let document = sbom(&environment, "cyclonedx", &[]);
     assert_eq!(document["compositions"][0]["aggregate"], "incomplete", "the module is not locked");
-    environment.provlock(["sbom"]).assert_stderr_has("warning[module-not-locked]: called modules are not locked");
+    environment.provlock(["sbom"]).assert_stderr_has("warning[module-not-locked]: called modules that are not locked");
     assert_eq!(required_by(&document, "root:."), [NULL]);
 }
 

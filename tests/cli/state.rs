@@ -152,7 +152,7 @@ fn a_state_that_is_kept_elsewhere_may_need_the_entry() {
     environment.write("terraform.tfstate", state(&["registry.opentofu.org/acme/two"]));
     assert_not_required(
         &environment,
-        r#"tofu init -lockfile=readonly fails because of the entry, unless the state needs it, which is not known: backend "s3" keeps the state elsewhere"#,
+        r#"tofu init -lockfile=readonly fails because of the entry, unless the state needs it, which is unknown: backend "s3" keeps the state elsewhere"#,
         "provlock lock --prune, unless the state still has resources of it",
     );
     environment.provlock([&LOCK[..], &["--check"]].concat()).matches(str![[r#"
@@ -178,7 +178,7 @@ fn an_entry_that_nothing_needs_makes_init_fail_with_a_read_only_lock_file() {
     assert_not_required(
         &environment,
         "tofu init -lockfile=readonly fails because of the entry",
-        "provlock lock --prune, unless a state that is not here still has resources of it",
+        "provlock lock --prune, unless a state elsewhere still has resources of it",
     );
     environment.provlock([&LOCK[..], &["--check"]].concat()).matches(str![[r#"
 exit code: 0
@@ -221,7 +221,7 @@ warning[provider-not-required]: acme/two is locked, but the configuration does n
 13 | provider "registry.opentofu.org/acme/two" {
    |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
    |
-   = tofu init -lockfile=readonly fails because of the entry, unless the state needs it, which is not known: terraform.tfstate was not read
+   = tofu init -lockfile=readonly fails because of the entry, unless the state needs it, which is unknown: terraform.tfstate was not read
 help: provlock lock --prune, unless the state still has resources of it
 
 warning[state-not-read]: the state in terraform.tfstate was not read: it is not a state, at line 1, column 16
@@ -258,7 +258,7 @@ fn a_state_that_is_encrypted_or_old_is_not_known() {
         ),
     ] {
         environment.write("terraform.tfstate", text);
-        let needed = "unless the state needs it, which is not known: ";
+        let needed = "unless the state needs it, which is unknown: ";
         environment.provlock(VERIFY).assert_code(0).assert_stdout_has(&format!("{needed}{reason}"));
     }
 }
@@ -295,13 +295,13 @@ fn a_state_in_a_change_hides_no_finding() {
     verify(&[]).assert_lacks(SECRET).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-note[provider-added]: acme/two is new: the base locks it nowhere
+note[provider-added]: acme/two is new: no lock file of the base contains it
   --> .terraform.lock.hcl:12:10
    |
 12 | provider "registry.opentofu.org/acme/two" {
    |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
    |
-help: make sure that this provider is meant, and that its publisher is
+help: make sure that this provider and its publisher are intended
 
 warning[provider-not-required]: acme/two is locked, but the configuration does not require it
   --> .terraform.lock.hcl:12:10
@@ -314,8 +314,8 @@ warning[provider-not-required]: acme/two is locked, but the configuration does n
  1 |
    | - this state needs it
    |
-   = with --base a state file is no reason for an entry, because the change may have brought the file
-help: make sure that the entry is meant; init keeps it while the state needs it
+   = with --base a state file does not explain an entry, because the change may have added it
+help: make sure that the entry is intended; init keeps it while the state needs it
 
 warning[hash-not-checked]: 2 hashes of acme/two 1.0.0 were added, and nothing on this machine confirms them
   --> .terraform.lock.hcl:15:5

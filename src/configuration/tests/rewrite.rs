@@ -200,7 +200,7 @@ fn a_file_that_is_not_text_and_a_foreign_module_stay() {
         (".terraform/modules/modules.json", manifest),
         (".terraform/modules/m/main.tf", text),
     ]);
-    assert!(allow_newest(foreign.path(), "6.3.1").unwrap_err().contains("not part of this project"));
+    assert!(allow_newest(foreign.path(), "6.3.1").unwrap_err().contains("not in this project"));
 }
 
 #[cfg(unix)]

@@ -110,7 +110,7 @@ impl GitAddress {
 impl Revision {
     fn parse(text: String) -> Fetched<Self> {
         if text.starts_with('-') {
-            let why = format!("its ref {text:?} starts with a dash, so that git may treat it as an option");
+            let why = format!("its ref {text:?} starts with a dash, so git may treat it as an option");
             return Err(FetchError::git(why));
         }
         let is_hexadecimal = text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_hexdigit());

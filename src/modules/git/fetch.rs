@@ -55,7 +55,7 @@ impl Repository<'_> {
     /// Fetches all commits, and finds the wanted one as git does after a clone.
     fn fetch_all(&self, address: &GitAddress, wanted: &str) -> Fetched<String> {
         let url = address.url.as_str();
-        let too_many = format!("it has so many branches and tags that {wanted:?} is not looked for in them");
+        let too_many = format!("it has too many branches and tags to find {wanted:?}");
         self.list_refs(address, &["--heads", "--tags"], &[], &too_many)?;
         self.fetch_history(url, &["+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*"])?;
         if let Revision::Commit(_) = &address.revision {

@@ -164,7 +164,7 @@ impl<'a> Repository<'a> {
         let exceeded = || {
             let directories = [(self.directory.as_path(), space), (self.git.directory, MOST_BYTES)];
             let (_, most) = directories.into_iter().find(|(directory, most)| storage::size_below(directory) > *most)?;
-            Some(format!("what it fetches is larger than {} MiB", most >> 20))
+            Some(format!("the fetched data is larger than {} MiB", most >> 20))
         };
         process::run_within(command, stdin, &ProcessLimits { time: self.time_left(), stdout, exceeded: &exceeded })
     }
@@ -195,7 +195,7 @@ impl<'a> Repository<'a> {
         let lines = text.lines().map(|line| one_line(line.as_bytes())).filter(|line| !line.is_empty());
         let lines: Vec<_> = lines.take(8).collect();
         let error = FetchError::git(if process::is_out_of_processor_time(finished) {
-            "git was ended because there is too much in it to read"
+            "git was stopped because there is too much in it to read"
         } else {
             "git could not fetch it"
         });

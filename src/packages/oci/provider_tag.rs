@@ -136,8 +136,8 @@ impl<'a> ProviderTag<'a> {
             bytes => bytes.map_err(|error| self.not_read(error))?,
         };
         let targets = manifest::read_index(&bytes);
-        let read =
-            targets.and_then(|targets| Ok((serde_json::from_slice(&bytes).map_err(|_| "is no object")?, targets)));
+        let read = targets
+            .and_then(|targets| Ok((serde_json::from_slice(&bytes).map_err(|_| "is not a JSON object")?, targets)));
         read.map_err(|problem| {
             let error = Diagnostic::error(Code::InvalidPackage, format!("{self} {problem}, so nothing is added to it"));
             error.help("find out who put it there, remove the tag, and run the command again").into()

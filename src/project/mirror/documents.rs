@@ -79,7 +79,7 @@ impl<T: Default + DeserializeOwned + Serialize> Document<T> {
             Err(error) => {
                 let error = Diagnostic::io("read", &path, &error);
                 Err(error
-                    .help("it is to be a document of a network mirror: remove it, and run the command again")
+                    .help("its path is for a document of the network mirror: remove it, and run the command again")
                     .into())
             }
         }

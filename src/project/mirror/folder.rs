@@ -81,7 +81,7 @@ impl<'a> Folder<'a> {
             _ => {}
         }
         let (document, address) = (document.path.display(), address.to_string());
-        let message = format!("{document} names something that is not known to be {address} {version} for {platform}");
+        let message = format!("{document} lists a package that is not known to be {address} {version} for {platform}");
         let error = Diagnostic::error(Code::InvalidPackage, message);
         Err(error.help("find out who put it there, remove the document, and run the command again").into())
     }

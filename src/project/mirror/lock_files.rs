@@ -54,8 +54,8 @@ impl Session<'_> {
     /// The directory cannot be used. Any other error is in the result.
     pub fn mirror(&self, roots: &Roots, options: &MirrorOptions) -> Result<Mirrored> {
         if options.prune && matches!(options.target, MirrorTarget::Repositories(_)) {
-            let message = "nothing can be removed from OCI registries, only from a directory";
-            let help = "remove tags by the means of the registry, such as its rules on how long they are kept";
+            let message = "--prune works only for directories, not for OCI registries";
+            let help = "remove tags with the registry's own tools, such as retention rules";
             return Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into());
         }
         if roots.is_empty() {

@@ -72,7 +72,7 @@ pub(super) fn warning(provider: &ProviderAddress, dialect: Dialect, skipped: &[R
     let warning = Diagnostic::warning(first.reason.code(), format!("{} {first}", provider.short(dialect)));
     let warning = match first.reason {
         _ if !may_ask_more(skipped) => {
-            warning.help(format!("only the newest {MOST_ASKED_ABOUT} versions were asked about"))
+            warning.help(format!("only the newest {MOST_ASKED_ABOUT} versions were checked"))
         }
         Reason::TooYoung | Reason::AgeNotKnown | Reason::NotAllowed => warning,
         Reason::Incomplete => warning.help(Help::run_online()),
@@ -85,7 +85,9 @@ pub(super) fn error(provider: &ProviderAddress, dialect: Dialect, skipped: &[Rej
     let help = match skipped.first()?.reason {
         Reason::TooYoung | Reason::AgeNotKnown => Help::text("to use it anyway, pass ").and(Remedy::AnyAge),
         Reason::Incomplete => Help::run_online(),
-        Reason::NotAllowed => Help::text("allow another version in required_providers, or use another provider"),
+        Reason::NotAllowed => {
+            Help::text("allow a different version in required_providers, or use a different provider")
+        }
     };
     let error = Diagnostic { severity: Severity::Error, ..warning(provider, dialect, skipped)? };
     Some(error.help(help))
@@ -116,7 +118,7 @@ pub(crate) struct Listings<'a> {
 /// Warning of a registry about a provider.
 pub(in crate::project) fn registry_warning(address: &ProviderAddress, text: &str) -> Diagnostic {
     let message = format!("{} says about {address}: {text}", address.hostname);
-    Diagnostic::finding(Code::ProviderWarning, message).help("ask its publisher what that means for those who use it")
+    Diagnostic::finding(Code::ProviderWarning, message).help("ask its publisher what this means for its users")
 }
 
 impl Listings<'_> {
@@ -124,7 +126,7 @@ impl Listings<'_> {
     pub(in crate::project) fn warnings(&self, address: &ProviderAddress) -> impl Iterator<Item = Diagnostic> + use<> {
         let Listing { unlisted, warning: text, .. } = self.dates.listing(address).unwrap_or_default();
         let unlisted = (unlisted == Some(true)).then(|| {
-            let message = format!("{} no longer shows {address} to those who look for a provider", address.hostname);
+            let message = format!("{} no longer lists {address} in its search", address.hostname);
             Diagnostic::finding(Code::ProviderWarning, message)
                 .help("find out why its publisher or the registry hides it")
         });
@@ -147,7 +149,7 @@ impl Listings<'_> {
             let rejected = demanded.rejects(|| self.dates.first_published(address, source))?;
             let is = if rejected.is_date_known { "is" } else { "may be" };
             let message = format!("the first version of {name} {is} too young: {}", rejected.why);
-            Some(Diagnostic::finding(Code::ProviderTooYoung, message).help("wait, or use another provider"))
+            Some(Diagnostic::finding(Code::ProviderTooYoung, message).help("wait, or use a different provider"))
         });
         // No other registry has tiers.
         let has_tier = policy.judges_tiers() && address.hostname.is_default_of(Dialect::Terraform);
@@ -157,13 +159,13 @@ impl Listings<'_> {
 
     fn against_tier(&self, address: &ProviderAddress, policy: &Policy, name: &str) -> Option<Diagnostic> {
         let listing = self.dates.listing(address);
-        let tier = listing.and_then(|listing| listing.tier.ok_or_else(|| format!("{} names none", address.hostname)));
+        let tier = listing.and_then(|listing| listing.tier.ok_or_else(|| format!("{} lists none", address.hostname)));
         let message = match tier {
             Ok(tier) if policy.allows_tier(&tier) => return None,
             Ok(tier) => format!("the policy does not allow {name}: its tier is {tier}"),
             Err(why) => format!("the tier of {name} is not known, because {why}"),
         };
-        let help = "use another provider, or have its tier added to tiers in provlock.toml";
+        let help = "use a different provider, or add its tier to tiers in provlock.toml";
         Some(Diagnostic::finding(Code::TierNotAllowed, message).help(help))
     }
 }

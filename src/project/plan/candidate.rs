@@ -169,9 +169,9 @@ impl Candidate<'_> {
     fn requirement_text(&self) -> String {
         let constraints = &self.requirement.constraints;
         if constraints.is_empty() {
-            "a prerelease is only locked when a constraint names it exactly".to_owned()
+            "a prerelease is locked only if a constraint names it exactly".to_owned()
         } else {
-            format!("the configuration asks for {constraints}")
+            format!("the configuration requires {constraints}")
         }
     }
 
@@ -181,7 +181,7 @@ impl Candidate<'_> {
         let known = few(available.versions.keys().rev());
         let are = if available.versions.len() == 1 { "is" } else { "are" };
         let message =
-            format!("offline only {known} of {name} {are} known, and the configuration asks for {constraints}");
+            format!("offline only {known} of {name} {are} known, and the configuration requires {constraints}");
         let places = self.requirement.declarations.iter().filter_map(|declaration| declaration.version.as_ref());
         let error = Diagnostic::error(Code::NoMatchingVersion, message).at_each(places, "asked for here");
         error.help(Help::run_online())

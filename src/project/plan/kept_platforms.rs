@@ -126,11 +126,11 @@ impl KeptPlatforms {
         let entry = candidate.lock_file.entry(candidate.address).map(|entry| &entry.block);
         let mut error = Diagnostic::error(Code::PlatformNotKnown, message).at_each(entry, "");
         if self.unexplained > 0 {
-            let (one, is) = if self.unexplained == 1 { ("one", "is") } else { ("ones", "are") };
-            let number = self.unexplained;
-            error = error.note(format!(
-                "no platforms are named, and it is not known which {one} {number} of the hashes {is} for"
-            ));
+            let unknown = match self.unexplained {
+                1 => "1 hash is for an unknown platform".to_owned(),
+                number => format!("{number} hashes are for unknown platforms"),
+            };
+            error = error.note(format!("no platforms were requested, and {unknown}"));
         }
         if !gone.is_empty() {
             let gone: Vec<_> = gone.into_iter().map(ToString::to_string).collect();

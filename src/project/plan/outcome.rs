@@ -176,7 +176,7 @@ fn prune(locks: &mut Locks, requirements: &Requirements, dialect: Dialect) -> Op
         return None;
     }
     if requirements.is_incomplete {
-        let message = "no entry is removed, because not everything that the configuration requires is known";
+        let message = "no entry is removed, because the requirements of the configuration are not completely known";
         return Some(Diagnostic::warning(Code::ProviderNotRequired, message));
     }
     locks.retain(|address, _| is_required(address));

@@ -101,7 +101,7 @@ pub(super) fn record(
 fn refusal(candidate: &Candidate<'_>, version: &Version, wrong: &BTreeSet<&Hash>, packages: &Packages) -> Diagnostic {
     let name = candidate.name();
     let message = format!(
-        "the hashes of {name} {version} in the lock file are not those that {} publishes",
+        "the hashes of {name} {version} in the lock file differ from those published by {}",
         candidate.address.hostname
     );
     let authentication =
@@ -132,11 +132,11 @@ fn not_confirmed_by(
 ) -> Diagnostic {
     let name = candidate.name();
     let message = format!("{mirror} cannot confirm the hashes of {name} {version} in the lock file");
-    let label = format!("none of these {} is of a package that it has", count(recorded.len(), "hash"));
+    let label = format!("{} that no package in it has", count(recorded.len(), "hash"));
     let error = candidate.at_entry(Diagnostic::error(Code::HashesChanged, message), label);
-    let note = "they may be of other platforms, or it has other packages than those that were locked";
-    let help = Help::text("lock from the registry, which knows all hashes; or compare with it: ");
-    let help = help.and(Remedy::verify_online()).and_text("; to keep these hashes and add those of the mirror, pass ");
+    let note = "they may belong to other platforms, or its packages differ from the locked ones";
+    let help = Help::text("lock from the registry, which has all hashes; or compare with it: ");
+    let help = help.and(Remedy::verify_online()).and_text("; to keep these hashes and add the mirror's, pass ");
     error.note(note).help(help.and(Remedy::AcceptChangedHashes))
 }
 
@@ -149,7 +149,7 @@ fn not_confirmed(
 ) -> Diagnostic {
     let name = candidate.name();
     let message = format!("the hashes of {name} {version} in the lock file cannot be confirmed");
-    let label = format!("none of the {} recorded hashes is of a package that could be looked at", recorded.len());
+    let label = format!("{} that no checked package has", count(recorded.len(), "hash"));
     let error = candidate.at_entry(Diagnostic::error(Code::HashesChanged, message), label);
     let error = not_seen.into_iter().fold(error, Diagnostic::note);
     let error = error.note("the release may have been replaced after it was locked");

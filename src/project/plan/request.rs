@@ -143,7 +143,7 @@ fn drop_dev_overrides(candidates: &mut Vec<Candidate<'_>>, source: &Source) -> V
         let warning = |message| Diagnostic::warning(Code::DevOverride, message);
         warnings.push(if is_locked {
             warning(format!("{name} is locked, although dev_overrides takes it from {directory}"))
-                .note("tofu init does the same; what is in the directory is not looked at")
+                .note("tofu init does the same; the directory is not checked")
         } else {
             warning(format!("{name} is not locked: dev_overrides takes it from {directory}"))
                 .note("its entry in the lock file, if any, is unchanged")

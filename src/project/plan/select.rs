@@ -280,7 +280,7 @@ impl Search<'_> {
             Wanted::Keep | Wanted::Newest => name,
         };
         let remedy = UpgradeRemedy { providers: vec![provider], allow_downgrade: true, ..UpgradeRemedy::default() };
-        Err(error.help(Help::text("if an older version is meant: ").and(remedy)).into())
+        Err(error.help(Help::text("if an older version is intended: ").and(remedy)).into())
     }
 
     /// The move to the selected version. Warns about recorded hashes that are not published.

@@ -30,7 +30,7 @@ fn check_address(
     let is_default = known.is_empty() && address.hostname.is_default_of(root.module.dialect);
     let host = (!known.has_host(&address.hostname) && !is_default).then(|| {
         let message = format!("the host {} is new: the base locks no provider from it", address.hostname);
-        let help = "find out who runs the host; it decides what its packages are";
+        let help = "find out who runs the host, because it controls the packages";
         Diagnostic::finding(Code::HostAdded, message).help(help)
     });
     let namespace = (!known.has_namespace(address)).then(|| {
@@ -38,8 +38,8 @@ fn check_address(
         let message = format!("the namespace {namespace} is new: the base locks no provider from it");
         Diagnostic::finding(Code::NamespaceAdded, message).help("find out whose namespace it is")
     });
-    let message = format!("{name} is new: the base locks it nowhere");
+    let message = format!("{name} is new: no lock file of the base contains it");
     let provider = Diagnostic::finding(Code::ProviderAdded, message);
-    let provider = provider.help("make sure that this provider is meant, and that its publisher is");
+    let provider = provider.help("make sure that this provider and its publisher are intended");
     [host, namespace, Some(provider)].into_iter().flatten()
 }

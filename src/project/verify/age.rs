@@ -34,7 +34,7 @@ fn check_entry(root: &Root<'_>, entry: &Entry, demanded: DemandedAge) -> Option<
     let release = root.release(entry);
     let place = |message| finding(Code::VersionTooYoung, message, entry.version(), "");
     let Some((listings, source)) = root.online.and_then(|online| Some((online.listings?, online.source))) else {
-        let warning = place(format!("{release} is new, and nobody was asked whether it is as old as min-age demands"));
+        let warning = place(format!("{release} is new, and its age was not checked against min-age"));
         return Some(Diagnostic { severity: Severity::Warning, ..warning }.help(Remedy::verify_online()));
     };
     let not_old_enough =

@@ -37,7 +37,7 @@ pub(super) fn dialect(root: &Root<'_>, report: &mut VerifiedRoot) {
     let finding = finding.naming(lock_path, |path| {
         format!("{path} is for {now_name} now; this change is checked by the rules of {before_name}, as the base is")
     });
-    let help = Help::text("if this is meant, set the dialect in provlock.toml first, or name it with ");
+    let help = Help::text("if this is intended, set the dialect in provlock.toml first, or pass it with ");
     report.findings.push(finding.help(help.and(Remedy::Dialect(now))));
 }
 
@@ -48,7 +48,7 @@ pub(super) fn unit_added(root: &Root<'_>, report: &mut VerifiedRoot) {
     let message =
         format!("the change lets Terragrunt run the root module in {directory}, which is checked with and without it");
     let finding = Diagnostic::finding(Code::UnitAdded, message);
-    report.findings.push(finding.help("make sure that Terragrunt is meant to run it from now on"));
+    report.findings.push(finding.help("make sure that Terragrunt should run it from now on"));
 }
 
 /// Requirements that the change makes unknown. It is a warning where a unit of the base runs the same module, which
@@ -97,11 +97,12 @@ fn depending_on_input(root: &Root<'_>, base: &Base<'_>) -> Vec<Diagnostic> {
 
 /// The finding about locations that the change adds and that cannot be read.
 pub(super) fn unknown(locations: &[&Location]) -> Option<Diagnostic> {
-    let message = "because of this change it is not known what the configuration requires";
+    let message = "this change makes the requirements of the configuration unknown";
     let finding = Diagnostic::finding(Code::MadeUnknown, message);
     let shown = locations.iter().take(UNKNOWN_SHOWN).copied();
-    let finding =
-        finding.at_each(shown, "cannot be read").help("use a source that provlock can read, or let the job read it");
+    let finding = finding
+        .at_each(shown, "cannot be read")
+        .help("use a source that provlock can read, or give the job access to it");
     let finding = match locations.len().saturating_sub(UNKNOWN_SHOWN) {
         0 => finding,
         more => finding.note(format!("and {more} more")),
@@ -150,12 +151,9 @@ fn entry_removed(root: &Root<'_>, change: &ProviderDiff) -> Option<Diagnostic> {
     let is_required = requirements.providers.get(&change.address).is_some_and(|requirement| requirement.is_certain);
     let old = change.old.as_ref().filter(|_| requirements.is_incomplete && !root.is_policy_only && !is_required)?;
     let name = root.name(&change.address);
-    let message = format!(
-        "{name} {} is no longer locked, and it is not known whether the configuration requires it",
-        old.version
-    );
+    let message = format!("{name} {} is no longer locked, and the configuration may still require it", old.version);
     let error = finding(Code::EntryRemoved, message, &Location::of_file(&root.module.lock_path), "");
-    Some(error.about(&change.address).help("restore the entry, or let the job read the modules that are not known"))
+    Some(error.about(&change.address).help("restore the entry, or give the job access to the unknown modules"))
 }
 
 /// Added hashes that no cached package confirms. With `--online` all hashes are compared with the registry instead.

@@ -51,9 +51,9 @@ fn compare(root: &Root<'_>, entry: &Entry, requirement: &Requirement) -> Option<
     let required = &requirement.constraints;
     if !required.allows(version) {
         let asks = if required.is_empty() {
-            "a prerelease is only accepted when a constraint names it exactly".to_owned()
+            "a prerelease is accepted only if a constraint names it exactly".to_owned()
         } else {
-            format!("the configuration asks for {required}")
+            format!("the configuration requires {required}")
         };
         let message = format!("{name} is locked at {version}, but {asks}");
         let error = finding(Code::VersionOutsideConstraints, message, entry.version(), "");
@@ -90,7 +90,7 @@ fn outside_recorded(root: &Root<'_>, before: Option<&LockFile>, entry: &Entry) -
     let message = format!("{name} is locked at {version}, but {records} the constraints {recorded}");
     let error = finding(Code::VersionOutsideConstraints, message, entry.version(), "");
     let error = error.at_each(own.and(entry.constraints()), "recorded here");
-    let error = error.note("they are taken as required, because the configuration is not known in full");
+    let error = error.note("they are treated as required, because the configuration is not completely known");
     Some(error.help(Remedy::upgrade(name)))
 }
 
@@ -108,18 +108,18 @@ fn not_required(root: &Root<'_>, entry: &Entry, by_state: Option<&Requirement>) 
             warning
                 .at_each(declarations, "this state needs it")
                 .note(
-                    "with --base a state file is no reason for an entry, because the change may have brought the file",
+                    "with --base a state file does not explain an entry, because the change may have added it",
                 )
-                .help("make sure that the entry is meant; init keeps it while the state needs it")
+                .help("make sure that the entry is intended; init keeps it while the state needs it")
         }
         (None, StateKnowledge::Read) => {
             warning.note(format!("no state file beside it needs the provider: {fails}")).help(prune)
         }
         (None, StateKnowledge::Absent) => {
-            warning.note(fails).help(prune.and_text(", unless a state that is not here still has resources of it"))
+            warning.note(fails).help(prune.and_text(", unless a state elsewhere still has resources of it"))
         }
         (None, StateKnowledge::Unknown(reason)) => warning
-            .note(format!("{fails}, unless the state needs it, which is not known: {reason}"))
+            .note(format!("{fails}, unless the state needs it, which is unknown: {reason}"))
             .help(prune.and_text(", unless the state still has resources of it")),
     };
     (!root.requirements().is_incomplete).then_some(warning)

@@ -91,7 +91,7 @@ impl<T: Locked> IgnoreComments<T> {
                     location: location.clone(),
                 })),
                 (Ok(_), None) => {
-                    let message = "this comment ignores nothing, since no entry begins in the next line".to_owned();
+                    let message = "this comment ignores nothing, because no entry begins in the next line".to_owned();
                     wrong.push(finding(Code::UnusedIgnore, message, &location, "").help(USAGE));
                 }
                 (Err(message), _) => {
@@ -141,7 +141,7 @@ impl<T: Locked> IgnoreComments<T> {
 impl<T: Locked> Ignore<T> {
     fn unused(&self, dialect: Dialect) -> Diagnostic {
         let (code, name) = (self.code, T::name(&self.address, dialect));
-        let message = format!("this comment ignores {code}, which was not found for {name}");
+        let message = format!("this comment ignores {code}, but {name} has no such finding");
         finding(Code::UnusedIgnore, message, &self.location, "").help("remove it")
     }
 
@@ -149,14 +149,14 @@ impl<T: Locked> Ignore<T> {
         let (code, name) = (self.code, T::name(&self.address, dialect));
         let message = format!("the comment that ignores {code} for {name} is new; this change is checked without it");
         let warning = finding(Code::PolicyChanged, message, &self.location, "");
-        warning.help("review its reason: it counts from the next change on")
+        warning.help("review its reason: it applies from the next change on")
     }
 }
 
 /// The codes of `ignore[CODE, …] REASON`.
 fn codes(text: &str) -> Result<Vec<Code>, String> {
     let list = text.strip_prefix("ignore").and_then(|rest| rest.trim_start().strip_prefix('['));
-    let (list, reason) = list.and_then(|list| list.split_once(']')).ok_or("this comment is not understood")?;
+    let (list, reason) = list.and_then(|list| list.split_once(']')).ok_or("this comment is not valid")?;
     let code = |name: &str| match name.trim().parse::<Code>() {
         Ok(code) if code.may_be_suppressed() => Ok(code),
         Ok(code) => Err(format!("{code} cannot be ignored")),
@@ -164,7 +164,7 @@ fn codes(text: &str) -> Result<Vec<Code>, String> {
     };
     let codes = list.split(',').map(code).collect::<Result<_, _>>()?;
     if reason.trim().is_empty() {
-        Err("this comment does not say why it ignores a finding".to_owned())
+        Err("this comment has no reason".to_owned())
     } else {
         Ok(codes)
     }

@@ -62,7 +62,7 @@ fn faults(root: &Root<'_>, entry: &Entry<LockedModule>) -> Vec<Diagnostic> {
     });
     let has_hash = entry.locked.hashes.iter().any(Hash::is_known);
     let no_hash = (!has_hash).then(|| {
-        let message = format!("no hash is recorded for {name} by which its package could be known");
+        let message = format!("{name} has no hash that could identify its package");
         finding(Code::NoHashes, message, &entry.block, "").help(again())
     });
     fault.into_iter().chain(no_hash).collect()
@@ -74,9 +74,9 @@ fn missing(root: &Root<'_>, calls: &[&ModuleCall]) -> Option<Diagnostic> {
     let names = few(calls.iter().map(|call| module_name(&call.key)));
     let error = Diagnostic::finding(Code::ModuleNotLocked, "")
         .naming(&root.module.module_lock_path, |path| {
-            format!("{path} is missing, so that {names} {} not locked", if calls.len() == 1 { "is" } else { "are" })
+            format!("{path} is missing, so {names} {} not locked", if calls.len() == 1 { "is" } else { "are" })
         })
-        .shared(format!("{MODULE_LOCK_FILE_NAME} is missing, and modules are to be locked"));
+        .shared(format!("{MODULE_LOCK_FILE_NAME} is missing, but provlock.toml requires locked modules"));
     Some(first.located(error).help(Remedy::LockModules))
 }
 

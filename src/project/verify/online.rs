@@ -153,7 +153,7 @@ impl<'a> EntryCheck<'a> {
         self.answer.findings.extend(unconfirmed.map(|location| {
             let message = format!("{mirror} does not confirm all recorded hashes");
             let warning = finding(Code::HashNotChecked, message, location, "");
-            let note = "no package that was taken from it has them; only a registry knows what was published";
+            let note = "no package from it has them; only a registry knows the published hashes";
             warning.note(note).help(Remedy::verify_online()).about(&entry.address)
         }));
         self.answer.mirrored = Some((mirror, platforms::compare(self.root, entry, platforms)));
@@ -231,7 +231,7 @@ impl<'a> EntryCheck<'a> {
             let listed: Vec<_> = published.iter().map(ToString::to_string).collect();
             let error = finding(Code::PlatformMissing, message, self.entry.version(), "");
             let error = error.note(format!("it is published for {}", listed.join(", ")));
-            self.answer.findings.push(error.help("lock another version, or remove the platform"));
+            self.answer.findings.push(error.help("lock a different version, or remove the platform"));
         }
         required
     }
@@ -259,7 +259,7 @@ impl<'a> EntryCheck<'a> {
         };
         let message = format!("{} {who}, and {old} by the key {key}", self.root.release(self.entry));
         let note = finding(Code::SigningKeyChanged, message, self.entry.version(), "");
-        Some(note.help("find out from the publisher whether the key has changed, and not from the registry"))
+        Some(note.help("ask the publisher, and not the registry, whether the key has changed"))
     }
 
     /// Compares each `zh:` with SHA256SUMS; a registry may have one such document for each platform. Returns `None` if

@@ -128,8 +128,8 @@ fn too_few(recorded: usize, required: usize, unexplained: usize, unknown: usize)
 /// that one finding covers all entries of a file.
 fn not_known(root: &Root<'_>, entry: &Entry, platforms: &BTreeSet<Platform>, mirror: Option<&str>) -> Diagnostic {
     let message = match mirror {
-        Some(mirror) => format!("{mirror} does not tell which platforms the recorded h1 are for"),
-        None => "cannot tell offline which platforms the recorded h1 are for".to_owned(),
+        Some(mirror) => format!("the platforms of the recorded h1 are unknown, because {mirror} does not list them"),
+        None => "the platforms of the recorded h1 are unknown offline".to_owned(),
     };
     let warning = finding(Code::PlatformNotKnown, message, &entry.block, "");
     let names = if platforms.is_empty() { "all platforms".to_owned() } else { enumerate(platforms) };

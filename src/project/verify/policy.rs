@@ -74,12 +74,10 @@ fn unpinned(call: &ModuleCall, why: &Unpinned) -> Diagnostic {
             "use a full commit ID, or a tag: refs/tags/NAME unless it looks like a version",
         ),
         Unpinned::NoChecksum => (
-            format!("{name} is an archive whose bytes the call does not name, so they may be others tomorrow"),
-            "add ?checksum=sha256: with the digest of the archive; a list of the server's pins nothing",
+            format!("{name} is an archive without a checksum, so its content may change"),
+            "add ?checksum=sha256: with the digest of the archive; a checksum file on the server does not pin it",
         ),
-        Unpinned::Tag => {
-            (format!("{name} has no digest, so what its tag leads to is used"), "add ?digest=sha256: with its digest")
-        }
+        Unpinned::Tag => (format!("{name} has no digest, so its tag decides"), "add ?digest=sha256: with its digest"),
     };
     finding(Code::ModuleRefFloating, message, &call.location, "called here").help(help)
 }

@@ -60,7 +60,7 @@ fn mixed_in(locked: &[InDialect<'_>]) -> Option<(usize, Diagnostic)> {
     let (fewer, others) = if terraform.len() <= tofu.len() { (terraform, tofu) } else { (tofu, terraform) };
     let (first, other) = (fewer.first()?, others.first()?);
     let message = format!(
-        "{} here {} locked for {}, and {} for {}: neither program accepts the lock files of the other",
+        "{} here {} locked for {}, and {} for {}: OpenTofu and Terraform do not accept each other's lock files",
         count(fewer.len(), "root module"),
         if fewer.len() == 1 { "is" } else { "are" },
         first.dialect.default_host_name(),
@@ -126,8 +126,11 @@ fn ignored(rule: Location, roots: &[&VerifiedRoot]) -> Diagnostic {
     let names_it = rule.file.text.get(rule.span.clone()).is_some_and(|pattern| pattern.contains(LOCK_FILE_NAME));
     let undo = if names_it { "remove this line".to_owned() } else { format!("add !{LOCK_FILE_NAME} below this line") };
     let (message, files) = match roots {
-        [root] => (format!("git ignores {}, so nobody else gets it", root.lock_path.display()), "file"),
-        _ => (format!("git ignores the lock files of {} root modules, so nobody else gets them", roots.len()), "files"),
+        [root] => (format!("git ignores {}, so other users do not get it", root.lock_path.display()), "file"),
+        _ => (
+            format!("git ignores the lock files of {} root modules, so other users do not get them", roots.len()),
+            "files",
+        ),
     };
     let lock = LockRemedy { platforms: Some(platforms), recursive: roots.len() != 1, ..LockRemedy::default() };
     let help = Help::text(format!("{undo}, run ")).and(lock);

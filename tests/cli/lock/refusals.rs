@@ -18,7 +18,7 @@ fn a_version_outside_the_constraints_names_both_and_the_way_out() {
 
     output.assert_code(2);
     for text in
-        ["locked at 1.5.0", "asks for ~> 2.0", ".terraform.lock.hcl:5:", "main.tf:5:", "provlock upgrade acme/gamma"]
+        ["locked at 1.5.0", "requires ~> 2.0", ".terraform.lock.hcl:5:", "main.tf:5:", "provlock upgrade acme/gamma"]
     {
         output.assert_stderr_has(text);
     }
@@ -36,7 +36,7 @@ error[invalid-configuration]: ">= 1.0," is not a version constraint for provider
  --> main.tf:5:17
   |
 5 |       version = ">= 1.0,"
-  |                 ^^^^^^^^^ nothing follows the last comma
+  |                 ^^^^^^^^^ there is nothing after the last comma
 "#]]);
     environment.write("main.tf", requires("example.com/-/alpha", ""));
     environment.provlock(["lock"]).matches(str![[r#"

@@ -208,8 +208,8 @@ fn argument_errors_come_before_any_request() {
     environment.provlock(mirror(BOTH_PLATFORMS, &["--prune"])).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: nothing can be removed from OCI registries, only from a directory
-help: remove tags by the means of the registry, such as its rules on how long they are kept
+error[invalid-argument]: --prune works only for directories, not for OCI registries
+help: remove tags with the registry's own tools, such as retention rules
 "#]]);
     environment.provlock(["mirror", "oci://oci.example.com/${name}"]).matches(str![[r#"
 exit code: 2

@@ -197,14 +197,14 @@ generate "elsewhere" {
     environment.provlock(["verify", "--allow", "single-platform"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-warning[requirements-not-known]: what the unit in . requires is not known in full
+warning[requirements-not-known]: the requirements of the unit in . are not completely known
  --> b.hcl:3:11
   |
 3 |     b = 1 2
   |           ^ the file cannot be parsed: invalid object item; expected `}`, `,` or newline
   |
-  = the entries and constraints of the lock file are taken as required
-help: terragrunt init -lockfile=readonly checks the whole
+  = the entries and constraints of the lock file are treated as required
+help: terragrunt init -lockfile=readonly checks all of them
 
 ----- stderr -----
 Not checked: platforms (-p names some), hashes against the registry (--online)

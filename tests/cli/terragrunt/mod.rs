@@ -189,7 +189,7 @@ warning[provider-not-required]: hashicorp/tls is locked, but the configuration d
 23 | provider "registry.opentofu.org/hashicorp/tls" {
    |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
    |
-   = tofu init -lockfile=readonly fails because of the entry, unless the state needs it, which is not known: Terragrunt decides where the state is
+   = tofu init -lockfile=readonly fails because of the entry, unless the state needs it, which is unknown: Terragrunt decides where the state is
 help: provlock -C live/prod/app lock --prune, unless the state still has resources of it
 
 ----- stderr -----
@@ -247,7 +247,7 @@ error[provider-not-locked]: hashicorp/null is required, but not locked
   |
 help: provlock -C live/prod/app lock
 
-warning[requirements-not-known]: what the unit in live/prod/app requires is not known in full
+warning[requirements-not-known]: the requirements of the unit in live/prod/app are not completely known
   --> root.hcl:5:3
    |
  5 | ${run_cmd("vault", "read")}
@@ -256,8 +256,8 @@ warning[requirements-not-known]: what the unit in live/prod/app requires is not 
 12 | ${run_cmd("vault", "read")}
    |   ------------------------ `run_cmd` is not evaluated
    |
-   = the entries and constraints of the lock file are taken as required
-help: terragrunt init -lockfile=readonly checks the whole
+   = the entries and constraints of the lock file are treated as required
+help: terragrunt init -lockfile=readonly checks all of them
 
 ----- stderr -----
 1 error and 1 warning in modules/name/main.tf and root.hcl
@@ -267,7 +267,7 @@ help: terragrunt init -lockfile=readonly checks the whole
     environment.provlock(LOCK_ALL.into_iter().chain(["--prune"])).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-warning[requirements-not-known]: what the unit in live/prod/app requires is not known in full
+warning[requirements-not-known]: the requirements of the unit in live/prod/app are not completely known
   --> root.hcl:5:3
    |
  5 | ${run_cmd("vault", "read")}
@@ -276,10 +276,10 @@ warning[requirements-not-known]: what the unit in live/prod/app requires is not 
 12 | ${run_cmd("vault", "read")}
    |   ------------------------ `run_cmd` is not evaluated
    |
-   = the entries and constraints of the lock file are taken as required
-help: terragrunt init -lockfile=readonly checks the whole
+   = the entries and constraints of the lock file are treated as required
+help: terragrunt init -lockfile=readonly checks all of them
 
-warning[provider-not-required]: no entry is removed, because not everything that the configuration requires is known
+warning[provider-not-required]: no entry is removed, because the requirements of the configuration are not completely known
   + hashicorp/null   3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in live/prod/app
 Locked 1 Terragrunt unit: 1 changed, 0 up to date; [SIZE] downloaded
 2 warnings
@@ -309,13 +309,13 @@ error[provider-not-locked]: hashicorp/random is required, but not locked
   |
 help: provlock -C live/app lock
 
-warning[module-not-installed]: the module of the unit in live/app is remote, and not here
+warning[module-not-installed]: the module of the unit in live/app is remote and was not fetched
  --> live/app/terragrunt.hcl:5:12
   |
 5 |   source = "git::https://example.com/modules.git//app?ref=v1"
   |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ its source
   |
-help: what it requires was not checked; terragrunt init -lockfile=readonly does that
+help: its requirements were not checked; terragrunt init -lockfile=readonly checks them
 
 ----- stderr -----
 1 error and 1 warning in live/app/terragrunt.hcl and root.hcl
@@ -358,17 +358,17 @@ warning[provider-not-required]: hashicorp/tls is locked, but the configuration d
 14 | provider "registry.opentofu.org/hashicorp/tls" {
    |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
    |
-   = tofu init -lockfile=readonly fails because of the entry, unless the state needs it, which is not known: Terragrunt decides where the state is
+   = tofu init -lockfile=readonly fails because of the entry, unless the state needs it, which is unknown: Terragrunt decides where the state is
 help: provlock -C live/.terragrunt-stack/app lock --prune, unless the state still has resources of it
 
-warning[requirements-not-known]: what the unit in units/app requires is not known in full
+warning[requirements-not-known]: the requirements of the unit in units/app are not completely known
  --> units/app/terragrunt.hcl:2:12
   |
 2 |   source = "../../../modules//${values.module}"
   |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ values of stacks are not read
   |
-  = the entries and constraints of the lock file are taken as required
-help: terragrunt init -lockfile=readonly checks the whole
+  = the entries and constraints of the lock file are treated as required
+help: terragrunt init -lockfile=readonly checks all of them
 
 ----- stderr -----
 Not checked: platforms (-p names some), hashes against the registry (--online)

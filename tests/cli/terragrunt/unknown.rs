@@ -35,7 +35,7 @@ fn with_unknown_unit(registry: &Registry, configuration: &str) -> TestEnvironmen
 
 fn run<const N: usize>(environment: &TestEnvironment, arguments: [&str; N]) -> Output {
     let output = environment.provlock(arguments);
-    output.assert_stderr_has("what the unit in . requires is not known in full");
+    output.assert_stderr_has("the requirements of the unit in . are not completely known");
     output
 }
 
@@ -237,33 +237,33 @@ error[provider-not-locked]: acme/gamma is required, but not locked, in 3 Terragr
   = in a, b and c
 help: provlock lock a b c
 
-warning[requirements-not-known]: what the unit requires is not known in full: `run_cmd` is not evaluated, in 2 Terragrunt units
+warning[requirements-not-known]: the requirements of the unit are not completely known: `run_cmd` is not evaluated, in 2 Terragrunt units
  --> a/terragrunt.hcl:8:3
   |
 8 | ${run_cmd("vault", "read")}
   |   ^^^^^^^^^^^^^^^^^^^^^^^^ `run_cmd` is not evaluated
   |
-  = the entries and constraints of the lock file are taken as required
+  = the entries and constraints of the lock file are treated as required
   = also in b
-help: terragrunt init -lockfile=readonly checks the whole
+help: terragrunt init -lockfile=readonly checks all of them
 
-warning[requirements-not-known]: what the unit in c requires is not known in full
+warning[requirements-not-known]: the requirements of the unit in c are not completely known
  --> c/terragrunt.hcl:4:1
   |
 4 | generate "more" {
   | ^^^^^^^^ outputs of other units are not read
   |
-  = the entries and constraints of the lock file are taken as required
-help: terragrunt init -lockfile=readonly checks the whole
+  = the entries and constraints of the lock file are treated as required
+help: terragrunt init -lockfile=readonly checks all of them
 
-warning[module-not-installed]: the module of the unit is remote, and not here, in 2 Terragrunt units
+warning[module-not-installed]: the module of the unit is remote and was not fetched, in 2 Terragrunt units
  --> d/terragrunt.hcl:2:12
   |
 2 |   source = "git::https://example.com/a.git"
   |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ its source
   |
   = also in e
-help: what it requires was not checked; terragrunt init -lockfile=readonly does that
+help: its requirements were not checked; terragrunt init -lockfile=readonly checks them
 
 ----- stderr -----
 3 errors and 5 warnings in 6 files

@@ -58,14 +58,14 @@ fn a_variable_of_the_environment_is_not_shown_in_an_address() {
     verify_verbosely(&environment).assert_lacks("t0ken").matches(str![[r#"
 exit code: 0
 ----- stdout -----
-warning[requirements-not-known]: what the unit in unit requires is not known in full
+warning[requirements-not-known]: the requirements of the unit in unit are not completely known
  --> unit/terragrunt.hcl:4:1
   |
 4 | generate "provider" {
   | ^^^^^^^^ a variable of the environment is only compared, never shown
   |
-  = the entries and constraints of the lock file are taken as required
-help: terragrunt init -lockfile=readonly checks the whole
+  = the entries and constraints of the lock file are treated as required
+help: terragrunt init -lockfile=readonly checks all of them
 
 ----- stderr -----
 unit: dialect tofu (the lock file); checked 0 providers for no platform, as none is named

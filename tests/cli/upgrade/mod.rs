@@ -124,7 +124,7 @@ error[downgrade]: acme/gamma would go down from 1.1.0 to 1.0.0
 5 |   version     = "1.1.0"
   |                 ^^^^^^^ locked here
   |
-help: if an older version is meant: provlock upgrade --allow-downgrade acme/gamma@1.0.0
+help: if an older version is intended: provlock upgrade --allow-downgrade acme/gamma@1.0.0
 "#]]);
     environment.provlock(upgrade(&["acme/gamma@1.0.0", "--check", "--allow-downgrade"])).matches(str![[r#"
 exit code: 1
@@ -176,7 +176,7 @@ fn a_version_outside_constraints_is_refused_with_their_positions() {
     output.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[version-outside-constraints]: acme/gamma cannot be 2.0.0, because the configuration asks for ~> 1.0, < 1.5.0
+error[version-outside-constraints]: acme/gamma cannot be 2.0.0, because the configuration requires ~> 1.0, < 1.5.0
  --> main.tf:5:17
   |
 5 |       version = "~> 1.0"
@@ -381,7 +381,7 @@ error[downgrade]: acme/gamma would go down from 1.1.0 to 1.0.0
   |                 ^^^^^^^ locked here
   |
   = its source no longer lists 1.1.0
-help: if an older version is meant: provlock upgrade --allow-downgrade acme/gamma
+help: if an older version is intended: provlock upgrade --allow-downgrade acme/gamma
 "#]]);
     environment.provlock(upgrade(&["--allow-downgrade"])).matches(str![[r#"
 exit code: 0
@@ -413,7 +413,7 @@ acme/gamma            1.0.0     2.0.0-rc.1   a prerelease must be named exactly
     named.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[version-outside-constraints]: acme/gamma cannot be 2.0.0-rc.1, because a prerelease is only locked when a constraint names it exactly
+error[version-outside-constraints]: acme/gamma cannot be 2.0.0-rc.1, because a prerelease is locked only if a constraint names it exactly
 help: change the constraints: provlock upgrade --constraints acme/gamma@2.0.0-rc.1
 "#]]);
 }
@@ -459,7 +459,7 @@ warning[too-young]: acme/gamma 1.2.34 is not chosen: its publication date is not
  = 1.2.7 is not chosen: its publication date is not known: https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
  = 1.2.6 is not chosen: its publication date is not known: https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
  = 1.2.5 is not chosen: its publication date is not known: https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
-help: only the newest 30 versions were asked about
+help: only the newest 30 versions were checked
 No newer version within the constraints: 2 providers for linux_amd64
 acme/gamma is held back from 2.0.0 by main.tf:5  ~> 1.0
 1 provider held back from the newest version; see: provlock upgrade --check
@@ -477,7 +477,7 @@ fn wrong_hashes_of_a_version_that_stays_are_refused() {
     environment.provlock(UPGRADE).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[hashes-changed]: the hashes of acme/gamma 1.1.0 in the lock file are not those that registry.opentofu.org publishes
+error[hashes-changed]: the hashes of acme/gamma 1.1.0 in the lock file differ from those published by registry.opentofu.org
  --> .terraform.lock.hcl:8:5
   |
 8 |     "zh:0000000000000000000000000000000000000000000000000000000000000000",

@@ -109,7 +109,7 @@ error[no-matching-version]: module.net has no version 1.5.0
     environment.provlock(["upgrade", "module.net@2.0.0"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[version-outside-constraints]: module.net cannot be 2.0.0, because the call asks for ~> 1.0
+error[version-outside-constraints]: module.net cannot be 2.0.0, because the call requires ~> 1.0
  --> main.tf:3:13
   |
 3 |   version = "~> 1.0" # ours
@@ -123,7 +123,7 @@ exit code: 2
 error[invalid-argument]: there is no call module.nit of a module that could be locked
 help: a call in a called module has the names of both: module.network.endpoints
 "#]]);
-    environment.provlock(["upgrade", "--modules", "--offline"]).assert_code(2).assert_stderr_has("nobody is asked");
+    environment.provlock(["upgrade", "--modules", "--offline"]).assert_code(2).assert_stderr_has("modules cannot be upgraded offline");
     environment.provlock(["lock", "module.net"]).assert_code(2).assert_stderr_has("provlock upgrade module.net");
     before.assert_same(&environment.snapshot());
     assert_eq!(registry.requests_to("registry.opentofu.org/net-2.0.0.zip"), 0);

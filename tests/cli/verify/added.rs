@@ -46,7 +46,7 @@ note[host-added]: the host modules.example.com is new: the base locks no provide
 4 | provider "modules.example.com/acme/gamma" {
   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
-help: find out who runs the host; it decides what its packages are
+help: find out who runs the host, because it controls the packages
 
 note[namespace-added]: the namespace modules.example.com/acme is new: the base locks no provider from it
  --> live/.terraform.lock.hcl:4:10
@@ -56,13 +56,13 @@ note[namespace-added]: the namespace modules.example.com/acme is new: the base l
   |
 help: find out whose namespace it is
 
-note[provider-added]: modules.example.com/acme/gamma is new: the base locks it nowhere
+note[provider-added]: modules.example.com/acme/gamma is new: no lock file of the base contains it
  --> live/.terraform.lock.hcl:4:10
   |
 4 | provider "modules.example.com/acme/gamma" {
   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
-help: make sure that this provider is meant, and that its publisher is
+help: make sure that this provider and its publisher are intended
 
 ----- stderr -----
 Not checked: platforms (-p names some), hashes against the registry (--online)
@@ -285,7 +285,7 @@ help: wait until it is old enough, or lock an older version
     verify(&["--allow", "hash-not-checked"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-warning[version-too-young]: acme/gamma 1.2.0 is new, and nobody was asked whether it is as old as min-age demands
+warning[version-too-young]: acme/gamma 1.2.0 is new, and its age was not checked against min-age
  --> .terraform.lock.hcl:5:17
   |
 5 |   version     = "1.2.0"

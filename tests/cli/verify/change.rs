@@ -152,13 +152,13 @@ note[namespace-added]: the namespace registry.opentofu.org/hashicorp is new: the
   |
 help: find out whose namespace it is
 
-note[provider-added]: hashicorp/null is new: the base locks it nowhere
+note[provider-added]: hashicorp/null is new: no lock file of the base contains it
  --> .terraform.lock.hcl:4:10
   |
 4 | provider "registry.opentofu.org/hashicorp/null" {
   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
-help: make sure that this provider is meant, and that its publisher is
+help: make sure that this provider and its publisher are intended
 
 ----- stderr -----
 Not checked: platforms (-p names some), hashes against the registry (--online)

@@ -65,7 +65,7 @@ warning[provider-not-required]: hashicorp/other is locked, but the configuration
    |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
    |
    = tofu init -lockfile=readonly fails because of the entry
-help: provlock lock --prune, unless a state that is not here still has resources of it
+help: provlock lock --prune, unless a state elsewhere still has resources of it
 
 ----- stderr -----
 Not checked: platforms (-p names some), hashes against the registry (--online)
@@ -81,7 +81,7 @@ fn version_outside_constraints() {
     environment.provlock(["verify", "--allow", "single-platform"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
-error[version-outside-constraints]: hashicorp/null is locked at 3.2.4, but the configuration asks for ~> 2.0
+error[version-outside-constraints]: hashicorp/null is locked at 3.2.4, but the configuration requires ~> 2.0
  --> .terraform.lock.hcl:5:17
   |
 5 |   version     = "3.2.4"

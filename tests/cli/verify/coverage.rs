@@ -51,7 +51,7 @@ fn lock_files_that_git_ignores() {
     output.matches(str![[r#"
 exit code: 0
 ----- stdout -----
-warning[untracked-lock-file]: git ignores the lock files of 21 root modules, so nobody else gets them
+warning[untracked-lock-file]: git ignores the lock files of 21 root modules, so other users do not get them
   --> .gitignore:15:1
    |
 15 | .terraform.lock.hcl
@@ -242,7 +242,7 @@ fn the_first_run_on_root_modules_with_lock_files() {
     environment.provlock(["verify", "-r"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
-error[version-outside-constraints]: hashicorp/null is locked at 2.1.0, but the configuration asks for ~> 3.0
+error[version-outside-constraints]: hashicorp/null is locked at 2.1.0, but the configuration requires ~> 3.0
  --> live/old/.terraform.lock.hcl:5:17
   |
 5 |   version     = "2.1.0"
@@ -355,7 +355,7 @@ fn the_first_run_on_units_and_root_modules() {
     environment.provlock(["verify", "-r", "-p", "linux_amd64,darwin_arm64"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-warning[platform-not-known]: cannot tell offline which platforms the recorded h1 are for, in 3 root modules
+warning[platform-not-known]: the platforms of the recorded h1 are unknown offline, in 3 root modules
  --> bootstrap/.terraform.lock.hcl:4:10
   |
 4 | provider "registry.opentofu.org/hashicorp/null" {
@@ -390,7 +390,7 @@ fn of_many_root_modules_errors_and_warnings_are_counted() {
     environment.provlock(["lock", "-r", "--offline"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[version-outside-constraints]: hashicorp/null is locked at 2.0.0, but the configuration asks for ~> 3.0, in 2 root modules
+error[version-outside-constraints]: hashicorp/null is locked at 2.0.0, but the configuration requires ~> 3.0, in 2 root modules
  --> a/.terraform.lock.hcl:5:13
   |
 5 |   version = "2.0.0"

@@ -85,7 +85,7 @@ fn github_gets_one_command_for_each_finding() {
     assert_eq!(lines.len(), 3, "{output}");
     assert!(lines[0].starts_with("::error file=.terraform.lock.hcl,title=bundled-plugins::"), "{output}");
     let expected = "::error file=.terraform.lock.hcl,line=5,col=17,title=version-outside-constraints::hashicorp/null is \
-                    locked at 3.2.4, but the configuration asks for ~> 2.0%0Ahelp: provlock upgrade hashicorp/null";
+                    locked at 3.2.4, but the configuration requires ~> 2.0%0Ahelp: provlock upgrade hashicorp/null";
     assert_eq!(lines[1], expected);
     assert!(
         lines[2].starts_with("::warning file=.terraform.lock.hcl,line=9,col=5,title=unsorted-hashes::"),
@@ -108,8 +108,8 @@ fn a_job_gets_a_summary_by_cause() {
 |---|---|---|
 ";
     assert!(summary.starts_with(expected), "{summary}");
-    let line = "| **error** `version-outside-constraints` | `hashicorp/null is locked at 3.2.4, but the configuration asks \
-                for ~> 2.0`<br>**help:** `provlock upgrade hashicorp/null` | `.terraform.lock.hcl:5` |\n";
+    let line = "| **error** `version-outside-constraints` | `hashicorp/null is locked at 3.2.4, but the configuration \
+                requires ~> 2.0`<br>**help:** `provlock upgrade hashicorp/null` | `.terraform.lock.hcl:5` |\n";
     assert!(summary.contains(line), "{summary}");
     assert_eq!(summary.lines().count(), 6 + 3 + 1, "{summary}");
     environment.provlock(["verify"]).assert_code(1);
@@ -196,9 +196,9 @@ exit code: 2
       <failure type="bundled-plugins" message="./terraform.d/plugins contains packages of hashicorp/null, which are installed instead of the registry&apos;s">./terraform.d/plugins contains packages of hashicorp/null, which are installed instead of the registry&apos;s
 help: remove this directory, or name a mirror in the CLI configuration</failure>
     </testcase>
-    <testcase classname="." name="version-outside-constraints: hashicorp/null is locked at 3.2.4, but the configuration asks for ~&gt; 2.0" file=".terraform.lock.hcl" line="5">
-      <failure type="version-outside-constraints" message="hashicorp/null is locked at 3.2.4, but the configuration asks for ~&gt; 2.0">.terraform.lock.hcl:5:17
-hashicorp/null is locked at 3.2.4, but the configuration asks for ~&gt; 2.0
+    <testcase classname="." name="version-outside-constraints: hashicorp/null is locked at 3.2.4, but the configuration requires ~&gt; 2.0" file=".terraform.lock.hcl" line="5">
+      <failure type="version-outside-constraints" message="hashicorp/null is locked at 3.2.4, but the configuration requires ~&gt; 2.0">.terraform.lock.hcl:5:17
+hashicorp/null is locked at 3.2.4, but the configuration requires ~&gt; 2.0
 help: provlock upgrade hashicorp/null</failure>
     </testcase>
     <testcase classname="." name="unsorted-hashes: the hashes of hashicorp/null are unsorted or duplicated" file=".terraform.lock.hcl" line="9">

@@ -474,7 +474,7 @@ error[policy-changed]: provlock.toml has changed; this change is checked without
 1 |
   | ^
   |
-help: review what it allows from the next change on
+help: review what it will allow for later changes
 
 error[namespace-not-allowed]: the policy does not allow evil/null: its namespace is registry.opentofu.org/evil
  --> live/.terraform.lock.hcl:4:10

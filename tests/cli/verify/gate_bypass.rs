@@ -120,7 +120,7 @@ fn a_unit_beside_a_root_module_is_seen() {
 exit code: 0
 ----- stdout -----
 warning[unit-added]: the change lets Terragrunt run the root module in live, which is checked with and without it
-help: make sure that Terragrunt is meant to run it from now on
+help: make sure that Terragrunt should run it from now on
 
 ----- stderr -----
 Not checked: platforms (-p names some), hashes against the registry (--online)

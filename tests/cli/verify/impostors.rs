@@ -200,7 +200,7 @@ fn a_module_that_the_registry_of_coder_replaced_is_found() {
     output.matches(str![[r#"
 exit code: 1
 ----- stdout -----
-error[module-replaced]: the package of registry.coder.com/coder/code-server/coder 1.3.1 has other bytes than when it was locked
+error[module-replaced]: the package of registry.coder.com/coder/code-server/coder 1.3.1 has changed since it was locked
  --> .modules.lock.hcl:8:17
   |
 8 |   package     = "registry::registry.coder.com/coder/code-server/coder@1.3.1"
@@ -213,7 +213,7 @@ error[module-replaced]: the package of registry.coder.com/coder/code-server/code
   |
   = locked hash: h1:IM3t6qVOKK/gGlYEQ+aCeo3WY1lyXoDRTp4Wf9+zY6s=
   = fetched hash: h1:rzUPuVMGDnpoQ329qxhba4DAk4D3KitIjYDYpv4v9nE=
-help: find out why before you accept it: the same version or address never has other bytes by intention
+help: find out why before you accept it: a version or address should never change its content
 
 ----- stderr -----
 1 error in .modules.lock.hcl

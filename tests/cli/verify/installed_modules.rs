@@ -20,7 +20,7 @@ fn installed_modules_are_compared_with_locked_ones() {
     output.matches(str![[r#"
 exit code: 1
 ----- stdout -----
-error[module-differs]: module "site" is not installed as it is locked: .terraform/modules/site has "evil.tf", which the package does not have
+error[module-differs]: module "site" is not installed as locked: .terraform/modules/site has "evil.tf", which the package does not have
   --> .modules.lock.hcl:12:8
    |
 12 | module "site" {

@@ -39,7 +39,7 @@ fn named_platforms_that_nothing_confirms_are_one_warning() {
         environment.provlock(["verify", "--no-cache", "-p", named]).matches(format!(
             "exit code: 0
 ----- stdout -----
-warning[platform-not-known]: cannot tell offline which platforms the recorded h1 are for
+warning[platform-not-known]: the platforms of the recorded h1 are unknown offline
   --> .terraform.lock.hcl:4:10
    |
  4 | provider \"registry.opentofu.org/hashicorp/aws\" {{
@@ -73,7 +73,7 @@ fn the_warning_is_one_for_all_root_modules() {
     environment.provlock(["verify", "-r", "-p", "windows_amd64"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-warning[platform-not-known]: cannot tell offline which platforms the recorded h1 are for, in 2 root modules
+warning[platform-not-known]: the platforms of the recorded h1 are unknown offline, in 2 root modules
  --> a/.terraform.lock.hcl:4:10
   |
 4 | provider "registry.opentofu.org/hashicorp/null" {

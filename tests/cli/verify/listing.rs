@@ -43,7 +43,7 @@ fn a_warning_of_the_registry_is_shown_by_all() {
     let (registry, environment) = project(&json!({}));
     registry.warn("registry.terraform.io/acme/gamma", &["use acme/delta"]);
     assert_eq!(found(&environment, &FLAGS), ["warning provider-warning"]);
-    assert_eq!(found(&environment, &["--dialect", "terraform"]), NOTHING, "offline nobody is asked");
+    assert_eq!(found(&environment, &["--dialect", "terraform"]), NOTHING, "offline no requests are made");
     let output = environment.provlock(["--dialect", "terraform", "verify", "--online", "-p", "linux_amd64"]);
     output.matches(str![[r#"
 exit code: 0
@@ -54,7 +54,7 @@ warning[provider-warning]: registry.terraform.io says about registry.terraform.i
 5 |   version = "1.1.0"
   |             ^^^^^^^
   |
-help: ask its publisher what that means for those who use it
+help: ask its publisher what this means for its users
 
 ----- stderr -----
 1 warning in .terraform.lock.hcl
@@ -104,7 +104,7 @@ error[tier-not-allowed]: the policy does not allow acme/gamma: its tier is commu
 4 | provider "registry.terraform.io/acme/gamma" {
   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
-help: use another provider, or have its tier added to tiers in provlock.toml
+help: use a different provider, or add its tier to tiers in provlock.toml
 
 ----- stderr -----
 1 error in .terraform.lock.hcl
@@ -112,7 +112,7 @@ help: use another provider, or have its tier added to tiers in provlock.toml
     assert_eq!(
         found(&environment, &["--dialect", "terraform", "-p", "linux_amd64"]),
         NOTHING,
-        "offline nobody is asked"
+        "offline no requests are made"
     );
     let before = environment.lock_file();
     lock(&environment).matches(str![[r#"
@@ -124,7 +124,7 @@ error[tier-not-allowed]: the policy does not allow acme/gamma: its tier is commu
 4 |       source = "acme/gamma"
   |                ^^^^^^^^^^^^ required here
   |
-help: use another provider, or have its tier added to tiers in provlock.toml
+help: use a different provider, or add its tier to tiers in provlock.toml
 "#]]);
     assert_eq!(environment.lock_file(), before);
     registry.serve("/v2/providers/acme/gamma", json!({ "included": [] }).to_string());
@@ -155,7 +155,7 @@ error[provider-too-young]: the first version of acme/gamma is too young: publish
 4 |       source = "acme/gamma"
   |                ^^^^^^^^^^^^ required here
   |
-help: wait, or use another provider
+help: wait, or use a different provider
 "#]]);
     policy(&environment, "min-provider-age = \"30d\"\nmin-age-exempt = [\"acme/gamma\"]");
     assert_eq!(found(&environment, &FLAGS), NOTHING);

@@ -45,7 +45,7 @@ warning[hash-not-checked]: the mirror mirror does not confirm all recorded hashe
 9 |     "zh:0000000000000000000000000000000000000000000000000000000000000000",
   |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
-  = no package that was taken from it has them; only a registry knows what was published
+  = no package from it has them; only a registry knows the published hashes
 help: provlock verify --online
 
 ----- stderr -----
@@ -63,7 +63,7 @@ warning[hash-not-checked]: the mirror mirror does not confirm all recorded hashe
 8 |     "h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
   |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
-  = no package that was taken from it has them; only a registry knows what was published
+  = no package from it has them; only a registry knows the published hashes
 help: provlock verify --online
 
 ----- stderr -----
@@ -92,7 +92,7 @@ Not checked: what registries publish of 1 provider, as the mirror mirror was ask
     verify(&environment, &[&MIRRORED[..], &["-p", "linux_amd64,darwin_arm64"]].concat()).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-warning[platform-not-known]: the mirror mirror does not tell which platforms the recorded h1 are for
+warning[platform-not-known]: the platforms of the recorded h1 are unknown, because the mirror mirror does not list them
  --> .terraform.lock.hcl:4:10
   |
 4 | provider "registry.opentofu.org/hashicorp/null" {
@@ -107,7 +107,7 @@ warning[hash-not-checked]: the mirror mirror does not confirm all recorded hashe
 9 |     "h1:wEoAzXFODTJbb4MWBVs/IaleBOr1L9pQ9N/1Zqh4zGY=",
   |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
-  = no package that was taken from it has them; only a registry knows what was published
+  = no package from it has them; only a registry knows the published hashes
 help: provlock verify --online
 
 ----- stderr -----
@@ -130,7 +130,7 @@ warning[hash-not-checked]: the mirror mirror does not confirm all recorded hashe
 5 |   version     = "3.2.3"
   |                 ^^^^^^^
   |
-  = no package that was taken from it has them; only a registry knows what was published
+  = no package from it has them; only a registry knows the published hashes
 help: provlock verify --online
 
 ----- stderr -----
@@ -181,7 +181,7 @@ warning[hash-not-checked]: the mirror https://mirror.example.com/providers/ does
 9 |     "zh:0000000000000000000000000000000000000000000000000000000000000000",
   |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
-  = no package that was taken from it has them; only a registry knows what was published
+  = no package from it has them; only a registry knows the published hashes
 help: provlock verify --online
 
 ----- stderr -----

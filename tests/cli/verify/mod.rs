@@ -116,7 +116,7 @@ fn findings_are_shown_in_the_order_of_the_file_and_then_counted() {
     output.matches(str![[r#"
 exit code: 1
 ----- stdout -----
-error[version-outside-constraints]: hashicorp/null is locked at 3.2.4, but the configuration asks for ~> 2.0
+error[version-outside-constraints]: hashicorp/null is locked at 3.2.4, but the configuration requires ~> 2.0
  --> .terraform.lock.hcl:5:17
   |
 5 |   version     = "3.2.4"
@@ -144,7 +144,7 @@ warning[provider-not-required]: example.com/a/b is locked, but the configuration
    |          ^^^^^^^^^^^^^^^^^
    |
    = tofu init -lockfile=readonly fails because of the entry
-help: provlock lock --prune, unless a state that is not here still has resources of it
+help: provlock lock --prune, unless a state elsewhere still has resources of it
 
 ----- stderr -----
 1 error and 2 warnings in .terraform.lock.hcl
@@ -182,7 +182,7 @@ fn failed_checks_are_listed_separately() {
     environment.provlock(["verify", "--allow", "single-platform", "-r"]).matches(str![[r#"
 exit code: 2
 ----- stdout -----
-error[version-outside-constraints]: hashicorp/null is locked at 3.2.4, but the configuration asks for ~> 2.0
+error[version-outside-constraints]: hashicorp/null is locked at 3.2.4, but the configuration requires ~> 2.0
  --> .terraform.lock.hcl:5:17
   |
 5 |   version     = "3.2.4"

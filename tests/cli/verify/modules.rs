@@ -150,7 +150,7 @@ fn a_missing_file_is_found_where_modules_are_to_be_locked() {
     output.matches(str![[r#"
 exit code: 1
 ----- stdout -----
-error[module-not-locked]: .modules.lock.hcl is missing, so that module "network", module "site" and module "vpc" are not locked
+error[module-not-locked]: .modules.lock.hcl is missing, so module "network", module "site" and module "vpc" are not locked
  --> main.tf:2:12
   |
 2 |   source = "git::file://[ROOT]/modules.git//network?ref=v1.0.0"
@@ -231,7 +231,7 @@ fn an_entry_that_get_refuses_is_found_offline() {
         ("acme/vpc/aws@1.2.0", "acme/vpc/aws@1.3.0", "module-package-foreign", "not a package of its source"),
         ("acme/vpc/aws@1.2.0", "evil/vpc/aws@1.2.0", "module-package-foreign", "not a package of its source"),
         ("  version     = \"1.2.0\"\n", "", "module-package-foreign", "not a package of its source"),
-        ("h1:", "h9:", "no-hashes", "by which its package could be known"),
+        ("h1:", "h9:", "no-hashes", "has no hash that could identify its package"),
         ("hashes = [", "hashes = [\n}", "lock-file-syntax", ""),
     ];
     for (old, new, code, why) in attempts {
@@ -292,7 +292,7 @@ fn published_modules_are_compared_with_locked_ones() {
     output.matches(str![[r#"
 exit code: 1
 ----- stdout -----
-error[module-moved]: the tag of git::file://[ROOT]/modules.git//network?ref=v1.0.0 leads to another commit than when it was locked
+error[module-moved]: the tag of git::file://[ROOT]/modules.git//network?ref=v1.0.0 resolves to a different commit than when it was locked
  --> .modules.lock.hcl:6:13
   |
 6 |   package = "git::file://[ROOT]/modules.git?ref=[..]"
@@ -307,7 +307,7 @@ error[module-moved]: the tag of git::file://[ROOT]/modules.git//network?ref=v1.0
   = commit now: [..]
 help: find out why; provlock get installs the locked commit, and init the new one
 
-error[module-replaced]: the package of https://registry.opentofu.org/site.zip has other bytes than when it was locked
+error[module-replaced]: the package of https://registry.opentofu.org/site.zip has changed since it was locked
   --> .modules.lock.hcl:14:13
    |
 14 |   package = "https://registry.opentofu.org/site.zip"
@@ -320,7 +320,7 @@ error[module-replaced]: the package of https://registry.opentofu.org/site.zip ha
    |
    = locked hash: h1:C/4IoAw7zl/iQ3Yav/ouJn3mdsc9rSfJegrYggVThfk=
    = fetched hash: h1:qIAAsVQLnjzVjofjQzYO/Au7twRT2EpdkmpUSWVxap8=
-help: find out why before you accept it: the same version or address never has other bytes by intention
+help: find out why before you accept it: a version or address should never change its content
 
 error[module-withdrawn]: registry.opentofu.org/acme/vpc/aws 1.2.0 is locked, and its package was removed
   --> .modules.lock.hcl:34:17
@@ -379,7 +379,7 @@ fn a_comment_ignores_findings_about_its_module() {
     let json = environment.provlock(["verify", "--json"]);
     assert_eq!(crate::json_output::validated(&json.stdout)["roots"][0]["suppressed"]["ignored"], 1);
     assert_eq!(with("# provlock: ignore[module-lock-stale] known", "site"), ["warning unused-ignore", stale]);
-    assert!(messages(environment, &[]).contains("module-lock-stale, which was not found for module.site"));
+    assert!(messages(environment, &[]).contains("module-lock-stale, but module.site has no such finding"));
     assert_eq!(with("# provlock: ignore[module-lock-stale]", "vpc"), ["warning invalid-ignore", stale], "no reason");
     assert_eq!(with("# provlock: ignore[module-replaced] why", "vpc"), ["warning invalid-ignore", stale]);
     assert_eq!(with("# provlock: ignore[module-moved] why", "vpc"), [stale], "nobody has asked");
@@ -510,7 +510,7 @@ fn a_registry_that_serves_other_bytes_under_the_same_version_is_refused_by_all()
     output.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[module-replaced]: the package of registry.opentofu.org/acme/vpc/aws 1.2.0 has other bytes than when it was locked
+error[module-replaced]: the package of registry.opentofu.org/acme/vpc/aws 1.2.0 has changed since it was locked
   --> main.tf:10:12
    |
 10 |   source = "acme/vpc/aws"
@@ -521,7 +521,7 @@ error[module-replaced]: the package of registry.opentofu.org/acme/vpc/aws 1.2.0 
    |
    = locked hash: h1:rWNQPPvEZF65y3cgmR0o4Q/kuwDWP2Q7lTZXdWLCsbw=
    = fetched hash: h1:IKD8ZYOQnsu2a/qgDhoG4wGbBs7uLqULTk2s3ztrv38=
-help: find out why before you accept it: the same version or address never has other bytes by intention
+help: find out why before you accept it: a version or address should never change its content
 "#]]);
     survived("other bytes under the version of a locked module", 5);
     project.environment.provlock(["lock", "-p", "linux_amd64", "--no-cache", "--accept-changed-hashes"]).assert_code(0);

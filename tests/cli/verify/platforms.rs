@@ -73,7 +73,7 @@ fn a_provider_for_one_platform_is_locked_for_all_of_them() {
 fn platform_not_known() {
     let environment = good();
     assert_eq!(found(&environment, &["-p", "all"]), ["warning platform-not-known"]);
-    let expected = "cannot tell offline which platforms the recorded h1 are for\n";
+    let expected = "the platforms of the recorded h1 are unknown offline\n";
     assert_eq!(messages(&environment, &["-p", "all"]), expected);
     environment.write("provlock.toml", "platforms = \"all\"\n");
     assert_eq!(found(&environment, &[]), ["warning platform-not-known"], "few providers have one platform only");

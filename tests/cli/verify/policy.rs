@@ -113,9 +113,9 @@ fn archives_and_packages_of_oci_registries_are_pinned_by_what_they_hold() {
     let environment = good();
     environment.write("provlock.toml", PINNED);
     for (source, words) in [
-        ("https://example.com/a.zip", "an archive whose bytes the call does not name"),
-        ("https://example.com/a.zip?checksum=file:https://example.com/SHA256SUMS", "an archive whose bytes"),
-        ("s3::https://s3.amazonaws.com/b/a.zip", "an archive whose bytes"),
+        ("https://example.com/a.zip", "an archive without a checksum"),
+        ("https://example.com/a.zip?checksum=file:https://example.com/SHA256SUMS", "an archive without a checksum"),
+        ("s3::https://s3.amazonaws.com/b/a.zip", "an archive without a checksum"),
         ("oci://example.com/a", "has no digest"),
         ("oci://example.com/a?tag=1.0.0", "has no digest"),
         (

@@ -24,7 +24,7 @@ error[root-removed]: the root module in . was removed
 1 |
   | ^
   |
-help: if this is intended, an owner lets it through with --warn root-removed; a root module that moved is checked as a new one
+help: if this is intended, an owner allows it with --warn root-removed; a moved root module is checked as a new one
 
 ----- stderr -----
 No root module in . or below: none has a backend, a lock file, or providers that it configures and uses; to use one anyway, name its directory here or in [roots] of provlock.toml
@@ -58,7 +58,7 @@ error[root-removed]: the lock file old/.terraform.lock.hcl was removed
 1 |
   | ^
   |
-help: restore it; if this is intended, an owner lets it through with --warn root-removed
+help: restore it; if this is intended, an owner allows it with --warn root-removed
 
 warning[provider-not-required]: evil/null is locked, but the configuration does not require it
  --> examples/a/.terraform.lock.hcl:4:10
@@ -67,7 +67,7 @@ warning[provider-not-required]: evil/null is locked, but the configuration does 
   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
   = tofu init -lockfile=readonly fails because of the entry
-help: provlock -C examples/a lock --prune, unless a state that is not here still has resources of it
+help: provlock -C examples/a lock --prune, unless a state elsewhere still has resources of it
 
 ----- stderr -----
 1 error and 1 warning in examples/a/.terraform.lock.hcl and old/.terraform.lock.hcl
@@ -114,7 +114,7 @@ error[root-removed]: team was removed, with 3 root modules
   | ^
   |
   = root modules: team/a, team/b/c and team/b/d
-help: if this is intended, an owner lets it through with --warn root-removed; a root module that moved is checked as a new one
+help: if this is intended, an owner allows it with --warn root-removed; a moved root module is checked as a new one
 
 ----- stderr -----
 1 error in team/a/.terraform.lock.hcl

@@ -148,7 +148,7 @@ fn mixed_dialects_are_found() {
     environment.provlock(["verify", "-r", "live/a", "live/b", "live/c"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-warning[mixed-dialects]: 1 root module here is locked for registry.terraform.io, and 2 root modules for registry.opentofu.org: neither program accepts the lock files of the other
+warning[mixed-dialects]: 1 root module here is locked for registry.terraform.io, and 2 root modules for registry.opentofu.org: OpenTofu and Terraform do not accept each other's lock files
  --> live/c/.terraform.lock.hcl:4:10
   |
 4 | provider "registry.terraform.io/hashicorp/null" {

@@ -154,7 +154,7 @@ fn invalid_ignore_comments_are_reported_at_their_position() {
     environment.provlock(["verify"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-warning[unused-ignore]: this comment ignores no-hashes, which was not found for hashicorp/aws
+warning[unused-ignore]: this comment ignores no-hashes, but hashicorp/aws has no such finding
  --> .terraform.lock.hcl:4:1
   |
 4 | # provlock: ignore[no-hashes, provider-not-required] why

@@ -244,14 +244,14 @@ fn a_new_unit_with_the_unknown_source_of_a_unit_in_the_base_is_a_warning() {
     output.matches(str![[r#"
 exit code: 0
 ----- stdout -----
-warning[made-unknown]: because of this change it is not known what the configuration requires
+warning[made-unknown]: this change makes the requirements of the configuration unknown
  --> units/new/terragrunt.hcl:6:12
   |
 6 |   source = "s3::https://s3.amazonaws.com/b/known.zip"
   |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ cannot be read
   |
   = units of the base have the same source, so their requirements are unknown, too
-help: use a source that provlock can read, or let the job read it
+help: use a source that provlock can read, or give the job access to it
 
 ----- stderr -----
 Not checked: platforms (-p names some), hashes against the registry (--online)
@@ -411,7 +411,7 @@ error[version-outside-constraints]: hashicorp/null is locked at 3.0.0, but the l
 6 |   constraints = ">= 3.7.0"
   |                 ---------- recorded here
   |
-  = they are taken as required, because the configuration is not known in full
+  = they are treated as required, because the configuration is not completely known
 help: provlock -C known upgrade hashicorp/null
 
 ----- stderr -----

@@ -58,7 +58,7 @@ fn no_more_branches_are_fetched_than_git_can_keep() {
     let packed = format!("# pack-refs with: peeled fully-peeled \n{}", refs.concat());
     fs::write(fixture.origin().join(".git/packed-refs"), packed).unwrap();
     let error = fixture.fetch(&fixture.url("?ref=main~0")).unwrap_err();
-    assert_eq!(error, "it has so many branches and tags that \"main~0\" is not looked for in them: ");
+    assert_eq!(error, "it has too many branches and tags to find \"main~0\": ");
     assert_eq!(fixture.main("?ref=b7"), "two");
     provlock_test::survived("a module package that takes too much memory or time", 1);
 }
@@ -71,7 +71,7 @@ fn what_keeps_a_processor_busy_ends() {
     let busy = "case \"$*\" in *cat-file*) while :; do :; done ;; esac\nHOME=";
     fs::write(fixture.program(), script.replace("HOME=", busy)).unwrap();
     let error = fixture.fetch_within(&fixture.url(""), Duration::from_secs(30)).map(drop).unwrap_err();
-    assert_eq!(error, "git was ended because there is too much in it to read: ");
+    assert_eq!(error, "git was stopped because there is too much in it to read: ");
     provlock_test::survived("a module package that takes too much memory or time", 1);
 }
 
@@ -95,7 +95,7 @@ fn the_data_from_a_server_has_a_limit() {
     for (query, size, then, limit) in cases {
         sends(size, then);
         let error = fixture.fetch(&fixture.url(query)).unwrap_err();
-        assert_eq!(error, format!("git was ended because what it fetches is larger than {limit} MiB: "));
+        assert_eq!(error, format!("git was stopped because the fetched data is larger than {limit} MiB: "));
     }
     // Each repository of a package is within its limit.
     sends("400M", "");
@@ -111,6 +111,6 @@ fn the_data_from_a_server_has_a_limit() {
     fixture.git(&["commit", "--quiet", "--message=submodules"]);
     let error = fixture.fetch(&fixture.url("")).unwrap_err();
     assert!(error.starts_with("its submodule \""), "{error}");
-    assert!(error.ends_with(": git was ended because what it fetches is larger than 1024 MiB: "), "{error}");
+    assert!(error.ends_with(": git was stopped because the fetched data is larger than 1024 MiB: "), "{error}");
     provlock_test::survived("a module package that takes too much memory or time", cases.len() + 1);
 }

@@ -184,7 +184,7 @@ fn the_error_of_a_helper_is_shown() {
         ("junk.test", "printed something that is not a credentials object"),
         ("failing.test", "says: the keychain is locked; try again"),
         ("silent.test", "gave no error message"),
-        ("chatty.test", "was ended because it printed too much"),
+        ("chatty.test", "was stopped because it printed too much"),
     ] {
         let error = find(&logins, &format!("{registry}/a")).unwrap_err();
         assert_eq!(error[0].code, Code::CredentialsHelper);
@@ -201,7 +201,7 @@ fn a_helper_that_hangs_is_stopped() {
     let defaults = OciDefaultCredentials { docker_credentials_helper: Some("sketch".to_owned()), ..Default::default() };
     let logins = OciLogins { time_limit: Duration::from_millis(200), ..logins(Vec::new(), defaults, home.path()) };
     let error = find(&logins, "hanging.test/a").unwrap_err();
-    assert!(error[0].message.contains("was ended because it took more than 0.2 seconds"), "{error}");
+    assert!(error[0].message.contains("was stopped because it took more than 0.2 seconds"), "{error}");
 }
 
 #[test]

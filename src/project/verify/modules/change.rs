@@ -71,7 +71,7 @@ fn new_publisher(root: &Root<'_>, entry: &Entry<LockedModule>) -> Option<Diagnos
     let called = base.known_publishers.called(base.change, root.packages);
     new.retain(|publisher| !called.contains(publisher));
     let name = LockedModule::label_name(&entry.address);
-    let message = format!("{name} comes from {}, from where no module was locked before", enumerate(&new));
+    let message = format!("{name} comes from {}, which is new: the base locks no module from it", enumerate(&new));
     (!new.is_empty()).then(|| source_added(message, entry.source()))
 }
 
@@ -98,7 +98,7 @@ pub(super) fn added(root: &Root<'_>) -> Vec<Diagnostic> {
     let is_added = |publisher: &String| !known.is_empty() && !known.contains(publisher);
     let added = new.iter().filter(|(_, publisher)| is_added(publisher));
     let finding = |(call, publisher): &(&ModuleCall, String)| {
-        let message = format!("{} comes from {publisher}, from where no module was called before", call.name());
+        let message = format!("{} comes from {publisher}, which is new: the base calls no module from it", call.name());
         source_added(message, &call.location)
     };
     added.map(finding).collect()
@@ -106,5 +106,5 @@ pub(super) fn added(root: &Root<'_>) -> Vec<Diagnostic> {
 
 fn source_added(message: String, place: &Location) -> Diagnostic {
     let warning = finding(Code::ModuleSourceAdded, message, place, "");
-    warning.help("make sure that you trust whoever publishes there")
+    warning.help("make sure that you trust the publisher")
 }

@@ -81,7 +81,7 @@ fn listed(root: &Root<'_>, manifest: &Manifest, copies: &[Copy<'_>]) -> Vec<Diag
             continue;
         }
         let message = if is_own {
-            format!("module \"{key}\" is installed as {}, which is not what its call names", record.describe())
+            format!("module \"{key}\" is installed as {}, which differs from its call", record.describe())
         } else {
             format!("the list of installed modules has module \"{key}\" in {}", record.dir.display())
         };
@@ -153,7 +153,7 @@ fn compared(root: &Root<'_>, copy: &Copy<'_>, listing: &Listing, whole: Option<(
         Some((whole, expected)) => {
             installed_copy::compare((&copy.directory, listing), (&whole, &expected), is_from_git)
         }
-        None => Comparison::Different("has another hash".to_owned()),
+        None => Comparison::Different("has a different hash".to_owned()),
     }
 }
 
@@ -176,7 +176,7 @@ fn differs(copy: &Copy<'_>, listing: Option<&Listing>, why: &str) -> Diagnostic 
     let Copy { call, entry, directory } = copy;
     let key = &call.key;
     let error = Diagnostic::finding(Code::ModuleDiffers, "")
-        .naming(directory, |directory| format!("module \"{key}\" is not installed as it is locked: {directory} {why}"))
+        .naming(directory, |directory| format!("module \"{key}\" is not installed as locked: {directory} {why}"))
         .at(entry.block.clone(), "");
     let HashesByScheme { h1, zh: _, unknown: _ } = entry.locked.hashes.iter().collect();
     let locked: Vec<_> = h1.into_iter().map(Hash::as_str).collect();

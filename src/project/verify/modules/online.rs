@@ -40,8 +40,9 @@ pub(super) fn check(root: &Root<'_>, lock_file: &ModuleLockFile, report: &mut Ve
                 let is_copied =
                     finding.code == Code::ModuleMoved && calls.iter().all(|(call, _)| call.key == UNIT_ADDRESS);
                 let finding = if is_copied {
-                    finding
-                        .help("find out why; to keep Terragrunt at the locked commit, make that the ref of the source")
+                    finding.help(
+                        "find out why; to keep Terragrunt at the locked commit, write it as the ref of the source",
+                    )
                 } else {
                     finding
                 };
