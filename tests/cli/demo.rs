@@ -45,8 +45,7 @@ fn the_demo_of_locked_modules_shows_what_is_refused() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/module-demo/demo");
     let output = environment.program(script.to_str().unwrap(), [provlock_test::program()]).run();
     output.assert_code(0);
-    let steps =
-        ["Installed 2 modules: network, site", "10.0.0.0/16", "has changed since it was locked", "exit code 2"];
+    let steps = ["Installed 2 modules: network, site", "10.0.0.0/16", "has changed since it was locked", "exit code 2"];
     let mut rest = output.stdout.as_str();
     for step in steps {
         let at = rest.find(step).unwrap_or_else(|| panic!("{step} is missing in {output}"));

@@ -1,13 +1,11 @@
 //! `lock`: writes the lock file that the configuration asks for.
 
-use std::collections::BTreeSet;
-
 use clap::Args;
 use provlock::project::RootOutcome;
 
 use crate::cli::args::{AgeArgs, FormatArgs, SelectionArgs, SourceArgs, TargetArgs};
 use crate::cli::render::hints::lock_hints;
-use crate::cli::render::lock::summary_of_many;
+use crate::cli::render::lock::{KnownRows, summary_of_many};
 use crate::cli::run::outcome::Outcome;
 use crate::cli::run::results::{FileChange, Kept, Results, RootResult};
 use crate::cli::run::session::start_locking;
@@ -69,7 +67,8 @@ pub(crate) fn run(arguments: &LockArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let session = start_locking(ui, &selected.paths, (&selection.modules, age, source))?;
     let roots = session.roots(&selected)?;
     let files = arguments.dry_run && !ui.is_json();
-    let mut kept = Kept { are_many: roots.may_be_several(), files, is_offline: source.offline, rows: BTreeSet::new() };
+    let mut kept =
+        Kept { are_many: roots.may_be_several(), files, is_offline: source.offline, rows: KnownRows::default() };
     let report = session.lock(&roots, &options, |outcome| {
         let mut result = RootResult::new(&outcome, &mut kept, ui);
         if let RootOutcome::Locked(locked) = &outcome {

@@ -8,7 +8,7 @@ use provlock::project::UpgradeOptions;
 
 use crate::cli::args::{AgeArgs, FormatArgs, OutputFormat, SelectionArgs, SourceArgs, TargetArgs, Targets};
 use crate::cli::render::foreign::printable;
-use crate::cli::render::lock::summary_of_many;
+use crate::cli::render::lock::{KnownRows, summary_of_many};
 use crate::cli::render::markdown;
 use crate::cli::render::upgrade::{self as table, MoveGroup};
 use crate::cli::run::choice::{check_terminal, choose};
@@ -116,7 +116,7 @@ pub(crate) fn run(arguments: &UpgradeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         are_many: roots.may_be_several(),
         files: options.lock.dry_run && ui.format == OutputFormat::Text,
         is_offline: source.offline,
-        rows: BTreeSet::new(),
+        rows: KnownRows::default(),
     };
     if arguments.interactive {
         let mut planned = options.clone();

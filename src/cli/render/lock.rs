@@ -1,15 +1,15 @@
 //! Text of `lock`: a row for each entry, then a summary.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
 use provlock::diagnostic::words::{MOST_NAMED, few};
-use provlock::lockfile::{Direction, EntryChange, EntryDiff, LockedModule};
+use provlock::lockfile::{Direction, EntryChange, EntryDiff, LockedModule, LockedProvider};
 use provlock::packages::Fetched;
 use provlock::project::plan::ProviderReport;
 use provlock::project::{Locked, Move, UpgradePlan};
-use provlock::provider::{Authentication, Platform};
+use provlock::provider::{Authentication, Dialect, Platform, ProviderAddress};
 
 use super::row::{HashCounts, Row, symbol};
 use super::style::{Symbol, TextStyle, bytes, count, enumerate, numbers, symbol_rows};
@@ -35,6 +35,22 @@ pub(crate) struct EntryRow {
     symbol: Symbol,
 }
 
+/// Rows of root modules so far.
+#[derive(Default)]
+pub(crate) struct KnownRows {
+    rows: BTreeSet<Arc<EntryRow>>,
+    /// The last row of each provider. Most root modules share the entries that it was made from.
+    last: HashMap<ProviderAddress, ProviderRow>,
+}
+
+/// Row of a provider, with its report and the facts about the root module that it was made from.
+struct ProviderRow {
+    report: ProviderReport,
+    dialect: Dialect,
+    includes_state: bool,
+    row: Arc<EntryRow>,
+}
+
 const CHANGES: [(EntryChange, &str); 4] = [
     (EntryChange::Added, "added"),
     (EntryChange::Changed, "changed"),
@@ -45,33 +61,65 @@ const CHANGES: [(EntryChange, &str); 4] = [
 impl LockedText {
     /// Text about a root module. Unchanged entries have rows, and one of many a summary, if `style` is verbose. `known`
     /// contains the rows of other root modules.
-    pub(crate) fn new(
-        locked: &Locked,
-        style: TextStyle,
-        is_one_of_many: bool,
-        known: &mut BTreeSet<Arc<EntryRow>>,
-    ) -> Self {
+    pub(crate) fn new(locked: &Locked, style: TextStyle, is_one_of_many: bool, known: &mut KnownRows) -> Self {
         let providers = &locked.outcome.providers;
         let shown = providers
             .iter()
             .filter(|report| report.difference.change != EntryChange::Unchanged || style.verbose || !report.required);
         let modules = locked.module_changes.iter();
         let modules = modules.filter(|change| change.change != EntryChange::Unchanged || style.verbose);
-        let rows = shown.map(|report| provider_row(locked, report, style.verbose)).chain(modules.map(module_row));
-        let mut share = |row: EntryRow| {
-            let row = known.get(&row).cloned().unwrap_or_else(|| Arc::new(row));
-            known.insert(Arc::clone(&row));
-            row
-        };
+        let mut rows: Vec<_> = shown.map(|report| known.provider(locked, report, style.verbose)).collect();
+        rows.extend(modules.map(|change| known.share(module_row(change))));
         let packages = providers.iter().flat_map(|report| report.packages.values());
         Self {
-            rows: rows.map(&mut share).collect(),
+            rows,
             summary: if style.verbose || !is_one_of_many { summary(locked) } else { String::new() },
             is_changed: locked.changed,
             is_written: locked.written,
             stale: providers.iter().filter(|report| is_stale(report)).count(),
             downloads: packages.filter(|package| package.downloaded > 0).cloned().collect(),
         }
+    }
+}
+
+impl KnownRows {
+    /// Returns the row of a provider.
+    fn provider(&mut self, locked: &Locked, report: &ProviderReport, in_full: bool) -> Arc<EntryRow> {
+        let dialect = locked.prepared.root.dialect;
+        let includes_state = locked.prepared.requirements.includes_state();
+        let address = &report.difference.address;
+        let last = self.last.get(address).filter(|last| last.dialect == dialect);
+        if let Some(last) = last.filter(|last| last.includes_state == includes_state && last.is_for(report)) {
+            return Arc::clone(&last.row);
+        }
+        let row = self.share(provider_row(locked, report, in_full));
+        let last = ProviderRow { report: report.clone(), dialect, includes_state, row: Arc::clone(&row) };
+        self.last.insert(address.clone(), last);
+        row
+    }
+
+    /// Returns the known row that is equal to `row`.
+    fn share(&mut self, row: EntryRow) -> Arc<EntryRow> {
+        let row = self.rows.get(&row).cloned().unwrap_or_else(|| Arc::new(row));
+        self.rows.insert(Arc::clone(&row));
+        row
+    }
+}
+
+impl ProviderRow {
+    /// Whether a report has the same row: its entries and packages are the same values in memory.
+    fn is_for(&self, report: &ProviderReport) -> bool {
+        let is_same = |one: &Option<Arc<LockedProvider>>, other: &Option<Arc<LockedProvider>>| match (one, other) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            (one, other) => one.is_none() && other.is_none(),
+        };
+        let (own, other) = (&self.report.difference, &report.difference);
+        is_same(&own.old, &other.old)
+            && is_same(&own.new, &other.new)
+            && own.change == other.change
+            && Arc::ptr_eq(&self.report.packages, &report.packages)
+            && self.report.required == report.required
+            && self.report.carried_over_from == report.carried_over_from
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use provlock::diagnostic::{Diagnostic, Diagnostics, Result};
 use provlock::project::{Locked, Report, RootModule, RootOutcome, Roots, Selection};
@@ -11,7 +10,7 @@ use crate::cli::render::causes::{Many, by_cause, without_repetition};
 use crate::cli::render::coverage::{self, no_root_module};
 use crate::cli::render::hints::{self, Hint};
 use crate::cli::render::json::{DoneOrFailed, FailedRoot, LockedRoot, Roots as JsonRoots};
-use crate::cli::render::lock::{EntryRow, LockedText, RootCounts, downloaded, lines, lines_of_many};
+use crate::cli::render::lock::{KnownRows, LockedText, RootCounts, downloaded, lines, lines_of_many};
 use crate::cli::render::style::{count, counted};
 use crate::cli::render::upgrade::PlanText;
 use crate::cli::ui::Ui;
@@ -24,7 +23,7 @@ pub(crate) struct Kept {
     pub(crate) files: bool,
     pub(crate) is_offline: bool,
     /// Rows of the root modules so far.
-    pub(crate) rows: BTreeSet<Arc<EntryRow>>,
+    pub(crate) rows: KnownRows,
 }
 
 /// Result of a root module.

@@ -163,9 +163,5 @@ fn codes(text: &str) -> Result<Vec<Code>, String> {
         Err(_) => Err(format!("this comment ignores {:?}, which is not the code of a finding", name.trim())),
     };
     let codes = list.split(',').map(code).collect::<Result<_, _>>()?;
-    if reason.trim().is_empty() {
-        Err("this comment has no reason".to_owned())
-    } else {
-        Ok(codes)
-    }
+    if reason.trim().is_empty() { Err("this comment has no reason".to_owned()) } else { Ok(codes) }
 }

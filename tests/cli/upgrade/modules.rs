@@ -123,7 +123,10 @@ exit code: 2
 error[invalid-argument]: there is no call module.nit of a module that could be locked
 help: a call in a called module has the names of both: module.network.endpoints
 "#]]);
-    environment.provlock(["upgrade", "--modules", "--offline"]).assert_code(2).assert_stderr_has("modules cannot be upgraded offline");
+    environment
+        .provlock(["upgrade", "--modules", "--offline"])
+        .assert_code(2)
+        .assert_stderr_has("modules cannot be upgraded offline");
     environment.provlock(["lock", "module.net"]).assert_code(2).assert_stderr_has("provlock upgrade module.net");
     before.assert_same(&environment.snapshot());
     assert_eq!(registry.requests_to("registry.opentofu.org/net-2.0.0.zip"), 0);
