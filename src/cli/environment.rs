@@ -9,7 +9,7 @@ use url::Url;
 /// contain one.
 const SECRET: [&str; 6] = ["TOKEN", "PASSWORD", "SECRET", "ACCESS_KEY", "API_KEY", "SIGNING_KEY"];
 
-/// Reads the process environment once. The run learns more secrets in `secrets`.
+/// Reads the process environment once. `secrets` collects the secrets that the run learns.
 pub(crate) fn environment(secrets: &Secrets) -> Environment {
     let mut environment = Environment {
         home: std::env::home_dir().filter(|home| !home.as_os_str().is_empty()),
@@ -37,7 +37,7 @@ fn learn_secrets(environment: &Environment) {
     }
 }
 
-/// The variables that choose proxies for HTTPS, with their values as they may be shown.
+/// The variables that choose proxies for HTTPS, with their values without secrets.
 pub(crate) fn proxies(environment: &Environment) -> Vec<(&'static str, String)> {
     let variable = |names: [&'static str; 2]| {
         names.into_iter().find_map(|name| environment.variable(name).map(|value| (name, value)))
@@ -47,13 +47,13 @@ pub(crate) fn proxies(environment: &Environment) -> Vec<(&'static str, String)> 
     proxies.map(|(name, value)| (name, shown_url(value))).chain(exceptions).collect()
 }
 
-/// A URL that a user has set, without the secrets in it. A proxy may be named by its host and port alone.
+/// A URL from the user's settings without its secrets. A proxy may consist of a host and port alone.
 pub(crate) fn shown_url(text: &str) -> String {
     let url = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
     Url::parse(&url).map_or_else(|_| "a text that is not a URL".to_owned(), |url| SafeUrl::from(url).to_string())
 }
 
-/// The directory of this program in the directory of caches of this system.
+/// The directory of this program in the system's directory for caches.
 pub(crate) fn cache_directory(environment: &Environment) -> Option<PathBuf> {
     let home = |path: &str| environment.home.as_ref().map(|home| home.join(path));
     let base = if cfg!(windows) {

@@ -1,9 +1,10 @@
-//! Ctrl-C and its like: the program ends when no file is half written, with its helpers and without temporary files.
+//! Ctrl-C and similar signals: the program ends without half-written files, with its helper processes and without
+//! temporary files.
 
 use provlock::system::stop;
 
-/// Lets signals wait for files that are being replaced, and then for `say`, which tells the user. What cannot be
-/// arranged is left to the system, which ends the program at once.
+/// Delays signals until files have been replaced, and then calls `say`, which informs the user. Signals that cannot be
+/// handled end the program at once.
 #[cfg(unix)]
 pub(crate) fn arrange(say: impl Fn() + Send + 'static) {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -32,15 +33,15 @@ fn ignored_signals() -> u64 {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
 }
 
-/// Only Linux shows this to a program without `unsafe` code. Elsewhere SIGHUP, which `nohup` makes a process ignore, is
-/// left alone.
+/// Only Linux shows this to a program without `unsafe` code. On other systems SIGHUP, which `nohup` makes a process
+/// ignore, is not handled.
 #[cfg(all(unix, not(target_os = "linux")))]
 fn ignored_signals() -> u64 {
     1 << (signal_hook::consts::SIGHUP - 1)
 }
 
-/// Lets Ctrl-C wait for files that are being replaced, and then for `say`, which tells the user. What cannot be
-/// arranged is left to the system, which ends the program at once.
+/// Delays Ctrl-C until files have been replaced, and then calls `say`, which informs the user. If that cannot be
+/// arranged, Ctrl-C ends the program at once.
 #[cfg(windows)]
 pub(crate) fn arrange(say: impl Fn() + Send + 'static) {
     /// `STATUS_CONTROL_C_EXIT`, as the system ends programs.

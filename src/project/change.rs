@@ -320,11 +320,12 @@ impl Change {
         let message =
             format!("{} is a link to {} now, which the base does not have", shown.display(), target.display());
         let finding = Diagnostic::finding(Code::LinkAdded, message).at(Location::of_file(&shown), "");
-        let help = "check the directory behind the link under its own path; if the link is intended, an owner lets it";
-        Some(finding.help(format!("{help} through with --warn {}", Code::LinkAdded)))
+        let help =
+            "check the directory behind the link under its own path; if the link is intended, an owner allows it";
+        Some(finding.help(format!("{help} with --warn {}", Code::LinkAdded)))
     }
 
-    /// Findings about links by which the selected root modules, or those of the base, are reached.
+    /// Findings about links in the paths of root modules, selected ones and root modules of the base.
     pub(super) fn links_added(&self, selection: &Selection, environment: &Environment) -> Vec<Diagnostic> {
         let always = [settings::FILE_NAME, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME];
         let before = always.into_iter().flat_map(|name| self.before_named(name)).filter_map(|(path, _)| path.parent());
@@ -340,7 +341,7 @@ impl Change {
         findings
     }
 
-    /// The finding about new files whose paths differ only in case from one that is read.
+    /// The finding about new files whose paths differ only in case from the path of a file that is read.
     pub(super) fn case_variant(&self, environment: &Environment) -> Option<Diagnostic> {
         let new: Vec<_> = self.changed(|_| true).filter(|path| self.file_before(path).is_none()).collect();
         let mut by_folded: HashMap<String, BTreeSet<&Path>> = HashMap::new();

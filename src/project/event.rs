@@ -20,7 +20,7 @@ use crate::provider::Hostname;
 pub enum Event<'a> {
     /// Configurations are read, and modules fetched for them.
     Reading,
-    /// The package of a module was read, with where it came from.
+    /// The package of a module was read, with its origin.
     Module(&'a str, &'static str),
     /// Providers on these hosts are required.
     Asking(&'a BTreeSet<Hostname>),
@@ -30,7 +30,7 @@ pub enum Event<'a> {
     Configuration(&'a CliConfig),
     /// Progress of a package that is being fetched.
     Package(&'a PackageId, Progress),
-    /// Facts that others share were looked up.
+    /// Shared facts were requested.
     SharedFacts(&'a SharedFacts),
 }
 
@@ -61,9 +61,9 @@ pub struct Locked {
     pub modules: Option<Vec<u8>>,
     /// Changes of the entries of modules.
     pub module_changes: Vec<EntryDiff<LockedModule>>,
-    /// Whether either file differs from what it was.
+    /// Whether either file changed.
     pub changed: bool,
-    /// Whether a difference was written.
+    /// Whether the change was written.
     pub written: bool,
     /// Its plan, if it was upgraded.
     pub plan: Option<UpgradePlan>,

@@ -25,7 +25,7 @@ use crate::system::files::Replacement;
 pub struct PinOptions {
     /// Whether modules of registries are pinned to the locked version, too.
     pub registry: bool,
-    /// Whether the test files of root modules are left out.
+    /// Whether the test files of root modules are skipped.
     pub ignore_tests: bool,
     /// Whether nothing is written.
     pub dry_run: bool,
@@ -44,8 +44,8 @@ pub struct PinnedModules {
 }
 
 impl Session<'_> {
-    /// Pins the modules that root modules call, and that are neither local nor in a called package. One that fails does
-    /// not stop the others, and stays as it was.
+    /// Pins the modules that root modules call, and that are neither local nor in a called package. A root module that
+    /// fails does not stop the others, and stays unchanged.
     pub fn pin(&self, roots: &Roots, options: PinOptions) -> Report<PinnedModules> {
         let planned = self.each_root(roots, |root| self.plan_pins(root, options));
         let (paths, mut plans): (Vec<_>, Vec<_>) = planned.into_iter().unzip();
@@ -100,7 +100,7 @@ struct Pins<'a> {
 }
 
 impl Pins<'_> {
-    /// Pins the user's own calls: git to the locked commit, or else to the one that the repository has now; modules of
+    /// Pins the user's own calls: git to the locked commit, or else to the current one of the repository; modules of
     /// registries to the locked version.
     fn add_calls(&mut self, read: &Requirements, with_registry: bool) -> Result<()> {
         let Self { modules, dialect, .. } = *self;

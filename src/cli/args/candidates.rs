@@ -11,7 +11,7 @@ use provlock::system::Secrets;
 
 use crate::cli::environment::environment;
 
-/// The platforms that providers are commonly published for, the most used ones first.
+/// Platforms for which providers are commonly published, the most used ones first.
 const PLATFORMS: &str = "linux_amd64 linux_arm64 darwin_arm64 darwin_amd64 windows_amd64 windows_arm64 windows_386 \
     linux_386 linux_arm freebsd_amd64 freebsd_386 freebsd_arm freebsd_arm64";
 
@@ -26,7 +26,7 @@ pub(crate) fn dialects() -> Vec<CompletionCandidate> {
     [Dialect::Tofu, Dialect::Terraform].map(|dialect| CompletionCandidate::new(dialect.to_string())).into()
 }
 
-/// Codes with what they mean.
+/// Codes with their meanings.
 pub(crate) fn findings() -> Vec<CompletionCandidate> {
     Code::FINDINGS
         .iter()

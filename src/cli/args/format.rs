@@ -1,4 +1,4 @@
-//! `--format`, of which `--json` is short for one value.
+//! `--format`; `--json` is short for one of its values.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};

@@ -34,7 +34,7 @@ pub(crate) struct GlobalArgs {
 }
 
 impl GlobalArgs {
-    /// The settings of the file that `--config` names. Globs in it are relative to the current directory.
+    /// The settings of the file in `--config`. Globs in it are relative to the current directory.
     pub(crate) fn settings(&self, environment: &Environment) -> Result<Option<Settings>> {
         let Some(path) = &self.config else { return Ok(None) };
         let bytes = settings::read(path).map_err(|error| Diagnostic::io("read", path, &error))?;
@@ -42,7 +42,7 @@ impl GlobalArgs {
     }
 }
 
-/// The settings that a file holds which a flag names.
+/// Reads the settings file that a flag names.
 pub(crate) fn settings_of(path: &Path, bytes: Vec<u8>, environment: &Environment) -> Result<Settings> {
     let current = &environment.current_directory;
     Settings::named(path, bytes, &canonical_or_given(current))
@@ -79,7 +79,8 @@ impl OutputArgs {
     }
 }
 
-/// When to use colour: `auto` means as `NO_COLOR`, `FORCE_COLOR` and `CLICOLOR_FORCE` say, else on a terminal.
+/// When to use colour. `auto` follows `NO_COLOR`, `FORCE_COLOR` and `CLICOLOR_FORCE`, and otherwise uses colour on a
+/// terminal.
 // The variants have no documentation, so that `--help` lists them on one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ColorChoice {
@@ -94,6 +95,6 @@ pub(crate) enum Verbosity {
     Quiet,
     Normal,
     Verbose,
-    /// Each request, too.
+    /// Also each request.
     Debug,
 }

@@ -1,4 +1,4 @@
-//! The command line: flags that several commands share, and the variables that stand for some of them.
+//! The command line: flags that several commands share, and the environment variables that replace some of them.
 
 pub(crate) mod candidates;
 mod format;
@@ -22,5 +22,5 @@ pub(crate) use variables::parse;
 /// The heading of positional arguments: clap's own, whatever heading the flags around them have.
 pub(crate) const ARGUMENTS: Resettable<Str> = Resettable::Reset;
 
-/// The place of a command's own flags in help: after those of every command, which begin at zero.
+/// Position of a command's own flags in help, after the flags of every command, which begin at zero.
 pub(crate) const OWN: usize = 100;

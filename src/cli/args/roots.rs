@@ -44,7 +44,7 @@ impl RootArgs {
 }
 
 impl TargetArgs {
-    /// Tells paths from names, and returns the root modules with the rest.
+    /// Separates paths from names, and returns the root modules with the rest.
     ///
     /// # Errors
     /// See [`Targets::read`].

@@ -1,5 +1,5 @@
-//! The flags that say what is to be locked: platforms, ages, how called modules are found, and what else `lock` and
-//! `upgrade` have in common.
+//! Flags that select providers and platforms: platforms, ages, modules, and other flags that `lock` and `upgrade`
+//! share.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -152,7 +152,7 @@ impl OfflineArgs {
 
 /// `--var` and `--var-file`.
 struct VariableArgs {
-    /// In the order of the command line.
+    /// The flags in the order of the command line.
     flags: Vec<VariableFlag>,
 }
 

@@ -1,4 +1,4 @@
-//! The flags that say where packages come from.
+//! Flags for the source of packages.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;

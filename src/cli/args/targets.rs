@@ -11,13 +11,13 @@ use provlock::provider::{ProviderSpec, ProviderSpecError};
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Targets {
     pub(crate) providers: Vec<ProviderSpec>,
-    /// By their paths, with the versions that are named.
+    /// Modules by their paths, with the requested versions.
     pub(crate) modules: BTreeMap<String, Option<String>>,
     pub(crate) paths: Vec<PathBuf>,
 }
 
 impl Targets {
-    /// Tells providers from paths by what there is in the current directory.
+    /// Distinguishes providers from paths by the files in the current directory.
     ///
     /// # Errors
     /// Each argument that is neither.
@@ -41,7 +41,7 @@ impl Targets {
         errors.into_result(targets)
     }
 
-    /// Fails if a version or a module is named.
+    /// Fails if an argument has a version or is a module.
     pub(crate) fn refuse_versions(&self) -> Result<()> {
         if let Some(module) = self.modules.keys().next() {
             let message = format!("lock takes providers and paths, and module.{module} is neither");
@@ -58,7 +58,7 @@ impl Targets {
     }
 }
 
-/// Whether a path that is not there can be nothing else: it is written as one, or it is that of a file which is gone.
+/// Whether a missing path cannot be anything else: it is written as a path, or it was the path of a removed file.
 pub(crate) fn is_surely_path(path: &Path) -> bool {
     let text = path.to_string_lossy();
     let extension = path.extension().and_then(OsStr::to_str);
@@ -68,8 +68,8 @@ pub(crate) fn is_surely_path(path: &Path) -> bool {
         || matches!(extension, Some("tf" | "tofu" | "hcl" | "json"))
 }
 
-/// The path of a call, which is written as `module.network.endpoints` or `module.network.module.endpoints`, and the
-/// version that is named.
+/// The path of a call, in the form `module.network.endpoints` or `module.network.module.endpoints`, and the requested
+/// version.
 fn module(argument: &OsStr) -> Option<(String, Option<String>)> {
     let text = argument.to_str()?.strip_prefix("module.")?;
     let (path, version) = text.split_once('@').map_or((text, None), |(path, version)| (path, Some(version)));

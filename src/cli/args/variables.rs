@@ -1,4 +1,4 @@
-//! The arguments, and the variables that stand for some of them.
+//! The arguments, and the environment variables that replace some of them.
 
 use std::ffi::{OsStr, OsString};
 
@@ -22,7 +22,7 @@ pub(crate) fn parse<T: Parser>() -> Result<(T, ArgMatches), clap::Error> {
         command.build();
         let argument = error.get(ContextKind::InvalidArg).map(ToString::to_string);
         if let Some(variable) = argument.as_deref().and_then(|argument| variable_of(&command, argument)) {
-            // Without the variable there is another error or none, if it is the variable that cannot be understood.
+            // Without the variable there is a different error or none, if the variable is the cause.
             let others = with_variables(T::command(), &|name| name != variable);
             let without =
                 read(others).err().and_then(|error| error.get(ContextKind::InvalidArg).map(ToString::to_string));
@@ -59,7 +59,7 @@ fn is_flag_of_terraform(word: &OsStr) -> bool {
     TERRAFORM_FLAGS.iter().any(|flag| flag.as_bytes() == name)
 }
 
-/// The long flag that a word with one dash is meant to be, as in `-json`, which is how Terraform has flags.
+/// The long flag that a word with one dash stands for, such as `-json`, which is how Terraform writes flags.
 fn flag_meant(command: &Command, word: &str) -> Option<String> {
     let name = word.strip_prefix('-')?.split('=').next()?;
     let is_meant = |argument: &Arg| name.len() > 1 && argument.get_long() == Some(name);
@@ -68,7 +68,7 @@ fn flag_meant(command: &Command, word: &str) -> Option<String> {
     flag.or_else(|| command.get_subcommands().find_map(|subcommand| flag_meant(subcommand, word)))
 }
 
-/// A command whose arguments take the value of a variable only if that is not empty and `counts`.
+/// A command whose arguments take the value of a variable only if that is not empty and `counts` returns true.
 fn with_variables(command: Command, counts: &dyn Fn(&str) -> bool) -> Command {
     let choose = |argument: Arg| {
         let is_empty = |name: &OsStr| std::env::var_os(name).is_some_and(|value| value.is_empty());
@@ -78,7 +78,7 @@ fn with_variables(command: Command, counts: &dyn Fn(&str) -> bool) -> Command {
     command.mut_args(choose).mut_subcommands(|subcommand| with_variables(subcommand, counts))
 }
 
-/// The variable that stands for an argument of a command that was built; the argument is given as errors show it.
+/// The variable for an argument of a command that was built; the argument is given as errors show it.
 fn variable_of(command: &Command, shown: &str) -> Option<String> {
     let arguments = command.get_arguments().filter(|argument| argument.to_string() == shown);
     let mut names = arguments.filter_map(|argument| Some(argument.get_env()?.to_string_lossy().into_owned()));

@@ -1,4 +1,4 @@
-//! `completions`: scripts that have a shell ask this program for completions, and the answers.
+//! `completions`: scripts that make a shell ask this program for completions, and the answers.
 
 use anyhow::Context as _;
 use clap::{Args, Command};
@@ -40,7 +40,7 @@ pub(super) fn script(shell: Shell) -> anyhow::Result<Vec<u8>> {
     Ok(script)
 }
 
-/// Answers a shell that asks for completions, and ends the program then.
+/// Answers a shell that asks for completions, and then ends the program.
 pub(super) fn answer(program: fn() -> Command) {
     CompleteEnv::with_factory(program).var(VARIABLE).complete();
 }

@@ -1,4 +1,4 @@
-//! `diff`: what changed between two lock files, entry by entry.
+//! `diff`: the changes between two lock files, entry by entry.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -72,16 +72,16 @@ struct WhatArgs {
     textconv: Option<PathBuf>,
 }
 
-/// A file before and after; none where there is no file.
+/// A file before and after; `None` if there was no file.
 struct Pair {
-    /// The file's path, as it is shown.
+    /// The path of the file, for messages.
     path: PathBuf,
     old: Side,
     new: Side,
 }
 
 impl Pair {
-    /// Whether it is of lock files of modules. A side that is there says so.
+    /// Whether it is a lock file of modules, which an existing side determines.
     fn is_of_modules(&self) -> bool {
         let content = [&self.new, &self.old].into_iter().find_map(|side| side.bytes.as_deref());
         lockfile::is_of_modules(&self.path, content.unwrap_or_default())
@@ -104,7 +104,7 @@ pub(crate) fn run(arguments: &DiffArgs, ui: &Ui) -> Result<Outcome> {
     Ok(if arguments.exit_code && differ { Outcome::Found } else { Outcome::Done })
 }
 
-/// Prints the differences, those for people by `print`. Whether there are any.
+/// Prints the differences, those for people by `print`. Returns whether there are any.
 fn show(pairs: &[Pair], ui: &Ui) -> Result<bool> {
     if ui.format == OutputFormat::Unified {
         let unified = |pair: &Pair| {
@@ -120,7 +120,7 @@ fn show(pairs: &[Pair], ui: &Ui) -> Result<bool> {
     for pair in pairs {
         match compare(pair, ui, &mut warnings) {
             Ok(file) => files.push(file),
-            // Among many, a file that nobody touched stops nothing.
+            // Among many files, an unchanged file with an error does not stop the others.
             Err(_) if pairs.len() > 1 && pair.old.bytes == pair.new.bytes => {}
             Err(error) => errors.extend(error),
         }
@@ -169,7 +169,7 @@ fn locks<T: Locked>(side: &Side, dialect: Dialect, warnings: &mut Vec<Diagnostic
     let (errors, others): (Vec<_>, Vec<_>) =
         parsed.diagnostics.into_iter().partition(|diagnostic| diagnostic.severity == Severity::Error);
     warnings.extend(others);
-    // The help is about the lock file of a root module, which a side need not be.
+    // The help is about the lock file of a root module, but a side may come from elsewhere.
     let directory = side.name.parent().filter(|_| side.name.ends_with(T::FILE_NAME) && side.name.is_file());
     let helped = |error: Diagnostic| match directory {
         Some(directory) => error.in_root(directory, false),
@@ -209,7 +209,7 @@ fn pairs(what: &WhatArgs, ui: &Ui) -> Result<Vec<Pair>> {
     Ok(pairs)
 }
 
-/// The revisions that the arguments name, as `--git` takes them; none if they name files.
+/// The revisions in the arguments, as `--git` takes them; `None` if the arguments are files.
 ///
 /// # Errors
 /// One names both or neither, or one names a file and the other a revision.
@@ -251,7 +251,7 @@ fn only_revisions() -> Diagnostic {
     Diagnostic::error(Code::InvalidArgument, "-r compares revisions, but files are named").help(help)
 }
 
-/// The error where lock files are only in directories below.
+/// The error if only directories below have lock files.
 fn only_below(first: &Path, number: usize, revision: Option<&str>) -> Diagnostic {
     let below = if number == 1 { "1 below".to_owned() } else { format!("{number} below") };
     let message = format!("there is no lock file here, but {below}, such as {}", first.display());
@@ -281,7 +281,7 @@ fn pair_of_files(old: &Path, new: Option<&Path>, ui: &Ui) -> Result<Pair> {
     Ok(Pair { path: new.name.clone(), old, new })
 }
 
-/// The lock file at a path, unless that leads out of the repository.
+/// The lock file at a path, unless the path resolves to a file outside of the repository.
 fn read(path: &Path, ui: &Ui) -> diagnostic::Result<Option<Vec<u8>>> {
     if ui.invocation.boundary().is_outside(path) {
         return Err(provlock::system::boundary::refused(path).into());
@@ -293,7 +293,7 @@ fn diff(arguments: &[&str]) -> Remedy {
     Remedy::Run([&["diff"], arguments].concat().into_iter().map(str::to_owned).collect())
 }
 
-/// Without git there is another way.
+/// Without git, files can still be compared.
 fn or_name_two_files(error: anyhow::Error) -> anyhow::Error {
     let instead = |help: Help| help.and_text(", or name two files: ").and(diff(&["OLD", "NEW"]));
     match error.downcast::<Diagnostic>() {
@@ -302,7 +302,7 @@ fn or_name_two_files(error: anyhow::Error) -> anyhow::Error {
     }
 }
 
-/// Two revisions, resolved; without a new one the working tree is meant.
+/// Two resolved revisions; without a new one, the old one is compared with the working tree.
 struct Revisions {
     old: Revision,
     new: Option<Revision>,
@@ -312,14 +312,14 @@ struct Revision {
     /// As the user wrote it.
     name: String,
     object: String,
-    /// Whether it is the state of the current directory, and not of the repository around it.
+    /// Whether the tree is the state of the current directory, and not of the repository around it.
     is_directory: bool,
-    /// Whether it is `HEAD` in a repository without commits, which is treated as a commit without files.
+    /// Whether the revision is `HEAD` in a repository without commits, which is treated as a commit without files.
     is_unborn: bool,
 }
 
 impl Revision {
-    /// An empty name is `HEAD`, as git reads `..`.
+    /// Resolves a revision. An empty name is `HEAD`, as git reads `..`.
     fn resolve(name: &str) -> Result<Self> {
         let name = if name.is_empty() { "HEAD" } else { name };
         let object =
@@ -371,7 +371,7 @@ impl Revisions {
         format!("No lock file here or below, neither in {} nor in {new}", self.old.name)
     }
 
-    /// The lock files of both kinds. Where nothing is looked for, that of modules may be missing.
+    /// The lock files of both kinds. Without `recursive`, the lock file of modules may be missing.
     fn pairs(&self, recursive: bool, ui: &Ui) -> Result<Vec<Pair>> {
         let mut pairs = self.pairs_of(LOCK_FILE_NAME, recursive, ui)?;
         let of_modules = self.pairs_of(MODULE_LOCK_FILE_NAME, recursive, ui)?;
@@ -420,8 +420,8 @@ impl Revisions {
     }
 }
 
-/// Prints a lock file with one line per entry. One that cannot be parsed is printed as it is, because `git diff` has
-/// nothing else to show.
+/// Prints a lock file with one line per entry. A file that cannot be parsed is printed unchanged, because `git diff`
+/// has nothing else to show.
 fn textconv(path: &Path, ui: &Ui) -> Result<Outcome> {
     let bytes = read(path, ui)?.unwrap_or_default();
     let dialect = ui.global.dialect.or_else(|| lockfile::detect_dialect(&bytes)).unwrap_or_default();

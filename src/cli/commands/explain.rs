@@ -1,4 +1,4 @@
-//! `explain`: what a code means and what to do about it.
+//! `explain`: the meaning of a code, and the next step.
 
 use std::fmt::Write as _;
 use std::iter;
@@ -47,7 +47,7 @@ fn page(code: Code, columns: usize) -> String {
     let heading = format!("{code}: {}", code.summary());
     let paragraphs = pages::page(code).split("\n\n").map(unmarked);
     let paragraphs: Vec<_> = iter::once(heading).chain(paragraphs).chain(pages::suppression(code)).collect();
-    // What is to be copied stays whole.
+    // Text to be copied stays whole.
     let options = Options::new(columns).break_words(false).word_splitter(WordSplitter::NoHyphenation);
     textwrap::fill(&paragraphs.join("\n\n"), options) + "\n"
 }

@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: &GetArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let warnings = warnings.merged();
     ui.warn(&warnings);
     let texts = done.iter().enumerate().map(|(index, (path, installed))| {
-        // Each root module has a line of its own if all are to be listed.
+        // With `-v`, each root module has a line of its own.
         ((summary(installed, *check), ui.stderr_style.verbose.then_some(index)), path.display())
     });
     for ((summary, _), paths) in group_by(texts) {

@@ -32,8 +32,8 @@ const EXAMPLES: &str = "Examples:
 /// Reads every root module below, asks the registries which keys sign what is locked, and writes the settings by which
 /// another host, namespace or key is an error of `verify` from now on. Review the file and commit it.
 ///
-/// Only what is locked is written. A provider that is easily taken for another one is refused. Without -p, the platforms
-/// are those that every lock file covers, if these are several.
+/// Only what is locked is written. A provider that is easily taken for another one is refused. Without -p, the
+/// platforms are those that every lock file covers, if these are several.
 #[derive(Args)]
 #[command(before_help = "Example: provlock init", before_long_help = EXAMPLES)]
 #[command(after_help = "Exit codes: 0 done, 2 failed")]
@@ -103,7 +103,7 @@ pub(crate) fn run(arguments: &InitArgs, ui: &Ui) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// A warning if all lock files cover the same platform only, which is most often that of one laptop.
+/// A warning if all lock files cover only the same platform, which is usually that of one laptop.
 fn one_platform(inventory: &Inventory) -> Option<Diagnostic> {
     let only = inventory.only_platform()?;
     let message = format!("every lock file covers {only}, and no other platform is covered by all of them");

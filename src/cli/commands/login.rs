@@ -99,20 +99,21 @@ fn credentials(ui: &Ui) -> Result<(Credentials, Dialect)> {
     Ok((Credentials::new(&environment, &config, dialect), dialect))
 }
 
-/// The dialect of the root module here, which is what will look for the token; the default one if there is none.
+/// The dialect of the root module in the current directory, whose tool will look for the token; the default one if
+/// there is none.
 fn dialect(ui: &Ui) -> Dialect {
     let here = || start(ui, &[], |_, _| Ok(())).ok()?.open(Path::new(".")).ok();
     ui.global.dialect.or_else(|| Some(here()?.dialect)).unwrap_or_default()
 }
 
-/// A warning if a variable has a token, which is used in place of the stored one.
+/// A warning if a variable contains a token, which replaces the stored one.
 fn variable_that_wins(host: &Hostname, credentials: &Credentials) -> Option<Diagnostic> {
     let variable = credentials.variable(host)?;
     let message = format!("{variable} is set, and its token is used for {host} instead of the stored one");
     Some(Diagnostic::warning(Code::CredentialsNotUsed, message).help(format!("unset {variable}")))
 }
 
-/// Reads a token from a terminal, which does not show it, or else from stdin, without the line end.
+/// Reads a token from a terminal without showing it, or otherwise from stdin, without the line end.
 fn read_token(host: &Hostname) -> Result<Token> {
     let attempt = || format!("cannot read the token for {host} from stdin");
     let text = if std::io::stdin().is_terminal() {

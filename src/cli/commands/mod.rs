@@ -1,4 +1,4 @@
-//! The commands, a file each: its flags, what it does with the library, and what it shows.
+//! The commands, one file for each: its flags, its use of the library, and its output.
 
 mod cache;
 mod completions;
@@ -51,7 +51,7 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// The commands in the order of their use. What `--help` says of each stands where its flags are.
+/// The commands in the order of their use. The help of each is in the file with its flags.
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Init(init::InitArgs),
@@ -75,7 +75,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Whether the command has a result that `--json` prints.
+    /// Whether the command has a result for `--json`.
     fn has_json(&self) -> bool {
         match self {
             Self::Setup(_) | Self::Login(_) | Self::Logout(_) | Self::Completions(_) => false,
@@ -107,7 +107,7 @@ impl Command {
     }
 }
 
-/// Reads the command line and does what it says; or answers a shell that asks how to complete one.
+/// Runs the command line, or answers a shell that asks for completions.
 pub(crate) fn run() -> Outcome {
     completions::answer(Cli::command);
     match args::parse() {
@@ -116,7 +116,7 @@ pub(crate) fn run() -> Outcome {
     }
 }
 
-/// Runs a command and shows what stopped it.
+/// Runs a command, and shows the error if it fails.
 fn carry_out(cli: Cli, matches: &ArgMatches) -> Outcome {
     let Cli { mut global, command } = cli;
     global.started_in = std::env::current_dir().unwrap_or_default();
@@ -157,7 +157,7 @@ fn carry_out(cli: Cli, matches: &ArgMatches) -> Outcome {
     }
 }
 
-/// An error that names the directory of `-C`, if it shows no file in it.
+/// Adds the directory of `-C` to an error that shows no file in it.
 fn about_directory(error: Diagnostic, directory: &Path) -> Diagnostic {
     if error.labels.is_empty() { error.note(format!("in {}", directory.display())) } else { error }
 }

@@ -1,4 +1,4 @@
-//! `pin`: rewrites the sources of modules, so that they name commits.
+//! `pin`: rewrites the sources of modules to commits.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: &PinArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     Ok(Outcome::of(!errors.is_empty(), *check && number > 0))
 }
 
-/// Shows what was pinned, or would be, and returns how many calls that are.
+/// Shows the calls that were pinned, or would be, and returns their number.
 fn show(done: &[(PathBuf, PinnedModules)], arguments: &PinArgs, ui: &Ui) -> usize {
     let edits = done.iter().flat_map(|(_, pinned)| &pinned.edits);
     let edited: BTreeSet<_> = done.iter().flat_map(|(_, pinned)| upgrade::edited(&pinned.edits)).collect();

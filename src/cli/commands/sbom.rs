@@ -1,4 +1,4 @@
-//! `sbom`: what is locked, as a bill of materials.
+//! `sbom`: a bill of materials of locked providers and modules.
 
 use std::path::Path;
 
@@ -86,7 +86,7 @@ pub(crate) fn run(arguments: &SbomArgs, ui: &Ui) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// The time that the document is to have (<https://reproducible-builds.org/specs/source-date-epoch/>).
+/// The time for the document (<https://reproducible-builds.org/specs/source-date-epoch/>).
 fn time(environment: &Environment) -> Result<Option<Timestamp>> {
     let Some(text) = environment.variable("SOURCE_DATE_EPOCH") else { return Ok(None) };
     let time = text.parse().ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
@@ -94,7 +94,7 @@ fn time(environment: &Environment) -> Result<Option<Timestamp>> {
     Ok(Some(time.ok_or_else(|| Diagnostic::error(Code::InvalidArgument, message()))?))
 }
 
-/// The commit of the workflow that runs, or else the one that is checked out.
+/// The commit of the running workflow, or else the checked out commit.
 fn commit(directory: &Path, environment: &Environment) -> Result<Commit> {
     let variable = |name| environment.variable(name).map(str::to_owned);
     let (sha, reference) = match variable("GITHUB_SHA").zip(variable("GITHUB_REF")) {

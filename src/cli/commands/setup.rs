@@ -1,4 +1,4 @@
-//! `setup`: other programs are told to use provlock.
+//! `setup`: configures other programs to use provlock.
 
 use std::path::Path;
 
@@ -38,8 +38,8 @@ const ATTRIBUTES: [(&str, &str); 2] = [
     (MODULE_LOCK_FILE_NAME, ".modules.lock.hcl merge=provlock diff=provlock"),
 ];
 
-/// Git's configuration. Without provlock, `git diff` shows the file as it is: git adds the file to the command, whose shell
-/// also has it as `$1`. Where git has to merge common ancestors with each other, no marker may get into them.
+/// Git's configuration. Without provlock, `git diff` shows the file unchanged: git adds the file to the command, whose
+/// shell also has it as `$1`. If git has to merge common ancestors with each other, they must not get markers.
 const CONFIGURATION: [(&str, &str); 4] = [
     ("merge.provlock.name", "lock files, provider by provider"),
     ("merge.provlock.driver", "provlock merge %O %A %B --path %P --marker-size %L"),
@@ -89,7 +89,7 @@ fn write(ui: &Ui) -> Result<()> {
     Ok(())
 }
 
-/// Adds the line at the end, where it wins over any before it.
+/// Adds the line at the end, where it has precedence over all lines before it.
 fn add_line(path: &Path, line: &str) -> Result<()> {
     let old = lockfile::read(path)?;
     let mut new = old.clone().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Files that are made from code: completions and man pages from the definition of the command line, and the schema of
-//! JSON output from its types.
+//! Files that are generated from code: completions and man pages from the definition of the command line, and the
+//! schema of JSON output from its types.
 
 use clap::CommandFactory as _;
 use clap::ValueEnum as _;
@@ -39,7 +39,7 @@ fn man_pages_are_current() {
     }
 }
 
-/// Checks the page of a command and those of the commands below it, to which it refers.
+/// Checks the man page of a command, and the pages of its subcommands, to which it refers.
 fn check_man_pages(command: &clap::Command, pages: &mut Vec<String>) {
     generated(&format!("docs/man/{}.1", page_name(command)), &man_page(command));
     pages.push(format!("{}.1", page_name(command)));
@@ -57,7 +57,7 @@ fn with_pages(command: &clap::Command) -> impl Iterator<Item = &clap::Command> {
     command.get_subcommands().filter(|subcommand| subcommand.get_name() != "help")
 }
 
-/// The page that clap makes, and the other sections that manuals have.
+/// The page from clap, and the other sections of a manual.
 fn man_page(command: &clap::Command) -> Vec<u8> {
     let mut page = Vec::new();
     // The page is the same for every build.
@@ -93,7 +93,7 @@ const FILES: [(&str, &str); 4] = [
     ("~/.terraform.d/credentials.tfrc.json", "Tokens of registries and mirrors"),
 ];
 
-/// The variables that stand for flags; on the first page also those that are none, as docs/environment.md has them.
+/// The environment variables of flags; on the first page also the other variables, as in docs/environment.md.
 fn environment(command: &clap::Command) -> String {
     let mut entries = String::new();
     for argument in command.get_arguments().filter(|argument| !argument.is_hide_set()) {
@@ -122,7 +122,7 @@ fn without_links(text: &str) -> String {
     parts.fold(first, |text, part| text + &part.split_once(')').map_or("", |(_, rest)| rest).replace('[', ""))
 }
 
-/// The other pages that matter.
+/// The related pages.
 fn see_also(command: &clap::Command) -> String {
     let root = Cli::command();
     let pages = with_pages(&root).map(|subcommand| format!("provlock-{}", subcommand.get_name()));
@@ -136,19 +136,19 @@ fn exit_code(code: &str) -> String {
     entry(number, meaning)
 }
 
-/// A term and what it means.
+/// A term and its meaning.
 fn entry(term: &str, meaning: &str) -> String {
     format!(".TP\n\\fB{}\\fR\n{}", roff(term).trim_end(), roff(meaning))
 }
 
-/// Examples as they are typed.
+/// Examples in the form that users type.
 fn preformatted(examples: &str) -> String {
     let lines = examples.lines().map(|line| line.trim_start_matches("Example: ").trim_start());
     let lines: String = lines.filter(|line| !line.is_empty() && *line != "Examples:").map(roff).collect();
     format!(".nf\n{lines}.fi\n")
 }
 
-/// A line of text. One that starts with a dot or a quote would be a request.
+/// A line of text. A dot or a quote at its start is escaped, because it would be a request.
 fn roff(text: &str) -> String {
     let guard = if text.starts_with(['.', '\'']) { "\\&" } else { "" };
     guard.to_owned() + &text.replace('\\', "\\\\").replace('-', "\\-") + "\n"

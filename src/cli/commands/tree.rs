@@ -62,7 +62,7 @@ pub(crate) struct TreeArgs {
     format: FormatArgs,
 }
 
-/// Refuses providers with a version, since all versions are shown.
+/// Refuses providers with a version, because all versions are shown.
 fn refuse_versions(arguments: &[OsString]) -> Result<()> {
     for argument in arguments {
         let (text, path) = (argument.to_string_lossy(), Path::new(argument));
@@ -162,7 +162,7 @@ fn one(
     Ok((text(&trees, root.dialect), TreeRoot::new(root, &trees)))
 }
 
-/// Shows which versions are locked where: those of the named providers, or all.
+/// Shows the locked versions of the named providers, or of all, with their root modules.
 fn show_versions(versions: &LockedVersions, named: &[ProviderSpec], roots: &Roots, ui: &Ui) -> Result<Outcome> {
     let mut uses = uses(versions);
     if !named.is_empty() {

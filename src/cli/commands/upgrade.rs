@@ -1,4 +1,4 @@
-//! `upgrade`: moves providers and modules to newer versions, or shows where they could move.
+//! `upgrade`: upgrades providers and modules to newer versions, or shows the possible upgrades.
 
 use std::collections::BTreeSet;
 
@@ -137,10 +137,10 @@ pub(crate) fn run(arguments: &UpgradeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
-/// Maximum number of lines about what holds providers back.
+/// Most lines about providers that are held back.
 const MOST_REASONS: usize = 10;
 
-/// Prints the result, and shows what was upgraded, or would be, and what is held back.
+/// Prints the result, and shows the upgrades, made or possible, and what holds others back.
 fn show(results: &Results<'_>, options: &UpgradeOptions, is_check: bool, ui: &Ui) {
     let (is_dry, groups) = (options.lock.dry_run, table::groups(results.plans()));
     let edited: BTreeSet<_> = results.plans().flat_map(|(_, plan)| table::edited(&plan.edits)).collect();

@@ -48,7 +48,7 @@ const EXAMPLES: &str = "Examples:
   provlock verify -r --base origin/main     # in CI: also check what a branch changes
   provlock verify --allow unsorted-hashes   # without this finding";
 
-/// As in other commands, but nothing is recorded here.
+/// The flag of other commands, but nothing is recorded here.
 const TRUST_REGISTRY: &str =
     "Take the hashes that a registry reports for those of its packages, once they match the signed checksums";
 
@@ -96,7 +96,7 @@ pub(crate) struct VerifyArgs {
     allow: Vec<Code>,
 }
 
-/// A file that the result is written to besides stdout.
+/// A file for the result, in addition to stdout.
 #[derive(Clone)]
 struct ReportFile {
     format: OutputFormat,
@@ -145,7 +145,7 @@ struct WhatArgs {
     modules: ModuleArgs,
 }
 
-/// Refuses a cache in the repository whose change is judged, which may have brought forged packages of modules along.
+/// Refuses a cache in the repository under review, because the change may have added forged packages of modules.
 fn refuse_cache_within(session: &SessionOptions) -> Result<()> {
     let Some((change, cache)) = session.change.as_ref().zip(session.sources.cache_directory.as_deref()) else {
         return Ok(());
@@ -160,7 +160,7 @@ fn refuse_cache_within(session: &SessionOptions) -> Result<()> {
     Err(error.help("keep it elsewhere with --cache-dir DIR or PROVLOCK_CACHE_DIR, or use none with --no-cache").into())
 }
 
-/// Refuses to write a file where a link of the repository leads, such as to `.git/config`.
+/// Refuses to write a file through a link in the repository, for example to `.git/config`.
 fn refuse_links(path: &Path) -> Result<()> {
     let Some(link) = boundary::link_in_repository(path) else { return Ok(()) };
     let message = format!("cannot write {}: {} is a link of the repository", path.display(), link.display());
@@ -246,7 +246,7 @@ impl VerifyArgs {
         options
     }
 
-    /// Completes the options of a session.
+    /// Adds these flags to the options of a session.
     fn complete(&self, options: &mut SessionOptions, environment: &Environment, ui: &Ui) {
         let WhatArgs { modules, allow_outside, .. } = &self.what;
         self.source.add_to(environment, options);
@@ -259,7 +259,7 @@ impl VerifyArgs {
         }
     }
 
-    /// Removes from a report the findings that the commit before the change has, too. `settings` are those of `--config`.
+    /// Removes findings from a report that the base also has. `settings` are from `--config`.
     fn leave_out(
         &self,
         verified: &mut ProjectReport<VerifiedRoot>,
@@ -307,7 +307,7 @@ struct Report<'a> {
     many: Option<Many<'a>>,
     /// Whether the registries were asked.
     online: bool,
-    /// The locked versions, if a format shows them. What could not be read is among the failures.
+    /// The locked versions, if a format shows them. Unreadable files are among the failures.
     uses: Vec<ProviderUse>,
     ui: &'a Ui,
 }
@@ -337,7 +337,7 @@ impl Report<'_> {
         let is_well = is_well && found.roots.iter().all(|root| root.suppressed.base == 0);
         let well = text::well(found.roots).filter(|_| is_well);
         let published = text::published(found.roots, self.online).filter(|_| is_well);
-        // What was not checked stays open beside a warning.
+        // With a warning, the part that was not checked stays unknown.
         let has_error = found.all().any(|(_, finding)| finding.severity == Severity::Error);
         let is_passed = found.errors.is_empty() && !has_error;
         let not_checked = if is_passed { text::not_checked(found.roots, self.online) } else { Vec::new() };
@@ -346,7 +346,7 @@ impl Report<'_> {
         let lines = match total.clone().filter(|_| is_one) {
             Some(line) => vec![line],
             None if well.is_some() && coverage::is_plain(found.coverage) => Vec::new(),
-            // What is wrong was said.
+            // The failures have been shown.
             None if many.is_none() && !found.errors.is_empty() => Vec::new(),
             None => total.into_iter().chain(coverage::lines(found.coverage)).collect(),
         };

@@ -1,8 +1,8 @@
 //! Runs the git program.
 //!
-//! Arguments go to git as a list and never through a shell. What a user names reaches git only after `--end-of-options`
-//! or `--`, and revisions are resolved to object names first. Paths are relative to the directory that git runs in. The
-//! default is the current directory.
+//! Arguments go to git as a list and never through a shell. Text from a user follows `--end-of-options` or `--`, and
+//! revisions are resolved to object names first. Paths are relative to the directory in which git runs. The default is
+//! the current directory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -20,10 +20,10 @@ use provlock::system::{canonicalize, repository};
 use sha1::Sha1;
 use sha2::{Digest, Sha256, digest};
 
-/// The most that git may print before it is stopped, in bytes.
+/// Maximum size of git's output in bytes. Git is stopped at this limit.
 const OUTPUT_LIMIT: u64 = 256 * 1024 * 1024;
 
-/// The most of git's own error message that is kept, in bytes.
+/// Maximum size of git's error message in bytes.
 const MESSAGE_LIMIT: u64 = 16 * 1024;
 
 pub(crate) struct Running(Child);
@@ -37,17 +37,17 @@ pub(crate) struct Output {
 /// The object names of a tree's blobs, by path.
 pub(crate) type Blobs = BTreeMap<PathBuf, String>;
 
-/// The object name of the commit or tree that a revision names; none if git does not know the revision.
+/// The object name of the commit or tree of a revision; `None` if git does not know the revision.
 pub(crate) fn resolve(directory: &Path, revision: &str) -> Result<Option<String>> {
     found(directory, "rev-parse", ["rev-parse", "--verify", "--quiet", "--end-of-options", revision])
 }
 
-/// The full name of the branch that is checked out; none if a commit is.
+/// The full name of the branch that is checked out; `None` for a detached HEAD.
 pub(crate) fn branch(directory: &Path) -> Result<Option<String>> {
     found(directory, "symbolic-ref", ["symbolic-ref", "--quiet", "HEAD"])
 }
 
-/// The object name of a tree without files, which every repository knows.
+/// The object name of a tree without files, which every repository has.
 pub(crate) fn empty_tree(directory: &Path) -> Result<Option<String>> {
     found(directory, "hash-object", ["hash-object", "-t", "tree", "--stdin"])
 }
@@ -57,17 +57,17 @@ pub(crate) fn references(directory: &Path, names: &[String]) -> Result<Vec<Strin
     let arguments = ["for-each-ref", "--format=%(refname)", "--"].into_iter().chain(names.iter().map(String::as_str));
     let printed = successful(directory, "for-each-ref", arguments)?;
     let printed = String::from_utf8_lossy(&printed);
-    // Git also lists what is below a name.
+    // Git also lists references below a name.
     Ok(printed.lines().map(str::to_owned).filter(|name| names.contains(name)).collect())
 }
 
-/// The names of the repositories that this one fetches from.
+/// The names of the remotes.
 pub(crate) fn remotes(directory: &Path) -> Result<Vec<String>> {
     let printed = successful(directory, "remote", ["remote"])?;
     Ok(String::from_utf8_lossy(&printed).lines().map(str::to_owned).collect())
 }
 
-/// Whether there is an object whose ID begins with these hexadecimal digits.
+/// Whether the repository has an object whose ID begins with these hexadecimal digits.
 pub(crate) fn object_exists(directory: &Path, digits: &str) -> Result<bool> {
     let printed = successful(directory, "rev-parse", ["rev-parse", &format!("--disambiguate={digits}")])?;
     Ok(!printed.is_empty())
@@ -78,14 +78,14 @@ pub(crate) fn merge_base(one: &str, other: &str) -> Result<Option<String>> {
     found(Path::new("."), "merge-base", ["merge-base", "--end-of-options", one, other])
 }
 
-/// Whether a revision whose object [`resolve`] has found names a directory, as `HEAD:app` does.
+/// Whether a revision, whose object comes from [`resolve`], is a directory such as `HEAD:app`.
 pub(crate) fn is_directory(revision: &str, object: &str) -> Result<bool> {
     Ok(revision.contains(':')
         && found(Path::new("."), "cat-file", ["cat-file", "-t", object])?.as_deref() == Some("tree"))
 }
 
-/// The files in an object from [`resolve`], at `path` or anywhere, whose names are wanted. The object is the state of
-/// `directory` if `is_directory` is set, else that of the repository around it.
+/// The files with wanted names in an object from [`resolve`], at `path` or anywhere. The object is the state of
+/// `directory` if `is_directory` is set, otherwise that of the repository around it.
 pub(crate) fn files_in(
     directory: &Path,
     object: &str,
@@ -110,7 +110,7 @@ pub(crate) fn links_in(directory: &Path, commit: &str) -> Result<BTreeSet<PathBu
     Ok(entries.filter(|(words, _)| words.starts_with("120000 ")).map(|(_, path)| path).collect())
 }
 
-/// The entries of a tree: mode, type and object name, set apart by spaces, and the path.
+/// The entries of a tree: mode, type and object name, separated by spaces, and the path.
 fn tree(directory: &Path, options: &[&OsStr]) -> Result<Vec<(String, PathBuf)>> {
     let arguments = ["ls-tree", "-r", "-z"].map(OsStr::new).into_iter().chain(options.iter().copied());
     let listed = successful(directory, "ls-tree", arguments)?;
@@ -130,7 +130,7 @@ pub(crate) fn working_tree(directory: &Path) -> std::io::Result<Running> {
 /// A file of a [`working_tree`].
 pub(crate) struct Entry {
     pub(crate) is_tracked: bool,
-    /// The object name of what is staged; none for a submodule.
+    /// The object name of the staged content; `None` for a submodule.
     pub(crate) blob: Option<String>,
 }
 
@@ -154,7 +154,8 @@ pub(crate) fn entries(
     Ok(printed.split(|byte| *byte == 0).filter_map(entry).collect())
 }
 
-/// Starts git to list, for [`blobs_before`], where the index differs from a commit. It reads only the trees that do.
+/// Starts git to list, for [`blobs_before`], the differences between the index and a commit. It reads only the trees
+/// that differ.
 pub(crate) fn staged_changes(top: &Path, commit: &str) -> std::io::Result<Running> {
     let options = ["--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--ignore-submodules=none"];
     Running::start(top, false, ["diff-index"].into_iter().chain(options).chain([commit, "--"]))
@@ -188,8 +189,8 @@ fn blob(words: &str, index: usize) -> Option<String> {
     words.split(' ').nth(index).filter(|_| is_blob).map(str::to_owned)
 }
 
-/// Starts git to list, for [`listed`], the tracked files below a directory that differ from those in a commit, or are
-/// in only one of the two.
+/// Starts git to list, for [`listed`], the tracked files below a directory that differ from a commit, or exist in only
+/// one of the two.
 pub(crate) fn changed_files(directory: &Path, commit: &str) -> std::io::Result<Running> {
     let options = ["--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=all"];
     let arguments = ["diff"].into_iter().chain(options).chain([commit, "--"]);
@@ -202,7 +203,7 @@ pub(crate) fn is_blob(bytes: &[u8], object: &str) -> bool {
 }
 
 /// Whether a file has exactly the bytes of the blob with this object name. Git converts some files at checkout; these
-/// differ from their blobs. A symbolic link or a path that leads through one is not a file here.
+/// differ from their blobs. A symbolic link, or a path through one, is not a file here.
 pub(crate) fn is_blob_on_disk(path: &Path, object: &str) -> bool {
     if !canonicalize(path).is_ok_and(|canonical| canonical == path) {
         return false;
@@ -228,14 +229,14 @@ fn is_blob_of(length: u64, content: impl Read, object: &str) -> std::io::Result<
 
 /// A line of an ignore file.
 pub(crate) struct IgnoreRule {
-    /// The file, relative to the directory that git ran in unless it is absolute.
+    /// The file, relative to the directory in which git ran, or absolute.
     pub(crate) file: PathBuf,
     pub(crate) line: usize,
 }
 
-/// The lines of ignore files that match `paths`, which are relative to `directory`; none if git fails.
+/// The lines of ignore files that match `paths`, which are relative to `directory`; empty if git fails.
 pub(crate) fn ignore_rules(directory: &Path, paths: &[&PathBuf]) -> Vec<Option<IgnoreRule>> {
-    // This command takes patterns, not paths; a path that begins like this is not a pattern.
+    // This command takes patterns; a path that begins like this is not read as a pattern.
     let line = |path: &&PathBuf| [b"./", path.as_os_str().as_encoded_bytes(), b"\0"].concat();
     let input: Vec<u8> = paths.iter().flat_map(line).collect();
     let arguments = ["check-ignore", "--stdin", "-z", "--verbose", "--non-matching"];
@@ -324,7 +325,7 @@ pub(crate) fn configure(variable: &str, value: &str) -> Result<()> {
     successful(Path::new("."), "config", ["config", "--local", variable, value]).map(drop)
 }
 
-/// The values of attributes of a path below `directory`, in the order asked for.
+/// The values of attributes of a path below `directory`, in the order of `names`.
 pub(crate) fn attributes(directory: &Path, names: &[&str], path: &str) -> Result<Vec<String>> {
     let mut arguments: Vec<OsString> = vec!["check-attr".into(), "-z".into()];
     arguments.extend(names.iter().chain(&["--", path]).map(OsString::from));
@@ -333,7 +334,7 @@ pub(crate) fn attributes(directory: &Path, names: &[&str], path: &str) -> Result
     Ok(fields.map(|value| String::from_utf8_lossy(value).into_owned()).collect())
 }
 
-/// The first line that git prints; none if its exit code says that there is nothing to print.
+/// The first line of git's output; `None` if its exit code means that git has found nothing.
 fn found<const N: usize>(directory: &Path, command: &str, arguments: [&str; N]) -> Result<Option<String>> {
     let output = git(directory, arguments, b"")?;
     match output.status.code() {
@@ -368,7 +369,7 @@ fn finished(running: std::io::Result<Running>, input: &[u8]) -> Result<Output> {
     output.with_context(|| Diagnostic::error(Code::Io, "cannot run git").help("install git"))
 }
 
-/// The paths that a command of git lists, each ended by a NUL. As texts they are compared faster.
+/// The paths in the output of a git command, each ended by a NUL. They are compared faster as texts.
 pub(crate) fn listed(command: &str, listing: std::io::Result<Running>) -> Result<BTreeSet<OsString>> {
     let listed = printed(command, listing)?;
     let paths = listed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
@@ -379,8 +380,8 @@ impl Running {
     /// Starts git in a directory, and does not wait for it. Paths are literal, or patterns with magic if `patterns` is
     /// set.
     ///
-    /// The repository is not trusted: git runs no monitor from its configuration, and does not take a directory in it
-    /// for a bare repository, but only one that is in no other repository.
+    /// Starts git in an untrusted repository: git runs no monitor from its configuration, and treats a directory as a
+    /// bare repository only if it is in no other repository.
     pub(crate) fn start<A: AsRef<OsStr>>(
         directory: &Path,
         patterns: bool,
@@ -391,7 +392,7 @@ impl Running {
             if repository::is_bare(directory) { "safe.bareRepository=all" } else { "safe.bareRepository=explicit" };
         command.args(["-c", "core.fsmonitor=false", "-c", bare, "-C"]);
         command.arg(directory).args(arguments).env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0");
-        // No commit stands for another one.
+        // Ignore replacements of commits.
         command.env("GIT_NO_REPLACE_OBJECTS", "1");
         for variable in ["GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"] {
             command.env_remove(variable);
@@ -435,7 +436,7 @@ fn failed(command: &str, output: &Output) -> Diagnostic {
     let message = output.stderr.lines().next().unwrap_or("it gave no reason");
     let message = message.strip_prefix("fatal: ").unwrap_or(message);
     let error = Diagnostic::error(Code::Io, format!("git {command} failed: {message}"));
-    // Git wants the owner of the repository to be trusted first.
+    // Git requires the user to trust the owner of the repository first.
     let advice =
         output.stderr.lines().map(str::trim).find(|line| line.starts_with("git config --global --add safe.directory"));
     if let Some(advice) = advice {

@@ -22,7 +22,7 @@ use super::command::{
 };
 use super::revision::{self, Commit};
 
-/// The directory in which the programs keep modules and packages.
+/// Directory in which OpenTofu and Terraform keep modules and packages.
 const DATA_DIRECTORY: &str = ".terraform";
 /// The endings of data that configurations read.
 const DATA_ENDINGS: [&str; 3] = [".toml", ".yaml", ".yml"];
@@ -31,7 +31,7 @@ const IGNORE_FILE_LIMIT: u64 = 1 << 20;
 
 /// A repository, with what git has listed so far.
 pub(crate) struct Repository {
-    /// The directory that the program runs in, without symlinks.
+    /// The directory in which the program runs, without symlinks.
     directory: PathBuf,
     /// The top of the work tree, without symlinks.
     top: PathBuf,
@@ -45,9 +45,9 @@ pub(crate) struct Repository {
 
 /// The content of a file in a commit.
 pub(crate) enum Before {
-    /// The file is outside the repository, so a change to the repository cannot change it.
+    /// The file is outside of the repository, so a change of the repository cannot change it.
     Outside,
-    /// The content, or none if the commit does not have the file.
+    /// The content; `None` if the commit does not have the file.
     Inside(Option<Vec<u8>>),
 }
 
@@ -108,7 +108,7 @@ impl Repository {
     }
 
     /// Whether the compared commit has the same files below `.terraform` of a root module, byte for byte. Git's own
-    /// comparison with the files on disk depends on `.gitattributes`, which a change may bring.
+    /// comparison with the files on disk depends on `.gitattributes`, which a pull request may change.
     fn has_unchanged_data(&self, root: &Path) -> bool {
         let Some((directory, data)) = self.path_in(root, DATA_DIRECTORY).zip(self.data.get()) else { return false };
         let below = data.range(directory.clone().into_os_string()..);
@@ -121,12 +121,12 @@ impl Repository {
         Base { repository: self, directory }
     }
 
-    /// The lock files, settings and configurations in the commit that a revision names, and now. None if git does not
-    /// know the commit.
+    /// The lock files, settings and configurations in the commit of a revision, and now. `None` if git does not know
+    /// the commit.
     pub(crate) fn change_since(&self, revision: &str) -> Result<Option<(Commit, Change)>> {
         let is_read = |path: &Path| Change::reads(file_name(path));
         let is_data = |path: &Path| path.iter().any(|part| part == DATA_DIRECTORY);
-        // Processes side by side.
+        // Run the processes in parallel.
         let now = working_tree(&self.top);
         let Some(found) = revision::commit(&self.top, revision)? else { return Ok(None) };
         let commit = &found.name;
@@ -183,8 +183,8 @@ impl Repository {
         Ok(Some((found, change)))
     }
 
-    /// Puts into an empty directory what a commit has of lock files, settings, configurations and what these usually
-    /// read. Git writes nothing of it, so that neither filters nor hooks run.
+    /// Writes the lock files, settings, configurations and the files that these usually read from a commit into an
+    /// empty directory. Git does not write them, so neither filters nor hooks run.
     pub(crate) fn write_commit(&self, commit: &str, to: &Path) -> Result<()> {
         let has_data = |name: &str| DATA_ENDINGS.iter().any(|ending| name.ends_with(ending));
         let is_read = |name: &OsStr| name.to_str().is_some_and(|name| Change::reads(name) || has_data(name));
@@ -207,8 +207,8 @@ impl Repository {
         Ok(())
     }
 
-    /// The content of a file in a commit, at its own path: if a directory in that is a link, the change may have
-    /// created the link, and where it leads does not matter.
+    /// The content of a file in a commit at the same path. Links of directories in the commit are not followed, because
+    /// the change may have created them.
     pub(crate) fn before(&self, commit: &str, path: &Path) -> Result<Before> {
         let path = files::join(&self.directory, path);
         let directory = path.parent().and_then(|directory| canonicalize(directory).ok());
@@ -221,8 +221,8 @@ impl Repository {
         Ok(Before::Inside(self.contents(blobs)?.0.remove(path.as_os_str())))
     }
 
-    /// The contents of blobs, by their path on disk. Most are what the files hold now, and git need not unpack those.
-    /// Also says which.
+    /// Contents of blobs, by their path on disk. Most are the current content of files, so git need not unpack them.
+    /// Also returns which ones.
     fn contents(&self, blobs: Blobs) -> Result<(Contents, HashSet<OsString>)> {
         let on_disk = |(path, object): (PathBuf, String)| {
             let path = self.top.join(path);
@@ -257,7 +257,7 @@ impl Repository {
         Some(warning.note("could not check whether git tracks the lock files"))
     }
 
-    /// The path in the repository of what is in a directory without symlinks.
+    /// The path of a file in the repository, for a directory without symlinks.
     fn path_in(&self, directory: &Path, name: &str) -> Option<PathBuf> {
         Some(directory.strip_prefix(&self.top).ok()?.join(name))
     }
@@ -298,7 +298,7 @@ struct Base<'a> {
 
 impl VersionControl for Base<'_> {
     /// The tracked data files if they are unchanged. Nothing else is known, so that only a finding about the same files
-    /// is one of the commit, too.
+    /// is treated as known from the commit.
     fn tracked(&self, root: &Path, _: bool) -> Tracked {
         let root = root.strip_prefix(self.directory).map(|below| self.repository.top.join(below));
         let root = root.ok().filter(|root| self.repository.has_unchanged_data(root));

@@ -1,5 +1,6 @@
-//! The commit that a revision stands for. Git takes a tag for the branch that it is named after, and anyone who may push
-//! can make a tag; so a name with two meanings is refused here, and so is a tag with the name of a branch of a remote.
+//! The commit that a revision stands for. Git takes a tag for the branch that it is named after, and anyone who may
+//! push can make a tag; so a name with two meanings is refused here, and so is a tag with the name of a branch of a
+//! remote.
 
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -9,13 +10,13 @@ use provlock::diagnostic::{Code, Diagnostic};
 
 use super::command::{object_exists, references, remotes, resolve};
 
-/// A commit, and the revision that names it without another meaning.
+/// A commit, and an unambiguous revision for it.
 pub(crate) struct Commit {
     pub(crate) name: String,
     pub(crate) revision: String,
 }
 
-/// The commit that a revision names; none if git does not know it.
+/// The commit of a revision; `None` if git does not know it.
 ///
 /// # Errors
 /// The revision has several meanings.
@@ -23,7 +24,7 @@ pub(super) fn commit(top: &Path, revision: &str) -> Result<Option<Commit>> {
     let end = revision.find(['~', '^', ':']).into_iter().chain(revision.find("@{")).min().unwrap_or(revision.len());
     let (name, rest) = revision.split_at(end);
     let revision = match meanings(top, name)?.as_slice() {
-        // No reference, or one that git has in a file of its own, such as `HEAD`.
+        // The name is not a path of a reference, or it is one with a file of its own, such as `HEAD`.
         [] if !is_path_of_reference(name) => revision.to_owned(),
         [] => return Ok(None),
         [one] if is_foreign_tag(top, name, one)? => {
@@ -43,7 +44,7 @@ pub(super) fn commit(top: &Path, revision: &str) -> Result<Option<Commit>> {
 
 /// Returns the references that a name may stand for, by the rules of `gitrevisions(7)`.
 fn meanings(top: &Path, name: &str) -> Result<Vec<String>> {
-    // A full ID is never a name.
+    // A full ID is never ambiguous.
     if name.is_empty() || is_id(name, 40..=64) {
         return Ok(Vec::new());
     }
@@ -65,7 +66,7 @@ fn meanings(top: &Path, name: &str) -> Result<Vec<String>> {
     Ok(meanings)
 }
 
-/// Whether a name says itself which kind of reference it is.
+/// Whether a name contains the kind of its reference, as in `refs/tags/v1`.
 fn is_path_of_reference(name: &str) -> bool {
     ["refs/", "heads/", "tags/", "remotes/"].iter().any(|start| name.starts_with(start))
 }
@@ -74,7 +75,7 @@ fn is_id(name: &str, length: RangeInclusive<usize>) -> bool {
     length.contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Whether a name of a branch of a remote, such as `main` or `origin/main`, is only a tag here.
+/// Whether a name of a remote branch, such as `main` or `origin/main`, is only a tag here.
 fn is_foreign_tag(top: &Path, name: &str, reference: &str) -> Result<bool> {
     if !reference.starts_with("refs/tags/") || is_path_of_reference(name) {
         return Ok(false);

@@ -26,7 +26,7 @@ impl<'a> Many<'a> {
         roots.may_be_several().then_some(Self { selection, number: roots.len(), units: roots.units() })
     }
 
-    /// The word for the root modules: units where all of them are.
+    /// The word for the root modules: units if all of them are Terragrunt units.
     pub(crate) fn noun(self) -> &'static str {
         if self.units > 0 && self.units == self.number { noun(Kind::Unit) } else { noun(Kind::RootModule) }
     }
@@ -85,7 +85,8 @@ fn common_message(diagnostic: &Diagnostic) -> &String {
     diagnostic.shared_message.as_ref().unwrap_or(&diagnostic.message)
 }
 
-/// `also in a, b, c and 208 more: -v lists them`. It leaves out the first root module if the shown place is in it.
+/// `also in a, b, c and 208 more: -v lists them`. The first root module is omitted if the position that is shown is in
+/// it.
 fn places(first: &Diagnostic, first_root: &Path, others: &BTreeSet<&Path>, all: bool) -> String {
     let is_shown = first.labels.first().is_some_and(|label| label.location.path().starts_with(first_root));
     let (word, first_root) = if is_shown { ("also in", None) } else { ("in", Some(first_root)) };

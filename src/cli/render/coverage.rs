@@ -1,4 +1,4 @@
-//! Directories that a run checked, and those that it did not, with reasons.
+//! Directories that a run checked or skipped, with reasons.
 
 use std::path::{Path, PathBuf};
 
@@ -10,12 +10,12 @@ use super::foreign::printable;
 use super::help::Invocation;
 use super::style::{count, enumerate};
 
-/// A line for each kind of root module that there is: `282 Terragrunt units: 4 OK, 278 without a lock file`.
+/// A line for each kind of root module: `282 Terragrunt units: 4 OK, 278 without a lock file`.
 pub(crate) fn lines(coverage: &Coverage) -> Vec<String> {
     Kind::ALL.into_iter().filter_map(|kind| line(coverage, kind)).collect()
 }
 
-/// Whether there is only one kind, of which each is fine, so that one line says all.
+/// Whether there is only one kind and all are OK, so that one line is enough.
 pub(crate) fn is_plain(coverage: &Coverage) -> bool {
     let mut kinds = Kind::ALL.into_iter().filter(|kind| coverage.total(*kind) > 0);
     let is_fine = |kind| coverage.number(kind, RootStatus::Ok) == coverage.total(kind);
@@ -79,7 +79,7 @@ fn line(coverage: &Coverage, kind: Kind) -> Option<String> {
     Some(format!("{nouns}: {}", parts.into_iter().chain(failed).collect::<Vec<_>>().join("; ")))
 }
 
-/// ` (git ignores 5 of them: .gitignore:15)`; nothing where git ignores none of the lock files that are not there.
+/// ` (git ignores 5 of them: .gitignore:15)`; empty if git ignores none of the missing lock files.
 fn ignored(coverage: &Coverage, kind: Kind, unlocked: usize) -> String {
     let place = |rule: &Location| format!("{}:{}", rule.path().display(), rule.line_column().0);
     let places = few(coverage.ignore_rules(kind).map(place));

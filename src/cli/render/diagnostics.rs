@@ -12,13 +12,14 @@ use super::help::Invocation;
 use super::pages;
 use super::style::{TextStyle, count};
 
-/// The number of errors, and of warnings, that are shown of one file; nobody reads more.
+/// Most errors, and most warnings, that are shown of one file.
 const MOST_OF_A_FILE: usize = 100;
 
-/// The number of bytes before and after a place that are shown of a long line; terminals show fewer.
+/// Number of bytes before and after a position that are shown of a long line; terminals show fewer.
 const FARTHEST: usize = 1000;
 
-/// Renders diagnostics, each without a final newline. If very many are about one file, the last ones are only counted.
+/// Renders diagnostics, each without a final newline. If very many are about one file, only the number of the last ones
+/// is shown.
 pub(crate) fn render_all<'a>(
     list: impl IntoIterator<Item = &'a Diagnostic>,
     invocation: &Invocation,
@@ -87,7 +88,7 @@ fn render(diagnostic: &Diagnostic, invocation: &Invocation, style: TextStyle) ->
         if excerpt.start == 0 || file.text.as_bytes()[excerpt.start - 1] == b'\n' {
             snippet = snippet.path(path.as_str());
         } else {
-            // From a part of a line the renderer cannot know the column.
+            // From a part of a line the renderer cannot compute the column.
             let (line, column) = first.location.line_column();
             group = group.element(Origin::path(path.as_str()).line(line).char_column(column));
         }
@@ -105,14 +106,14 @@ fn render(diagnostic: &Diagnostic, invocation: &Invocation, style: TextStyle) ->
     let renderer = renderer.term_width(style.columns.unwrap_or(DEFAULT_TERM_WIDTH));
     let Some(help) = &help else { return renderer.render(&[group]) };
     let help = Group::with_title(Level::HELP.secondary_title(help.as_str()));
-    // Rendered together, the two are connected by a line, which belongs to an excerpt.
+    // Rendered together, the two would be connected by a line, which belongs to an excerpt.
     if diagnostic.labels.is_empty() {
         return [group, help].map(|group| renderer.render(&[group])).join("\n");
     }
     renderer.render(&[group, help])
 }
 
-/// Whether places are shown in one excerpt: there is not too much between them.
+/// Whether positions are shown in one excerpt, because they are near each other.
 fn are_near(a: &Label, b: &Label) -> bool {
     let file = &a.location.file;
     if *file != b.location.file {
@@ -123,10 +124,10 @@ fn are_near(a: &Label, b: &Label) -> bool {
     between.len() <= 64 * FARTHEST && file.text[between].lines().all(|line| line.len() <= FARTHEST)
 }
 
-/// The lines that the spans are on, or parts of long lines: the renderer reads its whole input several times.
+/// The lines of the spans, or parts of long lines: the renderer reads its whole input several times.
 fn excerpt(text: &str, spans: impl Iterator<Item = Range<usize>>) -> Range<usize> {
     let (start, end) = spans.fold((text.len(), 0), |(start, end), span| (start.min(span.start), end.max(span.end)));
-    // A place after the last line break is shown on the line before.
+    // A position after the last line break is shown on the line before.
     let start = if start == text.len() { text.trim_end_matches('\n').len() } else { start };
     let from = text.floor_char_boundary(start.saturating_sub(FARTHEST));
     let to = text.ceil_char_boundary(end.saturating_add(FARTHEST).min(text.len()));

@@ -42,7 +42,7 @@ fn lines(file: &FileDiff, style: TextStyle) -> String {
     let row = |row: &Row| {
         let symbol = if row.replaced.is_some() { ("!", Color::Red) } else { symbol(row.action) };
         let step = row.version_change.map(|change| change.to_string()).unwrap_or_default();
-        // A warning first, then what else changed.
+        // A warning first, then the other changes.
         let details =
             row.replaced.clone().into_iter().chain(constraints(row)).chain(addresses(row)).chain(row.hash_changes());
         (symbol, vec![row.name.clone(), row.versions(), step, details.collect::<Vec<_>>().join("; ")])
@@ -107,7 +107,7 @@ pub(crate) fn summary<T: Locked>(locks: &LocksOf<T>) -> String {
 fn checksum<'a>(hashes: impl IntoIterator<Item = &'a Hash>) -> String {
     let mut digest = Sha256::new();
     for hash in hashes {
-        // A line break cannot make two lists look like one: it is doubled where a hash holds one.
+        // Line breaks separate hashes, so a line break in a hash is doubled.
         digest.update(hash.as_str().replace('\n', "\n\n"));
         digest.update("\n");
     }

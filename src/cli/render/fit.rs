@@ -1,4 +1,4 @@
-//! Text for a terminal: no line is wider, as long as nothing is torn that belongs together.
+//! Text for a terminal: lines are no wider than the terminal, except for parts that must stay whole.
 
 use std::borrow::Cow;
 
@@ -6,8 +6,8 @@ use console::strip_ansi_codes;
 use textwrap::core::Word;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
-/// Breaks the lines that are wider than a terminal: between the cells of a row, or else between words. What follows is
-/// indented. A path stays whole, and so do excerpts of files and commands, which are to be copied.
+/// Breaks the lines that are wider than a terminal: between the cells of a row, or otherwise between words. The
+/// following lines are indented. A path stays whole, and so do commands and excerpts of files, which users copy.
 pub(crate) fn fitted(text: &str, columns: Option<usize>) -> Cow<'_, str> {
     let Some(columns) = columns.filter(|columns| *columns > 0) else { return text.into() };
     if text.lines().all(|line| textwrap::core::display_width(line) <= columns) {
@@ -22,7 +22,7 @@ fn fitted_line(line: &str, columns: usize) -> String {
         return line.to_owned();
     }
     let (indent, rest) = line.split_at(line.len() - line.trim_start_matches([' ', '│', '├', '└', '─']).len());
-    // The lines of a tree go on.
+    // The lines of a tree continue.
     let next = indent.replace('├', "│").replace(['└', '─'], " ") + "  ";
     let options = |separate| {
         let options = Options::new(columns).break_words(false).word_splitter(WordSplitter::NoHyphenation);
@@ -37,7 +37,7 @@ fn fitted_line(line: &str, columns: usize) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Whether a line is the excerpt of a file, or says where one is.
+/// Whether a line is part of an excerpt of a file, or contains its position.
 fn is_excerpt(line: &str) -> bool {
     let line = line.trim_start();
     let after_number = line.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
@@ -49,7 +49,7 @@ fn cells(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
     split(line, "  ")
 }
 
-/// Words. A command that is proposed is one word.
+/// Words. A proposed command is one word.
 fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
     let mark = if strip_ansi_codes(line).starts_with("help: ") { " provlock " } else { ": provlock " };
     let Some((before, command)) = line.split_once(mark) else { return split(line, " ") };
@@ -59,7 +59,7 @@ fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
     Box::new(split(start, " ").chain([Word::from(command)]).chain(split(after, " ")))
 }
 
-/// What is between gaps, each part with the spaces after it.
+/// Parts between gaps, each with the spaces after it.
 fn split<'a>(text: &'a str, gap: &'static str) -> Box<dyn Iterator<Item = Word<'a>> + 'a> {
     let mut rest = text;
     Box::new(std::iter::from_fn(move || {

@@ -1,8 +1,8 @@
-//! Text that comes from elsewhere: from registries, mirrors, archives, lock files, configurations, names of files, the
-//! environment, git and helper programs. Whatever is shown goes through here.
+//! Text from outside: from registries, mirrors, archives, lock files, configurations, names of files, the environment,
+//! git and helper programs. All output passes through these functions.
 //!
-//! Every format leaves out secrets and caps lengths. Control characters and commands are escaped for a terminal and for
-//! the runner of a workflow, which would obey them.
+//! Every format hides secrets and limits lengths. Control characters and commands are escaped for a terminal and for
+//! the runner of a workflow, which would execute them.
 
 use provlock::diagnostic::words::count;
 use provlock::diagnostic::{Diagnostic, Label, Location};
@@ -18,7 +18,7 @@ const MOST_PARTS: usize = 100;
 /// Marks of commands that the runners of GitHub and Azure Pipelines obey anywhere in a line.
 const COMMAND_MARKS: [&str; 2] = ["##[", "##vso["];
 
-/// A diagnostic that may be shown: without secrets, with a limited length, and without text of files outside of the
+/// A diagnostic that is safe to show: without secrets, with a limited length, and without text of files outside of the
 /// repository.
 pub(crate) fn shown(diagnostic: &Diagnostic, invocation: &Invocation) -> Diagnostic {
     let text = |text: &str| capped(&invocation.secrets.redact(text));
@@ -64,8 +64,7 @@ pub(crate) fn capped(text: &str) -> String {
     }
 }
 
-/// A text on one line without invisible characters, in which neither a terminal nor the runner of a workflow finds
-/// anything to obey.
+/// A text on one line without invisible characters and without commands for a terminal or the runner of a workflow.
 pub(crate) fn printable(text: &str) -> String {
     without_marks(&text.chars().map(escaped).collect::<String>())
 }
@@ -85,7 +84,7 @@ pub(crate) fn printable_lines(text: &str) -> String {
     text.split_inclusive('\n').map(line).collect()
 }
 
-/// A text of the same length without secrets and invisible characters, so that places in it stay valid.
+/// A text of the same length without secrets and invisible characters, so that positions in it stay valid.
 pub(crate) fn masked(text: &str, secrets: &Secrets) -> String {
     // The renderer of excerpts shows the other control characters of ASCII as pictures.
     let mask = |c: char| match c.len_utf8() {
@@ -108,8 +107,8 @@ pub(crate) fn without_commands(text: &str) -> String {
     without_marks(&text.split_inclusive('\n').map(line).collect::<String>())
 }
 
-/// JSON with the same values, in which nothing is invisible and the runner of a workflow sees no command. Outside of
-/// texts it holds no such characters but the line breaks.
+/// JSON with the same values, without invisible characters and without commands for the runner of a workflow. Outside
+/// of texts, JSON contains no such characters except line breaks.
 pub(crate) fn harmless_json(text: &str) -> String {
     let escaped: String = text.chars().fold(String::with_capacity(text.len()), |mut escaped, c| {
         if is_hidden(c) && c != '\n' {
@@ -123,8 +122,8 @@ pub(crate) fn harmless_json(text: &str) -> String {
     COMMAND_MARKS.iter().fold(escaped, |text, mark| text.replace(mark, &mark.replacen('#', "\\u0023", 1)))
 }
 
-/// Text as it is written, whoever made it: its lines and tabs stay, and the styles that this program uses if the output
-/// has them. Everything else that is obeyed or invisible is escaped.
+/// Text in a form that is safe to print: its lines and tabs stay, and so do the styles of this program if the output
+/// has them. All other control and invisible characters are escaped.
 pub(crate) fn harmless(text: &str, has_styles: bool) -> String {
     let text = without_commands(text);
     if !text.contains(|c| is_hidden(c) && c != '\n') {
@@ -163,7 +162,7 @@ fn style_length(text: &str) -> usize {
     }
 }
 
-/// Whether a text holds nothing that [`harmless`] changes.
+/// Whether [`harmless`] would not change the text.
 pub(crate) fn is_harmless(text: &str) -> bool {
     !text.contains(is_hidden) && without_commands(text) == text
 }
@@ -190,9 +189,9 @@ fn escaped(c: char) -> String {
     }
 }
 
-/// Whether a character is obeyed instead of shown, or is not seen: controls, what directs bidirectional text (Unicode
-/// Standard Annex 9), and characters without a width (`Default_Ignorable_Code_Point` in `DerivedCoreProperties`), but
-/// for those that choose among the forms of others.
+/// Whether a character controls the terminal or is invisible: controls, directions of bidirectional text (Unicode
+/// Standard Annex 9), and characters without a width (`Default_Ignorable_Code_Point` in `DerivedCoreProperties`),
+/// except variation selectors.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,

@@ -14,7 +14,7 @@ use super::verify::Found;
 /// (<https://docs.github.com/en/rest/checks/runs>).
 const MOST_OF_A_LEVEL: usize = 10;
 
-/// Returns a line for each finding, and for each thing that could not be checked; of more than GitHub shows the worst,
+/// Returns a line for each finding and each failure. If there are more than GitHub shows, returns the most severe ones
 /// and the number of the others.
 pub(crate) fn annotations(found: Found<'_>) -> String {
     let all = Issue::all(found);

@@ -1,4 +1,4 @@
-//! Findings as GitLab's Code Quality report, which a merge request shows beside the lines of its change
+//! Findings as GitLab's Code Quality report, which a merge request shows beside the changed lines
 //! (<https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format>).
 
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use super::issue::Issue;
 use super::verify::Found;
 
-/// Returns an array with an object for each finding and for each thing that could not be checked.
+/// Returns an array with an object for each finding and each failure.
 pub(crate) fn report(found: Found<'_>) -> String {
     let mut equal_before = HashMap::new();
     let object = |issue: Issue| {
@@ -35,7 +35,7 @@ pub(crate) fn report(found: Found<'_>) -> String {
     format!("{}\n", Value::Array(Issue::all(found).into_iter().map(object).collect()))
 }
 
-/// Returns the severity. Possible forgeries are the worst, as in SARIF's severity for security.
+/// Returns the severity. Possible forgeries are the most severe, as in SARIF's severity for security.
 fn severity(issue: &Issue) -> &'static str {
     match (issue.severity, issue.threat()) {
         (Severity::Error, Threat::Forgery) => "blocker",

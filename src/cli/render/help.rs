@@ -16,10 +16,10 @@ pub(crate) struct Invocation {
     pub(crate) secrets: Secrets,
     /// The directory of `-C`, absolute and as the user knows it.
     start: PathBuf,
-    /// The directory where both programs keep modules, if it is not the usual one.
+    /// The directory where OpenTofu and Terraform keep modules, if it is not the default.
     pub(crate) data_directory: Option<PathBuf>,
     boundary: OnceLock<Boundary>,
-    /// The directory of `-C`, which the directories of commands are relative to; `.` without.
+    /// The directory of `-C`, to which the directories of commands are relative; `.` without the flag.
     directory: PathBuf,
     shell: Shell,
 }
@@ -32,12 +32,12 @@ enum Shell {
 }
 
 impl Shell {
-    /// The one that users of this system most likely have.
+    /// The most common shell of this system.
     const CURRENT: Self = if cfg!(windows) { Self::PowerShell } else { Self::Posix };
 }
 
 impl Invocation {
-    /// Started with `-C` and its directory, or without, and about that directory. Nothing is secret yet.
+    /// An invocation with the directory of `-C`, if it was given, about that directory. It has no secrets yet.
     pub(crate) fn new(chdir: Option<&Path>) -> Self {
         let directory = chdir.unwrap_or(Path::new(".")).to_owned();
         let start = std::env::current_dir().unwrap_or_default().join(&directory);
@@ -45,8 +45,8 @@ impl Invocation {
         Self { secrets, start, data_directory: None, boundary, directory, shell: Shell::CURRENT }
     }
 
-    /// Sets the paths that the command is about, relative to that directory; empty for the directory itself. Returns
-    /// the boundary around the paths of the first call.
+    /// Sets the paths of the command, relative to that directory; empty for the directory itself. Returns the boundary
+    /// around the paths of the first call.
     pub(crate) fn set_paths(&self, paths: &[PathBuf]) -> &Boundary {
         self.boundary.get_or_init(|| {
             let paths = if paths.is_empty() { &[PathBuf::new()][..] } else { paths };
@@ -60,12 +60,14 @@ impl Invocation {
         self.set_paths(&[])
     }
 
-    /// A path as it is from where the program was started, which is where a terminal or an editor looks for it.
+    /// A path relative to the directory from which the user started the program, where a terminal or an editor looks
+    /// for it.
     pub(crate) fn shown(&self, path: &Path) -> PathBuf {
         if self.directory == Path::new(".") { path.to_owned() } else { self.directory.join(path) }
     }
 
-    /// The help of a diagnostic as it is shown. Commands start with the program's name and change to their directory.
+    /// The help of a diagnostic in the form that is shown. Commands start with the program's name and change to their
+    /// directory.
     pub(crate) fn help(&self, diagnostic: &Diagnostic) -> Option<String> {
         let part = |part: &HelpPart| match part {
             HelpPart::Text(text) => text.clone(),
@@ -102,8 +104,8 @@ impl Invocation {
     }
 }
 
-/// A word as a shell reads it. In PowerShell typographic quotes end a quoted text, too, and are doubled as the plain
-/// one is (see `about_Quoting_Rules`); an `@` means something at the beginning of a word only (`about_Splatting`).
+/// A word quoted for a shell. In PowerShell typographic quotes end a quoted text, too, and are doubled like the plain
+/// one (see `about_Quoting_Rules`); an `@` is special only at the beginning of a word (`about_Splatting`).
 fn quoted(word: &str, shell: Shell) -> String {
     let is_plain = |c: char| match shell {
         Shell::Posix => c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c),

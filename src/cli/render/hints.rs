@@ -1,4 +1,5 @@
-//! Hints after the results of `lock` and `upgrade`: facts about root modules, each a line however many share it.
+//! Hints after the results of `lock` and `upgrade`: facts about root modules, one line for each however many root
+//! modules share it.
 
 use std::collections::BTreeSet;
 
@@ -17,11 +18,11 @@ use super::verify::names;
 pub(crate) enum Hint {
     /// New entries contain only hashes of packages in the cache.
     Incomplete,
-    /// An entry was written that may cover only the platform of this machine, and no platform was named.
+    /// An entry was written that may cover only the platform of this machine, and no platform was requested.
     OnePlatform,
     /// The lock file covers other platforms, but not this one.
     NotCovered(Platform),
-    /// `--check` compared only these platforms, because none is named.
+    /// `--check` compared only these platforms, because no platform was requested.
     LookedAtOnly(String),
     /// `--check` did not compare these platforms of the settings.
     NotLookedAt(String),
@@ -58,8 +59,8 @@ pub(crate) fn lock_hints(locked: &Locked, is_check: bool) -> impl Iterator<Item 
     one.into_iter().chain(not_covered.cloned().map(Hint::NotCovered)).chain(not_compared)
 }
 
-/// Returns the platforms that `--check` did not compare, as far as that can be told: those of the settings, or any
-/// other if none is named.
+/// Returns the platforms that `--check` did not compare, as far as they are known: platforms of the settings, or any
+/// other platform if none was requested.
 fn not_compared(locked: &Locked) -> Option<Hint> {
     let (settings, compared) = (&locked.prepared.root.settings.platforms, &locked.prepared.platforms);
     if !locked.prepared.platforms_are_named {

@@ -1,4 +1,4 @@
-//! Findings and locked versions as one page of HTML for people: it requests nothing, and can be read without its
+//! Findings and locked versions as one page of HTML for people: it makes no requests, and can be read without its
 //! script.
 
 use std::fmt::{self, Write as _};
@@ -48,7 +48,7 @@ pub(crate) fn tree(uses: &[ProviderUse], invocation: &Invocation) -> String {
 }
 
 fn document(title: &str, body: &str) -> String {
-    // Only these two run, and nothing is requested (https://www.w3.org/TR/CSP3/).
+    // Only these two scripts run, and the page makes no requests (https://www.w3.org/TR/CSP3/).
     let hash = |text: &str| format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text)));
     let (style, script) = (hash(STYLE), hash(SCRIPT));
     format!(
@@ -67,7 +67,7 @@ fn finding(cause: &Diagnostic, found: Found<'_>) -> String {
     let mut cause = cause.clone();
     let mut roots = String::new();
     if let Some(RootModules::Selected { directories, .. }) = cause.root_modules.as_deref() {
-        // The last note names them in a sentence.
+        // The last note contains their names in a sentence.
         cause.notes.pop();
         roots = names(directories.iter().map(|path| path.display()), invocation);
     }

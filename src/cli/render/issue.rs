@@ -45,7 +45,7 @@ impl Issue {
         findings.chain(failures).collect()
     }
 
-    /// A finding. `file` stands for the position of one that has none.
+    /// A finding. `file` is the position of a finding without a location.
     pub(crate) fn new(finding: &Diagnostic, file: Option<&Path>, found: Found<'_>) -> Self {
         let finding = shown(finding, found.invocation);
         let safe = |text: &str| capped(&found.invocation.secrets.redact(text));

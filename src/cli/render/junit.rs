@@ -12,11 +12,11 @@ use super::foreign::{printable, printable_lines};
 use super::issue::{Issue, Position};
 use super::verify::Found;
 
-/// Element of a test that passes and says something.
+/// Element of a passed test with output.
 const PASSED: &str = "system-out";
 
 /// Returns a suite for each root module, with a test for each finding, or one test if there is none; and one suite for
-/// what concerns no single root module and for what could not be checked. Warnings are tests that pass with output.
+/// findings about no single root module and for failures. Warnings are passed tests with output.
 pub(crate) fn report(found: Found<'_>) -> String {
     let issue = |finding: &Diagnostic| Issue::new(finding, None, found);
     let of_roots = found.roots.iter().map(|root| (root.path.as_path(), root.findings.iter().map(issue).collect()));

@@ -19,9 +19,9 @@ pub(crate) struct LockedText {
     pub(crate) rows: Vec<Arc<EntryRow>>,
     /// `Locked 3 providers for linux_amd64 (3 added)`
     pub(crate) summary: String,
-    /// Whether a lock file differs from what it was.
+    /// Whether a lock file changed, or would change.
     pub(crate) is_changed: bool,
-    /// Whether the difference was written.
+    /// Whether the change was written.
     pub(crate) is_written: bool,
     /// Number of entries that stay although the configuration does not require them.
     stale: usize,
@@ -156,8 +156,8 @@ pub(crate) fn downloaded<'a>(results: impl Iterator<Item = &'a LockedText>) -> S
     }
 }
 
-/// `Locked 998 of 1000 root modules: 3 changed, 995 up to date; 2 failed; 118.40 MiB downloaded`, where `root_modules`
-/// are those numbers. The verbs are for what was written and for what would be.
+/// `Locked 998 of 1000 root modules: 3 changed, 995 up to date; 2 failed; 118.40 MiB downloaded`, with these numbers in
+/// `root_modules`. The verbs are for changes that were written and for changes that would be.
 pub(crate) fn summary_of_many(results: &[&LockedText], verbs: [&str; 2], root_modules: &str) -> String {
     let is_dry = results.iter().any(|text| !text.is_written);
     let stale = match results.iter().map(|text| text.stale).sum() {
@@ -201,7 +201,7 @@ pub(crate) fn h1_count(report: &ProviderReport) -> usize {
     report.difference.new.as_ref().map_or(0, |new| HashCounts::of(&new.hashes).h1)
 }
 
-/// Returns the platform of this machine if nobody named platforms and an entry covers others only.
+/// Returns the platform of this machine if no platforms were requested and an entry covers only others.
 pub(crate) fn not_covered<'a>(locked: &Locked, report: &'a ProviderReport) -> Option<&'a Platform> {
     let entry = report.difference.new.as_deref().filter(|_| !locked.prepared.platforms_are_named)?;
     let is_missing = |package: &Fetched| !entry.hashes.contains(&package.h1);

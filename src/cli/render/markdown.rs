@@ -1,6 +1,6 @@
 //! Differences between lock files, and upgrades, as Markdown for a pull request.
 //!
-//! Whatever comes from a file is shown as code, in which GitHub and GitLab see neither markup nor mentions.
+//! Text from files is shown as code, in which GitHub and GitLab see neither markup nor mentions.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -18,7 +18,7 @@ use super::style::{count, group_by};
 use super::upgrade::{Edited, MoveGroup};
 use super::verify::{Found, numbers};
 
-/// GitHub takes 65,536 characters in a comment; the folded hashes are left out of anything near that.
+/// GitHub allows 65,536 characters in a comment; the folded hashes are omitted near that limit.
 const LENGTH_LIMIT: usize = 60_000;
 
 const ROOT_MODULES: &str = "Root modules";

@@ -40,7 +40,7 @@ fn symbol(action: MirrorAction) -> Symbol {
     }
 }
 
-/// The provider, its version, the platforms, how packages were authenticated, their size, and what was replaced.
+/// The provider, its version, the platforms, the authentication of the packages, their size, and the replaced files.
 fn row(action: MirrorAction, release: &[&MirroredPackage]) -> Vec<String> {
     let is_done = |package: &&&MirroredPackage| package.action >= action.min(MirrorAction::Added);
     let done: Vec<_> = release.iter().filter(is_done).copied().collect();
@@ -63,8 +63,8 @@ fn platforms(packages: &[&MirroredPackage]) -> String {
     enumerate(packages.iter().map(|package| &package.package.platform))
 }
 
-/// `Mirrored 4 packages of 2 providers in DIR: 1 downloaded (118.40 MiB), 3 already there (96.00 MiB)`; nothing if
-/// there is none because of errors.
+/// `Mirrored 4 packages of 2 providers in DIR: 1 downloaded (118.40 MiB), 3 already there (96.00 MiB)`; empty if errors
+/// prevented all of them.
 pub(crate) fn summary(mirrored: &Mirrored, target: &MirrorTarget, is_dry_run: bool) -> Option<String> {
     let Mirrored { packages, removed, errors, .. } = mirrored;
     let (kept, fetched): (Vec<_>, Vec<_>) = packages.iter().partition(|package| package.action == MirrorAction::Kept);
@@ -98,7 +98,7 @@ pub(crate) fn summary(mirrored: &Mirrored, target: &MirrorTarget, is_dry_run: bo
     Some(format!("{verb} {what}: {}", parts.into_iter().flatten().collect::<Vec<_>>().join(", ")))
 }
 
-/// The size of packages in bytes, if it is known of all.
+/// The size of packages in bytes, if all sizes are known.
 fn size(packages: &[&MirroredPackage]) -> Option<u64> {
     packages.iter().map(|package| package.size).sum()
 }

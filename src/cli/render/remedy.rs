@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use provlock::diagnostic::{Diagnostic, Help, HelpPart, LockRemedy, Remedy, RootModules, UpgradeRemedy};
 use provlock::provider::{Dialect, Platform};
 
-/// The flag that stands for a remedy, with a value if it needs one; `None` for commands.
+/// The flag of a remedy, with a value if it needs one; `None` for commands.
 pub(super) fn flag(remedy: &Remedy) -> Option<String> {
     let flag = match remedy {
         Remedy::AnyAge => "--min-age 0d",
@@ -26,7 +26,7 @@ pub(super) fn flag(remedy: &Remedy) -> Option<String> {
     Some(flag.to_owned())
 }
 
-/// Adds root modules and a dialect to the arguments of a command, and returns the directory to run it in.
+/// Adds root modules and a dialect to the arguments of a command, and returns the directory in which to run it.
 pub(super) fn command(
     mut arguments: Vec<String>,
     roots: Option<&RootModules>,
@@ -47,7 +47,7 @@ pub(super) fn command(
     (directory, arguments)
 }
 
-/// `.`, or empty as the parent of a file name is.
+/// Whether a path is `.`, or the empty parent of a file name.
 fn is_current(directory: &Path) -> bool {
     directory.as_os_str().is_empty() || directory == Path::new(".")
 }
@@ -150,7 +150,7 @@ fn with_flags(
     std::iter::once(command.to_owned()).chain(flags).chain(platforms).chain(operands.iter().cloned()).collect()
 }
 
-/// A path that is not taken for a flag.
+/// A path in a form that is not read as a flag.
 pub(super) fn path_argument(path: &Path) -> String {
     let text = path.display().to_string();
     if text.starts_with('-') { format!("./{text}") } else { text }

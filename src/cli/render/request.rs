@@ -1,4 +1,4 @@
-//! A request as one line, which shows what a run waits for.
+//! A request as one line, which shows what the run is waiting for.
 
 use std::time::Duration;
 

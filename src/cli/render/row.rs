@@ -8,11 +8,11 @@ use serde::Serialize;
 
 use super::style::{Color, Symbol, numbers};
 
-/// One provider or module, before and after. What is not for JSON is skipped.
+/// One provider or module, before and after. Fields that are not for JSON are skipped.
 #[derive(Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Row {
-    /// The address without what is the dialect's default.
+    /// The address without default parts of the dialect.
     #[serde(skip)]
     pub(crate) name: String,
     /// The full address of a provider, with the host; or the path of a module's calls.
@@ -23,7 +23,7 @@ pub(crate) struct Row {
     #[serde(skip)]
     pub(crate) version_change: Option<VersionMove>,
     pub(crate) constraints: Change<String>,
-    /// Where a module comes from, as the configuration says it.
+    /// Source of a module in the configuration.
     #[serde(skip)]
     pub(crate) source: Change<String>,
     /// The package of a module.
@@ -32,16 +32,16 @@ pub(crate) struct Row {
     pub(crate) hashes: HashChange,
     #[serde(skip)]
     pub(crate) hash_counts: Change<HashCounts>,
-    /// Whether hashes took the place of others while the version stayed.
+    /// Whether hashes replaced others while the version stayed.
     #[serde(skip)]
     pub(crate) hashes_replaced: bool,
-    /// That hashes or a package took the place of others while the version stayed: the release was replaced, or
-    /// somebody changed the file.
+    /// Text if hashes or a package were replaced under the same version: the release was replaced, or the file was
+    /// edited.
     #[serde(skip)]
     pub(crate) replaced: Option<String>,
 }
 
-/// A value before and after; null where there is no entry.
+/// A value before and after; null without an entry.
 #[derive(Clone, Copy, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "change_of_{T}", deny_unknown_fields))]
 pub(crate) struct Change<T> {
@@ -49,7 +49,7 @@ pub(crate) struct Change<T> {
     pub(crate) new: Option<T>,
 }
 
-/// The hashes that came and went.
+/// The added and removed hashes.
 #[derive(Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "hash_change", deny_unknown_fields))]
 pub(crate) struct HashChange {
@@ -63,7 +63,7 @@ pub(crate) struct HashChange {
     pub(crate) removed_counts: HashCounts,
 }
 
-/// How many hashes of each scheme there are.
+/// Number of hashes of each scheme.
 #[derive(Clone, Copy, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "hash_counts", deny_unknown_fields))]
 pub(crate) struct HashCounts {
@@ -73,14 +73,14 @@ pub(crate) struct HashCounts {
 }
 
 impl Row {
-    /// The row of a provider, whose name is short in the dialect.
+    /// The row of a provider, with its short name in the dialect.
     pub(crate) fn new(provider: &ProviderDiff, dialect: Dialect) -> Self {
         let replaced = hashes_replaced(provider);
         let constraints = Change::of(provider, |entry| Some(entry.constraints.to_string()));
         Self { hashes_replaced: replaced.is_some(), replaced, constraints, ..Self::of(provider, dialect) }
     }
 
-    /// The row of a module. Its version is that of a registry.
+    /// The row of a module. Its version is the version in a registry.
     pub(crate) fn of_module(module: &EntryDiff<LockedModule>) -> Self {
         let (row, hashes) = (Self::of(module, Dialect::default()), hashes_replaced(module));
         Self {
@@ -114,7 +114,7 @@ impl Row {
         self.version.old == self.version.new
     }
 
-    /// `5.60.0 → 5.82.2`, or the only version that there is.
+    /// `5.60.0 → 5.82.2`, or the only version.
     pub(crate) fn versions(&self) -> String {
         match (&self.version.old, &self.version.new) {
             (Some(old), Some(new)) if old != new => format!("{old} → {new}"),
@@ -122,7 +122,7 @@ impl Row {
         }
     }
 
-    /// How many hashes an entry has or how their number changed; for the same version also which way.
+    /// Number of hashes of an entry, or the change of the number; for the same version also its direction.
     pub(crate) fn hash_changes(&self) -> Option<String> {
         let (old, new) = match (self.hash_counts.old, self.hash_counts.new) {
             (Some(old), Some(new)) => (old, new),
@@ -205,7 +205,7 @@ fn hashes_replaced<T: Locked>(entry: &EntryDiff<T>) -> Option<String> {
     entry.zh_replaced().map(|removed| format!("{removed} zh replaced under the same version"))
 }
 
-/// A version of a registry, or a source with its tag or branch, has another package now.
+/// Whether a version in a registry, or a source with its tag or branch, has a different package now.
 fn package_replaced(module: &EntryDiff<LockedModule>) -> Option<String> {
     let what = if module.old.as_ref()?.version.is_some() { "version" } else { "source" };
     module.package_replaced().then(|| format!("package replaced under the same {what}"))

@@ -13,7 +13,7 @@ use super::verify::Found;
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-/// Returns a log with one run. What could not be checked is a notification, and the run is then not successful.
+/// Returns a log with one run. A failure is a notification, and the run is then not successful.
 pub(crate) fn log(found: Found<'_>) -> String {
     let (errors, findings): (Vec<_>, Vec<_>) = Issue::all(found).into_iter().partition(|issue| issue.is_failure);
     let mut results: Vec<_> = findings.iter().map(result).collect();
@@ -42,7 +42,7 @@ pub(crate) fn log(found: Found<'_>) -> String {
     format!("{log}\n")
 }
 
-/// The program with its rules. Its page is left out while the address of the repository is not known.
+/// The program with its rules. Its page is omitted while the address of the repository is unknown.
 fn driver(repository: &str) -> Value {
     let version = env!("CARGO_PKG_VERSION");
     let mut driver = json!({
@@ -57,14 +57,14 @@ fn driver(repository: &str) -> Value {
     driver
 }
 
-/// Adds a fingerprint to each result, so that a service knows the same finding after lines have moved. It is of the
-/// code, the file and the message; GitHub expects the number of the same before it and the name of the property.
+/// Adds a fingerprint to each result, so that a service recognizes a finding after lines have moved. It is computed
+/// from code, file and message; GitHub prescribes the name of the property, and the number of equal results before it.
 fn add_fingerprints(results: &mut [Value]) {
     let mut numbers: HashMap<String, usize> = HashMap::new();
     for result in results {
         let text = |pointer: &str| result.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let file = text("/locations/0/physicalLocation/artifactLocation/uri");
-        // The first line is the message; notes and help say where else a finding is.
+        // The first line is the message; notes and help contain other positions of a finding.
         let message = text("/message/text").lines().next().unwrap_or_default();
         let digest = Sha256::digest([text("/ruleId"), file, message].join("\n"));
         let hash = digest[..8].iter().fold(String::new(), |hash, byte| format!("{hash}{byte:02x}"));
@@ -127,7 +127,7 @@ fn result(issue: &Issue) -> Value {
     result
 }
 
-/// Returns the first position, or the file that stands for it.
+/// Returns the first position, or the file that represents it.
 fn location(issue: &Issue) -> Option<Value> {
     let file = || Some(json!({ "artifactLocation": { "uri": uri(issue.file.as_ref()?) } }));
     issue.positions.first().map(place).or_else(file).map(|place| json!({ "physicalLocation": place }))

@@ -14,14 +14,14 @@ pub(crate) struct TextStyle {
     pub(crate) color: bool,
     /// Whether codes link to their pages.
     pub(crate) hyperlinks: bool,
-    /// The width of a terminal that shows it.
+    /// The width of the terminal.
     pub(crate) columns: Option<usize>,
     /// Whether unchanged entries are shown, too.
     pub(crate) verbose: bool,
 }
 
 impl TextStyle {
-    /// Whether it is written with escape sequences.
+    /// Whether text has escape sequences.
     pub(crate) fn has_escapes(self) -> bool {
         self.color || self.hyperlinks
     }

@@ -1,4 +1,4 @@
-//! The output of `tree`: who requires a provider, as `cargo tree --invert` does.
+//! The output of `tree`: the modules that require a provider, as `cargo tree --invert` shows them.
 
 use provlock::configuration::{CalledModule, Requirements, Requirer};
 use provlock::lockfile::{Locks, ModuleLocks};
@@ -10,7 +10,7 @@ use super::style::columns;
 pub(crate) struct ProviderTree<'a> {
     pub(crate) address: &'a ProviderAddress,
     pub(crate) locked: Option<&'a Version>,
-    /// The fingerprint of the key that has signed the locked version, if it is known and to be shown.
+    /// The fingerprint of the key that has signed the locked version, if it is known and requested.
     pub(crate) signer: Option<String>,
     /// All constraints together; `None` if nothing requires the provider.
     pub(crate) constraints: Option<&'a ConstraintList>,
@@ -44,7 +44,7 @@ impl<'a> ProviderTree<'a> {
     }
 }
 
-/// Every tree, set apart by blank lines.
+/// All trees, separated by blank lines.
 pub(crate) fn text(trees: &[ProviderTree<'_>], dialect: Dialect) -> String {
     let texts: Vec<_> = trees.iter().map(|tree| one(tree, dialect)).collect();
     texts.join("\n")
@@ -94,7 +94,7 @@ fn short(locked: &str) -> String {
 
 /// The lines before each node of a tree. The tree is given by the depths of its nodes, each before its children.
 fn branches(depths: &[usize]) -> Vec<String> {
-    // For each depth, whether another node of it follows before the tree gets back to a smaller depth.
+    // For each depth, whether another node of it follows before the tree returns to a smaller depth.
     let mut follows: Vec<bool> = Vec::new();
     let mut branches = Vec::with_capacity(depths.len());
     for &depth in depths.iter().rev() {

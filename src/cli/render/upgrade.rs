@@ -153,8 +153,8 @@ pub(crate) fn reasons(groups: &[MoveGroup<'_>]) -> Vec<String> {
     groups.map(text).collect()
 }
 
-/// `2 providers and 1 module`: those that are held back; `None` if none is. If `by_own_constraints`, only those that
-/// constraints hold back which can be rewritten. Also returns whether modules are among them.
+/// `2 providers and 1 module`: the number of held back ones; `None` if it is zero. If `by_own_constraints`, counts only
+/// what is held back by constraints that can be rewritten. Also returns whether modules are among them.
 pub(crate) fn held_back(groups: &[MoveGroup<'_>], by_own_constraints: bool) -> Option<(String, bool)> {
     let rows = groups.iter().flat_map(|group| &group.all).map(|(_, row)| row);
     let rows = rows.filter(|row| if by_own_constraints { row.is_constrained } else { row.is_held_back });

@@ -38,20 +38,20 @@ impl<'a> Found<'a> {
         self.findings.iter().map(|finding| (None, finding)).chain(of_roots)
     }
 
-    /// A path from the top of the repository, with slashes and without secrets.
+    /// A path relative to the top of the repository, with slashes and without secrets.
     pub(crate) fn path(self, path: &Path) -> String {
         self.invocation.secrets.redact(&self.paths.shown(path))
     }
 }
 
-/// The findings that are at least this severe as text, with a blank line after each; those of many root modules by
+/// The findings of at least this severity as text, with a blank line after each; findings of many root modules by
 /// cause.
 pub(crate) fn findings(found: Found<'_>, least: Severity, many: Option<Many<'_>>, style: TextStyle) -> String {
     let texts = diagnostics::render_all(&causes(found, least, many, style.verbose), found.invocation, style);
     texts.into_iter().flat_map(|text| [text, "\n\n".to_owned()]).collect()
 }
 
-/// The findings that are at least this severe, each cause once.
+/// The findings with at least this severity, each cause once.
 pub(crate) fn causes(found: Found<'_>, least: Severity, many: Option<Many<'_>>, all: bool) -> Vec<Diagnostic> {
     let findings = found.all().map(|(root, finding)| (root.map(|root| &*root.path), finding));
     let findings = findings.filter(|(_, finding)| finding.severity >= least);
@@ -102,7 +102,7 @@ pub(crate) fn reason(reason: DialectReason) -> &'static str {
     }
 }
 
-/// `2 errors and 1 warning in .terraform.lock.hcl`; nothing when nothing was found.
+/// `2 errors and 1 warning in .terraform.lock.hcl`; `None` without findings.
 pub(crate) fn summary(found: Found<'_>) -> Option<String> {
     let files: BTreeSet<_> = found.all().filter_map(|(root, finding)| file(root, finding)).collect();
     let place = match &files.into_iter().collect::<Vec<_>>()[..] {
@@ -121,14 +121,14 @@ pub(super) fn numbers(findings: &[&Diagnostic]) -> String {
     counted(numbers.map(|(severity, noun)| (number(severity), noun)))
 }
 
-/// `1 warning about the change as a whole`; nothing when nothing was found about it.
+/// `1 warning about the change as a whole`; `None` without such findings.
 pub(crate) fn about_the_change(findings: &[Diagnostic]) -> Option<String> {
     let numbers = numbers(&findings.iter().collect::<Vec<_>>());
     (!findings.is_empty()).then(|| format!("{numbers} about the change as a whole"))
 }
 
-/// `Suppressed: 1 finding by comments`; nothing when none was. What settings and flags
-/// allow is not among them, since it is not about single findings.
+/// `Suppressed: 1 finding by comments`; `None` without such findings. Codes that settings and flags allow are not
+/// included, because they do not suppress single findings.
 pub(crate) fn suppressed(roots: &[VerifiedRoot]) -> Option<String> {
     let number = |number: fn(&Suppressed) -> usize| roots.iter().map(|root| number(&root.suppressed)).sum::<usize>();
     let numbers = [
@@ -140,8 +140,8 @@ pub(crate) fn suppressed(roots: &[VerifiedRoot]) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Suppressed: {}", parts.join(", ")))
 }
 
-/// The OK lines of a run without findings, of at most 80 columns: `OK: 3 providers locked as required, for linux_amd64`.
-/// `None` without a lock file. Platforms are named only if each entry is known to cover them.
+/// The OK lines of a run without findings, of at most 80 columns: `OK: 3 providers locked as required, for
+/// linux_amd64`. `None` without a lock file. Platforms are named only if each entry is known to cover them.
 pub(crate) fn well(roots: &[VerifiedRoot]) -> Option<Vec<String>> {
     let compared = compared(roots);
     let (first, others) = compared.split_first()?;
@@ -227,7 +227,7 @@ fn for_platforms(what: &str, platforms: &PlatformSelection) -> String {
     }
 }
 
-/// The file that a finding is about; what is about no place in a root module is about the lock file.
+/// The file of a finding; for a finding without a position in a root module, the lock file.
 fn file<'a>(root: Option<&'a VerifiedRoot>, finding: &'a Diagnostic) -> Option<&'a Path> {
     let place = finding.labels.first().map(|label| label.location.path());
     place.or_else(|| root.map(|root| root.lock_path.as_path()))
@@ -242,7 +242,7 @@ pub(crate) struct RepositoryPaths<'a> {
 }
 
 impl RepositoryPaths<'_> {
-    /// A path from the top of the repository, with slashes.
+    /// A path relative to the top of the repository, with slashes.
     pub(crate) fn shown(&self, path: &Path) -> String {
         let clean = files::join(self.current_directory, path);
         let below = self.top.and_then(|top| clean.strip_prefix(top).ok()).unwrap_or(path);

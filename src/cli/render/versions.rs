@@ -1,5 +1,5 @@
-//! The output of `tree --recursive`: which versions of a provider are locked, and where. One line for each version, so
-//! that none is longer for having many.
+//! The output of `tree --recursive`: locked versions of providers and their root modules. Each version has a line, so
+//! that no line grows with the number of versions.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ pub(crate) fn uses(versions: &LockedVersions) -> Vec<ProviderUse> {
     versions.providers.iter().map(of_provider).collect()
 }
 
-/// Every provider with its versions, and how many root modules lock each.
+/// Every provider with its versions, and the number of root modules that lock each.
 pub(crate) fn table(uses: &[ProviderUse]) -> String {
     if uses.is_empty() {
         return String::new();

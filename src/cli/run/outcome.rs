@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use provlock::diagnostic::{Code, Diagnostic, Diagnostics};
 
-/// From the best to the worst.
+/// The results from the best to the worst.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Outcome {
-    /// Done, and nothing to report.
+    /// The command succeeded, with nothing to report.
     #[default]
     Done,
     /// There are differences or findings.

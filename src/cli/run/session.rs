@@ -1,5 +1,5 @@
-//! Starts sessions, and shows what happens in them: progress, where modules and packages come from, and what was
-//! decided about root modules.
+//! Starts sessions, and shows their events: progress, the sources of modules and packages, and decisions about root
+//! modules.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -89,7 +89,7 @@ impl EventDisplay<'_> {
         }
     }
 
-    /// Returns the words for the wait until versions are known; `None` if no host is asked.
+    /// Returns the words for the wait until versions are known; `None` in an offline run.
     fn waiting_for(&self, hosts: &BTreeSet<Hostname>) -> Option<String> {
         match (self.source.as_ref()?, hosts.len()) {
             (SourceChoice::FilesystemMirror(_), _) | (SourceChoice::Registries, 0) => None,
@@ -99,7 +99,7 @@ impl EventDisplay<'_> {
         }
     }
 
-    /// Shows what was decided about a root module, and by what.
+    /// Shows the decisions about a root module, with their reasons.
     fn decided(&self, Prepared { root, platforms, platforms_are_named, .. }: &Prepared) {
         let RootModule { settings, dialect, dialect_reason, .. } = root;
         let named_by = match &settings.platforms {

@@ -1,4 +1,4 @@
-//! Command lines that cannot be understood, and those that ask for help.
+//! Invalid command lines, and requests for help.
 
 use std::io::Write as _;
 
@@ -15,11 +15,10 @@ use crate::cli::render::help::Invocation;
 use crate::cli::render::json::Output;
 use crate::cli::ui::stderr_style;
 
-/// The greatest number of possible values that anybody reads.
+/// Maximum number of possible values in a message; users do not read more.
 const MOST_VALUES: usize = 20;
 
-/// Prints what is wrong with the command line, or the help that it asks for. That nobody is there to read it is no
-/// error.
+/// Prints the error of a command line, or the requested help. A closed output is not an error.
 pub(crate) fn show(mut error: clap::Error, program: &Command) -> Outcome {
     if !error.use_stderr() {
         let _ = error.print();
@@ -35,7 +34,7 @@ pub(crate) fn show(mut error: clap::Error, program: &Command) -> Outcome {
     }
     let (text, style) = (error.render(), stderr_style(ColorChoice::Auto, Verbosity::Normal));
     let text = if !words.iter().cloned().chain(variables).all(|word| is_harmless(&word)) {
-        // The styles of the message cannot be told from what was typed.
+        // The styles of the message cannot be distinguished from those in the user's text.
         harmless(&text.to_string().replace('\r', "\\r"), false)
     } else if style.color {
         text.ansi().to_string()
@@ -53,14 +52,14 @@ pub(crate) fn show(mut error: clap::Error, program: &Command) -> Outcome {
     Outcome::Failed
 }
 
-/// Whether the words seem to ask for JSON, in a command line that cannot be understood.
+/// Whether an invalid command line requests JSON.
 fn asks_for_json(words: &[String]) -> bool {
     let words: Vec<&str> = words.iter().map(String::as_str).take_while(|word| *word != "--").collect();
     words.iter().any(|word| matches!(*word, "--json" | "--format=json"))
         || words.windows(2).any(|pair| pair == ["--format", "json"])
 }
 
-/// The error as one of many: the first paragraph is the message, and a tip is help.
+/// The error as a diagnostic: the first paragraph is the message, and a tip is help.
 fn diagnostic(error: &clap::Error) -> Diagnostic {
     let text = error.render().to_string();
     let message = text.split("\n\n").next().unwrap_or_default();

@@ -26,13 +26,13 @@ use super::render::json::Output;
 use super::render::style::{TextStyle, count};
 use super::render::{diagnostics, diff, request};
 
-/// The width of prose where no terminal is narrower, as in help.
+/// Maximum width of prose, as in help, on wide terminals and without a terminal.
 const MOST_COLUMNS: usize = 100;
 
-/// The most bytes of an answer that are read.
+/// Maximum size of an answer in bytes.
 const LONGEST_ANSWER: u64 = 4096;
 
-/// The width of a table where there is no terminal.
+/// The width of a table without a terminal.
 const TABLE_COLUMNS: usize = 80;
 
 pub(crate) struct Ui {
@@ -51,7 +51,7 @@ pub(crate) struct Ui {
     stdout_error: OnceLock<std::io::Error>,
 }
 
-/// The lines of stderr, which go above what is drawn there, if anything is. Clones share that.
+/// Writes the lines of stderr above the progress that is drawn there. Clones share it.
 #[derive(Clone)]
 struct Stderr {
     drawn: Arc<Mutex<Option<Display>>>,
@@ -79,13 +79,12 @@ impl Ui {
         }
     }
 
-    /// Whether the result, and what stops a command, is printed as JSON.
+    /// Whether the result, and an error that ends the command, is printed as JSON.
     pub(crate) fn is_json(&self) -> bool {
         self.format == OutputFormat::Json
     }
 
-    /// Prints a result in the format of the command. Whether that failed is found by [`Ui::take_stdout_error`] in the
-    /// end.
+    /// Prints a result in the format of the command. [`Ui::take_stdout_error`] returns a failure at the end.
     pub(crate) fn print(&self, text: &str) {
         self.print_bytes(self.safe(text, self.format).as_bytes());
     }
@@ -119,13 +118,13 @@ impl Ui {
         self.invocation.suggest(words, selection, self.global.dialect)
     }
 
-    /// A result without secrets, and without commands for whoever reads the log that it goes to. In JSON the
-    /// values are without secrets already; a word of the format's own must not be taken for one.
+    /// A result without secrets, and without commands for the program that reads the log. In JSON the values contain no
+    /// secrets already; a word of the format itself must not be replaced.
     pub(crate) fn safe(&self, text: &str, format: OutputFormat) -> String {
         match format {
-            // Its lines are commands that this program has made, with everything else in them escaped.
+            // The lines are commands of this program, with all other text in them escaped.
             OutputFormat::Github => self.invocation.secrets.redact(text),
-            // Everything in it is without secrets; its own words and hashes must not be taken for one.
+            // The page contains no secrets; its own words and hashes must not be redacted.
             OutputFormat::Html => harmless(text, false),
             OutputFormat::Text | OutputFormat::Markdown | OutputFormat::Unified | OutputFormat::Junit => {
                 harmless(&self.invocation.secrets.redact(text), self.stdout_style.has_escapes())
@@ -134,7 +133,7 @@ impl Ui {
         }
     }
 
-    /// [`Ui::print`] for what may not be text.
+    /// [`Ui::print`] for output that may not be text.
     pub(crate) fn print_bytes(&self, bytes: &[u8]) {
         self.stderr.above(|| {
             let mut stdout = std::io::stdout().lock();
@@ -184,7 +183,7 @@ impl Ui {
         }
     }
 
-    /// Shows errors, whatever the verbosity. Blank lines separate those of several lines.
+    /// Shows errors, whatever the verbosity. Blank lines separate errors of several lines.
     pub(crate) fn error(&self, errors: &[Diagnostic]) {
         let texts = diagnostics::render_all(errors, &self.invocation, self.stderr_style);
         let is_long = |text: &String| text.contains('\n');
@@ -194,8 +193,8 @@ impl Ui {
         }
     }
 
-    /// Shows a text whatever the verbosity, in place of what is drawn, and reads the line that is typed after it. None
-    /// if there is none.
+    /// Shows a text whatever the verbosity, instead of the progress, and reads the line that the user types after it;
+    /// `None` without a line.
     pub(crate) fn ask(&self, text: &str) -> Option<String> {
         self.clear();
         self.stderr.write(text);
@@ -222,7 +221,7 @@ impl Ui {
         }
     }
 
-    /// Takes away what is drawn.
+    /// Clears the progress.
     pub(crate) fn clear(&self) {
         let drawn = self.stderr.drawn().take();
         if let Some(display) = drawn {
@@ -230,7 +229,7 @@ impl Ui {
         }
     }
 
-    /// Shows each request if that was asked for.
+    /// Shows each request if the verbosity asks for that.
     pub(crate) fn request_observer(&self) -> RequestObserver {
         if self.verbosity < Verbosity::Debug {
             return RequestObserver::default();
@@ -240,11 +239,11 @@ impl Ui {
     }
 
     /// The last actions before a signal ends the program, while no file is being replaced: they restore the terminal
-    /// and report what was not done.
+    /// and report the unfinished work.
     pub(crate) fn on_interrupt(&self) -> impl Fn() + Send + 'static {
         let (stderr, verbosity) = (self.stderr.clone(), self.verbosity);
         move || {
-            // It stays, so that nothing is drawn again.
+            // The progress stays cleared, so that nothing is drawn again.
             let downloads = stderr.drawn().as_ref().map(Display::clear);
             let files = match files::replaced() {
                 0 if downloads.is_none() => return,
@@ -301,7 +300,7 @@ fn style(color: ColorChoice, verbosity: Verbosity, is_terminal: bool, size: Opti
     TextStyle {
         color: terminal::has_color(color, is_terminal, &variable),
         hyperlinks: terminal::has_hyperlinks(is_terminal, &variable),
-        // Programs that read the lines of a terminal say that it is dumb.
+        // Programs that read the lines of a terminal set `TERM=dumb`.
         columns: width(size).filter(|_| terminal::can_redraw(is_terminal, &variable)),
         verbose: verbosity >= Verbosity::Verbose,
     }
@@ -322,7 +321,7 @@ pub(crate) fn table_columns() -> usize {
     width(terminal_size_of(std::io::stdout())).unwrap_or(TABLE_COLUMNS)
 }
 
-/// Terminals that do not know their width say that it is zero.
+/// Terminals that do not know their width report zero.
 fn width(size: Option<(Width, Height)>) -> Option<usize> {
     size.map(|(Width(columns), _)| columns.into()).filter(|columns| *columns > 0)
 }

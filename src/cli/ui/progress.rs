@@ -14,16 +14,16 @@ use crate::cli::render::style::count;
 /// Interval between two frames.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Maximum number of downloads that have a row of their own. Nobody reads more while they change.
+/// Maximum number of downloads with a row of their own. Users cannot read more while they change.
 const MOST_ROWS: usize = 8;
 
 const WAITING: &str = "{spinner} {msg}";
 const TOTAL: &str = "{binary_bytes}  {binary_bytes_per_sec}  {wide_msg}";
 const DOWNLOAD: &str = "{bar:12}  {binary_total_bytes:>10}  {wide_msg}";
-/// A download whose size the server does not say.
+/// A download whose size the server does not send.
 const UNSIZED: &str = "{spinner:12}  {binary_bytes:>10}  {wide_msg}";
 
-/// The lines at the bottom of the terminal. All text that is printed meanwhile goes above them.
+/// The lines at the bottom of the terminal. Other text is printed above them.
 #[derive(Clone)]
 pub(super) struct Display {
     bars: MultiProgress,
@@ -114,8 +114,8 @@ fn style(template: &str) -> ProgressStyle {
     style.progress_chars("━╸─").tick_strings(&["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏", " "])
 }
 
-/// A terminal whose cursor stands at the start of the last line after drawing. At its end, the `^C` that a terminal
-/// echoes would begin another line, and clearing would miss the first.
+/// A terminal whose cursor is at the start of the last line after drawing. At the end of that line, the `^C` that a
+/// terminal echoes would begin another line, and clearing would miss the first.
 #[derive(Debug)]
 struct Terminal(Term);
 

@@ -5,8 +5,8 @@ use crate::cli::args::ColorChoice;
 /// The values of variables.
 pub(super) type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Whether text has colours: as the flag says, else as <https://no-color.org>, <https://force-color.org> and
-/// <https://bixense.com/clicolors> do, else on a terminal.
+/// Whether text has colours: according to the flag; otherwise according to <https://no-color.org>,
+/// <https://force-color.org> and <https://bixense.com/clicolors>; otherwise only on a terminal.
 pub(super) fn has_color(choice: ColorChoice, is_terminal: bool, variable: Variable<'_>) -> bool {
     let is_off = |value: &str| matches!(value, "0" | "false");
     let is_forced = |name| variable(name).is_some_and(|value| !value.is_empty() && !is_off(&value));

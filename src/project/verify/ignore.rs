@@ -1,4 +1,5 @@
-//! Comments in a lock file that let findings about an entry go: `# provlock: ignore[CODE, …] REASON` directly above it.
+//! Comments in a lock file that suppress findings about an entry: `# provlock: ignore[CODE, …] REASON` directly above
+//! it.
 
 use memchr::memmem;
 

@@ -9,7 +9,7 @@ use super::gate::{FORBIDDEN, Gate};
 use super::gate_bypass::all_are_errors;
 use super::{H1, NULL, ZH};
 
-/// A root module with stricter settings than those of the repository.
+/// A root module with stricter settings than the repository.
 fn strict(gate: &Gate) {
     gate.root("prod", NULL, &[H1, ZH]);
     gate.write("prod/provlock.toml", "[policy]\nallowed-hosts = [\"registry.opentofu.org\"]\n");

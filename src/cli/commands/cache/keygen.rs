@@ -36,7 +36,7 @@ pub(super) fn run(arguments: &KeygenArgs, ui: &Ui) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Makes a file that nobody but the user can read. One that exists stays as it is.
+/// Creates a file that only the user can read. An existing file is not changed.
 fn create(path: &Path, text: &str) -> Result<()> {
     if path.symlink_metadata().is_ok() {
         let message = format!("{} exists, and a key is never overwritten", path.display());

@@ -1,4 +1,4 @@
-//! `cache`: where the cache is, how it is emptied, and how others get to know what is in it.
+//! `cache`: the location of the cache, emptying it, and publishing its content for other machines.
 
 mod keygen;
 mod push;

@@ -1,4 +1,4 @@
-//! `cache push`: shares what this machine has hashed.
+//! `cache push`: publishes the hashes that this machine has computed.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -21,7 +21,7 @@ use crate::cli::run::outcome::Outcome;
 use crate::cli::run::session::start;
 use crate::cli::ui::Ui;
 
-/// The variable that holds the private key.
+/// The variable that contains the private key.
 const VARIABLE: &str = "PROVLOCK_CACHE_SIGNING_KEY";
 /// A key has 61 characters.
 const LONGEST_KEY: u64 = 4096;
@@ -103,7 +103,7 @@ fn summary(published: &[PublishedRelease], repository: &OciRepository) -> String
     }
 }
 
-/// The place that the settings name. Its readers must trust the key, or nobody would use what is published.
+/// The repository in the settings, which must trust the key: otherwise no machine would use the published facts.
 fn configured(key: &SigningKey, settings: &Settings) -> Result<OciRepository> {
     let Some(SharedCache { repository, trusted_keys }) = settings.shared_cache() else {
         let error = Diagnostic::error(Code::InvalidArgument, "it is not said where to publish");
@@ -121,7 +121,7 @@ fn configured(key: &SigningKey, settings: &Settings) -> Result<OciRepository> {
     Ok(repository.clone())
 }
 
-/// The private key, which nothing shows from now on.
+/// The private key, which is redacted in all output from now on.
 fn signing_key(file: Option<&Path>, environment: &Environment) -> Result<SigningKey> {
     let (text, origin) = match (file, environment.variable(VARIABLE)) {
         (Some(file), _) => {

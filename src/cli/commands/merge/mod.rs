@@ -1,4 +1,4 @@
-//! `merge`: git's merge driver for lock files, and the repair of one that holds conflict markers.
+//! `merge`: git's merge driver for lock files, and the repair of files with conflict markers.
 
 mod resolve;
 
@@ -62,7 +62,7 @@ pub(crate) struct MergeArgs {
 
 fn marker_size(text: &str) -> std::result::Result<usize, String> {
     let size: Option<usize> = text.parse().ok().filter(|size| (1..=1000).contains(size));
-    // Git may ask for fewer characters, and shorter markers are not read again.
+    // Git may request fewer characters, but shorter markers would not be read again.
     size.map(|size| size.max(MARKER_SIZE)).ok_or_else(|| "not a number from 1 to 1000".to_owned())
 }
 
@@ -79,7 +79,7 @@ struct Merge<'a, T: Locked> {
     ours: LockFileOf<T>,
     theirs: LockFileOf<T>,
     style: MarkerStyle,
-    /// The file that is overwritten, and what it holds.
+    /// The file to overwrite, and its content.
     target: &'a Path,
     target_bytes: Vec<u8>,
     /// Path of the file in messages.
@@ -126,8 +126,8 @@ pub(crate) fn run(arguments: &MergeArgs, ui: &Ui) -> Result<Outcome> {
     Ok(show(vec![report], None, ui))
 }
 
-/// The error for several files that are not said to be the versions of one: whoever names the lock files of three
-/// directories must not lose the second.
+/// The error for several files without `--path`: a user who names the lock files of three directories must not lose the
+/// second.
 fn not_versions(files: usize) -> anyhow::Error {
     let (message, words) = match files {
         2 => ("two files cannot be merged: their common ancestor is missing", "the three versions of one file: "),
@@ -140,7 +140,7 @@ fn not_versions(files: usize) -> anyhow::Error {
     Diagnostic::error(Code::InvalidArgument, message).help(help.and(Remedy::Run(repair.into()))).into()
 }
 
-/// Shows what became of files, and at last what is to be said of all together.
+/// Shows the results of files, and then a summary.
 fn show(reports: Vec<Report>, summary: Option<String>, ui: &Ui) -> Outcome {
     let (mut warnings, mut errors, mut statuses) = (Vec::new(), Diagnostics::default(), Vec::new());
     let worst = reports.iter().map(|report| report.outcome).max().unwrap_or_default();
@@ -202,7 +202,7 @@ fn merge_below(directories: &[PathBuf], arguments: &MergeArgs, ui: &Ui) -> Resul
     Ok(show(reports, Some(summary), ui))
 }
 
-/// Repairs one of several files: that it fails does not stop the others.
+/// Repairs one of several files. A failure does not stop the others.
 fn repair_one(file: &Path, arguments: &MergeArgs, ui: &Ui) -> Report {
     repair_file(file, arguments, ui).unwrap_or_else(Report::from)
 }
@@ -229,7 +229,8 @@ fn refuse_modules<T>(_: (&Path, Dialect), _: LockFileOf<LockedModule>, _: T) -> 
     Err(Diagnostic::error(Code::InvalidArgument, "--resolve locks providers again, not modules").into())
 }
 
-/// Whether the file is one of modules. Git's merge driver gives it another name, and says its own.
+/// Whether the file is a lock file of modules. In git's merge driver it has a different name, and `--path` has the
+/// original one.
 fn is_of_modules(arguments: &MergeArgs, file: &Path, bytes: &[u8]) -> bool {
     lockfile::is_of_modules(arguments.path.as_deref().unwrap_or(file), bytes)
 }
@@ -267,8 +268,8 @@ fn merge_three<T: Locked>(
     merge.finish(arguments.resolve.resolve)
 }
 
-/// A release has one list of `zh:` hashes. Two sides with different ones have them from different releases, whatever
-/// version they name: git, for one, merges the line of the version alone.
+/// A release has one list of `zh:` hashes, so sides with different lists are from different releases, whatever versions
+/// they contain: git, for example, merges the line of the version alone.
 fn mixed_releases<T: Locked>(ours: &LocksOf<T>, theirs: &LocksOf<T>, dialect: Dialect) -> Vec<Diagnostic> {
     let difference = lockfile::diff::<T>(ours, theirs);
     let mixed = difference.entries.iter().filter(|entry| entry.zh_replaced().is_some());
@@ -317,7 +318,7 @@ fn repair<T: Locked>(
         side.map_err(|errors| errors.map(|error| error.help(help)))
     };
     let (ours, theirs) = (side("ours", &ours)?, side("theirs", &theirs)?);
-    // A base that is garbled or has conflicts of its own is none.
+    // A base that is garbled or has conflicts of its own is ignored.
     let base =
         lock_file::<T>(&side_name(shown, "base"), &base, dialect).ok().map(|lock_file| lock_file.locks().clone());
     let is_sure = base_is_complete && base.is_some();
@@ -328,7 +329,7 @@ fn repair<T: Locked>(
     merge.finish(arguments.resolve.resolve)
 }
 
-/// Without a common ancestor nobody knows whether one side added an entry or the other removed it.
+/// Without a common ancestor, it is unknown whether one side added an entry or the other removed it.
 fn one_sided<T: Locked>(
     base: &LocksOf<T>,
     ours: &LockFileOf<T>,
@@ -353,7 +354,7 @@ impl<T: Locked> Merge<'_, T> {
     fn finish(mut self, is_requested: bool) -> Result<Report> {
         self.warnings.extend(mixed_releases::<T>(self.ours.locks(), self.theirs.locks(), self.dialect));
         let mut merged = merge::merge::<T>(&self.base, self.ours.locks(), self.theirs.locks());
-        // When it fails the conflicts stay: a merge driver must not leave the file as if it had been merged.
+        // After a failure the conflicts stay: a merge driver must not leave the file as if it had been merged.
         let (mut errors, mut chosen) = (Diagnostics::default(), Vec::new());
         match self.resolve(&merged, is_requested) {
             Ok(Some((resolved, warnings))) => {
@@ -445,7 +446,7 @@ fn side_name(path: &Path, side: &str) -> PathBuf {
     PathBuf::from(format!("{} ({side})", path.display()))
 }
 
-/// Reads a side. The parser's help is about a file that is there, which a side need not be.
+/// Reads a side. The parser's help is for an existing file, but a side may have none.
 fn lock_file<T: Locked>(name: &Path, bytes: &[u8], dialect: Dialect) -> diagnostic::Result<LockFileOf<T>> {
     let parsed = lockfile::parse_as::<T>(name, bytes, dialect);
     let errors = parsed.diagnostics.into_iter().filter(|diagnostic| diagnostic.severity == Severity::Error);

@@ -30,8 +30,8 @@ pub(crate) struct ResolveArgs {
 }
 
 impl ResolveArgs {
-    /// Locks the entries of `conflicts` again, none of which `lock_file` contains, as the configuration in a directory
-    /// requires. Returns the merged entries and warnings.
+    /// Locks the entries of `conflicts` again, as the configuration in a directory requires. `lock_file` must not
+    /// contain them. Returns the merged entries and warnings.
     pub(super) fn lock_again(
         &self,
         (directory, dialect): (&Path, Dialect),

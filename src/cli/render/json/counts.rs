@@ -1,42 +1,42 @@
-//! How many root modules a run looked at, and how many it did not, as JSON.
+//! Numbers of root modules that a run checked and did not check, as JSON.
 
 use provlock::project::{Coverage, Kind, RootStatus};
 use serde::Serialize;
 
-/// What became of everything that was found, each root module counted once.
+/// Numbers of findings by result, each root module counted once.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "counts", deny_unknown_fields))]
 pub(crate) struct Counts {
-    /// Root modules but for units of Terragrunt's.
+    /// Root modules except for Terragrunt units.
     root_modules: CountsOfKind,
-    /// Units of Terragrunt's.
+    /// Terragrunt units.
     units: CountsOfKind,
-    /// Lock files in directories that are not root modules; --base looks at them, too.
+    /// Lock files in directories that are not root modules; --base checks them, too.
     other_lock_files: CountsOfKind,
-    /// Modules that a change touches and that no root module calls; --base looks at what they require.
+    /// Modules that a pull request changes and that no root module calls; --base checks their requirements.
     changed_modules: CountsOfKind,
 }
 
-/// How many there are of a kind.
+/// Numbers of one kind.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "counts_of_kind", deny_unknown_fields))]
 struct CountsOfKind {
     with_errors: usize,
-    /// And without errors.
+    /// Number with warnings and without errors.
     with_warnings: usize,
-    /// Without findings, but not everything could be checked.
+    /// Number without findings that were not checked completely.
     partly_checked: usize,
-    /// With a lock file that was compared, and without findings.
+    /// Number with a lock file that was compared, and without findings.
     ok: usize,
-    /// Without a lock file, and nothing says that there must be one.
+    /// Number without a lock file where none is known to be necessary.
     without_lock_file: usize,
-    /// Without a lock file, which git would ignore.
+    /// Number without a lock file, which git would ignore.
     ignored: usize,
-    /// Without a lock file, which would have nothing to lock.
+    /// Number without a lock file, which would have no entry.
     need_no_lock_file: usize,
-    /// By `[roots]` of provlock.toml.
+    /// Number excluded by `[roots]` of provlock.toml.
     excluded: usize,
-    /// They could not be checked.
+    /// Number that could not be checked.
     failed: usize,
 }
 

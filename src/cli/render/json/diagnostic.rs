@@ -19,22 +19,22 @@ pub(crate) struct Notice {
     notes: Vec<String>,
     help: Option<String>,
     file: Option<String>,
-    /// From 1.
+    /// Line number, from 1.
     line: Option<usize>,
-    /// From 1, in characters.
+    /// Column, from 1, in characters.
     column: Option<usize>,
-    /// All places that it is about, the first one among them.
+    /// All positions of the diagnostic, including the first one.
     places: Vec<Label>,
 }
 
-/// A place that a diagnostic is about.
+/// A position of a diagnostic.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "label", extend("additionalProperties" = false)))]
 struct Label {
     #[serde(flatten)]
     place: Place,
-    /// What the place has to do with it, such as the reason; may be empty.
+    /// Role of the position, such as the reason; may be empty.
     text: String,
 }
 
@@ -45,7 +45,7 @@ struct Label {
 pub(crate) struct Finding {
     #[cfg_attr(test, schemars(with = "schema::Severity"))]
     severity: Severity,
-    /// The addresses of the providers that it is about; empty when it is about none in particular.
+    /// The addresses of the providers that the finding is about; may be empty.
     providers: Vec<String>,
     #[serde(flatten)]
     notice: Notice,

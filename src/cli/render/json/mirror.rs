@@ -1,4 +1,4 @@
-//! What `mirror` did, as JSON.
+//! Results of `mirror`, as JSON.
 
 use provlock::project::mirror::{MirrorAction, MirrorTarget, Mirrored, MirroredPackage};
 use serde::Serialize;
@@ -13,9 +13,9 @@ use super::values::shown;
 pub(crate) struct Mirror {
     /// The directory, or `oci://` and the template of repositories.
     directory: String,
-    /// Whether anything was written; false with --dry-run, and when nothing was to be done.
+    /// Whether anything was written; false with --dry-run, and if the mirror was up to date.
     written: bool,
-    /// The packages that lock files name, without those that are among the errors.
+    /// Packages in lock files, without packages among the errors.
     packages: Vec<Package>,
     /// The files that no lock file names; empty without --prune.
     removed: Vec<Removed>,
@@ -37,7 +37,7 @@ struct Package {
     file: String,
     #[cfg_attr(test, schemars(with = "schema::MirrorAction"))]
     action: MirrorAction,
-    /// Null for a package that --dry-run did not download.
+    /// Size in bytes; null for a package that --dry-run did not download.
     bytes: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! Reports as JSON. The schema of all of them, `docs/output.schema.json`, is made from these types.
+//! Reports as JSON. Their schema, `docs/output.schema.json`, is generated from these types.
 
 mod counts;
 mod diagnostic;

@@ -15,10 +15,10 @@ use crate::cli::render::foreign::clean;
 use crate::cli::render::help::Invocation;
 use crate::cli::render::verify::Found;
 
-/// The version of the schema. It grows when a field is removed or changes its meaning.
+/// The version of the schema. It increases when a field is removed or changes its meaning.
 pub(super) const SCHEMA: u32 = 1;
 
-/// Output of a command: its own fields, and those that all commands have.
+/// Output of a command: its own fields, and the fields of all commands.
 #[derive(Serialize)]
 pub(crate) struct Output<'a, T> {
     schema: u32,
@@ -54,7 +54,7 @@ struct Verified {
     findings: Vec<Finding>,
 }
 
-/// Returns the fields of `verify`: the root modules that were verified, and those of many that could not be.
+/// Returns the fields of `verify`: the root modules that were checked, and the ones that could not be checked.
 pub(crate) fn verify(Found { roots, findings, errors, coverage, invocation, .. }: Found<'_>) -> String {
     let verified: BTreeSet<&Path> = roots.iter().map(|root| root.path.as_path()).collect();
     let mut failed: BTreeMap<&Path, Diagnostics> = BTreeMap::new();
@@ -98,7 +98,7 @@ impl<'a, T: Serialize> Output<'a, T> {
         Self { schema: SCHEMA, command, result, warnings, errors }
     }
 
-    /// Returns the line that is printed.
+    /// Returns the printed line.
     pub(crate) fn text(&self, invocation: &Invocation) -> String {
         let mut object = json!(self);
         if let Value::Object(fields) = &mut object {

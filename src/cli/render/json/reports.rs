@@ -7,14 +7,14 @@ use serde::Serialize;
 
 use crate::cli::render::pages;
 
-/// What a code means.
+/// Explanation of a code.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "explanation", deny_unknown_fields))]
 pub(crate) struct Explanation {
     code: String,
-    /// A sentence.
+    /// The meaning in a sentence.
     summary: String,
-    /// A paragraph of Markdown: what it means, and what to do about it.
+    /// The meaning and the next step, as a paragraph of Markdown.
     page: String,
     /// How to suppress such a finding; null for errors that are not findings.
     suppression: Option<String>,
@@ -33,31 +33,31 @@ impl Explanation {
 pub(crate) struct SettingsFile {
     pub(crate) path: String,
     pub(crate) text: String,
-    /// Whether it was written; false with --dry-run.
+    /// Whether the file was written; false with --dry-run.
     pub(crate) written: bool,
 }
 
-/// Where facts were published, and which.
+/// The published facts, and their location.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "published_facts", deny_unknown_fields))]
 pub(crate) struct PublishedFacts {
     /// `oci://HOST/PATH`
     place: String,
-    /// The key that checks the signatures.
+    /// The public key for the signatures.
     public_key: String,
-    /// Those that are published now; what could not be published is among the errors.
+    /// Releases that are published now; failures are among the errors.
     releases: Vec<PublishedRelease>,
 }
 
-/// A release about which facts are published.
+/// A release with published facts.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "published_release", deny_unknown_fields))]
 struct PublishedRelease {
     address: String,
     version: String,
-    /// How many packages of it this machine knows.
+    /// Number of its packages that this machine knows.
     packages: usize,
-    /// Whether it was not published so before.
+    /// Whether the published facts have changed.
     changed: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What became of a root module or a lock file, as JSON.
+//! Result of a root module or a lock file, as JSON.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::take;
@@ -28,9 +28,9 @@ use crate::cli::render::upgrade::old_and_new;
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "pinned_root", deny_unknown_fields))]
 pub(crate) struct PinnedRoot {
     path: String,
-    /// Whether a call was pinned, or could be.
+    /// Whether a call was pinned, or would be.
     changed: bool,
-    /// Whether that was written.
+    /// Whether the change was written.
     written: bool,
     /// The sources and version constraints that were rewritten, or would be.
     edits: Vec<ConstraintEdit>,
@@ -43,9 +43,9 @@ pub(crate) struct InstalledRoot {
     path: String,
     /// The paths of the calls whose package was installed, or would be with --check.
     installed: Vec<String>,
-    /// How many packages were installed as they are locked already.
+    /// Number of packages that were installed as they are locked before.
     up_to_date: usize,
-    /// Whether it is a unit of Terragrunt, which copies modules itself, so that nothing is installed.
+    /// Whether the directory is a Terragrunt unit. Terragrunt copies modules itself, so nothing is installed.
     terragrunt_unit: bool,
     /// Whether the list of installed modules was written, or would be with --check.
     list_written: bool,
@@ -59,19 +59,19 @@ pub(crate) struct LockedRoot {
     lock_file: String,
     #[cfg_attr(test, schemars(with = "schema::Dialect"))]
     dialect: Dialect,
-    /// Whether the lock file differs from what it was, or would.
+    /// Whether the lock file changed, or would change.
     changed: bool,
-    /// Whether the difference was written.
+    /// Whether the change was written.
     written: bool,
-    /// What happened to each provider; empty for upgrade --check, which looks at no package.
+    /// Change of each provider; empty for upgrade --check, which checks no package.
     providers: Vec<LockedProvider>,
-    /// upgrade only: the versions of each provider that was looked at.
+    /// upgrade only: the versions of each selected provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     versions: Option<Vec<Versions>>,
-    /// What happened to each module that is locked; left out where none is.
+    /// Change of each locked module; omitted without locked modules.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     modules: Vec<ComparedModule>,
-    /// upgrade only: the versions of the module of each call that was looked at.
+    /// upgrade only: the versions of the module of each selected call.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     module_versions: Vec<ModuleVersions>,
     /// upgrade only: the version constraints and sources of modules that were rewritten, or would be.
@@ -79,33 +79,33 @@ pub(crate) struct LockedRoot {
     constraint_edits: Option<Vec<ConstraintEdit>>,
 }
 
-/// One root module, as `verify` found it.
+/// One root module with its findings.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "verified_root", deny_unknown_fields))]
 pub(crate) struct VerifiedRoot {
     path: String,
-    /// null where there is none.
+    /// null without a lock file.
     lock_file: Option<String>,
     #[cfg_attr(test, schemars(with = "schema::Dialect"))]
     dialect: Dialect,
-    /// How the registries authenticate the locked release of each provider, by its full address; left out where they
-    /// were not asked.
+    /// How the registries authenticate the locked release of each provider, by its full address; omitted if they were
+    /// not contacted.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     authentications: BTreeMap<String, Authentication>,
-    /// In the order of the lock file, then of the other files.
+    /// Findings in the order of the lock file, then of the other files.
     findings: Vec<Finding>,
     suppressed: Suppressed,
 }
 
-/// How many findings are not reported.
+/// Number of findings that are not reported.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "suppressed", deny_unknown_fields))]
 struct Suppressed {
-    /// By the settings, or by --allow.
+    /// Number of findings that the settings or --allow suppress.
     allowed: usize,
-    /// By comments in the lock file.
+    /// Number of findings that comments in the lock file suppress.
     ignored: usize,
-    /// Those that the commit of --base has, too, with --new.
+    /// Findings that the commit of --base also has, with --new.
     base: usize,
 }
 
@@ -114,15 +114,15 @@ struct Suppressed {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "failed_root", deny_unknown_fields))]
 pub(crate) struct FailedRoot {
     path: String,
-    /// Also among those of the whole, where each is there once.
+    /// Errors, which are also in the list of the whole run, each once.
     errors: Vec<Notice>,
 }
 
-/// Two versions of a lock file, as diff compares them.
+/// Two versions of a lock file.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "compared_root", deny_unknown_fields))]
 pub(crate) struct ComparedRoot {
-    /// The directory.
+    /// The directory of the lock file.
     path: String,
     lock_file: String,
     #[cfg_attr(test, schemars(with = "schema::Dialect"))]
@@ -130,12 +130,12 @@ pub(crate) struct ComparedRoot {
     /// Whether an entry differs.
     changed: bool,
     providers: Vec<ComparedProvider>,
-    /// Those of a lock file of modules.
+    /// Changes of a lock file of modules.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     modules: Vec<ComparedModule>,
 }
 
-/// What `lock` or `upgrade` did to a provider.
+/// Result of `lock` or `upgrade` for a provider.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "provider", extend("additionalProperties" = false)))]
@@ -146,27 +146,27 @@ struct LockedProvider {
     required: bool,
     #[cfg_attr(test, schemars(inner(regex(pattern = "^[a-z0-9]+_[a-z0-9]+$"))))]
     platforms: Vec<String>,
-    /// How the packages were authenticated; null when none was looked at.
+    /// The authentication of the packages; null if no package was checked.
     authentication: Option<Authentication>,
-    /// Whether a package of one of `platforms` was not downloaded, so that its h1 is only what the registry reports
-    /// (--trust-registry). The h1 of other platforms that `OpenTofu`'s registry reports are recorded in any case and do
-    /// not count here.
+    /// Whether a package of one of `platforms` was not downloaded, so that its h1 is only reported by the registry
+    /// (--trust-registry). Hashes of other platforms that OpenTofu's registry reports are recorded in any case, and do
+    /// not matter here.
     trusted_registry: bool,
 }
 
-/// How packages were authenticated.
+/// The authentication of packages.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "authentication", deny_unknown_fields))]
 struct Authentication {
     result: AuthenticationResult,
     #[cfg_attr(test, schemars(inner(regex(pattern = "^[0-9A-F]{16}$"))))]
     key_ids: BTreeSet<String>,
-    /// The fingerprints of these keys in full, as `[trust]` wants them.
+    /// The full fingerprints of these keys, for `[trust]`.
     #[cfg_attr(test, schemars(inner(regex(pattern = "^([0-9A-F]{40}|[0-9A-F]{64})$"))))]
     fingerprints: BTreeSet<String>,
 }
 
-/// By what packages were authenticated.
+/// The means of the authentication.
 #[derive(Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "authentication_result"))]
@@ -177,57 +177,58 @@ enum AuthenticationResult {
     Unauthenticated,
 }
 
-/// How a provider differs between two versions of a lock file.
+/// The difference of a provider between two versions of a lock file.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "compared_provider", extend("additionalProperties" = false)))]
 struct ComparedProvider {
     #[serde(flatten)]
     row: Row,
-    /// Which way and how far the version went; null unless there are two that differ.
+    /// Direction and size of the version change; null if the version is the same or missing.
     #[cfg_attr(test, schemars(with = "Option<schema::VersionChange>"))]
     version_change: Option<VersionMove>,
-    /// How many hashes of each scheme there are before and after; null where there is no entry.
+    /// Number of hashes by scheme before and after; null without an entry.
     hash_counts: Change<HashCounts>,
-    /// Whether hashes made room for others while the version stayed.
+    /// Whether hashes were replaced while the version stayed.
     hashes_replaced: bool,
 }
 
-/// How a module differs between two versions of a lock file.
+/// The difference of a module between two versions of a lock file.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "compared_module", extend("additionalProperties" = false)))]
 struct ComparedModule {
-    /// As of a provider; the address is the path of the calls.
+    /// The same fields as for a provider; the address is the path of the calls.
     #[serde(flatten)]
     entry: ComparedProvider,
-    /// Where the module comes from, as the configuration says it; null where there is no entry.
+    /// The source in the configuration; null without an entry.
     source: Change<String>,
-    /// The package; null where there is no entry.
+    /// The package; null without an entry.
     package: Change<String>,
-    /// Whether the package is another one while the version stayed, or without one the source.
+    /// Whether the package changed under the same version or, without a version, under the same source.
     package_replaced: bool,
 }
 
-/// The versions of a provider that was looked at.
+/// The versions of a selected provider.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "versions", deny_unknown_fields))]
 struct Versions {
     /// The full address, with the host.
     address: String,
-    /// The version that was locked; null when there was no entry.
+    /// The locked version; null without an entry.
     locked: Option<String>,
-    /// The version that is chosen.
+    /// The chosen version.
     allowed: String,
-    /// The way from the locked version to the chosen one; null where nothing moves, and where one is not a version.
+    /// The change from the locked version to the chosen one; null if nothing changes, or if one of them is not a
+    /// version.
     #[cfg_attr(test, schemars(with = "Option<schema::VersionChange>"))]
     change: Option<VersionMove>,
-    /// The newest version there is.
+    /// The newest existing version.
     newest: String,
-    /// When the chosen version was published; null where nothing moves, and where that is not known. So are the next
-    /// three.
+    /// Publication date of the chosen version; null if nothing changes or the date is unknown. The same applies to the
+    /// next three fields.
     published: Option<String>,
-    /// When the newest version was published.
+    /// Publication date of the newest version.
     newest_published: Option<String>,
     /// The page with the release notes of the chosen version.
     release_notes: Option<String>,
@@ -239,24 +240,25 @@ struct Versions {
     too_young: bool,
 }
 
-/// The versions of the module of a call. In git these are tags, or the beginnings of commit ids.
+/// The versions of the module of a call. In git these are tags, or the beginnings of commit IDs.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "module_versions", deny_unknown_fields))]
 struct ModuleVersions {
     /// The path of the calls.
     address: String,
-    /// Where the module comes from, as the configuration says it.
+    /// The source in the configuration.
     source: String,
-    /// The version that was locked; null when there was no entry.
+    /// The locked version; null without an entry.
     locked: Option<String>,
-    /// The version that is chosen.
+    /// The chosen version.
     allowed: String,
-    /// The way from the locked version to the chosen one; null where nothing moves, and where one is not a version.
+    /// The change from the locked version to the chosen one; null if nothing changes, or if one of them is not a
+    /// version.
     #[cfg_attr(test, schemars(with = "Option<schema::VersionChange>"))]
     change: Option<VersionMove>,
-    /// The newest version there is.
+    /// The newest existing version.
     newest: String,
-    /// The constraints that do not allow the newest version, or the part of a source that names another.
+    /// The constraints that do not allow the newest version, or the part of a source that specifies a different one.
     held_back_by: Vec<HoldingBack>,
     /// Whether newer versions were skipped because of min-age.
     too_young: bool,
@@ -268,7 +270,7 @@ struct ModuleVersions {
 struct HoldingBack {
     constraints: String,
     file: String,
-    /// From 1.
+    /// Line number, from 1.
     line: usize,
 }
 
@@ -277,9 +279,9 @@ struct HoldingBack {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "constraint_edit", deny_unknown_fields))]
 struct ConstraintEdit {
     file: String,
-    /// From 1.
+    /// Line number, from 1.
     line: usize,
-    /// From 1, in characters.
+    /// Column, from 1, in characters.
     column: usize,
     old: String,
     new: String,
@@ -293,7 +295,7 @@ impl LockedRoot {
         Self { changed: *changed, written: *changed && *written, providers, modules, ..Self::of(root, plan.as_ref()) }
     }
 
-    /// What `upgrade` would do.
+    /// A forecast of `upgrade`.
     pub(crate) fn planned(root: &RootModule, plan: &UpgradePlan) -> Self {
         Self { changed: plan.has_changes(), ..Self::of(root, Some(plan)) }
     }
@@ -391,7 +393,7 @@ impl LockedProvider {
 }
 
 impl Authentication {
-    /// None if no package was looked at.
+    /// Returns `None` if no package was checked.
     fn of<'a>(packages: impl IntoIterator<Item = &'a provider::Authentication>) -> Option<Self> {
         let mut packages = packages.into_iter().peekable();
         let result = match packages.peek()? {

@@ -1,3 +1,3 @@
-//! What only tests need of the JSON: its schema.
+//! Parts of the JSON that only tests need: its schema.
 
 pub(crate) mod schema;

@@ -1,4 +1,4 @@
-//! Who requires which provider, as JSON.
+//! Modules that require each provider, as JSON.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use super::tests::schema;
 use super::values::{Place, shown};
 use crate::cli::render::tree::ProviderTree;
 
-/// One root module, with all that it requires.
+/// One root module with everything that it requires.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "tree_root", deny_unknown_fields))]
 pub(crate) struct TreeRoot {
@@ -20,25 +20,24 @@ pub(crate) struct TreeRoot {
     lock_file: String,
     #[cfg_attr(test, schemars(with = "schema::Dialect"))]
     dialect: Dialect,
-    /// The providers that are required or locked.
+    /// The required or locked providers.
     requirements: Vec<RequiredProvider>,
 }
 
-/// A provider with all that require it.
+/// A provider with the modules that require it.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "required_provider", deny_unknown_fields))]
 struct RequiredProvider {
     /// The full address, with the host.
     address: String,
-    /// The version that is locked; null when there is no entry.
+    /// The locked version; null without an entry.
     locked: Option<String>,
-    /// The fingerprint of the key that has signed that version, as an earlier run has seen it; left out if the cache
-    /// does not know it.
+    /// The fingerprint of the key that signed that version, from an earlier run; omitted if it is not in the cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     signed_by: Option<String>,
     /// All constraints together; null if nothing requires the provider.
     constraints: Option<String>,
-    /// The root module first, each other module after the one that calls it.
+    /// The root module first, then each module after its caller.
     required_by: Vec<RequiringModule>,
 }
 
@@ -46,30 +45,31 @@ struct RequiredProvider {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "requiring_module", deny_unknown_fields))]
 struct RequiringModule {
-    /// As in the address of a resource, such as `module.network.module.flow_logs`; null for the root module.
+    /// Address in the form of a resource's address, such as `module.network.module.flow_logs`; null for the root
+    /// module.
     module: Option<String>,
     /// The locked version of the module, or else its locked commit; null if it is not locked.
     locked: Option<String>,
-    /// Where the module is called; null for the root module.
+    /// Position of the call; null for the root module.
     called_at: Option<Place>,
-    /// Where it requires the provider; null if only modules that it calls do.
+    /// Position of the requirement; null if only modules that it calls require the provider.
     required_at: Option<Place>,
-    /// What it asks of the version; null if nothing.
+    /// Its version constraints; null if there are none.
     constraints: Option<String>,
-    /// Whether modules that it calls require the provider and are listed at an earlier call of it.
+    /// Whether modules that it calls require the provider, and are listed at an earlier call of it.
     repeated: bool,
 }
 
-/// A provider with the versions that root modules lock.
+/// A provider with its versions in the lock files of root modules.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "provider_use", deny_unknown_fields))]
 pub(crate) struct ProviderUse {
-    /// The address without what is the dialect's default.
+    /// The address without default parts of the dialect.
     #[serde(skip)]
     pub(crate) name: String,
     /// The full address, with the host.
     pub(crate) address: String,
-    /// The newest first.
+    /// Versions, the newest first.
     pub(crate) versions: Vec<VersionUse>,
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct ProviderUse {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "version_use", deny_unknown_fields))]
 pub(crate) struct VersionUse {
     pub(crate) version: String,
-    /// Their paths.
+    /// Paths of the root modules.
     pub(crate) root_modules: Vec<String>,
 }
 

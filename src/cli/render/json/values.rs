@@ -1,23 +1,23 @@
-//! Paths and places, as JSON.
+//! Paths and positions as JSON.
 
 use std::path::Path;
 
 use provlock::diagnostic::Location;
 use serde::Serialize;
 
-/// A path as text; what JSON cannot hold of it is replaced.
+/// A path as text; bytes that JSON cannot represent are replaced.
 pub(crate) fn shown(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// A place in a file.
+/// A position in a file.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "place", deny_unknown_fields))]
 pub(crate) struct Place {
     file: String,
-    /// From 1.
+    /// Line number, from 1.
     line: usize,
-    /// From 1, in characters.
+    /// Column, from 1, in characters.
     column: usize,
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct Bill {
     /// Time of the document, if it has one.
     pub(super) time: Option<Timestamp>,
     pub(super) roots: Vec<Root>,
-    /// By their purls.
+    /// Packages by their purls.
     pub(super) packages: BTreeMap<String, Package>,
     /// The purls that the package with a purl requires.
     requirements: BTreeMap<String, BTreeSet<String>>,
@@ -33,7 +33,7 @@ pub(super) struct Root {
     /// Paths of the directory and of the lock file, from the top of the repository.
     pub(super) path: String,
     pub(super) lock_path: String,
-    /// The purls of what it requires itself, and of all that its lock files record.
+    /// The purls of its own requirements, and of all entries in its lock files.
     pub(super) requirements: BTreeSet<String>,
     pub(super) all: BTreeSet<String>,
     pub(super) is_complete: bool,
@@ -93,7 +93,7 @@ impl Bill {
         self.roots.push(Root { path, lock_path, requirements: own, all, is_complete: materials.is_complete });
     }
 
-    /// Adds a package to what is known of it, and returns its purl.
+    /// Adds a package, merges it with an equal one, and returns its purl.
     fn insert(&mut self, package: Package) -> String {
         let purl = package.purl.clone();
         match self.packages.get_mut(&purl) {
@@ -103,7 +103,7 @@ impl Bill {
         purl
     }
 
-    /// The time to the second, of a format that demands one.
+    /// The time to the second, for a format that requires a time.
     pub(super) fn time_to_the_second(&self) -> String {
         self.time.unwrap_or_else(Timestamp::now).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
     }

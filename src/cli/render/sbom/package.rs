@@ -10,7 +10,7 @@ use provlock::system::Secrets;
 use super::purl::{Purl, repository};
 use crate::cli::render::foreign::capped;
 
-/// A package. Everything in it may be shown.
+/// A package. All of its texts are safe to show.
 pub(super) struct Package {
     pub(super) purl: String,
     /// Publisher in a registry.
@@ -38,7 +38,7 @@ pub(super) enum Origin {
 }
 
 impl Package {
-    /// `keys` are properties, too.
+    /// A provider. `keys` become properties, too.
     pub(super) fn provider(
         address: &ProviderAddress,
         locked: &LockedProvider,
@@ -67,9 +67,9 @@ impl Package {
 
     pub(super) fn module(key: &str, locked: &LockedModule, secrets: &Secrets) -> Self {
         let shown = |text: &str| safe(text, secrets);
-        // A lock file names the host of a registry, so the dialect does not matter.
+        // A lock file contains the host of a registry, so the dialect does not matter.
         let package = RemoteSource::detect(&locked.package, "").ok();
-        // Only the address of a host may have brackets in a URL.
+        // In a URL, only the address of a host may have brackets.
         let url = |package: &RemoteSource| shown(&package.package).replace("[redacted]", "redacted");
         let package = package.map(|package| RemoteSource { package: url(&package), ..package });
         let commit = locked.commit().map(shown);
@@ -108,7 +108,7 @@ impl Package {
         .with_hashes(&locked.hashes)
     }
 
-    /// Only what is over the bytes of an archive is a SHA-256 of something that can be fetched.
+    /// Adds the hashes of archives. Only these are the SHA-256 of a file that can be fetched.
     fn with_hashes(mut self, hashes: &BTreeSet<Hash>) -> Self {
         for hash in hashes {
             match hash.scheme() {
@@ -121,13 +121,13 @@ impl Package {
         self
     }
 
-    /// Adds what another root module knows of the package.
+    /// Adds the facts that another root module has about the package.
     pub(super) fn merge(&mut self, other: Self) {
         self.archives.extend(other.archives);
         self.properties.extend(other.properties);
     }
 
-    /// The name with who publishes it.
+    /// The name with its publisher.
     pub(super) fn full_name(&self) -> String {
         self.group.iter().chain([&self.name]).map(String::as_str).collect::<Vec<_>>().join("/")
     }
@@ -168,7 +168,7 @@ fn name_of(address: &str) -> &str {
     if name.is_empty() { "module" } else { name }
 }
 
-/// A text that may be shown.
+/// Text that is safe to show.
 pub(super) fn safe(text: &str, secrets: &Secrets) -> String {
     capped(&secrets.redact(text))
 }

@@ -15,7 +15,7 @@ pub(super) struct Purl<'a> {
     pub(super) kind: &'static str,
     pub(super) path: Vec<&'a str>,
     pub(super) version: Option<&'a str>,
-    /// By their names, in order. Those without a value are left out.
+    /// By their names, in order. Qualifiers without a value are omitted.
     pub(super) qualifiers: Vec<(&'static str, String)>,
     /// The directory in the package.
     pub(super) subpath: &'a str,

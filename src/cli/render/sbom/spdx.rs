@@ -26,7 +26,7 @@ pub(crate) fn document(bill: &Bill) -> String {
     for (root, id) in bill.roots.iter().zip(&root_ids) {
         relations.push(relation(project, "DEPENDS_ON", id));
         relations.extend(root.requirements.iter().map(|purl| relation(id, "DEPENDS_ON", &ids[&**purl])));
-        // What else there is has no name.
+        // Other relations of this kind have no name.
         relations.extend((!root.is_complete).then(|| relation(id, "DEPENDS_ON", "NOASSERTION")));
     }
     for (purl, id) in &bill.packages.keys().map(|purl| (purl, &ids[&**purl])).collect::<Vec<_>>() {
@@ -45,7 +45,7 @@ pub(crate) fn document(bill: &Bill) -> String {
     format!("{document:#}\n")
 }
 
-/// An identifier with nothing but letters, digits, dots and dashes. The number tells it from all others.
+/// An identifier with only letters, digits, dots and dashes. The number makes it unique.
 fn id(kind: &str, number: usize, name: &str) -> String {
     let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(100).collect();
     format!("SPDXRef-{kind}-{number}-{name}")

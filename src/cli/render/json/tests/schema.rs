@@ -1,4 +1,4 @@
-//! The schema of what every command prints, and of what the library writes in it.
+//! The schema of every command's output, and of the library's types in it.
 
 use std::borrow::Cow;
 
@@ -18,8 +18,8 @@ use crate::cli::render::json::reports::{Explanation, PublishedFacts, SettingsFil
 use crate::cli::render::json::root::{ComparedRoot, FailedRoot, InstalledRoot, LockedRoot, PinnedRoot, VerifiedRoot};
 use crate::cli::render::json::tree::{ProviderUse, TreeRoot};
 
-/// Every command prints one object on stdout. The number in `schema` grows when a field is removed or changes its
-/// meaning; fields may be added without that.
+/// Every command prints one object on stdout. The number in `schema` increases when a field is removed or changes its
+/// meaning; new fields do not increase it.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "Output of provlock --json", deny_unknown_fields)]
 struct AnyOutput {
@@ -27,26 +27,26 @@ struct AnyOutput {
     schema: u32,
     #[schemars(with = "CommandName")]
     command: String,
-    /// Of `explain`: what codes mean.
+    /// `explain`: the meanings of codes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     explanations: Vec<Explanation>,
-    /// Of `init`.
+    /// `init`: the settings file.
     #[serde(skip_serializing_if = "Option::is_none")]
     settings: Option<SettingsFile>,
-    /// Of `mirror`.
+    /// `mirror`: the mirror.
     #[serde(skip_serializing_if = "Option::is_none")]
     mirror: Option<Mirror>,
-    /// Of `cache push`.
+    /// `cache push`: the published facts.
     #[serde(skip_serializing_if = "Option::is_none")]
     published: Option<PublishedFacts>,
     roots: Vec<Root>,
-    /// Of `tree --recursive`: which versions are locked, and where.
+    /// `tree --recursive`: the locked versions, with their root modules.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     providers: Vec<ProviderUse>,
-    /// Of `verify`: what was looked at, and what was not.
+    /// `verify`: numbers of root modules that were checked and not checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     counts: Option<Counts>,
-    /// Of `verify`: what concerns no single root module.
+    /// `verify`: findings about no single root module.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     findings: Vec<Finding>,
     warnings: Vec<Notice>,
@@ -68,7 +68,7 @@ impl JsonSchema for CommandName {
             "description": "The command that printed the result.",
             "oneOf": [
                 { "type": "string", "enum": names },
-                { "type": "string", "const": "provlock", "description": "None: the command line names no command." },
+                { "type": "string", "const": "provlock", "description": "The command line contains no command." },
             ],
         })
     }
@@ -98,7 +98,7 @@ pub(in crate::cli::render::json) enum Dialect {
     Terraform,
 }
 
-/// How much a finding weighs.
+/// The severity of a finding.
 #[derive(JsonSchema)]
 #[schemars(rename = "severity", rename_all = "lowercase")]
 #[expect(dead_code, reason = "stands for the library's type")]
@@ -108,20 +108,20 @@ pub(in crate::cli::render::json) enum Severity {
     Note,
 }
 
-/// What happened to a package, or would happen.
+/// Change of a package, or forecast.
 #[derive(JsonSchema)]
 #[schemars(rename = "mirror_action", rename_all = "lowercase")]
 #[expect(dead_code, reason = "stands for the library's type")]
 pub(in crate::cli::render::json) enum MirrorAction {
-    /// It was there, and a lock file records it.
+    /// The package was in the mirror before, and a lock file records it.
     Kept,
-    /// It was not there.
+    /// The package was not in the mirror.
     Added,
-    /// Something that no lock file records was in its place.
+    /// A file that no lock file records was in its place.
     Replaced,
 }
 
-/// What happened to an entry.
+/// Change of an entry.
 #[derive(JsonSchema)]
 #[schemars(rename = "action", rename_all = "lowercase")]
 #[expect(dead_code, reason = "stands for the library's type")]
@@ -132,7 +132,7 @@ pub(crate) enum Action {
     Unchanged,
 }
 
-/// Which way and how far a version moved.
+/// Direction and size of a version change.
 #[derive(JsonSchema)]
 #[schemars(rename = "version_change", deny_unknown_fields)]
 #[expect(dead_code, reason = "stands for the library's type")]
@@ -142,7 +142,7 @@ pub(in crate::cli::render::json) struct VersionChange {
     step: Step,
 }
 
-/// Which way a version moved.
+/// Direction of a version change.
 #[derive(JsonSchema)]
 #[schemars(rename = "direction", rename_all = "lowercase")]
 #[expect(dead_code, reason = "stands for the library's type")]
@@ -151,7 +151,7 @@ enum Direction {
     Downgrade,
 }
 
-/// How far a version moved.
+/// Size of a version change.
 #[derive(JsonSchema)]
 #[schemars(rename = "step", rename_all = "lowercase")]
 #[expect(dead_code, reason = "stands for the library's type")]
@@ -162,13 +162,13 @@ enum Step {
 }
 
 pub(crate) fn schema() -> Schema {
-    /// Puts the lines of a comment after one another.
+    /// Joins the lines of a comment.
     fn join_lines(schema: &mut Schema) {
         if let Some(Value::String(description)) = schema.get_mut("description") {
             *description = description.replace('\n', " ");
         }
     }
-    /// What may be left out is not null where it is there.
+    /// Fields that may be omitted are never null.
     fn without_null(schema: &mut Schema) {
         let required = schema.get("required").cloned().unwrap_or_default();
         let is_required = |name: &str| required.as_array().is_some_and(|all| all.iter().any(|one| one == name));
