@@ -63,7 +63,7 @@ impl Session<'_> {
 
     fn materials(&self, root: RootModule) -> Result<Materials> {
         if root.lock_bytes.is_none() && root.module_lock_bytes.is_none() && root.found.is_explicit {
-            let missing = root.lock_file_missing("it is not known what the root module is made of");
+            let missing = root.lock_file_missing("the packages of the root module are unknown");
             return Err(self.roots_elsewhere(&root).unwrap_or(missing).into());
         }
         let (lock_file, mut warnings) = root.lock_file()?;

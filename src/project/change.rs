@@ -478,7 +478,7 @@ pub fn what_changed(before: Option<&[u8]>, now: std::io::Result<Option<Vec<u8>>>
         (None, Ok(None)) => None,
         (Some(before), Ok(Some(now))) if lines(before) == lines(&now) => None,
         (None, _) => Some("is new"),
-        (Some(_), Ok(None)) => Some("is gone"),
+        (Some(_), Ok(None)) => Some("was removed"),
         (Some(_), _) => Some("has changed"),
     }
 }

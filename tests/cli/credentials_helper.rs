@@ -52,7 +52,7 @@ fn a_helper_gives_stores_and_forgets() {
     login.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-Stored the token for registry.example.com in the credentials helper [ROOT]/home/.terraform.d/plugins/terraform-credentials-test, where tofu looks for it
+Stored the token for registry.example.com in the credentials helper [ROOT]/home/.terraform.d/plugins/terraform-credentials-test, for tofu
 "#]]).assert_lacks(TOKEN);
     let kept: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(directory.join(HOST)).unwrap()).unwrap();

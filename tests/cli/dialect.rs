@@ -189,10 +189,10 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
         assert!(output.code == Some(0) && !output.stderr.contains("Locked for"), "{output}");
     }
     std::fs::remove_file(environment.bin().join(format!("tofu{}", std::env::consts::EXE_SUFFIX))).unwrap();
-    renew(&[]).assert_code(0).assert_stderr_has("since nothing here says Terraform; --dialect terraform");
+    renew(&[]).assert_code(0).assert_stderr_has("because nothing here mentions Terraform; --dialect terraform");
     let _ = std::fs::remove_file(environment.project().join(".terraform.lock.hcl"));
     let upgraded = environment.provlock(["upgrade", "-p", "linux_amd64"]);
-    upgraded.assert_code(0).assert_stderr_has("since nothing here says Terraform");
+    upgraded.assert_code(0).assert_stderr_has("because nothing here mentions Terraform");
     environment.write("live/b/.terraform.lock.hcl", TOFU_LOCK);
     environment.write("tofu.md", "");
     let repository = Repository::around(environment);
@@ -202,10 +202,10 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
         environment.provlock(["lock", "-p", "linux_amd64"])
     };
     repository.git(["add", "live"]);
-    renew().assert_code(0).assert_stderr_has("as the nearest other lock files are; --dialect terraform changes that");
+    renew().assert_code(0).assert_stderr_has("like the nearest other lock files; --dialect terraform changes that");
     repository.git(["rm", "--quiet", "--cached", "-r", "live"]);
     repository.git(["add", "tofu.md"]);
-    renew().assert_code(0).assert_stderr_has("since a tracked file mentions OpenTofu; --dialect terraform");
+    renew().assert_code(0).assert_stderr_has("because a tracked file mentions OpenTofu; --dialect terraform");
     repository.git(["rm", "--quiet", "--cached", "tofu.md"]);
     repository.git(["add", "main.tf"]);
     renew().assert_code(2);

@@ -94,7 +94,7 @@ warning[untracked-lock-file]: git ignores stage/c/.terraform.lock.hcl, so other 
 help: add !.terraform.lock.hcl below this line, run provlock -C stage/c lock -p all, and add the lock file to git
 
 ----- stderr -----
-Not checked: platforms (-p names some), hashes against the registry (--online)
+Not checked: platforms (select with -p), hashes against the registry (--online)
 2 warnings in .gitignore and stage/.gitignore
 8 root modules: 2 OK, 6 without a lock file (git ignores them: .gitignore:2 and stage/.gitignore:1)
 "#]]);

@@ -468,7 +468,7 @@ warning[lock-file-syntax]: unknown attribute format is ignored: a lock file cont
 help: a newer provlock may have written it; correct or remove it if it is a mistake
 
 ----- stderr -----
-Not checked: platforms (-p names some), hashes against the registry (--online)
+Not checked: platforms (select with -p), hashes against the registry (--online)
 3 warnings in .modules.lock.hcl
 "#]]);
 
@@ -504,25 +504,25 @@ fn differences_in_the_list_of_installed_modules_are_named() {
     environment.provlock(["get", "--check"]).matches(str![[r#"
 exit code: 1
 ----- stderr -----
-modules.json, the list of installed modules, differs from what is locked for 1 module: network
+modules.json, the list of installed modules, differs from the lock file for 1 module: network
 "#]]);
     environment.write(list, text.replace("\"site\"", "\"gone\""));
     environment.provlock(["get", "--check"]).matches(str![[r#"
 exit code: 1
 ----- stderr -----
-modules.json, the list of installed modules, differs from what is locked for 2 modules: gone and site
+modules.json, the list of installed modules, differs from the lock file for 2 modules: gone and site
 "#]]);
     environment.write(list, "{}");
     environment.provlock(["get", "--check"]).matches(str![[r#"
 exit code: 1
 ----- stderr -----
-modules.json, the list of installed modules, differs from what is locked for 2 modules: network and site
+modules.json, the list of installed modules, differs from the lock file for 2 modules: network and site
 "#]]);
     fs::remove_file(environment.project().join(list)).unwrap();
     environment.provlock(["get", "--check"]).matches(str![[r#"
 exit code: 1
 ----- stderr -----
-modules.json, the list of installed modules, differs from what is locked for 2 modules: network and site
+modules.json, the list of installed modules, differs from the lock file for 2 modules: network and site
 "#]]);
     environment.provlock(["get"]).matches(str![[r#"
 exit code: 0

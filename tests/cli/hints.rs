@@ -41,8 +41,8 @@ fn arguments_for_other_commands_get_a_hint() {
     versioned.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: lock keeps locked versions, but acme/gamma@1.0.0 names one
-help: to move it to that version: provlock upgrade acme/gamma@1.0.0
+error[invalid-argument]: lock keeps locked versions, so acme/gamma@1.0.0 must not contain a version
+help: to upgrade it to that version: provlock upgrade acme/gamma@1.0.0
 "#]]);
     environment.provlock(["lock", "--jobs", "0"]).matches(str![[r#"
 exit code: 2

@@ -252,14 +252,14 @@ const REFUSED: &[Refused] = &[
         "a cache in the repository",
         |at| write(at, ".cache/provlock-modules-v2", ""),
         &["--base", "refs/heads/main", "--cache-dir", ".cache"],
-        "so the change may have forged it",
+        "so the pull request may have forged it",
     ),
     #[cfg(unix)]
     (
         "a link where a report is written",
         |at| std::os::unix::fs::symlink(".git/config", at.environment.project().join("report.sarif")).unwrap(),
         &["--base", "refs/heads/main", "--report", "sarif=report.sarif"],
-        "is a link of the repository",
+        "is a symbolic link in the repository",
     ),
 ];
 
@@ -341,8 +341,8 @@ fn init_replaces_a_file_only_with_force() {
     environment.provlock(["init"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: provlock.toml is there already
-help: compare it with what --dry-run prints, or replace it with --force
+error[invalid-argument]: provlock.toml exists already
+help: compare it with the output of --dry-run, or replace it with --force
 "#]]);
     assert_eq!(environment.read(FILE), "# ours\n");
     environment.provlock(["init", "--dry-run"]).assert_code(0).assert_stdout_has(&expected());

@@ -288,18 +288,18 @@ fn an_unchanged_entry_is_not_called_up_to_date_for_one_platform() {
     environment.provlock(["lock"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-Up to date: 1 provider for darwin_arm64 and linux_amd64, looked at for linux_amd64 only
+Up to date: 1 provider for darwin_arm64 and linux_amd64, checked for linux_amd64 only
 "#]]);
     environment.provlock(["lock", "--check"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-Up to date: 1 provider for darwin_arm64 and linux_amd64, looked at for linux_amd64 only
-Looked at linux_amd64 only; set platforms in provlock.toml, or, for all: provlock lock --check -p all
+Up to date: 1 provider for darwin_arm64 and linux_amd64, checked for linux_amd64 only
+Checked only linux_amd64; set platforms in provlock.toml, or, for all: provlock lock --check -p all
 "#]]);
     environment.provlock(["upgrade"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-Up to date: 1 provider for darwin_arm64 and linux_amd64, looked at for linux_amd64 only
+Up to date: 1 provider for darwin_arm64 and linux_amd64, checked for linux_amd64 only
 "#]]);
     environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
 exit code: 0
@@ -309,7 +309,7 @@ Up to date: 1 provider for linux_amd64
     environment.provlock(["lock", "--no-cache"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-Up to date: 1 provider, looked at for linux_amd64 only
+Up to date: 1 provider, checked for linux_amd64 only
 "#]]);
 }
 
@@ -327,6 +327,6 @@ fn platforms_that_not_every_entry_covers_are_not_called_covered() {
     environment.provlock(["lock"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-Up to date: 2 providers, looked at for linux_amd64 only
+Up to date: 2 providers, checked for linux_amd64 only
 "#]]);
 }

@@ -419,7 +419,7 @@ warning[untracked-lock-file]: git does not track .terraform.lock.hcl, in 3 root 
 help: git add a/.terraform.lock.hcl b/.terraform.lock.hcl c/.terraform.lock.hcl
 
 ----- stderr -----
-Not checked: platforms (-p names some), hashes against the registry (--online)
+Not checked: platforms (select with -p), hashes against the registry (--online)
 3 warnings in 3 files
 3 root modules: 3 with warnings
 "#]]);

@@ -371,7 +371,7 @@ error[lock-file-missing]: there is no lock file missing
     environment.provlock(["merge", "one", "two"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: two files cannot be merged: their common ancestor is missing
+error[invalid-argument]: two files cannot be merged without their common ancestor
 help: the three versions of one file: provlock merge --path PATH BASE OURS THEIRS; to repair files with conflict markers: provlock merge FILE
 "#]]);
 }

@@ -211,7 +211,7 @@ warning[invalid-configuration]: module "network" comes from http://h.test/networ
 help: use an https URL
 
 ----- stderr -----
-Not checked: platforms (-p names some)
+Not checked: platforms (select with -p)
 1 warning in main.tf
 "#]]);
     environment.provlock(["verify", "--online", "--format", "sarif"]).assert_code(0);

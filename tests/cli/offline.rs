@@ -69,7 +69,7 @@ help: run the command once without --offline and with the same cache
   ~ hashicorp/null   3.0.0 → 3.1.0   unauthenticated   2 h1, 2 zh
 Upgraded 1 provider for darwin_arm64 and linux_amd64 (1 changed)
 1 provider held back from the newest version; see: provlock upgrade --check
-The new entries have only hashes of packages in the cache; to complete them, with network: provlock lock
+The new entries contain only hashes of packages in the cache; to complete them, with network: provlock lock
 "#]]);
     assert_eq!(validated(&output.stdout)["roots"][0]["versions"][0]["newest"], "3.2.0", "3.2.4 was never seen here");
     assert_eq!(environment.lock_file(), locked(&null[1]));
@@ -93,7 +93,7 @@ help: run the command once without --offline and with the same cache
   ~ hashicorp/null   3.0.0 → 3.1.0   unauthenticated   2 h1, 2 zh
 Upgraded 1 provider for darwin_arm64 and linux_amd64 (1 changed)
 1 provider held back from the newest version; see: provlock upgrade --check
-The new entries have only hashes of packages in the cache; to complete them, with network: provlock lock
+The new entries contain only hashes of packages in the cache; to complete them, with network: provlock lock
 "#]]);
     assert_eq!(environment.lock_file(), locked(&null[1]));
 }
@@ -141,7 +141,7 @@ help: run the command once without --offline and with the same cache
   + hashicorp/null   3.0.0   unauthenticated   2 h1, 2 zh
 Upgraded 1 provider for darwin_arm64 and linux_amd64 (1 added)
 1 provider held back from the newest version; see: provlock upgrade --check
-The new entries have only hashes of packages in the cache; to complete them, with network: provlock lock
+The new entries contain only hashes of packages in the cache; to complete them, with network: provlock lock
 "#]]);
     environment.write("main.tf", requires("hashicorp/null", "~> 3.2"));
     let none = environment.provlock(upgrade(&[]));
@@ -333,7 +333,7 @@ exit code: 0
 ----- stderr -----
   + hashicorp/null   3.2.4   unauthenticated   1 h1, 1 zh
 Locked 1 provider for linux_amd64 (1 added)
-The new entries have only hashes of packages in the cache; to complete them, with network: provlock lock
+The new entries contain only hashes of packages in the cache; to complete them, with network: provlock lock
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
     environment.provlock(["lock", "--offline", "-p", "linux_amd64"]).assert_lacks("only hashes of packages");

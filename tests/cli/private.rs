@@ -121,8 +121,8 @@ fn login_warns_if_a_different_token_takes_precedence() {
     login.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-Stored the token for registry.example.com in [..]credentials.tfrc.json, where tofu looks for it
-warning[credentials-not-used]: TF_TOKEN_registry_example_com is set, and its token is used for registry.example.com instead of the stored one
+Stored the token for registry.example.com in [..]credentials.tfrc.json, for tofu
+warning[credentials-not-used]: TF_TOKEN_registry_example_com is set, so its token is used for registry.example.com instead of the stored one
 help: unset TF_TOKEN_registry_example_com
 "#]]).assert_lacks("s3cr3t");
     let check = environment.provlock(["login", "--check", HOST]);
@@ -309,13 +309,13 @@ fn a_token_is_stored_where_the_dialect_of_the_project_looks() {
         |arguments: &[&str]| environment.command(arguments).env("XDG_CONFIG_HOME", &configuration).stdin(TOKEN).run();
     run(&LOCK).assert_code(2).assert_stderr_has("help: add credentials: provlock login registry.example.com");
     let login = run(&["login", HOST]);
-    login.assert_code(0).assert_stderr_has("credentials.tfrc.json, where terraform looks for it");
+    login.assert_code(0).assert_stderr_has("credentials.tfrc.json, for terraform");
     assert!(environment.home().join(".terraform.d").exists() && !configuration.exists());
     run(&LOCK).assert_code(0);
     run(&["login", "--check", HOST]).assert_code(0);
     run(&["logout", HOST]).assert_code(0).assert_stderr_has("Removed the token");
     // The other program looks elsewhere.
-    run(&["login", HOST, "--dialect", "tofu"]).assert_code(0).assert_stderr_has("where tofu looks for it");
+    run(&["login", HOST, "--dialect", "tofu"]).assert_code(0).assert_stderr_has("for tofu");
 }
 
 #[test]

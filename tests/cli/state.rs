@@ -58,7 +58,7 @@ warning[provider-not-required]: acme/two is locked, but the configuration does n
 help: {help}
 
 ----- stderr -----
-Not checked: platforms (-p names some), hashes against the registry (--online)
+Not checked: platforms (select with -p), hashes against the registry (--online)
 1 warning in .terraform.lock.hcl"
     ));
 }
@@ -233,7 +233,7 @@ warning[state-not-read]: the state in terraform.tfstate was not read: it is not 
 help: init installs the providers that it needs; check that the lock file has them
 
 ----- stderr -----
-Not checked: platforms (-p names some), hashes against the registry (--online)
+Not checked: platforms (select with -p), hashes against the registry (--online)
 2 warnings in .terraform.lock.hcl and terraform.tfstate
 "#]]);
     for text in [r#"{"version": 4, "resources": "hunter2"}"#, r#"{"version": "hunter2"}"#, "{}"] {
@@ -326,7 +326,7 @@ warning[hash-not-checked]: 2 hashes of acme/two 1.0.0 were added, and nothing on
 help: provlock verify --online
 
 ----- stderr -----
-Not checked: platforms (-p names some), hashes against the registry (--online)
+Not checked: platforms (select with -p), hashes against the registry (--online)
 2 warnings and 1 note in .terraform.lock.hcl
 "#]]);
     verify(&["--deny", "provider-not-required"]).assert_code(1);

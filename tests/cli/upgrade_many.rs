@@ -227,7 +227,7 @@ help: correct its name, or require it in a configuration first
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: "new" is not a version: name one, as in acme/gamma@1.2.3, or only acme/gamma
-help: without a version, upgrade takes the newest that the constraints allow
+help: without a version, upgrade selects the newest version that the constraints allow
 "#]]);
 }
 

@@ -45,14 +45,16 @@ impl Targets {
     pub(crate) fn refuse_versions(&self) -> Result<()> {
         if let Some(module) = self.modules.keys().next() {
             let message = format!("lock takes providers and paths, and module.{module} is neither");
-            let help = Help::text("to move it to a newer version: ").and(Remedy::upgrade(format!("module.{module}")));
+            let help = Help::text("to upgrade it: ").and(Remedy::upgrade(format!("module.{module}")));
             return Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into());
         }
         let error = |provider: &ProviderSpec| {
             let named = format!("{provider}@{}", provider.version()?);
-            let error =
-                Diagnostic::error(Code::InvalidArgument, format!("lock keeps locked versions, but {named} names one"));
-            Some(error.help(Help::text("to move it to that version: ").and(Remedy::upgrade(named))))
+            let error = Diagnostic::error(
+                Code::InvalidArgument,
+                format!("lock keeps locked versions, so {named} must not contain a version"),
+            );
+            Some(error.help(Help::text("to upgrade it to that version: ").and(Remedy::upgrade(named))))
         };
         self.providers.iter().filter_map(error).collect::<Diagnostics>().into_result(())
     }
@@ -85,7 +87,7 @@ fn provider(argument: &OsStr) -> Result<ProviderSpec> {
                 let name = text.split('@').next().unwrap_or_default();
                 let message = format!("{version:?} is not a version: name one, as in {name}@1.2.3, or only {name}");
                 Diagnostic::error(Code::InvalidArgument, message)
-                    .help("without a version, upgrade takes the newest that the constraints allow")
+                    .help("without a version, upgrade selects the newest version that the constraints allow")
             }
             ProviderSpecError::Address(error) => {
                 let message =

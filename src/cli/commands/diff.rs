@@ -275,7 +275,7 @@ fn pair_of_files(old: &Path, new: Option<&Path>, ui: &Ui) -> Result<Pair> {
         (Some(_), Some(_)) => {}
         (before, _) => {
             let message = missing(if before.is_none() { &old } else { &new });
-            ui.warn(&[Diagnostic::warning(Code::LockFileMissing, message).note("it is treated as an empty one")]);
+            ui.warn(&[Diagnostic::warning(Code::LockFileMissing, message).note("it is treated as empty")]);
         }
     }
     Ok(Pair { path: new.name.clone(), old, new })

@@ -18,7 +18,7 @@ use crate::cli::ui::Ui;
 const EXAMPLES: &str = "Examples:
   provlock get && tofu init -lockfile=readonly    # in CI: init fetches no module
   provlock get -r live                            # the modules of all root modules below live
-  provlock get --check                            # exit 1 if something else is installed";
+  provlock get --check                            # exit 1 if the installed modules differ";
 
 /// Install the modules that .modules.lock.hcl records
 ///
@@ -30,7 +30,7 @@ const EXAMPLES: &str = "Examples:
 /// --with-git is given.
 #[derive(Args)]
 #[command(before_help = "Example: provlock get && tofu init", before_long_help = EXAMPLES)]
-#[command(after_help = "Exit codes: 0 done or up to date, 1 --check: something else is installed, 2 failed")]
+#[command(after_help = "Exit codes: 0 done or up to date, 1 --check: the installed modules differ, 2 failed")]
 #[command(mut_arg("no_fetch_modules", |flag| flag.hide(true)))]
 pub(crate) struct GetArgs {
     #[command(flatten)]
@@ -101,9 +101,9 @@ fn summary(installed: &InstalledModules, check: bool) -> String {
     } else if !check {
         format!("Wrote modules.json; {up_to_date}")
     } else if listed_otherwise.is_empty() {
-        "modules.json, the list of installed modules, is not as provlock get writes it".to_owned()
+        "modules.json, the list of installed modules, differs from what provlock get writes".to_owned()
     } else {
         let (number, names) = (count(listed_otherwise.len(), "module"), few(listed_otherwise));
-        format!("modules.json, the list of installed modules, differs from what is locked for {number}: {names}")
+        format!("modules.json, the list of installed modules, differs from the lock file for {number}: {names}")
     }
 }

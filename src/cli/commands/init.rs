@@ -62,8 +62,8 @@ pub(crate) fn run(arguments: &InitArgs, ui: &Ui) -> Result<Outcome> {
     let path = Path::new(FILE_NAME);
     let is_there = path.symlink_metadata().is_ok();
     if is_there && !force && !dry_run {
-        let error = Diagnostic::error(Code::InvalidArgument, format!("{FILE_NAME} is there already"));
-        return Err(error.help("compare it with what --dry-run prints, or replace it with --force").into());
+        let error = Diagnostic::error(Code::InvalidArgument, format!("{FILE_NAME} exists already"));
+        return Err(error.help("compare it with the output of --dry-run, or replace it with --force").into());
     }
     let old = is_there.then(|| settings::read(path)).transpose();
     let old = old.map_err(|error| Diagnostic::io("read", path, &error))?;
@@ -89,7 +89,7 @@ pub(crate) fn run(arguments: &InitArgs, ui: &Ui) -> Result<Outcome> {
     ui.status(&found(&inventory));
     if !inventory.not_locked.is_empty() {
         let names = few(inventory.not_locked.iter().map(|address| printable(&address.to_string())));
-        ui.status(&format!("Not locked, and so not allowed by the file: {names}"));
+        ui.status(&format!("Not locked, so the file does not allow: {names}"));
     }
     if !dry_run {
         files::write(path, old.as_deref(), text.as_bytes())?;

@@ -51,7 +51,7 @@ pub(crate) fn login(arguments: &LoginArgs, ui: &Ui) -> Result<Outcome> {
     let token = read_token(&host)?;
     let winner = variable_that_wins(&host, &credentials);
     let origin = credentials.store(&host, &token)?;
-    ui.status(&format!("Stored the token for {host} in {origin}, where {dialect} looks for it"));
+    ui.status(&format!("Stored the token for {host} in {origin}, for {dialect}"));
     ui.warn(winner.as_slice());
     Ok(Outcome::Done)
 }
@@ -109,7 +109,7 @@ fn dialect(ui: &Ui) -> Dialect {
 /// A warning if a variable contains a token, which replaces the stored one.
 fn variable_that_wins(host: &Hostname, credentials: &Credentials) -> Option<Diagnostic> {
     let variable = credentials.variable(host)?;
-    let message = format!("{variable} is set, and its token is used for {host} instead of the stored one");
+    let message = format!("{variable} is set, so its token is used for {host} instead of the stored one");
     Some(Diagnostic::warning(Code::CredentialsNotUsed, message).help(format!("unset {variable}")))
 }
 

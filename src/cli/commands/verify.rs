@@ -155,7 +155,7 @@ fn refuse_cache_within(session: &SessionOptions) -> Result<()> {
     if !existing.is_some_and(|existing| existing.starts_with(&change.top)) {
         return Ok(());
     }
-    let message = format!("the cache {} is in the repository, so the change may have forged it", cache.display());
+    let message = format!("the cache {} is in the repository, so the pull request may have forged it", cache.display());
     let error = Diagnostic::error(Code::InvalidArgument, message);
     Err(error.help("keep it elsewhere with --cache-dir DIR or PROVLOCK_CACHE_DIR, or use none with --no-cache").into())
 }
@@ -163,8 +163,8 @@ fn refuse_cache_within(session: &SessionOptions) -> Result<()> {
 /// Refuses to write a file through a link in the repository, for example to `.git/config`.
 fn refuse_links(path: &Path) -> Result<()> {
     let Some(link) = boundary::link_in_repository(path) else { return Ok(()) };
-    let message = format!("cannot write {}: {} is a link of the repository", path.display(), link.display());
-    Err(Diagnostic::error(Code::Io, message).help("name a file that no link leads to").into())
+    let message = format!("cannot write {}: {} is a symbolic link in the repository", path.display(), link.display());
+    Err(Diagnostic::error(Code::Io, message).help("name a file that is not behind a symbolic link").into())
 }
 
 /// Reads the code of a finding.

@@ -423,7 +423,7 @@ impl Running {
                 child.kill()?;
                 child.wait()?;
                 let limit = OUTPUT_LIMIT / (1024 * 1024);
-                return Err(std::io::Error::other(format!("it prints more than {limit} MiB")));
+                return Err(std::io::Error::other(format!("it printed more than {limit} MiB")));
             }
             let status = child.wait()?;
             let stderr = message.join().unwrap_or_else(|_| Ok(String::new()))?;

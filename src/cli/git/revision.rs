@@ -28,7 +28,7 @@ pub(super) fn commit(top: &Path, revision: &str) -> Result<Option<Commit>> {
         [] if !is_path_of_reference(name) => revision.to_owned(),
         [] => return Ok(None),
         [one] if is_foreign_tag(top, name, one)? => {
-            let message = format!("{one} is a tag, and has the name of a branch of another repository");
+            let message = format!("{one} is a tag with the name of a branch of a remote repository");
             let error = Diagnostic::error(Code::InvalidArgument, format!("--base {revision}: {message}"));
             let branch = remote_branches(top, name)?.into_iter().next();
             let branch =
@@ -91,9 +91,9 @@ fn remote_branches(top: &Path, name: &str) -> Result<Vec<String>> {
 }
 
 fn ambiguous(revision: &str, rest: &str, meanings: &[String]) -> Diagnostic {
-    let message = format!("--base {revision}: the name has several meanings: {}", meanings.join(", "));
+    let message = format!("--base {revision}: the name is ambiguous: {}", meanings.join(", "));
     let is_branch = |name: &&String| name.starts_with("refs/remotes/") || name.starts_with("refs/heads/");
     let example = meanings.iter().rev().find(is_branch).or(meanings.first());
     let example = example.map(|name| format!(", such as {name}{rest}")).unwrap_or_default();
-    Diagnostic::error(Code::InvalidArgument, message).help(format!("write the one that you mean{example}"))
+    Diagnostic::error(Code::InvalidArgument, message).help(format!("write the full name{example}"))
 }

@@ -22,7 +22,7 @@ pub(crate) fn is_plain(coverage: &Coverage) -> bool {
     kinds.next().is_none_or(is_fine) && kinds.next().is_none()
 }
 
-/// `Not looked at: 278 Terragrunt units without a lock file, 2 root modules excluded by provlock.toml`
+/// `Skipped: 278 Terragrunt units without a lock file, 2 root modules excluded by provlock.toml`
 pub(crate) fn passed_over(coverage: &Coverage) -> Option<String> {
     let statuses =
         [(RootStatus::NotLocked, "without a lock file"), (RootStatus::Excluded, "excluded by provlock.toml")];
@@ -33,7 +33,7 @@ pub(crate) fn passed_over(coverage: &Coverage) -> Option<String> {
         })
     });
     let parts: Vec<_> = parts.flatten().collect();
-    (!parts.is_empty()).then(|| format!("Not looked at: {}", parts.join(", ")))
+    (!parts.is_empty()).then(|| format!("Skipped: {}", parts.join(", ")))
 }
 
 /// Returns the noun for a kind.

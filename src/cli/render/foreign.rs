@@ -37,7 +37,7 @@ pub(crate) fn shown(diagnostic: &Diagnostic, invocation: &Invocation) -> Diagnos
     let labels: Vec<_> = labels.iter().take(MOST_PARTS).map(label).collect();
     if let Some(first) = diagnostic.labels.first().filter(|label| is_outside(label)) {
         let path = first.location.path().display();
-        let message = format!("{path} leads out of the repository, so nothing of it is quoted");
+        let message = format!("{path} leads out of the repository, so provlock does not quote it");
         let what = format!("what was found: {}", diagnostic.code.summary());
         return Diagnostic { message: text(&message), labels, notes: vec![what], help: None, ..diagnostic.clone() };
     }

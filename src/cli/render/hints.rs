@@ -83,7 +83,9 @@ pub(crate) fn lines(hints: &BTreeSet<Hint>, suggest: impl Fn(&[&str]) -> String)
     let line = |hint: &Hint| match hint {
         Hint::Incomplete => {
             let lock = suggest(&["lock"]);
-            format!("The new entries have only hashes of packages in the cache; to complete them, with network: {lock}")
+            format!(
+                "The new entries contain only hashes of packages in the cache; to complete them, with network: {lock}"
+            )
         }
         Hint::OnePlatform => {
             "Other platforms: in provlock.toml, platforms = [\"linux_amd64\", \"darwin_arm64\"]".to_owned()
@@ -94,10 +96,10 @@ pub(crate) fn lines(hints: &BTreeSet<Hint>, suggest: impl Fn(&[&str]) -> String)
         }
         Hint::LookedAtOnly(platforms) => {
             let lock = suggest(&["lock", "--check", "-p", "all"]);
-            format!("Looked at {platforms} only; set platforms in provlock.toml, or, for all: {lock}")
+            format!("Checked only {platforms}; set platforms in provlock.toml, or, for all: {lock}")
         }
         Hint::NotLookedAt(platforms) => {
-            format!("Did not look at {platforms}, which provlock.toml names and -p does not")
+            format!("Did not check {platforms}, which provlock.toml lists but -p does not")
         }
         Hint::GuessedDialect(dialect, reason) => guessed(*dialect, *reason),
         Hint::StaleCache(_) => {
@@ -126,11 +128,11 @@ fn guessed(dialect: Dialect, reason: DialectReason) -> String {
     };
     let host = dialect.default_host_name();
     let why = match reason {
-        DialectReason::OtherLockFiles => "as the nearest other lock files are",
-        DialectReason::Mentioned => "since a tracked file mentions OpenTofu",
-        DialectReason::NotMentioned => "since no tracked file mentions OpenTofu",
+        DialectReason::OtherLockFiles => "like the nearest other lock files",
+        DialectReason::Mentioned => "because a tracked file mentions OpenTofu",
+        DialectReason::NotMentioned => "because no tracked file mentions OpenTofu",
         DialectReason::Program => "the only program in PATH",
-        _ => "since nothing here says Terraform",
+        _ => "because nothing here mentions Terraform",
     };
     format!("Locked for {tool} ({host}), {why}; --dialect {other} changes that")
 }

@@ -291,7 +291,7 @@ fn providers_and_platforms(locked: &Locked) -> String {
         let covered = covered.and_then(|covered| covered.into_iter().reduce(|all, one| &all & &one));
         let covered = covered.filter(|covered| !covered.is_empty() && *covered != platforms);
         let covered = covered.map(|covered| format!(" for {}", enumerate(&covered))).unwrap_or_default();
-        format!("{what}{covered}, looked at for {} only", enumerate(&platforms))
+        format!("{what}{covered}, checked for {} only", enumerate(&platforms))
     } else {
         format!("{what} for {}", enumerate(&platforms))
     }

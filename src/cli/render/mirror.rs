@@ -85,7 +85,7 @@ pub(crate) fn summary(mirrored: &Mirrored, target: &MirrorTarget, is_dry_run: bo
     let [verb, downloaded, replaced, is_removed] = if is_dry_run {
         ["Would mirror", "to download", "of them to replace another file", "to remove"]
     } else {
-        ["Mirrored", "downloaded", "of them in place of another file", "removed"]
+        ["Mirrored", "downloaded", "of them replaced another file", "removed"]
     };
     let replacements = fetched.iter().filter(|package| package.action == MirrorAction::Replaced).count();
     let files = if removed.len() == 1 { "file" } else { "files" };

@@ -68,7 +68,7 @@ pub(crate) fn checked(root: &VerifiedRoot) -> Vec<String> {
     let VerifiedRoot { path, dialect, dialect_reason, authentications, entries, modules, platforms, .. } = root;
     let confirmed = if root.has_unknown_platforms { " (not confirmed)" } else { "" };
     let named = |platforms: &PlatformSelection| format!("{}{confirmed}", names(platforms));
-    let platforms = platforms.as_ref().map_or_else(|| "no platform, as none is named".to_owned(), named);
+    let platforms = platforms.as_ref().map_or_else(|| "no platform, because none is set".to_owned(), named);
     let modules = if *modules > 0 { format!(" and {}", count(*modules, "module")) } else { String::new() };
     let checked = format!("{}{modules}", count(*entries, "provider"));
     let path = path.display();
@@ -133,7 +133,7 @@ pub(crate) fn suppressed(roots: &[VerifiedRoot]) -> Option<String> {
     let number = |number: fn(&Suppressed) -> usize| roots.iter().map(|root| number(&root.suppressed)).sum::<usize>();
     let numbers = [
         (number(|suppressed| suppressed.ignored), "comments"),
-        (number(|suppressed| suppressed.base), "--new, as the base has them, too"),
+        (number(|suppressed| suppressed.base), "--new, because the base also has them"),
     ];
     let parts: Vec<_> =
         numbers.iter().filter(|(n, _)| *n > 0).map(|(n, by)| format!("{} by {by}", count(*n, "finding"))).collect();
@@ -191,8 +191,8 @@ pub(crate) fn not_checked(roots: &[VerifiedRoot], online: bool) -> Vec<String> {
     let hashes = match (compared.iter().any(|root| root.platforms.is_some()), online) {
         (true, true) => None,
         (true, false) => Some("Not checked: hashes against the registry (--online does)"),
-        (false, true) => Some("Not checked: platforms (-p names some)"),
-        (false, false) => Some("Not checked: platforms (-p names some), hashes against the registry (--online)"),
+        (false, true) => Some("Not checked: platforms (select with -p)"),
+        (false, false) => Some("Not checked: platforms (select with -p), hashes against the registry (--online)"),
     };
     lines.extend(hashes.map(str::to_owned));
     let not_installed = compared.iter().map(|root| root.not_installed).sum::<usize>();
@@ -209,7 +209,7 @@ pub(crate) fn not_checked(roots: &[VerifiedRoot], online: bool) -> Vec<String> {
         *mirrors.entry(mirror).or_default() += entries;
     }
     lines.extend(mirrors.into_iter().map(|(mirror, entries)| {
-        format!("Not checked: what registries publish of {}, as {mirror} was asked", count(entries, "provider"))
+        format!("Not checked: the registry's hashes of {}, because {mirror} was used", count(entries, "provider"))
     }));
     lines
 }

@@ -9,7 +9,7 @@ use provlock::provider::{Dialect, ProviderSpec};
 use crate::cli::render::upgrade::{MoveGroup, choices};
 use crate::cli::ui::{Ui, can_ask, table_columns};
 
-const QUESTION: &str = "Move which? Numbers as in 1,3-5, or all; Enter leaves everything as it is: ";
+const QUESTION: &str = "Which ones to upgrade? Numbers as in 1,3-5, or all; Enter for none: ";
 
 /// Fails without a terminal.
 pub(crate) fn check_terminal() -> Result<()> {

@@ -106,7 +106,7 @@ impl Ui {
     /// Prints the change of a file as a diff, unless the file is outside of the repository.
     pub(crate) fn print_change(&self, path: &Path, old: Option<&[u8]>, new: &[u8]) {
         if self.invocation.boundary().is_outside(path) {
-            self.status(&format!("{} leads out of the repository, so its change is not shown", path.display()));
+            self.status(&format!("{} leads out of the repository, so its diff is not shown", path.display()));
         } else {
             self.print(&diff::unified(path, old, Some(new), self.stdout_style.color));
         }

@@ -10,7 +10,7 @@ use crate::packages::{DateServices, Discovery, PublicationDates, RegistryCache};
 use crate::provider::Dialect;
 use crate::system::Environment;
 
-/// What is read and made once for a dialect.
+/// Values that are read or created once for a dialect.
 pub(super) struct Connection {
     pub(super) dialect: Dialect,
     pub(super) config: CliConfig,

@@ -1,4 +1,4 @@
-//! Facts about packages that machines share: those that are trusted, and publishing them.
+//! Facts about packages that machines share: trusting and publishing them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

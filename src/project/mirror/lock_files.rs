@@ -148,7 +148,7 @@ fn read(session: &Session<'_>, root: &FoundRoot, options: &MirrorOptions) -> Res
     let opened = session.open_root(root)?;
     let (lock_file, mut warnings) = opened.lock_file()?;
     if opened.lock_bytes.is_none() {
-        let missing = opened.lock_file_missing("the mirror gets nothing for this root module");
+        let missing = opened.lock_file_missing("the mirror gets no package of this root module");
         if root.is_explicit || options.prune {
             return Err(session.roots_elsewhere(&opened).unwrap_or(missing).into());
         }

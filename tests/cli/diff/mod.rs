@@ -247,7 +247,7 @@ exit code: 0
 ----- stderr -----
 warning[lock-file-missing]: there is no lock file missing.hcl
  |
- = it is treated as an empty one
+ = it is treated as empty
 "#]]);
 }
 
@@ -282,7 +282,7 @@ new.hcl
 ----- stderr -----
 warning[lock-file-missing]: there is no lock file missing.hcl
  |
- = it is treated as an empty one
+ = it is treated as empty
 "#]]);
     environment.provlock(["diff", "missing.hcl", "missing-too.hcl"]).assert_code(2);
 }

@@ -11,7 +11,7 @@ fn a_namespace_that_is_required_and_not_locked_is_not_allowed() {
     let environment = &repository.environment;
     environment.write("live/new/main.tf", requires("evil/gamma", "") + "terraform {\n  backend \"s3\" {}\n}\n");
     let output = environment.provlock(["init"]);
-    output.assert_code(0).assert_stderr_has("Not locked, and so not allowed by the file: ");
+    output.assert_code(0).assert_stderr_has("Not locked, so the file does not allow: ");
     output.assert_stderr_has("registry.opentofu.org/evil/gamma");
     assert!(!environment.read(FILE).contains("evil"));
     environment.provlock(["verify", "-r"]).assert_code(1).assert_stdout_has("error[namespace-not-allowed]");

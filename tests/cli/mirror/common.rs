@@ -48,7 +48,7 @@ fn a_second_run_downloads_nothing_and_a_tampered_file_is_replaced() {
     assert_eq!(registry.requests().len(), 0);
 
     std::fs::write(package(&environment, &providers[17], "linux_amd64"), "tampered").unwrap();
-    environment.provlock(MIRROR_ALL).assert_code(0).assert_stderr_has("1 of them in place of another file");
+    environment.provlock(MIRROR_ALL).assert_code(0).assert_stderr_has("1 of them replaced another file");
     assert_eq!((there(&environment, &providers), registry.requests_to(url::PACKAGE)), (50, 1));
 }
 

@@ -115,7 +115,7 @@ fn a_package_under_the_name_of_another_platform_is_replaced() {
             environment
                 .provlock(MIRROR_BOTH.iter().chain(more))
                 .assert_code(0)
-                .assert_stderr_has("in place of another file");
+                .assert_stderr_has("replaced another file");
             assert!(BOTH.iter().all(|platform| has(&environment, &null, platform)));
         }
     }

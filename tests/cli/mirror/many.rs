@@ -62,7 +62,7 @@ error[lock-file-syntax]: the lock file cannot be parsed: invalid block body; exp
   = root module: broken
 help: correct the file, or remove it and run: provlock -C broken lock
 
-error[lock-file-missing]: there is no lock file, so the mirror gets nothing for this root module
+error[lock-file-missing]: there is no lock file, so the mirror gets no package of this root module
  |
  = root module: unlocked
 help: provlock -C unlocked lock

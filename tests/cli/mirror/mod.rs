@@ -138,7 +138,7 @@ fn a_file_that_is_not_what_is_locked_is_replaced() {
     for content in [&flipped[..], &whole[..whole.len() - 1], b"", &other.packages["linux_amd64"].archive] {
         std::fs::write(&path, content).unwrap();
         registry.reset_statistics();
-        environment.provlock(MIRROR_BOTH).assert_code(0).assert_stderr_has("1 of them in place of another file");
+        environment.provlock(MIRROR_BOTH).assert_code(0).assert_stderr_has("1 of them replaced another file");
         assert!(has(&environment, &null, "linux_amd64"));
         assert_eq!(registry.requests_to(url::PACKAGE), 1);
     }
@@ -147,7 +147,7 @@ fn a_file_that_is_not_what_is_locked_is_replaced() {
 exit code: 0
 ----- stderr -----
   ~ hashicorp/null   3.2.4   linux_amd64   signed   [SIZE]   linux_amd64 was there with hashes that are not locked
-Mirrored 2 packages of 1 provider in mirror: 1 downloaded ([SIZE]), 1 of them in place of another file, 1 already there ([SIZE])
+Mirrored 2 packages of 1 provider in mirror: 1 downloaded ([SIZE]), 1 of them replaced another file, 1 already there ([SIZE])
 "#]]);
 
     std::fs::write(&path, "tampered").unwrap();
@@ -401,7 +401,7 @@ fn there_must_be_a_lock_file() {
     environment.provlock(["mirror", "mirror"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[lock-file-missing]: there is no lock file, so the mirror gets nothing for this root module
+error[lock-file-missing]: there is no lock file, so the mirror gets no package of this root module
 help: provlock lock
 "#]]);
     environment.write_lock_file("");

@@ -170,7 +170,7 @@ fn nothing_is_removed_unless_every_lock_file_was_read() {
 exit code: 2
 ----- stderr -----
 warning[io]: nothing is removed from the mirror, because of the errors
-error[lock-file-missing]: there is no lock file, so the mirror gets nothing for this root module
+error[lock-file-missing]: there is no lock file, so the mirror gets no package of this root module
  |
  = root module: other
 help: provlock -C other lock

@@ -152,7 +152,7 @@ fn a_package_under_the_tag_of_another_is_replaced() {
         registry.put_manifest(NULL, "3.2.4", &wrong.to_string());
         registry.reset_statistics();
         let output = environment.provlock(mirror(BOTH_PLATFORMS, cache));
-        output.assert_code(0).assert_stderr_has("2 of them in place of another file");
+        output.assert_code(0).assert_stderr_has("2 of them replaced another file");
         let found = index(&registry).unwrap();
         assert_eq!(found["manifests"][0], other);
         assert_eq!(found["manifests"].as_array().unwrap()[1..], right["manifests"].as_array().unwrap()[..]);

@@ -153,7 +153,7 @@ Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect
     reader.provlock(["cache", "push", "--signing-key", "key"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-Nothing to publish: the cache knows none of the packages
+Nothing to publish: the cache contains none of the packages
 "#]]);
 }
 

@@ -94,7 +94,7 @@ fn a_new_key_takes_the_place_of_the_old_one() {
     std::fs::rename(fleet.publisher.project().join("key"), fleet.publisher.project().join("old")).unwrap();
     let new = keygen(&fleet.publisher);
     let refused = fleet.push();
-    refused.assert_code(2).assert_stderr_has(&format!("trusted-keys does not list {new}, so nobody would use"));
+    refused.assert_code(2).assert_stderr_has(&format!("trusted-keys does not list {new}, so no machine would use"));
     refused.assert_stderr_has("--> provlock.toml:2:10");
     let both = format!("trusted-keys = [\"{}\", \"{new}\"]", fleet.key);
     let text = settings(&new).replace(&format!("trusted-keys = [\"{new}\"]"), &both);
@@ -140,7 +140,7 @@ help: name its file with --signing-key FILE, or set PROVLOCK_CACHE_SIGNING_KEY t
     environment.provlock(["cache", "push", "--signing-key", "key"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: it is not said where to publish
+error[invalid-argument]: there is no repository to publish in
 help: name an OCI registry with --to oci://HOST/PATH, or in [cache] of provlock.toml
 "#]]);
     environment.write("wrong", key);
@@ -159,7 +159,7 @@ For more information, try '--help'.
     environment.provlock(["cache", "push", "--to", PLACE, "--signing-key", "key"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[lock-file-missing]: there is no lock file, so it is not known what is to be published
+error[lock-file-missing]: there is no lock file, so there is nothing to publish
 help: provlock lock
 "#]]);
     assert_eq!(registry.statistics().requests, 0);

@@ -207,7 +207,7 @@ warning[requirements-not-known]: the requirements of the unit in . are not compl
 help: terragrunt init -lockfile=readonly checks all of them
 
 ----- stderr -----
-Not checked: platforms (-p names some), hashes against the registry (--online)
+Not checked: platforms (select with -p), hashes against the registry (--online)
 1 warning in b.hcl
 "#]]);
 }

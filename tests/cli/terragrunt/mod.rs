@@ -283,7 +283,7 @@ warning[provider-not-required]: no entry is removed, because the requirements of
   + hashicorp/null   3.2.4   signed, key 558D46FBE8647CB4   1 h1, 2 zh   in live/prod/app
 Locked 1 Terragrunt unit: 1 changed, 0 up to date; [SIZE] downloaded
 2 warnings
-Not looked at: 1 Terragrunt unit without a lock file
+Skipped: 1 Terragrunt unit without a lock file
 "#]]);
     let locked = Providers::lock_file(&[(null, ""), (random, "~> 3.0")]);
     assert_eq!(environment.read("live/prod/app/.terraform.lock.hcl"), locked);
@@ -371,7 +371,7 @@ warning[requirements-not-known]: the requirements of the unit in units/app are n
 help: terragrunt init -lockfile=readonly checks all of them
 
 ----- stderr -----
-Not checked: platforms (-p names some), hashes against the registry (--online)
+Not checked: platforms (select with -p), hashes against the registry (--online)
 2 warnings in live/.terragrunt-stack/app/.terraform.lock.hcl and units/app/terragrunt.hcl
 2 Terragrunt units: 2 with warnings
 "#]]);

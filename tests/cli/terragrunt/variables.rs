@@ -46,7 +46,7 @@ error[provider-not-locked]: hashicorp/null is required, but not locked
 help: provlock -C unit lock
 
 ----- stderr -----
-unit: dialect tofu (the lock file); checked 0 providers for no platform, as none is named
+unit: dialect tofu (the lock file); checked 0 providers for no platform, because none is set
 2 errors in modules/app/main.tf and unit/terragrunt.hcl
 "#]]);
 }
@@ -68,8 +68,8 @@ warning[requirements-not-known]: the requirements of the unit in unit are not co
 help: terragrunt init -lockfile=readonly checks all of them
 
 ----- stderr -----
-unit: dialect tofu (the lock file); checked 0 providers for no platform, as none is named
-Not checked: platforms (-p names some), hashes against the registry (--online)
+unit: dialect tofu (the lock file); checked 0 providers for no platform, because none is set
+Not checked: platforms (select with -p), hashes against the registry (--online)
 1 warning in unit/terragrunt.hcl
 "#]]);
 }

@@ -60,7 +60,7 @@ fn upgrade_i_asks_nothing_if_nothing_can_move() {
     let (_registry, environment, ..) = two_providers();
     environment.provlock(UPGRADE).assert_code(0);
     let (shown, code) = answer(&environment, "", "");
-    assert!(code == Some(0) && !shown.contains("Move which?"), "{shown}");
+    assert!(code == Some(0) && !shown.contains("Which ones to upgrade?"), "{shown}");
     assert!(shown.contains("No newer version within the constraints: 2 providers"), "{shown}");
 }
 

@@ -153,7 +153,7 @@ error[no-matching-version]: acme/gamma has no version 1.9.0
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: "new" is not a version: name one, as in acme/gamma@1.2.3, or only acme/gamma
-help: without a version, upgrade takes the newest that the constraints allow
+help: without a version, upgrade selects the newest version that the constraints allow
 "#]]);
     environment.provlock(upgrade(&["null@3.2.4", "null@3.1.0"])).matches(str![[r#"
 exit code: 2

@@ -65,7 +65,7 @@ note[provider-added]: modules.example.com/acme/gamma is new: no lock file of the
 help: make sure that this provider and its publisher are intended
 
 ----- stderr -----
-Not checked: platforms (-p names some), hashes against the registry (--online)
+Not checked: platforms (select with -p), hashes against the registry (--online)
 3 notes in live/.terraform.lock.hcl
 2 root modules: 2 OK
 "#]]);
@@ -203,7 +203,7 @@ fn honest_changes_of_modules_are_counted_and_nothing_else() {
 exit code: 0
 ----- stderr -----
 OK: 2 providers of 2 root modules locked as required
-Not checked: platforms (-p names some), hashes against the registry (--online)
+Not checked: platforms (select with -p), hashes against the registry (--online)
 2 root modules: 2 OK
 1 changed module: needs no lock file
 "#]]);

@@ -161,7 +161,7 @@ note[provider-added]: hashicorp/null is new: no lock file of the base contains i
 help: make sure that this provider and its publisher are intended
 
 ----- stderr -----
-Not checked: platforms (-p names some), hashes against the registry (--online)
+Not checked: platforms (select with -p), hashes against the registry (--online)
 1 warning and 2 notes in .terraform.lock.hcl
 "#]]);
     environment.provlock(["verify", "--base", "HEAD", "--deny", "lock-file-syntax"]).assert_code(1);

@@ -68,7 +68,7 @@ warning[provider-not-required]: hashicorp/other is locked, but the configuration
 help: provlock lock --prune, unless a state elsewhere still has resources of it
 
 ----- stderr -----
-Not checked: platforms (-p names some), hashes against the registry (--online)
+Not checked: platforms (select with -p), hashes against the registry (--online)
 1 warning in .terraform.lock.hcl
 "#]]);
 }
@@ -116,7 +116,7 @@ warning[module-not-installed]: module "a" from "example.com/a/b/c" is not instal
 help: install it with tofu get or tofu init; without that, provlock verify --online reads what is not there
 
 ----- stderr -----
-Not checked: platforms (-p names some), hashes against the registry (--online)
+Not checked: platforms (select with -p), hashes against the registry (--online)
 1 warning in more.tf
 "#]]);
     output.assert_stderr_has("\n1 warning in more.tf\n");
@@ -187,7 +187,7 @@ warning[module-not-installed]: 5 modules are not installed, so what they require
 help: install them with tofu get or tofu init; without that, provlock verify --online reads what is not there
 
 ----- stderr -----
-Not checked: platforms (-p names some), hashes against the registry (--online)
+Not checked: platforms (select with -p), hashes against the registry (--online)
 1 warning in calls.tf
 "#]]);
     environment.provlock(["lock", "--no-fetch-modules"]).matches(str![[r#"
@@ -227,7 +227,7 @@ warning[module-not-installed]: module "m" from "./.terraform/modules/whole/modul
 help: install it with tofu get or tofu init; without that, provlock verify --online reads what is not there
 
 ----- stderr -----
-Not checked: platforms (-p names some), hashes against the registry (--online)
+Not checked: platforms (select with -p), hashes against the registry (--online)
 1 warning in call.tf
 "#]]);
     environment.write("call.tf", call.replace(".terraform", "elsewhere"));
@@ -256,7 +256,7 @@ warning[module-not-installed]: module "m" is in the git submodule vendor/shared,
 help: git submodule update --init
 
 ----- stderr -----
-Not checked: platforms (-p names some), hashes against the registry (--online)
+Not checked: platforms (select with -p), hashes against the registry (--online)
 1 warning in call.tf
 "#]]);
     environment.write("call.tf", "module \"m\" {\n  source = \"./vendor/shared\"\n}\n");
@@ -287,7 +287,7 @@ warning[module-not-installed]: 2 modules are not there, and git ignores them, so
 help: run what puts them there
 
 ----- stderr -----
-Not checked: platforms (-p names some), hashes against the registry (--online)
+Not checked: platforms (select with -p), hashes against the registry (--online)
 1 warning in call.tf
 "#]]);
     for source in ["./a.fetched", "./deep/b.fetched/c", "./vendor"] {

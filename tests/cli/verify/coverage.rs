@@ -101,7 +101,7 @@ fn units_without_a_lock_file() {
 exit code: 0
 ----- stderr -----
 OK: 1 provider locked as required
-Not checked: platforms (-p names some), hashes against the registry (--online)
+Not checked: platforms (select with -p), hashes against the registry (--online)
 5 Terragrunt units: 1 OK, 4 without a lock file
 "#]]);
     assert_eq!(counts(&environment, "units"), json!({ "ok": 1, "without_lock_file": 4 }));
@@ -132,7 +132,7 @@ fn root_modules_that_the_settings_exclude() {
 exit code: 0
 ----- stderr -----
 OK: 1 provider of 1 root module locked as required
-Not checked: platforms (-p names some), hashes against the registry (--online)
+Not checked: platforms (select with -p), hashes against the registry (--online)
 4 root modules: 1 OK, 2 without a lock file, 1 excluded by provlock.toml
 "#]]);
     let output = environment.provlock(["verify", "-r", "live/1"]);
@@ -214,7 +214,7 @@ fn skipped_checks_are_reported_last() {
 exit code: 0
 ----- stderr -----
 Locked 1 root module: 1 changed, 0 up to date
-Not looked at: 1 root module excluded by provlock.toml, 1 Terragrunt unit without a lock file
+Skipped: 1 root module excluded by provlock.toml, 1 Terragrunt unit without a lock file
 Locked for OpenTofu (registry.opentofu.org), the only program in PATH; --dialect terraform changes that
 "#]]);
 }
@@ -309,7 +309,7 @@ exit code: 0
 exit code: 0
 ----- stderr -----
 OK: 1 provider locked as required
-Not checked: platforms (-p names some), hashes against the registry (--online)
+Not checked: platforms (select with -p), hashes against the registry (--online)
 "#]]);
 }
 

@@ -563,7 +563,7 @@ warning[io]: git ls-files failed: detected dubious ownership in repository at '[
  = could not check whether git tracks the lock files
 help: if you trust its owner: git config --global --add safe.directory [ROOT]/project
 OK: 2 providers of 2 root modules locked as required
-Not checked: platforms (-p names some), hashes against the registry (--online)
+Not checked: platforms (select with -p), hashes against the registry (--online)
 3 root modules: 2 OK, 1 excluded by provlock.toml
 "#]]);
     run(&["--base", "main"], other_owner, "1").matches(provlock_test::str![[r#"
@@ -580,7 +580,7 @@ warning[io]: cannot run git
  = could not check whether git tracks the lock files
 help: install git
 OK: 2 providers of 2 root modules locked as required
-Not checked: platforms (-p names some), hashes against the registry (--online)
+Not checked: platforms (select with -p), hashes against the registry (--online)
 3 root modules: 2 OK, 1 excluded by provlock.toml
 "#]]);
     run(&["--base", "main"], "PATH", "").matches(provlock_test::str![[r#"

@@ -123,7 +123,7 @@ warning[unit-added]: the change lets Terragrunt run the root module in live, whi
 help: make sure that Terragrunt should run it from now on
 
 ----- stderr -----
-Not checked: platforms (-p names some), hashes against the registry (--online)
+Not checked: platforms (select with -p), hashes against the registry (--online)
 1 warning in live/.terraform.lock.hcl
 2 root modules: 1 OK, 1 excluded by provlock.toml
 1 Terragrunt unit: with warnings
@@ -393,7 +393,7 @@ fn a_cache_in_the_repository_is_refused() {
     let gate = Gate::with(|_| {});
     for cache in [".cache", "live/none/yet", "../project/a"] {
         let output = gate.provlock(&["verify", "-r", "--base", "main", "--cache-dir", cache]);
-        assert!(output.code == Some(2) && output.stderr.contains("so the change may have forged it"), "{output}");
+        assert!(output.code == Some(2) && output.stderr.contains("so the pull request may have forged it"), "{output}");
     }
     gate.provlock(&["verify", "-r", "--base", "main", "--cache-dir", "../cache"]).assert_code(0);
     gate.provlock(&["verify", "-r", "--base", "main", "--cache-dir", ".cache", "--no-cache"]).assert_code(0);
@@ -414,7 +414,7 @@ fn nothing_is_written_through_links() {
     let mut attempts = 0;
     for path in ["report.sarif", "reports/config", "reports/new", "outside.json", "none.json"] {
         let output = gate.provlock(&["verify", "-r", "--report", &format!("sarif={path}")]);
-        assert!(output.code == Some(2) && output.stderr.contains("is a link of the repository"), "{output}");
+        assert!(output.code == Some(2) && output.stderr.contains("is a symbolic link in the repository"), "{output}");
         assert_eq!(gate.read(".git/config"), before, "{output}");
         attempts += 1;
     }

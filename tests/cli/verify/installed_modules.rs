@@ -194,7 +194,7 @@ warning[module-not-compared]: module "network" is compared in part: "notes.txt" 
 help: install the files of the commit with provlock get
 
 ----- stderr -----
-Not checked: platforms (-p names some), hashes against the registry (--online)
+Not checked: platforms (select with -p), hashes against the registry (--online)
 Not checked: installed packages of 1 provider (not installed, or no h1 is locked)
 1 warning in .modules.lock.hcl
 "#]]);

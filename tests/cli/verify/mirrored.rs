@@ -49,8 +49,8 @@ warning[hash-not-checked]: the mirror mirror does not confirm all recorded hashe
 help: provlock verify --online
 
 ----- stderr -----
-Not checked: platforms (-p names some)
-Not checked: what registries publish of 1 provider, as the mirror mirror was asked
+Not checked: platforms (select with -p)
+Not checked: the registry's hashes of 1 provider, because the mirror mirror was used
 1 warning in .terraform.lock.hcl
 "#]]);
     lock(&environment, &[H1, null.zh("linux_amd64")]);
@@ -67,8 +67,8 @@ warning[hash-not-checked]: the mirror mirror does not confirm all recorded hashe
 help: provlock verify --online
 
 ----- stderr -----
-Not checked: platforms (-p names some)
-Not checked: what registries publish of 1 provider, as the mirror mirror was asked
+Not checked: platforms (select with -p)
+Not checked: the registry's hashes of 1 provider, because the mirror mirror was used
 1 warning in .terraform.lock.hcl
 "#]]);
     assert_eq!(
@@ -86,7 +86,7 @@ fn a_mirror_confirms_hashes_but_not_publication() {
 exit code: 0
 ----- stderr -----
 OK: 1 provider locked as required, for linux_amd64
-Not checked: what registries publish of 1 provider, as the mirror mirror was asked
+Not checked: the registry's hashes of 1 provider, because the mirror mirror was used
 "#]]);
     lock(&environment, &[null.h1("linux_amd64"), null.h1("darwin_arm64")]);
     verify(&environment, &[&MIRRORED[..], &["-p", "linux_amd64,darwin_arm64"]].concat()).matches(str![[r#"
@@ -112,7 +112,7 @@ help: provlock verify --online
 
 ----- stderr -----
 Not checked: which platforms the hashes are for
-Not checked: what registries publish of 1 provider, as the mirror mirror was asked
+Not checked: the registry's hashes of 1 provider, because the mirror mirror was used
 2 warnings in .terraform.lock.hcl
 "#]]);
 }
@@ -134,8 +134,8 @@ warning[hash-not-checked]: the mirror mirror does not confirm all recorded hashe
 help: provlock verify --online
 
 ----- stderr -----
-Not checked: platforms (-p names some)
-Not checked: what registries publish of 1 provider, as the mirror mirror was asked
+Not checked: platforms (select with -p)
+Not checked: the registry's hashes of 1 provider, because the mirror mirror was used
 1 warning in .terraform.lock.hcl
 "#]]);
     std::fs::remove_dir_all(environment.project().join("mirror/registry.opentofu.org")).unwrap();
@@ -164,7 +164,7 @@ fn the_mirrors_of_the_cli_configuration_are_no_registry_either() {
     let output = verify(&environment, &["--online", "--use-cli-config"]);
     output.assert_code(0).assert_stdout_has("does not confirm all recorded hashes").assert_lacks("random");
     output.assert_lacks("All hashes are published");
-    output.assert_stderr_has("Not checked: what registries publish of 1 provider, as the mirror");
+    output.assert_stderr_has("Not checked: the registry's hashes of 1 provider, because the mirror");
 }
 
 #[test]
@@ -185,7 +185,7 @@ warning[hash-not-checked]: the mirror https://mirror.example.com/providers/ does
 help: provlock verify --online
 
 ----- stderr -----
-Not checked: what registries publish of 1 provider, as the mirror https://mirror.example.com/providers/ was asked
+Not checked: the registry's hashes of 1 provider, because the mirror https://mirror.example.com/providers/ was used
 1 warning in .terraform.lock.hcl
 "#]]);
 }

@@ -102,7 +102,7 @@ fn the_checks_of_a_root_module_without_findings_are_shown() {
     let output = environment.provlock(["verify"]);
     output.assert_code(0);
     let well = "OK: 1 provider locked as required\n\
-                Not checked: platforms (-p names some), hashes against the registry (--online)\n";
+                Not checked: platforms (select with -p), hashes against the registry (--online)\n";
     assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("", well));
     assert_eq!(found(&environment, &[]), NOTHING);
 }

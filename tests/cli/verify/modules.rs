@@ -444,7 +444,7 @@ warning[untracked-lock-file]: git does not track .modules.lock.hcl
 help: git add .modules.lock.hcl
 
 ----- stderr -----
-Not checked: platforms (-p names some), hashes against the registry (--online)
+Not checked: platforms (select with -p), hashes against the registry (--online)
 1 warning in .modules.lock.hcl
 "#]]);
     environment.write(".gitignore", "*.lock.hcl\n");

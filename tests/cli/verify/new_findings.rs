@@ -30,7 +30,7 @@ fn findings_of_the_base_are_counted_in_one_line() {
     output.assert_code(0);
     assert_eq!(output.stdout, "");
     assert!(!output.stderr.contains("OK:"), "{output}");
-    assert!(output.stderr.contains("Suppressed: 2 findings by --new, as the base has them, too\n"), "{output}");
+    assert!(output.stderr.contains("Suppressed: 2 findings by --new, because the base also has them\n"), "{output}");
     // The same from a directory below, and for one root module.
     for arguments in [&["-C", "evil", "verify"][..], &["verify", "evil"]] {
         let output = gate.provlock(&[arguments, &ARGUMENTS[2..]].concat());
@@ -70,7 +70,7 @@ fn tracked_data_of_the_base_is_no_finding_of_the_change() {
     assert_eq!(gate.judge(&["-r"]), ["tracked-data-directory"]);
     let output = gate.provlock(&ARGUMENTS);
     assert_eq!(output.assert_code(0).stdout, "");
-    assert!(output.stderr.contains("Suppressed: 1 finding by --new, as the base has them, too\n"), "{output}");
+    assert!(output.stderr.contains("Suppressed: 1 finding by --new, because the base also has them\n"), "{output}");
     gate.provlock(&[&["-C", "live"], &ARGUMENTS[..]].concat()).assert_code(0);
 }
 

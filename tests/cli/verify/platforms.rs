@@ -49,7 +49,7 @@ note[single-platform]: only one h1 is recorded, so on any other platform init ch
 help: provlock lock -p all, or set platforms in provlock.toml
 
 ----- stderr -----
-Not checked: platforms (-p names some), hashes against the registry (--online)
+Not checked: platforms (select with -p), hashes against the registry (--online)
 1 note in .terraform.lock.hcl
 "#]]);
     lock(&environment, &[entry(aws, "5.0.0", "", &[H1, OTHER_H1, ZH]), entry(NULL, "3.2.4", "~> 3.0", &[ZH])]);

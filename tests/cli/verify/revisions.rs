@@ -66,7 +66,7 @@ fn an_id_of_a_commit_is_no_name() {
     }
     assert_eq!(verify(&gate, &id).0, Some(1));
     let (code, stderr) = verify(&gate, &id[..8]);
-    assert!(code == Some(2) && stderr.contains("several meanings"), "{stderr}");
+    assert!(code == Some(2) && stderr.contains("the name is ambiguous"), "{stderr}");
 }
 
 #[test]
@@ -76,8 +76,8 @@ fn a_name_with_several_meanings_is_refused_and_each_can_be_named() {
     gate.provlock(&["verify", "-r", "--base", "origin/main"]).matches(provlock_test::str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: --base origin/main: the name has several meanings: refs/remotes/origin/main, refs/tags/origin/main
-help: write the one that you mean, such as refs/remotes/origin/main
+error[invalid-argument]: --base origin/main: the name is ambiguous: refs/remotes/origin/main, refs/tags/origin/main
+help: write the full name, such as refs/remotes/origin/main
 "#]]);
     gate.git(&["update-ref", "refs/remotes/origin/next", "main"]);
     gate.git(&["tag", "v1", "main"]);

@@ -105,7 +105,7 @@ fn one_root_that_cannot_be_read_does_not_stop_the_others() {
 fn verbose_shows_the_checks_of_each_root_module() {
     let environment = good();
     let output = environment.provlock(["verify", "--allow", "single-platform", "-v"]);
-    let expected = ".: dialect tofu (the lock file); checked 1 provider for no platform, as none is named\n";
+    let expected = ".: dialect tofu (the lock file); checked 1 provider for no platform, because none is set\n";
     assert!(output.stdout.is_empty() && output.stderr.starts_with(expected), "{output}");
     environment.write("live/a/provlock.toml", "platforms = [\"linux_amd64\", \"darwin_arm64\"]\n");
     environment.write("live/a/.terraform.lock.hcl", environment.lock_file());
@@ -163,7 +163,7 @@ warning[mixed-dialects]: 1 root module here is locked for registry.terraform.io,
 help: if all are for one program: set dialect = "tofu" in provlock.toml and lock again; else name the dialect of each
 
 ----- stderr -----
-Not checked: platforms (-p names some), hashes against the registry (--online)
+Not checked: platforms (select with -p), hashes against the registry (--online)
 1 warning in live/c/.terraform.lock.hcl
 3 root modules: 1 with warnings, 2 OK
 "#]]);

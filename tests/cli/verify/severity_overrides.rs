@@ -182,7 +182,7 @@ warning[unsorted-hashes]: the hashes of hashicorp/null are unsorted or duplicate
 help: sort the list and remove duplicates
 
 ----- stderr -----
-Not checked: platforms (-p names some), hashes against the registry (--online)
+Not checked: platforms (select with -p), hashes against the registry (--online)
 2 warnings and 1 note in .terraform.lock.hcl
 Suppressed: 1 finding by comments
 "#]]);

@@ -254,7 +254,7 @@ warning[made-unknown]: this change makes the requirements of the configuration u
 help: use a source that provlock can read, or give the job access to it
 
 ----- stderr -----
-Not checked: platforms (-p names some), hashes against the registry (--online)
+Not checked: platforms (select with -p), hashes against the registry (--online)
 1 warning in units/new/terragrunt.hcl
 3 root modules: 2 OK, 1 excluded by provlock.toml
 2 Terragrunt units: 1 with warnings, 1 OK

@@ -55,7 +55,8 @@ pub(crate) fn run(arguments: &CacheArgs, ui: &Ui) -> Result<Outcome> {
 
 fn directory(directory: &CacheDirectory, ui: &Ui) -> Result<PathBuf> {
     directory.get(&environment(&ui.invocation.secrets)).ok_or_else(|| {
-        let error = Diagnostic::error(Code::InvalidArgument, "no cache directory: there is no home directory");
+        let error =
+            Diagnostic::error(Code::InvalidArgument, "there is no cache directory, because there is no home directory");
         error.help("set one with --cache-dir DIR or PROVLOCK_CACHE_DIR").into()
     })
 }

@@ -91,7 +91,7 @@ fn summary(published: &[PublishedRelease], repository: &OciRepository) -> String
     let failed = published.len() - changed - unchanged;
     let releases = |number| count(number, "release");
     if published.is_empty() {
-        return "Nothing to publish: the cache knows none of the packages".to_owned();
+        return "Nothing to publish: the cache contains none of the packages".to_owned();
     }
     if failed > 0 {
         return format!("Published {} in oci://{repository}; {} not published", releases(changed), releases(failed));
@@ -106,16 +106,16 @@ fn summary(published: &[PublishedRelease], repository: &OciRepository) -> String
 /// The repository in the settings, which must trust the key: otherwise no machine would use the published facts.
 fn configured(key: &SigningKey, settings: &Settings) -> Result<OciRepository> {
     let Some(SharedCache { repository, trusted_keys }) = settings.shared_cache() else {
-        let error = Diagnostic::error(Code::InvalidArgument, "it is not said where to publish");
+        let error = Diagnostic::error(Code::InvalidArgument, "there is no repository to publish in");
         return Err(error
             .help("name an OCI registry with --to oci://HOST/PATH, or in [cache] of provlock.toml")
             .into());
     };
     let public = key.public_key();
     if !trusted_keys.contains(&public) {
-        let message = format!("trusted-keys does not list {public}, so nobody would use what is published");
+        let message = format!("trusted-keys does not list {public}, so no machine would use the published facts");
         let error = Diagnostic::error(Code::InvalidArgument, message);
-        let error = error.help("add it to trusted-keys in [cache] of provlock.toml, or sign with another key");
+        let error = error.help("add it to trusted-keys in [cache] of provlock.toml, or sign with a different key");
         return Err(error.at_each(settings.cache.as_ref().map(|table| &table.location), "for this place").into());
     }
     Ok(repository.clone())

@@ -130,7 +130,7 @@ pub(crate) fn run(arguments: &MergeArgs, ui: &Ui) -> Result<Outcome> {
 /// second.
 fn not_versions(files: usize) -> anyhow::Error {
     let (message, words) = match files {
-        2 => ("two files cannot be merged: their common ancestor is missing", "the three versions of one file: "),
+        2 => ("two files cannot be merged without their common ancestor", "the three versions of one file: "),
         _ => ("pass --path PATH to merge three versions of one file", "as in: "),
     };
     let merge = ["merge", "--path", "PATH", "BASE", "OURS", "THEIRS"].map(str::to_owned);

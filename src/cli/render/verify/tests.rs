@@ -43,9 +43,9 @@ fn what_is_well_is_said_in_a_line() {
     let lines = "OK: 1 provider locked as required, for all platforms\nOK: 2 modules locked as called\n";
     assert!(well(&[with_modules], true).starts_with(lines));
     let unnamed = "OK: 1 provider locked as required\n\
-        Not checked: platforms (-p names some), hashes against the registry (--online)";
+        Not checked: platforms (select with -p), hashes against the registry (--online)";
     assert_eq!(well(&[root(None, 1)], false), unnamed);
-    let nothing = "OK: no provider locked as required\nNot checked: platforms (-p names some)";
+    let nothing = "OK: no provider locked as required\nNot checked: platforms (select with -p)";
     assert_eq!(well(&[root(None, 0)], true), nothing);
     let unknown = VerifiedRoot { has_unknown_platforms: true, ..root(two(), 3) };
     let not_named = "OK: 5 providers of 2 root modules locked as required\n\
@@ -54,7 +54,7 @@ fn what_is_well_is_said_in_a_line() {
     assert_eq!(well(&[root(two(), 2), unknown], false), not_named);
     let mirrors = BTreeMap::from([("the mirror a".to_owned(), 2)]);
     let of_mirror = "OK: 3 providers locked as required, for all platforms\n\
-        Not checked: what registries publish of 2 providers, as the mirror a was asked";
+        Not checked: the registry's hashes of 2 providers, because the mirror a was used";
     assert_eq!(well(&[VerifiedRoot { mirrors, ..root(all(), 3) }], true), of_mirror);
 }
 
