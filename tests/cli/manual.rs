@@ -127,8 +127,8 @@ Lock every required provider, with hashes for the requested platforms
 Usage: provlock lock [OPTIONS] [PROVIDER|PATH]...
 
 Arguments:
-  [PROVIDER|PATH]...  Only these providers [default: all]; and root modules, by
-                      a directory or a file in it [default: .]
+  [PROVIDER|PATH]...  Providers [default: all]; and root modules, by a directory
+                      or a file in it [default: .]
 
 Options:
   -C, --chdir <DIR>        Change to DIR before doing anything
@@ -138,16 +138,16 @@ Options:
   -h, --help               Print help (see more with '--help')
 
 Selection:
-  -r, --recursive              Every root module below the paths, without what
-                               `.gitignore` names
+  -r, --recursive              Every root module below the paths, without
+                               directories that git ignores
   -p, --platform <OS_ARCH>     Platforms such as `linux_amd64`, or `all`
                                [default: provlock.toml's, else the lock file's,
                                else this machine's] [env: PROVLOCK_PLATFORMS]
       --prune                  Remove entries that nothing requires
-      --accept-changed-hashes  Replace hashes that are not the release's
-      --modules                Lock the modules, too; the default with
+      --accept-changed-hashes  Replace hashes that do not belong to the release
+      --modules                Also lock the modules; the default with
                                .modules.lock.hcl
-      --min-age <DURATION>     Choose no version younger than this, such as 7d
+      --min-age <DURATION>     Select no version younger than this, such as 7d
                                [default: min-age of provlock.toml]
 
 Sources:
@@ -186,10 +186,10 @@ Examples:
 
 Compare two lock files, provider by provider
 
-Shows which providers were added, removed or changed, their versions,
-constraints and numbers of hashes. Hashes that were replaced although the
-version did not change are marked with an exclamation mark. Lock files of
-modules (.modules.lock.hcl) are compared in the same way, module by module.
+Shows the providers that were added, removed or changed, with versions,
+constraints and numbers of hashes. An exclamation mark means that hashes were
+replaced under the same version. Lock files of modules (.modules.lock.hcl) are
+compared in the same way, module by module.
 
 Usage: provlock diff [OPTIONS] [OLD] [NEW]
 
@@ -199,8 +199,8 @@ Arguments:
           merge base, OLD...NEW [default: HEAD]
 
   [NEW]
-          The lock file or the revision after [default: the lock file of the
-          current directory]
+          The newer lock file or revision [default: the lock file of the current
+          directory]
 
 Options:
   -C, --chdir <DIR>
@@ -219,10 +219,10 @@ Options:
 
 Selection:
   -r, --recursive
-          Compare every lock file in this directory and below that git knows
+          Compare every lock file that git knows in this directory and below
 
       --git <REV>
-          The revision, where there is also a file of that name
+          The revision, if a file has the same name
 
       --textconv <FILE>
           Print FILE with one line per provider, for `git diff`

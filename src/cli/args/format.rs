@@ -20,9 +20,9 @@ pub(crate) enum OutputFormat {
     Sarif,
     /// A Code Quality report of GitLab
     Gitlab,
-    /// XML of `JUnit`, for what shows tests
+    /// XML of `JUnit`, for tools that show tests
     Junit,
-    /// A page for people, which requests nothing
+    /// A page for people, without network requests
     Html,
     /// `CycloneDX` 1.6 JSON
     Cyclonedx,

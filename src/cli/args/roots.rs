@@ -18,7 +18,7 @@ pub(crate) struct RootArgs {
     /// Root modules, or files in them [default: .]
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath, help_heading = ARGUMENTS)]
     paths: Vec<PathBuf>,
-    /// Every root module below the paths, without what `.gitignore` names
+    /// Every root module below the paths, without directories that git ignores
     #[arg(short, long)]
     recursive: bool,
 }
@@ -27,11 +27,11 @@ pub(crate) struct RootArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Selection")]
 pub(crate) struct TargetArgs {
-    /// Only these providers [default: all]; and root modules, by a directory or a file in it [default: .]
+    /// Providers [default: all]; and root modules, by a directory or a file in it [default: .]
     #[arg(value_name = "PROVIDER|PATH", value_hint = ValueHint::AnyPath, help_heading = ARGUMENTS)]
     #[arg(add = ArgValueCandidates::new(candidates::providers))]
     pub(crate) targets: Vec<OsString>,
-    /// Every root module below the paths, without what `.gitignore` names
+    /// Every root module below the paths, without directories that git ignores
     #[arg(short, long)]
     pub(crate) recursive: bool,
 }

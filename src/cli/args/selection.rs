@@ -27,13 +27,13 @@ pub(crate) struct SelectionArgs {
     /// Remove entries that nothing requires
     #[arg(long)]
     prune: bool,
-    /// Replace hashes that are not the release's
+    /// Replace hashes that do not belong to the release
     #[arg(long)]
     accept_changed_hashes: bool,
     /// Skip modules that are not installed
     #[arg(long, hide_short_help = true)]
     allow_missing_modules: bool,
-    /// Ignore what only test files require
+    /// Ignore requirements of test files
     #[arg(long, hide_short_help = true)]
     no_tests: bool,
     #[command(flatten)]
@@ -58,7 +58,7 @@ impl SelectionArgs {
 /// Minimum age of versions.
 #[derive(Args)]
 pub(crate) struct AgeArgs {
-    /// Choose no version younger than this, such as 7d [default: min-age of provlock.toml]
+    /// Select no version younger than this, such as 7d [default: min-age of provlock.toml]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Selection")]
     pub(crate) min_age: Option<Duration>,
     #[command(flatten)]

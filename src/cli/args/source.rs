@@ -34,7 +34,7 @@ pub(crate) struct OnlineArgs {
     /// Take packages from repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`
     #[arg(long, value_name = "TEMPLATE", group = "instead", hide_short_help = true)]
     oci_mirror: Option<String>,
-    /// Take packages from where the CLI configuration says (`provider_installation` in `.tofurc`)
+    /// Take packages from the sources in the CLI configuration (`provider_installation` in `.tofurc`)
     #[arg(long, group = "instead", hide_short_help = true)]
     use_cli_config: bool,
     /// How many packages to download and hash at a time [default: 24, or twice the number of cores]

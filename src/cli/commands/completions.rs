@@ -13,7 +13,7 @@ const VARIABLE: &str = "PROVLOCK_COMPLETE";
 
 /// Print a completion script for a shell
 ///
-/// The script asks provlock itself, which knows the flags and their values: platforms, codes, and the providers of the
+/// The script runs provlock to complete flags and their values: platforms, codes, and the providers of the
 /// configuration in the current directory.
 #[derive(Args)]
 #[command(before_help = "Example: source <(provlock completions bash)")]

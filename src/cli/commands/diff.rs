@@ -32,9 +32,9 @@ const EXAMPLES: &str = "Examples:
 
 /// Compare two lock files, provider by provider
 ///
-/// Shows which providers were added, removed or changed, their versions, constraints and numbers of hashes. Hashes that
-/// were replaced although the version did not change are marked with an exclamation mark. Lock files of modules
-/// (.modules.lock.hcl) are compared in the same way, module by module.
+/// Shows the providers that were added, removed or changed, with versions, constraints and numbers of hashes. An
+/// exclamation mark means that hashes were replaced under the same version. Lock files of modules (.modules.lock.hcl)
+/// are compared in the same way, module by module.
 #[derive(Args)]
 #[command(before_help = "Example: provlock diff main --format markdown", before_long_help = EXAMPLES)]
 #[command(next_display_order = OWN)]
@@ -57,13 +57,13 @@ struct WhatArgs {
     /// A lock file, or a revision as in git: REV, OLD..NEW or, from their merge base, OLD...NEW [default: HEAD]
     #[arg(value_name = "OLD", value_hint = ValueHint::FilePath, help_heading = ARGUMENTS)]
     old: Option<PathBuf>,
-    /// The lock file or the revision after [default: the lock file of the current directory]
+    /// The newer lock file or revision [default: the lock file of the current directory]
     #[arg(value_name = "NEW", value_hint = ValueHint::FilePath, help_heading = ARGUMENTS)]
     new: Option<PathBuf>,
-    /// Compare every lock file in this directory and below that git knows
+    /// Compare every lock file that git knows in this directory and below
     #[arg(short, long)]
     recursive: bool,
-    /// The revision, where there is also a file of that name
+    /// The revision, if a file has the same name
     #[arg(long, value_name = "REV", conflicts_with = "old", allow_hyphen_values = true)]
     git: Option<String>,
     /// Print FILE with one line per provider, for `git diff`

@@ -22,12 +22,12 @@ const EXAMPLES: &str = "Examples:
 
 /// Install the modules that .modules.lock.hcl records
 ///
-/// Puts the locked packages below `.terraform/modules`, or `TF_DATA_DIR`, as `tofu get` and `terraform get` lay them
-/// out, so that `init` fetches no module. Each package is compared with the hashes in the lock file before anything is
-/// put in place. What is installed as it is locked stays, and needs no network; neither does what is in the cache.
+/// Writes the locked packages to `.terraform/modules`, or below `TF_DATA_DIR`, as `tofu get` and `terraform get` do, so
+/// that `init` fetches no module. All packages are compared with the hashes in the lock file before the first is
+/// written. Modules that are installed correctly stay. Installed and cached modules need no network.
 ///
-/// `provlock lock --modules` makes the lock file. Modules of git repositories come without a .git directory, unless
-/// --with-git is given.
+/// `provlock lock --modules` writes the lock file. Modules of git repositories have no .git directory without
+/// --with-git.
 #[derive(Args)]
 #[command(before_help = "Example: provlock get && tofu init", before_long_help = EXAMPLES)]
 #[command(after_help = "Exit codes: 0 done or up to date, 1 --check: the installed modules differ, 2 failed")]
@@ -35,19 +35,19 @@ const EXAMPLES: &str = "Examples:
 pub(crate) struct GetArgs {
     #[command(flatten)]
     roots: RootArgs,
-    /// Install modules of git repositories with a .git directory, for modules that call git on themselves
+    /// Install modules of git repositories with a .git directory, for modules that run git in it
     ///
-    /// It holds the locked commit without its history, and the tag that the source names.
+    /// It contains the locked commit without its history, and the tag in the source.
     #[arg(long, help_heading = "Modules")]
     with_git: bool,
-    /// Leave out the modules of test files
+    /// Skip the modules of test files
     #[arg(long, help_heading = "Selection", hide_short_help = true)]
     no_tests: bool,
     #[command(flatten)]
     source: OfflineArgs,
     #[command(flatten)]
     format: FormatArgs,
-    /// Write nothing; exit with 1 if something else than what is locked is installed
+    /// Write nothing; exit with 1 if the installed modules differ from the lock file
     #[arg(long, help_heading = "Output")]
     check: bool,
 }

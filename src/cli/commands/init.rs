@@ -27,18 +27,18 @@ const EXAMPLES: &str = "Examples:
   provlock init --dry-run                      # print what it would write
   provlock init --offline                      # without the keys that sign what is locked";
 
-/// Write provlock.toml from what is locked today
+/// Write provlock.toml from the locked providers
 ///
-/// Reads every root module below, asks the registries which keys sign what is locked, and writes the settings by which
-/// another host, namespace or key is an error of `verify` from now on. Review the file and commit it.
+/// Reads every root module below, asks the registries for the keys that sign the locked releases, and writes settings
+/// by which `verify` reports any other host, namespace or key as an error. Review the file and commit it.
 ///
-/// Only what is locked is written. A provider that is easily taken for another one is refused. Without -p, the
-/// platforms are those that every lock file covers, if these are several.
+/// Only locked providers are allowed. Look-alikes of well-known providers are refused. Without -p, the platforms are
+/// the ones that every lock file covers, if there are several.
 #[derive(Args)]
 #[command(before_help = "Example: provlock init", before_long_help = EXAMPLES)]
 #[command(after_help = "Exit codes: 0 done, 2 failed")]
 pub(crate) struct InitArgs {
-    /// Platforms such as `linux_amd64`, or `all` [default: those that every lock file covers, if several]
+    /// Platforms such as `linux_amd64`, or `all` [default: the ones that every lock file covers, if several]
     #[arg(short, long = "platform", value_name = "OS_ARCH", value_delimiter = ',', help_heading = "Selection")]
     #[arg(env = "PROVLOCK_PLATFORMS", hide_env_values = true)]
     #[arg(add = ArgValueCandidates::new(candidates::platforms))]
@@ -49,7 +49,7 @@ pub(crate) struct InitArgs {
     source: SourceArgs,
     #[command(flatten)]
     format: FormatArgs,
-    /// Replace the file that is there
+    /// Replace an existing file
     #[arg(long, help_heading = "Output")]
     force: bool,
     /// Write nothing; print the file

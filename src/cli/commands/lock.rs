@@ -19,12 +19,12 @@ const EXAMPLES: &str = "Examples:
 
 /// Lock every required provider, with hashes for the requested platforms
 ///
-/// Reads the configuration and the modules that it calls, keeps the versions that are locked, selects the newest
-/// allowed version for each other provider, verifies signatures and checksums, and edits the lock file in place.
-/// Everything is fetched in parallel and nothing twice. Neither `init` nor `tofu` or `terraform` is needed.
+/// Reads the configuration and the modules that it calls, keeps locked versions, selects the newest allowed version for
+/// each other provider, verifies signatures and checksums, and edits the lock file in place. Each package is fetched
+/// once, in parallel. `init`, `tofu` and `terraform` are not needed.
 ///
-/// Without -p, hashes are added for the platforms of provlock.toml, else for those that the lock file covers, else for
-/// the current one. An entry whose hashes do not match the published release is refused.
+/// Without -p, hashes are added for the platforms of provlock.toml, or else for the platforms that the lock file
+/// covers, or else for the current one. An entry whose hashes do not match the published release is refused.
 #[derive(Args)]
 #[command(before_help = "Example: provlock lock -p linux_amd64,darwin_arm64", before_long_help = EXAMPLES)]
 #[command(
@@ -36,7 +36,7 @@ pub(crate) struct LockArgs {
     targets: TargetArgs,
     #[command(flatten)]
     selection: SelectionArgs,
-    /// Lock the modules, too; the default with .modules.lock.hcl
+    /// Also lock the modules; the default with .modules.lock.hcl
     #[arg(long = "modules", help_heading = "Selection")]
     with_modules: bool,
     #[command(flatten)]
@@ -47,9 +47,9 @@ pub(crate) struct LockArgs {
     format: FormatArgs,
     /// Write nothing; exit with 1 if the lock file would change or has a hash that is known to be unpublished
     ///
-    /// The packages that lock needs are downloaded, unless the cache knows them, and no others: a `zh:` is compared
-    /// with SHA256SUMS, an `h1:` with the packages that are known, if these are all there are; with --offline both with
-    /// what the cache knows. How many hashes could not be compared is said; verify --online compares all.
+    /// Downloads only packages that lock needs and the cache does not contain. Compares each `zh:` with SHA256SUMS, and
+    /// each `h1:` with the known packages, if all are known; with --offline, both with the cache. Prints the number of
+    /// hashes that could not be compared; verify --online compares all.
     #[arg(long, help_heading = "Output")]
     check: bool,
     /// Write nothing; print the change as a diff

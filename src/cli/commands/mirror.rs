@@ -23,18 +23,18 @@ const EXAMPLES: &str = "Examples:
   provlock mirror /srv/mirror -r live --prune                  # and remove what none of them names any more
   provlock mirror 'oci://ghcr.io/acme/providers/${namespace}/${type}'   # in an OCI registry";
 
-/// Fill a mirror with the packages that lock files name
+/// Fill a mirror with the locked packages
 ///
 /// Downloads each package once, verifies its signature and checksums, compares it with the hashes in the lock files,
 /// and only then puts it into DIR, in the layout that `filesystem_mirror` of `provider_installation` and --fs-mirror
-/// read. The JSON documents beside the packages make DIR a network mirror where a web server serves it.
+/// read. With the JSON documents beside the packages, a web server can serve DIR as a network mirror.
 ///
-/// A package that is there already is hashed and stays if a lock file records it, so the command can be run again at
-/// any time. Copy DIR to machines without a network, or serve it.
+/// An existing package is hashed and stays if a lock file records it, so the command can be run again at any time. Copy
+/// DIR to machines without a network, or serve it.
 ///
-/// With `oci://HOST/PATH/${namespace}/${type}`, packages are pushed to the repositories of an OCI registry, as
-/// `oci_mirror` and --oci-mirror read them: one for each provider, with a tag for each version. `${hostname}` tells
-/// providers of several registries apart. The login is that of `docker login` or of an `oci_credentials` block.
+/// With `oci://HOST/PATH/${namespace}/${type}`, packages are pushed to an OCI registry, as `oci_mirror` and
+/// --oci-mirror read them: a repository for each provider, with a tag for each version. Add `${hostname}` for providers
+/// of several registries. The login comes from `docker login` or an `oci_credentials` block.
 #[derive(Args)]
 #[command(before_help = "Example: provlock mirror ./mirror -r -p linux_amd64", before_long_help = EXAMPLES)]
 #[command(after_help = "Exit codes: 0 done or up to date, 2 failed")]
@@ -47,7 +47,7 @@ pub(crate) struct MirrorArgs {
     roots: RootArgs,
     #[command(flatten, next_help_heading = "Selection")]
     platforms: PlatformArgs,
-    /// Remove packages that no lock file names; other files stay. Only of a directory
+    /// Remove packages that are in no lock file; other files stay. Not for OCI registries
     #[arg(long, help_heading = "Selection")]
     prune: bool,
     #[command(flatten)]

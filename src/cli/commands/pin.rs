@@ -25,10 +25,9 @@ const EXAMPLES: &str = "Examples:
 
 /// Pin modules to commits in the configuration
 ///
-/// Rewrites the git sources of your own calls that name a tag or a branch: the commit takes its place, and the name
-/// becomes a comment beside it, from which `provlock upgrade --constraints` knows how to move on. The commit is the one
-/// in .modules.lock.hcl; of a call that is not locked, the one that the repository has now. Every other byte stays, and
-/// the entries of .modules.lock.hcl change with the calls.
+/// Replaces the tag or branch in git sources of your own calls by its commit, and keeps the name as a comment, which
+/// `provlock upgrade --constraints` reads. The commit comes from .modules.lock.hcl, or for a call that is not locked
+/// from the repository. Every other byte stays, and the entries of .modules.lock.hcl change with the calls.
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(before_help = "Example: provlock pin", before_long_help = EXAMPLES)]
@@ -37,10 +36,10 @@ const EXAMPLES: &str = "Examples:
 pub(crate) struct PinArgs {
     #[command(flatten)]
     roots: RootArgs,
-    /// Pin modules of registries, too, to the locked version
+    /// Also pin modules of registries, to the locked version
     #[arg(long, help_heading = "Selection")]
     registry: bool,
-    /// Leave out the modules of test files
+    /// Skip the modules of test files
     #[arg(long, help_heading = "Selection", hide_short_help = true)]
     no_tests: bool,
     #[command(flatten)]

@@ -26,13 +26,13 @@ const EXAMPLES: &str = "Examples:
   provlock sbom -r --format spdx > sbom.json   # SPDX, of all root modules below
   provlock sbom -r --format github-snapshot    # for GitHub's dependency graph";
 
-/// Print a bill of materials of what is locked
+/// Print a bill of materials of the locked providers and modules
 ///
-/// Lists the providers and modules that lock files record, with their hashes and with what requires what. Packages that
-/// several root modules lock are listed once.
+/// Lists the providers and modules that lock files record, with their hashes and dependencies. Packages that several
+/// root modules lock are listed once.
 ///
-/// Makes no network requests, and writes nothing. With --no-cache and the time of `SOURCE_DATE_EPOCH`, the same lock
-/// files give the same document; the cache may know which keys have signed.
+/// Makes no network requests, and writes nothing. With --no-cache and a time in `SOURCE_DATE_EPOCH`, the same lock
+/// files give the same document; the cache may contain signing keys.
 #[derive(Args)]
 #[command(before_help = "Example: provlock sbom --recursive > bom.json", before_long_help = EXAMPLES)]
 #[command(after_help = "Exit codes: 0 done, 2 failed")]
@@ -47,7 +47,7 @@ pub(crate) struct SbomArgs {
     #[arg(long, value_name = "FORMAT", default_value = "cyclonedx", help_heading = "Output", conflicts_with = "json")]
     #[arg(value_parser = OutputFormat::one_of(FORMATS))]
     format: OutputFormat,
-    /// What the project is called [default: the directory of the repository]
+    /// Name of the project [default: the directory of the repository]
     #[arg(long, value_name = "NAME", help_heading = "Output")]
     name: Option<String>,
 }

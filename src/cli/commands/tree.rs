@@ -25,30 +25,30 @@ const FORMATS: &[OutputFormat] = &[OutputFormat::Text, OutputFormat::Json, Outpu
 const EXAMPLES: &str = "Examples:
   provlock tree hashicorp/aws   # who requires this provider, and in which versions?
   provlock tree                 # every provider that is required or locked
-  provlock tree infra/dns       # those of the root module in a directory
+  provlock tree infra/dns       # the providers of the root module in a directory
   provlock tree -r              # which versions are locked below, and in how many root modules
   provlock tree -r hashicorp/aws   # the root modules that lock each version
   provlock tree --online        # also read modules that are not installed";
 
 /// Show which modules require a provider, and where
 ///
-/// For each provider, the root module and the modules that it calls, directly or through others, with the file, the
-/// line and the version constraint. A module that is called again is marked with (*) where the modules that it calls
-/// are not repeated. Where modules are locked, the locked version or commit stands behind each call.
+/// For each provider, shows the root module and all called modules that require it, with the file, the line and the
+/// version constraint. (*) marks a repeated call, whose own calls are not repeated. If modules are locked, each call
+/// has its locked version or commit.
 ///
-/// With --recursive, the versions in the lock files of all root modules below, and how many root modules lock each;
-/// for a provider that is named, which ones. Only lock files are read for that.
+/// With --recursive, shows the versions in the lock files of all root modules below, with the number of root modules
+/// that lock each; for a named provider, it lists them. Only lock files are read.
 ///
-/// With -v, also the key that has signed the locked version, if an earlier run has verified it.
+/// With -v, also shows the key that signed the locked version, if an earlier run has verified it.
 ///
-/// Modules that are neither local nor installed nor in the cache are fetched with --online only.
+/// Modules that are neither local nor installed nor in the cache are fetched only with --online.
 #[derive(Args)]
 #[command(before_help = "Example: provlock tree hashicorp/aws", before_long_help = EXAMPLES)]
 #[command(mut_arg("format", |format| format.value_parser(OutputFormat::one_of(FORMATS))))]
 pub(crate) struct TreeArgs {
     #[command(flatten)]
     targets: TargetArgs,
-    /// Ignore what only test files require
+    /// Ignore requirements of test files
     #[arg(long, help_heading = "Selection")]
     no_tests: bool,
     #[command(flatten)]

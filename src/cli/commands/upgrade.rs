@@ -24,7 +24,7 @@ const TARGETS_HELP: &str =
     "Only these providers or modules (module.NAME) [default: all providers], and root modules by path [default: .]";
 const TARGETS_LONG_HELP: &str = "\
     Only these providers or modules (module.NAME) [default: all providers], and root modules by path [default: .]\n\n\
-    Each moves to its newest version, or to the one that is named. A path is a directory, or a file in it.";
+    Each moves to its newest version, or to the given one. A path is a directory, or a file in it.";
 
 const EXAMPLES: &str = "Examples:
   provlock upgrade --check                # a table: locked, allowed, newest, and what holds it back
@@ -39,12 +39,12 @@ const EXAMPLES: &str = "Examples:
 /// Move providers and modules to newer versions
 ///
 /// Each provider moves to the newest version that the constraints, the policy and --min-age allow, with hashes for the
-/// requested platforms; every other entry stays as it is. With --constraints the constraints in the configuration
-/// are rewritten where they do not allow the newest version.
+/// requested platforms; other entries stay as they are. --constraints also rewrites constraints in the configuration
+/// that do not allow the newest version.
 ///
-/// Modules move with --modules, or where one is named by the address of its call: a registry's module to the newest
-/// version that its constraint allows, a branch to its newest commit. With --constraints, a tag in `?ref=` makes room
-/// for the newest tag of the same form, and a commit with a tag in a comment beside it for the commit of that tag.
+/// Modules move with --modules, or if you name them by the addresses of their calls: a registry's module to the newest
+/// version that its constraint allows, a branch to its newest commit. --constraints also replaces a tag in `?ref=` by
+/// the newest tag of the same form, and a commit with a tag in a comment beside it by the commit of that tag.
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(before_help = "Example: provlock upgrade hashicorp/aws hashicorp/random@3.6.3", before_long_help = EXAMPLES)]
@@ -56,22 +56,22 @@ pub(crate) struct UpgradeArgs {
     targets: TargetArgs,
     #[command(flatten)]
     selection: SelectionArgs,
-    /// Move the modules, too, and lock them
+    /// Also move the modules, and lock them
     #[arg(long = "modules", help_heading = "Selection")]
     with_modules: bool,
-    /// Rewrite constraints and refs, too
+    /// Also rewrite constraints and refs
     #[arg(long, help_heading = "Selection")]
     constraints: bool,
     /// Include prereleases; only a constraint that names one exactly allows it
     #[arg(long, help_heading = "Selection", hide_short_help = true)]
     pre: bool,
-    /// Allow a lower version although the constraints allow the locked one
+    /// Allow a lower version even if the constraints allow the locked one
     #[arg(long, help_heading = "Selection", hide_short_help = true)]
     allow_downgrade: bool,
-    /// Choose what moves, on a terminal
+    /// Choose the providers and modules on a terminal
     ///
-    /// What can move is listed with numbers, the same in many root modules once. A module moves in all root modules
-    /// that call it by that name.
+    /// Lists the possible moves with numbers; the same move in many root modules is listed once. A module moves in all
+    /// root modules that call it by that name.
     #[arg(short, long, help_heading = "Selection", conflicts_with = "check")]
     interactive: bool,
     #[command(flatten)]
@@ -82,14 +82,14 @@ pub(crate) struct UpgradeArgs {
     format: FormatArgs,
     /// Write nothing; exit with 1 if something can move
     ///
-    /// Prints a table of what can move and what cannot; no package is downloaded. It also exits with 1 if an entry that
-    /// stays has a hash that is known to be unpublished; hashes are compared as lock --check compares them. How many
-    /// could not be compared is said; verify --online compares all.
+    /// Prints a table of possible and blocked moves, without downloading packages. Also exits with 1 if an entry that
+    /// stays has a hash that is known to be unpublished, compared as by lock --check. Prints the number of hashes that
+    /// could not be compared; verify --online compares all.
     #[arg(long, help_heading = "Output")]
     check: bool,
     /// Write nothing; print the change as a diff
     ///
-    /// Then the table of --check. Packages are downloaded, and looked at, as without it.
+    /// Also prints the table of --check. Packages are downloaded and checked as usual.
     #[arg(long, help_heading = "Output")]
     dry_run: bool,
 }

@@ -50,14 +50,15 @@ const EXAMPLES: &str = "Examples:
 
 /// The flag of other commands, but nothing is recorded here.
 const TRUST_REGISTRY: &str =
-    "Take the hashes that a registry reports for those of its packages, once they match the signed checksums";
+    "Trust the hashes that a registry reports for its packages, once they match the signed checksums";
 
-/// Check the lock file against its configuration, the policy and what is published
+/// Check the lock file against its configuration, the policy and the registries
 ///
-/// Finds what makes `init -lockfile=readonly` fail, what cannot be trusted and what the policy in provlock.toml
-/// forbids. Each finding has a code, a place and the command that fixes it; `provlock explain CODE` says more about it.
+/// Reports everything that makes `init -lockfile=readonly` fail, that cannot be trusted, or that the policy in
+/// provlock.toml forbids. Each finding has a code, a position and the command that fixes it; `provlock explain CODE`
+/// explains it.
 ///
-/// Makes no network requests unless --online is given, and writes nothing.
+/// Makes no network requests without --online, and writes nothing.
 #[derive(Args)]
 #[command(before_help = "Example: provlock verify --recursive --online", before_long_help = EXAMPLES)]
 #[command(after_help = "Exit codes: 0 no errors, 1 errors found, 2 failed")]
@@ -71,7 +72,7 @@ pub(crate) struct VerifyArgs {
     /// Ask the registries whether every hash was published
     #[arg(long, help_heading = "Network")]
     online: bool,
-    /// With --online, believe hashes that a key in `trusted-keys` of provlock.toml has signed
+    /// With --online, trust hashes signed by a key in `trusted-keys` of provlock.toml
     #[arg(long, requires = "online", help_heading = "Network", hide_short_help = true)]
     trust_shared: bool,
     #[command(flatten)]
@@ -132,13 +133,13 @@ struct WhatArgs {
     /// Also check the changes since REV
     #[arg(long, value_name = "REV")]
     base: Option<String>,
-    /// With --base, leave out the findings that REV has, too
+    /// With --base, omit findings that REV has, too
     #[arg(long, requires = "base")]
     new: bool,
-    /// Ignore what only test files require
+    /// Ignore requirements of test files
     #[arg(long, hide_short_help = true)]
     no_tests: bool,
-    /// Also read what a link, or a path in the configuration, leads to outside of the repository
+    /// Also read files outside of the repository, which a symbolic link or a path in the configuration leads to
     #[arg(long, hide_short_help = true)]
     allow_outside: bool,
     #[command(flatten)]

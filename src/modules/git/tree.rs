@@ -57,7 +57,7 @@ pub(super) fn write_package<'g>(
         }
         for Submodule { path, url, commit } in submodules {
             let address = address.submodule(&url, &commit).ok_or_else(|| {
-                FetchError::git(format!("the URL of its submodule {path:?} is not one that provlock passes to git"))
+                FetchError::git(format!("provlock does not pass the URL of its submodule {path:?} to git"))
             })?;
             wanted.push((address, path));
         }

@@ -13,8 +13,8 @@ use crate::cli::ui::Ui;
 
 /// Write a new private key to a file, and print its public key
 ///
-/// `provlock cache push` signs with the private key. Who lists the public key in `trusted-keys` of provlock.toml
-/// believes what it has signed.
+/// `provlock cache push` signs with the private key. Projects with the public key in `trusted-keys` of provlock.toml
+/// trust the signed hashes.
 #[derive(Args)]
 #[command(before_help = "Example: provlock cache keygen signing-key")]
 pub(crate) struct KeygenArgs {

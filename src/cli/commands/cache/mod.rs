@@ -31,7 +31,7 @@ pub(crate) struct CacheArgs {
 enum Action {
     /// Print the directory of the cache
     Dir,
-    /// Remove everything that provlock put there
+    /// Remove everything that provlock has written to the cache
     Clean,
     Push(push::PushArgs),
     Keygen(keygen::KeygenArgs),

@@ -28,10 +28,10 @@ const LONGEST_KEY: u64 = 4096;
 
 /// Publish the hashes of packages in an OCI registry, so that other machines need not download them
 ///
-/// Publishes what the cache knows of the packages that the lock files of root modules name and a verified SHA256SUMS
-/// lists, one signed document for each release. Other packages in the cache may be of private providers, whose names
-/// nobody else is to know; --all publishes these, too. Platforms that the same key has published before are kept. The
-/// login is that of `docker login` or of an `oci_credentials` block.
+/// Publishes the cached hashes of packages that root modules lock and a verified SHA256SUMS lists, one signed document
+/// for each release. Other cached packages may belong to private providers, whose names should stay private; --all
+/// publishes these, too. Platforms that the same key has published before are kept. The login comes from `docker login`
+/// or an `oci_credentials` block.
 ///
 /// The private key is read from --signing-key, or is the value of `PROVLOCK_CACHE_SIGNING_KEY`.
 #[derive(Args)]
@@ -39,10 +39,10 @@ const LONGEST_KEY: u64 = 4096;
 pub(crate) struct PushArgs {
     #[command(flatten)]
     roots: RootArgs,
-    /// Everything in the cache, whoever has locked it
+    /// Publish everything in the cache
     #[arg(long, conflicts_with_all = ["paths", "recursive"])]
     all: bool,
-    /// Where, as `oci://HOST/PATH` [default: shared in the [cache] of provlock.toml]
+    /// Repository, as `oci://HOST/PATH` [default: shared in the [cache] of provlock.toml]
     #[arg(long, value_name = "URL", value_parser = OciRepository::parse_url)]
     to: Option<OciRepository>,
     /// The file with the private key of `provlock cache keygen`

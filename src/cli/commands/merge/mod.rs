@@ -28,9 +28,9 @@ use crate::cli::ui::Ui;
 
 /// Merge lock files, or repair one with conflict markers
 ///
-/// Merges entries instead of lines, so two branches that each add a provider do not conflict. Given one file, or none
-/// for the lock files here, both sides are taken out of its conflict markers and merged. With --resolve the providers
-/// that remain in conflict are locked again. Lock files of modules (.modules.lock.hcl) are merged in the same way.
+/// Merges entries instead of lines, so two branches that each add a provider do not conflict. With one file, or none
+/// for the lock files here, merges both sides of its conflict markers. --resolve locks providers that remain in
+/// conflict again. Lock files of modules (.modules.lock.hcl) are merged in the same way.
 #[derive(Args)]
 #[command(before_help = "Example: provlock merge --resolve", next_display_order = OWN, next_help_heading = "Selection")]
 #[command(
@@ -39,18 +39,18 @@ use crate::cli::ui::Ui;
 #[command(after_help = "`provlock setup git` makes git run it.\n\n\
     Exit codes: 0 merged, 1 conflicts remain and are marked in the file, 2 failed")]
 pub(crate) struct MergeArgs {
-    /// A lock file with conflict markers, which is repaired, or its directory [default: .]; or the three versions of
-    /// one, as git's %O %A %B, of which the second is overwritten with the result
+    /// A lock file with conflict markers to repair, or its directory [default: .]; or git's %O %A %B, three versions of
+    /// a file, whose second is overwritten with the result
     #[arg(value_name = "FILE", num_args = 0..=3, value_hint = ValueHint::FilePath, help_heading = ARGUMENTS)]
     files: Vec<PathBuf>,
     /// The lock files of every root module below the directories
     #[arg(short, long, conflicts_with = "path")]
     recursive: bool,
-    /// The path that the file belongs at, git's %P: what messages call it, and in whose directory --resolve finds the
-    /// configuration [default: FILE or OURS]
+    /// Path of the file in the repository (git's %P), for messages and for the configuration of --resolve [default:
+    /// FILE or OURS]
     #[arg(long, value_name = "PATH", requires = "files", allow_hyphen_values = true, hide_short_help = true)]
     path: Option<PathBuf>,
-    /// How many characters a conflict marker has, at least 7; git's %L
+    /// Length of conflict markers, at least 7 (git's %L)
     #[arg(long, value_name = "NUMBER", default_value_t = MARKER_SIZE, value_parser = marker_size)]
     #[arg(hide_short_help = true)]
     marker_size: usize,

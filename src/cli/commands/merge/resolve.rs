@@ -16,7 +16,7 @@ use crate::cli::ui::Ui;
 
 #[derive(Args)]
 pub(crate) struct ResolveArgs {
-    /// Lock the providers in conflict again, as `provlock lock` does, instead of leaving conflicts
+    /// Lock the providers in conflict again, as `provlock lock` does, instead of marking conflicts
     #[arg(long)]
     pub(crate) resolve: bool,
     #[command(flatten)]

@@ -145,6 +145,6 @@ fn submodules_come_from_the_configured_address_and_protocol_only() {
     assert_eq!(fs::read(package.join("s/main.tf")).unwrap(), b"two");
     for url in ["ext::sh", "http://h.test/s.git", "-u", "git://h.test/s.git", &path] {
         let error = with_url(url).unwrap_err();
-        assert_eq!(error, "the URL of its submodule \"s\" is not one that provlock passes to git: ", "{url}");
+        assert_eq!(error, "provlock does not pass the URL of its submodule \"s\" to git: ", "{url}");
     }
 }
