@@ -50,7 +50,7 @@ impl KnownTexts {
             self.length += file.as_ref().map_or(0, |file| file.text.len());
             file.is_some()
         });
-        // As many again are read before this is done again.
+        // The next removal happens after the same number of files has been read again.
         self.files.reserve(self.files.len() + 1);
     }
 }

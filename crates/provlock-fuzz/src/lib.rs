@@ -54,8 +54,7 @@ pub struct Target {
     pub run: fn(&[u8]) -> bool,
     /// Directories of inputs to begin with, below the top of the repository.
     pub seeds: &'static [&'static str],
-    /// How many inputs of a target that only reads a text take as long as one of its own: those with a project on disk
-    /// are slow.
+    /// Time for one input, relative to a target that only reads a text. Targets with a project on disk are slow.
     pub cost: u64,
 }
 

@@ -272,7 +272,7 @@ fn summary(locked: &Locked) -> String {
     format!("{verb} {what}{changes}{modules}")
 }
 
-/// `2 providers for darwin_arm64, looked at for linux_amd64 only`
+/// `2 providers for darwin_arm64, checked for linux_amd64 only`
 fn providers_and_platforms(locked: &Locked) -> String {
     let providers = &locked.outcome.providers;
     let required = || providers.iter().filter(|report| report.required);
