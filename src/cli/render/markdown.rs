@@ -88,13 +88,14 @@ pub(crate) fn upgrade(groups: &[MoveGroup<'_>], edits: &BTreeSet<Edited>, many: 
     let roots = |group: &MoveGroup<'_>| many.then(|| cell_of_roots(group));
     let mut tables = Vec::new();
     for (subject, of_modules) in [("Provider", false), ("Module", true)] {
-        let is_moving = |group: &&MoveGroup<'_>| group.is_of_module() == of_modules && !group.allowed().is_empty();
+        let is_moving =
+            |group: &&MoveGroup<'_>| group.first.is_of_module() == of_modules && !group.first.allowed().is_empty();
         let moving: Vec<_> = groups.iter().filter(is_moving).collect();
         let has_dates = moving.iter().any(|group| !group.released().is_empty());
         let row = |group: &MoveGroup<'_>| {
             let change = group.change().map(|change| linked(change.to_string(), group.comparison()));
-            let allowed = linked(cell(group.allowed()), group.release_notes());
-            let cells = [cell(group.name()), cell(&group.locked()), allowed, change.unwrap_or_default()];
+            let allowed = linked(cell(group.first.allowed()), group.release_notes());
+            let cells = [cell(&group.first.name), cell(&group.locked()), allowed, change.unwrap_or_default()];
             cells.into_iter().chain(has_dates.then(|| group.released())).chain(roots(group)).collect()
         };
         if !moving.is_empty() {
@@ -113,9 +114,10 @@ pub(crate) fn upgrade(groups: &[MoveGroup<'_>], edits: &BTreeSet<Edited>, many: 
     let held_back: Vec<_> = groups.iter().filter(|group| !group.reasons().is_empty()).collect();
     if !held_back.is_empty() {
         let row = |group: &&MoveGroup<'_>| {
-            let version = if group.allowed().is_empty() { group.locked() } else { group.allowed().to_owned() };
+            let version =
+                if group.first.allowed().is_empty() { group.locked() } else { group.first.allowed().to_owned() };
             let reasons = group.reasons().iter().map(|reason| cell(reason)).collect::<Vec<_>>().join("<br>");
-            let cells = [cell(group.name()), cell(&version), cell(group.newest()), reasons];
+            let cells = [cell(&group.first.name), cell(&version), cell(&group.first.newest), reasons];
             cells.into_iter().chain(roots(group)).collect()
         };
         let header = ["Held back", "At", "Newest", "By"].into_iter().chain(many.then_some(ROOT_MODULES));

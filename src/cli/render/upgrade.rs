@@ -26,13 +26,13 @@ pub(crate) struct PlanText {
 
 /// Versions of a provider or a module in one root module.
 pub(crate) struct Row {
-    name: String,
+    pub(crate) name: String,
     /// Path of the calls of a module.
-    call: Option<String>,
+    pub(crate) call: Option<String>,
     address: Option<ProviderAddress>,
     locked: Option<VersionLabel>,
     chosen: VersionLabel,
-    newest: String,
+    pub(crate) newest: String,
     moves: bool,
     is_held_back: bool,
     /// Whether only constraints hold it back that can be rewritten.
@@ -53,7 +53,7 @@ struct HoldingText {
 
 /// Root modules in which a provider or a module can move, or is held back, in the same way.
 pub(crate) struct MoveGroup<'a> {
-    first: &'a Row,
+    pub(crate) first: &'a Row,
     all: Vec<(&'a Path, &'a Row)>,
 }
 
@@ -94,7 +94,7 @@ impl PlanText {
     /// Returns a table of all providers and modules. A cell that would repeat the locked version is empty.
     pub(crate) fn table(&self, root: &Path, width: usize) -> String {
         let groups: Vec<_> = self.rows.iter().map(|row| MoveGroup { first: row, all: vec![(root, row)] }).collect();
-        let has_modules = groups.iter().any(MoveGroup::is_of_module);
+        let has_modules = groups.iter().any(|group| group.first.is_of_module());
         tables(&groups, false, !has_modules, width)
     }
 }
@@ -106,7 +106,7 @@ pub(crate) fn groups<'a>(plans: impl Iterator<Item = (&'a Path, &'a PlanText)>) 
         if row.moves || row.is_held_back {
             let constraints: Vec<_> = row.constraints.iter().map(|constraint| &constraint.text).collect();
             let texts = [&row.name, row.allowed(), &row.newest];
-            let key = (row.call.is_some(), texts, constraints, row.otherwise);
+            let key = (row.is_of_module(), texts, constraints, row.otherwise);
             groups.entry(key).or_insert_with(|| MoveGroup { first: row, all: Vec::new() }).all.push((path, row));
         }
     }
@@ -133,7 +133,7 @@ pub(crate) fn choices(groups: &[&MoveGroup<'_>], width: usize) -> String {
 /// providers.
 fn tables(groups: &[MoveGroup<'_>], with_roots: bool, shows_empty: bool, width: usize) -> String {
     let table = |(subject, of_modules): (&'static str, bool)| {
-        let rows = groups.iter().filter(|group| group.is_of_module() == of_modules);
+        let rows = groups.iter().filter(|group| group.first.is_of_module() == of_modules);
         let rows: Vec<_> = rows.map(|group| group.cells(with_roots)).collect();
         let roots = with_roots.then_some(ROOT_MODULES);
         let header = [subject, "locked", "allowed", CHANGE, RELEASED, NEWEST].into_iter().chain(roots);
@@ -145,9 +145,9 @@ fn tables(groups: &[MoveGroup<'_>], with_roots: bool, shows_empty: bool, width: 
 
 /// `acme/gamma is held back from 2.0.0 by main.tf:4  ~> 1.0`, for each provider whose reason is known.
 pub(crate) fn reasons(groups: &[MoveGroup<'_>]) -> Vec<String> {
-    let groups = groups.iter().filter(|group| !group.is_of_module() && !group.reasons().is_empty());
+    let groups = groups.iter().filter(|group| !group.first.is_of_module() && !group.reasons().is_empty());
     let text = |group: &MoveGroup<'_>| {
-        let (name, newest) = (group.name(), group.newest());
+        let (name, newest) = (&group.first.name, &group.first.newest);
         safe_line(&format!("{name} is held back from {newest} by {}", enumerate(group.reasons())))
     };
     groups.map(text).collect()
@@ -193,33 +193,17 @@ impl Row {
         }
     }
 
+    pub(crate) fn is_of_module(&self) -> bool {
+        self.call.is_some()
+    }
+
     /// Chosen version; empty if it is the locked one.
-    fn allowed(&self) -> &str {
+    pub(crate) fn allowed(&self) -> &str {
         if self.moves { &self.chosen.text } else { "" }
     }
 }
 
 impl MoveGroup<'_> {
-    pub(crate) fn name(&self) -> &str {
-        &self.first.name
-    }
-
-    pub(crate) fn allowed(&self) -> &str {
-        self.first.allowed()
-    }
-
-    pub(crate) fn newest(&self) -> &str {
-        &self.first.newest
-    }
-
-    pub(crate) fn is_of_module(&self) -> bool {
-        self.first.call.is_some()
-    }
-
-    pub(crate) fn call(&self) -> Option<&String> {
-        self.first.call.as_ref()
-    }
-
     /// Providers with the version that they move to.
     pub(crate) fn moves(&self) -> impl Iterator<Item = (ProviderAddress, Version)> {
         let version = self.first.chosen.version.clone();
@@ -238,8 +222,8 @@ impl MoveGroup<'_> {
     /// Name, versions, the change between them, and, if `with_roots`, the root modules.
     fn cells(&self, with_roots: bool) -> Cells {
         let change = self.change().map(|change| change.to_string()).unwrap_or_default();
-        let texts = [self.name().to_owned(), self.locked(), self.allowed().to_owned(), change, self.released()];
-        let texts = texts.into_iter().chain([self.newest().to_owned()]).chain(with_roots.then(|| self.roots()));
+        let texts = [self.first.name.clone(), self.locked(), self.first.allowed().to_owned(), change, self.released()];
+        let texts = texts.into_iter().chain([self.first.newest.clone()]).chain(with_roots.then(|| self.roots()));
         let cells = texts.map(|text| Some(text).filter(|text| !text.is_empty()).into_iter().collect());
         let pages = self.release_notes().into_iter().chain(self.comparison()).collect();
         Cells { cells: cells.chain([self.reasons()]).collect(), pages }

@@ -24,7 +24,7 @@ pub(crate) fn check_terminal() -> Result<()> {
 /// Lets the user choose among the groups that can move, and narrows the options to the chosen ones. Returns whether
 /// there is anything left to do.
 pub(crate) fn choose(groups: &[MoveGroup<'_>], options: &mut UpgradeOptions, ui: &Ui) -> bool {
-    let rows: Vec<_> = groups.iter().filter(|group| !group.allowed().is_empty()).collect();
+    let rows: Vec<_> = groups.iter().filter(|group| !group.first.allowed().is_empty()).collect();
     if rows.is_empty() {
         return true;
     }
@@ -51,7 +51,7 @@ fn narrow(options: &mut UpgradeOptions, rows: &[&MoveGroup<'_>]) {
     options.lock.providers.retain(is_chosen);
     options.lock.providers.extend(addresses.iter().flat_map(|address| address.to_string().parse::<ProviderSpec>()));
     let call = |call: &String| (call.clone(), options.calls.get(call).cloned().flatten());
-    options.calls = rows.iter().filter_map(|row| row.call()).map(call).collect();
+    options.calls = rows.iter().filter_map(|row| row.first.call.as_ref()).map(call).collect();
     options.modules = false;
     options.moves = Some(moves);
 }

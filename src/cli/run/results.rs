@@ -67,39 +67,29 @@ pub(crate) struct Results<'a> {
 impl RootResult {
     /// Result of a root module, with what `kept` asks for.
     pub(crate) fn new(outcome: &RootOutcome, kept: &mut Kept, ui: &Ui) -> Self {
-        let prepared = outcome.prepared();
-        let style = ui.stderr_style;
-        let plan = outcome.plan();
-        let plan_text = plan.map(|plan| PlanText::new(&prepared.root, plan, !kept.are_many || ui.stdout_style.verbose));
-        let warnings = prepared.warnings.iter();
-        let (path, json) = (prepared.root.path().to_owned(), ui.is_json());
-        match outcome {
-            RootOutcome::Locked(locked) => Self {
-                path,
-                warnings: warnings.chain(&locked.outcome.warnings).cloned().collect(),
-                unpublished_hashes: locked.outcome.unpublished_hashes,
-                uncompared_hashes: locked.outcome.uncompared_hashes,
-                hints: hints::hints(locked, kept.is_offline),
-                locked: Some(LockedText::new(locked, style, kept.are_many, &mut kept.rows)),
-                plan: plan_text,
-                files: if kept.files { changes(locked) } else { Vec::new() },
-                json: json.then(|| Box::new(LockedRoot::new(locked))),
-            },
-            _ => Self {
-                path,
-                warnings: warnings
-                    .chain(plan.into_iter().flat_map(|plan| &plan.warnings))
-                    .chain(&prepared.requirements.warnings)
-                    .cloned()
-                    .collect(),
-                unpublished_hashes: plan.map_or(0, |plan| plan.unpublished_hashes),
-                uncompared_hashes: plan.map_or(0, |plan| plan.uncompared_hashes),
-                hints: Vec::new(),
-                locked: None,
-                plan: plan_text,
-                files: Vec::new(),
-                json: plan.filter(|_| json).map(|plan| Box::new(LockedRoot::planned(&prepared.root, plan))),
-            },
+        let (prepared, plan) = (outcome.prepared(), outcome.plan());
+        let locked = if let RootOutcome::Locked(locked) = outcome { Some(&**locked) } else { None };
+        let planned = plan.filter(|_| locked.is_none());
+        let of_plan = planned.into_iter().flat_map(|plan| plan.warnings.iter().chain(&prepared.requirements.warnings));
+        let warnings = locked.into_iter().flat_map(|locked| &locked.outcome.warnings).chain(of_plan);
+        let hashes = locked.map(|locked| (locked.outcome.unpublished_hashes, locked.outcome.uncompared_hashes));
+        let hashes = hashes.or(planned.map(|plan| (plan.unpublished_hashes, plan.uncompared_hashes)));
+        let (unpublished_hashes, uncompared_hashes) = hashes.unwrap_or_default();
+        let json = || match (locked, planned) {
+            (Some(locked), _) => Some(LockedRoot::new(locked)),
+            (None, plan) => plan.map(|plan| LockedRoot::planned(&prepared.root, plan)),
+        };
+        let all = !kept.are_many || ui.stdout_style.verbose;
+        Self {
+            path: prepared.root.path().to_owned(),
+            warnings: prepared.warnings.iter().chain(warnings).cloned().collect(),
+            unpublished_hashes,
+            uncompared_hashes,
+            hints: locked.map(|locked| hints::hints(locked, kept.is_offline)).unwrap_or_default(),
+            locked: locked.map(|locked| LockedText::new(locked, ui.stderr_style, kept.are_many, &mut kept.rows)),
+            plan: plan.map(|plan| PlanText::new(&prepared.root, plan, all)),
+            files: locked.filter(|_| kept.files).map(changes).unwrap_or_default(),
+            json: if ui.is_json() { json().map(Box::new) } else { None },
         }
     }
 }

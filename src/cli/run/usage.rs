@@ -12,7 +12,7 @@ use crate::cli::args::{ColorChoice, Verbosity};
 use crate::cli::render::fit::fitted;
 use crate::cli::render::foreign::{harmless, harmless_json, is_harmless};
 use crate::cli::render::help::Invocation;
-use crate::cli::render::json::Output;
+use crate::cli::render::json::document;
 use crate::cli::ui::stderr_style;
 
 /// Maximum number of possible values in a message; users do not read more.
@@ -46,8 +46,8 @@ pub(crate) fn show(mut error: clap::Error, program: &Command) -> Outcome {
         let invocation = Invocation::new(None);
         let command = words.iter().find_map(|word| program.find_subcommand(word));
         let command = command.map_or("provlock", |command| command.get_name());
-        let output = Output::new(command, json!({}), &[], &[diagnostic(&error)], &invocation);
-        let _ = std::io::stdout().write_all(harmless_json(&output.text(&invocation)).as_bytes());
+        let output = document(command, json!({}), &[], &[diagnostic(&error)], &invocation);
+        let _ = std::io::stdout().write_all(harmless_json(&output).as_bytes());
     }
     Outcome::Failed
 }

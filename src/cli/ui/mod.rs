@@ -22,9 +22,8 @@ use super::args::{ColorChoice, GlobalArgs, OutputFormat, Verbosity};
 use super::render::fit::fitted;
 use super::render::foreign::{harmless, harmless_json, printable};
 use super::render::help::Invocation;
-use super::render::json::Output;
 use super::render::style::{TextStyle, count};
-use super::render::{diagnostics, diff, request};
+use super::render::{diagnostics, diff, json, request};
 
 /// Maximum width of prose, as in help, on wide terminals and without a terminal.
 const MOST_COLUMNS: usize = 100;
@@ -98,8 +97,7 @@ impl Ui {
     /// Prints the fields of a result, with warnings and errors, if it is to be JSON.
     pub(crate) fn print_json(&self, result: impl Serialize, warnings: &[Diagnostic], errors: &[Diagnostic]) {
         if self.is_json() {
-            let output = Output::new(&self.command, result, warnings, errors, &self.invocation);
-            self.print(&output.text(&self.invocation));
+            self.print(&json::document(&self.command, result, warnings, errors, &self.invocation));
         }
     }
 

@@ -12,7 +12,7 @@ mod tree;
 mod values;
 
 pub(crate) use mirror::Mirror;
-pub(crate) use output::{DoneOrFailed, Output, Roots, diff, verify};
+pub(crate) use output::{DoneOrFailed, Roots, diff, document, verify};
 pub(crate) use reports::{Explanation, PublishedFacts, SettingsFile};
 pub(crate) use root::{FailedRoot, InstalledRoot, LockedRoot, PinnedRoot};
 #[cfg(test)]

@@ -20,7 +20,7 @@ pub(super) const SCHEMA: u32 = 1;
 
 /// Output of a command: its own fields, and the fields of all commands.
 #[derive(Serialize)]
-pub(crate) struct Output<'a, T> {
+struct Output<'a, T> {
     schema: u32,
     /// Name of the command; `provlock` if the command line contains none.
     command: &'a str,
@@ -28,6 +28,23 @@ pub(crate) struct Output<'a, T> {
     result: T,
     warnings: Vec<Notice>,
     errors: Vec<Notice>,
+}
+
+/// Returns the line that a command prints.
+pub(crate) fn document(
+    command: &str,
+    result: impl Serialize,
+    warnings: &[Diagnostic],
+    errors: &[Diagnostic],
+    invocation: &Invocation,
+) -> String {
+    let (warnings, errors) = (Notice::all(warnings, invocation), Notice::all(errors, invocation));
+    let mut object = json!(Output { schema: SCHEMA, command, result, warnings, errors });
+    if let Value::Object(fields) = &mut object {
+        fields.entry("roots").or_insert_with(|| json!([]));
+    }
+    clean(&mut object, &invocation.secrets);
+    format!("{object}\n")
 }
 
 /// The root modules of a result.
@@ -68,14 +85,14 @@ pub(crate) fn verify(Found { roots, findings, errors, coverage, invocation, .. }
     let roots = Roots { roots: done.chain(failed).collect() };
     let findings = findings.iter().map(|finding| Finding::new(finding, invocation)).collect();
     let result = Verified { roots, counts: Counts::from(coverage), findings };
-    Output::new("verify", result, &[], errors, invocation).text(invocation)
+    document("verify", result, &[], errors, invocation)
 }
 
 /// Returns the output of `diff`. Replaced hashes are also among the warnings.
 pub(crate) fn diff(files: &[FileDiff], mut warnings: Vec<Diagnostic>, invocation: &Invocation) -> String {
     warnings.extend(files.iter().flat_map(replaced_hashes));
     let roots = Roots { roots: files.iter().map(ComparedRoot::new).collect() };
-    Output::new("diff", roots, &warnings, &[], invocation).text(invocation)
+    document("diff", roots, &warnings, &[], invocation)
 }
 
 fn replaced_hashes(file: &FileDiff) -> impl Iterator<Item = Diagnostic> {
@@ -84,27 +101,4 @@ fn replaced_hashes(file: &FileDiff) -> impl Iterator<Item = Diagnostic> {
         let message = format!("{}: {}{version}: {}", file.path.display(), row.name, row.replaced.as_ref()?);
         Some(Diagnostic::warning(Code::HashesReplaced, message))
     })
-}
-
-impl<'a, T: Serialize> Output<'a, T> {
-    pub(crate) fn new(
-        command: &'a str,
-        result: T,
-        warnings: &[Diagnostic],
-        errors: &[Diagnostic],
-        invocation: &Invocation,
-    ) -> Self {
-        let (warnings, errors) = (Notice::all(warnings, invocation), Notice::all(errors, invocation));
-        Self { schema: SCHEMA, command, result, warnings, errors }
-    }
-
-    /// Returns the printed line.
-    pub(crate) fn text(&self, invocation: &Invocation) -> String {
-        let mut object = json!(self);
-        if let Value::Object(fields) = &mut object {
-            fields.entry("roots").or_insert_with(|| json!([]));
-        }
-        clean(&mut object, &invocation.secrets);
-        format!("{object}\n")
-    }
 }
