@@ -213,8 +213,8 @@ fn paths(line: &str) -> Vec<String> {
 /// A path is relative to the repository, to `src`, to `src/project`, or to the room at the start of its row.
 #[test]
 fn architecture_names_existing_files() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let text = fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(repository.join("ARCHITECTURE.md")).unwrap();
     let (mut missing, mut found) = (Vec::new(), 0);
     for line in text.lines() {
         let paths = paths(line);
@@ -222,7 +222,7 @@ fn architecture_names_existing_files() {
         let directories = [Path::new(""), Path::new("src"), Path::new("src/project"), &room];
         for path in &paths {
             let exists = |directory: &&Path| {
-                let path = root.join(directory).join(path);
+                let path = repository.join(directory).join(path);
                 path.exists() || path.with_extension("rs").exists()
             };
             found += 1;

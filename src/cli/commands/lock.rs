@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &LockArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let roots = session.roots(&selected)?;
     let files = arguments.dry_run && !ui.is_json();
     let mut kept =
-        Kept { are_many: roots.may_be_several(), files, is_offline: source.offline, rows: KnownRows::default() };
+        Kept { may_be_several: roots.may_be_several(), files, is_offline: source.offline, rows: KnownRows::default() };
     let report = session.lock(&roots, &options, |outcome| {
         let mut result = RootResult::new(&outcome, &mut kept, ui);
         if let RootOutcome::Locked(locked) = &outcome {

@@ -113,7 +113,7 @@ pub(crate) fn run(arguments: &UpgradeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let session = start_locking(ui, &selected.paths, (&selection.modules, age, source))?;
     let roots = session.roots(&selected)?;
     let mut kept = Kept {
-        are_many: roots.may_be_several(),
+        may_be_several: roots.may_be_several(),
         files: options.lock.dry_run && ui.format == OutputFormat::Text,
         is_offline: source.offline,
         rows: KnownRows::default(),

@@ -18,7 +18,7 @@ use crate::cli::ui::Ui;
 /// Selects the parts of an outcome that are kept.
 pub(crate) struct Kept {
     /// Whether there may be several root modules.
-    pub(crate) are_many: bool,
+    pub(crate) may_be_several: bool,
     /// Whether the files' content is kept, to print it as a diff.
     pub(crate) files: bool,
     pub(crate) is_offline: bool,
@@ -79,14 +79,14 @@ impl RootResult {
             (Some(locked), _) => Some(LockedRoot::new(locked)),
             (None, plan) => plan.map(|plan| LockedRoot::planned(&prepared.root, plan)),
         };
-        let all = !kept.are_many || ui.stdout_style.verbose;
+        let all = !kept.may_be_several || ui.stdout_style.verbose;
         Self {
             path: prepared.root.path().to_owned(),
             warnings: prepared.warnings.iter().chain(warnings).cloned().collect(),
             unpublished_hashes,
             uncompared_hashes,
             hints: locked.map(|locked| hints::hints(locked, kept.is_offline)).unwrap_or_default(),
-            locked: locked.map(|locked| LockedText::new(locked, ui.stderr_style, kept.are_many, &mut kept.rows)),
+            locked: locked.map(|locked| LockedText::new(locked, ui.stderr_style, kept.may_be_several, &mut kept.rows)),
             plan: plan.map(|plan| PlanText::new(&prepared.root, plan, all)),
             files: locked.filter(|_| kept.files).map(changes).unwrap_or_default(),
             json: if ui.is_json() { json().map(Box::new) } else { None },
