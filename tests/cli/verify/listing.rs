@@ -76,7 +76,7 @@ fn registry_warnings_are_reported_online() {
     let output = lock(&environment);
     output
         .assert_code(0)
-        .assert_stderr_has("no longer shows registry.terraform.io/acme/gamma")
+        .assert_stderr_has("no longer lists registry.terraform.io/acme/gamma")
         .assert_stderr_has("moved");
 
     let (registry, environment) = project(&json!({ "unlisted": true, "warning": "" }));
