@@ -8,8 +8,7 @@ use std::sync::Arc;
 use crate::diagnostic::{Code, Remedy};
 use crate::provider::{Dialect, Hash, Version};
 
-use super::problems::Problems;
-use super::raw_entry::{PerAttribute, Text};
+use super::raw_entry::{PerAttribute, Problems, Text};
 
 /// The entries of a lock file, in the order in which they are written. Lock files may share equal entries.
 pub type LocksOf<T> = BTreeMap<<T as Locked>::Address, Arc<T>>;

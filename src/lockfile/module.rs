@@ -10,9 +10,8 @@ use crate::provider::{ConstraintList, Dialect, Hash, Version};
 
 use super::diff::EntryDiff;
 use super::locked::{AttributeRule, ConflictReason, Locked, merge_value};
-use super::problems::Problems;
 use super::provider::LOCK_FILE_NAME;
-use super::raw_entry::{PerAttribute, Text};
+use super::raw_entry::{PerAttribute, Problems, Text};
 
 /// Name of the lock file of modules, beside that of providers.
 pub const MODULE_LOCK_FILE_NAME: &str = ".modules.lock.hcl";

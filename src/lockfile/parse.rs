@@ -19,11 +19,13 @@ use crate::system::files::{self, BYTE_ORDER_MARK};
 
 use super::lock_file::{BlockLayout, Entry, LockFileOf, ModuleLockFile, Parsed, TopLevelBlock};
 use super::locked::Locked;
-use super::marker::MARKER_SIZE;
 use super::module::LockedModule;
-use super::problems::Problems;
-use super::raw_entry::{Attribute, AttributeLayout, PerAttribute, RawEntry, Text};
+use super::raw_entry::{Attribute, AttributeLayout, PerAttribute, Problems, RawEntry, Text};
 use super::recognise::recognise;
+
+/// Default number of characters of a marker (`conflict-marker-size` in gitattributes(5)), and the smallest number that
+/// is read.
+pub const MARKER_SIZE: usize = 7;
 
 /// Reads a lock file of providers. `path` is how diagnostics name it; the dialect gives the host of an address without
 /// one.

@@ -11,8 +11,7 @@ use crate::provider::{AddressError, ConstraintList, Dialect, Hash, HashScheme, P
 use crate::system::parallel;
 
 use super::locked::{AttributeRule, ConflictReason, Locked, merge_sets};
-use super::problems::Problems;
-use super::raw_entry::{PerAttribute, Text};
+use super::raw_entry::{PerAttribute, Problems, Text};
 
 /// Name of the lock file of providers, in every root module.
 pub const LOCK_FILE_NAME: &str = ".terraform.lock.hcl";

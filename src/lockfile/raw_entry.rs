@@ -1,7 +1,12 @@
-//! An entry before its values are checked.
+//! An entry before its values are checked, and the problems found in a file.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 use std::ops::Range;
+use std::sync::Arc;
+
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, SourceFile};
+use crate::provider::{ConstraintError, ConstraintList, Version, VersionError};
 
 /// Something for each attribute of an entry but `hashes`, in the order in which attributes are written.
 pub type PerAttribute<T> = [Option<T>; 4];
@@ -41,5 +46,78 @@ impl AttributeLayout {
     /// From the key to the end of the value.
     pub(super) fn span(&self) -> Range<usize> {
         self.key.start..self.value.end
+    }
+}
+
+/// Collects the problems of a file.
+#[derive(Debug)]
+pub struct Problems {
+    pub(super) file: Arc<SourceFile>,
+    /// Command that writes the file anew.
+    pub(super) remedy: Remedy,
+    /// Help for values that are not in canonical form.
+    pub(super) canonical_help: &'static str,
+    pub(super) diagnostics: Vec<Diagnostic>,
+}
+
+impl Problems {
+    pub(super) fn location(&self, span: Range<usize>) -> Location {
+        Location::new(&self.file, span)
+    }
+
+    pub(super) fn error(&mut self, code: Code, span: Range<usize>, message: impl Into<String>, help: impl Into<Help>) {
+        let location = self.location(span);
+        self.diagnostics.push(Diagnostic::error(code, message).at(location, "").help(help));
+    }
+
+    pub(super) fn syntax_error(&mut self, span: Range<usize>, message: impl Into<String>) {
+        let help = Help::text("correct the file, or remove it and run: ").and(self.remedy.clone());
+        self.error(Code::LockFileSyntax, span, message, help);
+    }
+
+    pub(super) fn not_canonical(&mut self, span: Range<usize>, message: impl Into<String>) {
+        self.error(Code::NotCanonical, span, message, self.canonical_help);
+    }
+
+    /// Reports a value whose canonical text is different.
+    pub(super) fn not_written_as(&mut self, found: &Text<'_>, what: &str, canonical: &impl Display) {
+        let canonical = canonical.to_string();
+        self.not_canonical(found.span.clone(), format!("{what} must be written {canonical:?}, not {:?}", found.value));
+    }
+
+    pub(super) fn version(&mut self, text: Text<'_>, name: &str) -> Option<Version> {
+        match text.value.parse() {
+            Ok(version) => Some(version),
+            Err(VersionError::NotCanonical(version)) => {
+                self.not_written_as(&text, &format!("the version of {name}"), &version);
+                None
+            }
+            Err(error) => {
+                let message = format!("{:?} is not a version of {name}: {error}", text.value);
+                self.syntax_error(text.span, message);
+                None
+            }
+        }
+    }
+
+    /// Reads constraints with a function for this kind of entry. They must be written in canonical form.
+    pub(super) fn constraints(
+        &mut self,
+        text: Text<'_>,
+        name: &str,
+        parse: fn(&str) -> Result<ConstraintList, ConstraintError>,
+    ) -> Option<ConstraintList> {
+        match parse(&text.value) {
+            Ok(constraints) if constraints.to_string() == text.value => Some(constraints),
+            Ok(constraints) => {
+                self.not_written_as(&text, &format!("the constraints of {name}"), &constraints);
+                None
+            }
+            Err(error) => {
+                let message = format!("the constraints {:?} of {name} cannot be read: {error}", text.value);
+                self.syntax_error(text.span, message);
+                None
+            }
+        }
     }
 }

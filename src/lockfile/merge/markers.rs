@@ -12,8 +12,7 @@ use crate::lockfile::canonical::push_block;
 use crate::lockfile::edit::self_check_failed;
 use crate::lockfile::lock_file::LockFileOf;
 use crate::lockfile::locked::Locked;
-use crate::lockfile::marker::{MARKER_SIZE, Marker, marker};
-use crate::lockfile::parse::parse_as;
+use crate::lockfile::parse::{MARKER_SIZE, parse_as};
 
 /// Format of conflict markers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -208,4 +207,21 @@ fn blocks<T: Locked>(lock_file: &LockFileOf<T>) -> BTreeMap<&T::Address, Range<u
         start..end
     };
     lock_file.entries.iter().map(|entry| (&entry.address, lines(&entry.layout.span))).collect()
+}
+
+/// A line that is a conflict marker.
+struct Marker {
+    character: u8,
+    size: usize,
+    label: String,
+}
+
+/// Parses a line such as `<<<<<<< ours`. Outside of comments, no line of a lock file starts with one of these
+/// characters.
+fn marker(line: &[u8]) -> Option<Marker> {
+    let character = *line.first().filter(|byte| b"<|=>".contains(byte))?;
+    let size = line.iter().take_while(|byte| **byte == character).count();
+    let rest = line[size..].trim_ascii_end();
+    let is_marker = size >= MARKER_SIZE && (rest.is_empty() || rest.starts_with(b" "));
+    is_marker.then(|| Marker { character, size, label: String::from_utf8_lossy(rest.trim_ascii_start()).into_owned() })
 }

@@ -12,7 +12,7 @@ use crate::lockfile::locked::{Locked, LocksOf, merge_sets};
 use crate::lockfile::provider::LockedProvider;
 use crate::provider::Dialect;
 
-pub use super::marker::MARKER_SIZE;
+pub use super::parse::MARKER_SIZE;
 pub use crate::lockfile::locked::ConflictReason;
 pub use markers::{MarkerStyle, Sides, split_conflicts, with_markers};
 
