@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::candidate::Candidate;
 use super::packages::ProviderPlan;
-use super::record::record;
-use super::recorded_entries::{RecordedEntries, RecordedEntry};
+use super::record::{RecordedEntry, record};
+use super::recorded_entries::RecordedEntries;
 use super::request::{LockRequest, OldEntries};
 use super::select::SelectedVersions;
 use crate::configuration::{Requirements, StateKnowledge};
@@ -80,8 +80,8 @@ pub(crate) fn record_entries(
         };
         match recorded {
             Ok(entry) => {
-                warnings.extend(entry.recorded.warning.clone());
-                let refusal = plan.kept.refusal(&plan.candidate, &plan.platforms, &entry.recorded.provider);
+                warnings.extend(entry.warning.clone());
+                let refusal = plan.kept.refusal(&plan.candidate, &plan.platforms, &entry.provider);
                 errors.extend(refusal.filter(|_| !prepared.platforms_are_named));
                 entries.push((plan.candidate.address, entry));
             }
@@ -105,9 +105,8 @@ fn recorded(
     let (address, version) = (plan.candidate.address, plan.version);
     let own = old.locks.get(address);
     let previous = own.or_else(|| request.prepared.side_with(address, version)).map(Arc::as_ref);
-    let recorded = record(plan, request, previous, &packages)?;
-    let entry = Arc::new(RecordedEntry { recorded, packages });
-    let is_shared = entry.recorded.warning.is_none() && entry.recorded.unpublished == 0;
+    let entry = Arc::new(record(plan, request, previous, packages)?);
+    let is_shared = entry.warning.is_none() && entry.unpublished == 0;
     Ok(if is_shared { known.keep(entry, plan, own, request) } else { entry })
 }
 
@@ -137,9 +136,8 @@ fn joined(
 ) -> LockOutcome {
     let requirements = &request.prepared.requirements;
     let mut locks = old.locks.clone();
-    let recorded = |(address, entry): &(&ProviderAddress, Arc<RecordedEntry>)| {
-        ((*address).clone(), Arc::clone(&entry.recorded.provider))
-    };
+    let recorded =
+        |(address, entry): &(&ProviderAddress, Arc<RecordedEntry>)| ((*address).clone(), Arc::clone(&entry.provider));
     locks.extend(entries.iter().map(recorded));
     if request.options.prune {
         warnings.extend(prune(&mut locks, requirements, request.prepared.root.dialect));
@@ -147,7 +145,7 @@ fn joined(
     warnings.dedup();
     let (unpublished_hashes, uncompared_hashes) =
         entries.iter().fold((0, 0), |(unpublished, uncompared), (_, entry)| {
-            (unpublished + entry.recorded.unpublished, uncompared + entry.recorded.uncompared)
+            (unpublished + entry.unpublished, uncompared + entry.uncompared)
         });
     // Both are in the order of the addresses.
     let mut entries = entries.into_iter().peekable();
@@ -158,7 +156,7 @@ fn joined(
                 || requirements.is_incomplete
                 || requirements.providers.contains_key(&difference.address),
             carried_over_from: old.carried_over.get(&difference.address).cloned(),
-            covered: entry.as_ref().and_then(|entry| entry.recorded.covered.clone()),
+            covered: entry.as_ref().and_then(|entry| entry.covered.clone()),
             packages: entry.map(|entry| Arc::clone(&entry.packages)).unwrap_or_default(),
             difference,
         }

@@ -16,7 +16,7 @@ use crate::packages::Packages;
 use crate::provider::{Hash, HashScheme, HashesByScheme, Platform, Version};
 
 /// The new entry of a provider.
-pub(crate) struct Recorded {
+pub(crate) struct RecordedEntry {
     pub(crate) provider: Arc<LockedProvider>,
     pub(crate) warning: Option<Diagnostic>,
     /// Number of its hashes that belong to no published package.
@@ -25,6 +25,8 @@ pub(crate) struct Recorded {
     pub(crate) uncompared: usize,
     /// Platforms that the entry covers; `None` if a package with one of its `h1:` is not known.
     pub(crate) covered: Option<BTreeSet<Platform>>,
+    /// The packages that were looked at.
+    pub(crate) packages: Arc<Packages>,
 }
 
 /// Combines the entry before with the packages that were fetched for it.
@@ -39,8 +41,8 @@ pub(super) fn record(
     plan: &ProviderPlan<'_>,
     request: &LockRequest<'_>,
     old: Option<&LockedProvider>,
-    packages: &Packages,
-) -> Result<Recorded> {
+    packages: Arc<Packages>,
+) -> Result<RecordedEntry> {
     let ProviderPlan { candidate, version, mirror, .. } = plan;
     let accept_changed_hashes = request.options.accept_changed_hashes;
     let constraints = candidate.requirement.constraints.clone();
@@ -51,11 +53,11 @@ pub(super) fn record(
     let kept = old.filter(|old| old.version == **version && !old.hashes.is_empty());
     let Some(LockedProvider { hashes: kept, .. }) = kept else {
         let provider = Arc::new(provider);
-        return Ok(Recorded { provider, warning: None, unpublished: 0, uncompared: 0, covered: None });
+        return Ok(RecordedEntry { provider, warning: None, unpublished: 0, uncompared: 0, covered: None, packages });
     };
     let release = request.release(candidate.address, version);
-    let confirmation = release.confirm(kept, packages);
-    let mut compared = release.compare(kept, packages);
+    let confirmation = release.confirm(kept, &packages);
+    let mut compared = release.compare(kept, &packages);
     let HashesByScheme { h1: kept_h1, zh: kept_zh, unknown: _ } = kept.iter().collect();
     let HashesByScheme { h1: _, zh: unpublished_zh, unknown: _ } = compared.unpublished.iter().collect();
     let HashesByScheme { h1: new_h1, zh: new_zh, unknown: _ } = provider.hashes.iter().collect();
@@ -69,7 +71,7 @@ pub(super) fn record(
             (None, Confirmation::Incomplete(not_seen)) => not_confirmed(candidate, version, kept, not_seen),
             (None, _) => {
                 let wrong = kept.iter().filter(|hash| contradicted || unpublished_zh.contains(hash)).collect();
-                refusal(candidate, version, &wrong, packages)
+                refusal(candidate, version, &wrong, &packages)
             }
         }
         .into());
@@ -94,8 +96,8 @@ pub(super) fn record(
     provider.hashes.extend(remaining);
     let (unpublished, uncompared) = (compared.unpublished.len(), compared.unknown);
     let is_reported = !request.prepared.platforms_are_named;
-    let covered = if is_reported { kept_platforms::of_entry(&provider, &release, packages) } else { None };
-    Ok(Recorded { provider: Arc::new(provider), warning, unpublished, uncompared, covered })
+    let covered = if is_reported { kept_platforms::of_entry(&provider, &release, &packages) } else { None };
+    Ok(RecordedEntry { provider: Arc::new(provider), warning, unpublished, uncompared, covered, packages })
 }
 
 fn refusal(candidate: &Candidate<'_>, version: &Version, wrong: &BTreeSet<&Hash>, packages: &Packages) -> Diagnostic {

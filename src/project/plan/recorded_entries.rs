@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 
 use super::candidate::Wanted;
 use super::packages::ProviderPlan;
-use super::record::Recorded;
+use super::record::RecordedEntry;
 use super::request::LockRequest;
 use crate::lockfile::LockedProvider;
-use crate::packages::{Packages, Source};
+use crate::packages::Source;
 use crate::provider::{ConstraintList, Platform, ProviderAddress, Version};
 use crate::system::lock;
 
@@ -20,12 +20,6 @@ const KEPT: usize = 8;
 #[derive(Default)]
 pub(crate) struct RecordedEntries {
     by_provider: Mutex<HashMap<ProviderAddress, VecDeque<KnownEntry>>>,
-}
-
-/// A recorded entry with the packages that were looked at.
-pub(crate) struct RecordedEntry {
-    pub(super) recorded: Recorded,
-    pub(super) packages: Arc<Packages>,
 }
 
 /// An entry with everything that it was computed from.
