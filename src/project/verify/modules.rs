@@ -2,7 +2,6 @@
 
 mod change;
 mod installed;
-mod online;
 
 use std::collections::BTreeMap;
 
@@ -12,9 +11,13 @@ use super::verified::{VerifiedRoot, finding};
 use crate::configuration::ModuleCall;
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Severity};
-use crate::lockfile::{Entry, Locked, LockedModule, MODULE_LOCK_FILE_NAME, ModuleLockFile, module_name};
-use crate::modules::locked;
+use crate::lockfile::{Entry, Locked, LockedModule, MODULE_LOCK_FILE_NAME, ModuleLockFile, UNIT_ADDRESS, module_name};
+use crate::modules::{ModuleSource, locked};
 use crate::provider::Hash;
+use crate::system::parallel::{self, WAITING_REQUESTS};
+
+/// A call and its entry.
+type LockedCall<'a> = (&'a ModuleCall, &'a Entry<LockedModule>);
 
 /// Checks the lock file of modules, by itself and beside the configuration.
 pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
@@ -25,13 +28,25 @@ pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
     report.modules = lock_file.entries().len();
     report.findings.extend(offline(root, lock_file));
     report.findings.extend(change::check(root, lock_file));
+    let calls = locked_calls(root, lock_file);
     if root.online.is_some() {
-        online::check(root, lock_file, report);
+        online(root, &calls, report);
     }
     // Terragrunt installs the modules of units in its own directories, among generated files.
     if root.options.check_installed && !root.module.is_unit() {
-        installed::check(root, lock_file, report);
+        installed::check(root, &calls, report);
     }
+}
+
+/// The calls that match their entries, whose packages are those of their sources.
+fn locked_calls<'a>(root: &'a Root<'_>, lock_file: &'a ModuleLockFile) -> Vec<LockedCall<'a>> {
+    let calls = root.requirements().package_calls();
+    let locked = calls.filter_map(|call| Some((call, lock_file.entry(&call.key)?)));
+    let is_matched = |(call, entry): &LockedCall<'_>| {
+        locked::refusal(&call.key, Some(&entry.locked), &call.source, &call.constraints).is_none()
+            && locked::fault(&entry.locked, root.module.dialect).is_none()
+    };
+    locked.filter(is_matched).collect()
 }
 
 fn offline(root: &Root<'_>, lock_file: &ModuleLockFile) -> Vec<Diagnostic> {
@@ -119,4 +134,52 @@ fn not_called(entry: &Entry<LockedModule>) -> Diagnostic {
     let message = format!("{name} is locked, but the configuration does not call it");
     let stale = Diagnostic { severity: Severity::Warning, ..finding(Code::ModuleLockStale, message, &entry.block, "") };
     stale.help(Remedy::LockModules)
+}
+
+/// Compares locked modules with their published packages. Fetches every package once for all calls that use it, several
+/// at a time.
+fn online(root: &Root<'_>, calls: &[LockedCall<'_>], report: &mut VerifiedRoot) {
+    let mut groups: BTreeMap<_, Vec<LockedCall<'_>>> = BTreeMap::new();
+    for &(call, entry) in calls {
+        let package = package_of(&call.source);
+        let asked_for = (package, &entry.locked.package, &entry.locked.version, &entry.locked.hashes);
+        groups.entry(asked_for).or_default().push((call, entry));
+    }
+    let groups: Vec<_> = groups.into_values().collect();
+    let ask = |calls: &Vec<LockedCall<'_>>| {
+        let (call, entry) = calls.first()?;
+        let is_refused = root.packages.refuses(&call.source, call.entry.is_some());
+        let fetcher = root.packages.fetcher.as_ref().filter(|_| !is_refused)?;
+        Some(fetcher.compare_published(root.module.dialect, &call.source, &entry.locked))
+    };
+    let asked = parallel::map(groups.iter().collect(), WAITING_REQUESTS, ask);
+    for (calls, published) in groups.iter().zip(asked) {
+        match published {
+            Some(Ok(findings)) => report.findings.extend(findings.into_iter().map(|finding| {
+                let is_copied =
+                    finding.code == Code::ModuleMoved && calls.iter().all(|(call, _)| call.key == UNIT_ADDRESS);
+                let finding = if is_copied {
+                    finding
+                        .help("find out why; to keep Terragrunt at the locked commit, write it as the ref of the source")
+                } else {
+                    finding
+                };
+                let finding = calls.iter().fold(finding, |finding, (call, entry)| {
+                    finding.at(entry.package().clone(), module_name(&call.key))
+                });
+                finding.at_each(calls.iter().map(|(call, _)| &call.location), "called here")
+            })),
+            Some(Err(errors)) => report.errors.extend(errors),
+            None => {}
+        }
+    }
+}
+
+/// The package of a source, without the directory in it.
+fn package_of(source: &ModuleSource) -> String {
+    match source {
+        ModuleSource::Local(path) => path.clone(),
+        ModuleSource::Registry(source) => source.module.to_string(),
+        ModuleSource::Remote(source) => source.package.clone(),
+    }
 }

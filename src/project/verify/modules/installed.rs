@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use crate::configuration::ModuleCall;
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy};
-use crate::lockfile::{Entry, LockedModule, ModuleLockFile};
+use crate::lockfile::{Entry, LockedModule};
 use crate::modules::installed::Manifest;
 use crate::modules::installed_copy::{self, Comparison};
-use crate::modules::locked;
 use crate::modules::package_hash::{self, Listing};
 use crate::project::verify::root::Root;
 use crate::project::verify::verified::VerifiedRoot;
@@ -25,19 +24,15 @@ struct Copy<'a> {
 }
 
 /// Compares the installed copy of each call that matches its entry.
-pub(super) fn check(root: &Root<'_>, lock_file: &ModuleLockFile, report: &mut VerifiedRoot) {
+pub(super) fn check(root: &Root<'_>, calls: &[(&ModuleCall, &Entry<LockedModule>)], report: &mut VerifiedRoot) {
     let top = join(root.module.path(), root.module.data_directory.join("modules"));
     if root.packages.boundary.is_outside(&top) {
         report.findings.push(boundary::refused(&top));
         return;
     }
     let mut copies: BTreeMap<&String, Copy<'_>> = BTreeMap::new();
-    for call in root.requirements().package_calls() {
-        let Some(entry) = lock_file.entry(&call.key) else { continue };
-        let known = locked::refusal(&call.key, Some(&entry.locked), &call.source, &call.constraints);
-        if known.is_none() && locked::fault(&entry.locked, root.module.dialect).is_none() {
-            copies.insert(&call.key, Copy { call, entry, directory: top.join(&call.key) });
-        }
+    for &(call, entry) in calls {
+        copies.insert(&call.key, Copy { call, entry, directory: top.join(&call.key) });
     }
     let (present, absent): (Vec<_>, Vec<_>) =
         copies.into_values().partition(|copy| copy.directory.symlink_metadata().is_ok());
