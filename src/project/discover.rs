@@ -111,7 +111,9 @@ impl RootSearch<'_, '_> {
         let called = canonical_set(read.iter().flat_map(|candidate| &candidate.calls));
         let run: HashSet<_> = read.iter().filter_map(|candidate| candidate.runs.clone()).collect();
         let former = change.map(|change| former_roots(change, canonical, &read)).unwrap_or_default();
-        let callees: HashMap<_, _> = read.iter().map(|one| (one.directory.clone(), one.callees())).collect();
+        let callees = |one: &SearchedDirectory| canonical_set(&one.calls).into_iter().chain(one.runs.clone());
+        let callees: HashMap<_, Vec<_>> =
+            read.iter().map(|one| (one.directory.clone(), callees(one).collect())).collect();
         let mut found = SearchResult::default();
         for SearchedDirectory { directory, root, is_unit, sign, unlikely, .. } in read {
             let kind = if is_unit { Kind::Unit } else { Kind::RootModule };
@@ -185,13 +187,6 @@ impl RootSearch<'_, '_> {
         let calls = calls_to_others(&module).collect();
         let root = FoundRoot { lock_directory, ..FoundRoot::new(shown, Some(directory.clone()), kind) };
         SearchedDirectory { directory, root, is_unit, sign, calls, runs, unlikely, before }
-    }
-}
-
-impl SearchedDirectory {
-    /// Directories of called modules or of the unit's module, without symlinks.
-    fn callees(&self) -> Vec<PathBuf> {
-        canonical_set(&self.calls).into_iter().chain(self.runs.clone()).collect()
     }
 }
 
@@ -317,8 +312,7 @@ mod tests {
     use super::*;
     use crate::project::{ModuleFetching, Selection, SessionOptions};
     use crate::settings::RootFilter;
-    use crate::system::Environment;
-    use crate::system::glob;
+    use crate::system::{Environment, glob};
 
     /// A root module, unless something speaks against it.
     const ROOT: &str = "provider \"null\" {}\nresource \"null_resource\" \"a\" {}\n";
