@@ -7,7 +7,7 @@ use super::coverage::Kind;
 use super::event::Event;
 use super::module_locks;
 use super::root_module::{DialectReason, OtherReading, RootModule};
-use super::roots::{FoundRoot, Roots};
+use super::roots::{FoundRoot, Roots, kind_of};
 use super::session::Session;
 use super::unit::Unit;
 use crate::configuration::{Requirements, Resolver};
@@ -23,7 +23,9 @@ impl Session<'_> {
     /// # Errors
     /// The directory cannot be opened, or the settings or the lock file cannot be read.
     pub fn open(&self, path: &Path) -> Result<RootModule> {
-        self.open_root(&FoundRoot::new(path.to_owned(), None, Kind::Unit))
+        let canonical = self.canonical(path)?;
+        let kind = kind_of(&canonical);
+        self.open_root(&FoundRoot::new(path.to_owned(), Some(canonical), kind))
     }
 
     /// [`Session::open`] in a dialect that the caller knows, so that none is detected.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::coverage::{Coverage, Kind};
+use crate::configuration::terragrunt;
 use crate::diagnostic::{Diagnostic, Diagnostics, Merged};
 
 /// Root modules that a user asks for.
@@ -189,6 +190,11 @@ impl FoundRoot {
         truncated.extend(diagnostics);
         truncated.into_diagnostics()
     }
+}
+
+/// Returns the kind of a root module by the files in its directory.
+pub(super) fn kind_of(directory: &Path) -> Kind {
+    if terragrunt::is_unit(directory) { Kind::Unit } else { Kind::RootModule }
 }
 
 /// Returns a directory without a redundant `.` in front.

@@ -11,7 +11,7 @@ use super::coverage::{Kind, RootStatus};
 use super::discover::{PassedOver, RootSearch, SearchResult, is_among_modules, is_root};
 use super::filter::Filter;
 use super::root_module::RootModule;
-use super::roots::{FoundRoot, OtherDirectories, Roots, Selection, joined, normal};
+use super::roots::{FoundRoot, OtherDirectories, Roots, Selection, joined, kind_of, normal};
 use super::session::Session;
 use super::similar_names::path_meant;
 use super::unit::Unit;
@@ -104,10 +104,9 @@ impl Session<'_> {
     /// The root module in a directory that a path selects.
     fn root_in(&self, path: PathBuf) -> FoundRoot {
         let canonical = self.canonical(&path).ok();
-        let is_unit = terragrunt::is_unit(canonical.as_ref().unwrap_or(&path));
+        let kind = kind_of(canonical.as_ref().unwrap_or(&path));
         let unit = canonical.as_ref().and_then(|canonical| Unit::open(canonical, canonical, &self.environment));
         let lock_directory = unit.as_ref().and_then(Unit::lock_directory).map(|(_, directory)| directory);
-        let kind = if is_unit { Kind::Unit } else { Kind::RootModule };
         FoundRoot { lock_directory, ..FoundRoot::new(path, canonical, kind) }
     }
 
