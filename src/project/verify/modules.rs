@@ -159,8 +159,9 @@ fn online(root: &Root<'_>, calls: &[LockedCall<'_>], report: &mut VerifiedRoot) 
                 let is_copied =
                     finding.code == Code::ModuleMoved && calls.iter().all(|(call, _)| call.key == UNIT_ADDRESS);
                 let finding = if is_copied {
-                    finding
-                        .help("find out why; to keep Terragrunt at the locked commit, write it as the ref of the source")
+                    finding.help(
+                        "find out why; to keep Terragrunt at the locked commit, write it as the ref of the source",
+                    )
                 } else {
                     finding
                 };
