@@ -38,6 +38,12 @@ const MOST_DECLARATIONS: usize = 100_000;
 /// Maximum number of providers that a root module requires.
 const MOST_PROVIDERS: usize = 1_000;
 
+/// Whether OpenTofu and Terraform accept a name of a module or a test run.
+fn is_identifier(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_alphabetic() || first == '_')
+        && name.chars().all(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '-'))
+}
+
 /// Everything that decides the result of a walk.
 #[derive(Clone, Copy)]
 pub(super) struct Input<'a> {
@@ -286,6 +292,14 @@ impl<'a> Walk<'a> {
     /// Follows a call, whose source and version add to the origin.
     fn resolve_and_follow(&mut self, calling: Calling<'_>, origin: &mut Origin) -> Targets {
         let Calling { caller, call, .. } = calling;
+        if !is_identifier(&call.name) {
+            let message = format!("{:?} cannot be the name of a module", call.name);
+            let error = calling.error(Code::InvalidConfiguration, message);
+            let help = "a name consists of letters, digits, \"_\" and \"-\", and starts with a letter or \"_\"";
+            self.errors.push(error.help(help));
+            self.packages.add(calling.key, None, true);
+            return Targets::Same;
+        }
         let is_constant = call.constant_source().is_some() && caller.scope.chosen_by.is_none();
         let targets = if is_constant { Targets::Same } else { Targets::ByCaller };
         let source = self.source(&calling, origin);

@@ -88,6 +88,9 @@ impl Session<'_> {
         }
         let (lock_file, warnings) = root.module_lock_file()?;
         let directory = files::join(root.path(), root.data_directory.join("modules"));
+        if let Some(link) = linked_data_directory(root) {
+            return Err(link.into());
+        }
         let outside = directory.ancestors().find(|path| path.exists());
         if let Some(outside) = outside.filter(|path| self.modules.boundary.is_outside(path)) {
             return Err(boundary::refused(outside).into());
@@ -119,6 +122,17 @@ impl Session<'_> {
         }
         Ok(InstalledModules { warnings, ..installation.outcome() })
     }
+}
+
+/// The error for a data directory that is a link, unless `TF_DATA_DIR` is an absolute path. Files would be deleted and
+/// written behind the link, which a repository may contain.
+fn linked_data_directory(root: &RootModule) -> Option<Diagnostic> {
+    let data = &root.data_directory;
+    let parts = data.ancestors().filter(|part| !part.as_os_str().is_empty() && !data.is_absolute());
+    let link = parts.map(|part| files::join(root.path(), part)).find(|path| path.is_symlink())?;
+    let message = format!("{} is a link, so no modules are installed behind it", link.display());
+    let error = Diagnostic::error(Code::OutsideRepository, message);
+    Some(error.help("remove the link, or set TF_DATA_DIR to the absolute path of the directory behind it"))
 }
 
 /// The package of a call.

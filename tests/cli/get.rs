@@ -600,3 +600,32 @@ help: write its source as plain text, or set the value with --var NAME=VALUE
     environment.provlock(lock.iter().chain(&["--var", "tag=v1.0.0"])).assert_code(0);
     environment.provlock(lock).assert_code(2);
 }
+
+#[test]
+#[cfg(unix)]
+fn modules_are_not_installed_behind_a_link_of_the_repository() {
+    let (_registry, environment) = project();
+    environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
+    environment.write("elsewhere/modules/network/precious", "");
+    std::os::unix::fs::symlink("elsewhere", environment.project().join(".terraform")).unwrap();
+    for arguments in [&["get"][..], &["get", "--check"], &["get", "-r"]] {
+        let before = environment.snapshot();
+        environment.provlock(arguments).assert_code(2).assert_stderr_has(".terraform is a link");
+        before.assert_same(&environment.snapshot());
+    }
+    provlock_test::survived("modules are installed behind a link", 3);
+}
+
+#[test]
+fn a_module_has_a_name_that_the_language_allows() {
+    let (_registry, environment) = project();
+    let main = environment.read(environment.project().join("main.tf"));
+    for name in ["a.b", "..", "a/b", "a b", "1", "", "-a", "a:b", "CON "] {
+        environment.write("main.tf", main.replace("module \"site\"", &format!("module \"{name}\"")));
+        let output = environment.provlock(["lock", "-p", "linux_amd64", "--modules"]);
+        output.assert_code(2).assert_stderr_has("cannot be the name of a module");
+    }
+    environment.write("main.tf", main.replace("module \"site\"", "module \"_s\u{e9}-1\""));
+    environment.provlock(["lock", "-p", "linux_amd64", "--modules"]).assert_code(0);
+    provlock_test::survived("a name of a module that is none", 9);
+}
