@@ -7,8 +7,8 @@ use serde::Deserialize;
 use url::Url;
 
 use super::challenge::{BearerChallenge, Challenge};
-use super::credentials::FoundLogin;
-use super::login::login_help;
+use super::credentials::{FoundLogin, OciLogins};
+use super::login::{DOCKER_HUB, login_help};
 use super::refusal::Refusal;
 use crate::cli_config::OciLogin;
 use crate::diagnostic::{Code, Diagnostic};
@@ -18,6 +18,8 @@ use crate::system::{SafeUrl, Token};
 
 /// Tokens are a few kilobytes.
 const MAXIMUM_TOKEN_DOCUMENT_BYTES: u64 = 1 << 20;
+/// Registries with their token servers.
+const TOKEN_SERVERS: [(&str, &str); 2] = [(DOCKER_HUB, "auth.docker.io"), ("registry.gitlab.com", "gitlab.com")];
 /// Name of this program in a token server's records.
 const CLIENT_ID: &str = "provlock";
 
@@ -46,6 +48,8 @@ pub(super) struct Requester<'a> {
     /// The registry's base URL, which sent the challenge.
     pub(super) registry: &'a Url,
     pub(super) login: Option<&'a FoundLogin>,
+    /// All logins of the user, which may include one for the token server.
+    pub(super) logins: &'a OciLogins,
     pub(super) access: Access,
 }
 
@@ -105,10 +109,13 @@ impl Requester<'_> {
 
     /// Gets a token: with the user's password, with the refresh token (OAuth 2), or anonymously.
     ///
-    /// The registry names the token server, so the server gets the user's secret; it must not pass it on, so redirects
-    /// are treated as errors.
+    /// The registry names the token server, which gets the user's secret only if it is on the registry's host or the user
+    /// has the same login for it. It must not pass the secret on, so redirects are treated as errors.
     fn fetch(&self, challenge: &BearerChallenge) -> Attempt<Token> {
         let realm = self.realm(challenge)?;
+        if let Some(found) = self.login {
+            self.check_host(&realm, found)?;
+        }
         let request = match self.login.map(|found| &found.login) {
             Some(OciLogin::OAuth { refresh_token, .. }) => {
                 self.client.learn(refresh_token);
@@ -160,6 +167,25 @@ impl Requester<'_> {
             )));
         }
         Ok(realm)
+    }
+
+    /// # Errors
+    /// The token server is on a host to which the login must not be sent.
+    fn check_host(&self, realm: &Url, found: &FoundLogin) -> Attempt<()> {
+        let host = realm.host_str().unwrap_or_default();
+        if self.registry.host_str() == Some(host) || TOKEN_SERVERS.contains(&(self.repository.registry.as_str(), host)) {
+            return Ok(());
+        }
+        let authority = realm.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let at_realm = OciRepository { registry: authority.clone(), name: self.repository.name.clone() };
+        if self.logins.find(&at_realm).is_ok_and(|other| other.is_some_and(|other| other.login == found.login)) {
+            return Ok(());
+        }
+        let registry = self.registry.host_str().unwrap_or_default();
+        Err(self.failed(&format!(
+            "{registry} names a token server on the host {authority}, to which the login for {registry} is not sent \
+             unless it is stored for that host, too"
+        )))
     }
 
     fn token_request(&self, realm: &Url, challenge: &BearerChallenge) -> RequestBuilder {

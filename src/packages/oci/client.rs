@@ -343,6 +343,7 @@ impl RepositoryClient<'_> {
             repository: &self.repository,
             registry: response.url(),
             login: login.as_ref(),
+            logins: &self.registries.logins,
             access: self.access,
         };
         let fields = response.headers().get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());

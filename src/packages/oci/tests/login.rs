@@ -226,6 +226,41 @@ fn a_token_server_must_use_https_and_not_redirect() {
 }
 
 #[test]
+fn a_token_server_on_another_host_gets_the_login_only_if_the_user_has_it_for_that_host() {
+    let tokens = Server::http(|_| Response::new(200, r#"{"token": "good"}"#));
+    let named = tokens.host().replace("127.0.0.1", "localhost");
+    let (realm, content) = (format!("http://{named}/token"), content());
+    let server = Server::http(move |request| match request.authorization() {
+        Some("Bearer good") => content.answer(request),
+        _ => Response::new(401, "").header("WWW-Authenticate", format!("Bearer realm=\"{realm}\"")),
+    });
+    let block = |prefix: &str, password: &str| OciCredentials {
+        repository_prefix: prefix.to_owned(),
+        login: OciLoginSource::Login(OciLogin::Basic {
+            username: USER.to_owned(),
+            password: Token::new(password).unwrap(),
+        }),
+        location: location(),
+    };
+    let with = |others: Vec<OciCredentials>| {
+        let blocks = std::iter::once(block(&server.host(), PASSWORD)).chain(others).collect();
+        let defaults = OciDefaultCredentials { discover_ambient_credentials: false, ..Default::default() };
+        OciLogins::new(blocks, defaults, Environment::default(), Duration::from_secs(5))
+    };
+    for refused in [with(Vec::new()), with(vec![block(&named, "s3cr3t-other")]), oauth(&server.host())] {
+        // An access token is for the registry, the refresh token for its token server.
+        let error = fetch(&mirror_with(&server.host(), refused)).unwrap_err();
+        assert_eq!(error[0].code, Code::Unauthorized);
+        assert!(error[0].message.contains("127.0.0.1 names a token server on the host localhost:"), "{error}");
+        assert_no_secret(&error);
+    }
+    assert!(tokens.requests().is_empty());
+    assert!(fetch(&mirror_with(&server.host(), with(vec![block(&named, PASSWORD)]))).is_ok());
+    assert_eq!(tokens.requests()[0].basic().as_deref(), Some("user:s3cr3t-password"));
+    assert!(fetch(&mirror(&server)).is_ok(), "an anonymous token");
+}
+
+#[test]
 fn a_token_server_that_sends_no_token_is_an_error() {
     for body in ["", "[]", "{}", r#"{"token": ""}"#, r#"{"token": "s3cr3t\nX: y"}"#, r#"{"token": 5, "x": "s3cr3t"}"#] {
         let server = Server::http(move |request| match request.path() {
@@ -257,6 +292,7 @@ fn a_registry_of_the_network_cannot_name_a_token_server_of_this_machine() {
             repository: &repository,
             registry: &registry,
             login: Some(&found),
+            logins: &OciLogins::anonymous(),
             access: Access::Pull,
         };
         let realm = format!("http://{}/token", thief.host());
@@ -264,5 +300,5 @@ fn a_registry_of_the_network_cannot_name_a_token_server_of_this_machine() {
     };
     assert!(!attempt("https://h.test/v2/"));
     assert!(thief.requests().is_empty());
-    assert!(attempt("http://localhost/v2/"));
+    assert!(attempt("http://127.0.0.1/v2/"));
 }
