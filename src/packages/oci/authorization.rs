@@ -173,7 +173,8 @@ impl Requester<'_> {
     /// The token server is on a host to which the login must not be sent.
     fn check_host(&self, realm: &Url, found: &FoundLogin) -> Attempt<()> {
         let host = realm.host_str().unwrap_or_default();
-        if self.registry.host_str() == Some(host) || TOKEN_SERVERS.contains(&(self.repository.registry.as_str(), host)) {
+        if self.registry.host_str() == Some(host) || TOKEN_SERVERS.contains(&(self.repository.registry.as_str(), host))
+        {
             return Ok(());
         }
         let authority = realm.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
