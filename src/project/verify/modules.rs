@@ -38,7 +38,7 @@ pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
     }
 }
 
-/// The calls that match their entries, whose packages are those of their sources.
+/// The calls that match their entries.
 fn locked_calls<'a>(root: &'a Root<'_>, lock_file: &'a ModuleLockFile) -> Vec<LockedCall<'a>> {
     let calls = root.requirements().package_calls();
     let locked = calls.filter_map(|call| Some((call, lock_file.entry(&call.key)?)));
