@@ -27,8 +27,8 @@ use crate::system::{canonicalize, links};
 type Package = (ModulePath, Option<InstallPath>);
 
 impl Walk<'_> {
-    /// The source of a call. If it is unknown, an error is reported. Adds to the origin; if that is withheld, the module
-    /// may request nothing.
+    /// The source of a call. If it is unknown, an error is reported. Adds to the origin; if that is withheld, the
+    /// module may request nothing.
     pub(super) fn source(&mut self, calling: &Calling<'_>, origin: &mut Origin) -> Option<ModuleSource> {
         let Calling { caller, call, key } = calling;
         let written = match &call.source {

@@ -25,8 +25,8 @@ impl Session<'_> {
         self.guessed(repository.mentions_tofu())
     }
 
-    /// Guesses the dialect without lock files and files that only OpenTofu reads. `mentions_tofu` is whether a file that
-    /// git tracks mentions OpenTofu.
+    /// Guesses the dialect without lock files and files that only OpenTofu reads. `mentions_tofu` is whether a file
+    /// that git tracks mentions OpenTofu.
     fn guessed(&self, mentions_tofu: Option<bool>) -> (Dialect, DialectReason) {
         match (mentions_tofu, only_tool(&self.environment)) {
             (Some(true), _) => (Dialect::Tofu, DialectReason::Mentioned),
@@ -36,8 +36,8 @@ impl Session<'_> {
         }
     }
 
-    /// Returns the dialect of the root module in a directory, given without symlinks, at the base revision. `None` if no
-    /// change is under review, or if the directory is new and the lock files of the base do not determine it.
+    /// Returns the dialect of the root module in a directory, given without symlinks, at the base revision. `None` if
+    /// no change is under review, or if the directory is new and the lock files of the base do not determine it.
     ///
     /// A change does not choose its dialect by its lock file, because OpenTofu and Terraform load different files.
     pub(super) fn dialect_before(&self, canonical: &Path) -> Option<(Dialect, DialectReason)> {

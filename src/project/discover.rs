@@ -207,8 +207,8 @@ impl Before {
     }
 }
 
-/// Returns the directories below `start` that were root modules at the base revision. They remain root modules, whatever
-/// calls or units the change adds.
+/// Returns the directories below `start` that were root modules at the base revision. They remain root modules,
+/// whatever calls or units the change adds.
 fn former_roots(change: &Change, start: &Path, now: &[SearchedDirectory]) -> HashSet<PathBuf> {
     let calls = now.iter().flat_map(|candidate| candidate.before.as_ref().map_or(&candidate.calls, |was| &was.calls));
     let known: HashSet<_> = now.iter().map(|candidate| &candidate.directory).collect();

@@ -109,8 +109,8 @@ pub(super) fn entries(
     errors.into_result(locks)
 }
 
-/// The entry of a call whose package was read: the known one, if the package has one of its hashes. `None` for a package
-/// that is not whole.
+/// The entry of a call whose package was read: the known one, if the package has one of its hashes. `None` for a
+/// package that is not whole.
 fn entry(known: Option<&LockedModule>, wanted: &RequestedModule, module: &FetchedModule) -> Option<LockedModule> {
     let identity = module.identity();
     let has_hash =

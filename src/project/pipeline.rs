@@ -32,8 +32,8 @@ const UNREPORTED: usize = 64;
 
 impl Session<'_> {
     /// Locks every required provider in root modules, and writes the lock files that change. A failure does not stop
-    /// the other root modules, and leaves the files of its root module as they were. Of each outcome only the value that
-    /// `keep` returns is kept, because many outcomes take much memory.
+    /// the other root modules, and leaves the files of its root module as they were. Of each outcome only the value
+    /// that `keep` returns is kept, because many outcomes take much memory.
     ///
     /// # Errors
     /// The options name a provider that no root module requires. Errors about a single root module are in the report.

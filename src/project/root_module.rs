@@ -99,8 +99,8 @@ impl RootModule {
         self.found.name(errors.map(|error| self.in_dialect(error)))
     }
 
-    /// Completes a diagnostic so that its remedies specify the dialect, if it is not the default and a different machine
-    /// might not detect it.
+    /// Completes a diagnostic so that its remedies specify the dialect, if it is not the default and a different
+    /// machine might not detect it.
     pub(super) fn in_dialect(&self, diagnostic: Diagnostic) -> Diagnostic {
         let is_stable = self.dialect == Dialect::default() || !self.dialect_reason.is_guess();
         if is_stable { diagnostic } else { diagnostic.in_dialect(self.dialect) }

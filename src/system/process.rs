@@ -72,8 +72,8 @@ pub(crate) fn run_within(mut command: Command, stdin: Option<String>, limits: &P
     outcome
 }
 
-/// Starts a program and runs `exchange` with its stdin and stdout. After the time limit the program is killed, so that it
-/// stops answering.
+/// Starts a program and runs `exchange` with its stdin and stdout. After the time limit the program is killed, so that
+/// it stops answering.
 pub(crate) fn run_interactively<T>(
     mut command: Command,
     time_limit: Duration,

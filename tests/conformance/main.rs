@@ -1,7 +1,7 @@
 //! Lock files and refusals of Terraform 1.15.5 and OpenTofu 1.12.6, recorded case by case, compared with provlock's.
 //!
-//! `testdata/conformance.tar.xz` contains `cases/DIALECT/NAME/` with `case.json`, the directory `input` and, if a lock file is
-//! written, `out.lock.hcl`; `registry/` and `modules/` are what the hosts of the cases serve. To change a case:
+//! `testdata/conformance.tar.xz` contains `cases/DIALECT/NAME/` with `case.json`, the directory `input` and, if a lock
+//! file is written, `out.lock.hcl`; `registry/` and `modules/` are what the hosts of the cases serve. To change a case:
 //!
 //! ```sh
 //! mkdir target/conformance && tar -xJf testdata/conformance.tar.xz -C target/conformance
@@ -28,8 +28,8 @@ use data::Data;
 use network::Network;
 
 const LOCK_FILE: &str = ".terraform.lock.hcl";
-/// Cases that write a lock file like the recorded one byte for byte, leave it alone, write one with the recorded content in
-/// the user's form, and refuse. README.md contains their sum.
+/// Cases that write a lock file like the recorded one byte for byte, leave it alone, write one with the recorded
+/// content in the user's form, and refuse. README.md contains their sum.
 const COUNTS: [(Expected, usize); 4] =
     [(Expected::Bytes, 550), (Expected::Unchanged, 15), (Expected::Semantic, 54), (Expected::Error, 400)];
 

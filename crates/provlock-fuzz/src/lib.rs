@@ -1,7 +1,7 @@
 //! Laws that hold for every input, however hostile: functions that take bytes, and panic if a law is broken.
 //!
-//! `tests/smoke.rs` runs them on seeds and on seeds that were changed by chance, on any toolchain. `fuzz/run` at the top
-//! of the repository runs them under libFuzzer.
+//! `tests/smoke.rs` runs them on seeds and on seeds that were changed by chance, on any toolchain. `fuzz/run` at the
+//! top of the repository runs them under libFuzzer.
 
 mod cli_configuration;
 mod configuration;

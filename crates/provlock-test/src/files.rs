@@ -39,7 +39,8 @@ pub fn module_lock_file(entries: &[String]) -> String {
     format!("{header}{}", entries.concat())
 }
 
-/// Returns the entry of a module in git, locked at a tag and the commit that it pointed to, with a blank line before it.
+/// Returns the entry of a module in git, locked at a tag and the commit that it pointed to, with a blank line before
+/// it.
 pub fn module_entry(name: &str, tag: &str, commit: &str) -> String {
     let address = format!("git::https://example.com/{name}.git?ref=");
     let hash = format!("h1:{name}{commit}");

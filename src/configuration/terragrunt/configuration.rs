@@ -86,8 +86,8 @@ fn read_included(evaluation: &Evaluation, path: &Path, context: &ParsingContext)
 }
 
 impl<'a> Parsed<'a> {
-    /// [`Parsed::new`] for a file at this depth of includes. Terragrunt refuses the unit if it is malformed. A file that
-    /// `read_terragrunt_config` reads may be malformed, because there may be a default.
+    /// [`Parsed::new`] for a file at this depth of includes. Terragrunt refuses the unit if it is malformed. A file
+    /// that `read_terragrunt_config` reads may be malformed, because there may be a default.
     fn own(evaluation: &'a Evaluation<'a>, path: &Path, context: ParsingContext, depth: usize) -> Outcome<Self> {
         let parsed = Self::new(evaluation, path, context);
         if parsed.is_err()

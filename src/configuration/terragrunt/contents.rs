@@ -158,8 +158,8 @@ impl<'a> Variant<'a> {
 
 type Arguments = &'static [&'static str];
 
-/// Returns the arguments of a block on which requirements depend, or `None` if they may depend on all of it; and whether
-/// the value of an argument may be unknown.
+/// Returns the arguments of a block on which requirements depend, or `None` if they may depend on all of it; and
+/// whether the value of an argument may be unknown.
 fn decisive_arguments(depth: usize, kind: &str) -> (Option<Arguments>, fn(&str) -> bool) {
     match (depth, kind) {
         (0, "provider") => (Some(&["alias", "version"]), |name| name != "version"),

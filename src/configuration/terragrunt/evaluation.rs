@@ -55,8 +55,8 @@ impl Repository {
         files::join(&self.known, relative(path, &self.canonical))
     }
 
-    /// Returns a path in the repository without `..` and symbolic links. Whether a path outside of it exists is unknown.
-    /// `.git` may contain credentials, and never contains configuration.
+    /// Returns a path in the repository without `..` and symbolic links. Whether a path outside of it exists is
+    /// unknown. `.git` may contain credentials, and never contains configuration.
     pub(super) fn resolve(&self, path: &Path) -> Outcome<PathBuf> {
         let plain = files::join(&self.root, path);
         if !self.contains(&plain) {

@@ -7,8 +7,8 @@ use std::process::Command;
 use super::*;
 
 /// Runs the test that calls it in a process of its own with these variables and no others for proxies and certificates.
-/// Returns its output if it succeeds. There, [`is_asked`] asks for `asks`: a URL to get, or `failure of` a URL, to print
-/// the error.
+/// Returns its output if it succeeds. There, [`is_asked`] asks for `asks`: a URL to get, or `failure of` a URL, to
+/// print the error.
 fn in_a_process_with(variables: &[(&str, &str)], asks: &str) -> Option<String> {
     let mut command = Command::new(std::env::current_exe().unwrap());
     let thread = std::thread::current();

@@ -109,8 +109,8 @@ impl Requester<'_> {
 
     /// Gets a token: with the user's password, with the refresh token (OAuth 2), or anonymously.
     ///
-    /// The registry names the token server, which gets the user's secret only if it is on the registry's host or the user
-    /// has the same login for it. It must not pass the secret on, so redirects are treated as errors.
+    /// The registry names the token server, which gets the user's secret only if it is on the registry's host or the
+    /// user has the same login for it. It must not pass the secret on, so redirects are treated as errors.
     fn fetch(&self, challenge: &BearerChallenge) -> Attempt<Token> {
         let realm = self.realm(challenge)?;
         if let Some(found) = self.login {

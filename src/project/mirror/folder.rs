@@ -296,8 +296,8 @@ fn directories(directory: &Path) -> Vec<(String, PathBuf)> {
     children(directory, fs::FileType::is_dir)
 }
 
-/// Returns the entries of a directory of one kind, sorted by name. Unreadable entries and names that are not Unicode are
-/// skipped.
+/// Returns the entries of a directory of one kind, sorted by name. Unreadable entries and names that are not Unicode
+/// are skipped.
 fn children(directory: &Path, is_of_kind: fn(&fs::FileType) -> bool) -> Vec<(String, PathBuf)> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let entries = entries.filter(|entry| entry.file_type().is_ok_and(|kind| is_of_kind(&kind)));

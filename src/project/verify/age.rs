@@ -1,5 +1,5 @@
-//! Findings that depend on registry data: versions that are younger than the settings demand, and facts about a provider
-//! as a whole.
+//! Findings that depend on registry data: versions that are younger than the settings demand, and facts about a
+//! provider as a whole.
 
 use super::root::{Named, Root};
 use super::verified::{VerifiedRoot, finding};

@@ -1,6 +1,6 @@
-//! Comparing entries with registries: whether each recorded hash is one of a published package. A mirror contains copies
-//! and does not know which packages were published: its packages can confirm a recorded hash, and a missing package
-//! proves nothing.
+//! Comparing entries with registries: whether each recorded hash is one of a published package. A mirror contains
+//! copies and does not know which packages were published: its packages can confirm a recorded hash, and a missing
+//! package proves nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 

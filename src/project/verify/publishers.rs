@@ -50,8 +50,8 @@ impl KnownPublishers {
         })
     }
 
-    /// Returns the publishers of the modules that Terragrunt units run: publishers in strings of Terragrunt's files and,
-    /// unless the change touches a file that several units may read, publishers of untouched units.
+    /// Returns the publishers of the modules that Terragrunt units run: publishers in strings of Terragrunt's files
+    /// and, unless the change touches a file that several units may read, publishers of untouched units.
     pub(super) fn run(&self, change: &Change, environment: &Environment) -> &BTreeSet<String> {
         self.run.get_or_init(|| {
             let texts = change.texts_before(is_of_terragrunt);

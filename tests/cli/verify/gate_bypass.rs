@@ -1,4 +1,5 @@
-//! Attempts to bypass the gate: files in a pull request that make `verify -r --base` check something else than what runs.
+//! Attempts to bypass the gate: files in a pull request that make `verify -r --base` check something else than what
+//! runs.
 
 use std::fs;
 
