@@ -19,7 +19,7 @@ fn project(registry: &Registry) -> TestEnvironment {
 #[cfg(target_os = "linux")]
 pub(crate) mod pseudo_terminal {
     use std::sync::atomic::{AtomicBool, Ordering};
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     use super::*;
     use provlock_test::screen::Screen;
@@ -139,10 +139,11 @@ pub(crate) mod pseudo_terminal {
             let environment = project(&registry);
             // As after Ctrl-C, which the terminal echoes.
             let kill = "(until [ -e all-began ]; do sleep 0.1; done; sleep 1; printf ^C; kill -INT $$) &";
-            let is_over = AtomicBool::new(false);
+            let (is_over, deadline) = (AtomicBool::new(false), Instant::now() + Duration::from_secs(60));
+            let is_waiting = || !is_over.load(Ordering::Relaxed) && Instant::now() < deadline;
             let (output, _) = std::thread::scope(|scope| {
                 scope.spawn(|| {
-                    while registry.requests_to(url::PACKAGE) < begun + 3 && !is_over.load(Ordering::Relaxed) {
+                    while registry.requests_to(url::PACKAGE) < begun + 3 && is_waiting() {
                         std::thread::sleep(Duration::from_millis(10));
                     }
                     environment.write("all-began", "");
