@@ -100,8 +100,8 @@ impl Change {
         path.iter().any(is_data) || (name != folded && has_fixed) || (!Self::reads(name) && Self::reads(&folded))
     }
 
-    /// The directories that the change touches, and those in which files of a configuration are as at the base. Files
-    /// are not if one of them is a link, because it may lead to a changed file.
+    /// Directories whose configuration at the base is known: touched ones, and untouched ones with configuration. An
+    /// untouched directory with a link is omitted, because the link may resolve to a changed file.
     pub(super) fn configured_before(&self) -> BTreeSet<&Path> {
         let (mut directories, mut with_links) = (BTreeSet::new(), BTreeSet::new());
         for path in self.files_now.iter().map(Path::new).filter(|path| is_part_of_configuration(name(path))) {
@@ -117,8 +117,8 @@ impl Change {
         directories.into_iter().chain(self.touched.iter().map(PathBuf::as_path)).collect()
     }
 
-    /// The files of the base whose names meet a condition, in directories for which [`Change::configured_before`] knows
-    /// them. Unreadable ones are skipped.
+    /// Contents at the base of the files whose names meet a condition, in the directories of
+    /// [`Change::configured_before`]. Unreadable files are skipped.
     pub(super) fn texts_before<'a>(&'a self, is_meant: impl Fn(&str) -> bool + 'a) -> Vec<Cow<'a, [u8]>> {
         let read = |directory: &'a Path| -> Vec<Cow<'a, [u8]>> {
             if self.touched.contains(directory) {

@@ -38,8 +38,8 @@ pub enum OciRepositoryError {
     Registry,
     /// The name does not have the form that the OCI distribution specification demands.
     #[error(
-        "a repository's name consists of lower-case letters and digits, with single \".\", \"_\", \"__\" or dashes between them, \
-         in parts separated by slashes"
+        "a repository's name consists of lower-case letters and digits, with single \".\", \"_\", \"__\" or dashes \
+         between them, in parts separated by slashes"
     )]
     Name,
 }

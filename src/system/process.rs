@@ -298,7 +298,8 @@ impl Drop for Group {
 #[cfg(unix)]
 fn killer() -> Option<Child> {
     let mut command = Command::new("sh");
-    let script = "groups=; while read -r line; do groups=$line; done; for group in $groups; do kill -s KILL -- \"-$group\"; done";
+    let script = "groups=; while read -r line; do groups=$line; done; \
+                  for group in $groups; do kill -s KILL -- \"-$group\"; done";
     command.args(["-c", script]);
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()

@@ -154,7 +154,7 @@ pub(crate) fn entries(
     Ok(printed.split(|byte| *byte == 0).filter_map(entry).collect())
 }
 
-/// Starts git to list, for [`blobs_before`], the differences between the index and a commit. It reads only the trees
+/// Starts git to list, for [`read_staged`], the differences between the index and a commit. It reads only the trees
 /// that differ.
 pub(crate) fn staged_changes(top: &Path, commit: &str) -> std::io::Result<Running> {
     let options = ["--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--ignore-submodules=none"];

@@ -9,6 +9,7 @@ pub(super) const DOCKER_HUB: &str = "docker.io";
 pub(super) fn login_help(repository: &OciRepository) -> String {
     let registry = &repository.registry;
     format!(
-        "log in with docker login {registry} or podman login {registry}, or add an oci_credentials block to the CLI configuration"
+        "log in with docker login {registry} or podman login {registry}, or add an oci_credentials block to the \
+         CLI configuration"
     )
 }

@@ -86,7 +86,7 @@ fn alters_unit(change: &Change, directory: &Path) -> bool {
     change.changed(is_of_terragrunt).filter_map(Path::parent).any(|changed| directory.starts_with(changed))
 }
 
-/// Whether the change alters a file of Terragrunt's that is not that of a unit, so that units anywhere may read it.
+/// Whether the change alters a Terragrunt file other than a unit's own, which units anywhere may read.
 fn alters_shared(change: &Change) -> bool {
     let is_shared = |path: &Path| path.parent().is_some_and(|directory| !terragrunt::is_unit(directory));
     change.changed(is_of_terragrunt).any(is_shared)

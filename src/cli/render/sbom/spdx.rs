@@ -21,7 +21,13 @@ pub(crate) fn document(bill: &Bill) -> String {
     let mut packages = vec![application(project, &bill.name)];
     packages.extend(bill.roots.iter().zip(&root_ids).map(|(root, id)| application(id, &root.path)));
     packages.extend(bill.packages.values().map(|package| described(package, &ids[&*package.purl], &created)));
-    let relation = |from: &str, kind: &str, to: &str| json!({ "spdxElementId": from, "relationshipType": kind, "relatedSpdxElement": to });
+    let relation = |from: &str, kind: &str, to: &str| {
+        json!({
+            "spdxElementId": from,
+            "relationshipType": kind,
+            "relatedSpdxElement": to,
+        })
+    };
     let mut relations = vec![relation("SPDXRef-DOCUMENT", "DESCRIBES", project)];
     for (root, id) in bill.roots.iter().zip(&root_ids) {
         relations.push(relation(project, "DEPENDS_ON", id));
