@@ -11,11 +11,13 @@ pub struct Help {
 }
 
 /// A piece of [`Help`].
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, derive_more::From)]
 pub enum HelpPart {
     /// Words, shown as they are.
+    #[from(&str, String)]
     Text(String),
     /// Something that the user can ask for.
+    #[from(Remedy, LockRemedy)]
     Remedy(Remedy),
 }
 
@@ -172,26 +174,8 @@ impl Remedy {
     }
 }
 
-impl From<Remedy> for Help {
-    fn from(remedy: Remedy) -> Self {
-        Self::default().and(remedy)
-    }
-}
-
-impl From<LockRemedy> for Help {
-    fn from(remedy: LockRemedy) -> Self {
-        Self::default().and(remedy)
-    }
-}
-
-impl From<&str> for Help {
-    fn from(text: &str) -> Self {
-        Self::text(text)
-    }
-}
-
-impl From<String> for Help {
-    fn from(text: String) -> Self {
-        Self::text(text)
+impl<T: Into<HelpPart>> From<T> for Help {
+    fn from(part: T) -> Self {
+        Self { parts: vec![part.into()] }
     }
 }

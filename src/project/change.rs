@@ -1,22 +1,19 @@
-//! The change under review, with `verify --base`. It is not approved yet, so the settings of the base apply, and it
-//! cannot hide a lock file.
+//! The change under review, with `verify --base`: the difference between the base revision and the working tree. It is
+//! not approved yet, so the settings of the base apply, and it cannot hide a lock file.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::filter::Filter;
-use super::roots::{Selection, normal};
 use crate::configuration::{Module, Origin, UnknownCall, is_part_of_configuration, terragrunt};
-use crate::diagnostic::words::few;
-use crate::diagnostic::{Code, Diagnostic, Location};
+use crate::diagnostic::{Diagnostic, Location};
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::modules::{is_configuration, submodule};
-use crate::provider::{Dialect, Hostname, ProviderAddress};
-use crate::settings::{self, SettingsFiles, on_disk};
-use crate::system::{Environment, canonicalize, files, walk};
+use crate::provider::Dialect;
+use crate::settings::{self, SettingsFiles};
+use crate::system::{canonicalize, files, walk};
 
 /// Names of files that are read by these names alone.
 const FIXED_NAMES: [&str; 5] =
@@ -30,6 +27,8 @@ const DATA_DIRECTORIES: [&str; 2] = [".terraform", "terraform.d"];
 pub struct Change {
     /// The top of the repository.
     pub top: PathBuf,
+    /// The directory to which the paths of users are relative.
+    pub current_directory: PathBuf,
     /// Object name of the base commit.
     pub commit: String,
     /// The files that [`Change::reads`] names and that are tracked, or new and not ignored.
@@ -51,38 +50,7 @@ pub struct Change {
     pub findings: Vec<Diagnostic>,
 }
 
-/// Providers that lock files of the base contain.
-#[derive(Debug, Default)]
-pub(crate) struct KnownProviders(BTreeSet<ProviderAddress>);
-
-impl KnownProviders {
-    /// Whether the base locks no provider.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Whether the base locks a provider.
-    pub(crate) fn has(&self, address: &ProviderAddress) -> bool {
-        self.0.contains(address)
-    }
-
-    /// Whether the base locks a provider of the same namespace.
-    pub(crate) fn has_namespace(&self, address: &ProviderAddress) -> bool {
-        self.0.iter().any(|known| known.hostname == address.hostname && known.namespace == address.namespace)
-    }
-
-    /// Whether the base locks a provider from a host.
-    pub(crate) fn has_host(&self, host: &Hostname) -> bool {
-        self.0.iter().any(|known| known.hostname == *host)
-    }
-}
-
 impl Change {
-    /// Returns the providers in all lock files of the base.
-    pub(super) fn known_providers(&self) -> KnownProviders {
-        KnownProviders(lockfile::named_providers(self.before_named(LOCK_FILE_NAME).map(|(_, bytes)| bytes).collect()))
-    }
-
     /// Whether a file of this name is a lock file, settings, part of a configuration, or an ignore file of git's.
     pub fn reads(name: &str) -> bool {
         FIXED_NAMES.contains(&name) || is_part_of_configuration(name)
@@ -194,33 +162,15 @@ impl Change {
         before.filter(|path| path.parent().is_some_and(&is_meant) && is_gone(path)).collect()
     }
 
-    /// Findings about lock files that the change removes: one for each root module that stays, one for each directory
-    /// that was removed as a whole.
-    pub(super) fn removals(&self, removed: &BTreeSet<&Path>, environment: &Environment) -> Vec<Diagnostic> {
-        let mut findings = Vec::new();
-        let mut directories = BTreeMap::<&Path, Vec<&Path>>::new();
-        for path in removed {
-            match path.parent().and_then(|directory| self.removed_directory(directory)) {
-                Some(directory) if !path.exists() => directories.entry(directory).or_default().push(path),
-                _ => findings.push(removed_lock_file(path, environment)),
-            }
-        }
-        findings.extend(directories.iter().map(|(directory, paths)| removed_directory(directory, paths, environment)));
-        findings
-    }
-
     /// The topmost directory, this one or one above it, that contains no configuration, lock file or settings any more.
     /// `None` if this one still does.
-    fn removed_directory<'a>(&'a self, directory: &'a Path) -> Option<&'a Path> {
-        let is_empty = |directory: &Path| {
-            let after = self.files_now.range(directory.join("").into_os_string()..).map(Path::new);
-            !after.take_while(|path| path.starts_with(directory)).any(Path::exists)
-        };
+    pub(super) fn removed_directory<'a>(&'a self, directory: &'a Path) -> Option<&'a Path> {
+        let is_empty = |directory: &&Path| !self.now_below(directory).any(Path::exists);
         let above = directory.ancestors().take_while(|above| above.starts_with(&self.top) && *above != self.top);
-        let topmost = above.take_while(|above| is_empty(above)).last();
-        topmost.or_else(|| Some(directory).filter(|directory| is_empty(directory)))
+        above.take_while(is_empty).last().or_else(|| Some(directory).filter(is_empty))
     }
 
+    /// Files of this name that are there now.
     pub(super) fn now_named(&self, name: &'static str) -> impl Iterator<Item = &Path> {
         self.files_now.iter().map(Path::new).filter(move |path| path.file_name() == Some(OsStr::new(name)))
     }
@@ -246,11 +196,13 @@ impl Change {
         self.touched.contains(directory).then_some(names)
     }
 
-    /// The files that are in a directory now.
     fn now_in<'a>(&'a self, directory: &'a Path) -> impl Iterator<Item = &'a Path> {
+        self.now_below(directory).filter(move |path| path.parent() == Some(directory))
+    }
+
+    fn now_below<'a>(&'a self, directory: &'a Path) -> impl Iterator<Item = &'a Path> {
         let after = self.files_now.range(directory.join("").into_os_string()..).map(Path::new);
-        let below = after.take_while(move |path| path.starts_with(directory));
-        below.filter(move |path| path.parent() == Some(directory))
+        after.take_while(move |path| path.starts_with(directory))
     }
 
     fn files_before<'a>(&'a self, directory: &'a Path) -> impl Iterator<Item = (&'a Path, &'a [u8])> {
@@ -281,18 +233,14 @@ impl Change {
     }
 
     /// Whether the change makes a call unknown: it alters what the source is computed from, or the empty directory was
-    /// not empty before.
-    pub(super) fn makes_unknown(&self, unknown: &UnknownCall, environment: &Environment) -> bool {
+    /// not empty before, or is in an altered submodule.
+    pub(super) fn makes_unknown(&self, unknown: &UnknownCall) -> bool {
         let is_emptied = |directory: &PathBuf| {
-            let directory = files::join(&environment.current_directory, directory);
+            let directory = files::join(&self.current_directory, directory);
             self.before_below(&directory).next().is_some()
+                || self.altered_submodules().iter().any(|submodule| directory.starts_with(submodule))
         };
-        let is_in_altered_submodule = |directory: &PathBuf| {
-            let directory = files::join(&environment.current_directory, directory);
-            self.altered_submodules().iter().any(|submodule| directory.starts_with(submodule))
-        };
-        self.alters(&[&unknown.location], &unknown.origin, environment)
-            || unknown.directory.as_ref().is_some_and(|one| is_emptied(one) || is_in_altered_submodule(one))
+        self.alters(&[&unknown.location], &unknown.origin) || unknown.directory.as_ref().is_some_and(is_emptied)
     }
 
     /// Submodules with a different commit or different settings in `.gitmodules` than at the base.
@@ -306,43 +254,17 @@ impl Change {
         altered.chain(self.submodules.iter().cloned()).collect()
     }
 
-    /// The finding about a path that the caller names, or that had settings or a lock file at the base, if the change
-    /// makes a link of it or of a directory above.
-    pub fn link_added(&self, path: &Path, environment: &Environment) -> Option<Diagnostic> {
+    /// The link that the change makes of a path or of a directory above, if it makes one.
+    pub(super) fn added_link(&self, path: &Path) -> Option<PathBuf> {
         let is_added = |path: &Path| {
-            let directory = canonicalize(path.parent()?).ok()?;
-            let own = directory.join(path.file_name()?);
+            let own = canonicalize(path.parent()?).ok()?.join(path.file_name()?);
             self.links.contains(&own).then_some(own)
         };
-        let path = environment.current_directory.join(path);
-        let link = path.ancestors().filter(|path| path.is_symlink()).find_map(is_added)?;
-        let (shown, target) = (environment.shown(&link), fs::read_link(&link).unwrap_or_default());
-        let message =
-            format!("{} is a link to {} now, which the base does not have", shown.display(), target.display());
-        let finding = Diagnostic::finding(Code::LinkAdded, message).at(Location::of_file(&shown), "");
-        let help =
-            "check the directory behind the link under its own path; if the link is intended, an owner allows it";
-        Some(finding.help(format!("{help} with --warn {}", Code::LinkAdded)))
+        self.current_directory.join(path).ancestors().filter(|path| path.is_symlink()).find_map(is_added)
     }
 
-    /// Findings about links in the paths of root modules, selected ones and root modules of the base.
-    pub(super) fn links_added(&self, selection: &Selection, environment: &Environment) -> Vec<Diagnostic> {
-        let always = [settings::FILE_NAME, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME];
-        let before = always.into_iter().flat_map(|name| self.before_named(name)).filter_map(|(path, _)| path.parent());
-        let starts = selection.paths().iter().filter_map(|path| canonicalize(path).ok()).collect::<Vec<_>>();
-        let is_selected = |path: &&Path| selection.recursive && starts.iter().any(|start| path.starts_with(start));
-        let paths = selection.paths().iter().map(PathBuf::as_path).chain(before.filter(is_selected));
-        let mut findings: Vec<Diagnostic> = Vec::new();
-        for finding in paths.filter_map(|path| self.link_added(path, environment)) {
-            if !findings.iter().any(|known| known.message == finding.message) {
-                findings.push(finding);
-            }
-        }
-        findings
-    }
-
-    /// The finding about new files whose paths differ only in case from the path of a file that is read.
-    pub(super) fn case_variant(&self, environment: &Environment) -> Option<Diagnostic> {
+    /// New paths that differ only in case from the path of a file that is read.
+    pub(super) fn all_case_variants(&self) -> BTreeSet<&Path> {
         let new: Vec<_> = self.changed(|_| true).filter(|path| self.file_before(path).is_none()).collect();
         let mut by_folded: HashMap<String, BTreeSet<&Path>> = HashMap::new();
         for path in self.files_now.iter().map(Path::new).filter(|_| !new.is_empty()) {
@@ -352,20 +274,13 @@ impl Change {
         }
         let has_twin = |path: &Path| by_folded.get(&folded(&path.to_string_lossy())).is_some_and(|all| all.len() > 1);
         let twins = new.into_iter().filter(|path| path.ancestors().any(has_twin));
-        let variants: BTreeSet<_> = twins.chain(self.case_variants.iter().map(PathBuf::as_path)).collect();
-        let first = environment.shown(variants.first()?);
-        let names = few(variants.iter().map(|path| environment.shown(path).display().to_string()));
-        let verb = if variants.len() == 1 { "differs" } else { "differ" };
-        let message = format!("{names} {verb} only in case from a path that is read");
-        let finding = Diagnostic::finding(Code::CaseVariant, message).at(Location::of_file(first), "");
-        let note = "file systems of macOS and Windows ignore case, so that it takes the place of the other file there";
-        Some(finding.note(note).help("rename or remove it"))
+        twins.chain(self.case_variants.iter().map(PathBuf::as_path)).collect()
     }
 
     /// Whether the change adds a line of the source or version of a call, or of what these are computed from.
-    pub(super) fn alters(&self, written: &[&Location], origin: &Origin, environment: &Environment) -> bool {
+    pub(super) fn alters(&self, written: &[&Location], origin: &Origin) -> bool {
         let mut all = written.iter().copied().chain(&origin.locations);
-        origin.has_more || all.any(|location| self.is_new_line(location, environment))
+        origin.has_more || all.any(|location| self.is_new_line(location))
     }
 
     /// Whether the change adds, alters or removes a file with values of variables in a directory.
@@ -376,18 +291,22 @@ impl Change {
 
     /// Returns the new lines by which Terragrunt stacks create units from outside the repository or from an unknown
     /// source.
-    pub(super) fn unknown_stacks(&self, environment: &Environment) -> Vec<Location> {
-        let stacks = self
-            .now_named(terragrunt::STACK)
-            .filter(|path| path.parent().is_some_and(|directory| self.touched.contains(directory)));
-        let places = stacks.flat_map(|path| terragrunt::remote_units(path, &environment.shown(path), &self.top));
-        places.filter(|place| self.is_new_line(place, environment)).collect()
+    pub(super) fn unknown_stacks(&self) -> Vec<Location> {
+        let is_touched = |path: &&Path| path.parent().is_some_and(|directory| self.touched.contains(directory));
+        let stacks = self.now_named(terragrunt::STACK).filter(is_touched);
+        let locations = stacks.flat_map(|path| terragrunt::remote_units(path, self.shown(path), &self.top));
+        locations.filter(|location| self.is_new_line(location)).collect()
+    }
+
+    /// Returns a path as the user knows it.
+    pub(super) fn shown<'a>(&self, path: &'a Path) -> &'a Path {
+        path.strip_prefix(&self.current_directory).unwrap_or(path)
     }
 
     /// Whether a line at a location is in its file more often than before the change. Without a line, whether the
     /// change touches the directory of the file.
-    pub(super) fn is_new_line(&self, location: &Location, environment: &Environment) -> bool {
-        let path = environment.current_directory.join(location.path());
+    pub(super) fn is_new_line(&self, location: &Location) -> bool {
+        let path = self.current_directory.join(location.path());
         let directory = path.parent().and_then(|directory| canonicalize(directory).ok());
         let Some((directory, name)) = directory.zip(path.file_name()) else { return false };
         if !self.touched.contains(&directory) {
@@ -410,56 +329,6 @@ impl Change {
         }
         counts.values().any(|count| *count > 0)
     }
-
-    /// Findings about changed settings files, each with its directory.
-    pub(super) fn changed_settings(&self, environment: &Environment) -> Vec<(&Path, Diagnostic)> {
-        let before = self.before_named(settings::FILE_NAME).map(|(path, _)| path);
-        let paths: BTreeSet<_> = before.chain(self.now_named(settings::FILE_NAME)).collect();
-        let check = |path: &Path| {
-            let what = what_changed(self.file_before(path), on_disk(path))?;
-            Some(policy_changed(&environment.shown(path), what))
-        };
-        paths.into_iter().filter_map(|path| Some((path.parent()?, check(path)?))).collect()
-    }
-}
-
-/// Finding about a removed lock file whose directory still has a configuration.
-pub(super) fn removed_lock_file(path: &Path, environment: &Environment) -> Diagnostic {
-    let shown = environment.shown(path);
-    let is_on_disk = path.exists();
-    let message = |path: &Path| {
-        let path = path.display();
-        if is_on_disk {
-            format!("git no longer has the lock file {path}")
-        } else {
-            format!("the lock file {path} was removed")
-        }
-    };
-    let finding = Diagnostic::finding(Code::RootRemoved, message(&shown)).at(Location::of_file(&shown), "");
-    let help = format!("restore it; if this is intended, an owner allows it with --warn {}", Code::RootRemoved);
-    finding.help(help)
-}
-
-/// Finding about a removed directory that contained these lock files.
-fn removed_directory(directory: &Path, paths: &[&Path], environment: &Environment) -> Diagnostic {
-    let shown: Vec<_> = paths.iter().map(|path| environment.shown(path)).collect();
-    let name = |path: &Path| path.parent().map(normal).unwrap_or_default().display().to_string();
-    let message = match &shown[..] {
-        [one] => format!("the root module in {} was removed", name(one)),
-        many => {
-            let directory = environment.shown(&directory.join(LOCK_FILE_NAME));
-            format!("{} was removed, with {} root modules", name(&directory), many.len())
-        }
-    };
-    let finding = Diagnostic::finding(Code::RootRemoved, message);
-    let finding = finding.at_each(shown.first().map(Location::of_file).as_ref(), "");
-    let finding = match shown.len() {
-        1 => finding,
-        _ => finding.note(format!("root modules: {}", few(shown.iter().map(|path| name(path))))),
-    };
-    let help = "if this is intended, an owner allows it with --warn";
-    let moved = "a moved root module is checked as a new one";
-    finding.help(format!("{help} {}; {moved}", Code::RootRemoved))
 }
 
 /// A text without differences of case. The upper case of some letters outside ASCII is in ASCII.
@@ -470,27 +339,4 @@ fn folded(text: &str) -> String {
 /// The name of a file; empty if it is not text.
 fn name(path: &Path) -> &str {
     path.file_name().and_then(OsStr::to_str).unwrap_or_default()
-}
-
-/// Returns the difference of a file from the base as a verb phrase for a message; `None` if there is none.
-pub fn what_changed(before: Option<&[u8]>, now: std::io::Result<Option<Vec<u8>>>) -> Option<&'static str> {
-    match (before, now) {
-        (None, Ok(None)) => None,
-        (Some(before), Ok(Some(now))) if lines(before) == lines(&now) => None,
-        (None, _) => Some("is new"),
-        (Some(_), Ok(None)) => Some("was removed"),
-        (Some(_), _) => Some("has changed"),
-    }
-}
-
-/// The finding about a changed file that decides how changes are checked. `what` is from [`what_changed`].
-pub fn policy_changed(path: &Path, what: &str) -> Diagnostic {
-    let message = format!("{} {what}; this change is checked without it", path.display());
-    let warning = Diagnostic::finding(Code::PolicyChanged, message).at(Location::of_file(path), "");
-    warning.help("review what it will allow for later changes")
-}
-
-/// Lines of a text. Git may convert line endings at checkout.
-fn lines(bytes: &[u8]) -> Vec<&[u8]> {
-    bytes.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect()
 }

@@ -55,23 +55,18 @@ impl Kind {
 }
 
 impl Coverage {
-    pub(super) fn add(&mut self, kind: Kind, status: RootStatus) {
+    /// Counts a directory. `rule` is the line by which git ignores its lock file.
+    pub(super) fn add(&mut self, kind: Kind, status: RootStatus, rule: Option<&Location>) {
         *self.numbers.entry((kind, status)).or_default() += 1;
+        let rule = rule.filter(|_| status == RootStatus::Ignored).map(|rule| (kind, rule.clone()));
+        self.ignore_rules.extend(rule.filter(|rule| !self.ignore_rules.contains(rule)));
     }
 
-    pub(super) fn add_ignored(&mut self, kind: Kind, rule: &Location) {
-        self.add(kind, RootStatus::Ignored);
-        let rule = (kind, rule.clone());
-        if !self.ignore_rules.contains(&rule) {
-            self.ignore_rules.push(rule);
-        }
-    }
-
-    /// Notes that git ignores the lock file of something that was counted as without one.
+    /// Notes that git ignores the lock file of a directory that was counted as without one.
     pub(super) fn note_ignored(&mut self, kind: Kind, rule: &Location) {
         if let Some(number) = self.numbers.get_mut(&(kind, RootStatus::NotLocked)).filter(|number| **number > 0) {
             *number -= 1;
-            self.add_ignored(kind, rule);
+            self.add(kind, RootStatus::Ignored, Some(rule));
         }
     }
 

@@ -16,6 +16,9 @@ use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::provider::Dialect;
 use crate::system::{canonicalize, parallel};
 
+/// Names of lock files, either of which is a sign of a root module.
+const LOCK_FILES: [&str; 2] = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME];
+
 /// A search for root modules below one directory.
 pub(super) struct RootSearch<'a, 's> {
     pub(super) session: &'a Session<'s>,
@@ -48,14 +51,20 @@ struct SearchedDirectory {
     directory: PathBuf,
     root: FoundRoot,
     is_unit: bool,
+    now: State,
+    /// State at the base revision, if a change is under review.
+    before: State,
+    unlikely: Option<Unlikely>,
+}
+
+/// Evidence about root modules in the files of a directory.
+#[derive(Clone, Default)]
+struct State {
     sign: Option<Sign>,
     /// Directories of called modules.
     calls: Vec<PathBuf>,
     /// Directory of the unit's module, if it is a unit.
     runs: Option<PathBuf>,
-    unlikely: Option<Unlikely>,
-    /// State at the base revision, if the change under review touches the directory.
-    before: Option<Before>,
 }
 
 /// Reason why a directory with a configuration is not a root module.
@@ -66,12 +75,10 @@ enum Unlikely {
     Start,
 }
 
-/// State of a changed directory at the base revision.
-struct Before {
-    sign: Option<Sign>,
-    calls: Vec<PathBuf>,
-    /// Whether it was a unit with the same module.
-    ran: bool,
+/// Modules that other directories call, and modules that units run.
+struct Callees {
+    called: HashSet<PathBuf>,
+    run: HashSet<PathBuf>,
 }
 
 impl RootSearch<'_, '_> {
@@ -108,31 +115,29 @@ impl RootSearch<'_, '_> {
         }
         let read = |(directory, listing)| self.read(directory, listing);
         let read = parallel::map(listings.into_iter().collect(), parallel::cores(), read);
-        let called = canonical_set(read.iter().flat_map(|candidate| &candidate.calls));
-        let run: HashSet<_> = read.iter().filter_map(|candidate| candidate.runs.clone()).collect();
+        let callees = Callees::of(read.iter().map(|one| &one.now));
         let former = change.map(|change| former_roots(change, canonical, &read)).unwrap_or_default();
-        let callees = |one: &SearchedDirectory| canonical_set(&one.calls).into_iter().chain(one.runs.clone());
-        let callees: HashMap<_, Vec<_>> =
-            read.iter().map(|one| (one.directory.clone(), callees(one).collect())).collect();
+        let own_callees = |one: &SearchedDirectory| -> Vec<_> {
+            canonical_set(&one.now.calls).into_iter().chain(one.now.runs.clone()).collect()
+        };
+        let reached: HashMap<_, _> = read.iter().map(|one| (one.directory.clone(), own_callees(one))).collect();
         let mut found = SearchResult::default();
-        for SearchedDirectory { directory, root, is_unit, sign, unlikely, .. } in read {
+        for SearchedDirectory { directory, root, is_unit, now, unlikely, .. } in read {
             let kind = if is_unit { Kind::Unit } else { Kind::RootModule };
-            let is_called = || run.contains(&directory) || called.contains(&directory);
-            match sign {
+            match now.sign {
                 _ if former.contains(&directory) && filter.takes(&directory) => {
                     let former_root = (!is_unit).then(|| root.path.clone());
                     found.roots.push(FoundRoot { former_root, ..root });
                 }
-                None if !is_called() => match unlikely {
+                None if callees.contains(&directory) => {}
+                None => match unlikely {
                     Some(Unlikely::Name) => found.others.skipped_by_name.push(root.path),
                     Some(Unlikely::Start) => found.others.without_sign.push(root.path),
                     None => {}
                 },
-                None => {}
-                Some(Sign::Certain) if run.contains(&directory) => {}
-                Some(Sign::UnlessCalled) if is_called() => {}
+                Some(sign) if !callees.leave(&directory, sign) => {}
                 Some(_) if !filter.takes(&directory) => {
-                    _ = found.passed_over.insert(directory, (kind, RootStatus::Excluded));
+                    found.passed_over.insert(directory, (kind, RootStatus::Excluded));
                 }
                 Some(Sign::UnlockedUnit) => _ = found.passed_over.insert(directory, (kind, RootStatus::NotLocked)),
                 Some(_) => found.roots.push(root),
@@ -141,7 +146,7 @@ impl RootSearch<'_, '_> {
         found.roots.sort_by(|one, other| one.path.cmp(&other.path));
         let mut waiting: Vec<_> = found.roots.iter().filter_map(|root| root.canonical.clone()).collect();
         while let Some(directory) = waiting.pop() {
-            let callees = callees.get(&directory).into_iter().flatten();
+            let callees = reached.get(&directory).into_iter().flatten();
             waiting.extend(callees.filter(|callee| !found.read.contains(*callee)).cloned());
             found.read.insert(directory);
         }
@@ -178,56 +183,60 @@ impl RootSearch<'_, '_> {
             None => (below.as_os_str().is_empty() && module.has_requirements()).then_some(Unlikely::Start),
             Some(_) => None,
         };
-        let before = session.options.change.as_ref().and_then(|change| {
-            let source = unit.as_ref().and_then(Unit::source_location);
-            let is_source_new = source.is_some_and(|source| change.is_new_line(source, &session.environment));
-            Before::of(change, &directory, dialect.unwrap_or_default(), is_source_new, sign_of)
-        });
-        let (is_unit, runs) = (unit.is_some(), unit.and_then(Unit::into_local_module));
         let calls = calls_to_others(&module).collect();
+        let change = session.options.change.as_ref();
+        let source = unit.as_ref().and_then(Unit::source_location);
+        let is_source_new = change.zip(source).is_some_and(|(change, source)| change.is_new_line(source));
+        let is_unit = unit.is_some();
+        let now = State { sign, calls, runs: unit.and_then(Unit::into_local_module) };
+        let before = change.and_then(|change| {
+            let module = change.module_before(&directory, dialect.unwrap_or_default())?;
+            let has_lock_file = change.names_before(&directory)?.any(|name| LOCK_FILES.contains(&name));
+            let was_unit = !change.makes_unit(&directory);
+            let sign = if was_unit { has_lock_file.then_some(Sign::Unit) } else { sign_of(&module, has_lock_file) };
+            let runs = now.runs.clone().filter(|_| was_unit && !is_source_new);
+            Some(State { sign, calls: calls_to_others(&module).collect(), runs })
+        });
+        let before = before.unwrap_or_else(|| now.clone());
         let root = FoundRoot { lock_directory, ..FoundRoot::new(shown, Some(directory.clone()), kind) };
-        SearchedDirectory { directory, root, is_unit, sign, calls, runs, unlikely, before }
-    }
-}
-
-impl Before {
-    fn of(
-        change: &Change,
-        directory: &Path,
-        dialect: Dialect,
-        is_source_new: bool,
-        sign: impl Fn(&Module, bool) -> Option<Sign>,
-    ) -> Option<Self> {
-        let module = change.module_before(directory, dialect)?;
-        let is_lock_file = |name: &str| [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].contains(&name);
-        let has_lock_file = change.names_before(directory)?.any(is_lock_file);
-        let is_unit = !change.makes_unit(directory);
-        let sign = if is_unit { has_lock_file.then_some(Sign::Unit) } else { sign(&module, has_lock_file) };
-        Some(Self { sign, calls: calls_to_others(&module).collect(), ran: is_unit && !is_source_new })
+        SearchedDirectory { directory, root, is_unit, now, before, unlikely }
     }
 }
 
 /// Returns the directories below `start` that were root modules at the base revision. They remain root modules,
 /// whatever calls or units the change adds.
 fn former_roots(change: &Change, start: &Path, now: &[SearchedDirectory]) -> HashSet<PathBuf> {
-    let calls = now.iter().flat_map(|candidate| candidate.before.as_ref().map_or(&candidate.calls, |was| &was.calls));
-    let known: HashSet<_> = now.iter().map(|candidate| &candidate.directory).collect();
+    let known: HashSet<_> = now.iter().map(|one| &one.directory).collect();
     let removed = change.touched.iter().filter(|directory| directory.starts_with(start) && !known.contains(directory));
     let removed = removed.filter_map(|directory| change.module_before(directory, Dialect::default()));
-    let removed: Vec<_> = removed.flat_map(|module| calls_to_others(&module).collect::<Vec<_>>()).collect();
-    let called = canonical_set(calls.chain(&removed));
-    let ran = now.iter().filter(|candidate| candidate.before.as_ref().is_none_or(|was| was.ran));
-    let ran: HashSet<_> = ran.filter_map(|candidate| candidate.runs.as_ref()).collect();
-    let was_root = |candidate: &&SearchedDirectory| {
-        let directory = &candidate.directory;
-        match candidate.before.as_ref().map_or(&candidate.sign, |was| &was.sign) {
-            Some(Sign::Named | Sign::Unit) => true,
-            Some(Sign::Certain) => !ran.contains(directory),
-            Some(Sign::UnlessCalled) => !ran.contains(directory) && !called.contains(directory),
-            Some(Sign::UnlockedUnit) | None => false,
-        }
+    let removed: Vec<_> =
+        removed.map(|module| State { calls: calls_to_others(&module).collect(), ..State::default() }).collect();
+    let callees = Callees::of(now.iter().map(|one| &one.before).chain(&removed));
+    let was_root = |one: &&SearchedDirectory| match one.before.sign {
+        Some(Sign::UnlockedUnit) | None => false,
+        Some(sign) => callees.leave(&one.directory, sign),
     };
-    now.iter().filter(was_root).map(|candidate| candidate.directory.clone()).collect()
+    now.iter().filter(was_root).map(|one| one.directory.clone()).collect()
+}
+
+impl Callees {
+    fn of<'a>(states: impl Iterator<Item = &'a State> + Clone) -> Self {
+        let run = states.clone().filter_map(|state| state.runs.clone()).collect();
+        Self { called: canonical_set(states.flat_map(|state| &state.calls)), run }
+    }
+
+    fn contains(&self, directory: &Path) -> bool {
+        self.run.contains(directory) || self.called.contains(directory)
+    }
+
+    /// Whether a directory with this sign is a root module although others may call or run it.
+    fn leave(&self, directory: &Path, sign: Sign) -> bool {
+        match sign {
+            Sign::Named | Sign::Unit | Sign::UnlockedUnit => true,
+            Sign::Certain => !self.run.contains(directory),
+            Sign::UnlessCalled => !self.contains(directory),
+        }
+    }
 }
 
 fn canonical_set<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> HashSet<PathBuf> {
@@ -236,6 +245,7 @@ fn canonical_set<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> HashSet<Pa
 }
 
 /// Evidence that a directory is a root module, the strongest first.
+#[derive(Clone, Copy)]
 enum Sign {
     /// The settings name it.
     Named,
@@ -259,7 +269,7 @@ fn sign(module: &Module, has_lock_file: bool, with_modules: bool, path: &Path) -
 
 /// Whether a directory is a root module according to its own files.
 pub(super) fn is_root(module: &Module, directory: &Path, with_modules: bool) -> bool {
-    let has_lock_file = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].iter().any(|name| directory.join(name).exists());
+    let has_lock_file = LOCK_FILES.iter().any(|name| directory.join(name).exists());
     sign(module, has_lock_file, with_modules, Path::new("")).is_some()
 }
 

@@ -127,29 +127,35 @@ impl Session<'_> {
     /// Returns the versions in the lock files of root modules.
     pub fn locked_versions(&self, roots: &Roots) -> LockedVersions {
         self.notify(Event::Reading);
+        let versions = self.read_versions(roots);
+        self.finish();
+        versions
+    }
+
+    pub(super) fn read_versions(&self, roots: &Roots) -> LockedVersions {
         let mut versions = LockedVersions::default();
         let mut dialects = Vec::new();
-        let answers = self.each_root(roots, |opened| {
-            let locks = opened.lock_bytes.is_some().then(|| opened.lock_file()).transpose()?;
-            Ok((opened.dialect, locks.map(|(lock_file, _)| lock_file)))
-        });
-        for (path, answer) in answers {
+        let read = |root: RootModule| {
+            let (lock_file, _) = root.lock_file()?;
+            let locked = lock_file.locks().iter().map(|(address, locked)| (address.clone(), locked.version.clone()));
+            Ok(root.lock_bytes.is_some().then(|| (root.dialect, locked.collect::<Vec<_>>())))
+        };
+        for (path, answer) in self.each_root(roots, read) {
             match answer {
-                Ok((dialect, Some(lock_file))) => {
+                Ok(Some((dialect, locked))) => {
                     versions.locked += 1;
                     dialects.push(dialect);
-                    for (address, locked) in lock_file.locks() {
-                        let of_provider = versions.providers.entry(address.clone()).or_default();
-                        of_provider.entry(locked.version.clone()).or_default().push(path.clone());
+                    for (address, version) in locked {
+                        let of_provider = versions.providers.entry(address).or_default();
+                        of_provider.entry(version).or_default().push(path.clone());
                     }
                 }
-                Ok((_, None)) => versions.not_locked.push(path),
+                Ok(None) => versions.not_locked.push(path),
                 Err(errors) => versions.errors.extend(errors),
             }
         }
         let is_shared = |dialect: &Dialect| dialects.iter().all(|other| other == dialect);
         versions.dialect = dialects.first().copied().filter(is_shared).unwrap_or_default();
-        self.finish();
         versions
     }
 

@@ -41,7 +41,7 @@ pub mod verify;
 use std::path::{Path, PathBuf};
 
 pub use bill_of_materials::{Material, Materials, Requiring};
-pub use change::{Change, policy_changed, what_changed};
+pub use change::Change;
 pub use coverage::{Coverage, Kind, RootStatus};
 pub use event::{Event, Locked, Observer, Report, RootOutcome};
 pub use get::{GetOptions, InstalledModules};
@@ -55,7 +55,9 @@ pub use prepared::Prepared;
 pub use root_module::{DialectReason, RootModule};
 pub use roots::{OtherDirectories, Roots, Selection};
 pub use session::{ModuleFetching, Session, SessionOptions};
-pub use verify::{OnlineOptions, Suppressed, Tracked, VerifiedRoot, VerifyOptions, VersionControl};
+pub use verify::{
+    OnlineOptions, Suppressed, Tracked, VerifiedRoot, VerifyOptions, VersionControl, policy_changed, what_changed,
+};
 
 /// `root/path`, without a leading `./`.
 fn join(root: &Path, path: &Path) -> PathBuf {

@@ -58,7 +58,7 @@ impl Session<'_> {
         let selected: HashSet<&PathBuf> = roots.list.iter().filter_map(|root| root.canonical.as_ref()).collect();
         passed_over.retain(|directory, _| !selected.contains(directory));
         for (directory, (kind, status)) in passed_over {
-            roots.passed_over.add(kind, status);
+            roots.passed_over.add(kind, status, None);
             if status == RootStatus::NotLocked {
                 roots.unlocked_units.push(directory);
             }

@@ -10,6 +10,8 @@ use crate::diagnostic::words;
 use crate::lockfile::LockFile;
 use crate::provider::{AddressParts, Dialect, Hostname, ProviderAddress};
 
+/// Namespace of providers without a source.
+const NO_SOURCE: &str = "hashicorp";
 /// Maximum number of providers in the lock file and the configuration that an address is compared with.
 const MOST_COMPARED: usize = 1_000;
 /// Maximum number of names that a misspelled one is compared with in a directory.
@@ -41,8 +43,7 @@ fn well_known_providers() -> impl Iterator<Item = &'static str> + Clone {
 }
 
 /// The provider that an address was probably meant to be, as it is written in a source: one from the lock file or the
-/// configuration, or a well-known one. Its name differs in few letters, or only in the namespace if the address has the
-/// namespace of providers without a source.
+/// configuration, or a well-known one.
 pub(in crate::project) fn provider_meant(
     address: &ProviderAddress,
     lock_file: &LockFile,
@@ -54,13 +55,8 @@ pub(in crate::project) fn provider_meant(
     if well_known.contains(address) {
         return None;
     }
-    let named = lock_file.locks().keys().chain(required.keys()).take(MOST_COMPARED).cloned();
-    let known: Vec<_> =
-        named.chain(well_known).filter(|known| known != address && known.hostname == address.hostname).collect();
-    let near = known.iter().filter_map(|known| Some((distance(address, known)?, known))).min();
-    let has_no_source = |known: &&ProviderAddress| address.namespace == "hashicorp" && known.name == address.name;
-    let meant = near.map(|(_, known)| known).or_else(|| known.iter().find(has_no_source));
-    meant.map(|known| known.short(dialect))
+    let named = lock_file.locks().keys().chain(required.keys()).take(MOST_COMPARED);
+    nearest(address, named.chain(&well_known)).map(|known| known.short(dialect))
 }
 
 /// Help for a provider on the command line that is not required: a required provider with a similar name, or a path,
@@ -70,13 +66,10 @@ pub(in crate::project) fn required_or_path(
     required: &BTreeMap<ProviderAddress, Requirement>,
     dialect: Dialect,
 ) -> String {
-    let others = required.keys().take(MOST_COMPARED).filter(|known| known.hostname == address.hostname);
-    let near = others.clone().filter_map(|known| Some((distance(address, known)?, known))).min();
-    let has_no_namespace = address.namespace == "hashicorp" && address.hostname.is_default_of(dialect);
-    let has_its_name = |known: &&ProviderAddress| has_no_namespace && address.name == known.name;
-    if let Some(known) = near.map(|(_, known)| known).or_else(|| others.clone().find(has_its_name)) {
+    if let Some(known) = nearest(address, required.keys().take(MOST_COMPARED)) {
         return format!("did you mean {}?", known.short(dialect));
     }
+    let has_no_namespace = address.namespace == NO_SOURCE && address.hostname.is_default_of(dialect);
     let typed = if has_no_namespace { address.name.clone() } else { address.short(dialect) };
     match path_meant(Path::new(&typed)) {
         Some(path) => format!("did you mean the path {}?", path.display()),
@@ -85,6 +78,18 @@ pub(in crate::project) fn required_or_path(
         }
         None => "choose a provider that required_providers lists".to_owned(),
     }
+}
+
+/// Returns the provider that a misspelled address most likely stands for. Its name differs in few letters, or only in
+/// the namespace if the address has the namespace of providers without a source.
+fn nearest<'a>(
+    address: &ProviderAddress,
+    known: impl Iterator<Item = &'a ProviderAddress> + Clone,
+) -> Option<&'a ProviderAddress> {
+    let known = known.filter(|known| *known != address && known.hostname == address.hostname);
+    let near = known.clone().filter_map(|known| Some((distance(address, known)?, known))).min();
+    let has_its_name = |known: &&ProviderAddress| address.namespace == NO_SOURCE && known.name == address.name;
+    near.map(|(_, known)| known).or_else(|| known.clone().find(has_its_name))
 }
 
 /// Returns the existing path that a misspelled one most likely stands for: `live/network` for `live/netwrok`.

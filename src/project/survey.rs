@@ -1,6 +1,6 @@
 //! Facts about all root modules that must be known before the first one is locked.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -33,21 +33,17 @@ pub(super) fn check_names(
     }
     let unknown = Mutex::new((providers.iter().collect::<Vec<_>>(), calls));
     let read = |root: &FoundRoot| {
-        let Ok(Prepared { root, requirements, .. }) = session.read_to_lock(root, options, upgrade) else {
-            return false;
-        };
-        let (providers, calls) = &mut *lock(&unknown);
-        providers.retain(|provider| !requirements.providers.contains_key(&provider.resolve(root.dialect)));
-        requirements.package_calls().for_each(|call| _ = calls.remove(&call.key));
-        true
+        let prepared = session.read_to_lock(root, options, upgrade).ok();
+        prepared.map(|Prepared { root, requirements, .. }| {
+            let (providers, calls) = &mut *lock(&unknown);
+            providers.retain(|provider| !requirements.providers.contains_key(&provider.resolve(root.dialect)));
+            requirements.package_calls().for_each(|call| _ = calls.remove(&call.key));
+        })
     };
     let are_read = parallel::map(roots.list.iter().collect(), session.modules.threads(), read);
     let (providers, calls) = unknown.into_inner().unwrap_or_else(PoisonError::into_inner);
     let error = providers.first().map(|provider| no_such_provider(provider)).or_else(|| no_such_call(calls));
-    match error.filter(|_| !are_read.contains(&false)) {
-        Some(error) => Err(error.into()),
-        None => Ok(()),
-    }
+    error.filter(|_| !are_read.contains(&None)).map_or(Ok(()), |error| Err(error.into()))
 }
 
 fn no_such_provider(provider: &ProviderSpec) -> Diagnostic {
@@ -66,16 +62,8 @@ pub(super) fn no_such_call<'a>(missing: impl IntoIterator<Item = &'a String>) ->
 
 /// The source of an offline run: the packages in the cache, and the versions in the lock files of all root modules.
 pub(super) fn offline_source(session: &Session<'_>, roots: &Roots) -> Arc<Source> {
-    let known = Mutex::new(BTreeMap::<_, BTreeSet<_>>::new());
-    session.each_root(roots, |root| {
-        let (lock_file, _) = root.lock_file()?;
-        for (address, locked) in lock_file.locks() {
-            lock(&known).entry(address.clone()).or_default().insert(locked.version.clone());
-        }
-        Ok(())
-    });
-    let known = known.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let versions = known.iter().flat_map(|(address, versions)| versions.iter().map(move |version| (address, version)));
+    let known = session.read_versions(roots).providers;
+    let versions = known.iter().flat_map(|(address, versions)| versions.keys().map(move |version| (address, version)));
     Arc::new(session.connections.offline(versions))
 }
 

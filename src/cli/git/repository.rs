@@ -170,6 +170,7 @@ impl Repository {
         let (before, unchanged) = self.contents(before)?;
         let change = Change {
             top: self.top.clone(),
+            current_directory: self.directory.clone(),
             commit: commit.clone(),
             files_now: now.into_keys().map(|path| self.top.join(path).into_os_string()).collect(),
             touched: touched.into_iter().map(|path| self.top.join(path)).collect(),

@@ -34,7 +34,7 @@ impl Rules {
         repository: Option<&Repository>,
         ui: &Ui,
     ) -> Result<Self> {
-        let mut base = revision.map(|revision| Base::read(revision, environment, repository, ui)).transpose()?;
+        let mut base = revision.map(|revision| Base::read(revision, repository, ui)).transpose()?;
         let settings = settings(environment, base.as_mut(), ui)?;
         let (commit, change) = base.map(|base| (base.commit, base.change)).unzip();
         Ok(Self { change, commit, settings })
@@ -42,7 +42,7 @@ impl Rules {
 }
 
 impl<'a> Base<'a> {
-    fn read(revision: &str, environment: &Environment, repository: Option<&'a Repository>, ui: &Ui) -> Result<Self> {
+    fn read(revision: &str, repository: Option<&'a Repository>, ui: &Ui) -> Result<Self> {
         let unknown = || {
             let message = format!("--base {revision}: unknown git commit");
             let error = Diagnostic::error(Code::InvalidArgument, message);
@@ -57,7 +57,7 @@ impl<'a> Base<'a> {
         let (Commit { name: commit, revision }, mut change) = repository.change_since(revision)?.ok_or_else(unknown)?;
         ui.verbose(&format!("The base is {revision}, commit {commit}"));
         let entered = ui.global.chdir.as_ref().map(|directory| ui.global.started_in.join(directory));
-        change.findings.extend(entered.and_then(|entered| change.link_added(&entered, environment)));
+        change.findings.extend(entered.and_then(|entered| change.link_added(&entered)));
         Ok(Self { repository, commit, change })
     }
 }

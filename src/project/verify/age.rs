@@ -1,17 +1,18 @@
 //! Findings that depend on registry data: versions that are younger than the settings demand, and facts about a
 //! provider as a whole.
 
-use super::root::{Named, Root};
+use super::root::{FileState, Named, Root};
 use super::verified::{VerifiedRoot, finding};
 use crate::diagnostic::{Code, Diagnostic, Remedy, Severity};
 use crate::lockfile::Entry;
 use crate::packages::DemandedAge;
 use crate::project::root_module::RootModule;
+use crate::settings::Settings;
 use crate::system::parallel::{self, WAITING_REQUESTS};
 
 /// Checks the age of every version that the change brings.
 pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
-    let Some(demanded) = root.age else { return };
+    let Some(demanded) = root.min_age else { return };
     let check = |entry| check_entry(root, entry, demanded);
     report.findings.extend(parallel::map(new_versions(root), WAITING_REQUESTS, check).into_iter().flatten());
 }
@@ -19,15 +20,15 @@ pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
 /// Entries with a version that the lock file of the base does not have. If that file cannot be read, all versions are
 /// new.
 fn new_versions<'a>(root: &'a Root<'_>) -> Vec<&'a Entry> {
-    if root.age.is_none() || root.base.is_none() {
-        return Vec::new();
-    }
     let RootModule { settings, dialect, .. } = root.module;
     let before = root.lock_file_before();
-    let locked_before = |entry: &Entry| Some(&before?.locks().get(&entry.address)?.version);
-    let is_exempt = |entry: &Entry| settings.policy.is_exempt_from_min_age(&entry.address, *dialect);
-    let is_new = |entry: &&Entry| locked_before(entry) != Some(&entry.locked.version) && !is_exempt(entry);
-    root.lock_file.entries().iter().filter(is_new).collect()
+    let is_new = |entry: &&Entry| {
+        let before = before.and_then(|before| before.locks().get(&entry.address));
+        let is_known = before.is_some_and(|before| before.version == entry.locked.version);
+        !is_known && !settings.policy.is_exempt_from_min_age(&entry.address, *dialect)
+    };
+    let has_changes = root.min_age.is_some() && root.base.is_some();
+    if has_changes { root.entries().iter().filter(is_new).collect() } else { Vec::new() }
 }
 
 fn check_entry(root: &Root<'_>, entry: &Entry, demanded: DemandedAge) -> Option<Diagnostic> {
@@ -45,10 +46,11 @@ fn check_entry(root: &Root<'_>, entry: &Entry, demanded: DemandedAge) -> Option<
 
 /// Asks about every provider if the policy depends on it, else about those whose dates are needed anyway.
 pub(super) fn registry_data(root: &Root<'_>, report: &mut VerifiedRoot) {
-    let Some(online) = root.online else { return };
-    let Some(listings) = online.listings else { return };
-    let RootModule { settings, dialect, .. } = root.module;
-    let policy = &settings.policy;
+    let Some((online, listings)) = root.online.and_then(|online| Some((online, online.listings?))) else { return };
+    if root.state != FileState::Readable {
+        return;
+    }
+    let RootModule { settings: Settings { policy, .. }, dialect, .. } = root.module;
     let of_age: Vec<_> = new_versions(root).into_iter().map(|entry| &entry.address).collect();
     let is_asked_for = |named: &Named<'_>| policy.judges_listings() || of_age.contains(&named.address);
     let check = |named: Named<'_>| {

@@ -1,120 +1,201 @@
-//! The base revision of a change under review, as far as it concerns one root module. Its lock files are parsed once.
+//! The base revision of a change under review: facts that all root modules share, and the lock files of one root
+//! module.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use super::publishers::KnownPublishers;
-use super::verified::finding;
-use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Severity};
+use crate::configuration::terragrunt::{self, remote};
+use crate::configuration::{Module, ModuleCache};
 use crate::lockfile::{
-    self, Entry, EntryDiff, LOCK_FILE_NAME, LockFileOf, Locked, LockedModule, LockedProvider, MODULE_LOCK_FILE_NAME,
-    ModuleLockFile, Parsed,
+    LOCK_FILE_NAME, Locked, LockedModule, LockedProvider, MODULE_LOCK_FILE_NAME, ModuleLockFile, Parsed,
+    named_providers, parse_as,
 };
-use crate::project::change::{Change, KnownProviders};
+use crate::modules::locked::{self, publisher, publisher_of_source};
+use crate::project::change::Change;
 use crate::project::root_module::RootModule;
-use crate::provider::Hash;
-use crate::system::Environment;
+use crate::project::unit::{literal_source, remote_source};
+use crate::provider::{Dialect, ProviderAddress};
+use crate::system::{Environment, parallel};
 
+const DIALECTS: [Dialect; 2] = [Dialect::Tofu, Dialect::Terraform];
+
+/// The base revision as far as it concerns one root module.
 pub(super) struct Base<'a> {
-    pub(super) change: &'a Change,
-    pub(super) environment: &'a Environment,
-    module: &'a RootModule,
-    /// Providers that any lock file of the base contains.
-    pub(super) known_providers: &'a KnownProviders,
-    /// Hosts and publishers of modules in the base.
-    pub(super) known_publishers: &'a KnownPublishers,
-    /// The lock file; empty if there was none.
+    pub(super) facts: &'a BaseFacts<'a>,
+    pub(super) providers: BaseLockFile<'a, LockedProvider>,
+    pub(super) modules: BaseLockFile<'a, LockedModule>,
+}
+
+/// A lock file at the base revision. It is parsed once, when it is first needed.
+pub(super) struct BaseLockFile<'a, T: Locked> {
+    /// The path of the lock file, as the user knows it.
+    pub(super) path: PathBuf,
+    /// The content; empty if there was no file.
     pub(super) bytes: &'a [u8],
-    /// The lock file of modules; empty if there was none.
-    pub(super) module_bytes: &'a [u8],
-    providers: OnceLock<Parsed<LockedProvider>>,
-    modules: OnceLock<Parsed<LockedModule>>,
+    dialect: Dialect,
+    parsed: OnceLock<Parsed<T>>,
+}
+
+/// Providers, and publishers of modules, at the base revision: hosts, with the namespace of a registry or the owner of
+/// repositories. Facts outside of lock files are collected when they are first needed.
+pub(super) struct BaseFacts<'a> {
+    pub(super) change: &'a Change,
+    environment: &'a Environment,
+    modules: &'a ModuleCache,
+    /// Providers in lock files.
+    pub(super) providers: BTreeSet<ProviderAddress>,
+    /// Publishers in lock files of modules.
+    pub(super) locked: BTreeSet<String>,
+    called: OnceLock<BTreeSet<String>>,
+    run: OnceLock<BTreeSet<String>>,
+    unit_sources: OnceLock<BTreeSet<String>>,
 }
 
 impl<'a> Base<'a> {
-    pub(super) fn new(
-        change: &'a Change,
-        environment: &'a Environment,
-        module: &'a RootModule,
-        known: &'a (KnownProviders, KnownPublishers),
-    ) -> Self {
-        let before = |name| change.file_before(&module.lock_directory.join(name)).unwrap_or_default();
+    pub(super) fn new(facts: &'a BaseFacts<'a>, root: &RootModule) -> Self {
+        Self { facts, providers: BaseLockFile::new(facts.change, root), modules: BaseLockFile::new(facts.change, root) }
+    }
+}
+
+impl<'a, T: Locked> BaseLockFile<'a, T> {
+    fn new(change: &'a Change, root: &RootModule) -> Self {
+        let bytes = change.file_before(&root.lock_directory.join(T::FILE_NAME)).unwrap_or_default();
+        let path = root.lock_path.with_file_name(T::FILE_NAME);
+        Self { path, bytes, dialect: root.dialect, parsed: OnceLock::new() }
+    }
+
+    pub(super) fn parsed(&self) -> &Parsed<T> {
+        self.parsed.get_or_init(|| parse_as(&self.path, self.bytes, self.dialect))
+    }
+}
+
+impl<'a> BaseFacts<'a> {
+    pub(super) fn of(change: &'a Change, environment: &'a Environment, modules: &'a ModuleCache) -> Self {
+        let of_file = |(path, bytes)| ModuleLockFile::parse(path, bytes).lock_file;
+        let files: Vec<_> = change.before_named(MODULE_LOCK_FILE_NAME).filter_map(of_file).collect();
+        let locked = files.iter().flat_map(|file| file.locks().values());
         Self {
             change,
             environment,
-            module,
-            known_providers: &known.0,
-            known_publishers: &known.1,
-            bytes: before(LOCK_FILE_NAME),
-            module_bytes: before(MODULE_LOCK_FILE_NAME),
-            providers: OnceLock::new(),
-            modules: OnceLock::new(),
+            modules,
+            providers: named_providers(change.before_named(LOCK_FILE_NAME).map(|(_, bytes)| bytes).collect()),
+            locked: locked.flat_map(|locked| locked::publishers(locked)).collect(),
+            called: OnceLock::new(),
+            run: OnceLock::new(),
+            unit_sources: OnceLock::new(),
         }
     }
 
-    pub(super) fn providers(&self) -> &Parsed<LockedProvider> {
-        let RootModule { lock_path, dialect, .. } = self.module;
-        self.providers.get_or_init(|| lockfile::parse(lock_path, self.bytes, *dialect))
+    /// Returns the publishers of all module calls whose source is plain text.
+    pub(super) fn called(&self) -> &BTreeSet<String> {
+        self.called.get_or_init(|| {
+            let publishers = |module: &Module, dialect| {
+                let requests: Vec<_> = module.requests(dialect).collect();
+                requests.iter().filter_map(publisher).collect::<BTreeSet<_>>()
+            };
+            let of_directory = |(directory, dialect)| match self.change.module_before(directory, dialect) {
+                Some(before) => publishers(&before, dialect),
+                None => publishers(&self.modules.module(directory, dialect), dialect),
+            };
+            let directories = self.change.configured_before();
+            let directories = directories.into_iter().flat_map(|directory| DIALECTS.map(|one| (directory, one)));
+            parallel::map(directories.collect(), parallel::cores(), of_directory).into_iter().flatten().collect()
+        })
     }
 
-    pub(super) fn modules(&self) -> &Parsed<LockedModule> {
-        self.modules.get_or_init(|| ModuleLockFile::parse(&self.module.module_lock_path, self.module_bytes))
+    /// Returns the publishers of the modules that Terragrunt units run: publishers in strings of Terragrunt's files
+    /// and, unless the change touches a file that several units may read, publishers of untouched units.
+    pub(super) fn run(&self) -> &BTreeSet<String> {
+        self.run.get_or_init(|| {
+            let texts = self.change.texts_before(is_of_terragrunt);
+            let mut known: BTreeSet<_> = texts.iter().flat_map(|text| named(&String::from_utf8_lossy(text))).collect();
+            if !alters_shared(self.change) {
+                let directories = self.change.configured_before().into_iter();
+                let untouched = directories.filter(|directory| !alters_unit(self.change, directory));
+                let sources = untouched.filter_map(|directory| remote_source(directory, self.environment));
+                known.extend(sources.flat_map(|source| publishers_of(&source)));
+            }
+            known
+        })
     }
 
-    /// Whether the change adds the line at a location.
-    pub(super) fn adds_line(&self, location: &Location) -> bool {
-        self.change.is_new_line(location, self.environment)
+    /// Returns the remote sources of all units that the change does not touch, where they are plain strings.
+    pub(super) fn unit_sources(&self) -> &BTreeSet<String> {
+        self.unit_sources.get_or_init(|| {
+            let files = terragrunt::FILE_NAMES.into_iter().flat_map(|name| self.change.now_named(name));
+            let untouched =
+                files.filter_map(Path::parent).filter(|directory| !self.change.touched.contains(*directory));
+            untouched.filter_map(|directory| literal_source(directory, self.environment)).collect()
+        })
+    }
+
+    /// Whether the change may alter the source of the unit in a directory.
+    pub(super) fn may_alter_source(&self, directory: &Path) -> bool {
+        alters_unit(self.change, directory) || alters_shared(self.change)
     }
 }
 
-/// Checks each entry that the change adds, removes or alters. Warns if the file of the base cannot be read.
-pub(super) fn check_changes<T: Locked>(
-    lock_path: &Path,
-    base: &Parsed<T>,
-    lock_file: &LockFileOf<T>,
-    check: impl Fn(Option<&Entry<T>>, &EntryDiff<T>) -> Vec<Diagnostic>,
-) -> Vec<Diagnostic> {
-    let Some(before) = &base.lock_file else { return vec![unreadable(lock_path, &base.diagnostics)] };
-    let differences = lockfile::diff(before.locks(), lock_file.locks());
-    differences.changes().flat_map(|change| check(lock_file.entry(&change.address), change)).collect()
+/// Whether the change alters a file of Terragrunt's in the directory of a unit or in one above.
+fn alters_unit(change: &Change, directory: &Path) -> bool {
+    change.changed(is_of_terragrunt).filter_map(Path::parent).any(|changed| directory.starts_with(changed))
 }
 
-/// Hashes that the change replaces or adds although the release is the same. It points at the first new hash for which
-/// `is_meant` returns `true`.
-pub(super) fn hashes_replaced<T: Locked>(
-    message: String,
-    entry: &Entry<T>,
-    change: &EntryDiff<T>,
-    is_meant: impl Fn(&Hash) -> bool,
-) -> Diagnostic {
-    let added = change.hashes_added();
-    let location = first_hash(entry, |hash| added.contains(hash) && is_meant(hash));
-    finding(Code::HashesReplaced, message, location, "").help(Remedy::verify_online())
+/// Whether the change alters a Terragrunt file other than a unit's own, which units anywhere may read.
+fn alters_shared(change: &Change) -> bool {
+    let is_shared = |path: &Path| path.parent().is_some_and(|directory| !terragrunt::is_unit(directory));
+    change.changed(is_of_terragrunt).any(is_shared)
 }
 
-/// An entry that the change moves to an older version.
-pub(super) fn downgrade<T: Locked>(
-    name: &str,
-    entry: &Entry<T>,
-    change: &EntryDiff<T>,
-    help: impl Into<Help>,
-) -> Option<Diagnostic> {
-    let (old, new) = (change.old.as_ref()?.version()?, entry.locked.version()?);
-    let message = format!("{name} was downgraded from {old} to {new}");
-    (new < old).then(|| finding(Code::Downgrade, message, entry.version(), "").help(help))
+fn is_of_terragrunt(name: &str) -> bool {
+    [".hcl", ".hcl.json"].iter().any(|end| name.ends_with(end)) && !name.starts_with('.')
 }
 
-/// Location of the first hash of an entry for which `is_meant` returns `true`, else of the entry.
-pub(super) fn first_hash<T: Locked>(entry: &Entry<T>, is_meant: impl Fn(&Hash) -> bool) -> &Location {
-    entry.hashes.iter().find(|(hash, _)| is_meant(hash)).map_or(&entry.block, |(_, location)| location)
+/// Returns the publishers of the addresses in the strings of a text. Of a template the part before the first expression
+/// counts, up to the last slash: `github.com/acme` in `"git::https://github.com/acme/${local.name}.git"`.
+fn named(text: &str) -> BTreeSet<String> {
+    let strings = text.lines().flat_map(|line| line.split('"').skip(1).step_by(2));
+    let address = |string: &str| {
+        let (constant, is_template) = match string.find("${") {
+            Some(end) => (&string[..end], true),
+            None => (string, false),
+        };
+        match constant.find('?') {
+            Some(end) => constant[..end].to_owned(),
+            None if is_template => constant[..constant.rfind('/').unwrap_or(0)].to_owned() + "/",
+            None => constant.to_owned(),
+        }
+    };
+    strings.filter(|string| string.contains('/')).flat_map(|string| publishers_of(&address(string))).collect()
 }
 
-/// The warning that a lock file cannot be compared, because that of the base cannot be read.
-fn unreadable(lock_path: &Path, problems: &[Diagnostic]) -> Diagnostic {
-    let warning = Diagnostic::warning(Code::LockFileSyntax, "")
-        .naming(lock_path, |path| format!("the change of {path} was not checked: the old file cannot be read"))
-        .at(Location::of_file(lock_path), "");
-    let first = problems.iter().find(|problem| problem.severity == Severity::Error);
-    let warning = first.into_iter().fold(warning, |warning, problem| warning.note(problem.message.clone()));
-    warning.help("review the change yourself")
+/// Returns the publishers of a unit's source. The default registry differs between the dialects.
+fn publishers_of(source: &str) -> BTreeSet<String> {
+    let parse = |dialect| publisher_of_source(&remote::requested(source, dialect)?.0);
+    DIALECTS.into_iter().filter_map(parse).filter(|publisher| !publisher.ends_with('/')).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_of_a_text_name_publishers() {
+        for (text, expected) in [
+            ("source = \"git::https://github.com/acme/a.git//m?ref=${local.tag}\"", &["github.com/acme"][..]),
+            ("url = \"git::ssh://git@github.com/acme/${local.name}.git\"", &["github.com/acme"]),
+            ("url = \"git::https://github.com/ac${local.me}/a.git\"", &[]),
+            ("url = \"https://mod${local.ule}.test/a.zip\"", &[]),
+            ("url = \"https://modules.test:8443/${local.name}.zip\"", &["modules.test:8443"]),
+            (
+                "source = \"tfr:///acme/vpc/aws?version=${local.version}\"",
+                &["registry.opentofu.org/acme", "registry.terraform.io/acme"],
+            ),
+            ("source = \"tfr://example.com/acme/vpc/aws\"", &["example.com/acme"]),
+            ("source = \"github.com/acme/a\" # \"github.com/b/c\"", &["github.com/acme", "github.com/b"]),
+            ("source = \"../modules/m\"\nname = \"a/b/c\"", &[]),
+        ] {
+            assert_eq!(named(text).into_iter().collect::<Vec<_>>(), expected, "{text}");
+        }
+    }
 }

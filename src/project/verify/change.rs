@@ -1,29 +1,80 @@
-//! Findings about the changes of a lock file under review.
+//! Findings about the changes of a lock file under review, and about providers, namespaces and hosts that are new in it.
 
-use super::base::{Base, check_changes, downgrade, first_hash, hashes_replaced};
-use super::root::Root;
+use super::base::{Base, BaseFacts, BaseLockFile};
+use super::root::{FileState, Root};
 use super::verified::{VerifiedRoot, finding};
 use crate::configuration::VariableCall;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Severity};
-use crate::lockfile::{self, Entry, EntryChange, ProviderDiff, module_name};
+use crate::lockfile::{self, Entry, EntryChange, EntryDiff, LockFileOf, Locked, ProviderDiff, module_name};
 use crate::project::root_module::{DialectReason, RootModule};
 use crate::project::unit::Unit;
-use crate::provider::{Hash, HashScheme, ProviderAddress};
+use crate::provider::{AddressParts, Hash, HashScheme, ProviderAddress};
 
 /// Number of unreadable locations that the finding shows.
 const UNKNOWN_SHOWN: usize = 3;
 
 /// Compares the lock file with that of the base.
 pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
-    let Some(base) = &root.base else { return };
-    if root.module.lock_bytes.as_deref() == Some(base.bytes) {
+    let Some(Base { providers, .. }) = &root.base else { return };
+    if root.state != FileState::Readable || root.module.lock_bytes.as_deref() == Some(providers.bytes) {
         return;
     }
-    let check = |entry: Option<&Entry>, change: &ProviderDiff| match entry {
+    check_changes(providers, &root.lock_file, report, |entry, change| match entry {
         Some(entry) => check_entry(root, entry, change),
         None => entry_removed(root, change).into_iter().collect(),
-    };
-    report.findings.extend(check_changes(&root.module.lock_path, base.providers(), &root.lock_file, check));
+    });
+}
+
+/// Checks each entry that the change adds, removes or alters. Warns if the file of the base cannot be read.
+pub(super) fn check_changes<T: Locked>(
+    base: &BaseLockFile<'_, T>,
+    lock_file: &LockFileOf<T>,
+    report: &mut VerifiedRoot,
+    check: impl Fn(Option<&Entry<T>>, &EntryDiff<T>) -> Vec<Diagnostic>,
+) {
+    let Some(before) = &base.parsed().lock_file else { return report.findings.push(unreadable(base)) };
+    let differences = lockfile::diff(before.locks(), lock_file.locks());
+    report.findings.extend(differences.changes().flat_map(|change| check(lock_file.entry(&change.address), change)));
+}
+
+/// The warning that a lock file cannot be compared, because that of the base cannot be read.
+fn unreadable<T: Locked>(base: &BaseLockFile<'_, T>) -> Diagnostic {
+    let warning = Diagnostic::warning(Code::LockFileSyntax, "")
+        .naming(&base.path, |path| format!("the change of {path} was not checked: the old file cannot be read"))
+        .at(Location::of_file(&base.path), "");
+    let first = base.parsed().diagnostics.iter().find(|problem| problem.severity == Severity::Error);
+    let warning = first.into_iter().fold(warning, |warning, problem| warning.note(problem.message.clone()));
+    warning.help("review the change yourself")
+}
+
+/// Hashes that the change replaces or adds although the release is the same. It points at the first new hash for which
+/// `is_meant` returns `true`.
+pub(super) fn hashes_replaced<T: Locked>(
+    message: String,
+    entry: &Entry<T>,
+    change: &EntryDiff<T>,
+    is_meant: impl Fn(&Hash) -> bool,
+) -> Diagnostic {
+    let added = change.hashes_added();
+    let location = first_hash(entry, |hash| added.contains(hash) && is_meant(hash));
+    finding(Code::HashesReplaced, message, location, "").help(Remedy::verify_online())
+}
+
+/// An entry that the change moves to an older version.
+pub(super) fn downgrade<T: Locked>(
+    name: &str,
+    entry: &Entry<T>,
+    change: &EntryDiff<T>,
+    help: impl Into<Help>,
+) -> Option<Diagnostic> {
+    let (old, new) = (change.old.as_ref()?.version()?, entry.locked.version()?);
+    let message = format!("{name} was downgraded from {old} to {new}");
+    (new < old).then(|| finding(Code::Downgrade, message, entry.version(), "").help(help))
+}
+
+/// Location of the first hash of an entry for which `is_meant` returns `true`, else of the entry.
+pub(super) fn first_hash<T: Locked>(entry: &Entry<T>, is_meant: impl Fn(&Hash) -> bool) -> &Location {
+    entry.hashes.iter().find(|(hash, _)| is_meant(hash)).map_or(&entry.block, |(_, location)| location)
 }
 
 /// A lock file for the tool of the other dialect, which loads other files and takes packages from elsewhere.
@@ -54,35 +105,30 @@ pub(super) fn unit_added(root: &Root<'_>, report: &mut VerifiedRoot) {
 /// Requirements that the change makes unknown. It is a warning where a unit of the base runs the same module, which
 /// could not be read there either.
 pub(super) fn made_unknown(root: &Root<'_>, report: &mut VerifiedRoot) {
-    let Some(base @ Base { change, environment, .. }) = &root.base else { return };
-    let new = root.declared.unknown.iter().filter(|unknown| change.makes_unknown(unknown, environment));
+    let Some(Base { facts, .. }) = root.base else { return };
+    let new = root.declared.unknown.iter().filter(|unknown| facts.change.makes_unknown(unknown));
     let sources: Vec<_> = root.module.units.iter().filter_map(Unit::literal_source).collect();
     let is_of_base = |location: &&Location| {
         let mut of_unit = sources.iter().filter(|(_, source)| source == location);
-        of_unit.any(|(source, _)| base.known_publishers.unit_sources(change, environment).contains(*source))
+        of_unit.any(|(source, _)| facts.unit_sources().contains(*source))
     };
     let (of_base, new): (Vec<_>, Vec<_>) = new.map(|unknown| &unknown.location).partition(is_of_base);
-    report.findings.extend(unknown(&new));
     let note = "units of the base have the same source, so their requirements are unknown, too";
-    let warning = |finding: Diagnostic| Diagnostic { severity: Severity::Warning, ..finding.note(note) };
-    report.findings.extend(unknown(&of_base).map(warning));
-    report.findings.extend(depending_on_input(root, base));
+    let of_base = unknown(&of_base).map(|finding| Diagnostic { severity: Severity::Warning, ..finding.note(note) });
+    report.findings.extend(unknown(&new).into_iter().chain(of_base));
+    depending_on_input(root, facts, report);
 }
 
 /// Calls that the change adds or alters, and whose module depends on an input of the run. Only the module for the value
 /// of this run was read, while other users may set a different value.
-fn depending_on_input(root: &Root<'_>, base: &Base<'_>) -> Vec<Diagnostic> {
+fn depending_on_input(root: &Root<'_>, BaseFacts { change, .. }: &BaseFacts<'_>, report: &mut VerifiedRoot) {
     let RootModule { canonical, units, .. } = root.module;
-    let is_touched = || canonical.ancestors().any(|directory| base.change.touched.contains(directory));
-    let are_values_new = base.change.alters_values(canonical) || (!units.is_empty() && is_touched());
-    let is_new = |call: &&VariableCall| {
-        let written: Vec<_> = call.locations.iter().collect();
-        are_values_new || base.change.alters(&written, &call.origin, base.environment)
-    };
+    let is_touched = || canonical.ancestors().any(|directory| change.touched.contains(directory));
+    let are_values_new = change.alters_values(canonical) || (!units.is_empty() && is_touched());
     let mut seen = Vec::new();
-    let mut findings = Vec::new();
-    for VariableCall { key, locations, input, .. } in root.declared.variable.iter().filter(is_new) {
-        if seen.contains(&locations) {
+    for VariableCall { key, locations, input, origin, .. } in &root.declared.variable {
+        let is_new = are_values_new || change.alters(&locations.iter().collect::<Vec<_>>(), origin);
+        if !is_new || seen.contains(&locations) {
             continue;
         }
         seen.push(locations);
@@ -90,24 +136,20 @@ fn depending_on_input(root: &Root<'_>, base: &Base<'_>) -> Vec<Diagnostic> {
         let message = format!("because of this change {} decides from where {name} comes", input.name);
         let finding = Diagnostic::finding(Code::MadeUnknown, message).at_each(locations, "");
         let note = "a run with a different value uses a module that was not checked";
-        findings.push(finding.note(note).help("write source and version as plain text, or compute them from locals"));
+        let help = "write source and version as plain text, or compute them from locals";
+        report.findings.push(finding.note(note).help(help));
     }
-    findings
 }
 
 /// The finding about locations that the change adds and that cannot be read.
 pub(super) fn unknown(locations: &[&Location]) -> Option<Diagnostic> {
     let message = "this change makes the requirements of the configuration unknown";
     let finding = Diagnostic::finding(Code::MadeUnknown, message);
-    let shown = locations.iter().take(UNKNOWN_SHOWN).copied();
-    let finding = finding
-        .at_each(shown, "cannot be read")
-        .help("use a source that provlock can read, or give the job access to it");
-    let finding = match locations.len().saturating_sub(UNKNOWN_SHOWN) {
-        0 => finding,
-        more => finding.note(format!("and {more} more")),
-    };
-    (!locations.is_empty()).then_some(finding)
+    let finding = finding.at_each(locations.iter().take(UNKNOWN_SHOWN).copied(), "cannot be read");
+    let more = locations.len().checked_sub(UNKNOWN_SHOWN).filter(|more| *more > 0);
+    let finding = more.into_iter().fold(finding, |finding, more| finding.note(format!("and {more} more")));
+    let help = "use a source that provlock can read, or give the job access to it";
+    (!locations.is_empty()).then(|| finding.help(help))
 }
 
 fn check_entry(root: &Root<'_>, entry: &Entry, change: &ProviderDiff) -> Vec<Diagnostic> {
@@ -149,7 +191,7 @@ fn check_entry(root: &Root<'_>, entry: &Entry, change: &ProviderDiff) -> Vec<Dia
 fn entry_removed(root: &Root<'_>, change: &ProviderDiff) -> Option<Diagnostic> {
     let requirements = root.requirements();
     let is_required = requirements.providers.get(&change.address).is_some_and(|requirement| requirement.is_certain);
-    let old = change.old.as_ref().filter(|_| requirements.is_incomplete && !root.is_policy_only && !is_required)?;
+    let old = change.old.as_ref().filter(|_| requirements.is_incomplete && !root.is_policy_only() && !is_required)?;
     let name = root.name(&change.address);
     let message = format!("{name} {} is no longer locked, and the configuration may still require it", old.version);
     let error = finding(Code::EntryRemoved, message, &Location::of_file(&root.module.lock_path), "");
@@ -179,4 +221,42 @@ fn not_checked(root: &Root<'_>, entry: &Entry, change: &ProviderDiff) -> Option<
 /// Whether `previous` is no longer locked and differs from `now` only in the host.
 fn moved(root: &Root<'_>, previous: &ProviderAddress, now: &ProviderAddress) -> bool {
     previous.namespace == now.namespace && previous.name == now.name && !root.lock_file.locks().contains_key(previous)
+}
+
+/// Providers that are locked, or required by a line that the change adds, and that no lock file of the base contains.
+pub(super) fn added_providers(root: &Root<'_>, report: &mut VerifiedRoot) {
+    let Some(Base { facts, .. }) = root.base else { return };
+    for named in root.named().filter(|named| !facts.providers.contains(named.address)) {
+        // A provider that is not locked may have been required before.
+        let declarations = named.requirement.into_iter().flat_map(|requirement| &requirement.declarations);
+        let mut locations = declarations.flat_map(|one| one.source.iter().chain([&one.location]));
+        if named.entry.is_some() || locations.any(|location| facts.change.is_new_line(location)) {
+            report.findings.extend(new_provider(root, facts, named.address).map(|finding| named.place(finding)));
+        }
+    }
+}
+
+/// Findings about the host, the namespace and the name of a provider that the base does not lock.
+fn new_provider(
+    root: &Root<'_>,
+    facts: &BaseFacts<'_>,
+    address: &ProviderAddress,
+) -> impl Iterator<Item = Diagnostic> + use<> {
+    let AddressParts { hostname, namespace, .. } = &**address;
+    // The first lock file of a repository uses the default registry of its tool.
+    let is_default = facts.providers.is_empty() && hostname.is_default_of(root.module.dialect);
+    let is_known = |known: &ProviderAddress| known.hostname == *hostname && known.namespace == *namespace;
+    let host = (!facts.providers.iter().any(|known| known.hostname == *hostname) && !is_default).then(|| {
+        let message = format!("the host {hostname} is new: the base locks no provider from it");
+        Diagnostic::finding(Code::HostAdded, message)
+            .help("find out who runs the host, because it controls the packages")
+    });
+    let namespace = (!facts.providers.iter().any(is_known)).then(|| {
+        let message = format!("the namespace {hostname}/{namespace} is new: the base locks no provider from it");
+        Diagnostic::finding(Code::NamespaceAdded, message).help("find out whose namespace it is")
+    });
+    let message = format!("{} is new: no lock file of the base contains it", root.name(address));
+    let provider = Diagnostic::finding(Code::ProviderAdded, message);
+    let provider = provider.help("make sure that this provider and its publisher are intended");
+    [host, namespace, Some(provider)].into_iter().flatten()
 }

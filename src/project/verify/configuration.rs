@@ -1,6 +1,6 @@
 //! Findings about differences between entries and the requirements of the configuration.
 
-use super::root::Root;
+use super::root::{FileState, Root};
 use super::verified::{VerifiedRoot, finding};
 use crate::configuration::{Requirement, StateKnowledge};
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
@@ -10,6 +10,9 @@ use crate::provider::{Hash, ProviderAddress};
 
 /// Compares every entry with the configuration, and every requirement with the entries.
 pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
+    if root.state != FileState::Readable {
+        return;
+    }
     let requirements = root.requirements();
     report.findings.extend(requirements.warnings.iter().cloned());
     let before = if requirements.is_incomplete { root.lock_file_before() } else { None };

@@ -5,19 +5,18 @@ use std::path::Path;
 
 use super::root::{Expected, FileState, Root};
 use super::verified::{Tracking, VerifiedRoot, finding};
+use crate::configuration::Requirements;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy};
 use crate::lockfile::{Entry, LOCK_FILE_NAME, Locked, MODULE_LOCK_FILE_NAME};
 use crate::provider::Dialect;
 
-/// Problems of the lock file as a whole.
+/// A lock file that is missing, untracked or ignored.
 pub(super) fn state(root: &Root<'_>, report: &mut VerifiedRoot) {
-    if root.state == FileState::Missing {
-        report.not_shared = missing(root);
-        report.needs_lock_file = root.needs_lock_file();
-        return;
-    }
-    report.findings.extend(root.problems.iter().cloned());
     match root.tracked.lock_file {
+        _ if root.state == FileState::Missing => {
+            report.not_shared = missing(root);
+            report.needs_lock_file = root.needs_lock_file();
+        }
         Tracking::Untracked => report.findings.push(untracked_file(&root.module.lock_path, LOCK_FILE_NAME)),
         Tracking::Ignored => report.not_shared = vec![ignored_file(&root.module.lock_path, LOCK_FILE_NAME)],
         Tracking::Tracked | Tracking::Unknown => {}
@@ -29,33 +28,29 @@ fn missing(root: &Root<'_>) -> Vec<Diagnostic> {
     if root.expected != Expected::Always {
         return Vec::new();
     }
-    let requirements = root.requirements();
-    let required = requirements.providers.iter();
-    let required: Vec<_> = required.filter(|(address, _)| !root.dev_overrides.contains_key(address)).collect();
-    let count = required.len();
+    let Requirements { providers, warnings, is_incomplete, .. } = root.requirements();
+    let required = providers.iter().filter(|(address, _)| !root.dev_overrides.contains_key(address));
+    let count = required.clone().count();
     let what = if count == 1 { "a provider".to_owned() } else { format!("{count} providers") };
-    let declarations = required.into_iter().flat_map(|(_, requirement)| &requirement.declarations);
+    let declarations = required.flat_map(|(_, requirement)| &requirement.declarations);
+    let first = declarations.map(|declaration| &declaration.location).min_by_key(|location| location.path());
     let finding = Diagnostic::finding(Code::LockFileMissing, "")
         .naming(&root.module.lock_path, |path| format!("{path} is missing, and the configuration requires {what}"))
         .shared(format!("{LOCK_FILE_NAME} is missing, and the configuration requires providers"))
         .help(root.lock_remedy());
-    let first = declarations.map(|declaration| &declaration.location).min_by_key(|location| location.path());
     let missing = (count > 0).then(|| finding.at_each(first, "required here"));
-    let unknown = requirements.warnings.iter().filter(|_| requirements.is_incomplete);
-    missing.into_iter().chain(unknown.cloned()).collect()
+    missing.into_iter().chain(warnings.iter().filter(|_| *is_incomplete).cloned()).collect()
 }
 
 /// A lock file of modules that git does not track.
 pub(super) fn untracked_modules(root: &Root<'_>, report: &mut VerifiedRoot) {
     let path = &root.module.module_lock_path;
-    if root.modules.is_none() || root.module.module_lock_bytes.is_none() {
-        return;
+    let has_file = root.modules.is_some() && root.module.module_lock_bytes.is_some();
+    match root.tracked.module_lock_file {
+        Tracking::Untracked if has_file => report.findings.push(untracked_file(path, MODULE_LOCK_FILE_NAME)),
+        Tracking::Ignored if has_file => report.findings.push(ignored_file(path, MODULE_LOCK_FILE_NAME)),
+        _ => {}
     }
-    report.findings.extend(match root.tracked.module_lock_file {
-        Tracking::Untracked => Some(untracked_file(path, MODULE_LOCK_FILE_NAME)),
-        Tracking::Ignored => Some(ignored_file(path, MODULE_LOCK_FILE_NAME)),
-        Tracking::Tracked | Tracking::Unknown => None,
-    });
 }
 
 /// Malformed, unknown and unsorted hashes of providers.
@@ -105,21 +100,13 @@ fn order<T: Locked>(entry: &Entry<T>, dialect: Dialect) -> Option<Diagnostic> {
         return None;
     }
     let mut seen = BTreeSet::new();
-    let mut greatest = None;
-    for (hash, location) in &entry.hashes {
-        let label = if !seen.insert(hash) {
-            Some("listed above already")
-        } else if greatest.is_some_and(|greatest| greatest > hash) {
-            Some("should be further up")
-        } else {
-            None
-        };
-        if let Some(label) = label {
-            let message = format!("the hashes of {} are unsorted or duplicated", T::name(&entry.address, dialect));
-            let warning = finding(Code::UnsortedHashes, message, location, label);
-            return Some(warning.help("sort the list and remove duplicates"));
-        }
-        greatest = Some(hash);
-    }
-    None
+    let mut label = |hash| match (seen.last() > Some(&hash), seen.insert(hash)) {
+        (_, false) => Some("listed above already"),
+        (true, true) => Some("should be further up"),
+        (false, true) => None,
+    };
+    let (location, label) = entry.hashes.iter().find_map(|(hash, location)| Some((location, label(hash)?)))?;
+    let message = format!("the hashes of {} are unsorted or duplicated", T::name(&entry.address, dialect));
+    let warning = finding(Code::UnsortedHashes, message, location, label);
+    Some(warning.help("sort the list and remove duplicates"))
 }

@@ -7,7 +7,6 @@
 //! others are warnings or notes. A lock file does not say which platform a hash is for. Packages whose hashes are known
 //! answer that; else it is reported as not known.
 
-mod added;
 mod age;
 mod all;
 mod base;
@@ -21,51 +20,43 @@ mod online;
 mod overrides;
 mod platforms;
 pub(super) mod policy;
-mod publishers;
 mod root;
 mod several_roots;
 mod verified;
+mod whole_change;
 
 use std::sync::Arc;
 
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Label};
 
 pub use verified::{OnlineOptions, Suppressed, Tracked, Tracking, VerifiedRoot, VerifyOptions, VersionControl};
+pub use whole_change::{policy_changed, what_changed};
 
 use root::{FileState, Root};
 
 /// Adds the findings of one check to the report of a root module.
 type Audit = fn(&Root<'_>, &mut VerifiedRoot);
 
-/// State of the lock file that an audit needs.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Requires {
-    Nothing,
-    /// The lock file can be read, or is missing.
-    Entries,
-    /// The lock file exists and can be read.
-    LockFile,
-}
-
-/// All audits, in the order in which their findings are reported.
-const AUDITS: &[(Requires, Audit)] = &[
-    (Requires::Nothing, policy::bundled_plugins),
-    (Requires::Nothing, policy::tracked_data),
-    (Requires::Nothing, policy::unpinned_modules),
-    (Requires::Nothing, file::untracked_modules),
-    (Requires::Nothing, modules::check),
-    (Requires::Nothing, file::state),
-    (Requires::Nothing, change::dialect),
-    (Requires::Entries, policy::addresses),
-    (Requires::Entries, added::check),
-    (Requires::LockFile, file::provider_hashes),
-    (Requires::LockFile, configuration::check),
-    (Requires::LockFile, change::check),
-    (Requires::LockFile, age::check),
-    (Requires::LockFile, platforms::installed),
-    (Requires::LockFile, age::registry_data),
-    (Requires::LockFile, online::check),
-    (Requires::LockFile, platforms::check),
+/// All audits, in the order in which their findings are reported. The lock file is empty if it is missing or cannot be
+/// read.
+const AUDITS: &[Audit] = &[
+    policy::bundled_plugins,
+    policy::tracked_data,
+    policy::unpinned_modules,
+    file::untracked_modules,
+    modules::check,
+    file::state,
+    change::dialect,
+    policy::addresses,
+    change::added_providers,
+    file::provider_hashes,
+    configuration::check,
+    change::check,
+    age::check,
+    platforms::installed,
+    age::registry_data,
+    online::check,
+    platforms::check,
 ];
 
 /// Audits of the change under review as a whole. No comment in a lock file ignores their findings.
@@ -73,22 +64,15 @@ const CHANGE_AUDITS: &[Audit] = &[change::unit_added, change::made_unknown];
 
 /// Runs all audits. Writes nothing, and asks nothing but `root.online`.
 fn verify(root: &Root<'_>, report: &mut VerifiedRoot) {
-    report.entries = root.entries().len();
     let is_readable = root.state != FileState::Unreadable;
+    report.entries = root.entries().len();
     if is_readable {
         let declared = &root.requirements().providers;
         report.dev_overrides = root.dev_overrides.keys().filter(|one| declared.contains_key(one)).cloned().collect();
-        report.registry = root.registry().filter(|_| !root.is_policy_only);
+        report.registry = root.registry().filter(|_| !root.is_policy_only());
     }
-    for (requires, audit) in AUDITS {
-        let has_required = match requires {
-            Requires::Nothing => true,
-            Requires::Entries => is_readable,
-            Requires::LockFile => root.state == FileState::Readable,
-        };
-        if has_required {
-            audit(root, report);
-        }
+    for audit in AUDITS {
+        audit(root, report);
     }
     if is_readable {
         name_providers(root, &mut report.findings);
@@ -110,24 +94,39 @@ fn name_providers(root: &Root<'_>, findings: &mut [Diagnostic]) {
     }
 }
 
-/// Removes the findings that comments in the lock files ignore.
+/// Removes the findings that comments in the lock files ignore, and adds findings about comments.
 fn apply_comments(root: &Root<'_>, report: &mut VerifiedRoot) {
+    let (dialect, base) = (root.module.dialect, root.base.as_ref());
     let is_complete = report.errors.is_empty() && report.mirrors.is_empty();
     let looked_for = Code::FINDINGS.iter().copied().filter(|code| root.looks_for(*code, is_complete));
     let looked_for: Vec<Code> = looked_for.collect();
-    ignore::apply(root, &looked_for, report);
-    if let Some(lock_file) = root.modules.as_ref().and_then(|modules| modules.lock_file.as_ref()) {
-        ignore::apply_to_modules(root, lock_file, &looked_for, report);
+    let about = |finding: &Diagnostic| match &finding.providers[..] {
+        [provider] => Some(provider.clone()),
+        _ => None,
+    };
+    let base_file = base.map(|base| &base.providers);
+    for (address, finding) in ignore::apply(&root.lock_file, base_file, dialect, &looked_for, report, about) {
+        report.findings.push(address.iter().fold(finding, Diagnostic::about));
     }
+    let Some(lock_file) = root.modules.as_ref().and_then(|modules| modules.lock_file.as_ref()) else { return };
+    // A finding is about an entry if its first location is in that entry, and no other location is in a different one.
+    let about = |finding: &Diagnostic| {
+        let mut entries = finding.labels.iter().map(|Label { location, .. }| {
+            let is_here = location.path() == root.module.module_lock_path;
+            if is_here { lock_file.entry_at(location.span.start) } else { None }
+        });
+        let first = entries.next()??;
+        entries.flatten().all(|entry| entry.address == first.address).then(|| first.address.clone())
+    };
+    let found = ignore::apply(lock_file, base.map(|base| &base.modules), dialect, &looked_for, report, about);
+    report.findings.extend(found.into_iter().map(|(_, finding)| finding));
 }
 
 /// Sorts findings: those without a location, those in the lock file, those in other files.
 fn sort(root: &Root<'_>, findings: &mut [Diagnostic]) {
     findings.sort_by_cached_key(|finding| {
         let location = finding.labels.first().map(|label| &label.location);
-        let key = |location: &crate::diagnostic::Location| {
-            (location.path() != root.module.lock_path, location.path().to_owned(), location.span.start)
-        };
-        location.map(key)
+        location
+            .map(|location| (location.path() != root.module.lock_path, location.path().to_owned(), location.span.start))
     });
 }

@@ -3,7 +3,7 @@
 mod change;
 mod installed;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::file;
 use super::root::Root;
@@ -21,13 +21,15 @@ type LockedCall<'a> = (&'a ModuleCall, &'a Entry<LockedModule>);
 
 /// Checks the lock file of modules, by itself and beside the configuration.
 pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
-    report.findings.extend(change::added(root));
+    change::added(root, report);
     let Some(modules) = &root.modules else { return };
     report.findings.extend(modules.diagnostics.iter().cloned());
     let Some(lock_file) = &modules.lock_file else { return };
     report.modules = lock_file.entries().len();
-    report.findings.extend(offline(root, lock_file));
-    report.findings.extend(change::check(root, lock_file));
+    report.findings.extend(file::hashes(lock_file.entries(), root.module.dialect));
+    report.findings.extend(lock_file.entries().iter().flat_map(|entry| faults(root, entry)));
+    compare_calls(root, lock_file, report);
+    change::check(root, lock_file, report);
     let calls = locked_calls(root, lock_file);
     if root.online.is_some() {
         online(root, &calls, report);
@@ -35,6 +37,27 @@ pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
     // Terragrunt installs the modules of units in its own directories, among generated files.
     if root.options.check_installed && !root.module.is_unit() {
         installed::check(root, &calls, report);
+    }
+}
+
+/// Compares the calls of the configuration with the entries.
+fn compare_calls(root: &Root<'_>, lock_file: &ModuleLockFile, report: &mut VerifiedRoot) {
+    let calls: Vec<_> = root.requirements().package_calls().collect();
+    if root.module.module_lock_bytes.is_none() {
+        report.findings.extend(missing(root, &calls));
+        return;
+    }
+    report.findings.extend(calls.iter().filter_map(|call| compare(lock_file, call)));
+    if !root.requirements().is_incomplete {
+        let keys: BTreeSet<_> = calls.iter().map(|call| &call.key).collect();
+        let not_called = lock_file.entries().iter().filter(|entry| !keys.contains(&entry.address));
+        report.findings.extend(not_called.map(|entry| {
+            let message = format!(
+                "{} is locked, but the configuration does not call it",
+                LockedModule::label_name(&entry.address)
+            );
+            stale(message, &entry.block).help(Remedy::LockModules)
+        }));
     }
 }
 
@@ -47,24 +70,6 @@ fn locked_calls<'a>(root: &'a Root<'_>, lock_file: &'a ModuleLockFile) -> Vec<Lo
             && locked::fault(&entry.locked, root.module.dialect).is_none()
     };
     locked.filter(is_matched).collect()
-}
-
-fn offline(root: &Root<'_>, lock_file: &ModuleLockFile) -> Vec<Diagnostic> {
-    let mut findings = Vec::new();
-    findings.extend(file::hashes(lock_file.entries(), root.module.dialect));
-    findings.extend(lock_file.entries().iter().flat_map(|entry| faults(root, entry)));
-    let calls: Vec<_> = root.requirements().package_calls().collect();
-    if root.module.module_lock_bytes.is_none() {
-        findings.extend(missing(root, &calls));
-        return findings;
-    }
-    findings.extend(calls.iter().filter_map(|call| compare(lock_file, call)));
-    if !root.requirements().is_incomplete {
-        let calls: BTreeMap<_, _> = calls.iter().map(|call| (&call.key, call)).collect();
-        let gone = lock_file.entries().iter().filter(|entry| !calls.contains_key(&entry.address));
-        findings.extend(gone.map(not_called));
-    }
-    findings
 }
 
 /// Faults of an entry that do not depend on the configuration.
@@ -101,9 +106,11 @@ fn compare(lock_file: &ModuleLockFile, call: &ModuleCall) -> Option<Diagnostic> 
     let entry = lock_file.entry(key);
     let known = entry.map(|entry| &*entry.locked);
     if let Some((code, message)) = locked::refusal(key, known, source, constraints) {
-        let error = Diagnostic::finding(code, message);
-        let place = entry.map(|entry| place(entry, code));
-        let error = place.into_iter().fold(error, |error, place| error.at(place.clone(), ""));
+        let location = entry.map(|entry| match code {
+            Code::ModuleLockStale => entry.source(),
+            _ => entry.version(),
+        });
+        let error = Diagnostic::finding(code, message).at_each(location, "");
         return Some(call.located(error).help(Remedy::LockModules));
     }
     let (entry, recorded) = (entry?, &known?.constraints);
@@ -114,26 +121,14 @@ fn compare(lock_file: &ModuleLockFile, call: &ModuleCall) -> Option<Diagnostic> 
     let (recorded, now) = (shown(recorded.to_string()), shown(constraints.to_string()));
     let message =
         format!("the lock file records the constraints {recorded} for {}, but its call has {now}", module_name(key));
-    let location = entry.constraints().unwrap_or(&entry.block);
-    let stale = Diagnostic { severity: Severity::Warning, ..finding(Code::ModuleLockStale, message, location, "") };
+    let warning = call.located(stale(message, entry.constraints().unwrap_or(&entry.block)));
     let note = format!("the locked version {} meets the constraints of the call", entry.locked.release());
-    Some(call.located(stale).note(note).help(Remedy::LockModules))
+    Some(warning.note(note).help(Remedy::LockModules))
 }
 
-/// Location of the attribute that a finding is about.
-fn place(entry: &Entry<LockedModule>, code: Code) -> &Location {
-    match code {
-        Code::ModuleLockStale => entry.source(),
-        _ => entry.version(),
-    }
-}
-
-/// An entry without a call.
-fn not_called(entry: &Entry<LockedModule>) -> Diagnostic {
-    let name = LockedModule::label_name(&entry.address);
-    let message = format!("{name} is locked, but the configuration does not call it");
-    let stale = Diagnostic { severity: Severity::Warning, ..finding(Code::ModuleLockStale, message, &entry.block, "") };
-    stale.help(Remedy::LockModules)
+/// A warning about an entry that does not match the calls, but cannot cause a wrong installation.
+fn stale(message: String, location: &Location) -> Diagnostic {
+    Diagnostic { severity: Severity::Warning, ..finding(Code::ModuleLockStale, message, location, "") }
 }
 
 /// Compares locked modules with their published packages. Fetches every package once for all calls that use it, several
@@ -154,22 +149,19 @@ fn online(root: &Root<'_>, calls: &[LockedCall<'_>], report: &mut VerifiedRoot) 
     };
     let asked = parallel::map(groups.iter().collect(), WAITING_REQUESTS, ask);
     for (calls, published) in groups.iter().zip(asked) {
+        let is_of_unit = calls.iter().all(|(call, _)| call.key == UNIT_ADDRESS);
+        let located = |mut finding: Diagnostic| {
+            if is_of_unit && finding.code == Code::ModuleMoved {
+                let help = "find out why; to keep Terragrunt at the locked commit, write it as the ref of the source";
+                finding = finding.help(help);
+            }
+            for (call, entry) in calls {
+                finding = finding.at(entry.package().clone(), module_name(&call.key));
+            }
+            finding.at_each(calls.iter().map(|(call, _)| &call.location), "called here")
+        };
         match published {
-            Some(Ok(findings)) => report.findings.extend(findings.into_iter().map(|finding| {
-                let is_copied =
-                    finding.code == Code::ModuleMoved && calls.iter().all(|(call, _)| call.key == UNIT_ADDRESS);
-                let finding = if is_copied {
-                    finding.help(
-                        "find out why; to keep Terragrunt at the locked commit, write it as the ref of the source",
-                    )
-                } else {
-                    finding
-                };
-                let finding = calls.iter().fold(finding, |finding, (call, entry)| {
-                    finding.at(entry.package().clone(), module_name(&call.key))
-                });
-                finding.at_each(calls.iter().map(|(call, _)| &call.location), "called here")
-            })),
+            Some(Ok(findings)) => report.findings.extend(findings.into_iter().map(located)),
             Some(Err(errors)) => report.errors.extend(errors),
             None => {}
         }

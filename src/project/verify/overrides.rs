@@ -1,42 +1,37 @@
 //! Severity overrides: which findings in a root module are reported, and with which severity.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, HashSet};
+use std::mem::take;
 
-use super::verified::{Suppressed, VerifiedRoot, is_about_address, is_new};
+use super::verified::{VerifiedRoot, is_about_address, is_new};
 use crate::diagnostic::{Code, Diagnostic, Merged};
-use crate::settings::{FileLevels, Levels, RootLevels};
+use crate::settings::Levels;
 
-/// Severity overrides that apply to one root module.
-pub(super) struct SeverityOverrides<'a> {
-    caller: &'a Levels,
-    settings: RootLevels,
-}
-
-impl<'a> SeverityOverrides<'a> {
-    /// `root` is the directory of the root module, absolute and without symlinks.
-    pub(super) fn new(root: &Path, caller: &'a Levels, files: &[FileLevels]) -> Self {
-        Self { caller, settings: RootLevels::at(root, files) }
+impl VerifiedRoot {
+    /// Adds a finding in front of the others, with the severity that applies, unless it is not reported.
+    pub(super) fn add_first(&mut self, finding: Diagnostic, caller: &Levels) {
+        let finding = self.reported(finding, caller);
+        self.findings.splice(0..0, finding);
     }
 
-    /// The finding with the severity that applies; `None` if it is not reported.
-    pub(super) fn apply(&self, finding: Diagnostic, suppressed: &mut Suppressed) -> Option<Diagnostic> {
-        let reported = self.caller.applied(finding, &self.settings);
-        suppressed.allowed += usize::from(reported.is_none());
-        reported
-    }
-
-    /// Applies the overrides to all findings of a root module, which is one of `one_of`. Findings that say the same
-    /// about several providers become one, and findings that follow from others are removed.
-    pub(super) fn apply_to_all(&self, report: &mut VerifiedRoot, one_of: usize) {
+    /// Applies the overrides of the caller and of the settings to all findings of a root module, which is one of
+    /// `one_of`. Merges findings that differ only in their providers, and removes findings that follow from others.
+    pub(super) fn apply_overrides(&mut self, caller: &Levels, one_of: usize) {
+        let not_shared = take(&mut self.not_shared).into_iter();
+        self.not_shared = not_shared.filter_map(|finding| self.reported(finding, caller)).collect();
+        let findings = take(&mut self.findings).into_iter();
+        let findings = findings.filter_map(|finding| self.reported(finding, caller)).collect();
         let mut merged = Merged::of_one_of(one_of);
-        let mut apply = |finding| self.apply(finding, &mut report.suppressed);
-        let reported = std::mem::take(&mut report.findings).into_iter().filter_map(&mut apply).collect();
-        report.not_shared = std::mem::take(&mut report.not_shared).into_iter().filter_map(&mut apply).collect();
-        for finding in without_consequences(reported) {
+        for finding in without_consequences(findings) {
             if finding.providers.is_empty() { merged.push(finding) } else { merged.merge(finding) }
         }
-        report.findings.extend(merged.into_diagnostics());
+        self.findings.extend(merged.into_diagnostics());
+    }
+
+    fn reported(&mut self, finding: Diagnostic, caller: &Levels) -> Option<Diagnostic> {
+        let reported = caller.applied(finding, &self.overrides);
+        self.suppressed.allowed += usize::from(reported.is_none());
+        reported
     }
 }
 
@@ -49,25 +44,21 @@ fn without_consequences(mut findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
             by_provider.entry(provider.clone()).or_default().push(index);
         }
     }
-    let mut removed = Vec::new();
-    for indexes in by_provider.values().filter(|indexes| indexes.len() > 1) {
+    let mut removed = HashSet::new();
+    for indexes in by_provider.values() {
         for &index in indexes {
             let follows_from = |cause: &&usize| follows(&findings[index], &findings[**cause]);
             if let Some(&cause) = indexes.iter().filter(follows_from).min_by_key(|cause| order(&findings[**cause])) {
-                removed.push((index, cause));
+                removed.insert(index);
+                if !is_new(findings[index].code) {
+                    let note = findings[index].message.clone();
+                    findings[cause].notes.push(note);
+                }
             }
         }
     }
-    for (index, cause) in &removed {
-        if !is_new(findings[*index].code) {
-            let note = findings[*index].message.clone();
-            findings[*cause].notes.push(note);
-        }
-    }
-    let mut removed: Vec<_> = removed.into_iter().map(|(index, _)| index).collect();
-    removed.sort_unstable();
     let mut index = 0..;
-    findings.retain(|_| index.next().is_none_or(|index| removed.binary_search(&index).is_err()));
+    findings.retain(|_| index.next().is_none_or(|index| !removed.contains(&index)));
     findings
 }
 

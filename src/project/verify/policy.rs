@@ -1,5 +1,6 @@
 //! Findings about violations of the project's policy.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::root::{Named, Root};
@@ -10,7 +11,6 @@ use crate::diagnostic::{Code, Diagnostic, Help, Remedy};
 use crate::lockfile::Entry;
 use crate::modules::Unpinned;
 use crate::packages::FilesystemMirror;
-use crate::project::change::KnownProviders;
 use crate::project::root_module::RootModule;
 use crate::project::similar_names::{Lookalike, Part, look_alike};
 use crate::provider::{Authentication, ProviderAddress};
@@ -88,30 +88,26 @@ pub(super) fn addresses(root: &Root<'_>, report: &mut VerifiedRoot) {
 }
 
 fn check_address(root: &Root<'_>, named: Named<'_>) -> Vec<Diagnostic> {
-    let RootModule { settings, dialect, .. } = root.module;
-    let errors = settings.policy.against_address(named.address, *dialect).into_iter();
-    let locked = named.entry.map(|entry| &entry.locked.version);
-    let against = |version| settings.policy.against_version(named.address, *dialect, version);
-    let required = named.requirement.map(|requirement| &requirement.constraints);
-    let required =
-        required.and_then(|constraints| settings.policy.against_constraints(named.address, *dialect, constraints));
-    errors
-        .chain(required)
-        .chain(locked.into_iter().flat_map(against))
-        .chain(looks_like_another(root.module, root.known_providers(), named.address))
-        .map(|error| named.place(error))
-        .collect()
+    let (policy, dialect, address) = (&root.module.settings.policy, root.module.dialect, named.address);
+    let mut errors = policy.against_address(address, dialect);
+    let constraints = named.requirement.map(|requirement| &requirement.constraints);
+    errors.extend(constraints.and_then(|constraints| policy.against_constraints(address, dialect, constraints)));
+    let locked = named.entry.into_iter();
+    errors.extend(locked.flat_map(|entry| policy.against_version(address, dialect, &entry.locked.version)));
+    errors.extend(looks_like_another(root.module, root.base.as_ref().map(|base| &base.facts.providers), address));
+    errors.into_iter().map(|error| named.place(error)).collect()
 }
 
-/// An address that looks like a well-known one, unless the policy names it. A host that the base contains is accepted.
+/// An address that looks like a well-known one, unless the policy names it. `known` are the providers of the base, whose
+/// hosts are accepted.
 pub(in crate::project) fn looks_like_another(
     root: &RootModule,
-    known: Option<&KnownProviders>,
+    known: Option<&BTreeSet<ProviderAddress>>,
     address: &ProviderAddress,
 ) -> Option<Diagnostic> {
     let Lookalike { like, part } = look_alike(address)?;
     let RootModule { settings: Settings { policy, .. }, dialect, .. } = root;
-    let was_there = |known: &KnownProviders| known.has_host(&address.hostname);
+    let was_there = |known: &BTreeSet<ProviderAddress>| known.iter().any(|one| one.hostname == address.hostname);
     let is_meant = match part {
         Part::Provider => false,
         Part::Host => policy.names_host(address) || known.is_some_and(was_there),
@@ -132,6 +128,5 @@ pub(in crate::project) fn looks_like_another(
 pub(super) fn check_signature(root: &Root<'_>, entry: &Entry, found: &Authentication) -> Vec<Diagnostic> {
     let RootModule { settings, dialect, .. } = root.module;
     let errors = settings.policy.against_signature(&entry.address, *dialect, &root.release(entry), found);
-    let named = Named { address: &entry.address, entry: Some(entry), requirement: None };
-    errors.into_iter().map(|error| named.place(error)).collect()
+    errors.into_iter().map(|error| Named::entry(entry).place(error)).collect()
 }

@@ -6,11 +6,10 @@ use std::path::PathBuf;
 use super::base::Base;
 use super::verified::{Tracked, Tracking, VerifyOptions, is_about_address};
 use crate::configuration::{ModuleCache, Requirement, Requirements};
-use crate::diagnostic::{Code, Diagnostic, Label, Location, LockRemedy, Needs};
+use crate::diagnostic::{Code, Diagnostic, Label, LockRemedy, Needs};
 use crate::lockfile::{Entry, LockFile, LockedModule, Parsed};
 use crate::packages::archive::HashCache;
 use crate::packages::{DemandedAge, ProgressSink, Source};
-use crate::project::change::KnownProviders;
 use crate::project::plan::Listings;
 use crate::project::root_module::RootModule;
 use crate::provider::{Dialect, Platform, ProviderAddress};
@@ -19,14 +18,9 @@ use crate::settings::PlatformSelection;
 pub(super) struct Root<'a> {
     pub(super) module: &'a RootModule,
     pub(super) options: &'a VerifyOptions<'a>,
-    /// `true` if the directory is not a root module, but contains a lock file or a configuration that the change
-    /// touches. Only the policy applies to it: its lock file need not fit a configuration or cover platforms.
-    pub(super) is_policy_only: bool,
     /// The lock file; empty if there is none or if it cannot be read.
     pub(super) lock_file: LockFile,
     pub(super) state: FileState,
-    /// Problems found while parsing the lock file.
-    pub(super) problems: Vec<Diagnostic>,
     /// The lock file of modules, empty if there is none; `None` where modules need not be locked.
     pub(super) modules: Option<Parsed<LockedModule>>,
     /// Requirements that the policy must allow.
@@ -45,7 +39,7 @@ pub(super) struct Root<'a> {
     /// The base revision, if a change is under review.
     pub(super) base: Option<Base<'a>>,
     /// Minimum age of versions that the change brings.
-    pub(super) age: Option<DemandedAge>,
+    pub(super) min_age: Option<DemandedAge>,
     /// The registries or mirrors, with `--online`.
     pub(super) online: Option<Online<'a>>,
 }
@@ -88,38 +82,43 @@ pub(super) struct Named<'a> {
     pub(super) requirement: Option<&'a Requirement>,
 }
 
-impl Named<'_> {
+impl<'a> Named<'a> {
+    pub(super) fn entry(entry: &'a Entry) -> Self {
+        Self { address: &entry.address, entry: Some(entry), requirement: None }
+    }
+
     /// Adds the entry, or the requirements, as the first locations of a finding. A finding about the address points at
     /// `source`, any other at the requirement.
     pub(super) fn place(&self, mut finding: Diagnostic) -> Diagnostic {
-        let required = self.requirement.iter().flat_map(|requirement| &requirement.declarations);
         let is_about_address = is_about_address(finding.code);
+        let required = self.requirement.iter().flat_map(|requirement| &requirement.declarations);
         let required = required.map(|declaration| match &declaration.source {
             Some(source) if is_about_address => (source, "required here"),
             _ => (&declaration.location, "required here"),
         });
-        let places = self.entry.map(|entry| (&entry.block, "")).into_iter().chain(required);
-        let places = places.map(|(location, text)| Label { location: location.clone(), text: text.to_owned() });
-        finding.labels.splice(0..0, places);
+        let locations = self.entry.map(|entry| (&entry.block, "")).into_iter().chain(required);
+        let labels = locations.map(|(location, text)| Label { location: location.clone(), text: text.to_owned() });
+        finding.labels.splice(0..0, labels);
         finding.about(self.address)
     }
 }
 
-impl<'a> Root<'a> {
+impl Root<'_> {
     /// Requirements that the lock file must meet.
     pub(super) fn requirements(&self) -> &Requirements {
         self.to_meet.as_ref().unwrap_or(&self.declared)
     }
 
-    /// Every locked provider, and every provider that is certainly required and not locked.
+    /// Every locked provider, and every provider that is certainly required and not locked; none if the lock file
+    /// cannot be read.
     pub(super) fn named(&self) -> impl Iterator<Item = Named<'_>> {
+        let is_readable = self.state != FileState::Unreadable;
         let locked = self.lock_file.locks();
         let required = self.declared.providers.iter();
-        let required = required.filter(|(address, one)| one.is_certain && !locked.contains_key(address));
+        let required =
+            required.filter(move |(address, one)| is_readable && one.is_certain && !locked.contains_key(address));
         let required = required.map(|(address, one)| Named { address, entry: None, requirement: Some(one) });
-        let entries = self.entries().iter();
-        let entries = entries.map(|entry| Named { address: &entry.address, entry: Some(entry), requirement: None });
-        entries.chain(required)
+        self.entries().iter().map(Named::entry).chain(required)
     }
 
     pub(super) fn entries(&self) -> &[Entry] {
@@ -146,19 +145,15 @@ impl<'a> Root<'a> {
         }
     }
 
+    /// Whether the directory is not a root module, but contains a lock file or a configuration that the change touches.
+    /// Only the policy applies to it: its lock file need not fit a configuration or cover platforms.
+    pub(super) fn is_policy_only(&self) -> bool {
+        self.module.found.is_policy_only()
+    }
+
     /// The lock file at the base revision, if a change is under review and the file can be read.
     pub(super) fn lock_file_before(&self) -> Option<&LockFile> {
-        self.base.as_ref()?.providers().lock_file.as_ref()
-    }
-
-    /// The providers that lock files of the base contain.
-    pub(super) fn known_providers(&self) -> Option<&'a KnownProviders> {
-        self.base.as_ref().map(|base| base.known_providers)
-    }
-
-    /// Whether the change under review adds the line at a location.
-    pub(super) fn is_new(&self, location: &Location) -> bool {
-        self.base.as_ref().is_some_and(|base| base.adds_line(location))
+        self.base.as_ref()?.providers.parsed().lock_file.as_ref()
     }
 
     /// Whether this run looks for findings of a code: everything that they depend on is requested and known.
@@ -181,7 +176,7 @@ impl<'a> Root<'a> {
     /// Whether the configuration requires, or may require, a provider that must be locked.
     pub(super) fn needs_lock_file(&self) -> bool {
         let Requirements { providers, is_incomplete, .. } = self.requirements();
-        self.expected != Expected::Never && !self.is_policy_only && (!providers.is_empty() || *is_incomplete)
+        self.expected != Expected::Never && !self.is_policy_only() && (!providers.is_empty() || *is_incomplete)
     }
 
     /// The command that records hashes for the requested platforms, or for all.

@@ -2,6 +2,7 @@
 //! not share, because they are missing or ignored.
 
 use std::collections::BTreeMap;
+use std::mem::take;
 use std::path::PathBuf;
 
 use super::verified::{VerifiedRoot, VersionControl};
@@ -14,72 +15,62 @@ use crate::provider::Dialect;
 use crate::settings::PlatformSelection;
 use crate::system::canonicalize;
 
-/// A root module whose lock file contains providers of the default registry of a dialect.
-struct InDialect<'a> {
-    index: usize,
-    root: &'a VerifiedRoot,
-    dialect: Dialect,
-}
-
-impl InDialect<'_> {
-    /// Location of the first entry of the registry. Reads the lock file again, because keeping the texts of ten
-    /// thousand root modules would take too much memory.
-    fn location(&self) -> Option<Location> {
-        let path = &self.root.lock_path;
-        let bytes = lockfile::read(path).ok()??;
-        let lock_file = lockfile::parse(path, &bytes, self.root.dialect).lock_file?;
-        let entry = lock_file.entries().iter().find(|entry| entry.address.hostname.is_default_of(self.dialect))?;
-        Some(entry.block.clone())
-    }
-}
-
 /// Findings about repositories whose lock files contain providers of both default registries, each with the index of a
 /// root module: the first of the minority. Root modules whose settings specify that dialect are not counted.
-pub(super) fn mixed(roots: &[Result<VerifiedRoot>], session: &Session<'_>) -> Vec<(usize, Diagnostic)> {
-    let names = |dialect| roots.iter().flatten().any(|root| root.registry == Some(dialect));
-    if !names(Dialect::Tofu) || !names(Dialect::Terraform) {
+pub(super) fn mixed(results: &[Result<VerifiedRoot>], session: &Session<'_>) -> Vec<(usize, Diagnostic)> {
+    let has = |dialect| results.iter().flatten().any(|root| root.registry == Some(dialect));
+    if !has(Dialect::Tofu) || !has(Dialect::Terraform) {
         return Vec::new();
     }
-    let mut repositories: BTreeMap<PathBuf, Vec<InDialect<'_>>> = BTreeMap::new();
-    for (index, root) in roots.iter().enumerate().filter_map(|(index, root)| Some((index, root.as_ref().ok()?))) {
-        let Some(dialect) = root.registry else { continue };
-        if root.dialect == dialect && root.dialect_reason == DialectReason::Settings {
+    let mut repositories: BTreeMap<PathBuf, Vec<(usize, &VerifiedRoot)>> = BTreeMap::new();
+    for (index, result) in results.iter().enumerate() {
+        let Ok(root) = result else { continue };
+        let is_set = root.registry == Some(root.dialect) && root.dialect_reason == DialectReason::Settings;
+        if root.registry.is_none() || is_set {
             continue;
         }
         let Ok(directory) = canonicalize(&root.path) else { continue };
         let repository = session.repositories.around(&directory, &session.environment);
-        let locked = InDialect { index, root, dialect };
-        repositories.entry(repository.top().to_owned()).or_default().push(locked);
+        repositories.entry(repository.top().to_owned()).or_default().push((index, root));
     }
-    repositories.values().filter_map(|locked| mixed_in(locked)).collect()
+    repositories.values().filter_map(|roots| mixed_in(roots)).collect()
 }
 
-fn mixed_in(locked: &[InDialect<'_>]) -> Option<(usize, Diagnostic)> {
-    let of = |dialect| locked.iter().filter(move |locked| locked.dialect == dialect).collect::<Vec<_>>();
-    let (tofu, terraform) = (of(Dialect::Tofu), of(Dialect::Terraform));
-    let (fewer, others) = if terraform.len() <= tofu.len() { (terraform, tofu) } else { (tofu, terraform) };
-    let (first, other) = (fewer.first()?, others.first()?);
+fn mixed_in(roots: &[(usize, &VerifiedRoot)]) -> Option<(usize, Diagnostic)> {
+    let (tofu, terraform): (Vec<_>, Vec<_>) = roots.iter().partition(|(_, root)| root.registry == Some(Dialect::Tofu));
+    let (dialect, fewer, others) = if terraform.len() <= tofu.len() {
+        (Dialect::Terraform, terraform, tofu)
+    } else {
+        (Dialect::Tofu, tofu, terraform)
+    };
+    let (host, other) = (dialect.default_host_name(), dialect.other());
+    let ((index, first), (_, first_other)) = (*fewer.first()?, others.first()?);
     let message = format!(
-        "{} here {} locked for {}, and {} for {}: OpenTofu and Terraform do not accept each other's lock files",
+        "{} here {} locked for {host}, and {} for {}: OpenTofu and Terraform do not accept each other's lock files",
         count(fewer.len(), "root module"),
         if fewer.len() == 1 { "is" } else { "are" },
-        first.dialect.default_host_name(),
         count(others.len(), "root module"),
-        other.dialect.default_host_name(),
+        other.default_host_name(),
     );
-    let names = few(fewer.iter().map(|locked| locked.root.path.display()));
-    let locations = [(first, "one registry here"), (other, "the other here")];
-    let locations = locations.into_iter().filter_map(|(locked, label)| Some((locked.location()?, label)));
-    let warning = Diagnostic::finding(Code::MixedDialects, message);
-    let warning = locations
-        .fold(warning, |warning, (location, label)| warning.at(location, label))
-        .note(format!("locked for {}: {names}", first.dialect.default_host_name()))
-        .help(format!(
-            "if all are for one program: set dialect = \"{}\" in provlock.toml and lock again; \
-            else name the dialect of each",
-            other.dialect.name()
-        ));
-    Some((first.index, warning))
+    let names = few(fewer.iter().map(|(_, root)| root.path.display()));
+    let help = format!(
+        "if all are for one program: set dialect = \"{}\" in provlock.toml and lock again; else name the dialect of each",
+        other.name()
+    );
+    let warning = Diagnostic::finding(Code::MixedDialects, message)
+        .at_each(&entry_of(first, dialect), "one registry here")
+        .at_each(&entry_of(first_other, other), "the other here")
+        .note(format!("locked for {host}: {names}"));
+    Some((index, warning.help(help)))
+}
+
+/// Location of the first entry of a dialect's registry. Reads the lock file again, because keeping the texts of ten
+/// thousand root modules would take too much memory.
+fn entry_of(root: &VerifiedRoot, dialect: Dialect) -> Option<Location> {
+    let bytes = lockfile::read(&root.lock_path).ok()??;
+    let lock_file = lockfile::parse(&root.lock_path, &bytes, root.dialect).lock_file?;
+    let entry = lock_file.entries().iter().find(|entry| entry.address.hostname.is_default_of(dialect))?;
+    Some(entry.block.clone())
 }
 
 /// Moves findings about missing and ignored lock files to the others, unless git ignores the lock file. Returns one
@@ -94,39 +85,37 @@ pub(super) fn ignored_by_git(
         |root: &VerifiedRoot| !root.not_shared.is_empty() || (!root.has_lock_file && root.needs_lock_file);
     let concerned = results.iter_mut().enumerate().filter_map(|(index, result)| Some((index, result.as_mut().ok()?)));
     let mut concerned: Vec<_> = concerned.filter(|(_, root)| may_be_ignored(root)).collect();
-    let paths: Vec<_> = concerned.iter().map(|(_, root)| root.path.clone()).collect();
-    let paths: Vec<_> = paths.iter().map(PathBuf::as_path).collect();
+    let paths: Vec<_> = concerned.iter().map(|(_, root)| root.path.as_path()).collect();
     let control = version_control.filter(|_| !paths.is_empty());
     let mut rules = control.map(|control| control.ignore_rules(&paths)).unwrap_or_default().into_iter();
-    let mut groups: Vec<(Location, Vec<usize>)> = Vec::new();
-    for (position, (_, root)) in concerned.iter_mut().enumerate() {
-        let not_shared = std::mem::take(&mut root.not_shared);
+    for (_, root) in &mut concerned {
         root.ignore_rule = rules.next().flatten().filter(|rule| !is_new(rule));
-        match &root.ignore_rule {
-            Some(rule) => match groups.iter_mut().find(|(known, _)| known == rule) {
-                Some((_, roots)) => roots.push(position),
-                None => groups.push((rule.clone(), vec![position])),
-            },
-            None => drop(root.findings.splice(0..0, not_shared)),
+        let not_shared = take(&mut root.not_shared);
+        if root.ignore_rule.is_none() {
+            root.findings.splice(0..0, not_shared);
         }
     }
-    let finding = |(rule, positions): (Location, Vec<usize>)| {
-        let roots: Vec<&VerifiedRoot> = positions.iter().map(|position| &*concerned[*position].1).collect();
-        (concerned[positions[0]].0, ignored(rule, &roots))
-    };
-    groups.into_iter().map(finding).collect()
+    let mut groups: Vec<(&Location, Vec<(usize, &VerifiedRoot)>)> = Vec::new();
+    for (index, root) in &concerned {
+        let Some(rule) = &root.ignore_rule else { continue };
+        match groups.iter_mut().find(|(known, _)| *known == rule) {
+            Some((_, roots)) => roots.push((*index, root)),
+            None => groups.push((rule, vec![(*index, root)])),
+        }
+    }
+    groups.into_iter().map(|(rule, roots)| (roots[0].0, ignored(rule, &roots))).collect()
 }
 
 /// The finding about a line of an ignore file by which git ignores the lock files of root modules.
-fn ignored(rule: Location, roots: &[&VerifiedRoot]) -> Diagnostic {
-    let platforms = match &roots[0].platforms {
+fn ignored(rule: &Location, roots: &[(usize, &VerifiedRoot)]) -> Diagnostic {
+    let platforms = match &roots[0].1.platforms {
         Some(PlatformSelection::These(platforms)) => platforms.clone(),
         Some(PlatformSelection::All) | None => Vec::new(),
     };
     let names_it = rule.file.text.get(rule.span.clone()).is_some_and(|pattern| pattern.contains(LOCK_FILE_NAME));
     let undo = if names_it { "remove this line".to_owned() } else { format!("add !{LOCK_FILE_NAME} below this line") };
     let (message, files) = match roots {
-        [root] => (format!("git ignores {}, so other users do not get it", root.lock_path.display()), "file"),
+        [(_, root)] => (format!("git ignores {}, so other users do not get it", root.lock_path.display()), "file"),
         _ => (
             format!("git ignores the lock files of {} root modules, so other users do not get them", roots.len()),
             "files",
@@ -135,10 +124,10 @@ fn ignored(rule: Location, roots: &[&VerifiedRoot]) -> Diagnostic {
     let lock = LockRemedy { platforms: Some(platforms), recursive: roots.len() != 1, ..LockRemedy::default() };
     let help = Help::text(format!("{undo}, run ")).and(lock);
     let finding = Diagnostic::finding(Code::UntrackedLockFile, message)
-        .at(rule, "")
+        .at(rule.clone(), "")
         .help(help.and_text(format!(", and add the lock {files} to git")));
     match roots {
-        [root] => finding.in_root(&root.path, false),
-        _ => finding.note(format!("root modules: {}", few(roots.iter().map(|root| root.path.display())))),
+        [(_, root)] => finding.in_root(&root.path, false),
+        _ => finding.note(format!("root modules: {}", few(roots.iter().map(|(_, root)| root.path.display())))),
     }
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Code, Diagnostic, Location, Severity};
-use crate::project::coverage::{Coverage, Kind, RootStatus};
+use crate::project::coverage::{Kind, RootStatus};
 use crate::project::root_module::{DialectReason, RootModule};
 use crate::provider::{Authentication, Dialect, ProviderAddress};
-use crate::settings::{Levels, PlatformSelection};
+use crate::settings::{Levels, PlatformSelection, RootLevels};
 
 /// Options of [`Session::verify`](crate::project::Session::verify).
 #[derive(Default)]
@@ -83,40 +83,38 @@ pub struct VerifiedRoot {
     pub errors: Vec<Diagnostic>,
     /// Numbers of findings that are not reported.
     pub suppressed: Suppressed,
+    /// Severity overrides of the settings.
+    pub(super) overrides: RootLevels,
 }
 
 impl VerifiedRoot {
     /// The report of a root module before it is checked.
-    pub(super) fn new(module: &RootModule, kind: Kind, platforms: Option<PlatformSelection>) -> Self {
+    pub(super) fn new(module: &RootModule, options: &VerifyOptions<'_>) -> Self {
+        let RootModule { found, settings, .. } = module;
+        let platforms = options.platforms.clone().or_else(|| settings.platforms.clone());
         Self {
             path: module.path().to_owned(),
             lock_path: module.lock_path.clone(),
-            kind,
+            kind: found.kind,
             has_lock_file: module.lock_bytes.is_some(),
             dialect: module.dialect,
             dialect_reason: module.dialect_reason,
-            platforms,
+            platforms: platforms.filter(|_| !found.is_policy_only() && module.refused.is_none()),
+            overrides: RootLevels::at(&module.canonical, &settings.verify),
             ..Self::default()
         }
     }
 
-    pub(super) fn count_in(&self, coverage: &mut Coverage) {
-        let worst = self.findings.iter().map(|finding| finding.severity).max();
-        let status = match (worst, &self.ignore_rule) {
-            (Some(Severity::Error), _) => RootStatus::Errors,
-            (_, Some(rule)) if !self.has_lock_file => return coverage.add_ignored(self.kind, rule),
-            (_, None) if !self.has_lock_file && self.needs_lock_file => RootStatus::NotLocked,
-            (Some(Severity::Warning), _) => RootStatus::Warnings,
-            (Some(Severity::Note) | None, _) if !self.errors.is_empty() => RootStatus::PartlyChecked,
-            (Some(Severity::Note) | None, _) => {
-                if self.has_lock_file {
-                    RootStatus::Ok
-                } else {
-                    RootStatus::NeedsNone
-                }
-            }
-        };
-        coverage.add(self.kind, status);
+    pub(super) fn status(&self) -> RootStatus {
+        match self.findings.iter().map(|finding| finding.severity).max() {
+            Some(Severity::Error) => RootStatus::Errors,
+            _ if !self.has_lock_file && self.ignore_rule.is_some() => RootStatus::Ignored,
+            _ if !self.has_lock_file && self.needs_lock_file => RootStatus::NotLocked,
+            Some(Severity::Warning) => RootStatus::Warnings,
+            _ if !self.errors.is_empty() => RootStatus::PartlyChecked,
+            _ if self.has_lock_file => RootStatus::Ok,
+            _ => RootStatus::NeedsNone,
+        }
     }
 }
 

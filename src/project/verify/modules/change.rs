@@ -7,20 +7,18 @@ use crate::diagnostic::words::enumerate;
 use crate::diagnostic::{Code, Diagnostic, Location, Remedy, Severity};
 use crate::lockfile::{Entry, EntryDiff, Locked, LockedModule, ModuleLockFile, UNIT_ADDRESS};
 use crate::modules::locked;
-use crate::project::verify::base::{check_changes, downgrade, hashes_replaced};
-use crate::project::verify::publishers::may_alter_source;
+use crate::project::verify::base::Base;
+use crate::project::verify::change::{check_changes, downgrade, hashes_replaced};
 use crate::project::verify::root::Root;
-use crate::project::verify::verified::finding;
+use crate::project::verify::verified::{VerifiedRoot, finding};
 use crate::provider::{Hash, HashScheme};
 
 /// Compares the lock file with that of the base.
-pub(super) fn check(root: &Root<'_>, lock_file: &ModuleLockFile) -> Vec<Diagnostic> {
-    let Some(base) = &root.base else { return Vec::new() };
-    let path = &root.module.module_lock_path;
-    let check = |entry: Option<&Entry<LockedModule>>, change: &EntryDiff<LockedModule>| {
+pub(super) fn check(root: &Root<'_>, lock_file: &ModuleLockFile, report: &mut VerifiedRoot) {
+    let Some(base) = &root.base else { return };
+    check_changes(&base.modules, lock_file, report, |entry, change| {
         entry.map(|entry| check_entry(root, entry, change)).unwrap_or_default()
-    };
-    check_changes(path, base.modules(), lock_file, check)
+    });
 }
 
 fn check_entry(root: &Root<'_>, entry: &Entry<LockedModule>, change: &EntryDiff<LockedModule>) -> Vec<Diagnostic> {
@@ -61,15 +59,13 @@ fn scheme_replaced(old: &LockedModule, new: &LockedModule) -> Option<&'static st
 /// A module from a host or publisher from which the base neither locked nor called a module. Nothing is reported if no
 /// lock file of the base contains modules: [`added`] checks the calls.
 fn new_publisher(root: &Root<'_>, entry: &Entry<LockedModule>) -> Option<Diagnostic> {
-    let base = root.base.as_ref()?;
-    let known = &base.known_publishers.locked;
+    let facts = root.base.as_ref()?.facts;
     let mut new = locked::publishers(&entry.locked);
-    new.retain(|publisher| !known.contains(publisher));
-    if known.is_empty() || new.is_empty() {
+    new.retain(|publisher| !facts.locked.contains(publisher));
+    if facts.locked.is_empty() || new.is_empty() {
         return None;
     }
-    let called = base.known_publishers.called(base.change, root.packages);
-    new.retain(|publisher| !called.contains(publisher));
+    new.retain(|publisher| !facts.called().contains(publisher));
     let name = LockedModule::label_name(&entry.address);
     let message = format!("{name} comes from {}, which is new: the base locks no module from it", enumerate(&new));
     (!new.is_empty()).then(|| source_added(message, entry.source()))
@@ -77,31 +73,27 @@ fn new_publisher(root: &Root<'_>, entry: &Entry<LockedModule>) -> Option<Diagnos
 
 /// Calls that the change adds or alters, from hosts or publishers from which the base called none. Nothing is reported
 /// if the base called none at all. Where the base locks modules, [`new_publisher`] checks the entries.
-pub(super) fn added(root: &Root<'_>) -> Vec<Diagnostic> {
-    let Some(base) = &root.base else { return Vec::new() };
-    let before = base.known_publishers;
-    if root.modules.is_some() && !before.locked.is_empty() {
-        return Vec::new();
+pub(super) fn added(root: &Root<'_>, report: &mut VerifiedRoot) {
+    let Some(Base { facts, .. }) = root.base else { return };
+    if root.modules.is_some() && !facts.locked.is_empty() {
+        return;
     }
     let calls = root.declared.own_package_calls().into_iter();
     let calls = calls.filter_map(|call| Some((call, locked::publisher(&call.request()?)?)));
     let is_new = |call: &ModuleCall| match &*call.key {
-        UNIT_ADDRESS => root.module.units.iter().any(|unit| may_alter_source(base.change, unit.directory())),
-        _ => base.change.alters(&[&call.location], &call.origin, base.environment),
+        UNIT_ADDRESS => root.module.units.iter().any(|unit| facts.may_alter_source(unit.directory())),
+        _ => facts.change.alters(&[&call.location], &call.origin),
     };
     let (new, kept): (Vec<_>, Vec<_>) = calls.partition(|(call, _)| is_new(call));
     if new.is_empty() {
-        return Vec::new();
+        return;
     }
-    let called = before.called(base.change, root.packages).iter().chain(before.run(base.change, base.environment));
-    let known: BTreeSet<_> = before.locked.iter().chain(called).chain(kept.iter().map(|(_, name)| name)).collect();
-    let is_added = |publisher: &String| !known.is_empty() && !known.contains(publisher);
-    let added = new.iter().filter(|(_, publisher)| is_added(publisher));
-    let finding = |(call, publisher): &(&ModuleCall, String)| {
+    let called = facts.called().iter().chain(facts.run());
+    let known: BTreeSet<_> = facts.locked.iter().chain(called).chain(kept.iter().map(|(_, name)| name)).collect();
+    for (call, publisher) in new.iter().filter(|(_, publisher)| !known.is_empty() && !known.contains(publisher)) {
         let message = format!("{} comes from {publisher}, which is new: the base calls no module from it", call.name());
-        source_added(message, &call.location)
-    };
-    added.map(finding).collect()
+        report.findings.push(source_added(message, &call.location));
+    }
 }
 
 fn source_added(message: String, place: &Location) -> Diagnostic {

@@ -1,0 +1,156 @@
+//! Findings about a change as a whole: removed lock files, edited settings, links, and paths that differ in case.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use super::change::unknown;
+use super::verified::VerifyOptions;
+use crate::diagnostic::words::few;
+use crate::diagnostic::{Code, Diagnostic, Location};
+use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
+use crate::project::change::Change;
+use crate::project::roots::{Roots, Selection, normal};
+use crate::project::session::Session;
+use crate::settings::{self, RootLevels, on_disk};
+use crate::system::canonicalize;
+
+impl Session<'_> {
+    /// Returns the findings about the change as a whole. `removed` are lock files that the change removes.
+    pub(super) fn check_change(
+        &self,
+        roots: &Roots,
+        options: &VerifyOptions<'_>,
+        removed: &BTreeSet<&Path>,
+    ) -> Vec<Diagnostic> {
+        let Some(change) = &self.options.change else { return Vec::new() };
+        let (start, settings) = self.settings(&roots.selection.first_directory()).unwrap_or_default();
+        let applies = |directory: &Path| {
+            let mut selected = roots.list.iter().filter_map(|root| root.canonical.as_ref()).chain([&start]);
+            directory.starts_with(&start) || selected.any(|root| root.starts_with(directory))
+        };
+        let mut findings = removals(change, removed);
+        findings.extend(change.findings.iter().cloned());
+        findings.extend(edited_settings(change, applies));
+        findings.extend(unknown(&change.unknown_stacks().iter().collect::<Vec<_>>()));
+        findings.extend(links(change, &roots.selection));
+        findings.extend(case_variants(change));
+        let overrides = RootLevels::at(&start, &settings.verify);
+        findings.into_iter().filter_map(|finding| options.levels.applied(finding, &overrides)).collect()
+    }
+}
+
+/// One finding for each lock file that the change removes from a directory that stays, and one for each directory that
+/// it removes.
+fn removals(change: &Change, removed: &BTreeSet<&Path>) -> Vec<Diagnostic> {
+    let (mut findings, mut directories) = (Vec::new(), BTreeMap::<&Path, Vec<&Path>>::new());
+    for path in removed {
+        match path.parent().and_then(|directory| change.removed_directory(directory)) {
+            Some(directory) if !path.exists() => directories.entry(directory).or_default().push(change.shown(path)),
+            _ => findings.push(removed_lock_file(change, path)),
+        }
+    }
+    let directories = directories.iter();
+    findings.extend(directories.map(|(directory, paths)| removed_directory(change.shown(directory), paths)));
+    findings
+}
+
+/// Finding about a removed lock file whose directory still has a configuration.
+pub(super) fn removed_lock_file(change: &Change, path: &Path) -> Diagnostic {
+    let shown = change.shown(path);
+    let message = if path.exists() {
+        format!("git no longer has the lock file {}", shown.display())
+    } else {
+        format!("the lock file {} was removed", shown.display())
+    };
+    let finding = Diagnostic::finding(Code::RootRemoved, message).at(Location::of_file(shown), "");
+    finding.help(format!("restore it; if this is intended, an owner allows it with --warn {}", Code::RootRemoved))
+}
+
+/// Finding about a removed directory that contained these lock files.
+fn removed_directory(directory: &Path, lock_files: &[&Path]) -> Diagnostic {
+    let name = |path: &Path| normal(path).display().to_string();
+    let roots: Vec<_> = lock_files.iter().filter_map(|path| path.parent()).map(name).collect();
+    let (message, note) = match &roots[..] {
+        [one] => (format!("the root module in {one} was removed"), None),
+        roots => (
+            format!("{} was removed, with {} root modules", name(directory), roots.len()),
+            Some(format!("root modules: {}", few(roots))),
+        ),
+    };
+    let finding = Diagnostic::finding(Code::RootRemoved, message);
+    let finding = finding.at_each(lock_files.first().map(Location::of_file).as_ref(), "");
+    let help = format!("if this is intended, an owner allows it with --warn {}", Code::RootRemoved);
+    note.into_iter().fold(finding, Diagnostic::note).help(help + "; a moved root module is checked as a new one")
+}
+
+/// Findings about edited settings files in the directories that `applies` selects.
+fn edited_settings<'a>(change: &'a Change, applies: impl Fn(&Path) -> bool) -> impl Iterator<Item = Diagnostic> {
+    let before = change.before_named(settings::FILE_NAME).map(|(path, _)| path);
+    let paths: BTreeSet<&'a Path> = before.chain(change.now_named(settings::FILE_NAME)).collect();
+    let paths = paths.into_iter().filter(move |path| path.parent().is_some_and(&applies));
+    paths.filter_map(|path| {
+        let what = what_changed(change.file_before(path), on_disk(path))?;
+        Some(policy_changed(change.shown(path), what))
+    })
+}
+
+/// Findings about links in the paths of root modules, selected ones and root modules of the base.
+fn links(change: &Change, selection: &Selection) -> Vec<Diagnostic> {
+    let always = [settings::FILE_NAME, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME];
+    let before = always.into_iter().flat_map(|name| change.before_named(name)).filter_map(|(path, _)| path.parent());
+    let starts: Vec<_> = selection.paths().iter().filter_map(|path| canonicalize(path).ok()).collect();
+    let is_selected = |path: &&Path| selection.recursive && starts.iter().any(|start| path.starts_with(start));
+    let paths = selection.paths().iter().map(AsRef::as_ref).chain(before.filter(is_selected));
+    let links: BTreeSet<_> = paths.filter_map(|path| change.added_link(path)).collect();
+    links.iter().map(|link| link_added(change, link)).collect()
+}
+
+fn link_added(change: &Change, link: &Path) -> Diagnostic {
+    let (shown, target) = (change.shown(link), fs::read_link(link).unwrap_or_default());
+    let message = format!("{} is a link to {} now, which the base does not have", shown.display(), target.display());
+    let finding = Diagnostic::finding(Code::LinkAdded, message).at(Location::of_file(shown), "");
+    let help = "check the directory behind the link under its own path; if the link is intended, an owner allows it";
+    finding.help(format!("{help} with --warn {}", Code::LinkAdded))
+}
+
+/// The finding about new files whose paths differ only in case from the path of a file that is read.
+fn case_variants(change: &Change) -> Option<Diagnostic> {
+    let variants = change.all_case_variants();
+    let shown = || variants.iter().map(|path| change.shown(path));
+    let verb = if variants.len() == 1 { "differs" } else { "differ" };
+    let message = format!("{} {verb} only in case from a path that is read", few(shown().map(Path::display)));
+    let finding = Diagnostic::finding(Code::CaseVariant, message).at(Location::of_file(shown().next()?), "");
+    let note = "file systems of macOS and Windows ignore case, so that it takes the place of the other file there";
+    Some(finding.note(note).help("rename or remove it"))
+}
+
+impl Change {
+    /// The finding about a path that the caller specifies, if the change makes a link of it or of a directory above.
+    pub fn link_added(&self, path: &Path) -> Option<Diagnostic> {
+        self.added_link(path).map(|link| link_added(self, &link))
+    }
+}
+
+/// Returns the difference of a file from the base as a verb phrase for a message; `None` if there is none.
+pub fn what_changed(before: Option<&[u8]>, now: std::io::Result<Option<Vec<u8>>>) -> Option<&'static str> {
+    match (before, now) {
+        (None, Ok(None)) => None,
+        (Some(before), Ok(Some(now))) if lines(before) == lines(&now) => None,
+        (None, _) => Some("is new"),
+        (Some(_), Ok(None)) => Some("was removed"),
+        (Some(_), _) => Some("has changed"),
+    }
+}
+
+/// The finding about a changed file that decides how changes are checked. `what` is from [`what_changed`].
+pub fn policy_changed(path: &Path, what: &str) -> Diagnostic {
+    let message = format!("{} {what}; this change is checked without it", path.display());
+    let warning = Diagnostic::finding(Code::PolicyChanged, message).at(Location::of_file(path), "");
+    warning.help("review what it will allow for later changes")
+}
+
+/// Lines of a text. Git may convert line endings at checkout.
+fn lines(bytes: &[u8]) -> Vec<&[u8]> {
+    bytes.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect()
+}
