@@ -1,26 +1,21 @@
 //! Access to hosts, and the sources of packages that use it: the named one, or the installation methods of the CLI
 //! configuration.
 
-mod connection;
-mod factory;
 mod facts;
+mod sources;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use self::connection::Connection;
-use self::factory::Factory;
-use super::oci::{OciRegistries, RepositoryTemplate};
-use super::{
-    DateServices, Discovery, Downloader, Offline, PublicationDates, RegistryCache, SharedFacts, Source, SourceKind,
-};
-use crate::cli_config::CliConfig;
+use super::oci::{OciLogins, OciRegistries};
+use super::{DateServices, Discovery, PublicationDates, RegistryCache, SharedFacts};
+use crate::cli_config::{self, CliConfig, Credentials};
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use crate::net::Client;
 pub use crate::net::{RequestObserver, RequestOutcome, RequestReport};
 use crate::packages::archive::HashCache;
-use crate::provider::{Dialect, OciRepository, ProviderAddress, SharedCache, Version};
+use crate::provider::{Dialect, OciRepository, ProviderAddress, Version};
 use crate::system::{Environment, OnceMap, parallel, storage};
 
 /// Choice of the source of packages.
@@ -85,9 +80,34 @@ struct Shared {
     facts: OnceMap<(Dialect, OciRepository), Arc<SharedFacts>>,
 }
 
+/// Values that are read or created once for a dialect.
+struct Connection {
+    dialect: Dialect,
+    config: CliConfig,
+    client: Client,
+    /// `None` if no services for dates are configured.
+    dates: Option<PublicationDates>,
+    discovery: Arc<Discovery>,
+    /// Shared by all sources, so that one login is enough.
+    oci_registries: Arc<OciRegistries>,
+}
+
 impl Shared {
     fn registry_cache(&self) -> Option<RegistryCache> {
         self.options.cache_directory.as_deref().map(RegistryCache::open)
+    }
+
+    /// Reads the CLI configuration of a dialect. Sends no request yet.
+    fn connect(&self, dialect: Dialect) -> Result<Connection> {
+        let Self { options, environment, .. } = self;
+        let config = cli_config::load(environment, dialect)?;
+        let credentials = Credentials::new(environment, &config, dialect);
+        let client = Client::new(config.net_settings(environment), move |host| credentials.token(host))?
+            .with_observer(options.observer.clone());
+        let dates = options.date_services.clone().map(|services| PublicationDates::new(client.clone(), services));
+        let discovery = Arc::new(Discovery::new(client.clone(), config.hosts.clone(), self.registry_cache()));
+        let oci_registries = Arc::new(OciRegistries::new(client.clone(), OciLogins::new(&config, environment)));
+        Ok(Connection { dialect, config, client, dates, discovery, oci_registries })
     }
 }
 
@@ -161,48 +181,6 @@ impl Connections {
         self.connection(dialect).map(|connection| connection.dates.as_ref())
     }
 
-    /// A new source. If `shared` gives facts about packages of registries, these packages need not be downloaded.
-    pub fn source(&self, dialect: Dialect, shared: Option<&SharedCache>) -> Result<Source> {
-        let source = self.new_source(dialect, shared)?;
-        Ok(source.remembering(self.cache().as_ref()))
-    }
-
-    fn new_source(&self, dialect: Dialect, shared: Option<&SharedCache>) -> Result<Source> {
-        let Shared { options, environment, .. } = &*self.shared;
-        if let SourceChoice::FilesystemMirror(directory) = &options.choice {
-            return Ok(Source::in_directory(directory));
-        }
-        let connection = self.connection(dialect)?;
-        let cache = self.cache().map(|cache| if options.distrusts_cache { cache.not_believed() } else { cache });
-        let factory = Factory {
-            environment,
-            connection,
-            trust_registry: options.trust_registry,
-            downloader: Downloader::new(connection.client.clone(), options.jobs, cache),
-            registry_cache: self.shared.registry_cache(),
-            facts: shared.map(|shared| self.trusted_facts(dialect, shared)).transpose()?,
-        };
-        let downloader = factory.downloader.clone();
-        let kind = match &options.choice {
-            SourceChoice::NetworkMirror(url) => factory.network_mirror(downloader, url, false)?,
-            SourceChoice::OciMirror(template) => {
-                factory.oci_mirror(downloader, RepositoryTemplate::parse_flag(template)?)
-            }
-            SourceChoice::CliConfiguration => return factory.configured(),
-            SourceChoice::Registries | SourceChoice::FilesystemMirror(_) => factory.registry(downloader),
-        };
-        Ok(Source::new(kind))
-    }
-
-    /// The packages in the cache, and these versions from lock files.
-    pub fn offline<'b>(&self, versions: impl Iterator<Item = (&'b ProviderAddress, &'b Version)>) -> Source {
-        let mut known: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
-        for (address, version) in versions {
-            known.entry(address.clone()).or_default().insert(version.clone());
-        }
-        Source::new(SourceKind::Offline(Offline::new(self.cache(), self.shared.registry_cache(), known)))
-    }
-
     /// The fingerprint of the key that signed a release, if the cache contains it. Only show it, and never rely on it:
     /// other users may have written to the cache.
     pub fn remembered_signer(&self, address: &ProviderAddress, version: &Version) -> Option<String> {
@@ -214,11 +192,6 @@ impl Connections {
             Dialect::Tofu => &self.shared.tofu,
             Dialect::Terraform => &self.shared.terraform,
         };
-        let Shared { options, environment, .. } = &*self.shared;
-        let open = || {
-            let dates = options.date_services.clone();
-            Connection::open(environment, dialect, options.observer.clone(), dates, self.shared.registry_cache())
-        };
-        slot.get_or_init(open).as_ref().map_err(Clone::clone)
+        slot.get_or_init(|| self.shared.connect(dialect)).as_ref().map_err(Clone::clone)
     }
 }

@@ -6,10 +6,10 @@ use reqwest::{Method, StatusCode};
 use serde::Deserialize;
 use url::Url;
 
-use super::challenge::{BearerChallenge, Challenge};
+use super::challenge::{BearerChallenge, Challenges};
 use super::credentials::{FoundLogin, OciLogins};
 use super::login::{DOCKER_HUB, login_help};
-use super::refusal::Refusal;
+use super::refusal::refusal;
 use crate::cli_config::OciLogin;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::net::{Attempt, Client, Failure, RequestErrorKind, is_loopback, read_whole};
@@ -73,16 +73,12 @@ impl Requester<'_> {
     /// just been fetched.
     pub(super) fn answer(
         &self,
-        challenges: &[Challenge],
+        challenges: &Challenges,
         refused: Option<AuthorizationKind>,
         fresh: bool,
     ) -> Attempt<Option<Authorization>> {
-        let bearer = challenges.iter().find_map(|challenge| match challenge {
-            Challenge::Bearer(bearer) => Some(bearer),
-            Challenge::Basic => None,
-        });
         let login = self.login.map(|found| &found.login);
-        match (bearer, login, refused) {
+        match (&challenges.bearer, login, refused) {
             (Some(_), Some(OciLogin::OAuth { access_token: Some(token), .. }), None) => {
                 self.authorization(AuthorizationKind::AccessToken, token).map(Some)
             }
@@ -91,7 +87,7 @@ impl Requester<'_> {
                 let token = self.fetch(bearer)?;
                 self.authorization(AuthorizationKind::Fetched, &token).map(Some)
             }
-            (None, Some(OciLogin::Basic { username, password }), None) if challenges.contains(&Challenge::Basic) => {
+            (None, Some(OciLogin::Basic { username, password }), None) if challenges.basic => {
                 let pair = Token::basic(username, password.reveal());
                 self.authorization(AuthorizationKind::Basic, &pair).map(Some)
             }
@@ -132,7 +128,7 @@ impl Requester<'_> {
         match status {
             StatusCode::OK => {}
             status if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() => {
-                return Err(Refusal::read(response, false).into());
+                return Err(refusal(response, false));
             }
             _ => {
                 let message = format!("the token server {} refused it with status {status}", SafeUrl::from(realm));

@@ -2,13 +2,13 @@
 
 use http_auth::{ChallengeParser, ChallengeRef};
 
-/// A challenge that can be answered.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Challenge {
-    /// A user and a password (RFC 7617).
-    Basic,
-    /// A token from a token server (the Docker registry's token authentication).
-    Bearer(BearerChallenge),
+/// The challenges of a response that can be answered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Challenges {
+    /// Whether the registry accepts a user and a password (RFC 7617).
+    pub(super) basic: bool,
+    /// The first token server (the Docker registry's token authentication).
+    pub(super) bearer: Option<BearerChallenge>,
 }
 
 /// Source of a token, and its scope.
@@ -23,33 +23,36 @@ pub(super) struct BearerChallenge {
 }
 
 /// Reads the challenges of all `WWW-Authenticate` fields. Unknown schemes, and text after a syntax error, are skipped.
-pub(super) fn parse<'a>(fields: impl IntoIterator<Item = &'a str>) -> Vec<Challenge> {
-    let challenges = fields.into_iter().flat_map(|field| ChallengeParser::new(field).map_while(Result::ok));
-    challenges.filter_map(|challenge| understand(&challenge)).collect()
+pub(super) fn parse<'a>(fields: impl IntoIterator<Item = &'a str>) -> Challenges {
+    let mut found = Challenges::default();
+    for challenge in fields.into_iter().flat_map(|field| ChallengeParser::new(field).map_while(Result::ok)) {
+        found.basic |= challenge.scheme.eq_ignore_ascii_case("basic");
+        if challenge.scheme.eq_ignore_ascii_case("bearer") {
+            found.bearer = found.bearer.or_else(|| bearer_challenge(&challenge));
+        }
+    }
+    found
 }
 
-fn understand(challenge: &ChallengeRef<'_>) -> Option<Challenge> {
-    if challenge.scheme.eq_ignore_ascii_case("basic") {
-        return Some(Challenge::Basic);
-    }
-    if !challenge.scheme.eq_ignore_ascii_case("bearer") {
-        return None;
-    }
+/// `None` if the challenge contains no token server.
+fn bearer_challenge(challenge: &ChallengeRef<'_>) -> Option<BearerChallenge> {
     let parameter = |name: &str| {
         let found = challenge.params.iter().find(|(other, _)| other.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.to_unescaped()).filter(|value| !value.is_empty())
     };
-    let (service, scope) = (parameter("service"), parameter("scope"));
-    Some(Challenge::Bearer(BearerChallenge { realm: parameter("realm")?, service, scope }))
+    Some(BearerChallenge { realm: parameter("realm")?, service: parameter("service"), scope: parameter("scope") })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn bearer(realm: &str, service: Option<&str>, scope: Option<&str>) -> Challenge {
+    const BASIC: Challenges = Challenges { basic: true, bearer: None };
+
+    fn bearer(realm: &str, service: Option<&str>, scope: Option<&str>) -> Challenges {
         let own = |text: Option<&str>| text.map(str::to_owned);
-        Challenge::Bearer(BearerChallenge { realm: realm.to_owned(), service: own(service), scope: own(scope) })
+        let bearer = BearerChallenge { realm: realm.to_owned(), service: own(service), scope: own(scope) };
+        Challenges { basic: false, bearer: Some(bearer) }
     }
 
     #[test]
@@ -57,19 +60,20 @@ mod tests {
         let docker = r#"Bearer realm="https://auth.docker.io/token",service="registry.docker.io",scope="repository:a/b:pull,push""#;
         let expected =
             bearer("https://auth.docker.io/token", Some("registry.docker.io"), Some("repository:a/b:pull,push"));
-        assert_eq!(parse([docker]), [expected]);
-        assert_eq!(parse(["Basic realm=\"Registry Realm\""]), [Challenge::Basic]);
-        assert_eq!(parse(["basic"]), [Challenge::Basic]);
-        assert_eq!(parse([r#"bearer REALM = "x" , Service=y"#]), [bearer("x", Some("y"), None)]);
-        assert_eq!(parse([r#"Bearer realm="a\"b\\c""#]), [bearer("a\"b\\c", None, None)]);
+        assert_eq!(parse([docker]), expected);
+        assert_eq!(parse(["Basic realm=\"Registry Realm\""]), BASIC);
+        assert_eq!(parse(["basic"]), BASIC);
+        assert_eq!(parse([r#"bearer REALM = "x" , Service=y"#]), bearer("x", Some("y"), None));
+        assert_eq!(parse([r#"Bearer realm="a\"b\\c""#]), bearer("a\"b\\c", None, None));
     }
 
     #[test]
     fn several_challenges_are_read_from_one_header_or_several() {
-        let both = [bearer("r", None, Some("s")), Challenge::Basic];
+        let both = Challenges { basic: true, ..bearer("r", None, Some("s")) };
         assert_eq!(parse([r#"Bearer realm="r",scope="s", Basic realm="x, y""#]), both);
         assert_eq!(parse([r#"Bearer realm="r",scope="s""#, "Basic realm=x"]), both);
-        assert_eq!(parse([r#"Negotiate, Digest realm="d", nonce="n", Basic realm="b""#]), [Challenge::Basic]);
+        assert_eq!(parse([r#"Bearer scope="s""#, r#"Bearer realm="r""#, "Bearer realm=x"]), bearer("r", None, None));
+        assert_eq!(parse([r#"Negotiate, Digest realm="d", nonce="n", Basic realm="b""#]), BASIC);
     }
 
     #[test]
@@ -88,8 +92,8 @@ mod tests {
             "Bearer service=\"s\"",
             &long,
         ] {
-            assert_eq!(parse([field]), [], "{}", &field[..field.len().min(20)]);
+            assert_eq!(parse([field]), Challenges::default(), "{}", &field[..field.len().min(20)]);
         }
-        assert_eq!(parse(["Negotiate YWJj==, Basic realm=\"b\""]), []);
+        assert_eq!(parse(["Negotiate YWJj==, Basic realm=\"b\""]), Challenges::default());
     }
 }

@@ -21,7 +21,7 @@ use super::challenge;
 use super::credentials::{FoundLogin, OciLogins};
 use super::login::{DOCKER_HUB, login_help};
 use super::manifest::Digest;
-use super::refusal::Refusal;
+use super::refusal::{refusal, says_no_repository};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::net::{
     Attempt, Client, Failure, PlainHttp, Purpose, Request, RequestError, RequestErrorKind, Requested, is_loopback,
@@ -69,7 +69,7 @@ pub(super) struct RepositoryClient<'a> {
 }
 
 /// Reference to a manifest.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
 pub(super) enum ManifestName {
     Tag(String),
     Digest(Digest),
@@ -91,16 +91,11 @@ impl OciRegistries {
         self.client.back_off()
     }
 
-    /// Access to a repository, to read it.
+    /// A client for a repository.
     ///
     /// # Errors
     /// When the registry's name cannot be part of a URL.
-    pub(super) fn client(&self, repository: OciRepository) -> Result<RepositoryClient<'_>> {
-        self.client_for(Access::Pull, repository)
-    }
-
-    /// A client as [`OciRegistries::client`], for other access.
-    pub(super) fn client_for(&self, access: Access, repository: OciRepository) -> Result<RepositoryClient<'_>> {
+    pub(super) fn client(&self, access: Access, repository: OciRepository) -> Result<RepositoryClient<'_>> {
         let session = self.sessions.get_or_compute(&(repository.clone(), access), || {
             let registry = &repository.registry;
             let base = self.bases.get_or_compute(registry, || self.find_base(registry))?;
@@ -157,20 +152,13 @@ impl RepositoryClient<'_> {
         let mut tags = Vec::new();
         let mut size = 0;
         for _ in 0..MOST_PAGES {
-            let page = self.repeat(&url, || {
-                let response = match self.ask(&self.registries.request(&url, Some("application/json")))? {
-                    Ok(response) => response,
-                    Err(refusal) if refusal.says_no_repository() => return Ok(None),
-                    Err(refusal) => return Err(refusal.into()),
-                };
-                Ok(Some((next_page(&response)?, read_whole(response, MAXIMUM_MANIFEST_BYTES)?)))
+            let page = self.repeat(&url, || match self.get(&self.registries.request(&url, Some("application/json"))) {
+                Ok(response) => Ok(Some((next_page(&response)?, read_whole(response, MAXIMUM_MANIFEST_BYTES)?))),
+                Err(failure) if says_no_repository(&failure) => Ok(None),
+                Err(failure) => Err(failure),
             });
             let Some((next, bytes)) = page? else {
-                return if self.is_registry() {
-                    Ok(None)
-                } else {
-                    Err(request_error(&url, RequestErrorKind::NotFound))
-                };
+                return self.is_registry().then_some(None).ok_or(request_error(&url, RequestErrorKind::NotFound));
             };
             let list: TagList = serde_json::from_slice(&bytes).map_err(|error| {
                 let why = format!("it is not a list of tags (line {}, column {})", error.line(), error.column());
@@ -228,10 +216,7 @@ impl RepositoryClient<'_> {
     }
 
     pub(super) fn manifest_url(&self, name: &ManifestName) -> Requested<Url> {
-        self.url(&match name {
-            ManifestName::Tag(tag) => format!("manifests/{tag}"),
-            ManifestName::Digest(digest) => format!("manifests/{digest}"),
-        })
+        self.url(&format!("manifests/{name}"))
     }
 
     /// Hands the content of a blob, at most `limit` bytes, to `consume`, with its length if that is known, as
@@ -286,13 +271,8 @@ impl RepositoryClient<'_> {
         base.join(&path).map_err(|error| request_error(base, RequestErrorKind::Connection(error.to_string())))
     }
 
-    /// One attempt to get something from the registry.
-    fn get(&self, request: &Request<'_>) -> Attempt<Response> {
-        Ok(self.ask(request)??)
-    }
-
     /// One attempt to get something from the registry, with the answers to its challenges.
-    fn ask(&self, request: &Request<'_>) -> Attempt<std::result::Result<Response, Refusal>> {
+    fn get(&self, request: &Request<'_>) -> Attempt<Response> {
         self.authorized(request.url, |authorization| self.registries.client.send(request, authorization))
     }
 
@@ -302,25 +282,22 @@ impl RepositoryClient<'_> {
         &self,
         url: &Url,
         request: impl Fn(Option<&HeaderValue>) -> Attempt<Response>,
-    ) -> Attempt<std::result::Result<Response, Refusal>> {
+    ) -> Attempt<Response> {
         let mut authorization = lock(&self.session.authorization).clone();
         let mut fresh = false;
         for _ in 0..MOST_AUTHORIZATIONS {
             let header = authorization.as_ref().map(|authorization| &authorization.header);
             let response = request(header)?;
             if response.status().is_success() {
-                return Ok(Ok(response));
+                return Ok(response);
             }
             // Only the registry itself may request credentials, not the target of a redirect.
             let at_home = response.url().origin() == url.origin();
             let sent = authorization.is_some() && at_home;
-            if response.status() != StatusCode::UNAUTHORIZED || !at_home {
-                return Ok(Err(Refusal::read(response, sent)));
-            }
-            match self.renew(&response, authorization.as_ref(), fresh)? {
-                Some(next) => (authorization, fresh) = (Some(next), true),
-                None => return Ok(Err(Refusal::read(response, sent))),
-            }
+            let is_challenge = response.status() == StatusCode::UNAUTHORIZED && at_home;
+            let next = if is_challenge { self.renew(&response, authorization.as_ref(), fresh)? } else { None };
+            let Some(next) = next else { return Err(refusal(response, sent)) };
+            (authorization, fresh) = (Some(next), true);
         }
         Err(Failure::lasting(RequestErrorKind::Unauthorized { status: 401, credentials_sent: authorization.is_some() }))
     }

@@ -7,16 +7,28 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use crate::cli_config::OciLogin;
+use crate::system::Token;
 use crate::system::process::{self, one_line};
 
 /// The credentials of a helper for a server. There is no `Debug`, because they are secret.
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(super) struct HelperCredentials {
-    #[serde(default)]
-    pub(super) username: String,
-    #[serde(default)]
-    pub(super) secret: String,
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+struct HelperCredentials {
+    username: String,
+    secret: String,
+}
+
+impl HelperCredentials {
+    /// `None` without a secret.
+    fn login(self) -> Option<OciLogin> {
+        let secret = Token::new(&self.secret)?;
+        Some(match self.username.as_str() {
+            // The mark of an identity token, by Docker's protocol.
+            "<token>" => OciLogin::OAuth { access_token: None, refresh_token: secret },
+            _ => OciLogin::Basic { username: self.username, password: secret },
+        })
+    }
 }
 
 /// Finds the program of a helper. Only absolute directories are searched, so that none is found in the working
@@ -32,14 +44,16 @@ pub(super) fn find(name: &str, directories: impl IntoIterator<Item = PathBuf>) -
 
 /// Runs a helper for a server; `None` if it has no credentials. An error continues a sentence that starts with the
 /// program's name.
-pub(super) fn get(program: &Path, server: &str, time_limit: Duration) -> Result<Option<HelperCredentials>, String> {
+pub(super) fn get(program: &Path, server: &str, time_limit: Duration) -> Result<Option<OciLogin>, String> {
     let mut command = Command::new(program);
     command.arg("get");
     let finished = process::run(command, Some(server.to_owned()), time_limit)?;
     if finished.status.success() {
         // The output may contain the secret, so no error quotes it.
-        let credentials = serde_json::from_slice(&finished.stdout);
-        return credentials.map(Some).map_err(|_| "printed something that is not a credentials object".to_owned());
+        let credentials = serde_json::from_slice::<HelperCredentials>(&finished.stdout);
+        return credentials
+            .map(HelperCredentials::login)
+            .map_err(|_| "printed something that is not a credentials object".to_owned());
     }
     // The protocol has its errors on stdout; docker-credential-helpers fixes the text of this one.
     let message = one_line(&finished.stdout);

@@ -7,10 +7,10 @@ use std::time::Duration;
 use super::credential_helper;
 use super::docker_config::{DockerConfig, usual_places};
 use super::login::DOCKER_HUB;
-use crate::cli_config::{OciCredentials, OciDefaultCredentials, OciLogin, OciLoginSource};
+use crate::cli_config::{CliConfig, OciCredentials, OciDefaultCredentials, OciLogin, OciLoginSource};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::provider::OciRepository;
-use crate::system::{Environment, OnceMap, Token};
+use crate::system::{Environment, OnceMap};
 
 /// A login and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,44 +38,54 @@ struct Files {
     problems: Vec<String>,
 }
 
-/// A rule that may apply to a repository: its login, or the reason why it cannot be read, and the file or block, for
-/// the user.
-type Rule = (std::result::Result<OciLoginSource, String>, String);
-
 /// How specific a rule is: 0 for all registries, 1 for one registry, and 1 more for each segment of the name.
 type Specificity = usize;
 
 impl OciLogins {
-    /// The logins of the CLI configuration's blocks and of the files and programs of `environment`. A helper is killed
-    /// after `time_limit`.
-    pub fn new(
-        blocks: Vec<OciCredentials>,
-        defaults: OciDefaultCredentials,
-        environment: Environment,
-        time_limit: Duration,
-    ) -> Self {
-        Self { blocks, defaults, environment, time_limit, files: OnceLock::new(), from_helpers: OnceMap::default() }
-    }
-
-    /// No logins.
-    #[cfg(test)]
-    pub(super) fn anonymous() -> Self {
-        let defaults =
-            OciDefaultCredentials { discover_ambient_credentials: false, ..OciDefaultCredentials::default() };
-        Self::new(Vec::new(), defaults, Environment::default(), Duration::ZERO)
+    /// The logins of the CLI configuration's blocks and of the files and programs of `environment`.
+    pub fn new(config: &CliConfig, environment: &Environment) -> Self {
+        Self {
+            blocks: config.oci_credentials.clone(),
+            defaults: config.oci_default_credentials.clone(),
+            environment: environment.clone(),
+            time_limit: environment.helper_time_limit(),
+            files: OnceLock::new(),
+            from_helpers: OnceMap::default(),
+        }
     }
 
     /// The login for a repository: the most specific rule decides, and of equally specific rules the first.
     pub(super) fn find(&self, repository: &OciRepository) -> Result<Option<FoundLogin>> {
         let files = self.files.get_or_init(|| self.read_files()).as_ref().map_err(Clone::clone)?;
+        let registry = &repository.registry;
+        let helper = |name: &str| Ok(OciLoginSource::DockerHelper(name.to_owned()));
+        // How specific each rule is, `None` if it does not apply; its login, or why that cannot be read; its origin.
+        let mut rules = Vec::new();
+        for block in &self.blocks {
+            let (line, _) = block.location.line_column();
+            let origin = format!("the oci_credentials block at {}:{line}", block.location.path().display());
+            rules.push((specificity(&block.repository_prefix, repository), Ok(block.login.clone()), origin));
+        }
+        if let Some(name) = &self.defaults.docker_credentials_helper {
+            rules.push((Some(0), helper(name), "the oci_default_credentials block".to_owned()));
+        }
+        for config in &files.configs {
+            let origin = config.path.display().to_string();
+            for (prefix, login) in config.logins() {
+                rules.push((specificity(prefix, repository), login.map(OciLoginSource::Login), origin.clone()));
+            }
+            for (name, specificity) in config.helpers(registry).into_iter().zip([1, 0]) {
+                rules.extend(name.map(|name| (Some(specificity), helper(name), origin.clone())));
+            }
+        }
         // If several have the greatest specificity, this yields the first.
-        let best = self.rules(files, repository).into_iter().rev().max_by_key(|(specificity, _)| *specificity);
-        let Some((_, (source, origin))) = best else { return Ok(None) };
+        let best = rules.into_iter().rev().max_by_key(|(specificity, ..)| *specificity);
+        let Some((Some(_), source, origin)) = best else { return Ok(None) };
         match source {
             Ok(OciLoginSource::Login(login)) => Ok(Some(FoundLogin { login, origin })),
             Ok(OciLoginSource::DockerHelper(name)) => {
-                let key = (name.clone(), repository.registry.clone());
-                self.from_helpers.get_or_compute(&key, || self.ask(&name, &origin, &repository.registry))
+                let key = (name.clone(), registry.clone());
+                self.from_helpers.get_or_compute(&key, || self.ask(&name, &origin, registry))
             }
             Err(problem) => Err(Diagnostic::error(Code::InvalidCliConfiguration, problem).into()),
         }
@@ -94,54 +104,25 @@ impl OciLogins {
         lines
     }
 
-    /// Every rule that applies to a repository, in the order of precedence.
-    fn rules(&self, files: &Files, repository: &OciRepository) -> Vec<(Specificity, Rule)> {
-        let mut rules: Vec<(Option<Specificity>, Rule)> = Vec::new();
-        for block in &self.blocks {
-            let (line, _) = block.location.line_column();
-            let origin = format!("the oci_credentials block at {}:{line}", block.location.path().display());
-            rules.push((specificity(&block.repository_prefix, repository), (Ok(block.login.clone()), origin)));
-        }
-        let helper = |name: Option<&str>, specificity, origin: &str| {
-            let name = name.map(str::to_owned);
-            name.map(|name| (Some(specificity), (Ok(OciLoginSource::DockerHelper(name)), origin.to_owned())))
-        };
-        let default = self.defaults.docker_credentials_helper.as_deref();
-        rules.extend(helper(default, 0, "the oci_default_credentials block"));
-        for config in &files.configs {
-            let origin = config.path.display().to_string();
-            let logins = config.logins().map(|(prefix, login)| {
-                (specificity(prefix, repository), (login.map(OciLoginSource::Login), origin.clone()))
-            });
-            rules.extend(logins);
-            rules.extend(helper(config.helper(&repository.registry), 1, &origin));
-            rules.extend(helper(config.store(), 0, &origin));
-        }
-        rules.into_iter().filter_map(|(specificity, rule)| Some((specificity?, rule))).collect()
-    }
-
     /// Files that the user named must be readable; others may be broken, because they belong to other programs.
     fn read_files(&self) -> Result<Files> {
         let mut files = Files::default();
         if !self.defaults.discover_ambient_credentials {
             return Ok(files);
         }
-        let Some(named) = &self.defaults.docker_style_config_files else {
-            for path in usual_places(&self.environment) {
-                match DockerConfig::read(&path) {
-                    Ok(config) => files.configs.extend(config),
-                    Err(problem) => files.problems.push(problem),
+        let named = self.defaults.docker_style_config_files.as_ref();
+        for path in named.cloned().unwrap_or_else(|| usual_places(&self.environment)) {
+            match DockerConfig::read(&path) {
+                Ok(Some(config)) => files.configs.push(config),
+                Ok(None) if named.is_none() => {}
+                Err(problem) if named.is_none() => files.problems.push(problem),
+                unreadable => {
+                    let problem = unreadable.err().unwrap_or_else(|| format!("{} does not exist", path.display()));
+                    let error = Diagnostic::error(Code::InvalidCliConfiguration, problem);
+                    let help = "correct docker_style_config_files in the block oci_default_credentials";
+                    return Err(error.help(help).into());
                 }
             }
-            return Ok(files);
-        };
-        for path in named {
-            let config = DockerConfig::read(path)
-                .and_then(|config| config.ok_or_else(|| format!("{} does not exist", path.display())));
-            files.configs.push(config.map_err(|problem| {
-                let error = Diagnostic::error(Code::InvalidCliConfiguration, problem);
-                error.help("correct docker_style_config_files in the block oci_default_credentials")
-            })?);
         }
         Ok(files)
     }
@@ -163,15 +144,7 @@ impl OciLogins {
         for server in &servers {
             let answer = credential_helper::get(&program, server, self.time_limit);
             let answer = answer.map_err(|why| failed(&program.display().to_string(), &why, server))?;
-            let login = answer.and_then(|answer| {
-                let secret = Token::new(&answer.secret)?;
-                Some(match answer.username.as_str() {
-                    // The mark of an identity token, by Docker's protocol.
-                    "<token>" => OciLogin::OAuth { access_token: None, refresh_token: secret },
-                    _ => OciLogin::Basic { username: answer.username, password: secret },
-                })
-            });
-            if let Some(login) = login {
+            if let Some(login) = answer {
                 return Ok(Some(FoundLogin { login, origin: program.display().to_string() }));
             }
         }

@@ -17,13 +17,10 @@ use crate::system::{Environment, Token, files};
 const MAXIMUM_BYTES: u64 = 1 << 20;
 
 /// A file. Has no `Debug`, because it contains secrets.
-pub(super) struct DockerConfig {
-    pub(super) path: PathBuf,
-    content: Content,
-}
-
 #[derive(Deserialize)]
-struct Content {
+pub(super) struct DockerConfig {
+    #[serde(skip)]
+    pub(super) path: PathBuf,
     auths: Option<BTreeMap<String, Entry>>,
     #[serde(rename = "credHelpers")]
     credential_helpers: Option<BTreeMap<String, String>>,
@@ -46,50 +43,44 @@ impl DockerConfig {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(format!("cannot read {}: {error}", path.display())),
         };
-        let content = serde_json::from_slice(&text).map_err(|error| {
+        let config: Self = serde_json::from_slice(&text).map_err(|error| {
             let (line, column) = (error.line(), error.column());
             format!("{}:{line}:{column}: this is not a Docker configuration file", path.display())
         })?;
-        Ok(Some(Self { path: path.to_owned(), content }))
+        Ok(Some(Self { path: path.to_owned(), ..config }))
     }
 
     /// The logins by repository: a registry's host, maybe with a path. Empty entries, which Docker keeps when a helper
     /// stores the secret, are skipped.
     pub(super) fn logins(&self) -> impl Iterator<Item = (&str, Result<OciLogin, String>)> {
-        self.content.auths.iter().flatten().filter_map(|(key, entry)| {
-            let login = entry.login()?.map_err(|()| {
+        self.auths.iter().flatten().filter_map(|(key, entry)| {
+            let login = entry.login()?.ok_or_else(|| {
                 format!("the entry for {key:?} in {} is not a user and a password in base64", self.path.display())
             });
             Some((normalized(key), login))
         })
     }
 
-    /// The name of the helper for one registry.
-    pub(super) fn helper(&self, registry: &str) -> Option<&str> {
-        let mut helpers = self.content.credential_helpers.iter().flatten();
-        let (_, name) = helpers.find(|(key, _)| normalized(key).eq_ignore_ascii_case(registry))?;
-        Some(name.as_str()).filter(|name| !name.is_empty())
-    }
-
-    /// The name of the helper for all other registries.
-    pub(super) fn store(&self) -> Option<&str> {
-        self.content.credentials_store.as_deref().filter(|name| !name.is_empty())
+    /// The names of the helper for one registry, and of the helper for all other registries.
+    pub(super) fn helpers(&self, registry: &str) -> [Option<&str>; 2] {
+        let mut helpers = self.credential_helpers.iter().flatten();
+        let own = helpers.find(|(key, _)| normalized(key).eq_ignore_ascii_case(registry)).map(|(_, name)| name);
+        [own, self.credentials_store.as_ref()].map(|name| name.map(String::as_str).filter(|name| !name.is_empty()))
     }
 }
 
 impl Entry {
-    /// `None` without a login, an error if it cannot be decoded.
-    fn login(&self) -> Option<Result<OciLogin, ()>> {
+    /// `None` without a login, `Some(None)` if it cannot be decoded.
+    fn login(&self) -> Option<Option<OciLogin>> {
         if let Some(token) = self.identity_token.as_deref().and_then(Token::new) {
-            return Some(Ok(OciLogin::OAuth { access_token: None, refresh_token: token }));
+            return Some(Some(OciLogin::OAuth { access_token: None, refresh_token: token }));
         }
         let encoded = self.auth.as_deref().filter(|text| !text.is_empty())?;
-        let decoded = BASE64.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-        let login = decoded.and_then(|pair| {
+        let pair = BASE64.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        Some(pair.and_then(|pair| {
             let (username, password) = pair.split_once(':')?;
             Some(OciLogin::Basic { username: username.to_owned(), password: Token::new(password)? })
-        });
-        Some(login.ok_or(()))
+        }))
     }
 }
 
@@ -104,22 +95,18 @@ fn normalized(key: &str) -> &str {
 
 /// The usual paths of such files, the most important first, in OpenTofu's order.
 pub(super) fn usual_places(environment: &Environment) -> Vec<PathBuf> {
-    let variable = |name| environment.path_variable(name);
-    let home = environment.home.as_deref();
-    let own = home.map(|home| home.join(".config"));
+    let in_home = |name| Some(environment.home.as_deref()?.join(name));
     let first = if cfg!(target_os = "linux") {
-        variable("XDG_RUNTIME_DIR")
+        environment.path_variable("XDG_RUNTIME_DIR")
     } else if cfg!(any(windows, target_os = "macos")) {
-        own.clone()
+        in_home(".config")
     } else {
         None
     };
-    let mut places: Vec<_> = [first, variable("XDG_CONFIG_HOME").or(own)]
-        .into_iter()
-        .flatten()
-        .map(|directory| directory.join("containers/auth.json"))
-        .collect();
-    places.extend(home.into_iter().flat_map(|home| [home.join(".docker/config.json"), home.join(".dockercfg")]));
+    let second = environment.path_variable("XDG_CONFIG_HOME").or_else(|| in_home(".config"));
+    let containers = [first, second].map(|directory| directory.map(|path| path.join("containers/auth.json")));
+    let docker = [in_home(".docker/config.json"), in_home(".dockercfg")];
+    let mut places: Vec<_> = containers.into_iter().chain(docker).flatten().collect();
     places.dedup();
     places
 }

@@ -8,12 +8,12 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
 use super::authorization::Access;
-use super::client::{LONGEST_TAG, ManifestName, OciRegistries, RepositoryClient};
+use super::client::{LONGEST_TAG, ManifestName, OciRegistries};
 use super::manifest::{Digest, EMPTY, EMPTY_CONTENT, MANIFEST, OciManifest};
 use super::push::Content;
 use super::tag_of_version;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
-use crate::net::{RequestError, RequestErrorKind};
+use crate::net::RequestErrorKind;
 use crate::packages::shared_facts::envelope::Envelope;
 use crate::packages::shared_facts::release::unusable;
 use crate::provider::{OciRepository, ProviderAddress, Version};
@@ -25,13 +25,13 @@ const ENVELOPE: &str = "application/vnd.dsse.envelope.v1+json";
 const MAXIMUM_MANIFEST_BYTES: u64 = 128 << 10;
 
 /// The reason why facts are not used.
-pub(in crate::packages) struct FactsError {
-    pub(in crate::packages) errors: Diagnostics,
-    /// Whether the registry did not answer as a registry. If it refuses a login, or sends an unusable response, it may
-    /// have usable facts about another release.
-    pub(in crate::packages) is_unavailable: bool,
-    /// Whether the registry did not answer in time.
-    pub(in crate::packages) is_late: bool,
+pub(in crate::packages) enum FactsError {
+    /// The registry refuses a login or sent an unusable response. It may have usable facts about another release.
+    Unusable(Diagnostics),
+    /// The registry did not answer as a registry.
+    Unavailable(Diagnostics),
+    /// The registry did not answer in time.
+    Late,
 }
 
 /// The tag of a release's facts, in the repository of its provider below `repository`.
@@ -51,12 +51,22 @@ impl OciRegistries {
         time_limit: Duration,
     ) -> std::result::Result<Option<Envelope>, FactsError> {
         let Ok((repository, tag)) = release.resolve() else { return Ok(None) };
-        let unavailable = |errors| FactsError { errors, is_unavailable: true, is_late: false };
-        let client = self.client(repository).map_err(unavailable)?;
+        let client = self.client(Access::Pull, repository).map_err(FactsError::Unavailable)?;
+        let errors = |error| client.source_error(error, release).into();
+        let unusable = |why: &str| FactsError::Unusable(unusable(release.address, release.version, why).into());
         match client.manifest_in_one_attempt(&tag, MANIFEST, MAXIMUM_MANIFEST_BYTES, time_limit) {
-            Ok(manifest) => read(&manifest).map(Some).map_err(|why| release.unusable(&why)),
-            Err(error) if error.kind == RequestErrorKind::NotFound => Ok(None),
-            Err(error) => Err(failed(&client, error, release)),
+            Ok(manifest) => read(&manifest).map(Some).map_err(|why| unusable(&why)),
+            Err(error) => match error.kind {
+                RequestErrorKind::NotFound => Ok(None),
+                RequestErrorKind::Timeout => Err(FactsError::Late),
+                RequestErrorKind::TooLarge { .. } | RequestErrorKind::InvalidBody(_) => {
+                    Err(unusable(&error.to_string()))
+                }
+                RequestErrorKind::Unauthorized { .. } | RequestErrorKind::Credentials(_) => {
+                    Err(FactsError::Unusable(errors(error)))
+                }
+                _ => Err(FactsError::Unavailable(errors(error))),
+            },
         }
     }
 
@@ -70,7 +80,7 @@ impl OciRegistries {
         make: impl FnOnce(Option<Envelope>) -> Result<Option<Envelope>>,
     ) -> Result<bool> {
         let (repository, tag) = release.resolve()?;
-        let client = self.client_for(Access::PullAndPush, repository)?;
+        let client = self.client(Access::PullAndPush, repository)?;
         let published = match client.manifest(&tag, MANIFEST) {
             // A manifest that is not an envelope is useless, and is replaced.
             Ok(manifest) => read(&manifest).ok(),
@@ -103,27 +113,9 @@ impl ReleaseTag<'_> {
         Ok((repository, ManifestName::Tag(tag)))
     }
 
-    /// The published facts cannot be used.
-    fn unusable(&self, why: &str) -> FactsError {
-        let errors = unusable(self.address, self.version, why).into();
-        FactsError { errors, is_unavailable: false, is_late: false }
-    }
-
     fn impossible(&self, why: &str) -> Diagnostics {
         Diagnostic::error(Code::InvalidArgument, format!("cannot publish {self}: {why}")).into()
     }
-}
-
-fn failed(client: &RepositoryClient<'_>, error: RequestError, release: &ReleaseTag<'_>) -> FactsError {
-    let is_unavailable = match error.kind {
-        RequestErrorKind::TooLarge { .. } | RequestErrorKind::InvalidBody(_) => {
-            return release.unusable(&error.to_string());
-        }
-        RequestErrorKind::Unauthorized { .. } | RequestErrorKind::Credentials(_) => false,
-        _ => true,
-    };
-    let is_late = error.kind == RequestErrorKind::Timeout;
-    FactsError { errors: client.source_error(error, release).into(), is_unavailable, is_late }
 }
 
 fn manifest(envelope: &[u8]) -> Vec<u8> {

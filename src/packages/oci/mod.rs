@@ -31,6 +31,7 @@ pub(crate) use provider_tag::{ProviderTag, PushedPackage};
 pub(crate) use push::Content;
 pub use template::RepositoryTemplate;
 
+use self::authorization::Access;
 use self::client::{ManifestName, RepositoryClient};
 use self::manifest::{PROVIDER_TARGET, Reference, Targets};
 use super::available::AvailableVersions;
@@ -165,7 +166,7 @@ impl OciMirror {
         if owner != *address {
             return Err(self.template.given_twice(&owner, address, &repository).into());
         }
-        Ok(self.registries.client(repository)?)
+        Ok(self.registries.client(Access::Pull, repository)?)
     }
 }
 

@@ -7,6 +7,7 @@ use std::io::{self, Read, Seek as _};
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
+use super::authorization::Access;
 use super::client::{ManifestName, OciRegistries};
 use super::manifest::{self, MANIFEST, MODULE_PACKAGE};
 
@@ -63,7 +64,7 @@ impl OciRegistries {
     /// # Errors
     /// Fails if the registry does not have the archive, or the archive differs from its manifest.
     pub fn download_module(&self, package: &ModulePackage, subject: &str, limit: u64, file: &mut File) -> Result<()> {
-        let client = self.client(package.repository.clone())?;
+        let client = self.client(Access::Pull, package.repository.clone())?;
         let failed = |error| client.source_error(error, subject);
         let manifest = client.manifest(&package.name, MANIFEST).map_err(failed)?;
         let layer = manifest::read_manifest(&manifest, MODULE_PACKAGE);

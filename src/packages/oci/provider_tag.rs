@@ -43,7 +43,7 @@ impl<'a> ProviderTag<'a> {
         is_read_only: bool,
     ) -> Result<Self> {
         let access = if is_read_only { Access::Pull } else { Access::PullAndPush };
-        let client = registries.client_for(access, repository)?;
+        let client = registries.client(access, repository)?;
         let mut tag = Self { client, tag: tag_of_version(version), targets: Targets::new() };
         if tag.tag.len() > LONGEST_TAG {
             let message = format!("{version} cannot be mirrored: it is too long for a tag");

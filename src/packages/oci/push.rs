@@ -13,7 +13,7 @@ use url::Url;
 use super::client::{ManifestName, RepositoryClient};
 use super::login::login_help;
 use super::manifest::Digest;
-use super::refusal::Refusal;
+use super::refusal::says_no_repository;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::net::{Attempt, Failure, RequestError, RequestErrorKind, Requested};
 
@@ -29,12 +29,11 @@ impl RepositoryClient<'_> {
     /// Whether a blob is there.
     pub(super) fn has_blob(&self, digest: &Digest) -> Requested<bool> {
         let url = self.url(&format!("blobs/{digest}"))?;
-        self.repeat(&url, || match self.request(&Method::HEAD, &url, Ok)? {
-            Ok(_) => Ok(true),
+        self.repeat(&url, || match self.request(&Method::HEAD, &url, Ok) {
             // To where it is.
-            Err(refusal) if refusal.is_redirect() => Ok(true),
-            Err(refusal) if refusal.says_no_repository() => Ok(false),
-            Err(refusal) => Err(refusal.into()),
+            Err(Failure { kind: RequestErrorKind::Status { status: 300..400, .. }, .. }) => Ok(true),
+            Err(failure) if says_no_repository(&failure) => Ok(false),
+            response => response.map(|_| true),
         })
     }
 
@@ -68,7 +67,7 @@ impl RepositoryClient<'_> {
     }
 
     fn upload(&self, method: &Method, url: &Url, media_type: &str, content: Content<'_>) -> Attempt<Response> {
-        let response = self.request(method, url, |request| {
+        self.request(method, url, |request| {
             let request = request.header(CONTENT_TYPE, media_type);
             Ok(match content {
                 Content::Bytes(bytes) => request.body(bytes.to_vec()),
@@ -77,8 +76,7 @@ impl RepositoryClient<'_> {
                     request.timeout(time_limit).body(Body::sized(from_start(file)?, size))
                 }
             })
-        });
-        Ok(response??)
+        })
     }
 
     /// Sends one attempt; `add` completes the request. Redirects are not followed.
@@ -87,7 +85,7 @@ impl RepositoryClient<'_> {
         method: &Method,
         url: &Url,
         add: impl Fn(RequestBuilder) -> io::Result<RequestBuilder>,
-    ) -> Attempt<Result<Response, Refusal>> {
+    ) -> Attempt<Response> {
         self.authorized(url, |authorization: Option<&HeaderValue>| {
             let unreadable = |error: io::Error| Failure::lasting(RequestErrorKind::Connection(error.to_string()));
             let mut request = add(self.http().request(method.clone(), url.clone())).map_err(unreadable)?;

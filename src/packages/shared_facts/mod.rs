@@ -37,15 +37,17 @@ pub struct SharedFacts {
     state: Mutex<State>,
 }
 
+#[derive(Default)]
 struct State {
     /// Number of requests that wait for an answer, and when the first of them was sent.
     waiting: usize,
     since: Option<Instant>,
-    /// Time that requests may wait, without the time since then.
-    time_left: Duration,
+    /// Time that requests have waited, without the time since then.
+    waited: Duration,
     /// Number of failed requests in a row.
     failures: usize,
-    bytes_left: usize,
+    /// Size of all facts in memory.
+    bytes: usize,
     is_given_up: bool,
     /// The first reason not to use some facts.
     problem: Option<Diagnostic>,
@@ -106,21 +108,6 @@ impl SharedFacts {
     }
 }
 
-impl Default for State {
-    fn default() -> Self {
-        Self {
-            waiting: 0,
-            since: None,
-            time_left: TIME_LIMIT_OF_ALL,
-            failures: 0,
-            bytes_left: MOST_BYTES,
-            is_given_up: false,
-            problem: None,
-            used: 0,
-        }
-    }
-}
-
 impl State {
     /// Returns the time limit of a new request; `None` if the registry was given up.
     fn begin(&mut self, now: Instant) -> Option<Duration> {
@@ -129,41 +116,36 @@ impl State {
         }
         self.waiting += 1;
         self.since.get_or_insert(now);
-        Some(TIME_LIMIT.min(self.time_left(now)))
+        Some(TIME_LIMIT.min(TIME_LIMIT_OF_ALL.saturating_sub(self.waited_until(now))))
     }
 
-    fn time_left(&self, now: Instant) -> Duration {
-        let waited = self.since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
-        self.time_left.saturating_sub(waited)
+    fn waited_until(&self, now: Instant) -> Duration {
+        self.waited + self.since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since))
     }
 
     /// Returns the usable facts in an answer.
     fn end(&mut self, now: Instant, answer: Result<Option<Envelope>, FactsError>) -> Option<Envelope> {
-        let time_left = self.time_left(now);
+        let waited = self.waited_until(now);
         self.waiting -= 1;
         if self.waiting == 0 {
-            (self.time_left, self.since) = (time_left, None);
+            (self.waited, self.since) = (waited, None);
         }
-        if time_left.is_zero() || matches!(&answer, Err(error) if error.is_late) {
+        if waited >= TIME_LIMIT_OF_ALL || matches!(answer, Err(FactsError::Late)) {
             self.give_up("its registry did not answer in time");
         }
-        let failures = std::mem::take(&mut self.failures);
+        let is_unavailable = matches!(answer, Err(FactsError::Unavailable(_)));
+        self.failures = if is_unavailable { self.failures + 1 } else { 0 };
+        self.is_given_up |= self.failures >= MOST_FAILURES;
         match answer {
-            Ok(None) => {}
-            Ok(Some(envelope)) => match self.bytes_left.checked_sub(envelope.weight()) {
-                Some(left) => {
-                    self.bytes_left = left;
-                    return Some(envelope);
-                }
-                None => self.give_up(&format!("it has more than {} MiB", MOST_BYTES >> 20)),
-            },
-            Err(FactsError { errors, is_unavailable, .. }) => {
-                self.problem = self.problem.take().or_else(|| errors.into_iter().next());
-                if is_unavailable {
-                    self.failures = failures + 1;
-                    self.is_given_up |= self.failures >= MOST_FAILURES;
-                }
+            Ok(Some(envelope)) if self.bytes + envelope.weight() <= MOST_BYTES => {
+                self.bytes += envelope.weight();
+                return Some(envelope);
             }
+            Ok(Some(_)) => self.give_up(&format!("it has more than {} MiB", MOST_BYTES >> 20)),
+            Err(FactsError::Unusable(errors) | FactsError::Unavailable(errors)) => {
+                self.problem = self.problem.take().or_else(|| errors.into_iter().next());
+            }
+            Ok(None) | Err(FactsError::Late) => {}
         }
         None
     }
@@ -179,9 +161,8 @@ impl State {
 mod tests {
     use super::*;
 
-    fn failure(is_late: bool) -> Result<Option<Envelope>, FactsError> {
-        let errors = Diagnostic::warning(Code::SharedFactsNotUsed, "away").into();
-        Err(FactsError { errors, is_unavailable: true, is_late })
+    fn failure() -> Result<Option<Envelope>, FactsError> {
+        Err(FactsError::Unavailable(Diagnostic::warning(Code::SharedFactsNotUsed, "away").into()))
     }
 
     fn problem(state: &State) -> Option<&str> {
@@ -210,12 +191,12 @@ mod tests {
     fn a_registry_that_fails_is_given_up() {
         let (mut state, now) = (State::default(), Instant::now());
         for (answer, is_given_up) in [
-            (failure(false), false),
-            (failure(false), false),
+            (failure(), false),
+            (failure(), false),
             (Ok(None), false),
-            (failure(false), false),
-            (failure(false), false),
-            (failure(false), true),
+            (failure(), false),
+            (failure(), false),
+            (failure(), true),
         ] {
             state.begin(now).unwrap();
             state.end(now, answer);
@@ -224,7 +205,7 @@ mod tests {
         assert_eq!((state.begin(now), problem(&state)), (None, Some("away")));
         let mut state = State::default();
         state.begin(now).unwrap();
-        state.end(now, failure(true));
+        state.end(now, Err(FactsError::Late));
         assert_eq!((state.begin(now), problem(&state)), (None, Some("its registry did not answer in time")));
     }
 }

@@ -5,6 +5,23 @@ use serde_json::json;
 
 use super::*;
 use crate::diagnostic::{Location, SourceFile};
+use crate::system::Token;
+
+impl OciLogins {
+    pub(in crate::packages::oci) fn with(
+        oci_credentials: Vec<OciCredentials>,
+        oci_default_credentials: OciDefaultCredentials,
+        environment: &Environment,
+    ) -> Self {
+        Self::new(&CliConfig { oci_credentials, oci_default_credentials, ..CliConfig::default() }, environment)
+    }
+
+    /// No logins.
+    pub(in crate::packages::oci) fn anonymous() -> Self {
+        let defaults = OciDefaultCredentials { discover_ambient_credentials: false, ..Default::default() };
+        Self::with(Vec::new(), defaults, &Environment::default())
+    }
+}
 
 fn block(prefix: &str, login: OciLoginSource) -> OciCredentials {
     let location = Location::new(&SourceFile::new(".tofurc", "\n\nblock"), 2..3);
@@ -36,7 +53,7 @@ fn logins(blocks: Vec<OciCredentials>, defaults: OciDefaultCredentials, home: &P
         current_directory: home.to_owned(),
         ..Environment::default()
     };
-    OciLogins::new(blocks, defaults, environment, Duration::from_secs(20))
+    OciLogins::with(blocks, defaults, &environment)
 }
 
 fn write(path: &Path, content: &serde_json::Value) {

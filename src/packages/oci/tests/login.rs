@@ -3,7 +3,7 @@
 use super::*;
 use crate::cli_config::{OciCredentials, OciDefaultCredentials, OciLogin, OciLoginSource};
 use crate::packages::oci::authorization::{Access, Requester};
-use crate::packages::oci::challenge::{BearerChallenge, Challenge};
+use crate::packages::oci::challenge::{BearerChallenge, Challenges};
 use crate::packages::oci::credentials::FoundLogin;
 use crate::system::{Environment, Token};
 
@@ -17,7 +17,7 @@ fn logins(prefix: &str, login: OciLogin) -> OciLogins {
         location: location(),
     };
     let defaults = OciDefaultCredentials { discover_ambient_credentials: false, ..Default::default() };
-    OciLogins::new(vec![block], defaults, Environment::default(), Duration::from_secs(5))
+    OciLogins::with(vec![block], defaults, &Environment::default())
 }
 
 fn basic(prefix: &str) -> OciLogins {
@@ -245,7 +245,7 @@ fn a_token_server_on_another_host_gets_the_login_only_if_the_user_has_it_for_tha
     let with = |others: Vec<OciCredentials>| {
         let blocks = std::iter::once(block(&server.host(), PASSWORD)).chain(others).collect();
         let defaults = OciDefaultCredentials { discover_ambient_credentials: false, ..Default::default() };
-        OciLogins::new(blocks, defaults, Environment::default(), Duration::from_secs(5))
+        OciLogins::with(blocks, defaults, &Environment::default())
     };
     for refused in [with(Vec::new()), with(vec![block(&named, "s3cr3t-other")]), oauth(&server.host())] {
         // An access token is for the registry, the refresh token for its token server.
@@ -296,7 +296,8 @@ fn a_registry_of_the_network_cannot_name_a_token_server_of_this_machine() {
             access: Access::Pull,
         };
         let realm = format!("http://{}/token", thief.host());
-        requester.answer(&[Challenge::Bearer(BearerChallenge { realm, ..Default::default() })], None, false).is_ok()
+        let bearer = Some(BearerChallenge { realm, ..Default::default() });
+        requester.answer(&Challenges { basic: false, bearer }, None, false).is_ok()
     };
     assert!(!attempt("https://h.test/v2/"));
     assert!(thief.requests().is_empty());

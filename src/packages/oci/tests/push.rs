@@ -99,8 +99,7 @@ fn facts_that_another_machine_replaces_are_published_again() {
     push(&registry, "linux_amd64");
     let registries = OciRegistries::new(network(), OciLogins::anonymous());
     let place = ReleaseTag { repository: &repository(&registry), address: &address, version: &version };
-    let envelope =
-        registries.facts(&place, std::time::Duration::MAX).unwrap_or_else(|error| panic!("{}", error.errors)).unwrap();
+    let envelope = registries.facts(&place, std::time::Duration::MAX).ok().flatten().unwrap();
     let facts = envelope.open(&[key.public_key()], &address, &version).unwrap();
     let platforms: Vec<_> = facts.packages.keys().map(ToString::to_string).collect();
     assert_eq!(platforms, ["linux_amd64", "windows_amd64"], "and all of the last machine before it");
