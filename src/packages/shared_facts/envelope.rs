@@ -1,7 +1,5 @@
 //! A signed document: DSSE 1.0 (<https://github.com/secure-systems-lab/dsse>), as in-toto and Sigstore use it.
 
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
 use serde::{Deserialize, Serialize};
 
 use super::release::ReleaseFacts;
@@ -15,34 +13,46 @@ const PAYLOAD_TYPE: &str = "application/vnd.provlock.release-facts.v1+json";
 const MOST_SIGNATURES: usize = 16;
 
 /// Facts about a release with their signatures, not checked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Envelope {
-    payload: Vec<u8>,
-    signatures: Vec<(Option<PublicKey>, Vec<u8>)>,
-}
-
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct EnvelopeJson {
-    payload: String,
+pub struct Envelope {
+    #[serde(with = "encoded")]
+    payload: Vec<u8>,
     payload_type: String,
     signatures: List<Signature, MOST_SIGNATURES>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Signature {
     /// A hint only: the key that verifies the signature decides.
     #[serde(default)]
     keyid: String,
-    sig: String,
+    #[serde(with = "encoded")]
+    sig: Vec<u8>,
+}
+
+/// Bytes as base64.
+mod encoded {
+    use base64::Engine as _;
+    use base64::prelude::BASE64_STANDARD;
+    use serde::de::{Deserialize as _, Deserializer, Error as _};
+    use serde::ser::Serializer;
+
+    pub(super) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&BASE64_STANDARD.encode(bytes))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+        BASE64_STANDARD.decode(String::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
 }
 
 impl Envelope {
     /// Signs facts.
     pub fn seal(facts: &ReleaseFacts, key: &SigningKey) -> Self {
         let payload = facts.to_json();
-        let signature = key.sign(&signed_bytes(&payload));
-        Self { payload, signatures: vec![(Some(key.public_key()), signature)] }
+        let signature = Signature { keyid: key.public_key().to_string(), sig: key.sign(&signed_bytes(&payload)) };
+        Self { payload, payload_type: PAYLOAD_TYPE.to_owned(), signatures: List(vec![signature]) }
     }
 
     /// Reads an envelope.
@@ -50,34 +60,19 @@ impl Envelope {
     /// # Errors
     /// It is not one, as a sentence about it.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
-        Self::read(bytes).ok_or_else(|| "it is not a signed document of facts".to_owned())
-    }
-
-    fn read(bytes: &[u8]) -> Option<Self> {
-        let EnvelopeJson { payload, payload_type, signatures } = serde_json::from_slice(bytes).ok()?;
-        let decode = |text: &str| BASE64_STANDARD.decode(text).ok();
-        let signature = |Signature { keyid, sig }: &Signature| Some((keyid.parse().ok(), decode(sig)?));
-        let signatures = signatures.0.iter().map(signature).collect::<Option<_>>()?;
-        (payload_type == PAYLOAD_TYPE).then_some(Self { payload: decode(&payload)?, signatures })
+        let envelope =
+            serde_json::from_slice(bytes).ok().filter(|envelope: &Self| envelope.payload_type == PAYLOAD_TYPE);
+        envelope.ok_or_else(|| "it is not a signed document of facts".to_owned())
     }
 
     /// The envelope as JSON.
     pub fn to_json(&self) -> Vec<u8> {
-        let signatures = self.signatures.iter().map(|(key, signature)| Signature {
-            keyid: key.map(|key| key.to_string()).unwrap_or_default(),
-            sig: BASE64_STANDARD.encode(signature),
-        });
-        let document = EnvelopeJson {
-            payload: BASE64_STANDARD.encode(&self.payload),
-            payload_type: PAYLOAD_TYPE.to_owned(),
-            signatures: List(signatures.collect()),
-        };
-        serde_json::to_vec(&document).unwrap_or_default()
+        serde_json::to_vec(self).unwrap_or_default()
     }
 
     /// Bytes that it takes in memory.
     pub(crate) fn weight(&self) -> usize {
-        self.payload.len() + self.signatures.iter().map(|(_, signature)| signature.len()).sum::<usize>()
+        self.payload.len() + self.signatures.0.iter().map(|signature| signature.sig.len()).sum::<usize>()
     }
 
     /// The facts, if one of the keys has signed them and they are about this release.
@@ -91,9 +86,11 @@ impl Envelope {
         version: &Version,
     ) -> Result<ReleaseFacts, String> {
         let message = signed_bytes(&self.payload);
-        let is_signed_by = |key: &PublicKey| self.signatures.iter().any(|(_, sig)| key.verifies(&message, sig));
+        let signatures = &self.signatures.0;
+        let is_signed_by = |key: &PublicKey| signatures.iter().any(|signature| key.verifies(&message, &signature.sig));
         if !keys.iter().any(is_signed_by) {
-            let named = self.signatures.iter().find_map(|(key, _)| key.filter(|key| keys.contains(key)));
+            let mut named = signatures.iter().filter_map(|signature| signature.keyid.parse().ok());
+            let named: Option<PublicKey> = named.find(|key| keys.contains(key));
             let unknown = || "no key in trusted-keys has signed it".to_owned();
             return Err(named.map_or_else(unknown, |key| format!("its signature by {key} is not valid")));
         }
@@ -112,6 +109,9 @@ fn signed_bytes(payload: &[u8]) -> Vec<u8> {
 mod tests {
     use std::collections::BTreeMap;
 
+    use base64::Engine as _;
+    use base64::prelude::BASE64_STANDARD;
+
     use super::*;
     use crate::packages::archive::PackageDigest;
     use crate::provider::{Dialect, Hash};
@@ -129,6 +129,11 @@ mod tests {
         let digest = PackageDigest { zh: Hash::zh(&[2; 32]), h1_with_directories: h1.clone(), h1, size: 7 };
         let packages = BTreeMap::from([("linux_amd64".parse().unwrap(), digest)]);
         ReleaseFacts { address: address("acme/gamma"), version: version("1.0.0"), packages }
+    }
+
+    fn envelope(payload: Vec<u8>, sig: Vec<u8>) -> Envelope {
+        let signatures = List(vec![Signature { keyid: String::new(), sig }]);
+        Envelope { payload, payload_type: PAYLOAD_TYPE.to_owned(), signatures }
     }
 
     #[test]
@@ -167,7 +172,7 @@ mod tests {
 
     #[test]
     fn an_envelope_in_a_different_form_is_refused() {
-        let envelope = Envelope { payload: b"???>".to_vec(), signatures: vec![(None, vec![0xff; 64])] };
+        let envelope = envelope(b"???>".to_vec(), vec![0xff; 64]);
         let text = String::from_utf8(envelope.to_json()).unwrap();
         assert_eq!(Envelope::parse(text.as_bytes()), Ok(envelope));
         let signature = BASE64_STANDARD.encode([0xff; 64]);
@@ -193,9 +198,9 @@ mod tests {
     fn a_signature_over_another_kind_of_document_is_refused() {
         let key = SigningKey::generate().unwrap();
         let payload = facts().to_json();
-        let signatures = vec![(Some(key.public_key()), key.sign(&payload))];
-        let error =
-            Envelope { payload, signatures }.open(&[key.public_key()], &address("acme/gamma"), &version("1.0.0"));
+        let mut envelope = envelope(payload.clone(), key.sign(&payload));
+        envelope.signatures.0[0].keyid = key.public_key().to_string();
+        let error = envelope.open(&[key.public_key()], &address("acme/gamma"), &version("1.0.0"));
         assert_eq!(error, Err(format!("its signature by {} is not valid", key.public_key())));
         let text = String::from_utf8(Envelope::seal(&facts(), &key).to_json()).unwrap();
         for other in [text.replace("release-facts", "other"), text.replace("payload", "load"), String::new()] {
