@@ -11,9 +11,7 @@ use super::error::{Result, SourceError};
 use super::fetched::Fetch;
 use super::progress::Progress;
 use crate::net::{Client, RequestCredentials};
-use crate::packages::archive::{
-    HashCache, HashesByPlatform, Limits, PackageDigest, PackageError, PackageId, hash_zip, hash_zip_spooled,
-};
+use crate::packages::archive::{HashCache, Limits, PackageDigest, PackageError, PackageId, hash_zip, hash_zip_spooled};
 use crate::provider::Hash;
 use crate::system::SafeUrl;
 
@@ -23,12 +21,9 @@ use crate::system::SafeUrl;
 #[derive(Clone)]
 pub(super) struct Downloader {
     pub(super) client: Client,
-    shared: Arc<Shared>,
-}
-
-struct Shared {
-    cache: Option<HashCache>,
-    download_queue: DownloadQueue,
+    /// Hashes that earlier runs computed.
+    pub(super) cache: Option<HashCache>,
+    queue: Arc<DownloadQueue>,
 }
 
 /// Error of a cancelled download.
@@ -80,27 +75,13 @@ struct Received<'a> {
 impl Downloader {
     /// Downloads through `client`, `jobs` packages at a time, and stores hashes in `cache`.
     pub(super) fn new(client: Client, jobs: usize, cache: Option<HashCache>) -> Self {
-        Self { client, shared: Arc::new(Shared { cache, download_queue: DownloadQueue::new(jobs.max(1)) }) }
+        Self { client, cache, queue: Arc::new(DownloadQueue::new(jobs.max(1))) }
     }
 
     /// The same downloader with a different number of retries (`download_retry_count` of an installation method).
     #[must_use]
     pub(crate) fn with_retries(&self, retries: u32) -> Self {
-        Self { client: self.client.with_download_retries(retries), shared: Arc::clone(&self.shared) }
-    }
-
-    /// Remembers that a package belongs to the provider. Only for a package that a verified SHA256SUMS lists.
-    pub(super) fn remember(&self, package: &PackageId, digest: &PackageDigest) {
-        if let Some(cache) = &self.shared.cache {
-            cache.put_by_provider(package, digest);
-        }
-    }
-
-    /// Remembers the `h1:` that a registry reports for packages of a release.
-    pub(super) fn remember_reported(&self, package: &PackageId, reported: HashesByPlatform) {
-        if let Some(cache) = self.shared.cache.as_ref().filter(|_| !reported.is_empty()) {
-            cache.put_reported(&package.address, &package.version, reported);
-        }
+        Self { client: self.client.with_download_retries(retries), ..self.clone() }
     }
 
     /// The package in `archive`, which is at `url`. If its hash is known, the caller must not use it unless a verified
@@ -118,12 +99,7 @@ impl Downloader {
 
     /// Looks up the hashes of a package in the cache.
     pub(super) fn cached(&self, package: &PackageId) -> Option<PackageDigest> {
-        self.shared.cache.as_ref()?.lookup(package)
-    }
-
-    /// Whether the cache knows the package with that `zh:`.
-    pub(super) fn knows(&self, zh: &Hash, package: &PackageId) -> bool {
-        self.shared.cache.as_ref().is_some_and(|cache| cache.get(zh, &package.address.name).is_some())
+        self.cache.as_ref()?.lookup(package)
     }
 
     /// The package in `archive`: from the cache if its hash is known and cached, or else from `get`, which passes the
@@ -135,11 +111,11 @@ impl Downloader {
         get: impl Fn(&mut Hasher<'_>) -> Result<HashOutcome>,
     ) -> Result<Downloaded> {
         let Fetch { package, archive_file, .. } = fetch;
-        let known = self.shared.cache.as_ref().zip(archive.expected.as_ref());
+        let known = self.cache.as_ref().zip(archive.expected.as_ref());
         if archive_file.is_none()
             && let Some(digest) = known.and_then(|(cache, expected)| cache.get(expected.zh, &package.address.name))
         {
-            self.shared.download_queue.learn_size(&package.address, digest.size);
+            self.queue.learn_size(&package.address, digest.size);
             return Ok(Downloaded { digest, transferred: 0, is_shared: false });
         }
         let digest = self.download(fetch, archive, get)?;
@@ -157,11 +133,10 @@ impl Downloader {
         get: impl Fn(&mut Hasher<'_>) -> Result<HashOutcome>,
     ) -> Result<PackageDigest> {
         let Fetch { package, archive_file, progress } = *fetch;
-        let download_queue = &self.shared.download_queue;
         let learn_size =
-            |size: Option<u64>| size.into_iter().for_each(|size| download_queue.learn_size(&package.address, size));
+            |size: Option<u64>| size.into_iter().for_each(|size| self.queue.learn_size(&package.address, size));
         learn_size(archive.size);
-        let _permit = download_queue.acquire(archive.host, &package.address);
+        let _permit = self.queue.acquire(archive.host, &package.address);
         if !(archive.is_wanted)() {
             return Err(SourceError::invalid_response(package, CANCELLED));
         }

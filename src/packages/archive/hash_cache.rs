@@ -68,17 +68,28 @@ impl HashCache {
 
     /// The hashes of all packages of a provider, in no order.
     pub fn packages(&self, provider: &ProviderAddress) -> Vec<(PackageId, PackageDigest)> {
-        let versions = entries(&self.folder_of(provider));
-        let files = versions.flat_map(|version| entries(&version).collect::<Vec<_>>());
-        files.filter_map(|file| read(&file)).filter(|(package, _)| package.address == *provider).collect()
+        self.packages_below(self.folder_of(provider), 2)
     }
 
     /// The hashes of all packages of one version of a provider, in no order.
     pub(crate) fn packages_of(&self, provider: &ProviderAddress, version: &Version) -> Vec<(PackageId, PackageDigest)> {
-        let files = entries(&storage::path(&self.folder_of(provider), [version.to_string().as_str()]));
-        let is_asked_for =
-            |(package, _): &(PackageId, PackageDigest)| package.address == *provider && package.version == *version;
-        files.filter_map(|file| read(&file)).filter(is_asked_for).collect()
+        self.packages_below(storage::path(&self.folder_of(provider), [version.to_string().as_str()]), 1)
+    }
+
+    /// The content of the files so many levels below a folder, without files that belong elsewhere.
+    fn packages_below(&self, folder: PathBuf, levels: usize) -> Vec<(PackageId, PackageDigest)> {
+        let mut paths = vec![folder];
+        for _ in 0..levels {
+            paths = paths
+                .iter()
+                .filter_map(|path| fs::read_dir(path).ok())
+                .flatten()
+                .flatten()
+                .map(|entry| entry.path())
+                .collect();
+        }
+        let read = |path: PathBuf| read(&path).filter(|(package, _)| self.path_by_provider(package) == path);
+        paths.into_iter().filter_map(read).collect()
     }
 
     /// Facts about the platforms of a release from earlier runs; none if the cache is not trusted.
@@ -115,22 +126,12 @@ impl HashCache {
 
     /// The hashes of all packages that are stored by provider, version and platform.
     pub fn releases(&self) -> BTreeMap<(ProviderAddress, Version), BTreeMap<Platform, PackageDigest>> {
-        let mut paths = vec![self.folder.join("by-provider")];
-        // Host, namespace, type, version, platform.
-        for _ in 0..5 {
-            paths = paths.iter().flat_map(|path| entries(path).collect::<Vec<_>>()).collect();
-        }
         let mut releases = BTreeMap::<_, BTreeMap<_, _>>::new();
-        for (package, digest) in paths.iter().filter_map(|path| self.read_by_provider(path)) {
-            let PackageId { address, version, platform } = package;
+        // Host, namespace, type, version, platform.
+        for (PackageId { address, version, platform }, digest) in self.packages_below(self.by_provider(), 5) {
             releases.entry((address, version)).or_default().insert(platform, digest);
         }
         releases
-    }
-
-    /// The content of a file, if it is the file of that provider's package.
-    fn read_by_provider(&self, path: &Path) -> Option<(PackageId, PackageDigest)> {
-        read(path).filter(|(package, _)| self.path_by_provider(package) == path)
     }
 
     /// Remembers that the package belongs to a provider, if possible. Only for a package that a verified SHA256SUMS
@@ -155,9 +156,13 @@ impl HashCache {
         storage::path(&self.folder_of(&package.address), [version.as_str(), &platform])
     }
 
+    fn by_provider(&self) -> PathBuf {
+        self.folder.join("by-provider")
+    }
+
     /// The folder of a provider, which has a folder for each version.
     fn folder_of(&self, provider: &ProviderAddress) -> PathBuf {
-        storage::path(&self.folder.join("by-provider"), parts(provider))
+        storage::path(&self.by_provider(), parts(provider))
     }
 
     fn path_of_platforms(&self, provider: &ProviderAddress, version: &Version) -> PathBuf {
@@ -207,9 +212,4 @@ fn write(path: &Path, package: &PackageId, digest: &PackageDigest) {
     if let Some(text) = encode(package, digest) {
         storage::keep(path, &text);
     }
-}
-
-/// Entries of a directory; none if it cannot be read.
-fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path())
 }

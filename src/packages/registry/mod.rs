@@ -25,7 +25,7 @@ use super::error::{Result, SourceError};
 use super::fetched::{Fetch, Fetched, Published};
 use super::shared_facts::SharedFacts;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::packages::archive::{HashesByPlatform, PackageDigest, PackageId};
+use crate::packages::archive::{HashCache, HashesByPlatform, PackageDigest, PackageId};
 use crate::packages::authentication::packages::{self, PackageReport};
 use crate::packages::authentication::{HashDisposition, HashDispositions, Sha256Sums, SignaturePolicy};
 use crate::provider::{Hash, HashesByScheme, Platform, ProviderAddress, PublicKey, Version};
@@ -105,8 +105,8 @@ impl Registry {
         packages::check(&reports, &package.platform, &metadata.response.shasum, digest.size, &digest.h1)
             .map_err(|error| SourceError::not_authentic(package, error, None))?;
         // The cache contains only hashes computed here: a different project may not trust the same keys.
-        if !is_shared {
-            self.downloader.remember(package, &digest);
+        if let Some(cache) = self.downloader.cache.as_ref().filter(|_| !is_shared) {
+            cache.put_by_provider(package, &digest);
         }
         let hashes = listed(&digest);
         let fetched = self.fetched(package, &signed, &reports, digest.h1.clone(), hashes);
@@ -160,7 +160,8 @@ impl Registry {
     /// lists the `zh:`. Facts that contradict the registry's report are not used: the package itself decides.
     fn shared(&self, metadata: &Metadata, zh: &Hash) -> Option<PackageDigest> {
         let Metadata { package, response, .. } = metadata;
-        let (facts, keys) = self.facts.as_ref().filter(|_| !self.downloader.knows(zh, package))?;
+        let is_cached = |cache: &HashCache| cache.get(zh, &package.address.name).is_some();
+        let (facts, keys) = self.facts.as_ref().filter(|_| !self.downloader.cache.as_ref().is_some_and(is_cached))?;
         let digest = facts.digest(package, zh, keys)?;
         let reports = metadata.reports(self.policy.dialect).ok()?;
         packages::check(&reports, &package.platform, &response.shasum, digest.size, &digest.h1).ok()?;
@@ -229,7 +230,7 @@ impl Registry {
         mut hashes: HashDispositions,
     ) -> Fetched {
         hashes.extend(signed.sums.dispositions());
-        self.downloader.remember_reported(package, well_formed_h1(reports, &signed.sums));
+        self.remember_reported(package, reports, &signed.sums);
         let mut not_listed = None;
         if package.address.hostname.is_default_of(self.policy.dialect) {
             let reported = packages::reported(reports);
@@ -262,8 +263,22 @@ impl Registry {
                 published.h1.insert(platform, hashes);
             }
         }
-        self.downloader.remember_reported(package, well_formed_h1(&reports, &signed.sums));
+        self.remember_reported(package, &reports, &signed.sums);
         Ok(published)
+    }
+
+    /// Stores the `h1:` that a registry reports for the packages in SHA256SUMS, without packages with a malformed `h1:`.
+    fn remember_reported(&self, package: &PackageId, reports: &Reports, sums: &Sha256Sums) {
+        let Some(cache) = &self.downloader.cache else { return };
+        let sums = sums.lines().map(|(_, zh)| zh.clone()).collect();
+        let of_platform = |(platform, report): (&String, &PackageReport)| {
+            let (_, h1) = listed_report(report, &sums)?;
+            h1.iter().all(Hash::is_well_formed).then_some((platform.parse().ok()?, h1))
+        };
+        let reported: HashesByPlatform = reports.iter().filter_map(of_platform).collect();
+        if !reported.is_empty() {
+            cache.put_reported(&package.address, &package.version, reported);
+        }
     }
 
     /// The time of the last change of the SHA256SUMS of a package, if its server sends it.
@@ -295,16 +310,6 @@ fn listed_report(report: &PackageReport, sums: &BTreeSet<Hash>) -> Option<(BTree
     let is_listed = !zh.is_empty() && zh.iter().all(|zh| sums.contains(*zh));
     let owned = |hashes: Vec<&Hash>| hashes.into_iter().cloned().collect();
     (is_listed && !h1.is_empty()).then(|| (owned(zh), owned(h1)))
-}
-
-/// The `h1:` that a registry reports for the packages in SHA256SUMS. A package with a malformed `h1:` is omitted.
-fn well_formed_h1(reports: &Reports, sums: &Sha256Sums) -> HashesByPlatform {
-    let sums = sums.lines().map(|(_, zh)| zh.clone()).collect();
-    let of_platform = |(platform, report): (&String, &PackageReport)| {
-        let (_, h1) = listed_report(report, &sums)?;
-        h1.iter().all(Hash::is_well_formed).then_some((platform.parse().ok()?, h1))
-    };
-    reports.iter().filter_map(of_platform).collect()
 }
 
 /// A warning about `zh:` that a registry reports and SHA256SUMS does not list. They are recorded, as OpenTofu does.
