@@ -92,7 +92,10 @@ fn read_method(name: &str, method: &Located<Body<'_>>, base: &Path, dialect: Dia
             MethodKind::FilesystemMirror { path: base.join(body.required_string("path", &method.location)?.value) }
         }
         "network_mirror" => MethodKind::NetworkMirror {
-            url: mirror_url(&body.required_string("url", &method.location)?)?,
+            url: {
+                let text = body.required_string("url", &method.location)?;
+                mirror_url(text.value).map_err(|problem| invalid(problem, text.location))?
+            },
             trust_all_hashes: body.boolean("trust_all_hashes")?.unwrap_or(false),
         },
         "oci_mirror" => MethodKind::OciMirror {
@@ -111,15 +114,16 @@ fn read_method(name: &str, method: &Located<Body<'_>>, base: &Path, dialect: Dia
     })
 }
 
-fn mirror_url(text: &Located<&str>) -> Result<SafeUrl> {
-    let refuse = |why: String| invalid(why, text.location.clone());
-    let mut url = Url::parse(text.value).map_err(|error| refuse(format!("the mirror's URL is not valid: {error}")))?;
-    if url.scheme() != "https" || !url.has_host() {
-        return Err(refuse("a network mirror must have an https URL".to_owned()).into());
+/// Parses the URL of a network mirror, and adds the slash at its end. An error is a sentence without a password.
+pub(crate) fn mirror_url(text: &str) -> std::result::Result<SafeUrl, String> {
+    let not_one = |shown: &str, problem: &str| format!("{shown} is not the URL of a network mirror: {problem}");
+    // A text that is not a URL may contain a password anywhere.
+    let mut url = Url::parse(text).map_err(|error| not_one("the text that was given", &error.to_string()))?;
+    if url.scheme() != "https" {
+        return Err(not_one(&SafeUrl::from(url).to_string(), "it does not start with https"));
     }
     if !url.path().ends_with('/') {
-        let path = format!("{}/", url.path());
-        url.set_path(&path);
+        url.set_path(&format!("{}/", url.path()));
     }
     Ok(url.into())
 }

@@ -15,12 +15,12 @@ mod syntax;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use credentials::{Credentials, CredentialsOrigin};
+pub(crate) use installation::mirror_url;
 pub use installation::{InstallationMethod, MethodKind, ProviderInstallation};
 pub(crate) use netrc::Netrc;
 pub(crate) use network::LARGEST_CERTIFICATE_FILE;
@@ -30,7 +30,7 @@ pub use oci::{OciCredentials, OciDefaultCredentials, OciLogin, OciLoginSource};
 use self::document::{Body, ConfigFile, Located, invalid};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result};
 use crate::provider::{Dialect, Hostname};
-use crate::system::{Environment, Token};
+use crate::system::{Environment, Token, files};
 
 /// Content of the CLI configuration files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,8 +43,6 @@ pub struct CliConfig {
     pub hosts: BTreeMap<Hostname, BTreeMap<String, String>>,
     /// The `provider_installation` block.
     pub provider_installation: Option<ProviderInstallation>,
-    /// The directory where OpenTofu and Terraform keep downloaded providers.
-    pub plugin_cache_dir: Option<PathBuf>,
     /// The `registry_protocols` block: how often a failed request to a registry is repeated.
     pub registry_retries: Option<u32>,
     /// The `registry_protocols` block: how long a request to a registry may take.
@@ -97,9 +95,6 @@ pub fn load(environment: &Environment, dialect: Dialect) -> Result<CliConfig> {
             Err(more) => errors.extend(more),
         }
     }
-    if let Some(directory) = environment.os_variable("TF_PLUGIN_CACHE_DIR") {
-        loader.config.plugin_cache_dir = Some(environment.current_directory.join(directory));
-    }
     loader.find_helper();
     errors.into_result(loader.config)
 }
@@ -135,12 +130,11 @@ impl Loader<'_> {
     }
 
     fn add(&mut self, body: Body<'_>, errors: &mut Diagnostics) {
-        let steps: [fn(&mut Self, Body<'_>) -> Result<()>; 7] = [
+        let steps: [fn(&mut Self, Body<'_>) -> Result<()>; 6] = [
             Self::add_credentials,
             Self::add_helper,
             Self::add_hosts,
             Self::add_installation,
-            Self::add_plugin_cache,
             Self::add_registry_protocols,
             Self::add_oci,
         ];
@@ -214,14 +208,6 @@ impl Loader<'_> {
         Ok(())
     }
 
-    fn add_plugin_cache(&mut self, body: Body<'_>) -> Result<()> {
-        if let Some(text) = body.string("plugin_cache_dir")?.filter(|text| !text.value.is_empty()) {
-            let path = expand(text.value, self.environment);
-            self.config.plugin_cache_dir = Some(self.environment.current_directory.join(path));
-        }
-        Ok(())
-    }
-
     fn add_registry_protocols(&mut self, body: Body<'_>) -> Result<()> {
         for block in body.blocks("registry_protocols")? {
             let retries = block.value.count("retry_count")?;
@@ -277,48 +263,24 @@ impl Loader<'_> {
     }
 }
 
-/// The top-level blocks and arguments that provlock reads.
+/// The top-level blocks that provlock reads, and an argument that does not matter to it.
 const KNOWN: &str = "credentials credentials_helper host oci_credentials oci_default_credentials plugin_cache_dir \
     provider_installation registry_protocols";
 
 /// The `*.tfrc` and `*.tfrc.json` files of a directory, sorted by name. A missing directory has none.
-fn configuration_files_in(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let entries = match fs::read_dir(directory) {
-        Ok(entries) => entries,
-        Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
-            return Ok(Vec::new());
-        }
-        Err(error) => return Err(error),
+fn configuration_files_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut paths = match files::entries(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Vec::new(),
+        paths => paths?,
     };
-    let mut files = Vec::new();
-    for entry in entries {
-        let path = entry?.path();
+    paths.retain(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if (name.ends_with(".tfrc") || name.ends_with(".tfrc.json")) && path.is_file() {
-            files.push(path);
-        }
-    }
-    files.sort();
-    Ok(files)
+        (name.ends_with(".tfrc") || name.ends_with(".tfrc.json")) && path.is_file()
+    });
+    paths.sort();
+    Ok(paths)
 }
 
 fn hostname(label: &str, location: &Location) -> Result<Hostname> {
     Hostname::parse(label).map_err(|error| invalid(error.to_string(), location.clone()).into())
-}
-
-/// Replaces `$NAME` and `${NAME}` by environment variables, as OpenTofu and Terraform do for `plugin_cache_dir`.
-fn expand(text: &str, environment: &Environment) -> OsString {
-    let mut result = OsString::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('$') {
-        result.push(before);
-        let (name, after) = match after.strip_prefix('{').and_then(|braced| braced.split_once('}')) {
-            Some(found) => found,
-            None => after.split_at(after.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(after.len())),
-        };
-        result.push(environment.os_variable(name).unwrap_or_default());
-        rest = after;
-    }
-    result.push(rest);
-    result
 }

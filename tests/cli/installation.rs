@@ -298,7 +298,7 @@ fn invalid_blocks_are_errors_at_their_position() {
     for (block, place, expected) in [
         ("direct {}\ngit_mirror {\n  url = \"x\"\n}", ".tofurc:3:1", "unknown installation method \"git_mirror\""),
         ("oci_mirror {\n  repository_template = \"r.test/x\"\n}", ".tofurc:2:1", "must use ${hostname}"),
-        ("network_mirror {\n  url = \"http://m.test/\"\n}", ".tofurc:3:9", "must have an https URL"),
+        ("network_mirror {\n  url = \"http://m.test/\"\n}", ".tofurc:3:9", "it does not start with https"),
         ("direct {}\ndev_overrides {}", ".tofurc:3:1", "must come before all installation methods"),
     ] {
         let registry = Registry::start();

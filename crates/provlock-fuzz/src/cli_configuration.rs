@@ -54,7 +54,6 @@ fn load_file(directory: &Path, file: &Path, dialect: Dialect) -> Result<CliConfi
 fn assert_same(one: &CliConfig, other: &CliConfig) {
     assert_eq!(one.credentials, other.credentials);
     assert_eq!(one.hosts, other.hosts);
-    assert_eq!(one.plugin_cache_dir, other.plugin_cache_dir);
     assert_eq!((one.registry_retries, one.registry_timeout), (other.registry_retries, other.registry_timeout));
     assert_eq!(one.provider_installation.is_some(), other.provider_installation.is_some());
     assert_eq!(one.oci_credentials.len(), other.oci_credentials.len());

@@ -36,8 +36,7 @@ impl Helper {
     /// Replaces the credentials for a host by a new object, because a helper may refuse properties that it does not
     /// know.
     pub(super) fn store(&self, host: &Hostname, token: &Token) -> Result<()> {
-        let object = json!({ "token": token.reveal() }).to_string();
-        self.run("store", host, Some(object)).map(drop)
+        self.run("store", host, Some(token)).map(drop)
     }
 
     /// Deletes the credentials for a host.
@@ -45,21 +44,18 @@ impl Helper {
         self.run("forget", host, None).map(drop)
     }
 
-    fn run(&self, verb: &'static str, host: &Hostname, stdin: Option<String>) -> Result<Vec<u8>> {
-        let secret = stdin.clone();
+    fn run(&self, verb: &'static str, host: &Hostname, token: Option<&Token>) -> Result<Vec<u8>> {
+        let stdin = token.map(|token| json!({ "token": token.reveal() }).to_string());
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).arg(verb).arg(host.as_ascii());
         let finished = process::run(command, stdin, self.time_limit).map_err(|why| self.failed(verb, host, &why))?;
         if finished.status.success() {
             return Ok(finished.stdout);
         }
-        let stderr = match (process::one_line(&finished.stderr), &secret) {
-            // An error message of the helper may quote its input.
-            (stderr, Some(object)) if quotes(&stderr, object) => "[redacted]".to_owned(),
-            (stderr, _) => stderr,
-        };
-        let why = match stderr.as_str() {
+        let why = match process::one_line(&finished.stderr).as_str() {
             "" => format!("gave no error message ({})", finished.status),
+            // An error message of the helper may quote its input.
+            message if token.is_some_and(|token| message.contains(token.reveal())) => "says: [redacted]".to_owned(),
             message => format!("says: {message}"),
         };
         Err(self.failed(verb, host, &why).into())
@@ -74,18 +70,4 @@ impl Helper {
             None => diagnostic,
         }
     }
-}
-
-/// Whether a message contains any text of a credentials object.
-fn quotes(message: &str, object: &str) -> bool {
-    fn any_string(value: &Value, found: &dyn Fn(&str) -> bool) -> bool {
-        match value {
-            Value::String(text) => found(text),
-            Value::Array(items) => items.iter().any(|item| any_string(item, found)),
-            Value::Object(properties) => properties.values().any(|value| any_string(value, found)),
-            _ => false,
-        }
-    }
-    let object = serde_json::from_str(object).unwrap_or_default();
-    any_string(&object, &|text| !text.is_empty() && message.contains(text))
 }

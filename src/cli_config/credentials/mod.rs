@@ -4,7 +4,6 @@ mod file;
 mod helper;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -20,6 +19,7 @@ use crate::system::{Environment, OnceMap, Secrets, Token};
 ///
 /// In the [order of OpenTofu](https://opentofu.org/docs/cli/config/config-file/#credentials): `TF_TOKEN_…`,
 /// `credentials` blocks, the helper. `Debug` shows no token.
+#[derive(derive_more::Debug)]
 pub struct Credentials {
     variables: BTreeMap<Hostname, (String, Token)>,
     blocks: BTreeMap<Hostname, BlockCredentials>,
@@ -28,6 +28,7 @@ pub struct Credentials {
     file: Option<PathBuf>,
     /// The variable that makes OpenTofu and Terraform read a different file instead of `file`.
     overridden_by: Option<&'static str>,
+    #[debug(skip)]
     answers: OnceMap<Hostname, Result<Properties>>,
     secrets: Secrets,
 }
@@ -214,14 +215,4 @@ fn token_variables(environment: &Environment) -> BTreeMap<Hostname, (String, Tok
         Some((Hostname::parse(&host).ok()?, (variable.clone(), Token::new(value)?)))
     });
     tokens.collect()
-}
-
-impl fmt::Debug for Credentials {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Credentials")
-            .field("variables", &self.variables.values().map(|(variable, _)| variable).collect::<Vec<_>>())
-            .field("blocks", &self.blocks)
-            .field("helper", &self.helper_config.as_ref().and_then(|config| config.program.as_ref()))
-            .finish_non_exhaustive()
-    }
 }

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::{Connection, Connections, Shared, SourceChoice};
-use crate::cli_config::{InstallationMethod, MethodKind, directories};
+use crate::cli_config::{InstallationMethod, MethodKind, directories, mirror_url};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::packages::authentication::SignaturePolicy;
 use crate::packages::oci::{OciMirror, RepositoryTemplate};
 use crate::packages::registry::TrustedFacts;
 use crate::packages::{Downloader, FilesystemMirror, Method, NetworkMirror, Offline, Registry, Source, SourceKind};
 use crate::provider::{Dialect, ProviderAddress, ProviderSelection, SharedCache, Version};
+use crate::system::SafeUrl;
 
 impl Connections {
     /// A new source. If `shared` gives facts about packages of registries, these packages need not be downloaded.
@@ -54,7 +55,11 @@ impl Methods<'_> {
     fn source(&self) -> Result<Source> {
         let downloader = self.downloader.clone();
         Ok(Source::new(match &self.shared.options.choice {
-            SourceChoice::NetworkMirror(url) => self.network_mirror(downloader, url, false)?,
+            SourceChoice::NetworkMirror(url) => {
+                let error = |message| Diagnostic::error(Code::InvalidArgument, message);
+                let url = mirror_url(url).map_err(|problem| error(problem).help("write it as https://HOST/PATH/"))?;
+                self.network_mirror(downloader, &url, false)
+            }
             SourceChoice::OciMirror(template) => self.oci_mirror(downloader, RepositoryTemplate::parse_flag(template)?),
             SourceChoice::CliConfiguration => return self.configured(),
             SourceChoice::Registries | SourceChoice::FilesystemMirror(_) => self.registry(downloader),
@@ -76,9 +81,10 @@ impl Methods<'_> {
         SourceKind::Registry(Box::new(Registry::new(downloader, discovery, policy, trusts_reports, cache, facts)))
     }
 
-    fn network_mirror(&self, downloader: Downloader, url: &str, trust_all_hashes: bool) -> Result<SourceKind> {
-        self.shared.environment.secrets.learn_url(url);
-        NetworkMirror::new(downloader, url, self.connection.dialect, trust_all_hashes).map(SourceKind::NetworkMirror)
+    fn network_mirror(&self, downloader: Downloader, url: &SafeUrl, trust_all_hashes: bool) -> SourceKind {
+        self.shared.environment.secrets.learn_url(url.as_str());
+        let dialect = self.connection.dialect;
+        SourceKind::NetworkMirror(NetworkMirror::new(downloader, url.clone(), dialect, trust_all_hashes))
     }
 
     /// The OCI repositories that a template describes.
@@ -110,7 +116,7 @@ impl Methods<'_> {
             MethodKind::Direct => Ok(self.registry(downloader)),
             MethodKind::FilesystemMirror { path } => Ok(SourceKind::FilesystemMirror(FilesystemMirror::new(path))),
             MethodKind::NetworkMirror { url, trust_all_hashes } => {
-                self.network_mirror(downloader, url.as_str(), *trust_all_hashes)
+                Ok(self.network_mirror(downloader, url, *trust_all_hashes))
             }
             MethodKind::OciMirror { repository_template } => {
                 let include = &method.providers.include;

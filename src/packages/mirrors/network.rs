@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use url::Url;
 
-use crate::diagnostic::{self, Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::net::RequestErrorKind;
 use crate::packages::archive::{PackageDigest, PackageId};
 use crate::packages::authentication::HashDisposition;
@@ -95,31 +95,18 @@ impl VersionDocument {
 }
 
 impl NetworkMirror {
-    /// The mirror at `url`, an `https` URL; its documents are requested with the credentials of its host.
-    /// `trust_all_hashes` (of an installation method, which only OpenTofu has) trusts hashes that it reports for
-    /// packages that were not downloaded.
+    /// The mirror at `base`, an `https` URL with a slash at its end; its documents are requested with the credentials of
+    /// its host. `trust_all_hashes` (of an installation method, which only OpenTofu has) trusts hashes that it reports
+    /// for packages that were not downloaded.
     pub(in crate::packages) fn new(
         downloader: Downloader,
-        url: &str,
+        base: SafeUrl,
         dialect: Dialect,
         trust_all_hashes: bool,
-    ) -> diagnostic::Result<Self> {
-        let invalid = |shown: &dyn std::fmt::Display, problem: &str| {
-            let message = format!("{shown} is not the URL of a network mirror: {problem}");
-            Diagnostic::error(Code::InvalidArgument, message).help("write it as https://HOST/PATH/")
-        };
-        // A text that is not a URL may contain a password anywhere.
-        let mut base = Url::parse(url).map_err(|error| invalid(&"the text that was given", &error.to_string()))?;
-        if base.scheme() != "https" {
-            return Err(invalid(&SafeUrl::from(base), "it does not start with https").into());
-        }
-        if !base.path().ends_with('/') {
-            base.set_path(&format!("{}/", base.path()));
-        }
-        let host = base.host_str().ok_or_else(|| invalid(&SafeUrl::from(&base), "it has no host"))?;
-        let authority = base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-        let (host, documents) = (Hostname::known(authority), OnceMap::default());
-        Ok(Self { downloader, base: base.into(), host, dialect, trust_all_hashes, documents })
+    ) -> Self {
+        let host = base.host_str().unwrap_or_default();
+        let host = Hostname::known(base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")));
+        Self { downloader, base, host, dialect, trust_all_hashes, documents: OnceMap::default() }
     }
 
     pub(in crate::packages) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
