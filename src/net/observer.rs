@@ -62,24 +62,12 @@ impl RequestObserver {
         let (client, request) = builder.build_split();
         let request = request?;
         let (method, url) = (request.method().to_string(), SafeUrl::from(request.url()));
-        let started = Instant::now();
-        match client.execute(request) {
-            Ok(mut response) => {
-                let status = response.status().as_u16();
-                let pending =
-                    Pending { observer: self.clone(), method, url, status, started, bytes: AtomicU64::new(0) };
-                response.extensions_mut().insert(Arc::new(pending));
-                Ok(response)
-            }
-            Err(error) => {
-                (self.0)(&RequestReport {
-                    method,
-                    url,
-                    outcome: RequestOutcome::NoResponse { duration: started.elapsed() },
-                });
-                Err(error)
-            }
-        }
+        let (started, bytes) = (Instant::now(), AtomicU64::new(0));
+        let mut pending = Pending { observer: self.clone(), method, url, status: None, started, bytes };
+        let mut response = client.execute(request)?;
+        pending.status = Some(response.status().as_u16());
+        response.extensions_mut().insert(Arc::new(pending));
+        Ok(response)
     }
 }
 
@@ -90,12 +78,13 @@ impl Default for RequestObserver {
     }
 }
 
-/// A request whose response is being read; reported when it is dropped.
+/// A request that waits for its response, or whose response is being read; reported when it is dropped.
 pub(super) struct Pending {
     observer: RequestObserver,
     method: String,
     url: SafeUrl,
-    status: u16,
+    /// `None` without a response.
+    status: Option<u16>,
     started: Instant,
     bytes: AtomicU64,
 }
@@ -116,7 +105,10 @@ impl Drop for Pending {
     fn drop(&mut self) {
         let Self { observer, method, url, status, started, bytes } = self;
         let (bytes, duration) = (bytes.load(Ordering::Relaxed), started.elapsed());
-        let outcome = RequestOutcome::Response { status: *status, bytes, duration };
+        let outcome = match *status {
+            Some(status) => RequestOutcome::Response { status, bytes, duration },
+            None => RequestOutcome::NoResponse { duration },
+        };
         (observer.0)(&RequestReport { method: std::mem::take(method), url: url.clone(), outcome });
     }
 }

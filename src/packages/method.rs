@@ -34,7 +34,7 @@ pub(crate) struct Method {
     pub(super) kind: SourceKind,
     pub(super) providers: ProviderSelection,
     /// Stores the platform of each `h1:`.
-    cache: Option<HashCache>,
+    pub(super) cache: Option<HashCache>,
     versions: OnceMap<ProviderAddress, Result<Arc<AvailableVersions>>>,
     packages: OnceMap<PackageId, Result<Arc<Fetched>>>,
 }
@@ -43,12 +43,6 @@ impl Method {
     /// A method without answers yet.
     pub(crate) fn new(kind: SourceKind, providers: ProviderSelection) -> Self {
         Self { kind, providers, cache: None, versions: OnceMap::default(), packages: OnceMap::default() }
-    }
-
-    /// The same method, which stores facts about platforms in a cache.
-    #[must_use]
-    pub(super) fn remembering(self, cache: Option<HashCache>) -> Self {
-        Self { cache, ..self }
     }
 
     pub(super) fn versions(&self, address: &ProviderAddress) -> Result<Arc<AvailableVersions>> {
@@ -109,19 +103,20 @@ impl Method {
 
     /// Remembers the platforms that a registry lists, or the `h1:` of a package from a mirror.
     fn remember(&self, package: &PackageId, fetched: Option<&Fetched>) {
-        let Some(cache) = &self.cache else { return };
+        let (Some(cache), PackageId { address, version, platform }) = (&self.cache, package) else { return };
         match &self.kind {
             SourceKind::Registry(_) => {
-                let available = self.versions.get(&package.address).and_then(Result::ok);
-                let release = available.as_ref().and_then(|available| available.versions.get(&package.version));
-                let listed = release.map(|release| &release.platforms).filter(|listed| !listed.is_empty());
-                if let Some(listed) = listed {
-                    cache.put_listed(&package.address, &package.version, listed.iter().collect());
+                let available = self.versions.get(address).and_then(Result::ok);
+                let release = available.as_ref().and_then(|available| available.versions.get(version));
+                if let Some(listed) = release.map(|release| &release.platforms).filter(|listed| !listed.is_empty()) {
+                    cache.change_platforms(address, version, |known| known.listed = Some(listed.iter().collect()));
                 }
             }
             SourceKind::FilesystemMirror(_) | SourceKind::NetworkMirror(_) | SourceKind::OciMirror(_) => {
                 if let Some(fetched) = fetched {
-                    cache.put_copy(package, fetched.all_h1());
+                    cache.change_platforms(address, version, |known| {
+                        known.copies.entry(platform.clone()).or_default().extend(fetched.all_h1());
+                    });
                 }
             }
             SourceKind::Offline(_) => {}

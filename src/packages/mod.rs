@@ -81,9 +81,9 @@ impl Source {
 
     /// The same source, which stores facts about platforms.
     #[must_use]
-    pub(crate) fn remembering(self, cache: Option<&HashCache>) -> Self {
-        let methods = self.methods.into_iter().map(|method| method.remembering(cache.cloned())).collect();
-        Self { methods, ..self }
+    pub(crate) fn remembering(mut self, cache: Option<&HashCache>) -> Self {
+        self.methods.iter_mut().for_each(|method| method.cache = cache.cloned());
+        self
     }
 
     /// The versions of a provider that any method lists. A method without the provider is skipped; any other failure is

@@ -146,12 +146,6 @@ pub(crate) fn one_line(bytes: &[u8]) -> String {
     lines.map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
-/// Part of a program's output.
-enum Output {
-    Stdout(Vec<u8>),
-    Stderr(Vec<u8>),
-}
-
 /// Writes to a program's stdin and reads its output until it has ended.
 fn wait_for_output(child: &mut Child, stdin: Option<String>, limits: &ProcessLimits<'_>) -> Result<Finished> {
     let time_limit = limits.time.min(LONGEST_TIME_LIMIT);
@@ -164,8 +158,8 @@ fn wait_for_output(child: &mut Child, stdin: Option<String>, limits: &ProcessLim
         thread::spawn(move || pipe.write_all(text.as_bytes()));
     }
     let (sender, receiver) = mpsc::channel();
-    send_output(child.stdout.take(), limits.stdout + 1, Output::Stdout, sender.clone());
-    send_output(child.stderr.take(), MESSAGE_LIMIT as u64, Output::Stderr, sender);
+    send_output(child.stdout.take(), limits.stdout + 1, false, sender.clone());
+    send_output(child.stderr.take(), MESSAGE_LIMIT as u64, true, sender);
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     // Start of the silence of an ended program.
     let mut quiet_since = None;
@@ -184,8 +178,7 @@ fn wait_for_output(child: &mut Child, stdin: Option<String>, limits: &ProcessLim
         match output {
             Err(RecvTimeoutError::Disconnected) => break,
             _ if Instant::now() >= deadline => return Err(too_long()),
-            Ok(Output::Stdout(bytes)) => stdout.extend(bytes),
-            Ok(Output::Stderr(bytes)) => stderr.extend(bytes),
+            Ok((is_stderr, bytes)) => if is_stderr { &mut stderr } else { &mut stdout }.extend(bytes),
             Err(RecvTimeoutError::Timeout) => {
                 // A program that it has started may keep its output open.
                 let has_ended = child.try_wait().map_err(failed)?.is_some();
@@ -211,13 +204,8 @@ fn wait_for_output(child: &mut Child, stdin: Option<String>, limits: &ProcessLim
     }
 }
 
-/// Reads up to `limit` bytes in a thread of its own, and sends them as they come.
-fn send_output(
-    pipe: Option<impl Read + Send + 'static>,
-    limit: u64,
-    wrap: fn(Vec<u8>) -> Output,
-    sender: Sender<Output>,
-) {
+/// Reads up to `limit` bytes in a thread of its own, and sends them as they come, with the name of their pipe.
+fn send_output(pipe: Option<impl Read + Send + 'static>, limit: u64, is_stderr: bool, sender: Sender<(bool, Vec<u8>)>) {
     let Some(mut pipe) = pipe else { return };
     thread::spawn(move || {
         let mut kept = pipe.by_ref().take(limit);
@@ -226,7 +214,7 @@ fn send_output(
             match kept.read(&mut buffer) {
                 Ok(count) if count > 0 => {
                     // The channel is closed only after the wait for the program has ended.
-                    let _ = sender.send(wrap(buffer[..count].to_owned()));
+                    let _ = sender.send((is_stderr, buffer[..count].to_owned()));
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 // The bytes before an error are kept; the exit status shows whether the program failed.

@@ -7,7 +7,7 @@
 //!
 //! The caller must not use an entry found by `zh:` unless a verified SHA256SUMS lists that `zh:`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::digest::PackageDigest;
 use super::id::PackageId;
-use super::release_platforms::{HashesByPlatform, ReleasePlatforms};
+use super::release_platforms::ReleasePlatforms;
 use crate::provider::{Dialect, Hash, HashScheme, Platform, ProviderAddress, Version};
 use crate::system::storage;
 
@@ -104,24 +104,14 @@ impl HashCache {
         platforms
     }
 
-    /// Remembers the platforms that a registry lists for a release.
-    pub(crate) fn put_listed(&self, provider: &ProviderAddress, version: &Version, listed: BTreeSet<Platform>) {
-        let path = self.path_of_platforms(provider, version);
-        ReleasePlatforms::change(&path, |platforms| platforms.listed = Some(listed));
-    }
-
-    /// Remembers the `h1:` that a registry reports for packages of a release.
-    pub(crate) fn put_reported(&self, provider: &ProviderAddress, version: &Version, reported: HashesByPlatform) {
-        let path = self.path_of_platforms(provider, version);
-        ReleasePlatforms::change(&path, |platforms| platforms.published.extend(reported));
-    }
-
-    /// Remembers the `h1:` of a package from a mirror.
-    pub(crate) fn put_copy(&self, package: &PackageId, hashes: impl IntoIterator<Item = Hash>) {
-        let path = self.path_of_platforms(&package.address, &package.version);
-        ReleasePlatforms::change(&path, |platforms| {
-            platforms.copies.entry(package.platform.clone()).or_default().extend(hashes);
-        });
+    /// Changes the facts about the platforms of a release, if possible.
+    pub(crate) fn change_platforms(
+        &self,
+        provider: &ProviderAddress,
+        version: &Version,
+        change: impl FnOnce(&mut ReleasePlatforms),
+    ) {
+        ReleasePlatforms::change(&self.path_of_platforms(provider, version), change);
     }
 
     /// The hashes of all packages that are stored by provider, version and platform.

@@ -277,7 +277,7 @@ impl Registry {
         };
         let reported: HashesByPlatform = reports.iter().filter_map(of_platform).collect();
         if !reported.is_empty() {
-            cache.put_reported(&package.address, &package.version, reported);
+            cache.change_platforms(&package.address, &package.version, |known| known.published.extend(reported));
         }
     }
 

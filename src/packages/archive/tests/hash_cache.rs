@@ -146,7 +146,8 @@ fn an_ignored_cache_knows_no_platforms() {
     let (_directory, cache) = cache();
     let (package, digest) = null();
     put(&cache, &(package.clone(), digest));
-    cache.put_listed(&package.address, &package.version, [package.platform.clone()].into());
+    let listed = Some([package.platform.clone()].into());
+    cache.change_platforms(&package.address, &package.version, |platforms| platforms.listed = listed);
     assert_ne!(cache.platforms_of(&package.address, &package.version), ReleasePlatforms::default());
     let cache = cache.not_believed();
     assert_eq!(cache.platforms_of(&package.address, &package.version), ReleasePlatforms::default());
