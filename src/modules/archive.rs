@@ -15,7 +15,7 @@ use tar::{EntryType, Header, PaxExtensions};
 use super::fetch_error::{FetchError, Fetched};
 use super::limits::is_configuration;
 use super::package_writer::PackageWriter;
-use crate::packages::archive::{Limits, PackageError, Refusal, UnpackedEntry, unpack as unpack_zip};
+use crate::packages::archive::{Entry, Limits, PackageError, Refusal, unpack as unpack_zip};
 use crate::provider::Dialect;
 use crate::system::lock;
 use streams::Streams;
@@ -91,7 +91,7 @@ pub(super) fn unpack(archive: File, format: Format, most: u64, package: &Path) -
 
 fn unzip(mut archive: io::BufReader<File>, most: u64, writer: &mut PackageWriter) -> Fetched<()> {
     let limits = Limits { inflated_bytes: most, ..Limits::default() };
-    unpack_zip(&mut archive, &limits, |entry: &UnpackedEntry<'_>| {
+    unpack_zip(&mut archive, &limits, |entry: &Entry<'_>| {
         let name = text(entry.name.to_vec())?;
         if entry.is_directory {
             return writer.directory(&name).map(|()| None);

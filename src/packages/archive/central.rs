@@ -29,15 +29,16 @@ pub(super) const END_WINDOW: u64 = 65 * 1024;
 
 /// An entry of the central directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Entry<'a> {
-    pub(super) name: &'a [u8],
+pub(crate) struct Entry<'a> {
+    /// Its name as it is.
+    pub(crate) name: &'a [u8],
     pub(super) method: u16,
     /// A data descriptor follows the entry's data.
     pub(super) has_descriptor: bool,
     /// By its name or by its mode.
-    pub(super) is_directory: bool,
+    pub(crate) is_directory: bool,
     /// Whether its owner may execute it.
-    pub(super) is_executable: bool,
+    pub(crate) is_executable: bool,
     pub(super) crc32: u32,
     pub(super) compressed_size: u64,
     pub(super) size: u64,

@@ -14,6 +14,13 @@ const LONGEST_PART: usize = 255;
 /// The longest path on Linux, in bytes.
 const LONGEST_PATH: usize = 4095;
 
+/// The hashes over the files in an archive.
+#[derive(Debug)]
+pub(super) struct Hashes {
+    pub(super) h1: Hash,
+    pub(super) h1_with_directories: Hash,
+}
+
 /// The entries of an archive as they are extracted: for each entry its path, or none if it is a directory.
 pub(super) struct Contents<'a> {
     entries: &'a [Entry<'a>],
@@ -50,9 +57,13 @@ impl<'a> Contents<'a> {
         Ok(Self { entries, paths })
     }
 
-    /// Computes the hash over the files; if several have the same path, the last one is used. `digests` contains the
-    /// SHA-256 of each entry; the digests of directories are not used.
-    pub(super) fn h1(&self, digests: &[[u8; 32]]) -> Hash {
+    /// Computes the hashes. `digests` contains the SHA-256 of each entry; the digests of directories are not used.
+    pub(super) fn hashes(&self, digests: &[[u8; 32]]) -> Hashes {
+        Hashes { h1: self.h1(digests), h1_with_directories: self.h1_with_directories(digests) }
+    }
+
+    /// The hash over the files; if several have the same path, the last one is used.
+    fn h1(&self, digests: &[[u8; 32]]) -> Hash {
         let mut files: Vec<(&[u8], &[u8; 32])> =
             self.paths.iter().zip(digests).filter_map(|(path, digest)| Some((path.as_deref()?, digest))).collect();
         // Stable, so that the last of each path stays last.
@@ -63,7 +74,7 @@ impl<'a> Contents<'a> {
 
     /// The hash over the archive without extraction, as `providers mirror` computes it: names are unchanged,
     /// directories are empty files, and a name that occurs twice is listed twice, each time with the last content.
-    pub(super) fn h1_with_directories(&self, digests: &[[u8; 32]]) -> Hash {
+    fn h1_with_directories(&self, digests: &[[u8; 32]]) -> Hash {
         let empty = Sha256::digest([]).into();
         let digest = |(entry, digest): (&Entry<'a>, &[u8; 32])| if entry.is_directory { empty } else { *digest };
         let digests: Vec<[u8; 32]> = self.entries.iter().zip(digests).map(digest).collect();

@@ -31,17 +31,18 @@ mod tests;
 
 use std::io::{Read, Seek, SeekFrom, Write};
 
+pub(crate) use central::Entry;
 pub use digest::PackageDigest;
 pub use error::{EntryProblem, PackageError, Refusal};
 pub use hash_cache::HashCache;
 pub use id::PackageId;
 pub use limits::Limits;
 pub(crate) use release_platforms::{HashesByPlatform, ReleasePlatforms};
-pub(crate) use seeking::{UnpackedEntry, unpack};
+pub(crate) use seeking::unpack;
 pub(crate) use unpacked::hash_directory;
 
 use crate::provider::Hash;
-use seeking::Hashes;
+use contents::Hashes;
 use source::Source;
 
 /// Hashes the zip archive that `reader` yields, in one pass. If its layout does not allow that and its first bytes are

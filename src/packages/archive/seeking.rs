@@ -6,19 +6,11 @@ use std::io::{self, Read, Seek, SeekFrom};
 use super::Limits;
 use super::central::{self, CentralError, Entry, LOCAL_HEADER, Tail, u16_at, u32_at};
 use super::content::{DEFLATE, Extractor, STORED};
-use super::contents::Contents;
+use super::contents::{Contents, Hashes};
 use super::error::{EntryProblem, PackageError, Refusal};
-use crate::provider::Hash;
 
 /// Bytes that are read at once.
 const INPUT: usize = 64 * 1024;
-
-/// The hashes over the files in an archive.
-#[derive(Debug)]
-pub(super) struct Hashes {
-    pub(super) h1: Hash,
-    pub(super) h1_with_directories: Hash,
-}
 
 /// Hashes the archive that is the whole of `file`.
 pub(super) fn hash(
@@ -34,17 +26,7 @@ pub(super) fn hash(
     for entry in &entries {
         digests.push(if entry.is_directory { [0; 32] } else { archive.hash_entry(entry)? });
     }
-    Ok(Hashes { h1: contents.h1(&digests), h1_with_directories: contents.h1_with_directories(&digests) })
-}
-
-/// An entry of an archive that is unpacked.
-pub(crate) struct UnpackedEntry<'a> {
-    /// Its name as it is.
-    pub(crate) name: &'a [u8],
-    /// Whether it is a directory.
-    pub(crate) is_directory: bool,
-    /// Whether its owner may execute it.
-    pub(crate) is_executable: bool,
+    Ok(contents.hashes(&digests))
 }
 
 /// Unpacks the archive that is the whole of `file`: calls `place` for each entry, in their order, and writes the
@@ -55,7 +37,7 @@ pub(crate) struct UnpackedEntry<'a> {
 pub(crate) fn unpack<E: From<PackageError> + From<io::Error>>(
     file: &mut (impl Read + Seek),
     limits: &Limits,
-    mut place: impl FnMut(&UnpackedEntry<'_>) -> Result<Option<File>, E>,
+    mut place: impl FnMut(&Entry<'_>) -> Result<Option<File>, E>,
 ) -> Result<(), E> {
     let (size, start, bytes) = read_directory(file, limits)?;
     let entries = entries(&bytes, start).map_err(PackageError::from)?;
@@ -70,22 +52,14 @@ pub(crate) fn unpack<E: From<PackageError> + From<io::Error>>(
     }
     let mut archive = Archive::new(file, size);
     for entry in &entries {
-        let Entry { name, is_directory, is_executable, .. } = *entry;
-        let unpacked = place(&UnpackedEntry { name, is_directory, is_executable })?;
-        if !is_directory {
+        let unpacked = place(entry)?;
+        if !entry.is_directory {
             archive.extractor.file = unpacked;
             archive.hash_entry(entry)?;
             archive.extractor.written()?;
         }
     }
     Ok(())
-}
-
-/// The size of an archive, and its last bytes as [`read_tail`] returns them.
-fn read_directory(file: &mut (impl Read + Seek), limits: &Limits) -> Result<(u64, u64, Vec<u8>), PackageError> {
-    let size = file.seek(SeekFrom::End(0)).map_err(PackageError::Read)?;
-    let (start, bytes) = read_tail(file, size, limits)?;
-    Ok((size, start, bytes))
 }
 
 fn entries(bytes: &[u8], start: u64) -> Result<Vec<Entry<'_>>, Refusal> {
@@ -95,8 +69,10 @@ fn entries(bytes: &[u8], start: u64) -> Result<Vec<Entry<'_>>, Refusal> {
     })
 }
 
-/// The file's last bytes, as many as it takes to read the central directory, and the offset of the first of them.
-fn read_tail(file: &mut (impl Read + Seek), size: u64, limits: &Limits) -> Result<(u64, Vec<u8>), PackageError> {
+/// The size of an archive, and its last bytes, as many as it takes to read the central directory, with the offset of the
+/// first of them.
+fn read_directory(file: &mut (impl Read + Seek), limits: &Limits) -> Result<(u64, u64, Vec<u8>), PackageError> {
+    let size = file.seek(SeekFrom::End(0)).map_err(PackageError::Read)?;
     let mut start = size.saturating_sub(central::END_WINDOW);
     loop {
         let mut bytes = Vec::new();
@@ -108,7 +84,7 @@ fn read_tail(file: &mut (impl Read + Seek), size: u64, limits: &Limits) -> Resul
             }
             // Each time from an earlier offset on, so this ends.
             Err(CentralError::Earlier(offset)) => start = offset,
-            _ => return Ok((start, bytes)),
+            _ => return Ok((size, start, bytes)),
         }
     }
 }

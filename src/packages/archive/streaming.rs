@@ -10,9 +10,8 @@ use std::io::Read;
 use super::Limits;
 use super::central::{self, CENTRAL_HEADER, CentralError, END, Entry, LOCAL_HEADER, Tail, u16_at, u32_at, u64_at};
 use super::content::{Content, DEFLATE, Extractor, STORED};
-use super::contents::Contents;
+use super::contents::{Contents, Hashes};
 use super::error::{EntryProblem, PackageError, Refusal};
-use super::seeking::Hashes;
 use super::source::Source;
 
 /// The longest data descriptor: signature, CRC-32 and two sizes of 64 bits.
@@ -59,7 +58,7 @@ pub(super) fn hash<R: Read>(
         checked.map_err(|problem| Refusal::entry(entry.name, problem))?;
     }
     let digests: Vec<[u8; 32]> = streamed.iter().map(|seen| seen.content.sha256).collect();
-    Ok(Hashes { h1: contents.h1(&digests), h1_with_directories: contents.h1_with_directories(&digests) })
+    Ok(contents.hashes(&digests))
 }
 
 /// Reads entry after entry, up to the central directory.
