@@ -1,6 +1,5 @@
 //! The HTTP client.
 
-use std::fmt;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -34,7 +33,8 @@ use crate::system::{SafeUrl, Token, files};
 const SILENCE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// An HTTP client. Cheap to clone; clones share connections.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("Client")]
 pub struct Client {
     shared: Arc<Shared>,
     observer: RequestObserver,
@@ -132,8 +132,7 @@ impl Client {
     /// # Errors
     /// The URL is not allowed.
     pub(crate) fn permits(&self, url: &Url) -> Requested<()> {
-        if !matches!(url.scheme(), "http" | "git") || redirect::is_allowed(url, self.plain_http, &self.shared.settings)
-        {
+        if !matches!(url.scheme(), "http" | "git") || redirect::is_allowed(url, self.plain_http, self.settings()) {
             return Ok(());
         }
         Err(RequestError { url: url.into(), kind: RequestErrorKind::Insecure, credentials_of: None })
@@ -196,18 +195,17 @@ impl Client {
         kept.map_err(|kind| RequestError { url: url.into(), kind, credentials_of: None })
     }
 
-    /// Fetches a JSON document, as [`Client::get`] does, and returns its URL. `weight` returns how many bytes of it
-    /// stay in memory until the end of the run.
-    pub(crate) fn get_json<T: DeserializeOwned>(
+    /// Fetches a JSON document, as [`Client::get`] does, and returns its URL. `convert` also returns how many bytes of
+    /// its result stay in memory until the end of the run.
+    pub(crate) fn get_json<J: DeserializeOwned, T>(
         &self,
         url: &Url,
         credentials_of: Option<&Hostname>,
         limit: u64,
-        weight: impl FnOnce(&T) -> usize,
+        convert: impl FnOnce(J) -> (T, usize),
     ) -> Requested<(Url, T)> {
         self.get_decoded(url, credentials_of, limit, Purpose::Metadata, |document| {
-            let value = decode_json(&document)?;
-            let kept = weight(&value);
+            let (value, kept) = convert(decode_json(&document)?);
             Ok(((document.url, value), kept))
         })
     }
@@ -240,7 +238,7 @@ impl Client {
         send: impl FnMut(HeaderMap) -> Attempt<Response>,
         consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
     ) -> std::result::Result<T, RequestErrorKind> {
-        let settings = &self.shared.settings;
+        let settings = self.settings();
         let pace = Pace::new(settings.minimum_rate, settings.download_timeout);
         resume::download(limit, &pace, self.retries(Purpose::Download), send, consume)
     }
@@ -255,8 +253,8 @@ impl Client {
         mut receive: impl FnMut(Response) -> Attempt<T>,
     ) -> Requested<T> {
         let time_limit = match purpose {
-            Purpose::Metadata => self.time_limit(),
-            Purpose::Download => SILENCE_TIMEOUT.max(self.time_limit()).min(self.shared.settings.download_timeout),
+            Purpose::Metadata => self.settings().timeout,
+            Purpose::Download => SILENCE_TIMEOUT.max(self.settings().timeout).min(self.settings().download_timeout),
         };
         let fail = |kind| RequestError { url: url.into(), kind, credentials_of: credentials.host().cloned() };
         let token = self.permission(url, credentials).map_err(fail)?;
@@ -271,13 +269,15 @@ impl Client {
         url: &Url,
         credentials: RequestCredentials<'_>,
     ) -> std::result::Result<Option<Token>, RequestErrorKind> {
-        if !redirect::is_allowed(url, self.plain_http, &self.shared.settings) {
+        if !redirect::is_allowed(url, self.plain_http, self.settings()) {
             return Err(RequestErrorKind::Insecure);
         }
         let token = match credentials {
             _ if url.scheme() != "https" && !is_loopback(url) => None,
             RequestCredentials::None => None,
-            RequestCredentials::TokenOf(host) => self.token(host).map_err(RequestErrorKind::Credentials)?,
+            RequestCredentials::TokenOf(host) => {
+                (self.shared.authorize)(host).map_err(RequestErrorKind::Credentials)?
+            }
             RequestCredentials::Basic(token) => Some(token.clone()),
         };
         if let Some(token) = &token {
@@ -286,20 +286,9 @@ impl Client {
         Ok(token)
     }
 
-    /// The token for a host, which can be sent.
-    fn token(&self, host: &Hostname) -> Result<Option<Token>> {
-        match (self.shared.authorize)(host)? {
-            Some(token) if !token.is_sendable() => {
-                let message = format!("the token for {host} contains characters that cannot be sent");
-                Err(Diagnostic::error(Code::InvalidCliConfiguration, message).into())
-            }
-            token => Ok(token),
-        }
-    }
-
     /// Adds a secret that is about to be sent to the run's secrets.
     pub(crate) fn learn(&self, token: &Token) {
-        self.shared.settings.secrets.learn(token);
+        self.settings().secrets.learn(token);
     }
 
     /// Makes one attempt; a status other than success is a failure.
@@ -335,7 +324,7 @@ impl Client {
             let stays = target.host() == request.url.host();
             let plain_http = if stays { request.plain_http } else { request.plain_http.of_others() };
             // Another machine must not be able to make this one send requests to its own services.
-            if leaves_https || !redirect::is_allowed(&target, plain_http, &self.shared.settings) {
+            if leaves_https || !redirect::is_allowed(&target, plain_http, self.settings()) {
                 return Err(redirect::refused(format!("{} is not an https URL", SafeUrl::from(target))));
             }
             if target.origin() != url.origin() {
@@ -361,7 +350,7 @@ impl Client {
 
     /// A request for [`Client::send_once`].
     pub(crate) fn request(&self, method: Method, url: Url) -> RequestBuilder {
-        self.shared.http.request(method, url).timeout(self.time_limit())
+        self.shared.http.request(method, url).timeout(self.settings().timeout)
     }
 
     /// Makes attempts until one succeeds, fails permanently, or no retry is left.
@@ -375,25 +364,15 @@ impl Client {
 
     fn retries(&self, purpose: Purpose) -> Retries {
         let retries = match purpose {
-            Purpose::Metadata => self.shared.settings.retries,
+            Purpose::Metadata => self.settings().retries,
             Purpose::Download => self.download_retries,
         };
-        Retries::new(retries, self.shared.settings.back_off)
+        Retries::new(retries, self.settings().back_off)
     }
 
-    /// Time limit of a package's download.
-    pub(crate) fn download_timeout(&self) -> Duration {
-        self.shared.settings.download_timeout
-    }
-
-    /// Pause before the first retry of a request.
-    pub(crate) fn back_off(&self) -> Duration {
-        self.shared.settings.back_off
-    }
-
-    /// Time limit of a request for a document.
-    pub(crate) fn time_limit(&self) -> Duration {
-        self.shared.settings.timeout
+    /// Time limits, pauses and other settings.
+    pub(crate) fn settings(&self) -> &NetSettings {
+        &self.shared.settings
     }
 }
 
@@ -458,10 +437,4 @@ fn beginning(response: Response, token: Option<&Token>) -> String {
     let _ = read_with(response, u64::MAX, |body, _| body.take(4096).read_to_end(&mut bytes));
     let text = String::from_utf8_lossy(&bytes);
     quote(&token.map_or_else(|| text.to_string(), |token| token.redact(&text)))
-}
-
-impl fmt::Debug for Client {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client").field("settings", &self.shared.settings).finish_non_exhaustive()
-    }
 }

@@ -30,7 +30,7 @@ pub enum RequestErrorKind {
     #[display("was not found (404)")]
     NotFound,
     /// Status 401 or 403, and whether the server got a token. A redirect to another host carries none.
-    #[display("was refused ({status}){}", said_of_credentials(*credentials_sent))]
+    #[display("was refused ({status}){}", if *credentials_sent { SENT } else { NOT_SENT })]
     Unauthorized { status: u16, credentials_sent: bool },
     /// Any other status that is not a success, and the start of the body, without control characters.
     #[display("answered with status {status}{}{body}", if body.is_empty() { "" } else { ": " })]
@@ -67,9 +67,8 @@ pub enum RequestErrorKind {
     Credentials(Diagnostics),
 }
 
-fn said_of_credentials(were_sent: bool) -> &'static str {
-    if were_sent { " with the credentials that were sent" } else { "; no credentials were sent" }
-}
+const SENT: &str = " with the credentials that were sent";
+const NOT_SENT: &str = "; no credentials were sent";
 
 impl RequestErrorKind {
     /// The error for a status that is not a success. `body` returns the start of the body, without control characters.

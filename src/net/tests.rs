@@ -348,7 +348,7 @@ fn a_file_of_certificates_replaces_those_of_the_system() {
 fn an_answer_that_is_not_json_is_an_error_with_the_url() {
     let server = Server::http(|_| Response::ok("<html>\u{1b}[31m"));
     let url = server.url("127.0.0.1", "/x?sig=s3cr3t");
-    let error = plain_client().get_json::<serde_json::Value>(&url, None, 1000, |_| 0).unwrap_err();
+    let error = plain_client().get_json::<serde_json::Value, _>(&url, None, 1000, |value| (value, 0)).unwrap_err();
     assert!(matches!(error.kind, RequestErrorKind::InvalidBody(_)));
     let text = error.into_diagnostic("acme/gamma")[0].message.clone();
     assert!(text.contains("/x?[redacted]") && !text.contains(TOKEN), "{text}");
@@ -385,7 +385,7 @@ fn an_unreadable_answer_is_not_quoted() {
     ] {
         let server = Server::http(|request| Response::ok(answer.replace("TOKEN", request.authorization().unwrap())));
         let url = server.url("127.0.0.1", "/");
-        let asked = plain_client().get_json::<Numbers>(&url, Some(&host("h.test")), 1000, |_| 0);
+        let asked = plain_client().get_json::<Numbers, _>(&url, Some(&host("h.test")), 1000, |numbers| (numbers, 0));
         let error = asked.unwrap_err();
         assert_eq!(error.kind, RequestErrorKind::InvalidBody(why.to_owned()), "{answer}");
         assert!(!error.into_diagnostic("x")[0].message.contains(TOKEN));

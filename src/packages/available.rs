@@ -50,13 +50,14 @@ impl AvailableVersions {
         self.is_partial |= other.is_partial;
     }
 
-    /// Approximate memory, in bytes.
-    pub(super) fn weight(&self) -> usize {
+    /// The versions and their approximate memory, in bytes.
+    pub(super) fn weighed(self) -> (Self, usize) {
         /// Bytes of a version in the map, without its texts.
         const ENTRY: usize = 128;
         let versions = self.versions.iter();
         let versions = versions.map(|(version, available)| ENTRY + version.text_length() + available.text_length());
-        versions.chain(self.warnings.iter().map(String::len)).sum()
+        let weight = versions.chain(self.warnings.iter().map(String::len)).sum();
+        (self, weight)
     }
 }
 

@@ -13,7 +13,7 @@ use url::Url;
 
 use super::Source;
 use super::release_info::{GithubRepository, ReleaseInfo};
-use crate::net::{Client, Purpose, decode_json};
+use crate::net::Client;
 use crate::provider::{Dialect, ProviderAddress, Version};
 use crate::system::OnceMap;
 use crate::system::bounded::List;
@@ -245,12 +245,12 @@ impl PublicationDates {
                 base.set_path(&format!("{}/", base.path()));
             }
             let url = base.join(path).map_err(|error| format!("{base}{path} is not a URL: {error}"))?;
-            let answer = self.client.get_decoded(&url, None, MAXIMUM_DOCUMENT_BYTES, Purpose::Metadata, |document| {
-                let documented: Documented = decode_json::<T>(&document)?.into();
+            let answer = self.client.get_json(&url, None, MAXIMUM_DOCUMENT_BYTES, |document: T| {
+                let documented: Documented = document.into();
                 let kept = ENTRY * (documented.dates.len() + 1);
-                Ok((Arc::new(documented), kept))
+                (Arc::new(documented), kept)
             });
-            answer.map_err(|error| error.to_string())
+            answer.map(|(_, documented)| documented).map_err(|error| error.to_string())
         })
     }
 }

@@ -2,13 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Deserialize;
+
 use crate::provider::{Hash, HashScheme, Platform};
+use crate::system::bounded::List;
+
+/// A package has one of each scheme.
+const MOST_HASHES: usize = 16;
 
 /// The registry's report about one platform's package.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub(crate) struct PackageReport {
     /// Its hashes, of any scheme.
-    pub hashes: Vec<Hash>,
+    pub hashes: List<Hash, MOST_HASHES>,
     /// The size of the zip archive in bytes.
     pub package_size: Option<u64>,
 }
@@ -91,7 +98,7 @@ fn check_zh(report: &PackageReport, platform: &Platform, shasum: &str) -> Result
 
 impl PackageReport {
     fn of_scheme(&self, scheme: HashScheme) -> impl Iterator<Item = &Hash> {
-        self.hashes.iter().filter(move |hash| hash.scheme() == scheme)
+        self.hashes.0.iter().filter(move |hash| hash.scheme() == scheme)
     }
 }
 
@@ -99,7 +106,7 @@ impl PackageReport {
 /// [`check`]. OpenTofu records no hash of an unknown scheme, and any text of a known scheme; here malformed hashes are
 /// omitted.
 pub(crate) fn reported(reports: &BTreeMap<String, PackageReport>) -> BTreeSet<Hash> {
-    let hashes = reports.values().flat_map(|report| &report.hashes);
+    let hashes = reports.values().flat_map(|report| &report.hashes.0);
     hashes.filter(|hash| has_form(hash)).cloned().collect()
 }
 
@@ -122,7 +129,7 @@ mod tests {
     const SHASUM: &str = "3670fff05fd637a4623994ceb445a252fa34ae5192a35fa7b91259879ed89f92";
 
     fn report(hashes: &[&str], package_size: Option<u64>) -> PackageReport {
-        PackageReport { hashes: hashes.iter().map(|hash| hash.parse().unwrap()).collect(), package_size }
+        PackageReport { hashes: List(hashes.iter().map(|hash| hash.parse().unwrap()).collect()), package_size }
     }
 
     fn h1() -> Hash {

@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::*;
 use crate::provider::{Hash, Platform};
+use crate::system::bounded::List;
 
 #[derive(Deserialize)]
 struct Kit {
@@ -74,7 +75,7 @@ fn record(kit: &Kit, case: &Case) -> Result<BTreeSet<String>, Box<dyn std::error
     let mut reports = BTreeMap::new();
     for (platform, report) in case.packages.iter().flatten().filter(|_| tofu) {
         let hashes = report.hashes.iter().map(|hash| hash.parse()).collect::<Result<_, _>>()?;
-        reports.insert(platform.clone(), PackageReport { hashes, package_size: report.package_size });
+        reports.insert(platform.clone(), PackageReport { hashes: List(hashes), package_size: report.package_size });
     }
     let sums = Sha256Sums::parse(case.sums.as_bytes());
     let mut hashes = HashDispositions::default();

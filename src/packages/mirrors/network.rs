@@ -43,11 +43,6 @@ struct Index {
     versions: Map<IgnoredAny, MOST_VERSIONS>,
 }
 
-/// The index as kept in memory.
-#[derive(Deserialize)]
-#[serde(from = "Index")]
-struct Indexed(AvailableVersions);
-
 /// The packages of a version, and the URL that their URLs are relative to.
 type LocatedDocument = (Url, VersionDocument);
 
@@ -63,23 +58,16 @@ struct Archive {
     hashes: Option<List<String, MOST_HASHES>>,
 }
 
-impl From<Index> for Indexed {
-    fn from(index: Index) -> Self {
-        let versions = index.versions.0.into_keys().filter(|text| text.len() <= LONGEST_VERSION);
-        Self(versions.filter_map(|text| text.parse::<Version>().ok()).collect())
-    }
-}
-
 impl VersionDocument {
-    /// Approximate memory, in bytes.
-    fn weight(&self) -> usize {
+    /// The document and its approximate memory, in bytes.
+    fn weighed(self) -> (Self, usize) {
         /// Bytes of a text.
         const TEXT: usize = 64;
-        let archives = self.archives.0.iter();
-        let texts = archives.flat_map(|(platform, archive)| {
+        let texts = self.archives.0.iter().flat_map(|(platform, archive)| {
             [platform, &archive.url].into_iter().chain(archive.hashes.iter().flat_map(|hashes| &hashes.0))
         });
-        texts.map(|text| TEXT + text.len()).sum()
+        let weight = texts.map(|text| TEXT + text.len()).sum();
+        (self, weight)
     }
 
     fn platforms(&self) -> BTreeSet<Platform> {
@@ -111,9 +99,12 @@ impl NetworkMirror {
 
     pub(in crate::packages) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
         let url = self.url(address, "index.json")?;
-        let weight = |Indexed(versions): &Indexed| versions.weight();
-        match self.downloader.client.get_json(&url, Some(&self.host), MAXIMUM_INDEX_BYTES, weight) {
-            Ok((_, Indexed(versions))) => Ok(versions),
+        let convert = |index: Index| {
+            let versions = index.versions.0.into_keys().filter(|text| text.len() <= LONGEST_VERSION);
+            versions.filter_map(|text| text.parse::<Version>().ok()).collect::<AvailableVersions>().weighed()
+        };
+        match self.downloader.client.get_json(&url, Some(&self.host), MAXIMUM_INDEX_BYTES, convert) {
+            Ok((_, versions)) => Ok(versions),
             Err(error) if matches!(error.kind, RequestErrorKind::NotFound) => {
                 let message = format!("the mirror {} has no package of {address}", self.base);
                 let error = Diagnostic::error(Code::ProviderNotFound, message);
@@ -170,7 +161,7 @@ impl NetworkMirror {
         self.documents.get_or_compute(&(address.clone(), version.clone()), || {
             let url = self.url(address, &format!("{version}.json"))?;
             let (client, host) = (&self.downloader.client, Some(&self.host));
-            let answer = client.get_json(&url, host, MAXIMUM_ARCHIVES_BYTES, VersionDocument::weight);
+            let answer = client.get_json(&url, host, MAXIMUM_ARCHIVES_BYTES, VersionDocument::weighed);
             let subject = format_args!("{address} {version}");
             answer.map(Arc::new).map_err(|error| SourceError::request(subject, error))
         })

@@ -88,7 +88,7 @@ impl OciRegistries {
 
     /// Pause before the first retry of a request.
     pub(in crate::packages) fn back_off(&self) -> Duration {
-        self.client.back_off()
+        self.client.settings().back_off
     }
 
     /// A client for a repository.
@@ -131,7 +131,7 @@ impl OciRegistries {
     /// A request for a document of one of these media types.
     fn request<'a>(&self, url: &'a Url, accept: Option<&'static str>) -> Request<'a> {
         let headers = accept.map(|types| (ACCEPT, HeaderValue::from_static(types))).into_iter().collect();
-        Request { url, headers, time_limit: Some(self.client.time_limit()), plain_http: PlainHttp::ThisMachine }
+        Request { url, headers, time_limit: Some(self.client.settings().timeout), plain_http: PlainHttp::ThisMachine }
     }
 }
 

@@ -72,7 +72,7 @@ impl RepositoryClient<'_> {
             Ok(match content {
                 Content::Bytes(bytes) => request.body(bytes.to_vec()),
                 Content::File(file, size) => {
-                    let time_limit = self.http().download_timeout();
+                    let time_limit = self.http().settings().download_timeout;
                     request.timeout(time_limit).body(Body::sized(from_start(file)?, size))
                 }
             })

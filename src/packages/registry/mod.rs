@@ -306,7 +306,7 @@ impl Registry {
 
 /// The `zh:` and the `h1:` that a registry reports for a package, if SHA256SUMS has the `zh:`.
 fn listed_report(report: &PackageReport, sums: &BTreeSet<Hash>) -> Option<(BTreeSet<Hash>, BTreeSet<Hash>)> {
-    let HashesByScheme { h1, zh, unknown: _ } = report.hashes.iter().collect();
+    let HashesByScheme { h1, zh, unknown: _ } = report.hashes.0.iter().collect();
     let is_listed = !zh.is_empty() && zh.iter().all(|zh| sums.contains(*zh));
     let owned = |hashes: Vec<&Hash>| hashes.into_iter().cloned().collect();
     (is_listed && !h1.is_empty()).then(|| (owned(zh), owned(h1)))

@@ -33,8 +33,6 @@ const MOST_VERSIONS: usize = 10_000;
 const MOST_PLATFORMS: usize = 256;
 /// Of protocols, warnings and keys.
 const MOST_OTHERS: usize = 64;
-/// A package has one of each scheme.
-const MOST_HASHES: usize = 16;
 /// The most characters of a warning that are kept.
 const LONGEST_WARNING: usize = 2000;
 
@@ -68,9 +66,9 @@ impl Protocol {
 
     /// "List Available Versions".
     pub(super) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
-        let weight = |VersionsResponse(versions): &VersionsResponse| versions.weight();
-        match self.ask(address, "versions", MAXIMUM_VERSIONS_BYTES, weight)? {
-            (_, Ok((_, VersionsResponse(versions)))) => Ok(versions),
+        let convert = |list: VersionList| list.available().weighed();
+        match self.ask(address, "versions", MAXIMUM_VERSIONS_BYTES, convert)? {
+            (_, Ok((_, versions))) => Ok(versions),
             (asked, Err(error)) if matches!(error.kind, RequestErrorKind::NotFound) => {
                 let message = format!("{} has no provider {address}", address.hostname);
                 let error = Diagnostic::error(Code::ProviderNotFound, message).note(format!("asked for {asked}"));
@@ -89,7 +87,7 @@ impl Protocol {
     fn fetch_metadata(&self, package: &PackageId) -> Result<Metadata> {
         let PackageId { address, version, platform } = package.clone();
         let path = format!("{version}/download/{}/{}", platform.os, platform.arch);
-        let (asked, answer) = self.ask(&address, &path, MAXIMUM_METADATA_BYTES, PackageResponse::weight)?;
+        let (asked, answer) = self.ask(&address, &path, MAXIMUM_METADATA_BYTES, PackageResponse::weighed)?;
         let (base, response) = match answer {
             Ok(answer) => answer,
             Err(error) if matches!(error.kind, RequestErrorKind::NotFound) => {
@@ -109,17 +107,17 @@ impl Protocol {
         Ok(Metadata { package: package.clone(), response, service, base })
     }
 
-    /// Sends a request to one of a provider's endpoints, and returns its URL. `weight` is passed to
+    /// Sends a request to one of a provider's endpoints, and returns its URL. `convert` is passed to
     /// [`Client::get_json`].
-    fn ask<T: DeserializeOwned>(
+    fn ask<J: DeserializeOwned, T>(
         &self,
         address: &ProviderAddress,
         path: &str,
         limit: u64,
-        weight: impl Fn(&T) -> usize,
+        convert: impl Fn(J) -> (T, usize),
     ) -> Result<(String, Requested<(Url, T)>)> {
         let path = format!("{}/{}/{path}", address.namespace, address.name);
-        let get = |url: &Url, host: Option<&Hostname>| self.client.get_json(url, host, limit, &weight);
+        let get = |url: &Url, host: Option<&Hostname>| self.client.get_json(url, host, limit, &convert);
         let (url, answer) = self.discovery.ask(&address.hostname, Service::Providers, &path, get)?;
         Ok((SafeUrl::from(url).to_string(), answer))
     }
@@ -147,10 +145,6 @@ impl Metadata {
 }
 
 /// The answer to "list available versions".
-#[derive(Deserialize)]
-#[serde(from = "VersionList")]
-struct VersionsResponse(AvailableVersions);
-
 #[derive(Deserialize)]
 struct VersionList {
     versions: List<VersionEntry, MOST_VERSIONS>,
@@ -196,30 +190,22 @@ struct SigningKeys {
 }
 
 impl PackageResponse {
-    /// About how much memory it takes, in bytes.
-    fn weight(&self) -> usize {
+    /// The answer and its approximate memory, in bytes.
+    fn weighed(self) -> (Self, usize) {
         /// Memory of a key without its texts, which are kept once more beside the document that it has signed.
         const KEY: usize = 128;
         let keys = self.signing_keys.gpg_public_keys.0.iter();
         let texts = [&self.filename, &self.download_url, &self.shasums_url, &self.shasums_signature_url, &self.shasum];
-        keys.map(|key| KEY + 2 * (key.key_id.len() + key.ascii_armor.len())).sum::<usize>()
+        let weight = keys.map(|key| KEY + 2 * (key.key_id.len() + key.ascii_armor.len())).sum::<usize>()
             + texts.into_iter().map(String::len).sum::<usize>()
-            + self.packages.as_ref().map_or(0, |packages| packages.get().len())
+            + self.packages.as_ref().map_or(0, |packages| packages.get().len());
+        (self, weight)
     }
-}
-
-/// One platform in the `packages` map.
-#[derive(Deserialize)]
-struct ReportEntry {
-    #[serde(default)]
-    hashes: List<String, MOST_HASHES>,
-    #[serde(default)]
-    package_size: Option<u64>,
 }
 
 /// The versions in an answer to "list available versions".
 pub fn read_versions(answer: &[u8]) -> serde_json::Result<AvailableVersions> {
-    serde_json::from_slice(answer).map(|VersionsResponse(versions)| versions)
+    serde_json::from_slice(answer).map(VersionList::available)
 }
 
 /// The hashes of packages in an answer to "find a provider package"; none if it cannot be read.
@@ -229,33 +215,24 @@ pub fn read_reported_hashes(answer: &[u8]) -> Option<BTreeSet<Hash>> {
     reports.ok().map(|reports| reported(&reports))
 }
 
-/// Reads the `packages` map.
-fn read_reports(packages: &RawValue) -> std::result::Result<BTreeMap<String, PackageReport>, String> {
-    // The report is not quoted: a registry may echo the token that it received.
-    let invalid = |what: &str| format!("the registry's report of packages {what}");
-    let entries: Map<ReportEntry, MOST_PLATFORMS> =
-        serde_json::from_str(packages.get()).map_err(|_| invalid("does not have the expected form"))?;
-    let report = |(platform, entry): (String, ReportEntry)| {
-        let hashes = entry.hashes.0.iter().map(|text| text.parse::<Hash>());
-        let hashes =
-            hashes.collect::<std::result::Result<_, _>>().map_err(|_| invalid("contains a hash without a scheme"))?;
-        Ok((platform, PackageReport { hashes, package_size: entry.package_size }))
-    };
-    entries.0.into_iter().map(report).collect()
+/// Reads the `packages` map. The error does not quote it: a registry may echo the token that it received.
+fn read_reports(packages: &RawValue) -> std::result::Result<BTreeMap<String, PackageReport>, &'static str> {
+    let reports = serde_json::from_str::<Map<PackageReport, MOST_PLATFORMS>>(packages.get());
+    reports.map(|reports| reports.0).map_err(|_| "the registry's report of packages does not have the expected form")
 }
 
-/// Unreadable versions are skipped, as if the registry had not listed them.
-impl From<VersionList> for VersionsResponse {
-    fn from(list: VersionList) -> Self {
+impl VersionList {
+    /// Unreadable versions are skipped, as if the registry had not listed them.
+    fn available(self) -> AvailableVersions {
         let available = |VersionEntry { version, protocols, platforms }: VersionEntry| {
             let version = version.parse::<Version>().ok().filter(|_| version.len() <= LONGEST_VERSION)?;
             let unsupported_protocols = unsupported(&protocols.unwrap_or_default().0);
             Some((version, AvailableVersion { unsupported_protocols, platforms }))
         };
-        let versions = list.versions.0.into_iter().filter_map(available).collect();
-        let warnings = list.warnings.unwrap_or_default().0.into_iter();
+        let versions = self.versions.0.into_iter().filter_map(available).collect();
+        let warnings = self.warnings.unwrap_or_default().0.into_iter();
         let warnings = warnings.map(|warning| warning.chars().take(LONGEST_WARNING).collect()).collect();
-        Self(AvailableVersions { versions, warnings, ..AvailableVersions::default() })
+        AvailableVersions { versions, warnings, ..AvailableVersions::default() }
     }
 }
 

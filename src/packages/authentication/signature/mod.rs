@@ -136,7 +136,7 @@ fn check(message: &[u8], file: &[u8], entities: &[Entity], now: u64) -> Authenti
             return Err(SignatureError::MalformedSignature("it is not a signature over a file"));
         }
         return match candidates.iter().find(|candidate| candidate.made(&signature, message)) {
-            Some(candidate) => candidate.judge(&signature, now),
+            Some(candidate) => candidate.classify(&signature, now),
             None => Err(SignatureError::BadSignature { key_id: first.key_id() }),
         };
     }
@@ -183,7 +183,7 @@ impl<'a> CandidateKey<'a> {
 
     /// Classifies a signature that the key did make. The order matters: an expired signature may be accepted later, so
     /// all other problems come first.
-    fn judge(&self, signature: &SignaturePacket, now: u64) -> Authenticated {
+    fn classify(&self, signature: &SignaturePacket, now: u64) -> Authenticated {
         let mut signatures = vec![signature, self.self_signature];
         if let Some(subkey) = self.subkey {
             signatures.push(&subkey.binding);
