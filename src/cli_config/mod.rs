@@ -221,10 +221,7 @@ impl Loader<'_> {
 
     fn add_oci(&mut self, body: Body<'_>) -> Result<()> {
         for (label, block) in body.labelled_blocks("oci_credentials")? {
-            let credentials = oci::read_credentials(label, &block)?;
-            for secret in credentials.login.secrets() {
-                self.environment.secrets.learn(secret);
-            }
+            let credentials = oci::read_credentials(label, &block, &self.environment.secrets)?;
             if self.config.oci_credentials.iter().any(|other| other.repository_prefix == label) {
                 return Err(invalid(format!("{label:?} has two oci_credentials blocks"), block.location).into());
             }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::document::{Body, Located, invalid};
 use crate::diagnostic::{Location, Result};
-use crate::system::Token;
+use crate::system::{Secrets, Token};
 
 /// An `oci_credentials` block.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,20 +45,6 @@ pub enum OciLogin {
     },
 }
 
-impl OciLoginSource {
-    /// Its passwords and tokens.
-    pub(super) fn secrets(&self) -> impl Iterator<Item = &Token> {
-        let secrets = match self {
-            Self::Login(OciLogin::Basic { password, .. }) => [Some(password), None],
-            Self::Login(OciLogin::OAuth { access_token, refresh_token }) => {
-                [access_token.as_ref(), Some(refresh_token)]
-            }
-            Self::DockerHelper(_) => [None, None],
-        };
-        secrets.into_iter().flatten()
-    }
-}
-
 /// The `oci_default_credentials` block, or its defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OciDefaultCredentials {
@@ -76,11 +62,15 @@ impl Default for OciDefaultCredentials {
     }
 }
 
-/// Reads an `oci_credentials` block, which must contain exactly one way to log in.
-pub(super) fn read_credentials(prefix: &str, block: &Located<Body<'_>>) -> Result<OciCredentials> {
+/// Reads an `oci_credentials` block, which must contain exactly one way to log in. Adds its passwords and tokens to
+/// `secrets`.
+pub(super) fn read_credentials(prefix: &str, block: &Located<Body<'_>>, secrets: &Secrets) -> Result<OciCredentials> {
     let body = block.value;
     let refuse = |message: &str| invalid(message, block.location.clone());
-    let secret = |name| -> Result<Option<Token>> { Ok(body.string(name)?.and_then(|text| Token::new(text.value))) };
+    let secret = |name| -> Result<Option<Token>> {
+        let token = body.string(name)?.and_then(|text| Token::new(text.value));
+        Ok(token.inspect(|token| secrets.learn(token)))
+    };
     let username = body.string("username")?.map(|text| text.value.to_owned());
     let found = (username, secret("password")?, secret("access_token")?, secret("refresh_token")?);
     let login = match (found, helper(body)?) {

@@ -19,24 +19,16 @@ use crate::system::OnceMap;
 /// lock file that contradicts them is still refused.
 #[derive(Debug)]
 pub(crate) struct Offline {
-    cache: Option<HashCache>,
+    pub(super) cache: Option<HashCache>,
     /// Answers of registries in earlier runs.
-    registries: Option<RegistryCache>,
+    pub(super) registries: Option<RegistryCache>,
     /// Cached packages of each provider.
-    packages: OnceMap<ProviderAddress, Arc<Vec<PackageId>>>,
-    locked: BTreeMap<ProviderAddress, BTreeSet<Version>>,
+    pub(super) packages: OnceMap<ProviderAddress, Arc<Vec<PackageId>>>,
+    /// Versions in lock files.
+    pub(super) locked: BTreeMap<ProviderAddress, BTreeSet<Version>>,
 }
 
 impl Offline {
-    /// A source that knows the packages in `cache`, the releases in `registries`, and the versions in lock files.
-    pub(crate) fn new(
-        cache: Option<HashCache>,
-        registries: Option<RegistryCache>,
-        locked: BTreeMap<ProviderAddress, BTreeSet<Version>>,
-    ) -> Self {
-        Self { cache, registries, packages: OnceMap::default(), locked }
-    }
-
     pub(super) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
         let packages = self.packages(address);
         let cached = packages.iter().map(|package| package.version.clone());

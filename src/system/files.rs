@@ -210,7 +210,12 @@ impl<'a> Reserved<'a> {
         if !holds(&self.target, expected_old).map_err(|error| Diagnostic::io("read", &self.target, &error))? {
             return Err(changed(self.path).into());
         }
-        persist(file, &self.target, replaces).map_err(|error| match error.kind() {
+        let persisted = if replaces {
+            rename(file, &self.target)
+        } else {
+            file.persist_noclobber(&self.target).map(drop).map_err(|error| error.error)
+        };
+        persisted.map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => changed(self.path),
             _ => failed(&error),
         })?;
@@ -247,7 +252,7 @@ pub(crate) fn private_file_in(directory: &Path) -> io::Result<NamedTempFile> {
 pub(crate) fn put_in_place(file: NamedTempFile, path: &Path) -> io::Result<()> {
     file.as_file().sync_all()?;
     let _uninterrupted = hold_off_interrupts();
-    persist(file, path, true)?;
+    rename(file, path)?;
     REPLACED.fetch_add(1, Ordering::Relaxed);
     Ok(())
 }
@@ -367,14 +372,6 @@ fn changed(path: &Path) -> Diagnostic {
     Diagnostic::error(Code::FileChanged, "")
         .naming(path, |path| format!("{path} was changed by another program after it was read; nothing was written"))
         .help("run the command again")
-}
-
-/// Gives a temporary file its final name. Without `replace`, an existing file of that name is an error.
-fn persist(file: NamedTempFile, target: &Path, replace: bool) -> io::Result<()> {
-    if replace {
-        return rename(file, target);
-    }
-    file.persist_noclobber(target).map(drop).map_err(|error| error.error)
 }
 
 /// Gives a temporary file the name of another, which it replaces. Unlike with [`NamedTempFile::persist`], the other

@@ -30,13 +30,7 @@ impl<K: Hash + Eq, V: Clone> OnceMap<K, V> {
     where
         K: Clone,
     {
-        let cell = {
-            let mut cells = lock(&self.cells);
-            match cells.get(key) {
-                Some(cell) => Arc::clone(cell),
-                None => Arc::clone(cells.entry(key.clone()).or_default()),
-            }
-        };
+        let cell = Arc::clone(lock(&self.cells).entry(key.clone()).or_default());
         cell.get_or_init(compute).clone()
     }
 

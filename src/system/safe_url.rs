@@ -7,21 +7,8 @@ use url::Url;
 
 /// Parameters of URLs that contain no secret: the parameters of go-getter (<https://github.com/hashicorp/go-getter>),
 /// of OCI sources, and of the protocols that provlock uses.
-const PUBLIC_PARAMETERS: [&str; 13] = [
-    "archive",
-    "checksum",
-    "depth",
-    "digest",
-    "filename",
-    "last",
-    "n",
-    "ref",
-    "region",
-    "rev",
-    "tag",
-    "terraform-get",
-    "version",
-];
+const PUBLIC_PARAMETERS: &str =
+    "archive checksum depth digest filename last n ref region rev tag terraform-get version";
 
 /// A URL whose `Display` and `Debug` hide the user, and possible secrets in the query.
 ///
@@ -62,7 +49,7 @@ impl fmt::Display for SafeUrl {
 /// Whether a parameter such as `ref=v1.0.0` contains no secret. A checksum may be in a file at a URL with a login.
 pub(crate) fn is_public(parameter: &str) -> bool {
     let (name, value) = parameter.split_once('=').unwrap_or(("", parameter));
-    PUBLIC_PARAMETERS.contains(&name) && !value.contains(['@', '?'])
+    PUBLIC_PARAMETERS.split(' ').any(|public| public == name) && !value.contains(['@', '?'])
 }
 
 /// Decodes `%41` as `A` (RFC 3986, section 2.1).

@@ -46,7 +46,8 @@ pub(crate) fn below(top: &Path, look: impl Fn(&Directory<'_>) -> bool + Sync) ->
         };
         let is_there = |name: &str| entries.iter().any(|entry| entry.file_name() == name);
         let rules = ignored.rules(&path, above, is_there);
-        let (directories, files): (Vec<_>, Vec<_>) = entries.into_iter().partition(is_directory);
+        let (directories, files): (Vec<_>, Vec<_>) =
+            entries.into_iter().partition(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
         if !look(&Directory { path: &path, files: &files, rules: rules.as_deref() }) {
             return Vec::new();
         }
@@ -85,8 +86,4 @@ pub(crate) fn is_ignored(directory: &Path) -> bool {
 /// Whether walks skip a directory, or a directory around it.
 pub(crate) fn is_skipped(directory: &Path) -> bool {
     directory.components().any(|component| SKIPPED.iter().any(|name| component.as_os_str() == *name))
-}
-
-fn is_directory(entry: &DirEntry) -> bool {
-    entry.file_type().is_ok_and(|kind| kind.is_dir())
 }

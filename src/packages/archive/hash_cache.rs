@@ -165,25 +165,26 @@ fn parts(provider: &ProviderAddress) -> [&str; 3] {
     [provider.hostname.as_ascii(), &provider.namespace, &provider.name]
 }
 
-/// A line of JSON and a line with its SHA-256.
-fn encode(package: &PackageId, digest: &PackageDigest) -> Option<String> {
+/// Writes a line of JSON and a line with its SHA-256, if possible.
+fn write(path: &Path, package: &PackageId, digest: &PackageDigest) {
     let stored = Stored {
         provider: package.address.to_string(),
         version: package.version.to_string(),
         platform: package.platform.to_string(),
         digest: digest.clone(),
     };
-    let json = serde_json::to_string(&stored).ok()?;
-    Some(format!("{json}\n{}\n", Hash::zh_of(json.as_bytes()).value()))
+    if let Ok(json) = serde_json::to_string(&stored) {
+        storage::keep(path, &format!("{json}\n{}\n", Hash::zh_of(json.as_bytes()).value()));
+    }
 }
 
-/// Reads the text of [`encode`]; `None` if it is damaged.
-fn decode(text: &str) -> Option<(PackageId, PackageDigest)> {
+/// Reads a file of [`write`]; `None` if it is damaged.
+fn read(path: &Path) -> Option<(PackageId, PackageDigest)> {
+    let text = storage::read(path, LONGEST_ENTRY)?;
     let (json, sum) = text.strip_suffix('\n')?.split_once('\n')?;
-    if sum != Hash::zh_of(json.as_bytes()).value() {
-        return None;
-    }
-    let stored: Stored = serde_json::from_str(json).ok()?;
+    let is_whole = sum == Hash::zh_of(json.as_bytes()).value();
+    let stored: Stored =
+        serde_json::from_str(json).ok().filter(|stored: &Stored| is_whole && stored.digest.is_well_formed())?;
     let package = PackageId {
         // The address has all its parts, so defaults do not matter; in this dialect a namespace may contain
         // underscores.
@@ -191,15 +192,5 @@ fn decode(text: &str) -> Option<(PackageId, PackageDigest)> {
         version: stored.version.parse().ok()?,
         platform: stored.platform.parse().ok()?,
     };
-    stored.digest.is_well_formed().then_some((package, stored.digest))
-}
-
-fn read(path: &Path) -> Option<(PackageId, PackageDigest)> {
-    decode(&storage::read(path, LONGEST_ENTRY)?)
-}
-
-fn write(path: &Path, package: &PackageId, digest: &PackageDigest) {
-    if let Some(text) = encode(package, digest) {
-        storage::keep(path, &text);
-    }
+    Some((package, stored.digest))
 }

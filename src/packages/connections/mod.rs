@@ -74,8 +74,8 @@ pub struct Connections {
 struct Shared {
     options: SourceOptions,
     environment: Environment,
-    tofu: OnceLock<Result<Connection>>,
-    terraform: OnceLock<Result<Connection>>,
+    /// By dialect.
+    connections: [OnceLock<Result<Connection>>; 2],
     /// By the repository in which they are published.
     facts: OnceMap<(Dialect, OciRepository), Arc<SharedFacts>>,
 }
@@ -126,8 +126,8 @@ impl Connections {
             return Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into());
         }
         let environment = environment.clone();
-        let (tofu, terraform, facts) = (OnceLock::new(), OnceLock::new(), OnceMap::default());
-        Ok(Self { shared: Arc::new(Shared { options, environment, tofu, terraform, facts }) })
+        let (connections, facts) = ([OnceLock::new(), OnceLock::new()], OnceMap::default());
+        Ok(Self { shared: Arc::new(Shared { options, environment, connections, facts }) })
     }
 
     /// The providers that `init` takes from a directory and does not lock, if the CLI configuration decides about
@@ -164,8 +164,8 @@ impl Connections {
 
     /// The CLI configurations that have been read, with their warnings.
     pub fn configurations(&self) -> impl Iterator<Item = (Dialect, &CliConfig)> {
-        let slots = [(Dialect::Tofu, &self.shared.tofu), (Dialect::Terraform, &self.shared.terraform)];
-        slots.into_iter().filter_map(|(dialect, slot)| Some((dialect, &slot.get()?.as_ref().ok()?.config)))
+        let connections = self.shared.connections.iter().filter_map(|slot| slot.get()?.as_ref().ok());
+        connections.map(|connection| (connection.dialect, &connection.config))
     }
 
     /// The cache of package hashes, if there is one.
@@ -188,10 +188,9 @@ impl Connections {
     }
 
     fn connection(&self, dialect: Dialect) -> Result<&Connection> {
-        let slot = match dialect {
-            Dialect::Tofu => &self.shared.tofu,
-            Dialect::Terraform => &self.shared.terraform,
-        };
-        slot.get_or_init(|| self.shared.connect(dialect)).as_ref().map_err(Clone::clone)
+        self.shared.connections[dialect as usize]
+            .get_or_init(|| self.shared.connect(dialect))
+            .as_ref()
+            .map_err(Clone::clone)
     }
 }

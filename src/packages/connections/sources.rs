@@ -12,7 +12,7 @@ use crate::packages::oci::{OciMirror, RepositoryTemplate};
 use crate::packages::registry::TrustedFacts;
 use crate::packages::{Downloader, FilesystemMirror, Method, NetworkMirror, Offline, Registry, Source, SourceKind};
 use crate::provider::{Dialect, ProviderAddress, ProviderSelection, SharedCache, Version};
-use crate::system::SafeUrl;
+use crate::system::{OnceMap, SafeUrl};
 
 impl Connections {
     /// A new source. If `shared` gives facts about packages of registries, these packages need not be downloaded.
@@ -34,11 +34,12 @@ impl Connections {
 
     /// The packages in the cache, and these versions from lock files.
     pub fn offline<'b>(&self, versions: impl Iterator<Item = (&'b ProviderAddress, &'b Version)>) -> Source {
-        let mut known: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        let mut locked: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
         for (address, version) in versions {
-            known.entry(address.clone()).or_default().insert(version.clone());
+            locked.entry(address.clone()).or_default().insert(version.clone());
         }
-        Source::new(SourceKind::Offline(Offline::new(self.cache(), self.shared.registry_cache(), known)))
+        let (cache, registries, packages) = (self.cache(), self.shared.registry_cache(), OnceMap::default());
+        Source::new(SourceKind::Offline(Offline { cache, registries, packages, locked }))
     }
 }
 

@@ -54,7 +54,7 @@ impl DockerConfig {
     /// stores the secret, are skipped.
     pub(super) fn logins(&self) -> impl Iterator<Item = (&str, Result<OciLogin, String>)> {
         self.auths.iter().flatten().filter_map(|(key, entry)| {
-            let login = entry.login()?.ok_or_else(|| {
+            let login = entry.login()?.map_err(|()| {
                 format!("the entry for {key:?} in {} is not a user and a password in base64", self.path.display())
             });
             Some((normalized(key), login))
@@ -70,17 +70,18 @@ impl DockerConfig {
 }
 
 impl Entry {
-    /// `None` without a login, `Some(None)` if it cannot be decoded.
-    fn login(&self) -> Option<Option<OciLogin>> {
+    /// `None` without a login, an error if it cannot be decoded.
+    fn login(&self) -> Option<Result<OciLogin, ()>> {
         if let Some(token) = self.identity_token.as_deref().and_then(Token::new) {
-            return Some(Some(OciLogin::OAuth { access_token: None, refresh_token: token }));
+            return Some(Ok(OciLogin::OAuth { access_token: None, refresh_token: token }));
         }
         let encoded = self.auth.as_deref().filter(|text| !text.is_empty())?;
         let pair = BASE64.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-        Some(pair.and_then(|pair| {
+        let login = pair.and_then(|pair| {
             let (username, password) = pair.split_once(':')?;
             Some(OciLogin::Basic { username: username.to_owned(), password: Token::new(password)? })
-        }))
+        });
+        Some(login.ok_or(()))
     }
 }
 

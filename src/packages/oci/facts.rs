@@ -9,7 +9,7 @@ use base64::prelude::BASE64_STANDARD;
 
 use super::authorization::Access;
 use super::client::{LONGEST_TAG, ManifestName, OciRegistries};
-use super::manifest::{Digest, EMPTY, EMPTY_CONTENT, MANIFEST, OciManifest};
+use super::manifest::{self, Digest, EMPTY_CONTENT, MANIFEST, OciManifest};
 use super::push::Content;
 use super::tag_of_version;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
@@ -89,14 +89,16 @@ impl OciRegistries {
         };
         let Some(envelope) = make(published)? else { return Ok(false) };
         let content = envelope.to_json();
-        let manifest = manifest(&content);
+        let mut layer = manifest::descriptor(ENVELOPE, &Digest::of(&content), content.len() as u64);
+        layer["data"] = BASE64_STANDARD.encode(&content).into();
+        let manifest = manifest::artifact(ARTIFACT, &layer);
         if manifest.len() as u64 > MAXIMUM_MANIFEST_BYTES {
             return Err(release.impossible("there are too many platforms for one document"));
         }
         let pushed = [EMPTY_CONTENT, &content]
             .iter()
             .try_for_each(|blob| client.push_blob(&Digest::of(blob), Content::Bytes(blob)));
-        let pushed = pushed.and_then(|()| client.push_manifest(&tag, MANIFEST, &manifest));
+        let pushed = pushed.and_then(|()| client.push_manifest(&tag, MANIFEST, manifest.as_bytes()));
         pushed.map(|()| true).map_err(|error| client.not_pushed(error, release))
     }
 }
@@ -116,17 +118,6 @@ impl ReleaseTag<'_> {
     fn impossible(&self, why: &str) -> Diagnostics {
         Diagnostic::error(Code::InvalidArgument, format!("cannot publish {self}: {why}")).into()
     }
-}
-
-fn manifest(envelope: &[u8]) -> Vec<u8> {
-    // Nothing in it needs to be escaped.
-    let descriptor = |media_type, content: &[u8]| {
-        let (digest, size, data) = (Digest::of(content), content.len(), BASE64_STANDARD.encode(content));
-        format!(r#"{{"mediaType":"{media_type}","digest":"{digest}","size":{size},"data":"{data}"}}"#)
-    };
-    let (config, layer) = (descriptor(EMPTY, EMPTY_CONTENT), descriptor(ENVELOPE, envelope));
-    let types = format!(r#""mediaType":"{MANIFEST}","artifactType":"{ARTIFACT}""#);
-    format!(r#"{{"schemaVersion":2,{types},"config":{config},"layers":[{layer}]}}"#).into_bytes()
 }
 
 /// The envelope in a manifest. The signature covers whatever the manifest's digest covers. An error is a sentence about

@@ -4,6 +4,7 @@
 use std::str::FromStr;
 
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use crate::provider::{Hash, Platform};
 use crate::system::bounded::List;
@@ -23,7 +24,7 @@ pub(super) const MODULE_PACKAGE: &str = "application/vnd.opentofu.modulepkg";
 pub(super) const ZIP: &str = "archive/zip";
 
 /// An empty configuration (OCI image specification 1.1, "Guidance for an empty descriptor").
-pub(super) const EMPTY: &str = "application/vnd.oci.empty.v1+json";
+const EMPTY: &str = "application/vnd.oci.empty.v1+json";
 pub(super) const EMPTY_CONTENT: &[u8] = b"{}";
 
 /// Of an index, which has one for each platform, or of a manifest, which has one.
@@ -143,6 +144,23 @@ pub(super) fn read_manifest(bytes: &[u8], artifact_type: &str) -> Result<Referen
         (None, _) => Err(format!("has no layer of the media type {ZIP}")),
         (Some(_), Some(_)) => Err(format!("has several layers of the media type {ZIP}")),
     }
+}
+
+/// The manifest of an artifact with one layer.
+pub(super) fn artifact(artifact_type: &str, layer: &Value) -> String {
+    json!({
+        "schemaVersion": 2,
+        "mediaType": MANIFEST,
+        "artifactType": artifact_type,
+        "config": descriptor(EMPTY, &Digest::of(EMPTY_CONTENT), EMPTY_CONTENT.len() as u64),
+        "layers": [layer],
+    })
+    .to_string()
+}
+
+/// The descriptor of a part in a manifest.
+pub(super) fn descriptor(media_type: &str, digest: &Digest, size: u64) -> Value {
+    json!({ "mediaType": media_type, "digest": digest.to_string(), "size": size })
 }
 
 fn read(bytes: &[u8]) -> Result<OciManifest, String> {

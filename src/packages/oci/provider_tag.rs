@@ -5,8 +5,7 @@ use serde_json::{Map, Value, json};
 use super::authorization::Access;
 use super::client::{LONGEST_TAG, ManifestName, OciRegistries, RepositoryClient};
 use super::manifest::{
-    self, ACCEPT_INDEX, Digest, EMPTY, EMPTY_CONTENT, INDEX, MANIFEST, PROVIDER, PROVIDER_TARGET, Reference, Targets,
-    ZIP,
+    self, ACCEPT_INDEX, Digest, EMPTY_CONTENT, INDEX, MANIFEST, PROVIDER, PROVIDER_TARGET, Reference, Targets, ZIP,
 };
 use super::push::Content;
 use super::tag_of_version;
@@ -80,18 +79,7 @@ impl<'a> ProviderTag<'a> {
         digest: &PackageDigest,
     ) -> Result<PushedPackage> {
         let (archive, empty) = (Digest::of_archive(&digest.zh), Digest::of(EMPTY_CONTENT));
-        let descriptor = |media_type, digest: &Digest, size: u64| {
-            let digest = digest.to_string();
-            json!({ "mediaType": media_type, "digest": digest, "size": size })
-        };
-        let manifest = json!({
-            "schemaVersion": 2,
-            "mediaType": MANIFEST,
-            "artifactType": PROVIDER_TARGET,
-            "config": descriptor(EMPTY, &empty, EMPTY_CONTENT.len() as u64),
-            "layers": [descriptor(ZIP, &archive, digest.size)],
-        });
-        let manifest = manifest.to_string();
+        let manifest = manifest::artifact(PROVIDER_TARGET, &manifest::descriptor(ZIP, &archive, digest.size));
         let reference = Reference { digest: Digest::of(manifest.as_bytes()), size: manifest.len() as u64 };
         let push = || {
             for (digest, content) in [(archive, package), (empty, Content::Bytes(EMPTY_CONTENT))] {
@@ -152,13 +140,10 @@ impl<'a> ProviderTag<'a> {
 impl PushedPackage {
     fn descriptor(&self) -> Value {
         let Self { platform: Platform { os, arch }, manifest: Reference { digest, size } } = self;
-        json!({
-            "mediaType": MANIFEST,
-            "artifactType": PROVIDER_TARGET,
-            "digest": digest.to_string(),
-            "size": size,
-            "platform": { "os": os, "architecture": arch },
-        })
+        let mut descriptor = manifest::descriptor(MANIFEST, digest, *size);
+        descriptor["artifactType"] = PROVIDER_TARGET.into();
+        descriptor["platform"] = json!({ "os": os, "architecture": arch });
+        descriptor
     }
 
     /// Whether a descriptor is one of the same platform, as OpenTofu looks for it.

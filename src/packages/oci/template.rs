@@ -40,10 +40,7 @@ impl RepositoryTemplate {
             let message = format!("{text:?} is not the template of an OCI mirror: {problem}");
             Diagnostic::error(Code::InvalidArgument, message).help(help.clone())
         };
-        let parsed = parse_uri_template(text).map_err(invalid)?;
-        let template = Self { text: text.to_owned(), parsed };
-        template.resolve_example().map_err(invalid)?;
-        Ok(template)
+        Self::checked(text, parse_uri_template(text).map_err(invalid)?).map_err(|problem| invalid(problem).into())
     }
 
     /// Reads the `repository_template` of an `oci_mirror` block, in which `${hostname}`, `${namespace}` and `${type}`
@@ -67,26 +64,16 @@ impl RepositoryTemplate {
                 );
             }
         }
-        let template = Self { text: text.to_owned(), parsed };
-        template.resolve_example().map_err(invalid)?;
-        Ok(template)
+        Self::checked(text, parsed).map_err(|problem| invalid(problem).into())
     }
 
     /// The repository of a provider.
     pub(crate) fn resolve(&self, address: &ProviderAddress) -> Result<OciRepository> {
-        self.expand([address.hostname.as_ascii(), &address.namespace, &address.name])
-            .and_then(|text| {
-                text.parse().map_err(|error: OciRepositoryError| {
-                    format!("{text:?} is not the address of a repository: {error}")
-                })
-            })
-            .map_err(|problem| {
-                let message =
-                    format!("{address} has no repository by the OCI mirror's template {:?}: {problem}", self.text);
-                Diagnostic::error(Code::InvalidArgument, message)
-                    .help("use a different source for this provider")
-                    .into()
-            })
+        self.expand([address.hostname.as_ascii(), &address.namespace, &address.name]).map_err(|problem| {
+            let message =
+                format!("{address} has no repository by the OCI mirror's template {:?}: {problem}", self.text);
+            Diagnostic::error(Code::InvalidArgument, message).help("use a different source for this provider").into()
+        })
     }
 
     /// The error about two providers with the same repository.
@@ -101,15 +88,18 @@ impl RepositoryTemplate {
         Diagnostic::error(Code::InvalidArgument, message).help(help)
     }
 
-    /// Checks the template for problems that do not depend on the provider.
-    fn resolve_example(&self) -> std::result::Result<(), String> {
-        let text = self.expand(["registry.example", "namespace", "type"])?;
-        text.parse::<OciRepository>().map(drop).map_err(|error| error.to_string())
+    /// A template without problems that do not depend on the provider.
+    fn checked(text: &str, parsed: Template) -> std::result::Result<Self, String> {
+        let template = Self { text: text.to_owned(), parsed };
+        template.expand(["registry.example", "namespace", "type"])?;
+        Ok(template)
     }
 
-    /// The text of the template for an address with these parts.
-    fn expand(&self, parts: [&str; 3]) -> std::result::Result<String, String> {
-        render(&self.parsed, VARIABLES.into_iter().zip(parts))
+    /// The repository for an address with these parts.
+    fn expand(&self, parts: [&str; 3]) -> std::result::Result<OciRepository, String> {
+        let text = render(&self.parsed, VARIABLES.into_iter().zip(parts))?;
+        let repository: std::result::Result<_, OciRepositoryError> = text.parse();
+        repository.map_err(|error| format!("{text:?} is not the address of a repository: {error}"))
     }
 }
 

@@ -94,7 +94,9 @@ impl Envelope {
             let unknown = || "no key in trusted-keys has signed it".to_owned();
             return Err(named.map_or_else(unknown, |key| format!("its signature by {key} is not valid")));
         }
-        ReleaseFacts::parse(&self.payload)?.about(address, version)
+        let facts = ReleaseFacts::parse(&self.payload)?;
+        let is_of_release = (&facts.address, &facts.version) == (address, version);
+        if is_of_release { Ok(facts) } else { Err(format!("it is about {} {}", facts.address, facts.version)) }
     }
 }
 

@@ -1,6 +1,5 @@
 //! Publishing the hashes in the cache of this machine.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use std::{process, thread};
@@ -10,7 +9,7 @@ use crate::packages::archive::PackageDigest;
 use crate::packages::oci::OciRegistries;
 use crate::packages::oci::facts::ReleaseTag;
 use crate::packages::shared_facts::{Envelope, ReleaseFacts};
-use crate::provider::{OciRepository, Platform, ProviderAddress, SigningKey, Version};
+use crate::provider::{OciRepository, Platform, SigningKey};
 use crate::system::parallel;
 
 /// Releases that are published at the same time.
@@ -22,12 +21,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// The outcome for one release.
 pub struct PublishedRelease {
-    /// The provider.
-    pub address: ProviderAddress,
-    /// Its version.
-    pub version: Version,
-    /// How many of its packages this machine has hashed.
-    pub packages: usize,
+    /// The release, with the packages that this machine has hashed.
+    pub facts: ReleaseFacts,
     /// Whether the published facts have changed; none if another release failed before.
     pub outcome: Option<Result<bool>>,
 }
@@ -56,8 +51,7 @@ pub(in crate::packages) fn publish(
     let mut open: Vec<usize> = (0..releases.len()).collect();
     for round in 0..MOST_ROUNDS {
         let started = Instant::now();
-        let pushed = parallel::map(open.iter().map(|index| (*index, &releases[*index])).collect(), THREADS, push);
-        open.clear();
+        let pushed = parallel::map(open.drain(..).map(|index| (index, &releases[index])).collect(), THREADS, push);
         for (index, outcome) in pushed {
             match outcome {
                 Some(Ok(true)) => open.push(index),
@@ -74,13 +68,8 @@ pub(in crate::packages) fn publish(
         let pause = started.elapsed().max(registries.back_off() * 2).min(LONGEST_PAUSE);
         thread::sleep(pause + pause * (process::id() % 16) / 16);
     }
-    let publish = |(ReleaseFacts { address, version, packages }, outcome)| PublishedRelease {
-        address,
-        version,
-        packages: packages.len(),
-        outcome,
-    };
-    releases.into_iter().zip(outcomes).map(publish).collect()
+    let published = releases.into_iter().zip(outcomes);
+    published.map(|(facts, outcome)| PublishedRelease { facts, outcome }).collect()
 }
 
 /// The facts together with the published ones that the same key has signed; none if there is nothing to add.
@@ -90,7 +79,11 @@ fn renewed(published: Option<&Envelope>, facts: ReleaseFacts, key: &SigningKey) 
     let Some(known) = published.and_then(|envelope| envelope.open(&keys, address, version).ok()) else {
         return Ok(Some(Envelope::seal(&facts, key)));
     };
-    if let Some(platform) = contradiction(&known.packages, packages) {
+    // The archive is the same, and the hashes of its files differ.
+    let differs = |(platform, digest): &(&Platform, &PackageDigest)| {
+        known.packages.get(platform).is_some_and(|published| published.zh == digest.zh && published != *digest)
+    };
+    if let Some((platform, _)) = packages.iter().find(differs) {
         let message =
             format!("the published hashes of {address} {version} for {platform} differ from the ones computed here");
         let error = Diagnostic::error(Code::PackageNotAuthentic, message);
@@ -103,15 +96,4 @@ fn renewed(published: Option<&Envelope>, facts: ReleaseFacts, key: &SigningKey) 
     all.extend(facts.packages);
     let merged = ReleaseFacts { packages: all, ..known.clone() };
     Ok((merged != known).then(|| Envelope::seal(&merged, key)))
-}
-
-/// A platform whose archive is the same in both and has different hashes of its files.
-fn contradiction<'a>(
-    published: &BTreeMap<Platform, PackageDigest>,
-    known: &'a BTreeMap<Platform, PackageDigest>,
-) -> Option<&'a Platform> {
-    let differs = |(platform, digest): &(&Platform, &PackageDigest)| {
-        published.get(platform).is_some_and(|published| published.zh == digest.zh && published != *digest)
-    };
-    known.iter().find(|entry| differs(entry)).map(|(platform, _)| platform)
 }

@@ -63,14 +63,6 @@ impl ReleaseFacts {
         let document: Option<ReleaseJson> = serde_json::from_slice(bytes).ok();
         document.and_then(ReleaseJson::facts).ok_or_else(|| MALFORMED.to_owned())
     }
-
-    /// The facts, if they are about this release.
-    pub(super) fn about(self, address: &ProviderAddress, version: &Version) -> Result<Self, String> {
-        if self.address == *address && self.version == *version {
-            return Ok(self);
-        }
-        Err(format!("it is about {} {}", self.address, self.version))
-    }
 }
 
 impl ReleaseJson {

@@ -69,11 +69,9 @@ pub(super) fn run(arguments: &PushArgs, directory: &CacheDirectory, ui: &Ui) -> 
     ui.progress(Some("publishing"));
     let published = session.publish_facts(&repository, &key, roots.as_ref())?;
     drop(session);
-    for release in &published {
-        let PublishedRelease { address, version, packages, outcome } = release;
-        if matches!(outcome, Some(Ok(true))) {
-            ui.verbose(&format!("  + {address}   {version}   {}", count(*packages, "package")));
-        }
+    for PublishedRelease { facts, .. } in published.iter().filter(|release| matches!(release.outcome, Some(Ok(true)))) {
+        let packages = count(facts.packages.len(), "package");
+        ui.verbose(&format!("  + {}   {}   {packages}", facts.address, facts.version));
     }
     let errors: Diagnostics =
         published.iter().filter_map(|release| release.outcome.as_ref()?.as_ref().err()).flatten().cloned().collect();

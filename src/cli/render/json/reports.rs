@@ -65,8 +65,8 @@ impl PublishedFacts {
     pub(crate) fn new(repository: &OciRepository, key: PublicKey, releases: &[packages::PublishedRelease]) -> Self {
         let releases = releases.iter().filter_map(|release| {
             let changed = *release.outcome.as_ref()?.as_ref().ok()?;
-            let (address, version) = (release.address.to_string(), release.version.to_string());
-            Some(PublishedRelease { address, version, packages: release.packages, changed })
+            let (address, version) = (release.facts.address.to_string(), release.facts.version.to_string());
+            Some(PublishedRelease { address, version, packages: release.facts.packages.len(), changed })
         });
         let place = format!("oci://{repository}");
         Self { place, public_key: key.to_string(), releases: releases.collect() }
