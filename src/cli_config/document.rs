@@ -111,14 +111,9 @@ impl<'a> Body<'a> {
 
     /// In JSON, several blocks of a type are a list of objects.
     fn add_blocks(self, member: &'a Member, blocks: &mut Vec<Located<Body<'a>>>) -> Result<()> {
-        let values = match &member.value.kind {
-            Kind::Array(items) => items.as_slice(),
-            _ => std::slice::from_ref(&member.value),
-        };
-        for value in values {
-            let Kind::Object(members) = &value.kind else {
-                return Err(self.invalid(format!("\"{}\" must be a block", member.name), value).into());
-            };
+        let read = |kind: &'a Kind| if let Kind::Object(members) = kind { Some(members.as_slice()) } else { None };
+        for value in items(&member.value) {
+            let members = self.typed(&member.name, value, "a block", read)?.value;
             blocks.push(self.located(Body { file: self.file, members }, member));
         }
         Ok(())
@@ -128,48 +123,62 @@ impl<'a> Body<'a> {
         self.members.iter().rfind(|member| member.name == name).map(|member| &member.value)
     }
 
+    /// A value of an argument or block, which `read` must accept.
+    fn typed<T>(
+        self,
+        name: &str,
+        value: &'a Value,
+        expected: &str,
+        read: impl Fn(&'a Kind) -> Option<T>,
+    ) -> Result<Located<T>> {
+        let location = Location::new(self.file, value.span.clone());
+        let Some(value) = read(&value.kind) else {
+            return Err(invalid(format!("\"{name}\" must be {expected}"), location).into());
+        };
+        Ok(Located { value, location })
+    }
+
+    fn text(self, name: &str, value: &'a Value) -> Result<Located<&'a str>> {
+        let read = |kind: &'a Kind| if let Kind::String(text) = kind { Some(text.as_str()) } else { None };
+        self.typed(name, value, "text in double quotes", read)
+    }
+
     /// A text argument.
     pub(super) fn string(self, name: &str) -> Result<Option<Located<&'a str>>> {
-        self.argument(name).map(|value| self.as_string(name, value)).transpose()
+        self.argument(name).map(|value| self.text(name, value)).transpose()
     }
 
     /// A text argument that is required and not empty.
     pub(super) fn required_string(self, name: &str, block: &Location) -> Result<Located<&'a str>> {
-        match self.string(name)? {
-            Some(text) if !text.value.is_empty() => Ok(text),
-            _ => Err(invalid(format!("the block needs the argument \"{name}\""), block.clone()).into()),
-        }
+        let text = self.string(name)?.filter(|text| !text.value.is_empty());
+        text.ok_or_else(|| invalid(format!("the block needs the argument \"{name}\""), block.clone()).into())
     }
 
     /// A list of texts; a single text stands for a list of one.
     pub(super) fn strings(self, name: &str) -> Result<Option<Vec<Located<&'a str>>>> {
-        let Some(value) = self.argument(name) else { return Ok(None) };
-        let values = match &value.kind {
-            Kind::Array(items) => items.as_slice(),
-            _ => std::slice::from_ref(value),
-        };
-        values.iter().map(|value| self.as_string(name, value)).collect::<Result<_>>().map(Some)
+        let values = self.argument(name).map(items);
+        values.map(|values| values.iter().map(|value| self.text(name, value)).collect()).transpose()
     }
 
     /// A `true` or `false`, quoted or not.
     pub(super) fn boolean(self, name: &str) -> Result<Option<bool>> {
-        let Some(value) = self.argument(name) else { return Ok(None) };
-        match &value.kind {
-            Kind::Bool(value) => Ok(Some(*value)),
-            Kind::String(text) if text == "true" || text == "false" => Ok(Some(text == "true")),
-            _ => Err(self.invalid(format!("\"{name}\" must be true or false"), value).into()),
-        }
+        let read = |kind: &Kind| match kind {
+            Kind::Bool(value) => Some(*value),
+            Kind::String(text) => text.parse().ok(),
+            _ => None,
+        };
+        let read = |value| self.typed(name, value, "true or false", read).map(|found| found.value);
+        self.argument(name).map(read).transpose()
     }
 
     /// A number of something, quoted or not.
     pub(super) fn count(self, name: &str) -> Result<Option<u32>> {
-        let Some(value) = self.argument(name) else { return Ok(None) };
-        match &value.kind {
+        let read = |kind: &Kind| match kind {
             Kind::Number(text) | Kind::String(text) => text.parse().ok(),
             _ => None,
-        }
-        .map(Some)
-        .ok_or_else(|| self.invalid(format!("\"{name}\" must be a whole number"), value).into())
+        };
+        let read = |value| self.typed(name, value, "a whole number", read).map(|found| found.value);
+        self.argument(name).map(read).transpose()
     }
 
     /// Every text argument with its name, without other arguments.
@@ -180,20 +189,12 @@ impl<'a> Body<'a> {
         })
     }
 
-    fn as_string(self, name: &str, value: &'a Value) -> Result<Located<&'a str>> {
-        match &value.kind {
-            Kind::String(text) => {
-                Ok(Located { value: text.as_str(), location: Location::new(self.file, value.span.clone()) })
-            }
-            _ => Err(self.invalid(format!("\"{name}\" must be text in double quotes"), value).into()),
-        }
-    }
-
-    fn invalid(self, message: String, value: &Value) -> Diagnostic {
-        invalid(message, Location::new(self.file, value.span.clone()))
-    }
-
     fn located<T>(self, value: T, member: &Member) -> Located<T> {
         Located { value, location: Location::new(self.file, member.name_span.clone()) }
     }
+}
+
+/// The values of a list; any other value stands for a list of one.
+fn items(value: &Value) -> &[Value] {
+    if let Kind::Array(items) = &value.kind { items } else { std::slice::from_ref(value) }
 }

@@ -97,11 +97,8 @@ impl Platforms {
 
     /// Whether a platform is one of them.
     pub fn contains(&self, platform: &Platform) -> bool {
-        let is_it = |name: &str| {
-            let arch = name.strip_prefix(&*platform.os).and_then(|rest| rest.strip_prefix('_'));
-            arch == Some(&*platform.arch)
-        };
-        self.names.split_ascii_whitespace().any(is_it)
+        let name = platform.to_string();
+        self.names.split_ascii_whitespace().any(|listed| listed == name)
     }
 }
 

@@ -26,19 +26,9 @@ const CLIENT_ID: &str = "provlock";
 /// Credentials sent along with a request.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Authorization {
-    pub(super) kind: AuthorizationKind,
     pub(super) header: HeaderValue,
-}
-
-/// Origin of an authorization, which decides how a refusal is handled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum AuthorizationKind {
-    /// The user's name and password, which cannot be renewed.
-    Basic,
-    /// The user's access token: it may have expired, and there may be a refresh token.
-    AccessToken,
-    /// A token server's token: it may have expired.
-    Fetched,
+    /// Whether it is a token server's token, which may have expired. The user's own token or password cannot be renewed.
+    is_fetched: bool,
 }
 
 /// A request that needs an authorization.
@@ -74,33 +64,28 @@ impl Requester<'_> {
     pub(super) fn answer(
         &self,
         challenges: &Challenges,
-        refused: Option<AuthorizationKind>,
+        refused: Option<&Authorization>,
         fresh: bool,
     ) -> Attempt<Option<Authorization>> {
         let login = self.login.map(|found| &found.login);
         match (&challenges.bearer, login, refused) {
             (Some(_), Some(OciLogin::OAuth { access_token: Some(token), .. }), None) => {
-                self.authorization(AuthorizationKind::AccessToken, token).map(Some)
+                self.authorization(token, false).map(Some)
             }
-            (Some(_), _, Some(AuthorizationKind::Fetched)) if fresh => Ok(None),
-            (Some(bearer), _, _) => {
-                let token = self.fetch(bearer)?;
-                self.authorization(AuthorizationKind::Fetched, &token).map(Some)
-            }
+            (Some(_), _, Some(Authorization { is_fetched: true, .. })) if fresh => Ok(None),
+            (Some(bearer), _, _) => self.authorization(&self.fetch(bearer)?, true).map(Some),
             (None, Some(OciLogin::Basic { username, password }), None) if challenges.basic => {
-                let pair = Token::basic(username, password.reveal());
-                self.authorization(AuthorizationKind::Basic, &pair).map(Some)
+                self.authorization(&Token::basic(username, password.reveal()), false).map(Some)
             }
             (None, _, _) => Ok(None),
         }
     }
 
-    fn authorization(&self, kind: AuthorizationKind, token: &Token) -> Attempt<Authorization> {
+    fn authorization(&self, token: &Token, is_fetched: bool) -> Attempt<Authorization> {
         self.client.learn(token);
-        match token.authorization() {
-            Some(header) => Ok(Authorization { kind, header }),
-            None => Err(self.failed("the token for it contains characters that cannot be sent")),
-        }
+        let header = token.authorization();
+        let header = header.ok_or_else(|| self.failed("the token for it contains characters that cannot be sent"))?;
+        Ok(Authorization { header, is_fetched })
     }
 
     /// Gets a token: with the user's password, with the refresh token (OAuth 2), or anonymously.
@@ -124,31 +109,25 @@ impl Requester<'_> {
             None => self.token_request(&realm, challenge),
         };
         let response = self.client.send_once(request)?;
-        let status = response.status();
-        match status {
-            StatusCode::OK => {}
-            status if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() => {
-                return Err(refusal(response, false));
-            }
-            _ => {
-                let message = format!("the token server {} refused it with status {status}", SafeUrl::from(realm));
-                return Err(self.failed(&message));
-            }
+        let (status, shown) = (response.status(), SafeUrl::from(realm));
+        if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
+            return Err(refusal(response, false));
+        }
+        if status != StatusCode::OK {
+            return Err(self.failed(&format!("the token server {shown} refused it with status {status}")));
         }
         let bytes = read_whole(response, MAXIMUM_TOKEN_DOCUMENT_BYTES).map_err(|failure| match failure.kind {
             // Without this, the error would be about the URL that needs the token.
             RequestErrorKind::TooLarge { .. } => {
-                self.failed(&format!("the answer of the token server {} {}", SafeUrl::from(&realm), failure.kind))
+                self.failed(&format!("the answer of the token server {shown} {}", failure.kind))
             }
             _ => failure,
         })?;
         // No error quotes the document, which may contain a token.
         let document: Option<TokenDocument> = serde_json::from_slice(&bytes).ok();
         let token = document.and_then(|document| document.token.or(document.access_token));
-        token
-            .as_deref()
-            .and_then(Token::new)
-            .ok_or_else(|| self.failed(&format!("the token server {} sent no token", SafeUrl::from(&realm))))
+        let token = token.as_deref().and_then(Token::new);
+        token.ok_or_else(|| self.failed(&format!("the token server {shown} sent no token")))
     }
 
     /// The token server's URL: encrypted, or on this machine like the registry itself.

@@ -46,7 +46,7 @@ const MOST_AUTHORIZATIONS: usize = 4;
 
 /// Access to OCI registries, shared by all mirrors of a run: connections, logins, tokens.
 pub struct OciRegistries {
-    client: Client,
+    pub(in crate::packages) client: Client,
     logins: OciLogins,
     bases: OnceMap<String, Result<Url>>,
     sessions: OnceMap<(OciRepository, Access), Result<Arc<Session>>>,
@@ -62,8 +62,8 @@ struct Session {
 
 /// A repository, with a client for its content.
 pub(super) struct RepositoryClient<'a> {
-    registries: &'a OciRegistries,
-    repository: OciRepository,
+    pub(super) registries: &'a OciRegistries,
+    pub(super) repository: OciRepository,
     access: Access,
     session: Arc<Session>,
 }
@@ -86,11 +86,6 @@ impl OciRegistries {
         Self { client, logins, bases: OnceMap::default(), sessions: OnceMap::default() }
     }
 
-    /// Pause before the first retry of a request.
-    pub(in crate::packages) fn back_off(&self) -> Duration {
-        self.client.settings().back_off
-    }
-
     /// A client for a repository.
     ///
     /// # Errors
@@ -106,26 +101,23 @@ impl OciRegistries {
 
     /// The registry's base URL. On this machine a registry may speak HTTP, so HTTPS is tried first there.
     fn find_base(&self, registry: &str) -> Result<Url> {
-        let host = match registry {
-            DOCKER_HUB => "registry-1.docker.io",
-            other => other,
-        };
+        let host = if registry == DOCKER_HUB { "registry-1.docker.io" } else { registry };
         let parse = |scheme: &str| {
             // The URL standard refuses some names that a template may produce, such as 1.2.3.4.5.
-            Url::parse(&format!("{scheme}://{host}/v2/")).map_err(|error| {
-                let message =
-                    format!("the OCI registry {registry} could not be reached: its name is not a host: {error}");
+            let url = Url::parse(&format!("{scheme}://{host}/v2/"));
+            url.map_err(|error| {
+                let problem = format!("its name is not a host: {error}");
+                let message = format!("the OCI registry {registry} could not be reached: {problem}");
                 Diagnostics::from(Diagnostic::error(Code::RequestFailed, message))
             })
         };
         let encrypted = parse("https")?;
-        if !is_loopback(&encrypted) {
-            return Ok(encrypted);
-        }
-        match self.client.send(&self.request(&encrypted, None), None) {
-            Err(Failure { kind: RequestErrorKind::Connection(_), .. }) => parse("http"),
-            _ => Ok(encrypted),
-        }
+        let is_encrypted = !is_loopback(&encrypted)
+            || !matches!(
+                self.client.send(&self.request(&encrypted, None), None),
+                Err(Failure { kind: RequestErrorKind::Connection(_), .. })
+            );
+        if is_encrypted { Ok(encrypted) } else { parse("http") }
     }
 
     /// A request for a document of one of these media types.
@@ -136,15 +128,6 @@ impl OciRegistries {
 }
 
 impl RepositoryClient<'_> {
-    pub(super) fn repository(&self) -> &OciRepository {
-        &self.repository
-    }
-
-    /// The HTTP client for all requests.
-    pub(super) fn http(&self) -> &Client {
-        &self.registries.client
-    }
-
     /// The names of all tags; `None` if the registry has no such repository. Names that are too long for a tag are
     /// skipped.
     pub(super) fn tags(&self) -> Requested<Option<Vec<String>>> {
@@ -324,7 +307,7 @@ impl RepositoryClient<'_> {
             access: self.access,
         };
         let fields = response.headers().get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
-        let next = requester.answer(&challenge::parse(fields), refused.map(|refused| refused.kind), fresh)?;
+        let next = requester.answer(&challenge::parse(fields), refused, fresh)?;
         if next.is_some() {
             current.clone_from(&next);
         }

@@ -73,7 +73,7 @@ impl OciMirror {
         match client.tags() {
             Ok(Some(tags)) => Ok(tags.iter().filter_map(|tag| version_of_tag(tag)).collect()),
             Ok(None) => {
-                let message = format!("the OCI registry has no repository {} for {address}", client.repository());
+                let message = format!("the OCI registry has no repository {} for {address}", client.repository);
                 let error = Diagnostic::error(Code::ProviderNotFound, message);
                 let error = error.note(format!("by the template {}", self.template));
                 Err(SourceError::provider_not_found(address, error))
@@ -97,14 +97,14 @@ impl OciMirror {
         let manifest = client.manifest(&ManifestName::Digest(target.digest.clone()), manifest::MANIFEST);
         let manifest = manifest.map_err(|error| client.source_error(error, package))?;
         let layer = manifest::read_manifest(&manifest, PROVIDER_TARGET).map_err(|problem| {
-            let problem = format!("{}@{} {problem}", client.repository(), target.digest);
+            let problem = format!("{}@{} {problem}", client.repository, target.digest);
             SourceError::invalid_response(package, problem)
         })?;
-        let origin = format!("{}@{}", client.repository(), layer.digest);
+        let origin = format!("{}@{}", client.repository, layer.digest);
         let expected = Some(Expected { zh: layer.digest.as_zh(), by: "its manifest" });
         let archive = Archive {
             origin: origin.clone(),
-            host: &client.repository().registry,
+            host: &client.repository.registry,
             size: Some(layer.size),
             expected,
             is_wanted: &|| true,
@@ -153,7 +153,7 @@ impl OciMirror {
             manifest::read_index(&index).map(Arc::new).map_err(|problem| {
                 let problem = format!(
                     "{}:{tag} {problem}; see OpenTofu's documentation on OCI registries for the layout",
-                    client.repository()
+                    client.repository
                 );
                 SourceError::invalid_response(format_args!("{address} {version}"), problem)
             })

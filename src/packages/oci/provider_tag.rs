@@ -16,7 +16,7 @@ use crate::provider::{Hash, OciRepository, Platform, Version};
 
 /// The tag of a version in the repository of a provider, which need not exist.
 #[derive(derive_more::Display)]
-#[display("oci://{}:{tag}", client.repository())]
+#[display("oci://{}:{tag}", client.repository)]
 pub(crate) struct ProviderTag<'a> {
     client: RepositoryClient<'a>,
     tag: String,

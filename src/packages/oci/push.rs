@@ -58,11 +58,11 @@ impl RepositoryClient<'_> {
     /// The error of an upload. A registry may answer "not found" when the repository does not exist.
     pub(super) fn not_pushed(&self, error: RequestError, what: &impl fmt::Display) -> Diagnostics {
         if error.kind == RequestErrorKind::NotFound {
-            let message = format!("cannot publish {what}: {} does not accept it (status 404)", self.repository());
+            let message = format!("cannot publish {what}: {} does not accept it (status 404)", self.repository);
             let error = Diagnostic::error(Code::RequestFailed, message);
-            return error.help(login_help(self.repository())).into();
+            return error.help(login_help(&self.repository)).into();
         }
-        let note = format!("needed to publish in {}", self.repository());
+        let note = format!("needed to publish in {}", self.repository);
         Diagnostics::from(self.source_error(error, what)).map(|error| error.note(note.clone()))
     }
 
@@ -72,7 +72,7 @@ impl RepositoryClient<'_> {
             Ok(match content {
                 Content::Bytes(bytes) => request.body(bytes.to_vec()),
                 Content::File(file, size) => {
-                    let time_limit = self.http().settings().download_timeout;
+                    let time_limit = self.registries.client.settings().download_timeout;
                     request.timeout(time_limit).body(Body::sized(from_start(file)?, size))
                 }
             })
@@ -88,11 +88,11 @@ impl RepositoryClient<'_> {
     ) -> Attempt<Response> {
         self.authorized(url, |authorization: Option<&HeaderValue>| {
             let unreadable = |error: io::Error| Failure::lasting(RequestErrorKind::Connection(error.to_string()));
-            let mut request = add(self.http().request(method.clone(), url.clone())).map_err(unreadable)?;
+            let mut request = add(self.registries.client.request(method.clone(), url.clone())).map_err(unreadable)?;
             if let Some(authorization) = authorization {
                 request = request.header(AUTHORIZATION, authorization);
             }
-            self.http().send_once(request)
+            self.registries.client.send_once(request)
         })
     }
 }

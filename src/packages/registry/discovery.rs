@@ -126,8 +126,7 @@ impl Discovery {
     }
 
     fn discover(&self, host: &Hostname, service: Service) -> Result<Url> {
-        let (one, many) = service.content();
-        let what = format!("{many} from {host}");
+        let what = format!("{}s from {host}", service.content());
         let failed = |why: String| Diagnostic::error(Code::RequestFailed, format!("cannot get {what}: {why}"));
         let well_known = well_known(host).map_err(failed)?;
         let invalid = |why: String| {
@@ -148,7 +147,7 @@ impl Discovery {
                 Err(error) => return Err(error.into_diagnostic(&what)),
             }
         };
-        let found = found.ok_or_else(|| failed(format!("{well_known} offers no {one} registry")))?;
+        let found = found.ok_or_else(|| failed(format!("{well_known} offers no {} registry", service.content())))?;
         let mut url = base.join(&found).map_err(|error| invalid(error.to_string()))?;
         if !url.username().is_empty() || url.password().is_some() {
             return Err(invalid("the URL must not contain a user name".to_owned()));
@@ -161,14 +160,11 @@ impl Discovery {
         self.documents.get_or_compute(host, || {
             /// Of a member, without its texts.
             const MEMBER: usize = 64;
-            let weight = |services: &Services| {
-                services.0.iter().map(|(name, value)| MEMBER + name.len() + value.get().len()).sum()
-            };
-            let (limit, purpose) = (MAXIMUM_DOCUMENT_BYTES, Purpose::Metadata);
-            self.client.get_decoded(url, Some(host), limit, purpose, |document| {
+            self.client.get_decoded(url, Some(host), MAXIMUM_DOCUMENT_BYTES, Purpose::Metadata, |document| {
                 check_media_type(&document.headers)?;
-                let services = decode_json(&document)?;
-                let kept = weight(&services);
+                let services: Services = decode_json(&document)?;
+                let members = services.0.iter();
+                let kept = members.map(|(name, value)| MEMBER + name.len() + value.get().len()).sum();
                 Ok((Arc::new((document.url, services)), kept))
             })
         })

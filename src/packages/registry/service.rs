@@ -17,18 +17,12 @@ pub(crate) enum Service {
 impl Service {
     /// Its name in the discovery document.
     pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Providers => "providers.v1",
-            Self::Modules => "modules.v1",
-        }
+        if self == Self::Providers { "providers.v1" } else { "modules.v1" }
     }
 
-    /// Content of the registry, in the singular and in the plural.
-    pub(super) fn content(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Providers => ("provider", "providers"),
-            Self::Modules => ("module", "modules"),
-        }
+    /// Content of the registry, in the singular.
+    pub(super) fn content(self) -> &'static str {
+        if self == Self::Providers { "provider" } else { "module" }
     }
 
     /// The URL of one of the registry's endpoints, relative to its base URL. As in OpenTofu's clients, the last segment
@@ -39,8 +33,8 @@ impl Service {
             base.set_path(&format!("{}/", base.path()));
         }
         base.join(path).map_err(|error| {
-            let (_, many) = self.content();
-            let message = format!("{host}: its service for {many}, {base}, cannot be the start of a URL: {error}");
+            let content = self.content();
+            let message = format!("{host}: its service for {content}s, {base}, cannot be the start of a URL: {error}");
             Diagnostic::error(Code::RequestFailed, message).into()
         })
     }

@@ -65,7 +65,7 @@ pub(in crate::packages) fn publish(
         }
         // As long as it took to publish all, but at least one second, which is twice the back-off. Machines that have
         // begun together do not go on together.
-        let pause = started.elapsed().max(registries.back_off() * 2).min(LONGEST_PAUSE);
+        let pause = started.elapsed().max(registries.client.settings().back_off * 2).min(LONGEST_PAUSE);
         thread::sleep(pause + pause * (process::id() % 16) / 16);
     }
     let published = releases.into_iter().zip(outcomes);
