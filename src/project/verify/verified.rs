@@ -84,7 +84,8 @@ pub struct VerifiedRoot {
     /// Numbers of findings that are not reported.
     pub suppressed: Suppressed,
     /// Severity overrides of the settings.
-    pub(super) overrides: RootLevels,
+    #[expect(private_interfaces, reason = "tests of the program build this struct from its default")]
+    pub overrides: RootLevels,
 }
 
 impl VerifiedRoot {
