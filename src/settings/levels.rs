@@ -16,9 +16,10 @@ enum Level {
 }
 
 /// A kind of findings that are denied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, derive_more::Display)]
 pub enum Denied {
     /// All warnings.
+    #[display("warnings")]
     Warnings,
     /// Findings with this code.
     Code(Code),

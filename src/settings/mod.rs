@@ -4,12 +4,14 @@ mod file;
 mod levels;
 mod policy;
 mod search;
+mod values;
 
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
 use globset::Glob;
+use serde::Deserialize;
 
 use crate::diagnostic::Location;
 use crate::provider::{Dialect, Platform, PlatformError, SharedCache};
@@ -71,14 +73,21 @@ pub enum PlatformSelection {
     These(Vec<Platform>),
 }
 
-/// Globs over directories.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Globs over directories: the `[roots]` table.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "roots"))]
 pub struct RootFilter {
     /// The absolute directory of the settings file. The globs are relative to it.
+    #[serde(skip)]
     pub base: PathBuf,
-    /// Accepts only directories that match one of these; all if empty.
+    /// Globs of directories. Only these are root modules, and a path without a glob makes any directory one.
+    #[serde(deserialize_with = "values::globs")]
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub include: Vec<Glob>,
-    /// Rejects directories that match one of these.
+    /// Globs of excluded directories.
+    #[serde(deserialize_with = "values::globs")]
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub exclude: Vec<Glob>,
 }
 

@@ -1,13 +1,23 @@
 //! The project's policy: `[policy]` and `[trust]` of provlock.toml.
 
 use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::diagnostic::{Code, Diagnostic, Location, Severity};
+use serde::Deserialize;
+use toml::Spanned;
+
+#[cfg(test)]
+use super::tests::schema;
+use super::values;
+use crate::diagnostic::{Code, Diagnostic, Location, Severity, SourceFile};
 use crate::provider::{
     Authentication, ConstraintList, Dialect, Hostname, MOST_TERMS, ProviderAddress, ProviderPatternSpec, ProviderSpec,
     Version,
 };
+
+/// Words at the position of a rule.
+const FOR_IT: &str = "this rule is for it";
 
 /// Policy of a project: it allows a provider if all settings files do. An additional file can only forbid more. The
 /// default allows everything.
@@ -17,57 +27,75 @@ pub struct Policy {
     pub rules: Vec<Rules>,
 }
 
-/// Policy of one settings file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The policy of one settings file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "policy"))]
 pub struct Rules {
-    /// Hosts that providers may come from.
+    /// The hosts that providers may come from.
     pub allowed_hosts: Option<Vec<Hostname>>,
-    /// Namespaces, with their host, that providers may come from.
+    /// The namespaces that providers may come from: `[HOSTNAME/]NAMESPACE`.
+    #[serde(deserialize_with = "values::namespaces")]
     pub allowed_namespaces: Option<Vec<ProviderPatternSpec>>,
-    /// Providers that may be used, and at which versions.
+    /// If present, every provider must match a rule for its address and version.
     pub allow: Option<Vec<ProviderRule>>,
     /// Providers, or versions of them, that may not be used.
     pub deny: Vec<ProviderRule>,
-    /// The versions that providers must have.
+    /// The versions that a provider must have wherever it is used.
+    #[cfg_attr(test, schemars(schema_with = "schema::requirements"))]
     pub require: Vec<ProviderRule>,
-    /// Whether every provider must be signed.
+    /// Whether every release must be signed.
     pub require_signed: bool,
-    /// The minimum age of a version that an upgrade chooses, or that is the first of a provider.
+    /// How long ago a version must have been published to be selected, such as `7d`.
+    #[serde(deserialize_with = "values::duration")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub min_age: Option<Duration>,
-    /// How long ago the first version of a provider must have been published.
+    /// How long ago the first version of a provider must have been published, such as `30d`.
+    #[serde(deserialize_with = "values::duration")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub min_provider_age: Option<Duration>,
-    /// The tiers of Terraform's registry that its providers may have.
+    /// The tiers that providers of Terraform's registry may have: `official`, `partner`, `community`.
     pub tiers: Option<Vec<String>>,
-    /// Providers to which neither age applies.
+    /// The providers whose age does not matter.
     pub min_age_exempt: Vec<ProviderSpec>,
-    /// Whether module calls must name a version, tag or commit.
+    /// Whether every module call must have a version, a tag or a commit.
     pub pin_modules: bool,
+    /// Whether a change may add hosts that no lock file of the base contains.
+    #[serde(rename = "new-hosts", deserialize_with = "values::denies_new_hosts")]
+    #[cfg_attr(test, schemars(schema_with = "schema::new_hosts"))]
+    pub denies_new_hosts: bool,
     /// Signing keys that are accepted.
+    #[serde(skip)]
     pub trust: Vec<TrustRule>,
+    /// The file, for the positions of rules.
+    #[serde(skip)]
+    pub(super) source: Option<Arc<SourceFile>>,
 }
 
 /// One `[[policy.allow]]`, `[[policy.deny]]` or `[[policy.require]]`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "rule"))]
 pub struct ProviderRule {
-    /// The providers that it is for.
-    pub providers: ProviderPatternSpec,
-    /// The versions that it is for; all if there are no constraints.
+    /// The providers of the rule: `acme/gamma`, or `acme/*`.
+    #[serde(rename = "provider")]
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub(super) providers: Spanned<ProviderPatternSpec>,
+    /// The versions of the rule, such as `< 2.1`; all if omitted.
+    #[serde(default)]
     pub versions: ConstraintList,
-    /// Why there is the rule.
+    /// Why, in one line.
+    #[serde(default, deserialize_with = "values::one_line")]
     pub reason: Option<String>,
-    /// The location of the rule.
-    pub location: Location,
 }
 
 /// One line of the `[trust]` table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustRule {
     /// The providers whose packages must be signed by one of the keys.
-    pub providers: ProviderPatternSpec,
+    pub(super) providers: Spanned<ProviderPatternSpec>,
     /// Full fingerprints of the accepted signing keys, upper-case hexadecimal digits.
     pub fingerprints: Vec<String>,
-    /// The location of the rule.
-    pub location: Location,
 }
 
 impl Policy {
@@ -136,7 +164,8 @@ impl Policy {
             }
             let denied = of(&rules.deny, address, dialect).filter(|rule| rule.versions.is_empty());
             errors.extend(denied.map(|rule| {
-                rule.not_met(Code::ProviderNotAllowed, format!("the policy denies {name}")).help("use another provider")
+                let message = format!("the policy denies {name}");
+                rules.not_met(rule, Code::ProviderNotAllowed, message).help("use another provider")
             }));
             if rules.allow.as_ref().is_some_and(|rules| of(rules, address, dialect).next().is_none()) {
                 let message = format!("the policy does not allow {name}: no [[policy.allow]] matches it");
@@ -157,19 +186,21 @@ impl Policy {
             return Vec::new();
         }
         let name = address.short(dialect);
-        let error = |rule: &ProviderRule, message| rule.not_met(Code::VersionNotAllowed, message);
         self.each(|rules, errors| {
+            let error = |rule: &ProviderRule, message| {
+                rules.not_met(rule, Code::VersionNotAllowed, message).help("use another version")
+            };
             let denied = of(&rules.deny, address, dialect).filter(|rule| rule.denies(version));
             errors.extend(denied.map(|rule| {
                 let message = format!("the policy denies {name} {version} ({})", rule.versions);
-                error(rule, message).help("use another version")
+                error(rule, message)
             }));
             let allowing: Vec<_> = rules.allow.iter().flat_map(|rules| of(rules, address, dialect)).collect();
             let allowing = allowing.first().filter(|_| !allowing.iter().any(|rule| rule.is_met(version)));
             let required = of(&rules.require, address, dialect).filter(|rule| !rule.is_met(version));
             errors.extend(allowing.copied().into_iter().chain(required).map(|rule| {
                 let message = format!("the policy requires {name} {}, not {version}", rule.versions);
-                error(rule, message).help("use another version")
+                error(rule, message)
             }));
         })
     }
@@ -223,10 +254,9 @@ impl Policy {
                 let help = "use another provider, or ask its author to publish a signing key in the registry";
                 errors.push(Diagnostic::error(Code::UnsignedProvider, message).help(help));
             }
-            let trust = rules.trust.iter().filter(|rule| rule.providers.resolve(dialect).matches(address));
-            let trust: Vec<_> = trust.collect();
+            let trust: Vec<_> = rules.trusting(address, dialect).collect();
             if let Some(rule) = trust.first().filter(|_| !trust.iter().any(accepts)) {
-                errors.push(rule.not_met(release, found));
+                errors.push(not_trusted(release, found).at_each(&rules.location(&rule.providers), FOR_IT));
             }
         })
     }
@@ -234,8 +264,8 @@ impl Policy {
     /// The fingerprints of the keys that every file which names keys for a provider accepts; none if no file does.
     pub(crate) fn trusted_keys(&self, address: &ProviderAddress, dialect: Dialect) -> BTreeSet<String> {
         let accepted = |rules: &Rules| {
-            let trust = rules.trust.iter().filter(|rule| rule.providers.resolve(dialect).matches(address));
-            trust.flat_map(|rule| &rule.fingerprints).cloned().collect::<BTreeSet<_>>()
+            let trusted = rules.trusting(address, dialect).flat_map(|rule| &rule.fingerprints);
+            trusted.cloned().collect::<BTreeSet<_>>()
         };
         let named = self.rules.iter().map(accepted).filter(|keys| !keys.is_empty());
         named.reduce(|all, keys| &all & &keys).unwrap_or_default()
@@ -262,8 +292,22 @@ impl Rules {
 
     /// Whether a rule allows a provider, or its namespace, by name.
     fn allows_by_name(&self, address: &ProviderAddress, dialect: Dialect) -> bool {
-        let is_named = |rule: &ProviderRule| rule.providers.resolve(dialect).namespace.is_some();
+        let is_named = |rule: &ProviderRule| rule.providers.get_ref().resolve(dialect).namespace.is_some();
         self.allow.as_ref().is_some_and(|rules| of(rules, address, dialect).any(is_named))
+    }
+
+    /// The rules about the signing keys of a provider.
+    fn trusting(&self, address: &ProviderAddress, dialect: Dialect) -> impl Iterator<Item = &TrustRule> {
+        self.trust.iter().filter(move |rule| rule.providers.get_ref().resolve(dialect).matches(address))
+    }
+
+    pub(super) fn location(&self, rule: &Spanned<ProviderPatternSpec>) -> Option<Location> {
+        self.source.as_ref().map(|source| Location::new(source, rule.span()))
+    }
+
+    fn not_met(&self, rule: &ProviderRule, code: Code, message: String) -> Diagnostic {
+        let message = rule.reason.iter().fold(message, |message, reason| format!("{message}: {reason}"));
+        Diagnostic::error(code, message).at_each(&self.location(&rule.providers), FOR_IT)
     }
 }
 
@@ -273,7 +317,7 @@ fn of<'a>(
     address: &ProviderAddress,
     dialect: Dialect,
 ) -> impl Iterator<Item = &'a ProviderRule> {
-    rules.iter().filter(move |rule| rule.providers.resolve(dialect).matches(address))
+    rules.iter().filter(move |rule| rule.providers.get_ref().resolve(dialect).matches(address))
 }
 
 impl ProviderRule {
@@ -288,28 +332,18 @@ impl ProviderRule {
     fn is_met(&self, version: &Version) -> bool {
         self.versions.is_empty() || self.versions.allows(version)
     }
-
-    fn not_met(&self, code: Code, message: String) -> Diagnostic {
-        let message = self.reason.iter().fold(message, |message, reason| format!("{message}: {reason}"));
-        Diagnostic::error(code, message).at(self.location.clone(), "this rule is for it")
-    }
 }
 
-impl TrustRule {
-    fn not_met(&self, release: &str, found: &Authentication) -> Diagnostic {
-        let (message, help) = match found {
-            Authentication::Signed { fingerprint, .. } => (
-                format!("{release} is signed by a key that [trust] does not list: {fingerprint}"),
-                format!(
-                    "ask the provider's author whether the key has changed; if so, add {fingerprint} to provlock.toml"
-                ),
-            ),
-            other => (
-                format!("{release} is not signed by a key that [trust] lists ({other})"),
-                "ask the provider's author why the release is not signed".to_owned(),
-            ),
-        };
-        let error = Diagnostic::error(Code::KeyNotTrusted, message).help(help);
-        error.at(self.location.clone(), "this rule is for it")
-    }
+fn not_trusted(release: &str, found: &Authentication) -> Diagnostic {
+    let (message, help) = match found {
+        Authentication::Signed { fingerprint, .. } => (
+            format!("{release} is signed by a key that [trust] does not list: {fingerprint}"),
+            format!("ask the provider's author whether the key has changed; if so, add {fingerprint} to provlock.toml"),
+        ),
+        other => (
+            format!("{release} is not signed by a key that [trust] lists ({other})"),
+            "ask the provider's author why the release is not signed".to_owned(),
+        ),
+    };
+    Diagnostic::error(Code::KeyNotTrusted, message).help(help)
 }

@@ -61,10 +61,8 @@ allow = ["no-hashes"]
     );
     assert_eq!(verify.paths[0].paths, [glob::parse("legacy/**").unwrap()]);
     let trust = &rules.trust[0];
-    assert_eq!(
-        (&trust.providers, trust.location.line_column()),
-        (&"registry.example.com/acme/*".parse().unwrap(), (21, 1))
-    );
+    let position = rules.location(&trust.providers).unwrap().line_column();
+    assert_eq!((trust.providers.get_ref(), position), (&"registry.example.com/acme/*".parse().unwrap(), (21, 1)));
     assert_eq!(trust.fingerprints, ["0123456789ABCDEF0123456789ABCDEF01234567"]);
 }
 

@@ -1,15 +1,17 @@
 //! The JSON Schema of `provlock.toml`, `docs/provlock.schema.json`, from the types that read the file. Editors know
 //! draft 7, and describes the structure of the file; only the reader checks the meaning of values.
 
+use std::borrow::Cow;
+
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
-use schemars::{Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
 use crate::diagnostic::{Code, SourceFile};
-use crate::provider::Dialect;
-use crate::settings::file::{File, ProviderRuleTable};
-use crate::settings::{FILE_NAME, Settings};
+use crate::provider::{ConstraintList, Dialect, Hostname, ProviderPatternSpec, ProviderSpec, PublicKey};
+use crate::settings::file::File;
+use crate::settings::{FILE_NAME, ProviderRule, Settings};
 
 pub(in crate::settings) fn dialect(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "enum": [Dialect::Tofu.name(), "opentofu", Dialect::Terraform.name()] })
@@ -33,9 +35,30 @@ pub(in crate::settings) fn loosened(_: &mut SchemaGenerator) -> Schema {
     list_of(Code::FINDINGS.iter().filter(|code| code.may_be_suppressed()).map(|code| code.as_str()))
 }
 
+/// Types that are read from a text.
+macro_rules! texts {
+    ($($type:ty),+) => {$(
+        impl JsonSchema for $type {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> Cow<'static, str> {
+                "text".into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "type": "string" })
+            }
+        }
+    )+};
+}
+
+texts!(ConstraintList, Hostname, ProviderPatternSpec, ProviderSpec, PublicKey);
+
 /// Rules that mean nothing without versions.
 pub(in crate::settings) fn requirements(generator: &mut SchemaGenerator) -> Schema {
-    let rule = generator.subschema_for::<ProviderRuleTable>();
+    let rule = generator.subschema_for::<ProviderRule>();
     json_schema!({ "type": "array", "items": { "allOf": [rule, { "required": ["versions"] }] } })
 }
 
@@ -44,9 +67,24 @@ fn list_of<'a>(words: impl Iterator<Item = &'a str>) -> Schema {
 }
 
 fn schema() -> Value {
-    /// Joins the lines of a comment, without the part about a missing value.
+    /// Joins the lines of a comment, without the part about a missing value, which TOML cannot write.
     fn tidy(schema: &mut Schema) {
         schema.remove("default");
+        if let Some(Value::Array(types)) = schema.get("type") {
+            let kind = types.iter().find(|kind| *kind != "null").cloned();
+            schema.insert("type".to_owned(), kind.into());
+        }
+        if let Some(Value::Array(options)) = schema.remove("anyOf") {
+            let options: Vec<_> = options.into_iter().filter(|option| option["type"] != "null").collect();
+            match &options[..] {
+                [Value::Object(one)] => {
+                    for (key, value) in one {
+                        schema.insert(key.clone(), value.clone());
+                    }
+                }
+                _ => _ = schema.insert("anyOf".to_owned(), options.into()),
+            }
+        }
         if let Some(Value::String(description)) = schema.get_mut("description") {
             *description = description.replace('\n', " ");
         }
