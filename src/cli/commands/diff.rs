@@ -1,7 +1,6 @@
 //! `diff`: the changes between two lock files, entry by entry.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -111,7 +110,7 @@ fn show(pairs: &[Pair], ui: &Ui) -> Result<bool> {
             text::unified(&pair.path, pair.old.bytes.as_deref(), pair.new.bytes.as_deref(), ui.stdout_style.color)
         };
         let texts: String = pairs.iter().map(unified).collect();
-        ui.print_fitted(&texts);
+        ui.print(&texts);
         return Ok(!texts.is_empty());
     }
     let mut warnings = Vec::new();
@@ -133,7 +132,7 @@ fn show(pairs: &[Pair], ui: &Ui) -> Result<bool> {
     match ui.format {
         OutputFormat::Markdown => ui.print(&markdown::render(&files)),
         OutputFormat::Json => ui.print(&json::diff(&files, warnings, &ui.invocation)),
-        _ => ui.print_fitted(&text::render(&files, ui.stdout_style)),
+        _ => ui.print(&text::render(&files, ui.stdout_style)),
     }
     let has_lock_file = pairs.iter().any(|pair| pair.old.bytes.is_some() || pair.new.bytes.is_some());
     if !differ && has_lock_file && ui.format == OutputFormat::Text {
@@ -371,37 +370,28 @@ impl Revisions {
         format!("No lock file here or below, neither in {} nor in {new}", self.old.name)
     }
 
-    /// The lock files of both kinds. Without `recursive`, the lock file of modules may be missing.
+    /// The lock files of both kinds, by directory. Without `recursive`, the lock file of modules may be missing.
     fn pairs(&self, recursive: bool, ui: &Ui) -> Result<Vec<Pair>> {
-        let mut pairs = self.pairs_of(LOCK_FILE_NAME, recursive, ui)?;
-        let of_modules = self.pairs_of(MODULE_LOCK_FILE_NAME, recursive, ui)?;
-        pairs.extend(of_modules.into_iter().filter(|pair| pair.old.bytes.is_some() || pair.new.bytes.is_some()));
-        pairs.sort_by(|one, other| one.path.parent().cmp(&other.path.parent()));
-        Ok(pairs)
-    }
-
-    fn pairs_of(&self, name: &str, recursive: bool, ui: &Ui) -> Result<Vec<Pair>> {
         let here = Path::new(".");
-        let only = (!recursive).then_some(Path::new(name));
+        let names = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].map(Path::new);
+        let only = if recursive { &[][..] } else { &names };
         if self.new.is_none() && repository::is_bare(here) {
             let error = "a bare repository has no working tree to compare a revision with";
             let help = Help::text("name two revisions: ").and(diff(&["OLD..NEW"]));
             return Err(Diagnostic::error(Code::InvalidArgument, error).help(help).into());
         }
+        let is_wanted = |path: &Path| names.iter().any(|name| path.ends_with(name));
         let blobs = |Revision { object, is_directory, .. }: &Revision| {
-            git::files_in(here, object, *is_directory, only, |other| other == OsStr::new(name))
+            git::files_in(here, object, *is_directory, only, |name| is_wanted(Path::new(name)))
         };
         let old = blobs(&self.old)?;
         let new = self.new.as_ref().map(blobs).transpose()?;
         let mut paths: BTreeSet<PathBuf> =
             old.keys().chain(new.iter().flat_map(|blobs| blobs.keys())).cloned().collect();
-        match (&new, only) {
-            (Some(_), _) => {}
-            (None, Some(path)) => _ = paths.insert(path.to_owned()),
-            (None, None) => {
-                let now = git::entries(git::working_tree(here), |path| path.ends_with(name))?;
-                paths.extend(now.into_keys().map(PathBuf::from));
-            }
+        match (new.is_none(), recursive) {
+            (true, true) => paths.extend(git::entries(here, is_wanted)?.into_keys().map(PathBuf::from)),
+            (true, false) => paths.extend(names.map(PathBuf::from)),
+            (false, _) => {}
         }
         let new_object = |path: &Path| new.as_ref().and_then(|blobs| blobs.get(path));
         let objects = paths.iter().flat_map(|path| [old.get(path), new_object(path)].map(|object| (object, path)));
@@ -416,7 +406,14 @@ impl Revisions {
             };
             Ok(Pair { path, old, new })
         };
-        paths.into_iter().map(pair).collect()
+        let mut pairs = paths.into_iter().map(pair).collect::<Result<Vec<_>>>()?;
+        let is_missing = |pair: &Pair| pair.old.bytes.is_none() && pair.new.bytes.is_none();
+        pairs.retain(|pair| pair.path.ends_with(LOCK_FILE_NAME) || !is_missing(pair));
+        // The lock file of providers comes first.
+        pairs.sort_by_cached_key(|pair| {
+            (pair.path.parent().map(Path::to_owned), pair.path.ends_with(MODULE_LOCK_FILE_NAME))
+        });
+        Ok(pairs)
     }
 }
 

@@ -26,9 +26,10 @@ const OUTPUT_LIMIT: u64 = 256 * 1024 * 1024;
 /// Maximum size of git's error message in bytes.
 const MESSAGE_LIMIT: u64 = 16 * 1024;
 
-pub(crate) struct Running(Child);
-
-pub(crate) struct Output {
+/// End of a git process.
+struct Output {
+    /// Name of the git command.
+    command: String,
     status: ExitStatus,
     stdout: Vec<u8>,
     stderr: String,
@@ -39,23 +40,23 @@ pub(crate) type Blobs = BTreeMap<PathBuf, String>;
 
 /// The object name of the commit or tree of a revision; `None` if git does not know the revision.
 pub(crate) fn resolve(directory: &Path, revision: &str) -> Result<Option<String>> {
-    found(directory, "rev-parse", ["rev-parse", "--verify", "--quiet", "--end-of-options", revision])
+    found(directory, ["rev-parse", "--verify", "--quiet", "--end-of-options", revision])
 }
 
 /// The full name of the branch that is checked out; `None` for a detached HEAD.
 pub(crate) fn branch(directory: &Path) -> Result<Option<String>> {
-    found(directory, "symbolic-ref", ["symbolic-ref", "--quiet", "HEAD"])
+    found(directory, ["symbolic-ref", "--quiet", "HEAD"])
 }
 
 /// The object name of a tree without files, which every repository has.
 pub(crate) fn empty_tree(directory: &Path) -> Result<Option<String>> {
-    found(directory, "hash-object", ["hash-object", "-t", "tree", "--stdin"])
+    found(directory, ["hash-object", "-t", "tree", "--stdin"])
 }
 
 /// Returns the full names that are references.
 pub(crate) fn references(directory: &Path, names: &[String]) -> Result<Vec<String>> {
     let arguments = ["for-each-ref", "--format=%(refname)", "--"].into_iter().chain(names.iter().map(String::as_str));
-    let printed = successful(directory, "for-each-ref", arguments)?;
+    let printed = successful(directory, arguments)?;
     let printed = String::from_utf8_lossy(&printed);
     // Git also lists references below a name.
     Ok(printed.lines().map(str::to_owned).filter(|name| names.contains(name)).collect())
@@ -63,39 +64,38 @@ pub(crate) fn references(directory: &Path, names: &[String]) -> Result<Vec<Strin
 
 /// The names of the remotes.
 pub(crate) fn remotes(directory: &Path) -> Result<Vec<String>> {
-    let printed = successful(directory, "remote", ["remote"])?;
+    let printed = successful(directory, ["remote"])?;
     Ok(String::from_utf8_lossy(&printed).lines().map(str::to_owned).collect())
 }
 
 /// Whether the repository has an object whose ID begins with these hexadecimal digits.
 pub(crate) fn object_exists(directory: &Path, digits: &str) -> Result<bool> {
-    let printed = successful(directory, "rev-parse", ["rev-parse", &format!("--disambiguate={digits}")])?;
+    let printed = successful(directory, ["rev-parse", &format!("--disambiguate={digits}")])?;
     Ok(!printed.is_empty())
 }
 
 /// The best common ancestor of two objects from [`resolve`], if they have one.
 pub(crate) fn merge_base(one: &str, other: &str) -> Result<Option<String>> {
-    found(Path::new("."), "merge-base", ["merge-base", "--end-of-options", one, other])
+    found(Path::new("."), ["merge-base", "--end-of-options", one, other])
 }
 
 /// Whether a revision, whose object comes from [`resolve`], is a directory such as `HEAD:app`.
 pub(crate) fn is_directory(revision: &str, object: &str) -> Result<bool> {
-    Ok(revision.contains(':')
-        && found(Path::new("."), "cat-file", ["cat-file", "-t", object])?.as_deref() == Some("tree"))
+    Ok(revision.contains(':') && found(Path::new("."), ["cat-file", "-t", object])?.as_deref() == Some("tree"))
 }
 
-/// The files with wanted names in an object from [`resolve`], at `path` or anywhere. The object is the state of
+/// The files with wanted names in an object from [`resolve`], at these paths, or anywhere if there are none. The object is the state of
 /// `directory` if `is_directory` is set, otherwise that of the repository around it.
 pub(crate) fn files_in(
     directory: &Path,
     object: &str,
     is_directory: bool,
-    path: Option<&Path>,
+    paths: &[&Path],
     is_wanted: impl Fn(&OsStr) -> bool,
 ) -> Result<Blobs> {
     let mut options: Vec<&OsStr> = is_directory.then_some(OsStr::new("--full-tree")).into_iter().collect();
     options.extend([OsStr::new("--end-of-options"), OsStr::new(object)]);
-    options.extend(path.map(|path| [OsStr::new("--"), path.as_os_str()]).into_iter().flatten());
+    options.extend([OsStr::new("--")].into_iter().chain(paths.iter().map(|path| path.as_os_str())));
     let blob = |(words, path): (String, PathBuf)| {
         let mut words = words.split(' ').skip(1);
         let (kind, object) = (words.next()?, words.next()?);
@@ -113,7 +113,7 @@ pub(crate) fn links_in(directory: &Path, commit: &str) -> Result<BTreeSet<PathBu
 /// The entries of a tree: mode, type and object name, separated by spaces, and the path.
 fn tree(directory: &Path, options: &[&OsStr]) -> Result<Vec<(String, PathBuf)>> {
     let arguments = ["ls-tree", "-r", "-z"].map(OsStr::new).into_iter().chain(options.iter().copied());
-    let listed = successful(directory, "ls-tree", arguments)?;
+    let listed = successful(directory, arguments)?;
     let entry = |entry: &[u8]| {
         let tab = entry.iter().position(|byte| *byte == b'\t')?;
         Some((String::from_utf8_lossy(&entry[..tab]).into_owned(), native_path(&entry[tab + 1..])))
@@ -121,24 +121,18 @@ fn tree(directory: &Path, options: &[&OsStr]) -> Result<Vec<(String, PathBuf)>> 
     Ok(listed.split(|byte| *byte == 0).filter_map(entry).collect())
 }
 
-/// Starts git to list, for [`entries`], the files in a directory and below: tracked ones with what is staged, and new
-/// ones that are not ignored.
-pub(crate) fn working_tree(directory: &Path) -> std::io::Result<Running> {
-    Running::start(directory, false, ["ls-files", "-z", "-t", "--stage", "--cached", "--others", "--exclude-standard"])
-}
-
-/// A file of a [`working_tree`].
+/// A file of a working tree.
 pub(crate) struct Entry {
     pub(crate) is_tracked: bool,
     /// The object name of the staged content; `None` for a submodule.
     pub(crate) blob: Option<String>,
 }
 
-/// The wanted files of a [`working_tree`] by their paths, which are compared faster as texts.
-pub(crate) fn entries(
-    listing: std::io::Result<Running>,
-    is_wanted: impl Fn(&Path) -> bool,
-) -> Result<BTreeMap<OsString, Entry>> {
+/// The wanted files in a directory and below, by their paths, which are compared faster as texts: tracked ones with what
+/// is staged, and new ones that are not ignored.
+pub(crate) fn entries(directory: &Path, is_wanted: impl Fn(&Path) -> bool) -> Result<BTreeMap<OsString, Entry>> {
+    let listing = ["ls-files", "-z", "-t", "--stage", "--cached", "--others", "--exclude-standard"];
+    let printed = successful(directory, listing)?;
     // `? PATH`, or `TAG MODE OBJECT STAGE`, a tab and the path.
     let entry = |line: &[u8]| {
         let staged = || {
@@ -150,15 +144,7 @@ pub(crate) fn entries(
         let path = native_path(path);
         is_wanted(&path).then(|| (path.into_os_string(), Entry { is_tracked: new.is_none(), blob }))
     };
-    let printed = printed("ls-files", listing)?;
     Ok(printed.split(|byte| *byte == 0).filter_map(entry).collect())
-}
-
-/// Starts git to list, for [`read_staged`], the differences between the index and a commit. It reads only the trees
-/// that differ.
-pub(crate) fn staged_changes(top: &Path, commit: &str) -> std::io::Result<Running> {
-    let options = ["--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--ignore-submodules=none"];
-    Running::start(top, false, ["diff-index"].into_iter().chain(options).chain([commit, "--"]))
 }
 
 /// A path at which the index differs from a commit.
@@ -170,9 +156,10 @@ pub(crate) struct StagedChange {
     pub(crate) is_submodule: bool,
 }
 
-/// The paths at which the index differs from a commit.
-pub(crate) fn read_staged(listing: std::io::Result<Running>) -> Result<Vec<StagedChange>> {
-    let printed = printed("diff-index", listing)?;
+/// The paths at which the index differs from a commit. Git reads only the trees that differ.
+pub(crate) fn staged_changes(top: &Path, commit: &str) -> Result<Vec<StagedChange>> {
+    let options = ["--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--ignore-submodules=none"];
+    let printed = successful(top, ["diff-index"].into_iter().chain(options).chain([commit, "--"]))?;
     let mut fields = printed.split(|byte| *byte == 0);
     // `:MODE MODE OBJECT OBJECT STATUS` of the commit and the index, and then the path.
     let changes = std::iter::from_fn(|| {
@@ -189,12 +176,24 @@ fn blob(words: &str, index: usize) -> Option<String> {
     words.split(' ').nth(index).filter(|_| is_blob).map(str::to_owned)
 }
 
-/// Starts git to list, for [`listed`], the tracked files below a directory that differ from a commit, or exist in only
-/// one of the two.
-pub(crate) fn changed_files(directory: &Path, commit: &str) -> std::io::Result<Running> {
+/// The tracked files below a directory that differ from a commit, or exist in only one of the two.
+pub(crate) fn changed_files(directory: &Path, commit: &str) -> Result<BTreeSet<OsString>> {
     let options = ["--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=all"];
     let arguments = ["diff"].into_iter().chain(options).chain([commit, "--"]);
-    Running::start(directory, false, arguments)
+    Ok(paths(&successful(directory, arguments)?))
+}
+
+/// The files of a kind that match one of the patterns in any directory.
+pub(crate) fn listed(top: &Path, kind: &[&str], patterns: &[&str]) -> Result<BTreeSet<OsString>> {
+    let arguments = ["ls-files", "-z", "--full-name"].iter().chain(kind).chain(&["--"]).map(ToString::to_string);
+    let patterns = patterns.iter().map(|pattern| format!(":(top,glob)**/{pattern}"));
+    Ok(paths(&run(top, Paths::Patterns, arguments.chain(patterns), b"")?.successful()?))
+}
+
+/// Paths that each end with a NUL. They are compared faster as texts.
+fn paths(printed: &[u8]) -> BTreeSet<OsString> {
+    let paths = printed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+    paths.map(|path| native_path(path).into_os_string()).collect()
 }
 
 /// Whether bytes are the blob with this object name (git-hash-object(1)).
@@ -240,8 +239,7 @@ pub(crate) fn ignore_rules(directory: &Path, paths: &[&PathBuf]) -> Vec<Option<I
     let line = |path: &&PathBuf| [b"./", path.as_os_str().as_encoded_bytes(), b"\0"].concat();
     let input: Vec<u8> = paths.iter().flat_map(line).collect();
     let arguments = ["check-ignore", "--stdin", "-z", "--verbose", "--non-matching"];
-    let output = finished(Running::start(directory, true, arguments), &input).ok();
-    let printed = output.filter(|output| output.status.success()).map(|output| output.stdout).unwrap_or_default();
+    let printed = run(directory, Paths::Patterns, arguments, &input).and_then(Output::successful).unwrap_or_default();
     let fields: Vec<&[u8]> = printed.split(|byte| *byte == 0).collect();
     let rule = |fields: &[&[u8]]| {
         let [file, line, pattern, _] = fields else { return None };
@@ -258,12 +256,8 @@ pub(crate) fn contents(directory: &Path, objects: &BTreeMap<&str, &Path>) -> Res
         return Ok(BTreeMap::new());
     }
     let input: String = objects.keys().flat_map(|object| [object, "\n"]).collect();
-    let output = git(directory, ["cat-file", "--batch"], input.as_bytes())?;
-    if !output.status.success() {
-        return Err(failed("cat-file", &output).into());
-    }
-    let mut rest = output.stdout.as_slice();
-    let mut contents = BTreeMap::new();
+    let printed = run(directory, Paths::Literal, ["cat-file", "--batch"], input.as_bytes())?.successful()?;
+    let (mut rest, mut contents) = (printed.as_slice(), BTreeMap::new());
     while !rest.is_empty() {
         let (object, content, after) = batch_entry(rest).ok_or_else(|| unreadable(rest))?;
         if content.len() as u64 > SIZE_LIMIT {
@@ -300,150 +294,137 @@ pub(crate) fn merge_file(base: &Path, ours: &Path, theirs: &Path, style: &Marker
     let mut arguments: Vec<OsString> = ["merge-file", "--quiet", &size].map(OsString::from).into();
     arguments.extend(["-L", &style.ours, "-L", "base", "-L", &style.theirs, "--"].map(OsString::from));
     arguments.extend([ours, base, theirs].map(OsString::from));
-    let output = git(Path::new("."), arguments, b"")?;
+    let output = run(Path::new("."), Paths::Literal, arguments, b"")?;
     match output.status.code() {
         Some(0) => Ok(true),
         // The number of conflicts, at most 127; higher codes are errors.
         Some(1..=127) => Ok(false),
-        _ => Err(failed("merge-file", &output).into()),
+        _ => Err(output.failure().into()),
     }
 }
 
 /// The top directory of the working tree, from git.
 pub(crate) fn top_directory() -> Result<PathBuf> {
-    let output = successful(Path::new("."), "rev-parse", ["rev-parse", "--show-toplevel"])?;
+    let output = successful(Path::new("."), ["rev-parse", "--show-toplevel"])?;
     Ok(native_path(output.strip_suffix(b"\n").unwrap_or(&output)))
 }
 
 /// The value of a configuration variable, from any of git's files.
 pub(crate) fn configured(variable: &str) -> Result<Option<String>> {
-    found(Path::new("."), "config", ["config", "--get", variable])
+    found(Path::new("."), ["config", "--get", variable])
 }
 
 /// Sets a configuration variable of this repository.
 pub(crate) fn configure(variable: &str, value: &str) -> Result<()> {
-    successful(Path::new("."), "config", ["config", "--local", variable, value]).map(drop)
+    successful(Path::new("."), ["config", "--local", variable, value]).map(drop)
 }
 
 /// The values of attributes of a path below `directory`, in the order of `names`.
 pub(crate) fn attributes(directory: &Path, names: &[&str], path: &str) -> Result<Vec<String>> {
     let mut arguments: Vec<OsString> = vec!["check-attr".into(), "-z".into()];
     arguments.extend(names.iter().chain(&["--", path]).map(OsString::from));
-    let output = successful(directory, "check-attr", arguments)?;
+    let output = successful(directory, arguments)?;
     let fields = output.split(|byte| *byte == 0).skip(2).step_by(3);
     Ok(fields.map(|value| String::from_utf8_lossy(value).into_owned()).collect())
 }
 
 /// The first line of git's output; `None` if its exit code means that git has found nothing.
-fn found<const N: usize>(directory: &Path, command: &str, arguments: [&str; N]) -> Result<Option<String>> {
-    let output = git(directory, arguments, b"")?;
+fn found<const N: usize>(directory: &Path, arguments: [&str; N]) -> Result<Option<String>> {
+    let output = run(directory, Paths::Literal, arguments, b"")?;
     match output.status.code() {
         Some(0) => Ok(Some(first_line(&output.stdout))),
         Some(1) => Ok(None),
-        _ => Err(failed(command, &output).into()),
+        _ => Err(output.failure().into()),
     }
 }
 
-fn successful<A: AsRef<OsStr>>(
+fn successful<A: Into<OsString>>(directory: &Path, arguments: impl IntoIterator<Item = A>) -> Result<Vec<u8>> {
+    run(directory, Paths::Literal, arguments, b"")?.successful()
+}
+
+/// How git reads paths among its arguments.
+#[derive(Clone, Copy)]
+enum Paths {
+    Literal,
+    /// As patterns with magic.
+    Patterns,
+}
+
+/// Runs git in a directory to its end, and kills it if it prints more than [`OUTPUT_LIMIT`].
+///
+/// The repository is untrusted: git runs no monitor from its configuration, and treats a directory as a bare repository
+/// only if it is in no other repository.
+fn run<A: Into<OsString>>(
     directory: &Path,
-    command: &str,
+    paths: Paths,
     arguments: impl IntoIterator<Item = A>,
-) -> Result<Vec<u8>> {
-    printed(command, Running::start(directory, false, arguments))
+    input: &[u8],
+) -> Result<Output> {
+    let arguments: Vec<OsString> = arguments.into_iter().map(A::into).collect();
+    let mut command = Command::new("git");
+    let bare = if repository::is_bare(directory) { "safe.bareRepository=all" } else { "safe.bareRepository=explicit" };
+    command.args(["-c", "core.fsmonitor=false", "-c", bare, "-C"]);
+    command.arg(directory).args(&arguments).env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0");
+    // Ignore replacements of commits.
+    command.env("GIT_NO_REPLACE_OBJECTS", "1");
+    for variable in ["GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"] {
+        command.env_remove(variable);
+    }
+    command.env("GIT_LITERAL_PATHSPECS", if matches!(paths, Paths::Literal) { "1" } else { "0" });
+    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let ended = child.and_then(|child| finish(child, input));
+    let (status, stdout, stderr) =
+        ended.with_context(|| Diagnostic::error(Code::Io, "cannot run git").help("install git"))?;
+    let command = arguments.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    Ok(Output { command, status, stdout, stderr })
 }
 
-/// Returns the output of git, if it succeeds.
-fn printed(command: &str, running: std::io::Result<Running>) -> Result<Vec<u8>> {
-    let output = finished(running, b"")?;
-    if output.status.success() { Ok(output.stdout) } else { Err(failed(command, &output).into()) }
-}
-
-/// Runs git in a directory to its end.
-fn git<A: AsRef<OsStr>>(directory: &Path, arguments: impl IntoIterator<Item = A>, input: &[u8]) -> Result<Output> {
-    finished(Running::start(directory, false, arguments), input)
-}
-
-/// The output of a git process after its end.
-fn finished(running: std::io::Result<Running>, input: &[u8]) -> Result<Output> {
-    let output = running.and_then(|running| running.finish(input));
-    output.with_context(|| Diagnostic::error(Code::Io, "cannot run git").help("install git"))
-}
-
-/// The paths in the output of a git command, each ended by a NUL. They are compared faster as texts.
-pub(crate) fn listed(command: &str, listing: std::io::Result<Running>) -> Result<BTreeSet<OsString>> {
-    let listed = printed(command, listing)?;
-    let paths = listed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
-    Ok(paths.map(|path| native_path(path).into_os_string()).collect())
-}
-
-impl Running {
-    /// Starts git in a directory, and does not wait for it. Paths are literal, or patterns with magic if `patterns` is
-    /// set.
-    ///
-    /// Starts git in an untrusted repository: git runs no monitor from its configuration, and treats a directory as a
-    /// bare repository only if it is in no other repository.
-    pub(crate) fn start<A: AsRef<OsStr>>(
-        directory: &Path,
-        patterns: bool,
-        arguments: impl IntoIterator<Item = A>,
-    ) -> std::io::Result<Self> {
-        let mut command = Command::new("git");
-        let bare =
-            if repository::is_bare(directory) { "safe.bareRepository=all" } else { "safe.bareRepository=explicit" };
-        command.args(["-c", "core.fsmonitor=false", "-c", bare, "-C"]);
-        command.arg(directory).args(arguments).env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0");
-        // Ignore replacements of commits.
-        command.env("GIT_NO_REPLACE_OBJECTS", "1");
-        for variable in ["GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"] {
-            command.env_remove(variable);
+/// Waits for the end of git, and returns its status, output and error message.
+fn finish(mut child: Child, input: &[u8]) -> std::io::Result<(ExitStatus, Vec<u8>, String)> {
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    std::thread::scope(|scope| {
+        // Git may end before it has read everything; its exit code shows whether it failed.
+        scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(input)));
+        let message = scope.spawn(move || -> std::io::Result<String> {
+            let Some(mut stderr) = stderr else { return Ok(String::new()) };
+            let mut message = Vec::new();
+            stderr.by_ref().take(MESSAGE_LIMIT).read_to_end(&mut message)?;
+            std::io::copy(&mut stderr, &mut std::io::sink())?;
+            Ok(String::from_utf8_lossy(&message).into_owned())
+        });
+        let mut printed = Vec::new();
+        if let Some(stdout) = stdout {
+            stdout.take(OUTPUT_LIMIT + 1).read_to_end(&mut printed)?;
         }
-        command.env("GIT_LITERAL_PATHSPECS", if patterns { "0" } else { "1" });
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map(Self)
-    }
-
-    /// Waits for its end. Kills it if it prints more than [`OUTPUT_LIMIT`].
-    pub(crate) fn finish(self, input: &[u8]) -> std::io::Result<Output> {
-        let Self(mut child) = self;
-        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        std::thread::scope(|scope| {
-            // Git may end before it has read everything; its exit code shows whether it failed.
-            scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(input)));
-            let message = scope.spawn(move || -> std::io::Result<String> {
-                let Some(mut stderr) = stderr else { return Ok(String::new()) };
-                let mut message = Vec::new();
-                stderr.by_ref().take(MESSAGE_LIMIT).read_to_end(&mut message)?;
-                std::io::copy(&mut stderr, &mut std::io::sink())?;
-                Ok(String::from_utf8_lossy(&message).into_owned())
-            });
-            let mut printed = Vec::new();
-            if let Some(stdout) = stdout {
-                stdout.take(OUTPUT_LIMIT + 1).read_to_end(&mut printed)?;
-            }
-            if printed.len() as u64 > OUTPUT_LIMIT {
-                child.kill()?;
-                child.wait()?;
-                let limit = OUTPUT_LIMIT / (1024 * 1024);
-                return Err(std::io::Error::other(format!("it printed more than {limit} MiB")));
-            }
-            let status = child.wait()?;
-            let stderr = message.join().unwrap_or_else(|_| Ok(String::new()))?;
-            Ok(Output { status, stdout: printed, stderr })
-        })
-    }
+        if printed.len() as u64 > OUTPUT_LIMIT {
+            child.kill()?;
+            child.wait()?;
+            let limit = OUTPUT_LIMIT / (1024 * 1024);
+            return Err(std::io::Error::other(format!("it printed more than {limit} MiB")));
+        }
+        let status = child.wait()?;
+        let stderr = message.join().unwrap_or_else(|_| Ok(String::new()))?;
+        Ok((status, printed, stderr))
+    })
 }
 
-fn failed(command: &str, output: &Output) -> Diagnostic {
-    let message = output.stderr.lines().next().unwrap_or("it gave no reason");
-    let message = message.strip_prefix("fatal: ").unwrap_or(message);
-    let error = Diagnostic::error(Code::Io, format!("git {command} failed: {message}"));
-    // Git requires the user to trust the owner of the repository first.
-    let advice =
-        output.stderr.lines().map(str::trim).find(|line| line.starts_with("git config --global --add safe.directory"));
-    if let Some(advice) = advice {
-        return error.help(format!("if you trust its owner: {advice}"));
+impl Output {
+    fn successful(self) -> Result<Vec<u8>> {
+        if self.status.success() { Ok(self.stdout) } else { Err(self.failure().into()) }
     }
-    let is_in_repository = std::env::current_dir().is_ok_and(|directory| repository::top(&directory).is_some());
-    if is_in_repository { error } else { error.help("run in a git repository") }
+
+    fn failure(&self) -> Diagnostic {
+        let message = self.stderr.lines().next().unwrap_or("it gave no reason");
+        let message = message.strip_prefix("fatal: ").unwrap_or(message);
+        let error = Diagnostic::error(Code::Io, format!("git {} failed: {message}", self.command));
+        // Git requires the user to trust the owner of the repository first.
+        let mut lines = self.stderr.lines().map(str::trim);
+        if let Some(advice) = lines.find(|line| line.starts_with("git config --global --add safe.directory")) {
+            return error.help(format!("if you trust its owner: {advice}"));
+        }
+        let is_in_repository = std::env::current_dir().is_ok_and(|directory| repository::top(&directory).is_some());
+        if is_in_repository { error } else { error.help("run in a git repository") }
+    }
 }
 
 fn first_line(stdout: &[u8]) -> String {

@@ -6,7 +6,7 @@ mod revision;
 
 pub(crate) use command::{
     attributes, branch, configure, configured, contents, empty_tree, entries, files_in, is_directory, merge_base,
-    merge_file, resolve, top_directory, working_tree,
+    merge_file, resolve, top_directory,
 };
 pub(crate) use repository::{Before, Repository};
 pub(crate) use revision::Commit;

@@ -17,8 +17,8 @@ use provlock::settings;
 use provlock::system::{canonicalize, files, parallel, repository};
 
 use super::command::{
-    Blobs, Entry, IgnoreRule, Running, StagedChange, changed_files, contents, entries, files_in, ignore_rules, is_blob,
-    is_blob_on_disk, links_in, listed, read_staged, staged_changes, working_tree,
+    Blobs, Entry, IgnoreRule, StagedChange, changed_files, contents, entries, files_in, ignore_rules, is_blob,
+    is_blob_on_disk, links_in, listed, staged_changes,
 };
 use super::revision::{self, Commit};
 
@@ -74,7 +74,7 @@ impl Repository {
             Some(_) if !self.holds(root) => Tracking::Unknown,
             Some(_) => {
                 let names = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME];
-                let list_others = || listed("ls-files", list(&self.top, &["--others", "--exclude-standard"], &names));
+                let list_others = || listed(&self.top, &["--others", "--exclude-standard"], &names);
                 match self.others.get_or_init(list_others) {
                     Err(_) => Tracking::Unknown,
                     Ok(others) if others.contains(path.as_os_str()) => Tracking::Untracked,
@@ -126,18 +126,15 @@ impl Repository {
     pub(crate) fn change_since(&self, revision: &str) -> Result<Option<(Commit, Change)>> {
         let is_read = |path: &Path| Change::reads(file_name(path));
         let is_data = |path: &Path| path.iter().any(|part| part == DATA_DIRECTORY);
-        // Run the processes in parallel.
-        let now = working_tree(&self.top);
         let Some(found) = revision::commit(&self.top, revision)? else { return Ok(None) };
         let commit = &found.name;
-        let (changed, staged) = (changed_files(&self.top, commit), staged_changes(&self.top, commit));
-        let mut now = entries(now, |path| is_read(path) || is_data(path) || Change::is_case_variant(path))?;
+        let mut now = entries(&self.top, |path| is_read(path) || is_data(path) || Change::is_case_variant(path))?;
         let tracked = now.iter().filter(|(_, entry)| entry.is_tracked);
         let _ = self.tracked.set(Ok(tracked.map(|(path, _)| path.clone()).collect()));
         let is_tracked_data = |(path, entry): &(&OsString, &Entry)| entry.is_tracked && is_data(Path::new(path));
         let data = now.iter().filter(is_tracked_data).map(|(path, entry)| (path.clone(), entry.blob.clone()));
         let mut data: BTreeMap<_, _> = data.collect();
-        let staged = read_staged(staged)?;
+        let staged = staged_changes(&self.top, commit)?;
         let added: HashSet<_> =
             staged.iter().filter(|one| one.before.is_none()).map(|one| one.path.as_path()).collect();
         let is_variant = |(path, entry): &(&OsString, &Entry)| {
@@ -155,7 +152,7 @@ impl Repository {
             before.remove(path.as_os_str());
             before.extend(blob.map(|blob| (path.into_os_string(), blob)));
         }
-        let changed = listed("diff", changed)?;
+        let changed = changed_files(&self.top, commit)?;
         let own_and_above = changed.iter().flat_map(|path| Path::new(path).ancestors()).collect::<BTreeSet<_>>();
         let links =
             own_and_above.into_iter().map(|path| self.top.join(path)).filter(|path| path.is_symlink()).collect();
@@ -191,7 +188,7 @@ impl Repository {
         let is_read = |name: &OsStr| name.to_str().is_some_and(|name| Change::reads(name) || has_data(name));
         let links = links_in(&self.top, commit)?;
         let of_links = |name: &OsStr| is_read(name) || links.iter().any(|link| link.file_name() == Some(name));
-        let blobs = files_in(&self.top, commit, false, None, of_links)?;
+        let blobs = files_in(&self.top, commit, false, &[], of_links)?;
         let is_link = |path: &Path| path.strip_prefix(&self.top).is_ok_and(|path| links.contains(path));
         let (files, _) = self.contents(blobs)?;
         std::fs::create_dir(to.join(".git"))?;
@@ -218,7 +215,7 @@ impl Repository {
         let inside = canonical.filter(|path| path.starts_with(&self.top));
         let Some(path) = own.or(inside) else { return Ok(Before::Outside) };
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Ok(Before::Inside(None)) };
-        let blobs = files_in(&self.top, commit, false, None, |other| other == OsStr::new(name))?;
+        let blobs = files_in(&self.top, commit, false, &[], |other| other == OsStr::new(name))?;
         Ok(Before::Inside(self.contents(blobs)?.0.remove(path.as_os_str())))
     }
 
@@ -248,7 +245,7 @@ impl Repository {
 
     fn listed(&self) -> &Result<BTreeSet<OsString>> {
         let patterns = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, ".terraform", ".terraform/**"];
-        self.tracked.get_or_init(|| listed("ls-files", list(&self.top, &["--cached"], &patterns)))
+        self.tracked.get_or_init(|| listed(&self.top, &["--cached"], &patterns))
     }
 
     /// A warning if git cannot list the tracked files.
@@ -314,10 +311,4 @@ impl VersionControl for Base<'_> {
 
 fn file_name(path: &Path) -> &str {
     path.file_name().and_then(OsStr::to_str).unwrap_or_default()
-}
-
-/// Starts git to list files that match one of the patterns in any directory.
-fn list(top: &Path, which: &[&str], patterns: &[&str]) -> std::io::Result<Running> {
-    let arguments = ["ls-files", "-z", "--full-name"].iter().chain(which).chain(&["--"]).map(ToString::to_string);
-    Running::start(top, true, arguments.chain(patterns.iter().map(|pattern| format!(":(top,glob)**/{pattern}"))))
 }
