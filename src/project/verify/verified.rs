@@ -120,7 +120,7 @@ impl VerifiedRoot {
 }
 
 /// Numbers of findings that are not reported, by reason.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Suppressed {
     /// Findings that the settings or the caller allow.
     pub allowed: usize,

@@ -9,7 +9,8 @@ use provlock::diagnostic::Diagnostic;
 use provlock::lockfile::VersionMove;
 use provlock::project::plan::{ProviderReport, Reason};
 use provlock::project::{
-    self, HoldingConstraint, InstalledModules, Locked, Move, PinnedModules, Prepared, RootModule, Subject, UpgradePlan,
+    self, HoldingConstraint, InstalledModules, Locked, Move, PinnedModules, Prepared, RootModule, Subject, Suppressed,
+    UpgradePlan,
 };
 use provlock::provider::{self, Dialect};
 use serde::Serialize;
@@ -94,19 +95,8 @@ pub(crate) struct VerifiedRoot {
     authentications: BTreeMap<String, Authentication>,
     /// Findings in the order of the lock file, then of the other files.
     findings: Vec<Finding>,
+    #[cfg_attr(test, schemars(with = "schema::Suppressed"))]
     suppressed: Suppressed,
-}
-
-/// Number of findings that are not reported.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "suppressed", deny_unknown_fields))]
-struct Suppressed {
-    /// Number of findings that the settings or --allow suppress.
-    allowed: usize,
-    /// Number of findings that comments in the lock file suppress.
-    ignored: usize,
-    /// Findings that the commit of --base also has, with --new.
-    base: usize,
 }
 
 /// One root module that could not be locked, upgraded or checked.
@@ -328,11 +318,7 @@ impl VerifiedRoot {
                 .filter_map(|(address, found)| Some((address.to_string(), Authentication::of([found])?)))
                 .collect(),
             findings: root.findings.iter().map(|finding| Finding::new(finding, invocation)).collect(),
-            suppressed: Suppressed {
-                allowed: root.suppressed.allowed,
-                ignored: root.suppressed.ignored,
-                base: root.suppressed.base,
-            },
+            suppressed: root.suppressed,
         }
     }
 }

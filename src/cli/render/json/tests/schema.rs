@@ -189,3 +189,16 @@ pub(crate) fn schema() -> Schema {
     let settings = settings.with_transform(RecursiveTransform(without_null));
     settings.into_generator().into_root_schema_for::<AnyOutput>()
 }
+
+/// Number of findings that are not reported.
+#[derive(JsonSchema)]
+#[schemars(rename = "suppressed", deny_unknown_fields)]
+#[expect(dead_code, reason = "stands for the library's type")]
+pub(in crate::cli::render::json) struct Suppressed {
+    /// Number of findings that the settings or --allow suppress.
+    allowed: usize,
+    /// Number of findings that comments in the lock file suppress.
+    ignored: usize,
+    /// Findings that the commit of --base also has, with --new.
+    base: usize,
+}
