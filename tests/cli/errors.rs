@@ -68,7 +68,7 @@ exit code: 2
 ----- stderr -----
 error: invalid value 'macos_arm64' for '--platform <OS_ARCH>': "macos_arm64" is not a platform; did you mean darwin_arm64?
 
-For more information, try '--help'.
+help: for more information, try '--help'.
 "#]]);
     environment.provlock(["verify", "-json"]).matches(str![[r#"
 exit code: 2
@@ -77,7 +77,7 @@ error: invalid value 'son' for '--jobs <N>': must be a number
 
   tip: a similar argument exists: '--json'
 
-For more information, try '--help'.
+help: for more information, try '--help'.
 "#]]);
     environment.write("provlock.toml", "platforms = [\"linux_x86_64\"]\n");
     environment.provlock(["lock"]).matches(str![[r#"
@@ -114,7 +114,7 @@ exit code: 2
 ----- stderr -----
 error: invalid value 'linux-amd64' for '--platform <OS_ARCH>': "linux-amd64" is not a platform; did you mean linux_amd64?
 
-For more information, try '--help'.
+help: for more information, try '--help'.
 "#]]);
     environment.provlock(["verify", "live", "--", "-platform"]).matches(str![[r#"
 exit code: 2

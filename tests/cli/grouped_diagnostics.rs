@@ -110,13 +110,9 @@ Constraints hold back 1 provider; to change them, too: provlock upgrade -r --con
     environment.provlock(["upgrade", "-r", "--check", "--format", "markdown"]).matches(str![[r#"
 exit code: 2
 ----- stdout -----
-| Provider | From | To | Change | Root modules |
-|---|---|---|---|---|
-| `hashicorp/null` | `3.2.4` | [`3.3.0`](https://github.com/hashicorp/terraform-provider-null/releases/tag/v3.3.0) | [minor](https://github.com/hashicorp/terraform-provider-null/compare/v3.2.4...v3.3.0) | 298 |
-
-| Held back | At | Newest | By | Root modules |
-|---|---|---|---|---|
-| `hashicorp/null` | `3.3.0` | `4.0.0` | `live/000/main.tf:7  ~> 3.0, and in 297 other places` | 298 |
+| Provider | Locked | Allowed | Change | Newest | Root modules | Held back by |
+|---|---|---|---|---|---|---|
+| `hashicorp/null` | `3.2.4` | [`3.3.0`](https://github.com/hashicorp/terraform-provider-null/releases/tag/v3.3.0) | [minor](https://github.com/hashicorp/terraform-provider-null/compare/v3.2.4...v3.3.0) | `4.0.0` | 298 | `live/000/main.tf:7  ~> 3.0, and in 297 other places` |
 ----- stderr -----
 error[no-matching-version]: no version of hashicorp/null meets all constraints: > 9.0.0, in 2 root modules
  --> live/298/main.tf:7:17

@@ -49,14 +49,14 @@ exit code: 2
 ----- stderr -----
 error: invalid value '0' for '--jobs <N>': must be at least 1
 
-For more information, try '--help'.
+help: for more information, try '--help'.
 "#]]);
     environment.provlock(["lock", "--jobs", "x"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error: invalid value 'x' for '--jobs <N>': must be a number
 
-For more information, try '--help'.
+help: for more information, try '--help'.
 "#]]);
 }
 

@@ -272,7 +272,7 @@ error: unexpected argument '--offline' found
 
 Usage: provlock verify --online [PATH]...
 
-For more information, try '--help'.
+help: for more information, try '--help'.
 "#]]);
 }
 

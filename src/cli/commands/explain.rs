@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &ExplainArgs, ui: &Ui) -> Outcome {
         let explanations: Vec<_> = codes.iter().map(|code| Explanation::new(*code)).collect();
         ui.print_json(json!({ "explanations": explanations }), &[], &[]);
     } else {
-        ui.print_fitted(&arguments.code.map_or_else(list, |code| page(code, columns())));
+        ui.print(&arguments.code.map_or_else(list, |code| page(code, columns())));
     }
     Outcome::Done
 }

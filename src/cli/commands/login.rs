@@ -72,7 +72,7 @@ pub(crate) fn logout(arguments: &LogoutArgs, ui: &Ui) -> Result<Outcome> {
 
 fn check(host: &Hostname, credentials: &Credentials, ui: &Ui) -> Result<Outcome> {
     let origin = credentials.source(host)?;
-    ui.print_fitted(&match &origin {
+    ui.print(&match &origin {
         Some(origin) => format!("The token for {host} comes from {origin}\n"),
         None => format!("There is no token for {host}\n"),
     });

@@ -117,7 +117,7 @@ pub(crate) fn run(arguments: &TreeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
             let distance = if index == 0 { "" } else { "\n" };
             ui.print(&format!("{distance}{}:\n", printable(&path.display().to_string())));
         }
-        ui.print_fitted(text);
+        ui.print(text);
     }
     Ok(Outcome::Done)
 }
@@ -177,9 +177,10 @@ fn show_versions(versions: &LockedVersions, named: &[ProviderSpec], roots: &Root
     }
     match ui.format {
         OutputFormat::Json => {}
+        _ if uses.is_empty() && ui.format == OutputFormat::Text => {}
         OutputFormat::Html => ui.print(&html::tree(&uses, &ui.invocation)),
-        _ if named.is_empty() => ui.print_fitted(&usage::table(&uses)),
-        _ => ui.print_fitted(&usage::places(&uses)),
+        _ if named.is_empty() => ui.print(&usage::table(&uses).text(&[], usize::MAX)),
+        _ => ui.print(&usage::places(&uses)),
     }
     ui.error(&versions.errors);
     if versions.locked + versions.not_locked.len() == 0 && versions.errors.is_empty() {

@@ -188,7 +188,7 @@ fn print(results: &Results<'_>, groups: &[MoveGroup<'_>], is_planned: bool, ui: 
         if let Some(plan) = root.plan.as_ref().filter(|_| has_table && results.many.is_some()) {
             let distance = if index == 0 { "" } else { "\n" };
             ui.print(&format!("{distance}{}:\n", printable(&root.path.display().to_string())));
-            ui.print_fitted(&plan.table(&root.path, width));
+            ui.print(&plan.table(&root.path, width));
         }
     }
     for FileRewrite { path, old, new } in rewrite::files(results.plans().flat_map(|(_, plan)| &plan.edits)) {
@@ -198,8 +198,8 @@ fn print(results: &Results<'_>, groups: &[MoveGroup<'_>], is_planned: bool, ui: 
         ui.print("\n");
     }
     if !has_table {
-        ui.print_fitted(&table::table(groups, width));
+        ui.print(&table::table(groups, width));
     } else if results.many.is_none() {
-        results.plans().for_each(|(path, plan)| ui.print_fitted(&plan.table(path, width)));
+        results.plans().for_each(|(path, plan)| ui.print(&plan.table(path, width)));
     }
 }

@@ -327,7 +327,7 @@ impl Report<'_> {
         if ui.format == OutputFormat::Text && !failures.is_empty() && has_findings {
             ui.status("");
         }
-        ui.print_fitted(&self.rendered(ui.format, ui.stdout_style));
+        ui.print(&self.rendered(ui.format, ui.stdout_style));
         self.summary().iter().for_each(|line| ui.status(line));
     }
 

@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use provlock::diagnostic::words::{MOST_NAMED, few};
-use provlock::lockfile::{EntryChange, Locked, LocksOf};
+use provlock::lockfile::{Direction, EntryChange, Locked, LocksOf};
 use provlock::provider::{Dialect, Hash};
 use sha2::{Digest as _, Sha256};
 
 use super::foreign::{printable, printable_lines};
 use super::row::{Change, HashCounts, Row, symbol};
-use super::style::{Color, TextStyle, count, group_by, paint, symbol_rows};
+use super::style::{Color, TextStyle, count, group_by, paint};
+use super::table::{self, ALARM, Cell, Piece, Table};
 
 pub(crate) struct FileDiff {
     pub(crate) path: PathBuf,
@@ -29,26 +30,35 @@ impl FileDiff {
 pub(crate) fn render(files: &[FileDiff], style: TextStyle) -> String {
     let texts = files.iter().enumerate().map(|(index, file)| {
         // Each file is a group of its own if all are to be listed.
-        ((lines(file, style), style.verbose.then_some(index)), printable(&file.path.display().to_string()))
+        let lines = table(file, style.verbose).lines(style.color);
+        ((lines, style.verbose.then_some(index)), printable(&file.path.display().to_string()))
     });
     let groups = group_by(texts.filter(|((lines, _), _)| !lines.is_empty()));
     let more = |paths: &[String]| if paths.len() > MOST_NAMED { ": -v lists them" } else { "" };
-    let text = |((lines, _), paths): ((String, _), Vec<String>)| [few(&paths), more(&paths).to_owned() + "\n", lines];
-    groups.into_iter().flat_map(text).collect()
+    let text = |((lines, _), paths): ((Vec<String>, _), Vec<String>)| {
+        let title = few(&paths) + more(&paths);
+        std::iter::once(title).chain(lines).map(|line| line + "\n").collect::<String>()
+    };
+    groups.into_iter().map(text).collect()
 }
 
-/// Returns the changes of a file, a line each.
-fn lines(file: &FileDiff, style: TextStyle) -> String {
+/// Returns the changes of a file, a row for each entry; for unchanged entries only if `all` is set.
+pub(crate) fn table(file: &FileDiff, all: bool) -> Table {
     let row = |row: &Row| {
-        let symbol = if row.replaced.is_some() { ("!", Color::Red) } else { symbol(row.action) };
-        let step = row.version_change.map(|change| change.to_string()).unwrap_or_default();
+        let symbol = if row.replaced.is_some() { ALARM } else { symbol(row.action) };
+        let step = row.version_change.map(|change| match change.direction {
+            Direction::Upgrade => Piece::Own(change.to_string()),
+            Direction::Downgrade => Piece::Strong(change.to_string()),
+        });
         // A warning first, then the other changes.
-        let details =
-            row.replaced.clone().into_iter().chain(constraints(row)).chain(addresses(row)).chain(row.hash_changes());
-        (symbol, vec![row.name.clone(), row.versions(), step, details.collect::<Vec<_>>().join("; ")])
+        let warning = row.replaced.clone().map(Piece::Strong);
+        let addresses = constraints(row).into_iter().chain(addresses(row)).map(Piece::Foreign);
+        let details = warning.into_iter().chain(addresses).chain(row.hash_changes().map(Piece::Own));
+        let cells = vec![Cell::foreign(&row.name), Cell::foreign(row.versions()), Cell::new(step), Cell::new(details)];
+        table::Row { symbol: Some(symbol), cells, ..table::Row::default() }
     };
-    let rows = file.rows.iter().filter(|row| style.verbose || row.action != EntryChange::Unchanged);
-    symbol_rows(rows.map(row).collect(), style.color).into_iter().map(|line| line + "\n").collect()
+    let rows = file.rows.iter().filter(|row| all || row.action != EntryChange::Unchanged).map(row).collect();
+    Table { header: vec![file.subject, "version", "change", "details"], rows }
 }
 
 pub(crate) fn no_difference(files: &[FileDiff], bytes_differ: bool) -> String {
@@ -74,16 +84,14 @@ fn constraints(row: &Row) -> Option<String> {
     }
 }
 
-/// `source A → B; package C → D`; of a new module its package.
-fn addresses(row: &Row) -> Option<String> {
+/// `source A → B`, and `package C → D`; of a new module its package.
+fn addresses(row: &Row) -> impl Iterator<Item = String> {
     let change = |name: &str, change: &Change<String>| match change {
         Change { old: Some(old), new: Some(new) } if old != new => Some(format!("{name} {old} → {new}")),
         Change { old: None, new: Some(new) } if name == "package" => Some(format!("{name} {new}")),
         _ => None,
     };
-    let addresses = [change("source", &row.source), change("package", &row.package)];
-    let addresses: Vec<_> = addresses.into_iter().flatten().collect();
-    (!addresses.is_empty()).then(|| addresses.join("; "))
+    [change("source", &row.source), change("package", &row.package)].into_iter().flatten()
 }
 
 /// One line per entry, for `git diff`. The line differs whenever the entry does: it ends with the start of a checksum

@@ -1,8 +1,6 @@
 //! Findings and locked versions as one page of HTML for people: it makes no requests, and can be read without its
 //! script.
 
-use std::fmt::{self, Write as _};
-
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use provlock::diagnostic::{Diagnostic, RootModules, Severity};
@@ -14,7 +12,9 @@ use super::help::Invocation;
 use super::issue::{Issue, Position};
 use super::json::ProviderUse;
 use super::style::count;
+use super::table::details;
 use super::verify::Found;
+use super::versions;
 
 const STYLE: &str = include_str!("html/page.css");
 const SCRIPT: &str = include_str!("html/page.js");
@@ -37,14 +37,15 @@ pub(crate) fn verify(causes: &[Diagnostic], found: Found<'_>, uses: &[ProviderUs
          <h2>Locked versions</h2>\n{}",
         numbers.concat(),
         lines.collect::<String>(),
-        versions(uses, invocation),
+        versions::table(uses).html(|part| text(part, invocation)),
     );
     document("provlock verify", &body)
 }
 
 /// Returns the page of `tree --recursive`: locked versions and their root modules.
 pub(crate) fn tree(uses: &[ProviderUse], invocation: &Invocation) -> String {
-    document("provlock tree", &format!("<div id=\"filter\"></div>\n{}", versions(uses, invocation)))
+    let table = versions::table(uses).html(|part| text(part, invocation));
+    document("provlock tree", &format!("<div id=\"filter\"></div>\n{table}"))
 }
 
 fn document(title: &str, body: &str) -> String {
@@ -69,7 +70,7 @@ fn finding(cause: &Diagnostic, found: Found<'_>) -> String {
     if let Some(RootModules::Selected { directories, .. }) = cause.root_modules.as_deref() {
         // The last note contains their names in a sentence.
         cause.notes.pop();
-        roots = names(directories.iter().map(|path| path.display()), invocation);
+        roots = details(directories.iter().map(|path| text(&path.display().to_string(), invocation)));
     }
     let issue = Issue::new(&cause, None, found);
     let paragraph = |html: String| format!("<p>{html}</p>\n");
@@ -84,32 +85,6 @@ fn finding(cause: &Diagnostic, found: Found<'_>) -> String {
         "<article class=\"{severity}\">\n<h3>{message}</h3>\n<p><span>{severity}</span> {code}</p>\n\
          {parts}{roots}</article>\n"
     )
-}
-
-/// Each provider with its versions, the newest first, and the root modules that lock them.
-fn versions(uses: &[ProviderUse], invocation: &Invocation) -> String {
-    let mut table = String::from("<table>\n<tr><th>Provider</th><th>Version</th><th>Root modules</th></tr>\n");
-    for provider in uses {
-        let most = provider.versions.iter().map(|of| of.root_modules.len()).max().unwrap_or_default();
-        for (index, of) in provider.versions.iter().enumerate() {
-            let class = if index == 0 { "first" } else { "other" };
-            let number = of.root_modules.len();
-            let meter = format!("<meter max=\"{most}\" value=\"{number}\"></meter>");
-            let roots = names(of.root_modules.iter(), invocation);
-            let (name, version) = (text(&provider.name, invocation), text(&of.version, invocation));
-            // Only a string is written to.
-            let _ =
-                writeln!(table, "<tr class=\"{class}\"><td>{name}</td><td>{version}</td><td>{meter}{roots}</td></tr>");
-        }
-    }
-    table + "</table>\n"
-}
-
-/// The number of root modules, which unfolds to their names.
-fn names(names: impl Iterator<Item = impl fmt::Display>, invocation: &Invocation) -> String {
-    let names: Vec<_> = names.map(|name| text(&name.to_string(), invocation)).collect();
-    let number = count(names.len(), "root module");
-    format!("<details><summary>{number}</summary>{}</details>\n", names.join("<br/>"))
 }
 
 /// Text without secrets that is neither markup nor the end of an attribute.

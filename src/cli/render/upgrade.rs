@@ -10,10 +10,10 @@ use provlock::packages::ReleaseInfo;
 use provlock::project::plan::Reason;
 use provlock::project::{HoldingConstraint, Move, RootModule, Subject, UpgradePlan, VersionLabel};
 use provlock::provider::{ProviderAddress, Version};
-use textwrap::{Options, WordSplitter};
 
 use super::foreign::safe_line;
-use super::style::{columns, count, counted, enumerate};
+use super::style::{count, counted, enumerate};
+use super::table::{self, Cell, Piece, Table};
 
 /// Text about the upgrade of a root module.
 pub(crate) struct PlanText {
@@ -57,14 +57,6 @@ pub(crate) struct MoveGroup<'a> {
     all: Vec<(&'a Path, &'a Row)>,
 }
 
-/// Row of a table.
-struct Cells {
-    /// Lines of each cell.
-    cells: Vec<Vec<String>>,
-    /// Pages with more information.
-    pages: Vec<String>,
-}
-
 const RELEASED: &str = "released";
 const ROOT_MODULES: &str = "root modules";
 const HELD_BACK_BY: &str = "held back by";
@@ -94,8 +86,12 @@ impl PlanText {
     /// Returns a table of all providers and modules. A cell that would repeat the locked version is empty.
     pub(crate) fn table(&self, root: &Path, width: usize) -> String {
         let groups: Vec<_> = self.rows.iter().map(|row| MoveGroup { first: row, all: vec![(root, row)] }).collect();
-        let has_modules = groups.iter().any(|group| group.first.is_of_module());
-        tables(&groups, false, !has_modules, width)
+        match tables(&groups, false) {
+            none if none.is_empty() => {
+                Table { header: header("provider", false), rows: Vec::new() }.text(&BELOW, width)
+            }
+            tables => drawn(&tables, width),
+        }
     }
 }
 
@@ -115,32 +111,36 @@ pub(crate) fn groups<'a>(plans: impl Iterator<Item = (&'a Path, &'a PlanText)>) 
 
 /// Returns the moves of several root modules as a table; empty if nothing moves and nothing is held back.
 pub(crate) fn table(groups: &[MoveGroup<'_>], width: usize) -> String {
-    tables(groups, true, false, width)
+    drawn(&tables(groups, true), width)
 }
 
 /// Returns the groups that can move as a table with a number for each.
 pub(crate) fn choices(groups: &[&MoveGroup<'_>], width: usize) -> String {
     let numbered = |(index, group): (usize, &&MoveGroup<'_>)| {
-        let Cells { mut cells, pages } = group.cells(true);
-        cells.insert(0, vec![(index + 1).to_string()]);
-        Cells { cells, pages }
+        let mut row = group.row(true);
+        row.cells.insert(0, Cell::own((index + 1).to_string()));
+        row
     };
-    let rows: Vec<_> = groups.iter().enumerate().map(numbered).collect();
-    aligned(&["", "", "locked", "allowed", CHANGE, RELEASED, NEWEST, ROOT_MODULES, HELD_BACK_BY], &rows, width)
+    let header = [""].into_iter().chain(header("", true)).collect();
+    Table { header, rows: groups.iter().enumerate().map(numbered).collect() }.text(&BELOW, width)
 }
 
-/// Returns the tables of providers and modules, one below the other; one without rows only if `shows_empty` is set, for
-/// providers.
-fn tables(groups: &[MoveGroup<'_>], with_roots: bool, shows_empty: bool, width: usize) -> String {
+/// Returns the tables of providers and of modules, without one that has no rows.
+pub(crate) fn tables(groups: &[MoveGroup<'_>], with_roots: bool) -> Vec<Table> {
     let table = |(subject, of_modules): (&'static str, bool)| {
         let rows = groups.iter().filter(|group| group.first.is_of_module() == of_modules);
-        let rows: Vec<_> = rows.map(|group| group.cells(with_roots)).collect();
-        let roots = with_roots.then_some(ROOT_MODULES);
-        let header = [subject, "locked", "allowed", CHANGE, RELEASED, NEWEST].into_iter().chain(roots);
-        let header: Vec<_> = header.chain([HELD_BACK_BY]).collect();
-        (!rows.is_empty() || shows_empty && !of_modules).then(|| aligned(&header, &rows, width))
+        Table { header: header(subject, with_roots), rows: rows.map(|group| group.row(with_roots)).collect() }
     };
-    [("provider", false), ("module", true)].into_iter().filter_map(table).collect::<Vec<_>>().join("\n")
+    [("provider", false), ("module", true)].map(table).into_iter().filter(|table| !table.rows.is_empty()).collect()
+}
+
+fn header(subject: &'static str, with_roots: bool) -> Vec<&'static str> {
+    let versions = [subject, "locked", "allowed", CHANGE, RELEASED, NEWEST];
+    versions.into_iter().chain(with_roots.then_some(ROOT_MODULES)).chain([HELD_BACK_BY]).collect()
+}
+
+fn drawn(tables: &[Table], width: usize) -> String {
+    tables.iter().map(|table| table.text(&BELOW, width)).collect::<Vec<_>>().join("\n")
 }
 
 /// `acme/gamma is held back from 2.0.0 by main.tf:4  ~> 1.0`, for each provider whose reason is known.
@@ -210,52 +210,39 @@ impl MoveGroup<'_> {
         self.all.iter().filter_map(|(_, row)| row.address.clone()).zip(std::iter::repeat(version).flatten())
     }
 
-    /// The locked version, or the oldest and the newest of several; may be empty.
-    pub(crate) fn locked(&self) -> String {
-        let locked = || self.all.iter().filter_map(|(_, row)| row.locked.as_ref());
-        match (locked().min(), locked().max()) {
-            (Some(oldest), Some(newest)) if oldest != newest => format!("{} … {}", oldest.text, newest.text),
-            (oldest, _) => oldest.map(|release| release.text.clone()).unwrap_or_default(),
-        }
-    }
-
     /// Name, versions, the change between them, and, if `with_roots`, the root modules.
-    fn cells(&self, with_roots: bool) -> Cells {
-        let change = self.change().map(|change| change.to_string()).unwrap_or_default();
-        let texts = [self.first.name.clone(), self.locked(), self.first.allowed().to_owned(), change, self.released()];
-        let texts = texts.into_iter().chain([self.first.newest.clone()]).chain(with_roots.then(|| self.roots()));
-        let cells = texts.map(|text| Some(text).filter(|text| !text.is_empty()).into_iter().collect());
-        let pages = self.release_notes().into_iter().chain(self.comparison()).collect();
-        Cells { cells: cells.chain([self.reasons()]).collect(), pages }
-    }
-
-    /// The only root module, or the number of root modules.
-    pub(crate) fn roots(&self) -> String {
-        match &self.all[..] {
-            [(path, _)] => path.display().to_string(),
-            all => all.len().to_string(),
-        }
-    }
-
-    /// Day on which the chosen version was published, if that is known.
-    pub(crate) fn released(&self) -> String {
-        let published = self.first.releases.published;
-        published.map(|time| time.strftime("%Y-%m-%d").to_string()).unwrap_or_default()
-    }
-
-    /// Page of the chosen version.
-    pub(crate) fn release_notes(&self) -> Option<String> {
-        Some(self.first.releases.repository.as_ref()?.release_notes(self.first.chosen.version.as_ref()?))
-    }
-
-    /// Page with the changes since the oldest locked version.
-    pub(crate) fn comparison(&self) -> Option<String> {
-        let locked = self.all.iter().filter_map(|(_, row)| row.locked.as_ref()).min()?.version.as_ref()?;
-        Some(self.first.releases.repository.as_ref()?.comparison(locked, self.first.chosen.version.as_ref()?))
+    fn row(&self, with_roots: bool) -> table::Row {
+        let Row { name, newest, releases, chosen, .. } = self.first;
+        let locked = || self.all.iter().filter_map(|(_, row)| row.locked.as_ref());
+        let (oldest, latest) = (locked().min(), locked().max());
+        let range = match (oldest, latest) {
+            (Some(oldest), Some(latest)) if oldest != latest => format!("{} … {}", oldest.text, latest.text),
+            (oldest, _) => oldest.map(|release| release.text.clone()).unwrap_or_default(),
+        };
+        let repository = releases.repository.as_ref().zip(chosen.version.as_ref());
+        let notes = repository.map(|(repository, chosen)| repository.release_notes(chosen));
+        let comparison = repository.zip(oldest.and_then(|oldest| oldest.version.as_ref()));
+        let comparison = comparison.map(|((repository, chosen), oldest)| repository.comparison(oldest, chosen));
+        let released = releases.published.map(|time| time.strftime("%Y-%m-%d").to_string());
+        let roots = match &self.all[..] {
+            [(path, _)] => Cell::foreign(path.display().to_string()),
+            all => Cell::own(all.len().to_string()),
+        };
+        let cells = [
+            Cell::foreign(name),
+            Cell::foreign(range),
+            Cell::foreign(self.first.allowed()).with_page(notes),
+            Cell::own(self.change().map(|change| change.to_string()).unwrap_or_default()).with_page(comparison),
+            Cell::own(released.unwrap_or_default()),
+            Cell::foreign(newest),
+        ];
+        let reasons = Cell::new(self.reasons().into_iter().map(Piece::Foreign));
+        let cells = cells.into_iter().chain(with_roots.then_some(roots)).chain([reasons]).collect();
+        table::Row { cells, ..table::Row::default() }
     }
 
     /// Greatest change from a locked version to the chosen one, if one changes.
-    pub(crate) fn change(&self) -> Option<VersionMove> {
+    fn change(&self) -> Option<VersionMove> {
         let chosen = self.first.chosen.version.as_ref()?;
         let locked = self.all.iter().filter_map(|(_, row)| row.locked.as_ref()?.version.as_ref());
         locked.filter_map(|locked| VersionMove::between(locked, chosen)).min_by_key(|change| change.step)
@@ -263,7 +250,7 @@ impl MoveGroup<'_> {
 
     /// Reasons that hold it back: constraints with their position in the first root module, and the number of other
     /// positions with the same constraint.
-    pub(crate) fn reasons(&self) -> Vec<String> {
+    fn reasons(&self) -> Vec<String> {
         let reason = |(index, HoldingText { text, position, .. }): (usize, &HoldingText)| {
             let positions = self.all.iter().filter_map(|(_, row)| row.constraints.get(index));
             let positions: BTreeSet<_> = positions.map(|holding| (&holding.position, holding.offset)).collect();
@@ -295,45 +282,6 @@ fn otherwise(planned: &Move) -> Option<&'static str> {
             .is_some_and(Version::is_prerelease)
             .then_some("a prerelease must be named exactly"),
     }
-}
-
-/// Returns rows in columns below a header. Columns move below their rows until no line is longer than `width`.
-fn aligned(header: &[&str], rows: &[Cells], width: usize) -> String {
-    let layout = |below| layout(header, rows, &BELOW[..below], width);
-    let fits = |(_, longest): &(String, usize)| *longest <= width;
-    (0..BELOW.len()).map(layout).find(fits).unwrap_or_else(|| layout(BELOW.len())).0
-}
-
-/// Returns rows in columns, with the columns `below` under each row, and the length of the longest line.
-fn layout(header: &[&str], rows: &[Cells], below: &[&str], width: usize) -> (String, usize) {
-    let wrap = Options::new(width).initial_indent("  ").subsequent_indent("    ");
-    let wrap = wrap.word_splitter(WordSplitter::NoHyphenation).break_words(false);
-    let has_text = |column: usize| rows.iter().any(|row| row.cells[column].iter().any(|text| !text.is_empty()));
-    let is_beside = |column: &usize| match header[*column] {
-        name if below.contains(&name) => false,
-        name => !BELOW.contains(&name) || has_text(*column),
-    };
-    let beside: Vec<_> = (0..header.len()).filter(is_beside).collect();
-    let mut lines = vec![beside.iter().map(|column| header[*column].to_owned()).collect::<Vec<_>>()];
-    // Texts below each of the lines.
-    let mut after = vec![Vec::new()];
-    for Cells { cells, pages } in rows {
-        let height = beside.iter().map(|column| cells[*column].len()).max().unwrap_or_default().max(1);
-        let text = |column: &usize, line: usize| cells[*column].get(line).cloned().unwrap_or_default();
-        lines.extend((0..height).map(|line| beside.iter().map(|column| text(column, line)).collect()));
-        let named = header.iter().zip(cells).filter(|(name, _)| below.contains(name));
-        let named = named.flat_map(|(name, texts)| {
-            let texts = texts.iter().filter(|text| !text.is_empty());
-            texts.map(move |text| format!("{name} {text}"))
-        });
-        after.resize(lines.len() - 1, Vec::new());
-        let named = named.chain(pages.iter().cloned()).map(|text| textwrap::fill(&safe_line(&text), &wrap));
-        after.push(named.collect());
-    }
-    let lines = columns(&lines);
-    let longest = lines.iter().map(|line| line.chars().count()).max().unwrap_or_default();
-    let lines = lines.into_iter().zip(after).flat_map(|(line, after)| [line].into_iter().chain(after));
-    (lines.map(|line| line + "\n").collect(), longest)
 }
 
 /// `versions.tf:6`

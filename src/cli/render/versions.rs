@@ -9,7 +9,8 @@ use provlock::provider::{ProviderAddress, Version};
 
 use super::foreign::safe_line;
 use super::json::{ProviderUse, VersionUse};
-use super::style::{columns, count};
+use super::style::count;
+use super::table::{Cell, Piece, Row, Table};
 
 /// The providers in the order of their addresses, each with its versions, the newest first.
 pub(crate) fn uses(versions: &LockedVersions) -> Vec<ProviderUse> {
@@ -21,19 +22,18 @@ pub(crate) fn uses(versions: &LockedVersions) -> Vec<ProviderUse> {
     versions.providers.iter().map(of_provider).collect()
 }
 
-/// Every provider with its versions, and the number of root modules that lock each.
-pub(crate) fn table(uses: &[ProviderUse]) -> String {
-    if uses.is_empty() {
-        return String::new();
-    }
-    let mut rows = vec![["provider", "version", "root modules"].map(str::to_owned).to_vec()];
-    for provider in uses {
-        for (index, locked) in provider.versions.iter().enumerate() {
-            let name = if index == 0 { provider.name.clone() } else { String::new() };
-            rows.push([name, locked.version.clone(), locked.root_modules.len().to_string()].to_vec());
-        }
-    }
-    columns(&rows).into_iter().map(|line| line + "\n").collect()
+/// Every provider with its versions, and the root modules that lock each.
+pub(crate) fn table(uses: &[ProviderUse]) -> Table {
+    let row = |provider: &ProviderUse, index: usize, locked: &VersionUse| {
+        let roots = Piece::RootModules(locked.root_modules.clone());
+        let cells = vec![Cell::foreign(&provider.name), Cell::foreign(&locked.version), Cell::new([roots])];
+        Row { cells, repeats: index > 0, ..Row::default() }
+    };
+    let of_provider = |provider: &'_ ProviderUse| {
+        let versions = provider.versions.iter().enumerate();
+        versions.map(|(index, locked)| row(provider, index, locked)).collect::<Vec<_>>()
+    };
+    Table { header: vec!["provider", "version", "root modules"], rows: uses.iter().flat_map(of_provider).collect() }
 }
 
 /// The versions of providers, each with the root modules that lock it.

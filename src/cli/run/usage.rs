@@ -9,7 +9,6 @@ use serde_json::json;
 
 use super::outcome::Outcome;
 use crate::cli::args::{ColorChoice, Verbosity};
-use crate::cli::render::fit::fitted;
 use crate::cli::render::foreign::{harmless, harmless_json, is_harmless};
 use crate::cli::render::help::Invocation;
 use crate::cli::render::json::document;
@@ -41,7 +40,8 @@ pub(crate) fn show(mut error: clap::Error, program: &Command) -> Outcome {
     } else {
         text.to_string()
     };
-    let _ = std::io::stderr().write_all(fitted(&text, style.columns).as_bytes());
+    let text = text.replace("For more information, try", "help: for more information, try");
+    let _ = std::io::stderr().write_all(text.as_bytes());
     if asks_for_json(&words) {
         let invocation = Invocation::new(None);
         let command = words.iter().find_map(|word| program.find_subcommand(word));

@@ -19,7 +19,6 @@ use terminal_size::{Height, Width, terminal_size_of};
 
 use self::progress::Display;
 use super::args::{ColorChoice, GlobalArgs, OutputFormat, Verbosity};
-use super::render::fit::fitted;
 use super::render::foreign::{harmless, harmless_json, printable};
 use super::render::help::Invocation;
 use super::render::style::{TextStyle, count};
@@ -86,12 +85,6 @@ impl Ui {
     /// Prints a result in the format of the command. [`Ui::take_stdout_error`] returns a failure at the end.
     pub(crate) fn print(&self, text: &str) {
         self.print_bytes(self.safe(text, self.format).as_bytes());
-    }
-
-    /// [`Ui::print`] for text whose lines are to fit the terminal.
-    pub(crate) fn print_fitted(&self, text: &str) {
-        let columns = self.stdout_style.columns.filter(|_| self.format == OutputFormat::Text);
-        self.print(&fitted(text, columns));
     }
 
     /// Prints the fields of a result, with warnings and errors, if it is to be JSON.
@@ -271,7 +264,6 @@ impl Stderr {
 
     fn write(&self, text: &str) {
         let text = harmless(&self.secrets.redact(text), self.style.has_escapes());
-        let text = fitted(&text, self.style.columns);
         self.above(|| drop(std::io::stderr().write_all(text.as_bytes())));
     }
 

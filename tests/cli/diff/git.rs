@@ -265,15 +265,15 @@ exit code: 0
 
 `a/.terraform.lock.hcl`, `b/.terraform.lock.hcl`, `c/.terraform.lock.hcl` and 2 more
 
-| | Provider | Version | Change | Constraints | Hashes |
-|---|---|---|---|---|---|
-| **~** | `hashicorp/null` | `1.0.0` → `1.0.1` | patch upgrade |  |  |
+| | Provider | Version | Change |
+|---|---|---|---|
+| **~** | `hashicorp/null` | `1.0.0 → 1.0.1` | patch |
 
 #### `other/.terraform.lock.hcl`
 
-| | Provider | Version | Change | Constraints | Hashes |
-|---|---|---|---|---|---|
-| **~** | `hashicorp/null` | `1.0.0` → `2.0.0` | major upgrade |  |  |
+| | Provider | Version | Change |
+|---|---|---|---|
+| **~** | `hashicorp/null` | `1.0.0 → 2.0.0` | major |
 "#]]);
 }
 
@@ -287,15 +287,15 @@ exit code: 0
 ----- stdout -----
 #### `infra/a/.terraform.lock.hcl`
 
-| | Provider | Version | Change | Constraints | Hashes |
-|---|---|---|---|---|---|
-| **~** | `hashicorp/null` | `1.0.0` → `1.1.0` | minor upgrade |  |  |
+| | Provider | Version | Change |
+|---|---|---|---|
+| **~** | `hashicorp/null` | `1.0.0 → 1.1.0` | minor |
 
 #### `infra/gone/.terraform.lock.hcl`
 
-| | Provider | Version | Change | Constraints | Hashes |
-|---|---|---|---|---|---|
-| **−** | `hashicorp/null` | `1.0.0` | removed |  |  |
+| | Provider | Version |
+|---|---|---|
+| **−** | `hashicorp/null` | `1.0.0` |
 
 <details>
 <summary>1 hash added or removed</summary>
@@ -309,9 +309,9 @@ exit code: 0
 
 #### `infra/new/.terraform.lock.hcl`
 
-| | Provider | Version | Change | Constraints | Hashes |
-|---|---|---|---|---|---|
-| **+** | `hashicorp/null` | `1.0.0` | added |  | 1 h1 |
+| | Provider | Version | Details |
+|---|---|---|---|
+| **+** | `hashicorp/null` | `1.0.0` | 1 h1 |
 
 <details>
 <summary>1 hash added or removed</summary>
@@ -325,15 +325,15 @@ exit code: 0
 
 #### `infra/ü b/.terraform.lock.hcl`
 
-| | Provider | Version | Change | Constraints | Hashes |
-|---|---|---|---|---|---|
-| **~** | `hashicorp/null` | `1.0.0` → `1.0.1` | patch upgrade |  |  |
+| | Provider | Version | Change |
+|---|---|---|---|
+| **~** | `hashicorp/null` | `1.0.0 → 1.0.1` | patch |
 
 #### `other/.terraform.lock.hcl`
 
-| | Provider | Version | Change | Constraints | Hashes |
-|---|---|---|---|---|---|
-| **~** | `hashicorp/null` | `1.0.0` → `2.0.0` | major upgrade |  |  |
+| | Provider | Version | Change |
+|---|---|---|---|
+| **~** | `hashicorp/null` | `1.0.0 → 2.0.0` | major |
 "#]]);
 }
 

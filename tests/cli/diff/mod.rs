@@ -93,14 +93,14 @@ exit code: 0
 ----- stdout -----
 #### `new.hcl`
 
-| | Provider | Version | Change | Constraints | Hashes |
-|---|---|---|---|---|---|
-| **+** | `datadog/datadog` | `3.44.1` | added |  | 1 h1, 2 zh |
-| **~** | `hashicorp/aws` | `5.60.0` → `5.82.2` | minor upgrade | `~> 4.0` → `~> 5.0` |  |
-| **~** | `hashicorp/random` | `3.6.3` |  |  | h1 1 → 4 |
-| **−** | `hashicorp/template` | `2.2.0` | removed |  |  |
-| **!** | `hashicorp/tls` | `4.0.5` |  |  | **hashes replaced under the same version**; h1 1 added, 1 removed, zh 1 added, 1 removed |
-| **~** | `hashicorp/vault` | `4.0.0` → `3.9.0` | **major downgrade** |  |  |
+| | Provider | Version | Change | Details |
+|---|---|---|---|---|
+| **+** | `datadog/datadog` | `3.44.1` |  | 1 h1, 2 zh |
+| **~** | `hashicorp/aws` | `5.60.0 → 5.82.2` | minor | `constraints ~> 4.0 → ~> 5.0` |
+| **~** | `hashicorp/random` | `3.6.3` |  | h1 1 → 4 |
+| **−** | `hashicorp/template` | `2.2.0` |  |  |
+| **!** | `hashicorp/tls` | `4.0.5` |  | **hashes replaced under the same version**<br>h1 1 added, 1 removed, zh 1 added, 1 removed |
+| **~** | `hashicorp/vault` | `4.0.0 → 3.9.0` | **major downgrade** |  |
 
 <details>
 <summary>19 hashes added or removed</summary>
@@ -152,9 +152,9 @@ exit code: 0
 ----- stdout -----
 #### `new.hcl`
 
-| | Provider | Version | Change | Constraints | Hashes |
-|---|---|---|---|---|---|
-| **+** | `hashicorp/null` | `3.2.4` | added |  | 1000 zh |
+| | Provider | Version | Details |
+|---|---|---|---|
+| **+** | `hashicorp/null` | `3.2.4` | 1000 zh |
 
 The hashes are too many to be listed here; `provlock diff --format json` has them.
 "#]]);
@@ -175,9 +175,9 @@ exit code: 0
 ----- stdout -----
 #### ``a|`b`<i>.hcl``
 
-| | Provider | Version | Change | Constraints | Hashes |
-|---|---|---|---|---|---|
-| **+** | `hashicorp/null` | `3.2.4` | added |  | 2 other |
+| | Provider | Version | Details |
+|---|---|---|---|
+| **+** | `hashicorp/null` | `3.2.4` | 2 other |
 
 <details>
 <summary>2 hashes added or removed</summary>

@@ -56,7 +56,7 @@ exit code: 2
 ----- stderr -----
 error: invalid value 'linux' for 'PROVLOCK_PLATFORMS': "linux" is not a platform; write OS_ARCH, for example linux_amd64 or darwin_arm64
 
-For more information, try '--help'.
+help: for more information, try '--help'.
 "#]]);
     let output = environment.command(["verify"]).env("PROVLOCK_DIALECT", "tf").run();
     output.matches(str![[r#"
@@ -64,7 +64,7 @@ exit code: 2
 ----- stderr -----
 error: invalid value 'tf' for 'PROVLOCK_DIALECT': "tf" is not a dialect; write "tofu" or "terraform"
 
-For more information, try '--help'.
+help: for more information, try '--help'.
 "#]]);
     let output = environment.command(["lock", "-p", "linux"]).env("PROVLOCK_PLATFORMS", "linux_amd64").run();
     output.matches(str![[r#"
@@ -72,7 +72,7 @@ exit code: 2
 ----- stderr -----
 error: invalid value 'linux' for '--platform <OS_ARCH>': "linux" is not a platform; write OS_ARCH, for example linux_amd64 or darwin_arm64
 
-For more information, try '--help'.
+help: for more information, try '--help'.
 "#]]);
 }
 

@@ -154,7 +154,7 @@ exit code: 2
 ----- stderr -----
 error: invalid value 'https://h.test/x' for '--to <URL>': "https://h.test/x" is not an address in an OCI registry: write it as oci://HOST/PATH
 
-For more information, try '--help'.
+help: for more information, try '--help'.
 "#]]);
     environment.provlock(["cache", "push", "--to", PLACE, "--signing-key", "key"]).matches(str![[r#"
 exit code: 2

@@ -89,7 +89,7 @@ exit code: 2
 ----- stderr -----
 error: invalid value 'soon' for '--min-age <DURATION>': "soon" is not a duration; write a number and a unit, for example 7d or 36h
 
-For more information, try '--help'.
+help: for more information, try '--help'.
 "#]]);
 }
 

@@ -67,13 +67,9 @@ Constraints hold back 1 module; to change them, too: provlock upgrade --modules 
     environment.provlock(["upgrade", "--modules", "--check", "--format", "markdown"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
-| Module | From | To | Change |
-|---|---|---|---|
-| `module.net` | `1.0.0` | `1.1.0` | minor |
-
-| Held back | At | Newest | By |
-|---|---|---|---|
-| `module.net` | `1.1.0` | `2.0.0` | `main.tf:3  ~> 1.0` |
+| Module | Locked | Allowed | Change | Newest | Held back by |
+|---|---|---|---|---|---|
+| `module.net` | `1.0.0` | `1.1.0` | minor | `2.0.0` | `main.tf:3  ~> 1.0` |
 ----- stderr -----
 1 module can move within the constraints; 1 held back
 Constraints hold back 1 module; to change them, too: provlock upgrade --modules --constraints

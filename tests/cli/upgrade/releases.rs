@@ -39,9 +39,9 @@ hashicorp/null   3.1.0    3.2.4     minor    [DATE]   3.2.4
     markdown.matches(str![[r#"
 exit code: 1
 ----- stdout -----
-| Provider | From | To | Change | Released |
-|---|---|---|---|---|
-| `hashicorp/null` | `3.1.0` | [`3.2.4`](https://github.com/acme/null.fork/releases/tag/v3.2.4) | [minor](https://github.com/acme/null.fork/compare/v3.1.0...v3.2.4) | [DATE] |
+| Provider | Locked | Allowed | Change | Released | Newest |
+|---|---|---|---|---|---|
+| `hashicorp/null` | `3.1.0` | [`3.2.4`](https://github.com/acme/null.fork/releases/tag/v3.2.4) | [minor](https://github.com/acme/null.fork/compare/v3.1.0...v3.2.4) | [DATE] | `3.2.4` |
 ----- stderr -----
 1 provider can move within the constraints
 "#]]);

@@ -104,12 +104,13 @@ fn a_job_gets_a_summary_by_cause() {
 
 `1 root module: with errors`
 
-| | Finding | First place |
+| Level | Finding | First place |
 |---|---|---|
 ";
     assert!(summary.starts_with(expected), "{summary}");
-    let line = "| **error** `version-outside-constraints` | `hashicorp/null is locked at 3.2.4, but the configuration \
-                requires ~> 2.0`<br>**help:** `provlock upgrade hashicorp/null` | `.terraform.lock.hcl:5` |\n";
+    let line = "| **error**<br>`version-outside-constraints` | `hashicorp/null is locked at 3.2.4, but the \
+                configuration requires ~> 2.0`<br>`help: provlock upgrade hashicorp/null` | \
+                `.terraform.lock.hcl:5` |\n";
     assert!(summary.contains(line), "{summary}");
     assert_eq!(summary.lines().count(), 6 + 3 + 1, "{summary}");
     environment.provlock(["verify"]).assert_code(1);

@@ -231,7 +231,7 @@ exit code: 2
 ----- stderr -----
 error: invalid value 'no-such-code' for '--allow <CODE>': unknown finding; provlock explain lists all codes
 
-For more information, try '--help'.
+help: for more information, try '--help'.
 "#]]);
 }
 
