@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::event::Event;
 use super::options::LockOptions;
-use super::plan::LockOutcome;
+use super::plan::{HashCounts, LockOutcome};
 use super::prepared::Prepared;
 use super::root_module::RootModule;
 use super::session::Session;
@@ -82,7 +82,7 @@ impl Session<'_> {
         let outcome = if prepared.only.is_empty() {
             warnings.extend(prepared.requirements.warnings.iter().cloned());
             let locks = prepared.lock_file.locks().clone();
-            LockOutcome { locks, providers: Vec::new(), warnings, unpublished_hashes: 0, uncompared_hashes: 0 }
+            LockOutcome { locks, providers: Vec::new(), warnings, counts: HashCounts::default() }
         } else {
             let locked = self.resolve(&prepared, &left, options);
             let outcome = locked.map_err(|errors| errors.map(|error| prepared.root.in_dialect(error)))?;

@@ -1,6 +1,6 @@
 //! Moves: versions that the providers and modules of a root module move to, and reasons that hold them back.
 
-use super::plan::Reason;
+use super::plan::{HashCounts, Reason};
 use crate::configuration::rewrite::ConstraintEdit;
 use crate::diagnostic::{Diagnostic, Location};
 use crate::packages::ReleaseInfo;
@@ -17,10 +17,9 @@ pub struct UpgradePlan {
     pub pruned: Vec<ProviderAddress>,
     /// Warnings for the user.
     pub warnings: Vec<Diagnostic>,
-    /// Number of hashes of unchanged entries that belong to no published package, if they were compared.
-    pub unpublished_hashes: usize,
-    /// Number of these hashes that could not be compared with the published release.
-    pub uncompared_hashes: usize,
+    /// Numbers of hashes of unchanged entries that differ from the published release, or may do so, if they were
+    /// compared.
+    pub counts: HashCounts,
 }
 
 /// A provider or a module that was looked at, with its versions.

@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use super::event::{Event, Locked, Report, RootOutcome};
 use super::moves::UpgradePlan;
 use super::options::{LockOptions, UpgradeOptions};
-use super::plan::{self, LockOutcome, LockRequest, OldEntries, Question, Questions, RecordedEntries, SelectedVersions};
+use super::plan::{self, LockOutcome, LockRequest, Question, Questions, RecordedEntries, SelectedVersions};
 use super::prepared::Prepared;
 use super::rewrites::{self, Rewrites};
+use super::root_module::RootModule;
 use super::roots::{FoundRoot, Roots};
 use super::session::{ModuleFetching, Session};
 use super::survey::{check_names, distinct_lock_files, no_such_call, offline_source};
@@ -17,7 +18,8 @@ use crate::configuration::rewrite::ConstraintEdit;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Result};
 use crate::lockfile::{self, CanonicalBlocks, EntryDiff, LockedModule};
 use crate::packages::{ProgressSink, Source};
-use crate::provider::Hostname;
+use crate::provider::{Hostname, ProviderAddress};
+use crate::settings::Settings;
 use crate::system::files::{self, Replacement};
 use crate::system::lock;
 use crate::system::parallel::{self, Permits, WAITING_REQUESTS};
@@ -212,7 +214,7 @@ impl Pipeline<'_, '_> {
         let Some(prepared) = self.open(root)? else { return Ok(None) };
         let source = self.source_of(&prepared)?;
         let request = self.request(&prepared, &source)?;
-        let planned = self.check_calls(&prepared).and_then(|()| self.select(&request, &source));
+        let planned = self.check_calls(&prepared).and_then(|()| self.select(&request));
         let (selection, plan) = planned.map_err(|errors| prepared.root.name(errors))?;
         Ok(Some(Planned { prepared, source, selection, plan }))
     }
@@ -226,7 +228,7 @@ impl Pipeline<'_, '_> {
         };
         let request = self.request(&prepared, &source)?;
         let edits = plan.as_ref().map_or(&[][..], |plan| &plan.edits);
-        let done = self.record(&request, &source, &selection).and_then(|mut outcome| {
+        let done = self.record(&request, &selection).and_then(|mut outcome| {
             let permit = self.editing.take(1);
             let files = self.edit(&prepared, &outcome)?;
             drop(permit);
@@ -246,8 +248,8 @@ impl Pipeline<'_, '_> {
         self.session.announce();
         self.notify_hosts(prepared);
         let request = self.request(prepared, &source)?;
-        let (selection, _) = self.select(&request, &source)?;
-        self.record(&request, &source, &selection)
+        let (selection, _) = self.select(&request)?;
+        self.record(&request, &selection)
     }
 
     /// Reads a root module: settings, lock files and requirements, with the modules that it calls.
@@ -284,9 +286,42 @@ impl Pipeline<'_, '_> {
     }
 
     /// The rules by which the providers of a root module are locked.
-    fn request<'r>(&'r self, prepared: &'r Prepared, source: &'r Source) -> Result<LockRequest<'r>> {
+    ///
+    /// # Errors
+    /// A minimum age applies to a provider, and publication dates are unknown.
+    fn request<'r>(&'r self, prepared: &'r Prepared, source: &'r Arc<Source>) -> Result<LockRequest<'r>> {
+        let Self { session, options, questions, progress, recorded, .. } = self;
         let upgrade = self.upgrade.filter(|options| options.moves_providers());
-        self.session.lock_request(prepared, source, self.options, upgrade, self.progress)
+        let RootModule { settings: Settings { policy, .. }, dialect, .. } = &prepared.root;
+        let has_age = prepared.minimum_age.is_some();
+        let listings = if has_age || (policy.judges_listings() && upgrade.is_none()) {
+            session.listings(*dialect)?
+        } else if upgrade.is_some_and(|options| options.release_info) {
+            session.listings(*dialect).ok().flatten()
+        } else {
+            None
+        };
+        let (is_offline, cache) = (session.options.offline, session.hash_cache.as_ref());
+        let request = LockRequest {
+            prepared,
+            options,
+            upgrade,
+            source,
+            questions,
+            recorded,
+            is_offline,
+            cache,
+            listings,
+            progress,
+        };
+        let is_exempt = |address: &&ProviderAddress| policy.is_exempt_from_min_age(address, *dialect);
+        if !has_age || listings.is_some() || request.selected_by_age().iter().all(is_exempt) {
+            return Ok(request);
+        }
+        let message = "min-age is set, but publication dates are unknown offline";
+        let help =
+            Help::text("to ignore the age pass ").and(Remedy::AnyAge).and_text(", or omit ").and(Remedy::Offline);
+        Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into())
     }
 
     /// Fails if the only root module does not have a named call.
@@ -303,18 +338,13 @@ impl Pipeline<'_, '_> {
     }
 
     /// Selects the versions, after asking for everything that is certain to be needed.
-    fn select(
-        &self,
-        request: &LockRequest<'_>,
-        source: &Arc<Source>,
-    ) -> Result<(SelectedVersions, Option<UpgradePlan>)> {
-        let old = OldEntries::of(request.prepared);
+    fn select(&self, request: &LockRequest<'_>) -> Result<(SelectedVersions, Option<UpgradePlan>)> {
         let mut selection = if request.upgrade.is_none() && self.is_plan_only() {
             // Only modules move.
-            SelectedVersions::without_providers(old)
+            SelectedVersions::default()
         } else {
-            plan::select_versions(request, old, |candidates| {
-                let asks = plan::ask_known_needs(request, candidates, source, self.questions);
+            plan::select_versions(request, |candidates| {
+                let asks = plan::ask_known_needs(request, candidates);
                 if asks {
                     self.session.announce();
                 }
@@ -326,17 +356,12 @@ impl Pipeline<'_, '_> {
     }
 
     /// Fetches the packages of the selected versions, and records their hashes.
-    fn record(
-        &self,
-        request: &LockRequest<'_>,
-        source: &Arc<Source>,
-        selection: &SelectedVersions,
-    ) -> Result<LockOutcome> {
+    fn record(&self, request: &LockRequest<'_>, selection: &SelectedVersions) -> Result<LockOutcome> {
         let (guard, threads) = self.planning_threads(request.asks_while_planning());
         let plans = plan::plan_packages(request, selection, threads)?;
         drop(guard);
-        let supplies = plan::fetch_packages(request, selection, &plans, &self.recorded, (source, self.questions))?;
-        plan::record_entries(request, selection, &plans, supplies, &self.recorded)
+        let packages = plan::fetch_packages(request, &plans)?;
+        plan::record_entries(request, selection, &plans, packages)
     }
 
     /// Number of threads for planning: several if requests may be sent, for one root module at a time. The others then

@@ -1,4 +1,4 @@
-//! Reading root modules so that they can be locked.
+//! Root modules that are read so that they can be locked.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,15 +9,14 @@ use super::module_choices::ModuleChoices;
 use super::module_locks;
 use super::moves::UpgradePlan;
 use super::options::{LockOptions, UpgradeOptions};
-use super::plan::{LockRequest, MinimumAge};
 use super::prepared::Prepared;
 use super::root_module::RootModule;
 use super::roots::FoundRoot;
 use super::session::Session;
 use crate::configuration::{Declaration, DeclarationKind, ModuleCall, Requirements, Resolver};
-use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
+use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::lockfile::{LockFile, ModuleLocks};
-use crate::packages::{DemandedAge, ProgressSink, Source};
+use crate::packages::DemandedAge;
 use crate::provider::{ConstraintList, Dialect, Platform, ProviderAddress, ProviderSpec, Version};
 use crate::settings::PlatformSelection;
 
@@ -26,38 +25,37 @@ use crate::settings::PlatformSelection;
 const MOST_ASKED_EARLY: usize = 64;
 
 impl Session<'_> {
-    /// Reads a root module to lock it: settings, lock files and requirements, with the modules that it calls.
+    /// Reads a root module to lock it: settings, lock files and requirements, with the modules that it calls. Unless the
+    /// user selected the root module, its lock file may have no configuration beside it; it is then not changed.
     pub(super) fn read_to_lock(
         &self,
-        root: &FoundRoot,
+        found: &FoundRoot,
         options: &LockOptions,
         upgrade: Option<&UpgradeOptions>,
     ) -> Result<Prepared> {
-        let read = self.open_root(root).and_then(|opened| {
+        let read = |root: RootModule| {
+            if found.is_explicit
+                && let Some(elsewhere) = self.roots_elsewhere(&root)
+            {
+                return Err(elsewhere.into());
+            }
+            let (lock_file, mut warnings) = root.lock_file()?;
+            let is_stale = !found.is_explicit && root.refused.is_none() && !root.has_configuration(&self.modules);
+            if is_stale && root.lock_bytes.is_some() {
+                let mut requirements = root.without_configuration("left as it is");
+                warnings.append(&mut requirements.warnings);
+                return Ok(Prepared { requirements, warnings, ..self.unread(root, lock_file, options)? });
+            }
+            Ok(Prepared { warnings, ..self.prepare_with(root, lock_file, options, upgrade)? })
+        };
+        let prepared = self.open_root(found).and_then(|opened| {
             let canonical = opened.canonical.clone();
-            let elsewhere = if root.is_explicit { self.roots_elsewhere(&opened) } else { None };
-            let prepared = match elsewhere {
-                Some(elsewhere) => Err(elsewhere.into()),
-                None => self.prepare(opened, options, upgrade),
-            };
+            let prepared = read(opened);
             // No other root module reads this directory, and there may be very many.
             self.modules.forget(&canonical);
             prepared
         });
-        read.map_err(|errors| root.name(errors))
-    }
-
-    /// Reads the requirements of a root module. Unless the user selected the root module, its lock file may have no
-    /// configuration beside it; it is then not changed.
-    fn prepare(&self, root: RootModule, options: &LockOptions, upgrade: Option<&UpgradeOptions>) -> Result<Prepared> {
-        let (lock_file, mut warnings) = root.lock_file()?;
-        let is_stale = !root.found.is_explicit && root.refused.is_none() && !root.has_configuration(&self.modules);
-        if is_stale && root.lock_bytes.is_some() {
-            let mut requirements = root.without_configuration("left as it is");
-            warnings.append(&mut requirements.warnings);
-            return Ok(Prepared { requirements, warnings, ..self.unread(root, lock_file, options)? });
-        }
-        Ok(Prepared { warnings, ..self.prepare_with(root, lock_file, options, upgrade)? })
+        prepared.map_err(|errors| found.name(errors))
     }
 
     /// A root module with a lock file that need not be the one on disk.
@@ -150,49 +148,6 @@ impl Session<'_> {
         if is_new && asked.fetch_add(1, Ordering::Relaxed) < MOST_ASKED_EARLY {
             let _ = source.versions(address);
         }
-    }
-
-    /// Returns the rules by which the providers of a root module are locked.
-    ///
-    /// # Errors
-    /// A minimum age applies to a provider, and publication dates are unknown.
-    pub(super) fn lock_request<'a>(
-        &'a self,
-        prepared: &'a Prepared,
-        source: &'a Source,
-        options: &'a LockOptions,
-        upgrade: Option<&'a UpgradeOptions>,
-        progress: ProgressSink<'a>,
-    ) -> Result<LockRequest<'a>> {
-        let RootModule { settings, dialect, .. } = &prepared.root;
-        let needs_listings = settings.policy.judges_listings() && upgrade.is_none();
-        let has_release_info = upgrade.is_some_and(|options| options.release_info);
-        let dates = || self.publication_dates(*dialect);
-        let mut request = LockRequest {
-            prepared,
-            options,
-            upgrade,
-            source,
-            is_offline: self.options.offline,
-            cache: self.hash_cache.as_ref(),
-            minimum_age: None,
-            listings: if needs_listings { self.listings(*dialect)? } else { None },
-            dates: if has_release_info { dates().ok().flatten() } else { None },
-            progress,
-        };
-        let Some(demanded) = prepared.minimum_age else { return Ok(request) };
-        if let Some(dates) = dates()? {
-            request.minimum_age = Some(MinimumAge { demanded, dates });
-            return Ok(request);
-        }
-        let is_exempt = |address: &&ProviderAddress| settings.policy.is_exempt_from_min_age(address, *dialect);
-        if request.selected_by_age().iter().all(is_exempt) {
-            return Ok(request);
-        }
-        let message = "min-age is set, but publication dates are unknown offline";
-        let help =
-            Help::text("to ignore the age pass ").and(Remedy::AnyAge).and_text(", or omit ").and(Remedy::Offline);
-        Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into())
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use provlock::diagnostic::{Diagnostic, Diagnostics, Result};
+use provlock::project::plan::HashCounts;
 use provlock::project::{Locked, Report, RootModule, RootOutcome, Roots, Selection};
 
 use crate::cli::render::causes::{Many, by_cause, without_repetition};
@@ -30,10 +31,8 @@ pub(crate) struct Kept {
 pub(crate) struct RootResult {
     pub(crate) path: PathBuf,
     pub(crate) warnings: Vec<Diagnostic>,
-    /// Number of recorded hashes that were never published.
-    unpublished_hashes: usize,
-    /// Number of recorded hashes that could not be compared with the published release.
-    uncompared_hashes: usize,
+    /// Numbers of recorded hashes that differ from the published release, or may do so.
+    counts: HashCounts,
     pub(crate) hints: Vec<Hint>,
     /// `None` if an upgrade was only planned.
     pub(crate) locked: Option<LockedText>,
@@ -72,9 +71,7 @@ impl RootResult {
         let planned = plan.filter(|_| locked.is_none());
         let of_plan = planned.into_iter().flat_map(|plan| plan.warnings.iter().chain(&prepared.requirements.warnings));
         let warnings = locked.into_iter().flat_map(|locked| &locked.outcome.warnings).chain(of_plan);
-        let hashes = locked.map(|locked| (locked.outcome.unpublished_hashes, locked.outcome.uncompared_hashes));
-        let hashes = hashes.or(planned.map(|plan| (plan.unpublished_hashes, plan.uncompared_hashes)));
-        let (unpublished_hashes, uncompared_hashes) = hashes.unwrap_or_default();
+        let counts = locked.map(|locked| locked.outcome.counts).or(planned.map(|plan| plan.counts)).unwrap_or_default();
         let json = || match (locked, planned) {
             (Some(locked), _) => Some(LockedRoot::new(locked)),
             (None, plan) => plan.map(|plan| LockedRoot::planned(&prepared.root, plan)),
@@ -83,8 +80,7 @@ impl RootResult {
         Self {
             path: prepared.root.path().to_owned(),
             warnings: prepared.warnings.iter().chain(warnings).cloned().collect(),
-            unpublished_hashes,
-            uncompared_hashes,
+            counts,
             hints: locked.map(|locked| hints::hints(locked, kept.is_offline)).unwrap_or_default(),
             locked: locked.map(|locked| LockedText::new(locked, ui.stderr_style, kept.may_be_several, &mut kept.rows)),
             plan: plan.map(|plan| PlanText::new(&prepared.root, plan, all)),
@@ -151,7 +147,7 @@ impl<'a> Results<'a> {
 
     /// Whether a lock file contains a hash that was never published.
     pub(crate) fn has_unpublished(&self) -> bool {
-        self.done.iter().any(|root| root.unpublished_hashes > 0)
+        self.done.iter().any(|root| root.counts.unpublished > 0)
     }
 
     /// Results of root modules that were locked.
@@ -230,8 +226,9 @@ impl<'a> Results<'a> {
         let ui = self.ui;
         let hints: BTreeSet<_> = self.done.iter().flat_map(|root| &root.hints).cloned().collect();
         ui.statuses(hints::lines(&hints, |words| self.suggest(words)));
-        let total = |number: fn(&RootResult) -> usize| self.done.iter().map(number).sum::<usize>();
-        let (unpublished, uncompared) = (total(|root| root.unpublished_hashes), total(|root| root.uncompared_hashes));
+        let mut counts = HashCounts::default();
+        self.done.iter().for_each(|root| counts += root.counts);
+        let HashCounts { unpublished, uncompared } = counts;
         if unpublished > 0 {
             let hashes = count(unpublished, "recorded hash");
             ui.status(&format!("Never published: {hashes}; lock --check and verify --online fail because of that"));

@@ -5,20 +5,11 @@ use jiff::Timestamp;
 
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Severity};
 use crate::packages::{DemandedAge, Listing, NotOldEnough, PublicationDates, Source};
-use crate::provider::{Dialect, ProviderAddress, Version};
+use crate::provider::{Dialect, ProviderAddress};
 use crate::settings::Policy;
 
 /// Maximum number of versions of a provider whose ages are looked up, newest first.
 const MOST_ASKED_ABOUT: usize = 30;
-
-/// Minimum age of a version that is selected.
-#[derive(Clone, Copy)]
-pub(crate) struct MinimumAge<'a> {
-    /// The age.
-    pub demanded: DemandedAge,
-    /// When versions were published.
-    pub dates: &'a PublicationDates,
-}
 
 /// Kind of reason for which versions are skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,78 +24,83 @@ pub enum Reason {
     NotAllowed,
 }
 
+/// A version that was not selected, with the reason.
 #[derive(derive_more::Display)]
 #[display("{version} is not chosen: {why}")]
 pub(crate) struct RejectedVersion {
-    pub(super) reason: Reason,
-    pub(super) version: Version,
+    pub(crate) reason: Reason,
+    pub(crate) version: String,
     /// The reason in words.
-    pub(super) why: String,
+    pub(crate) why: String,
 }
 
-impl Reason {
-    fn code(self) -> Code {
-        match self {
-            Self::TooYoung | Self::AgeNotKnown => Code::TooYoung,
-            Self::Incomplete => Code::PlatformNotKnown,
-            Self::NotAllowed => Code::VersionNotAllowed,
-        }
-    }
-}
+/// Versions that were skipped although the constraints allow them, newest first.
+#[derive(Default)]
+pub(crate) struct SkippedVersions(pub(super) Vec<RejectedVersion>);
 
-/// Whether the age of one more version may be looked up, given the skipped ones.
-pub(super) fn may_ask_more(skipped: &[RejectedVersion]) -> bool {
-    let is_asked_about = |reason| matches!(reason, Reason::TooYoung | Reason::AgeNotKnown);
-    skipped.iter().filter(|rejected| is_asked_about(rejected.reason)).count() < MOST_ASKED_ABOUT
-}
-
-/// Adds a skipped version. Of versions that the policy forbids, only the newest is kept.
-pub(super) fn skip(skipped: &mut Vec<RejectedVersion>, rejected: RejectedVersion) {
-    let is_said = |other: &RejectedVersion| other.reason == Reason::NotAllowed && rejected.reason == Reason::NotAllowed;
-    if !skipped.iter().any(is_said) {
-        skipped.push(rejected);
-    }
-}
-
-/// Returns the warning about skipped versions of a provider, the newest first.
-pub(super) fn warning(provider: &ProviderAddress, dialect: Dialect, skipped: &[RejectedVersion]) -> Option<Diagnostic> {
-    let (first, others) = skipped.split_first()?;
-    let warning = Diagnostic::warning(first.reason.code(), format!("{} {first}", provider.short(dialect)));
-    let warning = match first.reason {
-        _ if !may_ask_more(skipped) => {
-            warning.help(format!("only the newest {MOST_ASKED_ABOUT} versions were checked"))
-        }
-        Reason::TooYoung | Reason::AgeNotKnown | Reason::NotAllowed => warning,
-        Reason::Incomplete => warning.help(Help::run_online()),
-    };
-    Some(others.iter().map(ToString::to_string).fold(warning, Diagnostic::note))
-}
-
-/// Returns the error if all versions that the constraints allow were skipped.
-pub(super) fn error(provider: &ProviderAddress, dialect: Dialect, skipped: &[RejectedVersion]) -> Option<Diagnostic> {
-    let help = match skipped.first()?.reason {
-        Reason::TooYoung | Reason::AgeNotKnown => Help::text("to use it anyway, pass ").and(Remedy::AnyAge),
-        Reason::Incomplete => Help::run_online(),
-        Reason::NotAllowed => {
-            Help::text("allow a different version in required_providers, or use a different provider")
-        }
-    };
-    let error = Diagnostic { severity: Severity::Error, ..warning(provider, dialect, skipped)? };
-    Some(error.help(help))
-}
-
-impl MinimumAge<'_> {
-    /// Returns the version with a reason if it is too young or its date is not known.
-    pub(super) fn rejects(
-        &self,
-        address: &ProviderAddress,
-        version: &Version,
-        source: &Source,
-    ) -> Option<RejectedVersion> {
-        let NotOldEnough { is_date_known, why } =
-            self.demanded.rejects(|| self.dates.published(address, version, source))?;
+impl RejectedVersion {
+    /// Returns the version if it is too young or its date is not known.
+    pub(crate) fn by_age(
+        version: impl ToString,
+        age: DemandedAge,
+        published: impl FnOnce() -> Result<Timestamp, String>,
+    ) -> Option<Self> {
+        let NotOldEnough { is_date_known, why } = age.rejects(published)?;
         let reason = if is_date_known { Reason::TooYoung } else { Reason::AgeNotKnown };
-        Some(RejectedVersion { reason, version: version.clone(), why })
+        Some(Self { reason, version: version.to_string(), why })
+    }
+}
+
+impl SkippedVersions {
+    /// Whether the age of one more version may be looked up.
+    pub(crate) fn may_ask_more(&self) -> bool {
+        let is_asked_about = |reason| matches!(reason, Reason::TooYoung | Reason::AgeNotKnown);
+        self.0.iter().filter(|rejected| is_asked_about(rejected.reason)).count() < MOST_ASKED_ABOUT
+    }
+
+    /// Adds a version. Of versions that the policy forbids, only the newest is kept.
+    pub(crate) fn push(&mut self, rejected: RejectedVersion) {
+        let is_forbidden = |one: &RejectedVersion| one.reason == Reason::NotAllowed;
+        if !is_forbidden(&rejected) || !self.0.iter().any(is_forbidden) {
+            self.0.push(rejected);
+        }
+    }
+
+    /// Reason for the newest skipped version.
+    pub(crate) fn reason(&self) -> Option<Reason> {
+        self.0.first().map(|rejected| rejected.reason)
+    }
+
+    /// Returns the warning about skipped versions of a provider or a module.
+    pub(crate) fn warning(&self, name: &str) -> Option<Diagnostic> {
+        let (first, others) = self.0.split_first()?;
+        let code = match first.reason {
+            Reason::TooYoung | Reason::AgeNotKnown => Code::TooYoung,
+            Reason::Incomplete => Code::PlatformNotKnown,
+            Reason::NotAllowed => Code::VersionNotAllowed,
+        };
+        let warning = Diagnostic::warning(code, format!("{name} {first}"));
+        let warning = match first.reason {
+            _ if !self.may_ask_more() => {
+                warning.help(format!("only the newest {MOST_ASKED_ABOUT} versions were checked"))
+            }
+            Reason::TooYoung | Reason::AgeNotKnown | Reason::NotAllowed => warning,
+            Reason::Incomplete => warning.help(Help::run_online()),
+        };
+        Some(others.iter().map(ToString::to_string).fold(warning, Diagnostic::note))
+    }
+
+    /// Returns the error if all versions that the constraints allow were skipped.
+    pub(crate) fn error(&self, name: &str) -> Option<Diagnostic> {
+        let help = match self.reason()? {
+            Reason::TooYoung | Reason::AgeNotKnown => Help::text("to use it anyway, pass ").and(Remedy::AnyAge),
+            Reason::Incomplete => Help::run_online(),
+            Reason::NotAllowed => {
+                Help::text("allow a different version in required_providers, or use a different provider")
+            }
+        };
+        let error = Diagnostic { severity: Severity::Error, ..self.warning(name)? };
+        Some(error.help(help))
     }
 }
 

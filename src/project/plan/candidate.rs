@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::age::{MinimumAge, Reason, RejectedVersion};
+use super::age::{Reason, RejectedVersion};
 use crate::configuration::{DeclarationKind, Requirement};
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Remedy, Result, UpgradeRemedy};
 use crate::lockfile::{Entry, LockFile, LockedProvider};
-use crate::packages::{AvailableVersion, AvailableVersions, Source, SourceError};
+use crate::packages::{AvailableVersion, AvailableVersions, DemandedAge, Source, SourceError};
 use crate::project::similar_names::provider_meant;
 use crate::provider::{Dialect, Hash, ProviderAddress, Version};
 use crate::settings::Policy;
@@ -19,12 +19,12 @@ pub(crate) struct Candidate<'a> {
     pub(super) address: &'a ProviderAddress,
     pub(super) requirement: &'a Requirement,
     /// Entry before, if there is one.
-    pub(super) locked: Option<&'a LockedProvider>,
+    pub(super) locked: Option<&'a Arc<LockedProvider>>,
     pub(super) wanted: Wanted<'a>,
     pub(super) lock_file: &'a LockFile,
     pub(super) required: &'a BTreeMap<ProviderAddress, Requirement>,
     /// Minimum age of the version, if there is one.
-    pub(super) minimum_age: Option<MinimumAge<'a>>,
+    pub(super) minimum_age: Option<DemandedAge>,
     /// Policy of the project.
     pub(super) policy: &'a Policy,
     pub(super) dialect: Dialect,
@@ -79,7 +79,9 @@ impl Candidate<'_> {
 
     /// Fails for a version that the policy does not allow or whose plugin protocols are not supported.
     pub(super) fn check(&self, version: &Version, available: &AvailableVersions) -> Result<()> {
-        self.supported(version, available)?;
+        if let Some(AvailableVersion { unsupported_protocols: Some(protocols), .. }) = available.versions.get(version) {
+            return Err(self.unsupported(version, protocols, available));
+        }
         let against = self.policy.against_version(self.address, self.dialect, version).into_iter();
         against.map(|error| self.against_policy(error, version)).collect::<Diagnostics>().into_result(())
     }
@@ -96,17 +98,7 @@ impl Candidate<'_> {
     /// Returns the reason of the policy against a version.
     pub(super) fn not_allowed(&self, version: &Version) -> Option<RejectedVersion> {
         let error = self.policy.against_version(self.address, self.dialect, version).into_iter().next()?;
-        Some(RejectedVersion { reason: Reason::NotAllowed, version: version.clone(), why: error.message })
-    }
-
-    /// Fails for a version whose plugin protocols are not supported.
-    fn supported(&self, version: &Version, available: &AvailableVersions) -> Result<()> {
-        match available.versions.get(version) {
-            Some(AvailableVersion { unsupported_protocols: Some(protocols), .. }) => {
-                Err(self.unsupported(version, protocols, available))
-            }
-            _ => Ok(()),
-        }
+        Some(RejectedVersion { reason: Reason::NotAllowed, version: version.to_string(), why: error.message })
     }
 
     /// The version that is sure to be selected if it is still offered.
@@ -146,23 +138,19 @@ impl Candidate<'_> {
         error.help(Help::text("change the constraints: ").and(upgrade))
     }
 
-    pub(super) fn keep(&self, locked: &LockedProvider, available: &AvailableVersions) -> Result<Version> {
-        let LockedProvider { version, .. } = locked;
+    /// Fails if the locked version must change.
+    pub(super) fn keep(&self, version: &Version, available: &AvailableVersions) -> Result<()> {
         if !self.requirement.constraints.allows(version) {
-            return Err(self.violated(version).into());
+            let message = format!("{} is locked at {version}, but {}", self.name(), self.requirement_text());
+            let error = self.at_locked_version(Diagnostic::error(Code::VersionOutsideConstraints, message));
+            return Err(self.at_constraints(error, version).help(Remedy::upgrade(self.name())).into());
         }
         if !available.versions.contains_key(version) {
             let message = format!("{} {version} is locked, but no longer listed by its source", self.name());
             let error = Diagnostic::error(Code::VersionWithdrawn, message);
             return Err(self.at_locked_version(error).help(Remedy::upgrade(self.name())).into());
         }
-        Ok(version.clone())
-    }
-
-    fn violated(&self, version: &Version) -> Diagnostic {
-        let message = format!("{} is locked at {version}, but {}", self.name(), self.requirement_text());
-        let error = self.at_locked_version(Diagnostic::error(Code::VersionOutsideConstraints, message));
-        self.at_constraints(error, version).help(Remedy::upgrade(self.name()))
+        Ok(())
     }
 
     /// Requirement of the configuration that a version does not meet, in words.

@@ -14,11 +14,12 @@ mod select;
 
 pub use age::Reason;
 pub use outcome::{LockOutcome, ProviderReport};
+pub use recorded_entries::HashCounts;
 
-pub(crate) use age::{Listings, MinimumAge};
+pub(crate) use age::Listings;
 pub(crate) use outcome::record_entries;
-pub(crate) use packages::plan_packages;
-pub(crate) use questions::{Question, Questions, ask_known_needs, fetch_packages};
+pub(crate) use packages::{fetch_packages, plan_packages};
+pub(crate) use questions::{Question, Questions};
 pub(crate) use recorded_entries::RecordedEntries;
-pub(crate) use request::{LockRequest, OldEntries};
-pub(crate) use select::{SelectedVersions, select_versions};
+pub(crate) use request::LockRequest;
+pub(crate) use select::{SelectedVersions, ask_known_needs, select_versions};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::candidate::Candidate;
 use super::packages::ProviderPlan;
-use super::record::{RecordedEntry, record};
-use super::recorded_entries::RecordedEntries;
+use super::record::record;
+use super::recorded_entries::{HashCounts, RecordedEntry};
 use super::request::{LockRequest, OldEntries};
 use super::select::SelectedVersions;
 use crate::configuration::{Requirements, StateKnowledge};
@@ -25,10 +25,8 @@ pub struct LockOutcome {
     pub providers: Vec<ProviderReport>,
     /// Warnings for the user.
     pub warnings: Vec<Diagnostic>,
-    /// Number of recorded hashes that belong to no published package.
-    pub unpublished_hashes: usize,
-    /// Number of recorded hashes that could not be compared with the published release.
-    pub uncompared_hashes: usize,
+    /// Numbers of recorded hashes that differ from the published release, or may do so.
+    pub counts: HashCounts,
 }
 
 /// Result of one provider.
@@ -47,38 +45,21 @@ pub struct ProviderReport {
     pub covered: Option<BTreeSet<Platform>>,
 }
 
-/// Source of a plan's entry.
-pub(crate) enum Supply {
-    /// The packages that were fetched.
-    Packages(Arc<Packages>),
-    /// The entry that was recorded for a root module that plans the same.
-    Recorded(Arc<RecordedEntry>),
-}
-
-/// Records an entry for each plan, and joins them with the old entries. All errors are collected.
+/// Records an entry for each plan, from its packages, and joins them with the old entries. All errors are collected.
 pub(crate) fn record_entries(
     request: &LockRequest<'_>,
     SelectedVersions { old, warnings: selection_warnings, .. }: &SelectedVersions,
     plans: &[ProviderPlan<'_>],
-    supplies: Vec<Supply>,
-    known: &RecordedEntries,
+    packages: Vec<Arc<Packages>>,
 ) -> Result<LockOutcome> {
     let LockRequest { prepared, .. } = request;
     let mut warnings = prepared.requirements.warnings.clone();
     let (mut errors, mut entries) = (Diagnostics::default(), Vec::with_capacity(plans.len()));
-    for (plan, supply) in plans.iter().zip(supplies) {
-        let packages = Arc::clone(match &supply {
-            Supply::Packages(packages) => packages,
-            Supply::Recorded(entry) => &entry.packages,
-        });
+    for (plan, packages) in plans.iter().zip(packages) {
         warnings.extend(plan.warnings.iter().cloned());
         warnings.extend(packages.values().flat_map(|package| package.warnings.iter().cloned()));
         errors.extend(against_signatures(plan, &packages, &prepared.root.settings.policy));
-        let recorded = match supply {
-            Supply::Recorded(entry) => Ok(entry),
-            Supply::Packages(packages) => recorded(plan, packages, old, request, known),
-        };
-        match recorded {
+        match recorded(plan, packages, request) {
             Ok(entry) => {
                 warnings.extend(entry.warning.clone());
                 let refusal = plan.kept.refusal(&plan.candidate, &plan.platforms, &entry.provider);
@@ -94,20 +75,16 @@ pub(crate) fn record_entries(
     Ok(outcome)
 }
 
-/// Records the entry of a plan. An entry without a warning is kept for other root modules.
-fn recorded(
-    plan: &ProviderPlan<'_>,
-    packages: Arc<Packages>,
-    old: &OldEntries,
-    request: &LockRequest<'_>,
-    known: &RecordedEntries,
-) -> Result<Arc<RecordedEntry>> {
-    let (address, version) = (plan.candidate.address, plan.version);
-    let own = old.locks.get(address);
-    let previous = own.or_else(|| request.prepared.side_with(address, version)).map(Arc::as_ref);
+/// Records the entry of a plan, if it is not known. An entry without a warning is kept for other root modules.
+fn recorded(plan: &ProviderPlan<'_>, packages: Arc<Packages>, request: &LockRequest<'_>) -> Result<Arc<RecordedEntry>> {
+    if let Some(entry) = &plan.recorded {
+        return Ok(Arc::clone(entry));
+    }
+    let Candidate { address, locked, .. } = plan.candidate;
+    let previous = locked.or_else(|| request.prepared.side_with(address, plan.version)).map(Arc::as_ref);
     let entry = Arc::new(record(plan, request, previous, packages)?);
-    let is_shared = entry.warning.is_none() && entry.unpublished == 0;
-    Ok(if is_shared { known.keep(entry, plan, own, request) } else { entry })
+    let is_shared = entry.warning.is_none() && entry.counts.unpublished == 0;
+    Ok(if is_shared { request.recorded.keep(address, entry, |other| plan.is_for(other)) } else { entry })
 }
 
 /// Returns an error for each rule of the policy that a package violates, at the declarations of the provider.
@@ -143,10 +120,8 @@ fn joined(
         warnings.extend(prune(&mut locks, requirements, request.prepared.root.dialect));
     }
     warnings.dedup();
-    let (unpublished_hashes, uncompared_hashes) =
-        entries.iter().fold((0, 0), |(unpublished, uncompared), (_, entry)| {
-            (unpublished + entry.unpublished, uncompared + entry.uncompared)
-        });
+    let mut counts = HashCounts::default();
+    entries.iter().for_each(|(_, entry)| counts += entry.counts);
     // Both are in the order of the addresses.
     let mut entries = entries.into_iter().peekable();
     let report = |difference: ProviderDiff| {
@@ -163,7 +138,7 @@ fn joined(
     };
     let providers =
         lockfile::diff(request.prepared.lock_file.locks(), &locks).entries.into_iter().map(report).collect();
-    LockOutcome { locks, providers, warnings, unpublished_hashes, uncompared_hashes }
+    LockOutcome { locks, providers, warnings, counts }
 }
 
 /// Removes the entries that are not required, if it is known which are. Warns if the state may need one of them.

@@ -2,16 +2,19 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use super::age::{Listings, registry_warning};
-use super::candidate::Candidate;
+use super::age::registry_warning;
+use super::candidate::{Candidate, Wanted};
 use super::kept_platforms::{self, KeptPlatforms};
+use super::questions::RequestedData;
+use super::recorded_entries::{EntryRules, RecordedEntry};
 use super::request::LockRequest;
 use super::select::{SelectedProvider, SelectedVersions, collected};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result, UpgradeRemedy};
 use crate::lockfile::LockedProvider;
 use crate::packages::archive::PackageId;
-use crate::packages::{AvailableVersion, AvailableVersions, Platforms, SourceError};
+use crate::packages::{AvailableVersion, AvailableVersions, Packages, Platforms, SourceError};
 use crate::project::prepared::Prepared;
 use crate::project::root_module::RootModule;
 use crate::provider::{Platform, Version};
@@ -23,20 +26,32 @@ pub(crate) struct ProviderPlan<'a> {
     pub(super) candidate: Candidate<'a>,
     pub(super) version: &'a Version,
     pub(super) platforms: Cow<'a, [Platform]>,
-    /// Whether an entry that stays gets no other platform than it covers.
-    pub(super) keeps_platforms: bool,
+    pub(super) rules: EntryRules,
     /// Name of its mirror, if a mirror takes the place of the registry.
     pub(super) mirror: Option<String>,
     /// Platforms of the entry that the new one replaces.
     pub(super) kept: KeptPlatforms,
     pub(super) warnings: Vec<Diagnostic>,
+    /// The entry that was recorded for a root module that plans the same.
+    pub(super) recorded: Option<Arc<RecordedEntry>>,
 }
 
 impl ProviderPlan<'_> {
     /// Its packages, in the order of the platforms.
-    pub(super) fn packages(&self) -> impl Iterator<Item = PackageId> {
+    fn packages(&self) -> impl Iterator<Item = PackageId> {
         let Self { candidate, version, platforms, .. } = self;
         platforms.iter().map(|platform| PackageId::new(candidate.address, version, platform))
+    }
+
+    /// Whether an entry was made from the same plan and the same entry before.
+    pub(super) fn is_for(&self, entry: &RecordedEntry) -> bool {
+        let RecordedEntry { provider, packages, rules, old, .. } = entry;
+        *rules == self.rules
+            && provider.version == *self.version
+            && provider.constraints == self.candidate.requirement.constraints
+            && packages.len() == self.platforms.len()
+            && self.platforms.iter().all(|platform| packages.contains_key(platform))
+            && old.as_ref() == self.candidate.locked
     }
 }
 
@@ -51,16 +66,47 @@ pub(crate) fn plan_packages<'a>(
         let candidate = request.candidate(&provider.address, requirement, &selection.old);
         plan(candidate, provider, request).map(Some)
     };
-    let plans = collected(parallel::map(selection.providers.iter().collect(), threads, plan))?;
+    let plans: Vec<_> = collected(parallel::map(selection.providers.iter().collect(), threads, plan))?;
     Ok(plans.into_iter().flatten().collect())
+}
+
+/// Fetches the packages of the plans for which no entry is known. The first platform of each provider comes before the
+/// second of any, so that large packages are known early.
+///
+/// # Errors
+/// Packages that cannot be fetched. After the first failure no others are fetched, unless a different root module needs
+/// them.
+pub(crate) fn fetch_packages(request: &LockRequest<'_>, plans: &[ProviderPlan<'_>]) -> Result<Vec<Arc<Packages>>> {
+    let LockRequest { source, progress, .. } = request;
+    let mut missing = Vec::new();
+    for plan in plans.iter().filter(|plan| plan.recorded.is_none()) {
+        missing.extend(plan.packages().enumerate().filter(|(_, package)| !source.knows_package(package)));
+    }
+    missing.sort_by_key(|(place, _)| *place);
+    let question =
+        |(_, package): (usize, PackageId)| (package.address.hostname.clone(), RequestedData::Package(package));
+    let is_complete = request.ask(missing.into_iter().map(question));
+    let packages_of = |plan: &ProviderPlan<'_>| {
+        if let Some(entry) = &plan.recorded {
+            return Ok(Arc::clone(&entry.packages));
+        }
+        // Packages that were not fetched are omitted after a failure, which is an error of one of the others.
+        let packages = plan.packages().filter(|package| is_complete || source.knows_package(package));
+        let fetch = |package: PackageId| {
+            let fetched = source.package(&package, progress)?;
+            Ok((package.platform, fetched))
+        };
+        collected(packages.map(fetch)).map(Arc::new)
+    };
+    collected(plans.iter().map(packages_of))
 }
 
 fn plan<'a>(
     candidate: Candidate<'a>,
-    SelectedProvider { selected, .. }: &'a SelectedProvider,
+    SelectedProvider { version, warnings: of_selection, .. }: &'a SelectedProvider,
     request: &LockRequest<'a>,
 ) -> Result<ProviderPlan<'a>> {
-    let (prepared, source, version) = (request.prepared, request.source, &selected.version);
+    let (prepared, source) = (request.prepared, request.source);
     let available = candidate.available(source)?;
     let listed = available.versions.get(version).map(|release| &release.platforms).filter(|listed| !listed.is_empty());
     let follows_file = follows_file(&candidate, prepared, listed);
@@ -76,20 +122,30 @@ fn plan<'a>(
         }
         PlatformSelection::All => source.platforms(candidate.address, version)?.into_iter().collect(),
     };
-    check_platforms(&candidate, version, &platforms, &available, prepared)?;
+    check_platforms(&candidate, version, &platforms, listed, &available, prepared)?;
     let mut warnings: Vec<_> =
         available.warnings.iter().map(|text| registry_warning(candidate.address, text)).collect();
-    if let Some(listings) = listings(&candidate, version, request) {
-        let RootModule { settings, dialect, .. } = &prepared.root;
+    let is_new_version = !candidate.has_locked(version);
+    let RootModule { settings, dialect, .. } = &prepared.root;
+    let is_age_known = candidate.minimum_age.is_some() && is_new_version;
+    let is_looked_up = request.upgrade.is_none() && (settings.policy.judges_listings() || is_age_known);
+    if let Some(listings) = request.listings.filter(|_| is_looked_up) {
         let errors = listings.against(candidate.address, &settings.policy, *dialect, source).into_iter();
         let errors = errors.map(|error| candidate.requirement.at_declarations(error));
         errors.collect::<Diagnostics>().into_result(())?;
         warnings.extend(listings.warnings(candidate.address));
     }
-    warnings.extend(selected.warnings.iter().cloned());
-    let keeps_platforms = !prepared.platforms_are_named && !follows_file;
+    warnings.extend(of_selection.iter().cloned());
+    let rules = EntryRules {
+        source: Arc::as_ptr(source).addr(),
+        keeps_platforms: !prepared.platforms_are_named && !follows_file,
+        keeps_version: candidate.wanted == Wanted::Keep,
+        platforms_are_named: prepared.platforms_are_named,
+    };
     let mirror = source.mirror_of(candidate.address);
-    Ok(ProviderPlan { candidate, version, platforms, keeps_platforms, mirror, kept, warnings })
+    let plan = ProviderPlan { candidate, version, platforms, rules, mirror, kept, warnings, recorded: None };
+    let recorded = request.recorded.find(candidate.address, |entry| plan.is_for(entry));
+    Ok(ProviderPlan { recorded, ..plan })
 }
 
 /// The platforms of the entries that the new one replaces, if no platforms are specified.
@@ -99,8 +155,8 @@ fn kept_platforms(candidate: &Candidate<'_>, version: &Version, request: &LockRe
     if prepared.platforms_are_named {
         return KeptPlatforms::default();
     }
-    let is_replaced = |locked: &&LockedProvider| locked.version != *version || options.accept_changed_hashes;
-    let sides = prepared.replaced.get(candidate.address).into_iter().flatten().map(AsRef::as_ref);
+    let is_replaced = |locked: &&Arc<LockedProvider>| locked.version != *version || options.accept_changed_hashes;
+    let sides = prepared.replaced.get(candidate.address).into_iter().flatten();
     let new = request.release(candidate.address, version);
     let old = candidate.locked.filter(is_replaced).into_iter().chain(sides);
     let found = old.map(|old| KeptPlatforms::find(old, &new, platforms));
@@ -112,6 +168,7 @@ fn check_platforms(
     candidate: &Candidate<'_>,
     version: &Version,
     platforms: &[Platform],
+    listed: Option<&Platforms>,
     available: &AvailableVersions,
     prepared: &Prepared,
 ) -> Result<()> {
@@ -122,7 +179,6 @@ fn check_platforms(
         let error = candidate.requirement.at_declarations(Diagnostic::error(Code::PlatformNotAvailable, message));
         return Err(error.help(Help::text("name the platforms, for example: ").and(Remedy::NamePlatforms)).into());
     }
-    let listed = available.versions.get(version).map(|release| &release.platforms).filter(|listed| !listed.is_empty());
     let Some(listed) = listed else { return Ok(()) };
     let Some(missing) = platforms.iter().find(|platform| !listed.contains(platform)) else { return Ok(()) };
     let package = PackageId::new(address, version, missing);
@@ -182,19 +238,10 @@ fn or_covered(platforms: &[Platform], covered: Vec<Platform>, may_be_more: bool)
 /// `h1:` than other entries, unless these are as many as its release has packages, or no package for this machine.
 fn follows_file(candidate: &Candidate<'_>, prepared: &Prepared, listed: Option<&Platforms>) -> bool {
     let PlatformSelection::These(platforms) = &prepared.platforms else { return false };
-    let number = |locked: &LockedProvider| locked.platform_hashes().count();
+    let number = |locked: &Arc<LockedProvider>| locked.platform_hashes().count();
     let own = candidate.locked.map_or(0, number);
     let is_elsewhere = listed.is_some_and(|listed| !platforms.iter().all(|platform| listed.contains(platform)));
     let is_complete = listed.is_some_and(|listed| own >= listed.iter().count());
     let covers_less = || !is_complete && prepared.lock_file.locks().values().any(|locked| number(locked) > own);
     !prepared.platforms_are_named && (is_elsewhere || covers_less())
-}
-
-/// Registry data about a provider, if the policy depends on it or the age of the version was looked up.
-fn listings<'a>(candidate: &Candidate<'a>, version: &Version, request: &LockRequest<'a>) -> Option<Listings<'a>> {
-    if request.upgrade.is_some() {
-        return None;
-    }
-    let of_age = candidate.minimum_age.filter(|_| candidate.locked.is_none_or(|locked| locked.version != *version));
-    request.listings.or_else(|| of_age.map(|age| Listings { dates: age.dates, now: age.demanded.now }))
 }

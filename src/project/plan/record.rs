@@ -4,30 +4,17 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::candidate::{Candidate, Wanted};
+use super::candidate::Candidate;
 use super::kept_platforms;
 use super::packages::ProviderPlan;
+use super::recorded_entries::{HashCounts, RecordedEntry};
 use super::release_lookup::{Confirmation, accept};
 use super::request::LockRequest;
 use crate::diagnostic::words::count;
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use crate::lockfile::LockedProvider;
 use crate::packages::Packages;
-use crate::provider::{Hash, HashScheme, HashesByScheme, Platform, Version};
-
-/// The new entry of a provider.
-pub(crate) struct RecordedEntry {
-    pub(crate) provider: Arc<LockedProvider>,
-    pub(crate) warning: Option<Diagnostic>,
-    /// Number of its hashes that belong to no published package.
-    pub(crate) unpublished: usize,
-    /// Number of its hashes that could not be compared with the published release.
-    pub(crate) uncompared: usize,
-    /// Platforms that the entry covers; `None` if a package with one of its `h1:` is not known.
-    pub(crate) covered: Option<BTreeSet<Platform>>,
-    /// The packages that were looked at.
-    pub(crate) packages: Arc<Packages>,
-}
+use crate::provider::{Hash, HashScheme, HashesByScheme, Version};
 
 /// Combines the entry before with the packages that were fetched for it.
 ///
@@ -43,21 +30,22 @@ pub(super) fn record(
     old: Option<&LockedProvider>,
     packages: Arc<Packages>,
 ) -> Result<RecordedEntry> {
-    let ProviderPlan { candidate, version, mirror, .. } = plan;
+    let ProviderPlan { candidate, version, mirror, rules, .. } = plan;
     let accept_changed_hashes = request.options.accept_changed_hashes;
     let constraints = candidate.requirement.constraints.clone();
     // Every package has the hashes of the whole release; each is taken once.
     let recordable: BTreeSet<&Hash> = packages.values().flat_map(|package| package.hashes.recordable()).collect();
     let hashes: BTreeSet<Hash> = recordable.into_iter().cloned().collect();
-    let mut provider = LockedProvider { version: (*version).clone(), constraints, hashes };
+    let provider = Arc::new(LockedProvider { version: (*version).clone(), constraints, hashes });
+    let (counts, old_entry) = (HashCounts::default(), candidate.locked.cloned());
+    let mut entry =
+        RecordedEntry { provider, warning: None, counts, covered: None, packages, rules: *rules, old: old_entry };
     let kept = old.filter(|old| old.version == **version && !old.hashes.is_empty());
-    let Some(LockedProvider { hashes: kept, .. }) = kept else {
-        let provider = Arc::new(provider);
-        return Ok(RecordedEntry { provider, warning: None, unpublished: 0, uncompared: 0, covered: None, packages });
-    };
+    let Some(LockedProvider { hashes: kept, .. }) = kept else { return Ok(entry) };
+    let (packages, provider) = (&entry.packages, Arc::make_mut(&mut entry.provider));
     let release = request.release(candidate.address, version);
-    let confirmation = release.confirm(kept, &packages);
-    let mut compared = release.compare(kept, &packages);
+    let confirmation = release.confirm(kept, packages);
+    let mut compared = release.compare(kept, packages);
     let HashesByScheme { h1: kept_h1, zh: kept_zh, unknown: _ } = kept.iter().collect();
     let HashesByScheme { h1: _, zh: unpublished_zh, unknown: _ } = compared.unpublished.iter().collect();
     let HashesByScheme { h1: new_h1, zh: new_zh, unknown: _ } = provider.hashes.iter().collect();
@@ -71,7 +59,7 @@ pub(super) fn record(
             (None, Confirmation::Incomplete(not_seen)) => not_confirmed(candidate, version, kept, not_seen),
             (None, _) => {
                 let wrong = kept.iter().filter(|hash| contradicted || unpublished_zh.contains(hash)).collect();
-                refusal(candidate, version, &wrong, &packages)
+                refusal(candidate, version, &wrong, packages)
             }
         }
         .into());
@@ -79,25 +67,25 @@ pub(super) fn record(
     let is_kept = |hash: &Hash| {
         let is_wrong = contradicted && is_comparable && mirror.is_none() || compared.unpublished.contains(hash);
         // As `init -upgrade` does, an upgrade omits hashes of unknown schemes.
-        (candidate.wanted == Wanted::Keep || hash.is_known()) && !(accept_changed_hashes && is_wrong)
+        (rules.keeps_version || hash.is_known()) && !(accept_changed_hashes && is_wrong)
     };
     let remaining: Vec<_> = kept.iter().filter(|hash| is_kept(hash)).cloned().collect();
     let is_unconfirmed = contradicted && compared.unpublished.is_empty() && (!is_comparable || mirror.is_some());
     if accept_changed_hashes {
         compared.unpublished.clear();
     }
-    let warning =
+    entry.warning =
         if is_unconfirmed { Some(unconfirmed(candidate, version, kept)) } else { compared.warning(candidate, version) };
     let is_of_package = |hash: &Hash| packages.values().any(|package| package.h1 == *hash);
     let covers_others = !kept_h1.is_empty() && new_h1.iter().all(|hash| is_of_package(hash));
-    if plan.keeps_platforms && !accept_changed_hashes && covers_others {
+    if rules.keeps_platforms && !accept_changed_hashes && covers_others {
         provider.hashes.retain(|hash| !is_of_package(hash));
     }
     provider.hashes.extend(remaining);
-    let (unpublished, uncompared) = (compared.unpublished.len(), compared.unknown);
-    let is_reported = !request.prepared.platforms_are_named;
-    let covered = if is_reported { kept_platforms::of_entry(&provider, &release, &packages) } else { None };
-    Ok(RecordedEntry { provider: Arc::new(provider), warning, unpublished, uncompared, covered, packages })
+    let is_reported = !rules.platforms_are_named;
+    entry.covered = if is_reported { kept_platforms::of_entry(provider, &release, packages) } else { None };
+    entry.counts = compared.counts();
+    Ok(entry)
 }
 
 fn refusal(candidate: &Candidate<'_>, version: &Version, wrong: &BTreeSet<&Hash>, packages: &Packages) -> Diagnostic {

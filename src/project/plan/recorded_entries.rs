@@ -1,95 +1,88 @@
 //! Entries that were recorded in this run. Most root modules lock the same releases, so an entry is computed once for
 //! all that plan the same and have the same entry before.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
-use super::candidate::Wanted;
-use super::packages::ProviderPlan;
-use super::record::RecordedEntry;
-use super::request::LockRequest;
+use crate::diagnostic::Diagnostic;
 use crate::lockfile::LockedProvider;
-use crate::packages::Source;
-use crate::provider::{ConstraintList, Platform, ProviderAddress, Version};
+use crate::packages::Packages;
+use crate::provider::{Platform, ProviderAddress};
 use crate::system::lock;
 
 /// Maximum number of entries of a provider that are kept. Most root modules get one of the same few.
 const KEPT: usize = 8;
 
+/// Numbers of recorded hashes that differ from the published release, or may do so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HashCounts {
+    /// Number of hashes that belong to no published package.
+    pub unpublished: usize,
+    /// Number of hashes that could not be compared with the published release.
+    pub uncompared: usize,
+}
+
+/// The new entry of a provider, with its input.
+pub(crate) struct RecordedEntry {
+    pub(super) provider: Arc<LockedProvider>,
+    pub(super) warning: Option<Diagnostic>,
+    pub(super) counts: HashCounts,
+    /// Platforms that the entry covers; `None` if a package with one of its `h1:` is not known.
+    pub(super) covered: Option<BTreeSet<Platform>>,
+    /// The packages that were looked at.
+    pub(super) packages: Arc<Packages>,
+    pub(super) rules: EntryRules,
+    /// The entry before.
+    pub(super) old: Option<Arc<LockedProvider>>,
+}
+
+/// Rules by which an entry is recorded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct EntryRules {
+    /// Location in memory of the source, which lives as long as the run.
+    pub(super) source: usize,
+    /// Whether an entry that stays gets no other platform than it covers.
+    pub(super) keeps_platforms: bool,
+    /// Whether the locked version is wanted.
+    pub(super) keeps_version: bool,
+    pub(super) platforms_are_named: bool,
+}
+
 /// Entries that were recorded in this run, the last ones of each provider.
 #[derive(Default)]
-pub(crate) struct RecordedEntries {
-    by_provider: Mutex<HashMap<ProviderAddress, VecDeque<KnownEntry>>>,
-}
-
-/// An entry with everything that it was computed from.
-struct KnownEntry {
-    source: usize,
-    version: Version,
-    platforms: Vec<Platform>,
-    constraints: ConstraintList,
-    rules: [bool; 3],
-    old: Option<Arc<LockedProvider>>,
-    entry: Arc<RecordedEntry>,
-}
+pub(crate) struct RecordedEntries(Mutex<HashMap<ProviderAddress, VecDeque<Arc<RecordedEntry>>>>);
 
 impl RecordedEntries {
-    /// Returns the entry of a root module that plans the same and has the same entry before.
+    /// Returns an entry that fits.
     pub(super) fn find(
         &self,
-        plan: &ProviderPlan<'_>,
-        old: Option<&Arc<LockedProvider>>,
-        request: &LockRequest<'_>,
+        address: &ProviderAddress,
+        fits: impl Fn(&RecordedEntry) -> bool,
     ) -> Option<Arc<RecordedEntry>> {
-        let by_provider = lock(&self.by_provider);
-        let known = by_provider.get(plan.candidate.address)?.iter().find(|known| known.is_for(plan, old, request))?;
-        Some(Arc::clone(&known.entry))
+        lock(&self.0).get(address)?.iter().find(|entry| fits(entry)).cloned()
     }
 
-    /// Keeps an entry, and returns it, or the entry that a different thread has kept in the meantime.
+    /// Keeps an entry, and returns it, or one that fits and that a different thread has kept in the meantime.
     pub(super) fn keep(
         &self,
+        address: &ProviderAddress,
         entry: Arc<RecordedEntry>,
-        plan: &ProviderPlan<'_>,
-        old: Option<&Arc<LockedProvider>>,
-        request: &LockRequest<'_>,
+        fits: impl Fn(&RecordedEntry) -> bool,
     ) -> Arc<RecordedEntry> {
-        let mut by_provider = lock(&self.by_provider);
-        let entries = by_provider.entry(plan.candidate.address.clone()).or_default();
-        if let Some(known) = entries.iter().find(|known| known.is_for(plan, old, request)) {
-            return Arc::clone(&known.entry);
+        let mut by_provider = lock(&self.0);
+        let entries = by_provider.entry(address.clone()).or_default();
+        if let Some(known) = entries.iter().find(|entry| fits(entry)) {
+            return Arc::clone(known);
         }
         entries.truncate(KEPT - 1);
-        entries.push_front(KnownEntry {
-            source: place(request.source),
-            version: plan.version.clone(),
-            platforms: plan.platforms.to_vec(),
-            constraints: plan.candidate.requirement.constraints.clone(),
-            rules: rules(plan, request),
-            old: old.cloned(),
-            entry: Arc::clone(&entry),
-        });
+        entries.push_front(Arc::clone(&entry));
         entry
     }
 }
 
-impl KnownEntry {
-    fn is_for(&self, plan: &ProviderPlan<'_>, old: Option<&Arc<LockedProvider>>, request: &LockRequest<'_>) -> bool {
-        self.source == place(request.source)
-            && self.version == *plan.version
-            && self.platforms == *plan.platforms
-            && self.constraints == plan.candidate.requirement.constraints
-            && self.rules == rules(plan, request)
-            && self.old.as_ref() == old
+impl std::ops::AddAssign for HashCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.unpublished += other.unpublished;
+        self.uncompared += other.uncompared;
     }
-}
-
-/// Whether the entry keeps its platforms, whether it is kept, and whether the user named platforms.
-fn rules(plan: &ProviderPlan<'_>, request: &LockRequest<'_>) -> [bool; 3] {
-    [plan.keeps_platforms, plan.candidate.wanted == Wanted::Keep, request.prepared.platforms_are_named]
-}
-
-/// Place in memory of a source, which lives as long as the run.
-fn place(source: &Source) -> usize {
-    std::ptr::from_ref(source).addr()
 }

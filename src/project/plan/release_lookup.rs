@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::candidate::Candidate;
+use super::recorded_entries::HashCounts;
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy};
 use crate::packages::archive::{HashCache, HashesByPlatform, PackageDigest, PackageId};
 use crate::packages::{Fetched, Packages, ProgressSink, Published, Source, SourceError};
@@ -197,6 +198,10 @@ impl ReleaseLookup<'_> {
 }
 
 impl Compared {
+    pub(super) fn counts(&self) -> HashCounts {
+        HashCounts { unpublished: self.unpublished.len(), uncompared: self.unknown }
+    }
+
     /// The warning about hashes that belong to no published package.
     pub(super) fn warning(&self, candidate: &Candidate<'_>, version: &Version) -> Option<Diagnostic> {
         let first = self.unpublished.first()?;

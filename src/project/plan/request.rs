@@ -3,14 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::age::{Listings, MinimumAge};
+use super::age::Listings;
 use super::candidate::{Candidate, Wanted};
+use super::questions::{Question, Questions, RequestedData};
+use super::recorded_entries::RecordedEntries;
 use super::release_lookup::ReleaseLookup;
 use crate::configuration::Requirement;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
 use crate::lockfile::{LockedProvider, Locks};
 use crate::packages::archive::HashCache;
-use crate::packages::{ProgressSink, PublicationDates, Source};
+use crate::packages::{ProgressSink, Source};
 use crate::project::options::{LockOptions, UpgradeOptions};
 use crate::project::prepared::Prepared;
 use crate::project::similar_names;
@@ -24,18 +26,16 @@ pub(crate) struct LockRequest<'a> {
     pub(crate) options: &'a LockOptions,
     /// Rules of an upgrade in which providers move.
     pub(crate) upgrade: Option<&'a UpgradeOptions>,
-    pub(crate) source: &'a Source,
+    pub(crate) source: &'a Arc<Source>,
+    pub(crate) questions: &'a Questions<'a>,
+    /// Entries of all root modules.
+    pub(crate) recorded: &'a RecordedEntries,
     /// Whether the source asks no host, so that it has only some packages.
     pub(crate) is_offline: bool,
     /// Known packages, from which the platforms of an entry are derived.
     pub(crate) cache: Option<&'a HashCache>,
-    /// Minimum age of a selected version. Locked versions may be younger, and so may versions that the user named when
-    /// no provider moves.
-    pub(crate) minimum_age: Option<MinimumAge<'a>>,
-    /// Registry data about providers, if the policy depends on it.
+    /// Publication dates and registry data about providers, if something depends on them.
     pub(crate) listings: Option<Listings<'a>>,
-    /// Publication dates of providers that move, if they were requested.
-    pub(crate) dates: Option<&'a PublicationDates>,
     pub(crate) progress: ProgressSink<'a>,
 }
 
@@ -58,9 +58,15 @@ impl<'a> LockRequest<'a> {
     /// Whether selecting versions and platforms may take more requests than those for lists of versions: for dates, or
     /// for the platforms of entries that are replaced.
     pub(crate) fn asks_while_planning(&self) -> bool {
-        let Prepared { platforms, platforms_are_named, replaced, .. } = self.prepared;
+        let Prepared { platforms, platforms_are_named, replaced, minimum_age, .. } = self.prepared;
         let replaces = self.upgrade.is_some() || self.options.accept_changed_hashes || !replaced.is_empty();
-        self.minimum_age.is_some() || *platforms == PlatformSelection::All || (!platforms_are_named && replaces)
+        minimum_age.is_some() || *platforms == PlatformSelection::All || (!platforms_are_named && replaces)
+    }
+
+    /// Waits until the source has answered questions, each with its host. Returns `false` if a package is not available.
+    pub(super) fn ask(&self, subjects: impl IntoIterator<Item = (Hostname, RequestedData)>) -> bool {
+        let question = |subject| Question { source: Arc::clone(self.source), subject };
+        self.questions.wait_for(subjects.into_iter().map(|(host, subject)| (host, question(subject))))
     }
 
     /// A release of a provider, whose packages are checked.
@@ -110,7 +116,7 @@ impl<'a> LockRequest<'a> {
         requirement: &'a Requirement,
         old: &'a OldEntries,
     ) -> Candidate<'a> {
-        let Prepared { root, lock_file, requirements, versions, .. } = self.prepared;
+        let Prepared { root, lock_file, requirements, versions, minimum_age, .. } = self.prepared;
         let policy = &root.settings.policy;
         let wanted = match versions.get(address) {
             Some(version) => Wanted::Exactly(version),
@@ -120,11 +126,11 @@ impl<'a> LockRequest<'a> {
         Candidate {
             address,
             requirement,
-            locked: old.locks.get(address).map(Arc::as_ref),
+            locked: old.locks.get(address),
             wanted,
             lock_file,
             required: &requirements.providers,
-            minimum_age: self.minimum_age.filter(|_| !policy.is_exempt_from_min_age(address, root.dialect)),
+            minimum_age: minimum_age.filter(|_| !policy.is_exempt_from_min_age(address, root.dialect)),
             policy,
             dialect: root.dialect,
         }

@@ -1,16 +1,19 @@
 //! Selection of the versions of providers, as OpenTofu's `internal/providercache/installer.go` selects them.
 
 use std::collections::BTreeSet;
+use std::iter;
 
-use super::age::{self, Reason, RejectedVersion};
+use super::age::{Listings, Reason, RejectedVersion, SkippedVersions};
 use super::candidate::{Candidate, Wanted};
-use super::release_lookup::Compared;
+use super::questions::RequestedData;
+use super::recorded_entries::HashCounts;
 use super::request::{LockRequest, OldEntries};
 use crate::configuration::rewrite::{self, Rewrite};
 use crate::configuration::{Declaration, Requirement};
 use crate::diagnostic::words::enumerate;
 use crate::diagnostic::{Code, Diagnostic, Help, Merged, Result, UpgradeRemedy};
 use crate::lockfile::LockedProvider;
+use crate::packages::archive::PackageId;
 use crate::packages::{AvailableVersions, Packages, ReleaseInfo};
 use crate::project::moves::{HoldingConstraint, Move, Subject, UpgradePlan, VersionLabel};
 use crate::project::options::UpgradeOptions;
@@ -20,6 +23,7 @@ use crate::settings::PlatformSelection;
 use crate::system::parallel;
 
 /// Versions that were selected for the providers of a root module.
+#[derive(Default)]
 pub(crate) struct SelectedVersions {
     pub(super) old: OldEntries,
     /// In the order of the addresses.
@@ -29,61 +33,75 @@ pub(crate) struct SelectedVersions {
 }
 
 /// A provider with the version that was selected for it.
+#[derive(Clone)]
 pub(crate) struct SelectedProvider {
     pub(crate) address: ProviderAddress,
-    pub(crate) selected: Selected,
-    /// Its move, in an upgrade, with the result of comparing recorded hashes if the entry does not change.
-    planned: Option<(Move, Compared)>,
-}
-
-/// Version that was selected for a provider.
-pub(crate) struct Selected {
     pub(crate) version: Version,
     /// The rewritten constraints, if they had to be.
     pub(crate) rewrite: Option<Rewrite>,
     /// Reason for which newer versions that the constraints allow were skipped, if any were.
     skipped: Option<Reason>,
     pub(crate) warnings: Vec<Diagnostic>,
+    /// Its move, in an upgrade.
+    planned: Option<Move>,
+    /// Numbers of its recorded hashes, if they were compared because the entry does not change.
+    counts: HashCounts,
 }
 
 /// Selects a version for each provider that is locked, several at a time. All errors are collected. `prepare` gets the
 /// providers first, and returns the number of threads, with a guard that is held meanwhile.
 pub(crate) fn select_versions<G>(
     request: &LockRequest<'_>,
-    old: OldEntries,
     prepare: impl FnOnce(&[Candidate<'_>]) -> (G, usize),
 ) -> Result<SelectedVersions> {
+    let old = OldEntries::of(request.prepared);
     let (candidates, warnings) = request.candidates(&old)?;
     let (_guard, threads) = prepare(&candidates);
     let select = |candidate: Candidate<'_>| {
         let available = candidate.available(request.source)?;
         let search = Search { candidate, available: &available, request };
         let mut selected = search.select()?;
-        let planned = request.upgrade.map(|options| search.planned(&mut selected, options));
-        Ok(SelectedProvider { address: candidate.address.clone(), selected, planned })
+        if let Some(options) = request.upgrade {
+            search.plan(&mut selected, options);
+        }
+        Ok(selected)
     };
     let providers = collected(parallel::map(candidates, threads, select))?;
     Ok(SelectedVersions { old, providers, warnings })
 }
 
-/// All values, or else all errors, each once.
-pub(super) fn collected<T>(results: Vec<Result<T>>) -> Result<Vec<T>> {
-    let (mut values, mut errors) = (Vec::with_capacity(results.len()), Merged::default());
-    for result in results {
-        match result {
-            Ok(value) => values.push(value),
-            Err(more) => more.into_iter().for_each(|error| errors.merge(error)),
+/// Asks everything that is certain to be needed before a version is selected: the versions of each provider, and what
+/// is signed about the packages of a version that is kept. Returns whether anything had to be asked.
+pub(crate) fn ask_known_needs(request: &LockRequest<'_>, candidates: &[Candidate<'_>]) -> bool {
+    let platforms = match &request.prepared.platforms {
+        PlatformSelection::These(platforms) => &platforms[..],
+        PlatformSelection::All => &[],
+    };
+    let mut subjects = Vec::new();
+    for candidate in candidates.iter().filter(|candidate| !request.source.knows_versions(candidate.address)) {
+        let address = candidate.address;
+        subjects.push((address.hostname.clone(), RequestedData::Versions(address.clone())));
+        if let Some(version) = candidate.kept_version() {
+            let package = |platform| RequestedData::Metadata(PackageId::new(address, version, platform));
+            let release = RequestedData::Release(address.clone(), version.clone());
+            let of_version = iter::once(release).chain(platforms.iter().map(package));
+            subjects.extend(of_version.map(|subject| (address.hostname.clone(), subject)));
         }
     }
+    let is_unknown = !subjects.is_empty();
+    request.ask(subjects);
+    is_unknown
+}
+
+/// All values, or else all errors, each once.
+pub(super) fn collected<T, C: FromIterator<T>>(results: impl IntoIterator<Item = Result<T>>) -> Result<C> {
+    let mut errors = Merged::default();
+    let value = |result: Result<T>| result.map_err(|more| more.into_iter().for_each(|error| errors.merge(error))).ok();
+    let values = results.into_iter().filter_map(value).collect();
     errors.into_result(values)
 }
 
 impl SelectedVersions {
-    /// Nothing is selected.
-    pub(crate) fn without_providers(old: OldEntries) -> Self {
-        Self { old, providers: Vec::new(), warnings: Vec::new() }
-    }
-
     /// The requirements of the providers, after any edits.
     pub(crate) fn requirements<'a>(&'a self, prepared: &'a Prepared) -> impl Iterator<Item = &'a Requirement> {
         self.providers.iter().filter_map(|provider| provider.requirement(prepared))
@@ -96,15 +114,13 @@ impl SelectedVersions {
         if is_plan_only {
             plan.warnings.append(&mut self.warnings);
         }
-        for SelectedProvider { selected, planned, .. } in &mut self.providers {
-            plan.edits.extend(selected.rewrite.iter().flat_map(|rewrite| rewrite.edits.iter().cloned()));
-            let Some((planned, compared)) = planned.take() else { continue };
-            plan.unpublished_hashes += compared.unpublished.len();
-            plan.uncompared_hashes += compared.unknown;
+        for SelectedProvider { rewrite, warnings, planned, counts, .. } in &mut self.providers {
+            plan.edits.extend(rewrite.iter().flat_map(|rewrite| rewrite.edits.iter().cloned()));
+            plan.moves.extend(planned.take());
+            plan.counts += *counts;
             if is_plan_only {
-                plan.warnings.append(&mut selected.warnings);
+                plan.warnings.append(warnings);
             }
-            plan.moves.push(planned);
         }
         plan.moves.extend(moves);
         plan.edits.extend(edits);
@@ -113,16 +129,16 @@ impl SelectedVersions {
 }
 
 impl SelectedProvider {
+    fn new(address: &ProviderAddress, version: &Version) -> Self {
+        let (address, version) = (address.clone(), version.clone());
+        let (warnings, counts) = (Vec::new(), HashCounts::default());
+        Self { address, version, rewrite: None, skipped: None, warnings, planned: None, counts }
+    }
+
     /// The requirement of the provider, after any edits.
     pub(super) fn requirement<'a>(&'a self, prepared: &'a Prepared) -> Option<&'a Requirement> {
-        let rewritten = self.selected.rewrite.as_ref().map(|rewrite| &rewrite.requirement);
+        let rewritten = self.rewrite.as_ref().map(|rewrite| &rewrite.requirement);
         rewritten.or_else(|| prepared.requirements.providers.get(&self.address))
-    }
-}
-
-impl From<Version> for Selected {
-    fn from(version: Version) -> Self {
-        Self { version, rewrite: None, skipped: None, warnings: Vec::new() }
     }
 }
 
@@ -135,15 +151,18 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Selects a version that meets the constraints and the rules.
-    fn select(&self) -> Result<Selected> {
+    fn select(&self) -> Result<SelectedProvider> {
         let Self { candidate, available, .. } = self;
+        let keep = |LockedProvider { version, .. }: &LockedProvider| {
+            candidate.keep(version, available).map(|()| SelectedProvider::new(candidate.address, version))
+        };
         let selected = match (candidate.wanted, candidate.locked) {
             (Wanted::Exactly(version), _) => self.exactly(version)?,
-            (Wanted::Keep, Some(locked)) => candidate.keep(locked, available)?.into(),
+            (Wanted::Keep, Some(locked)) => keep(locked)?,
             (Wanted::Keep | Wanted::Newest, _) => self.newest()?,
         };
         let selected = match candidate.lock_file.locks().get(candidate.address) {
-            Some(locked) if !self.is_chosen(&selected.version) => candidate.keep(locked, available)?.into(),
+            Some(locked) if !self.is_chosen(&selected.version) => keep(locked)?,
             _ => selected,
         };
         candidate.check(&selected.version, available)?;
@@ -162,7 +181,7 @@ impl Search<'_> {
         self.request.upgrade.is_some_and(|options| options.rewrite_constraints)
     }
 
-    fn exactly(&self, version: &Version) -> Result<Selected> {
+    fn exactly(&self, version: &Version) -> Result<SelectedProvider> {
         let Self { candidate, .. } = self;
         candidate.listed(version, self.available)?;
         let rewrite = if candidate.requirement.constraints.allows(version) {
@@ -177,15 +196,15 @@ impl Search<'_> {
             return Err(candidate.chosen_against_constraints(version).into());
         };
         let rejected = self.request.upgrade.and_then(|_| self.rejects(version));
-        match age::error(candidate.address, candidate.dialect, rejected.as_slice()) {
+        match SkippedVersions(Vec::from_iter(rejected)).error(&candidate.name()) {
             Some(error) => Err(error.into()),
-            None => Ok(Selected { rewrite, ..version.clone().into() }),
+            None => Ok(SelectedProvider { rewrite, ..SelectedProvider::new(candidate.address, version) }),
         }
     }
 
-    fn newest(&self) -> Result<Selected> {
-        let Candidate { requirement, address, dialect, .. } = self.candidate;
-        let (mut skipped, mut not_rewritten) = (Vec::new(), None);
+    fn newest(&self) -> Result<SelectedProvider> {
+        let Candidate { requirement, address, .. } = self.candidate;
+        let (mut skipped, mut not_rewritten) = (SkippedVersions::default(), None);
         for version in self.available.versions.keys().rev() {
             let rewrite = if requirement.constraints.allows(version) {
                 None
@@ -200,17 +219,17 @@ impl Search<'_> {
             } else {
                 continue;
             };
-            if !self.candidate.has_locked(version) && !age::may_ask_more(&skipped) {
+            if !self.candidate.has_locked(version) && !skipped.may_ask_more() {
                 continue;
             }
             let Some(rejected) = self.rejects(version) else {
-                let warnings = not_rewritten.into_iter().chain(age::warning(address, dialect, &skipped)).collect();
-                let skipped = skipped.first().map(|rejected| rejected.reason);
-                return Ok(Selected { version: version.clone(), rewrite, skipped, warnings });
+                let warnings = not_rewritten.into_iter().chain(skipped.warning(&self.candidate.name())).collect();
+                let selected = SelectedProvider::new(address, version);
+                return Ok(SelectedProvider { rewrite, skipped: skipped.reason(), warnings, ..selected });
             };
-            age::skip(&mut skipped, rejected);
+            skipped.push(rejected);
         }
-        if let Some(error) = age::error(address, dialect, &skipped) {
+        if let Some(error) = skipped.error(&self.candidate.name()) {
             return Err(error.into());
         }
         let notes = not_rewritten.into_iter().map(|warning| warning.message);
@@ -234,9 +253,12 @@ impl Search<'_> {
         }
         let is_partial = request.is_offline && request.upgrade.is_some();
         let incomplete = if is_partial { self.incomplete(version, &request.prepared.platforms) } else { None };
-        let incomplete =
-            incomplete.map(|why| RejectedVersion { reason: Reason::Incomplete, version: version.clone(), why });
-        incomplete.or_else(|| candidate.minimum_age?.rejects(candidate.address, version, request.source))
+        if let Some(why) = incomplete {
+            return Some(RejectedVersion { reason: Reason::Incomplete, version: version.to_string(), why });
+        }
+        let Listings { dates, .. } = request.listings?;
+        let published = || dates.published(candidate.address, version, request.source);
+        RejectedVersion::by_age(version, candidate.minimum_age?, published)
     }
 
     /// Returns the packages of a version that the source lacks, if any. "All platforms" means all platforms for which
@@ -283,13 +305,12 @@ impl Search<'_> {
         Err(error.help(Help::text("if an older version is intended: ").and(remedy)).into())
     }
 
-    /// The move to the selected version. Warns about recorded hashes that are not published.
-    fn planned(&self, selected: &mut Selected, options: &UpgradeOptions) -> (Move, Compared) {
+    /// Adds the move to the selected version. Warns about recorded hashes that are not published.
+    fn plan(&self, selected: &mut SelectedProvider, options: &UpgradeOptions) {
         let Self { candidate: Candidate { address, lock_file, requirement, wanted, .. }, available, request } = *self;
         let is_release = |version: &&Version| options.prereleases || !version.is_prerelease();
         let newest = available.versions.keys().rev().find(is_release).or_else(|| available.versions.keys().next_back());
         let newest = newest.unwrap_or(&selected.version);
-        let compared = self.compared(&selected.version, options);
         let mut versions = Move {
             subject: Subject::Provider(address.clone()),
             locked: lock_file.locks().get(address).map(|locked| VersionLabel::from(&locked.version)),
@@ -305,22 +326,17 @@ impl Search<'_> {
             versions.held_back_by = holding_constraints(requirement, newest);
         }
         // A mirror is used so that no registry need be asked.
-        let dates = request.dates.filter(|_| versions.moves() && request.source.mirror_of(address).is_none());
-        if let Some(dates) = dates {
+        let is_shown = options.release_info && versions.moves() && request.source.mirror_of(address).is_none();
+        if let Some(Listings { dates, .. }) = request.listings.filter(|_| is_shown) {
             versions.releases = dates.releases(address, &selected.version, newest);
         }
-        selected.warnings.extend(compared.warning(&self.candidate, &selected.version));
-        (versions, compared)
-    }
-
-    /// Compares the recorded hashes, if the entry does not change and that is requested.
-    fn compared(&self, version: &Version, options: &UpgradeOptions) -> Compared {
-        let Self { candidate, request, .. } = self;
-        let is_compared = options.compare_hashes && options.plan_only;
-        let kept = candidate.locked.filter(|old| is_compared && old.version == *version);
-        let compare =
-            |old: &LockedProvider| request.release(candidate.address, version).compare(&old.hashes, &Packages::new());
-        kept.map(compare).unwrap_or_default()
+        selected.planned = Some(versions);
+        let is_compared = options.compare_hashes && options.plan_only && self.candidate.has_locked(&selected.version);
+        if let Some(old) = self.candidate.locked.filter(|_| is_compared) {
+            let compared = request.release(address, &selected.version).compare(&old.hashes, &Packages::new());
+            selected.warnings.extend(compared.warning(&self.candidate, &selected.version));
+            selected.counts = compared.counts();
+        }
     }
 }
 
