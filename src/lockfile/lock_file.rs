@@ -113,22 +113,9 @@ pub(crate) struct CommentLine<'a, T: Locked = LockedProvider> {
     pub entry: Option<&'a Entry<T>>,
 }
 
-impl LockFile {
+impl<T: Locked> LockFileOf<T> {
     /// The lock file of a path without a file. An edit of it always gives a file with a header.
     pub fn empty(path: &Path, dialect: Dialect) -> Self {
-        Self::new(path, dialect)
-    }
-}
-
-impl ModuleLockFile {
-    /// The lock file of a path without a file. An edit of it always gives a file with a header.
-    pub fn empty(path: &Path) -> Self {
-        Self::new(path, Dialect::default())
-    }
-}
-
-impl<T: Locked> LockFileOf<T> {
-    fn new(path: &Path, dialect: Dialect) -> Self {
         Self {
             file: SourceFile::new(path, ""),
             bytes: Vec::new(),

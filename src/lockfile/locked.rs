@@ -92,7 +92,10 @@ pub trait Locked: Clone + fmt::Debug + Eq + Send + Sync {
     fn header(dialect: Dialect) -> [&'static str; 2];
 
     /// Whether a comment is a line of such a header.
-    fn is_header_line(comment: &str) -> bool;
+    fn is_header_line(comment: &str) -> bool {
+        let dialects = [Dialect::Tofu, Dialect::Terraform];
+        dialects.into_iter().any(|dialect| Self::header(dialect).contains(&comment.trim_end()))
+    }
 
     /// Command that writes such a file.
     fn remedy() -> Remedy;

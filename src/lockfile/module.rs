@@ -113,10 +113,6 @@ impl Locked for LockedModule {
         HEADER
     }
 
-    fn is_header_line(comment: &str) -> bool {
-        HEADER.contains(&comment.trim_end())
-    }
-
     fn remedy() -> Remedy {
         Remedy::LockModules
     }

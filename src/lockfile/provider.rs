@@ -16,9 +16,6 @@ use super::raw_entry::{PerAttribute, Problems, Text};
 /// Name of the lock file of providers, in every root module.
 pub const LOCK_FILE_NAME: &str = ".terraform.lock.hcl";
 
-/// The second line of the header, the same in both dialects.
-const HEADER_SECOND_LINE: &str = "# Manual edits may be lost in future updates.";
-
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// The entry of one provider.
@@ -97,11 +94,7 @@ impl Locked for LockedProvider {
     }
 
     fn header(dialect: Dialect) -> [&'static str; 2] {
-        [header_first_line(dialect), HEADER_SECOND_LINE]
-    }
-
-    fn is_header_line(comment: &str) -> bool {
-        header_dialect(comment).is_some() || comment.trim_end() == HEADER_SECOND_LINE
+        [header_first_line(dialect), "# Manual edits may be lost in future updates."]
     }
 
     fn remedy() -> Remedy {

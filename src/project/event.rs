@@ -55,9 +55,9 @@ pub struct Locked {
     pub prepared: Prepared,
     /// The new content of the lock file, with the result of each provider.
     pub outcome: LockOutcome,
-    /// The lock file's bytes.
-    pub bytes: Vec<u8>,
-    /// The bytes of the lock file of modules, if they change.
+    /// The new bytes of the lock file, if they change.
+    pub bytes: Option<Vec<u8>>,
+    /// The new bytes of the lock file of modules, if they change.
     pub modules: Option<Vec<u8>>,
     /// Changes of the entries of modules.
     pub module_changes: Vec<EntryDiff<LockedModule>>,

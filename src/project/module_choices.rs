@@ -7,18 +7,16 @@ use jiff::Timestamp;
 use super::module_edit::{self, Edited, EditedCall, RequestedModule, WrittenSource};
 use super::moves::{HoldingConstraint, Move, Subject, UpgradePlan, VersionLabel};
 use super::options::UpgradeOptions;
-use super::plan::Reason;
+use super::plan::{Reason, RejectedVersion, SkippedVersions};
 use crate::configuration::rewrite;
 use crate::configuration::{ModuleCache, ModuleCall, Requirements};
-use crate::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, Location, Remedy, Severity, UpgradeRemedy};
+use crate::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, Location, Severity, UpgradeRemedy};
 use crate::lockfile::{Locked as _, LockedModule, ModuleLocks, UNIT_ADDRESS};
 use crate::modules::version_tag::VersionTag;
 use crate::modules::{ModuleSource, References, RegistrySource, Releases, RemoteSource, Revision, locked, registry};
-use crate::packages::{DemandedAge, NotOldEnough, ReleaseInfo};
+use crate::packages::{DemandedAge, ReleaseInfo};
 use crate::provider::{Dialect, Version};
 
-/// Maximum number of versions of a call whose age is looked up, newest first.
-const MOST_ASKED_ABOUT: usize = 30;
 /// Number of characters of a commit id that are shown.
 const SHORT: usize = 12;
 
@@ -63,8 +61,9 @@ struct Choice {
     is_current: bool,
 }
 
-/// The versions of a call as they are shown.
-struct Shown {
+/// The versions, tags or commits that a call may move to, newest first.
+struct Choices {
+    list: Vec<Choice>,
     current: Option<String>,
     newest: String,
     /// The constraint or `ref` of the current one: its location and its text.
@@ -151,207 +150,86 @@ impl<'a> ModuleChoices<'a> {
         };
         let wanted = match (&moving.call.source, releases) {
             (ModuleSource::Registry(source), Releases::Versions(versions)) => {
-                self.choose_version(moving, source, &versions)
+                let picked = self.pick(moving, moving.versions(&versions));
+                picked.and_then(|picked| picked.ok_or_else(|| moving.no_match(source, &versions)))
             }
             (ModuleSource::Remote(source), Releases::References(references)) => {
-                self.choose_reference(moving, source, &references)
+                let choices = moving.references(source, &references);
+                let picked = choices.and_then(|choices| choices.map_or(Ok(None), |choices| self.pick(moving, choices)));
+                picked.map(|picked| picked.unwrap_or_else(|| RequestedModule::as_written(moving.call)))
             }
-            _ => moving.unmoved("has no versions"),
+            _ => moving.unmoved("has no versions").map(|_| RequestedModule::as_written(moving.call)),
         };
         wanted.map_err(|error| self.errors.push(*error)).ok()
     }
 
-    /// Chooses a version of a registry module.
-    fn choose_version(
-        &mut self,
-        moving: &Moving<'_>,
-        source: &RegistrySource,
-        versions: &[Version],
-    ) -> Result<RequestedModule> {
-        let Moving { call, rules, .. } = *moving;
-        let current = moving.known.and_then(|known| known.version.as_ref());
-        let mut sorted: Vec<_> = versions.iter().collect();
-        sorted.sort_by(|one, other| other.cmp(one));
-        let newest = sorted.iter().find(|version| rules.prereleases || !version.is_prerelease());
-        let newest = newest.or(sorted.first()).map(ToString::to_string).unwrap_or_default();
-        let choices = sorted.into_iter().map(|version| Choice {
-            label: version.to_string(),
-            reference: String::new(),
-            names: vec![version.to_string()],
-            edited: moving.edited_to_version(version),
-            is_current: current == Some(version),
-        });
-        let asked = (call.version.as_ref().unwrap_or(&call.location).clone(), call.constraints.to_string());
-        let shown = Shown { current: current.map(ToString::to_string), newest, asked };
-        if let Some(wanted) = self.pick(moving, choices.collect(), shown)? {
-            return Ok(wanted);
-        }
-        let errors = registry::select(&source.module, versions, &call.constraints).err();
-        let error = errors.into_iter().flatten().next().map(|error| Box::new(call.located(error)));
-        Err(error.unwrap_or_else(|| moving.error(Code::NoMatchingVersion, "has no version that may be selected")))
-    }
-
-    /// Chooses a tag or a commit.
-    fn choose_reference(
-        &mut self,
-        moving: &Moving<'_>,
-        source: &RemoteSource,
-        references: &References,
-    ) -> Result<RequestedModule> {
-        let written = module_edit::written(moving.call).ok();
-        let (name, pinned) = match Revision::of(source) {
-            Some(Revision::Head) => (None, None),
-            Some(Revision::Name(name)) => (Some(name), None),
-            Some(Revision::Commit(commit)) => match written.as_ref().and_then(WrittenSource::name) {
-                Some(name) => (Some(name.to_owned()), Some(commit)),
-                None => return moving.unmoved("has a commit as its ref, and no comment beside it contains its tag"),
-            },
-            Some(Revision::Expression(_)) | None => return moving.unmoved("has no tag with a version as its ref"),
-        };
-        let git = GitCall { source, references, name: name.as_deref(), pinned };
-        match name.as_deref().and_then(|name| Some((name, VersionTag::parse(name)?))) {
-            Some((name, tag)) => self.choose_tag(moving, &git, name, &tag),
-            None if moving.named().is_some() => moving.unmoved("has no tag with a version as its ref"),
-            None => self.choose_commit(moving, &git),
-        }
-    }
-
-    /// Chooses a tag of the same form as the call's tag.
-    fn choose_tag(
-        &mut self,
-        moving: &Moving<'_>,
-        git: &GitCall<'_>,
-        current: &str,
-        current_tag: &VersionTag,
-    ) -> Result<RequestedModule> {
-        let start = ["refs/tags/", "tags/"].into_iter().find(|start| current.starts_with(start)).unwrap_or_default();
-        let is_release = |tag: &VersionTag| moving.rules.prereleases || !tag.version.is_prerelease();
-        let is_meant = |(tag, name): &(VersionTag, String)| {
-            let is_newer = is_release(tag) && tag.version > current_tag.version;
-            tag.is_like(current_tag) && (moving.named().is_some() || is_newer || name == current)
-        };
-        let tags = git.references.tags().map(|tag| format!("{start}{tag}"));
-        let tags = tags.filter_map(|name| Some((VersionTag::parse(&name)?, name)));
-        let mut tags: Vec<_> = tags.filter(is_meant).collect();
-        tags.sort_by(|(one, _), (other, _)| other.version.cmp(&one.version));
-        let newest = tags.iter().find(|(tag, name)| is_release(tag) || name == current);
-        let newest = newest.map_or(current, |(_, name)| name).to_owned();
-        let choices = tags.into_iter().map(|(tag, name)| {
-            let is_current = name == current;
-            let edited = || git.edited(moving, &name, git.references.commit(&name));
-            Choice {
-                label: name.clone(),
-                names: vec![name.clone(), name.trim_start_matches(start).to_owned(), tag.version.to_string()],
-                edited: if is_current { Some(Ok(EditedCall::as_written(moving.call))) } else { edited() },
-                is_current,
-                reference: name,
-            }
-        });
-        let shown = Shown { current: Some(current.to_owned()), newest, asked: git.asked(moving.call) };
-        let picked = self.pick(moving, choices.collect(), shown)?;
-        Ok(picked.unwrap_or_else(|| RequestedModule::as_written(moving.call)))
-    }
-
-    /// Chooses the newest commit of a branch, or of a tag that moves.
-    fn choose_commit(&mut self, moving: &Moving<'_>, git: &GitCall<'_>) -> Result<RequestedModule> {
-        let newest = match git.name.filter(|name| *name != HEAD) {
-            Some(name) => git.references.commit(name),
-            None => git.references.head(),
-        };
-        let missing = || moving.error(Code::NoMatchingVersion, "has a branch or tag as its ref that does not exist");
-        let newest = newest.ok_or_else(missing)?;
-        let short = |commit: &str| commit.chars().take(SHORT).collect::<String>();
-        let locked = moving.known.and_then(locked::commit);
-        let current = git.pinned.clone().or_else(|| locked.clone());
-        let older = current.as_deref().filter(|current| *current != newest);
-        let choices = [Some(newest), older].into_iter().flatten().map(|commit| {
-            let edited = match (&git.pinned, git.name) {
-                (Some(pinned), Some(name)) if pinned != commit => git.edited(moving, name, Some(commit)),
-                _ => Some(Ok(EditedCall::as_written(moving.call))),
-            };
-            let is_other_package = locked.as_deref().is_some_and(|locked| locked != commit);
-            Choice {
-                label: short(commit),
-                reference: commit.to_owned(),
-                names: Vec::new(),
-                edited: edited.map(|edited| {
-                    edited.map(|edited| edited.with(|wanted| RequestedModule { is_other_package, ..wanted }))
-                }),
-                is_current: current.as_deref() == Some(commit),
-            }
-        });
-        let shown =
-            Shown { current: current.as_deref().map(short), newest: short(newest), asked: git.asked(moving.call) };
-        let picked = self.pick(moving, choices.collect(), shown)?;
-        Ok(picked.unwrap_or_else(|| RequestedModule::as_written(moving.call)))
-    }
-
-    /// Picks the first allowed choice (they come newest first), or the choice of the user; plans it, and reports the
-    /// choices that were skipped.
-    fn pick(&mut self, moving: &Moving<'_>, mut choices: Vec<Choice>, shown: Shown) -> Result<Option<RequestedModule>> {
+    /// Picks the first allowed choice, or the choice of the user; plans it, and reports the choices that were skipped.
+    fn pick(&mut self, moving: &Moving<'_>, mut choices: Choices) -> Result<Option<RequestedModule>> {
         if let Some(name) = moving.named() {
-            let newest = choices.first().map(|newest| format!("the newest version is {}", newest.label));
-            choices.retain(|choice| choice.names.iter().any(|known| known == name));
-            if choices.is_empty() {
+            let newest = choices.list.first().map(|newest| format!("the newest version is {}", newest.label));
+            choices.list.retain(|choice| choice.names.iter().any(|known| known == name));
+            if choices.list.is_empty() {
                 let error = moving.error(Code::NoMatchingVersion, &format!("has no version {name}"));
                 return Err(Box::new(newest.into_iter().fold(*error, Diagnostic::note)));
             }
         }
-        let mut passed = NotChosen::default();
-        let mut chosen = None;
-        for Choice { label, reference, edited, is_current, .. } in choices {
+        let (mut skipped, mut impossible, mut chosen) = (SkippedVersions::default(), None, None);
+        for Choice { label, reference, edited, is_current, .. } in std::mem::take(&mut choices.list) {
             let edited = match edited {
-                Some(Ok(edited)) => edited,
+                Some(Ok(edited)) if is_current || skipped.may_ask_more() => edited,
                 Some(Err(why)) => {
-                    passed.impossible.get_or_insert((label, why));
+                    impossible.get_or_insert((label, why));
                     continue;
                 }
-                None => continue,
+                _ => continue,
             };
-            if !is_current && passed.too_young.len() >= MOST_ASKED_ABOUT {
-                continue;
-            }
             let age = moving.age.filter(|_| !is_current);
-            let rejected = age.and_then(|age| age.rejects(|| moving.published(&edited.wanted, &reference)));
-            if let Some(NotOldEnough { why, .. }) = rejected {
-                passed.too_young.push(format!("{label} is not chosen: {why}"));
-                continue;
+            let published = || moving.published(&edited.wanted, &reference);
+            match age.and_then(|age| RejectedVersion::by_age(&label, age, published)) {
+                Some(rejected) => skipped.push(rejected),
+                None => {
+                    chosen = Some((label, edited));
+                    break;
+                }
             }
-            chosen = Some((label, edited));
-            break;
         }
-        self.plan.warnings.extend(passed.reported(moving, chosen.is_some(), &shown.asked)?);
-        let is_too_young = !passed.too_young.is_empty();
-        Ok(chosen.map(|(label, edited)| self.plan(moving, &label, edited, shown, is_too_young)))
+        if chosen.is_none() {
+            moving.refuse(&skipped, impossible.as_ref().map(|(_, why)| *why), &choices.asked)?;
+        }
+        self.plan.warnings.extend(skipped.warning(&moving.name()));
+        self.plan.warnings.extend(impossible.map(|(label, why)| {
+            let message = format!("the call of {} cannot be made to allow {label}: {why}", moving.name());
+            Diagnostic::warning(Code::VersionOutsideConstraints, message).at(choices.asked.0.clone(), "")
+        }));
+        Ok(chosen.map(|(label, edited)| self.plan(moving, &label, edited, choices, skipped.reason())))
     }
 
     fn plan(
         &mut self,
         moving: &Moving<'_>,
         label: &str,
-        edited: EditedCall,
-        shown: Shown,
-        is_too_young: bool,
+        EditedCall { edit, wanted }: EditedCall,
+        Choices { current, newest, asked: (location, text), .. }: Choices,
+        skipped: Option<Reason>,
     ) -> RequestedModule {
         // Several calls of a module may need the same edit.
-        let edit = edited.edit.filter(|edit| !self.plan.edits.contains(edit));
+        let edit = edit.filter(|edit| !self.plan.edits.contains(edit));
         self.plan.edits.extend(edit);
         let mut versions = Move {
             subject: Subject::Module { key: moving.call.key.clone(), source: moving.call.source.recorded() },
-            locked: shown.current.filter(|_| moving.known.is_some()).map(|text| VersionLabel::of_module(&text)),
+            locked: current.filter(|_| moving.known.is_some()).map(|text| VersionLabel::of_module(&text)),
             selected: VersionLabel::of_module(label),
-            newest: VersionLabel::of_module(&shown.newest),
+            newest: VersionLabel::of_module(&newest),
             is_named: moving.named().is_some(),
             held_back_by: Vec::new(),
-            skipped: is_too_young.then_some(Reason::TooYoung),
+            skipped,
             releases: ReleaseInfo::default(),
         };
-        if versions.is_held_back() && !is_too_young {
-            let (location, text) = shown.asked;
+        if versions.is_held_back() && skipped.is_none() {
             versions.held_back_by.push(HoldingConstraint { text, location, is_own: true });
         }
         self.plan.moves.push(versions);
-        edited.wanted
+        wanted
     }
 }
 
@@ -387,11 +265,80 @@ impl Moving<'_> {
         Box::new(self.call.located(Diagnostic::error(code, format!("{} {why}", self.name()))))
     }
 
-    /// The result for a call that cannot move: an error if the user named a version for it.
-    fn unmoved(&self, why: &str) -> Result<RequestedModule> {
+    /// An error if the user named a version for a call that cannot move.
+    fn unmoved(&self, why: &str) -> Result<Option<Choices>> {
         match self.named() {
             Some(_) => Err(self.error(Code::VersionOutsideConstraints, why)),
-            None => Ok(RequestedModule::as_written(self.call)),
+            None => Ok(None),
+        }
+    }
+
+    /// The error if no version may be selected.
+    fn no_match(&self, source: &RegistrySource, versions: &[Version]) -> Box<Diagnostic> {
+        let errors = registry::select(&source.module, versions, &self.call.constraints).err();
+        let error = errors.into_iter().flatten().next().map(|error| Box::new(self.call.located(error)));
+        error.unwrap_or_else(|| self.error(Code::NoMatchingVersion, "has no version that may be selected"))
+    }
+
+    /// Fails if nothing was chosen because versions were skipped, or because the call does not allow the named one.
+    /// `impossible` is the reason why it cannot be edited.
+    fn refuse(
+        &self,
+        skipped: &SkippedVersions,
+        impossible: Option<&str>,
+        (location, text): &(Location, String),
+    ) -> Result<()> {
+        let name = self.name();
+        if let Some(error) = skipped.error(&name) {
+            return Err(Box::new(error));
+        }
+        let Some(version) = self.named() else { return Ok(()) };
+        let message = format!("{name} cannot be {version}, because the call requires {text}");
+        let error = Diagnostic::error(Code::VersionOutsideConstraints, message).at(location.clone(), "asked for here");
+        let providers = vec![format!("{name}@{version}")];
+        let remedy = UpgradeRemedy { providers, constraints: true, ..UpgradeRemedy::default() };
+        Err(Box::new(match impossible {
+            Some(why) => error.note(format!("that cannot be rewritten: {why}")),
+            None => error.help(Help::text("change that: ").and(remedy)),
+        }))
+    }
+
+    /// The versions of a registry module.
+    fn versions(&self, versions: &[Version]) -> Choices {
+        let Moving { call, rules, .. } = *self;
+        let current = self.known.and_then(|known| known.version.as_ref());
+        let mut sorted: Vec<_> = versions.iter().collect();
+        sorted.sort_by(|one, other| other.cmp(one));
+        let newest = sorted.iter().find(|version| rules.prereleases || !version.is_prerelease());
+        let newest = newest.or(sorted.first()).map(ToString::to_string).unwrap_or_default();
+        let choices = sorted.into_iter().map(|version| Choice {
+            label: version.to_string(),
+            reference: String::new(),
+            names: vec![version.to_string()],
+            edited: self.edited_to_version(version),
+            is_current: current == Some(version),
+        });
+        let asked = (call.version.as_ref().unwrap_or(&call.location).clone(), call.constraints.to_string());
+        Choices { list: choices.collect(), current: current.map(ToString::to_string), newest, asked }
+    }
+
+    /// The tags or commits of a module in git; `None` if it does not move.
+    fn references(&self, source: &RemoteSource, references: &References) -> Result<Option<Choices>> {
+        let written = module_edit::written(self.call).ok();
+        let (name, pinned) = match Revision::of(source) {
+            Some(Revision::Head) => (None, None),
+            Some(Revision::Name(name)) => (Some(name), None),
+            Some(Revision::Commit(commit)) => match written.as_ref().and_then(WrittenSource::name) {
+                Some(name) => (Some(name.to_owned()), Some(commit)),
+                None => return self.unmoved("has a commit as its ref, and no comment beside it contains its tag"),
+            },
+            Some(Revision::Expression(_)) | None => return self.unmoved("has no tag with a version as its ref"),
+        };
+        let git = GitCall { moving: self, source, references, name: name.as_deref(), pinned };
+        match name.as_deref().and_then(|name| Some((name, VersionTag::parse(name)?))) {
+            Some((name, tag)) => Ok(Some(git.tags(name, &tag))),
+            None if self.named().is_some() => self.unmoved("has no tag with a version as its ref"),
+            None => git.commits().map(Some),
         }
     }
 
@@ -420,6 +367,7 @@ impl Moving<'_> {
 
 /// The call of a module in git.
 struct GitCall<'a> {
+    moving: &'a Moving<'a>,
     source: &'a RemoteSource,
     references: &'a References,
     /// The branch or tag that the source, or the comment beside it, names.
@@ -429,62 +377,82 @@ struct GitCall<'a> {
 }
 
 impl GitCall<'_> {
+    /// Tags of the same form as the call's tag.
+    fn tags(&self, current: &str, current_tag: &VersionTag) -> Choices {
+        let Self { moving, references, .. } = self;
+        let start = ["refs/tags/", "tags/"].into_iter().find(|start| current.starts_with(start)).unwrap_or_default();
+        let is_release = |tag: &VersionTag| moving.rules.prereleases || !tag.version.is_prerelease();
+        let is_meant = |(tag, name): &(VersionTag, String)| {
+            let is_newer = is_release(tag) && tag.version > current_tag.version;
+            tag.is_like(current_tag) && (moving.named().is_some() || is_newer || name == current)
+        };
+        let tags = references.tags().map(|tag| format!("{start}{tag}"));
+        let tags = tags.filter_map(|name| Some((VersionTag::parse(&name)?, name)));
+        let mut tags: Vec<_> = tags.filter(is_meant).collect();
+        tags.sort_by(|(one, _), (other, _)| other.version.cmp(&one.version));
+        let newest = tags.iter().find(|(tag, name)| is_release(tag) || name == current);
+        let newest = newest.map_or(current, |(_, name)| name).to_owned();
+        let choices = tags.into_iter().map(|(tag, name)| {
+            let is_current = name == current;
+            let edited = || self.edited(&name, references.commit(&name));
+            Choice {
+                label: name.clone(),
+                names: vec![name.clone(), name.trim_start_matches(start).to_owned(), tag.version.to_string()],
+                edited: if is_current { Some(Ok(EditedCall::as_written(moving.call))) } else { edited() },
+                is_current,
+                reference: name,
+            }
+        });
+        Choices { list: choices.collect(), current: Some(current.to_owned()), newest, asked: self.asked() }
+    }
+
+    /// The newest commit of a branch, or of a tag that moves, and the present one.
+    fn commits(&self) -> Result<Choices> {
+        let Self { moving, references, name, pinned, .. } = self;
+        let newest = match name.filter(|name| *name != HEAD) {
+            Some(name) => references.commit(name),
+            None => references.head(),
+        };
+        let missing = || moving.error(Code::NoMatchingVersion, "has a branch or tag as its ref that does not exist");
+        let newest = newest.ok_or_else(missing)?;
+        let short = |commit: &str| commit.chars().take(SHORT).collect::<String>();
+        let locked = moving.known.and_then(locked::commit);
+        let current = pinned.clone().or_else(|| locked.clone());
+        let older = current.as_deref().filter(|current| *current != newest);
+        let choices = [Some(newest), older].into_iter().flatten().map(|commit| {
+            let edited = match (pinned, name) {
+                (Some(pinned), Some(name)) if pinned != commit => self.edited(name, Some(commit)),
+                _ => Some(Ok(EditedCall::as_written(moving.call))),
+            };
+            let is_other_package = locked.as_deref().is_some_and(|locked| locked != commit);
+            let with = |edited: EditedCall| edited.with(|wanted| RequestedModule { is_other_package, ..wanted });
+            Choice {
+                label: short(commit),
+                reference: commit.to_owned(),
+                names: Vec::new(),
+                edited: edited.map(|edited| edited.map(with)),
+                is_current: current.as_deref() == Some(commit),
+            }
+        });
+        let list = choices.collect();
+        Ok(Choices { list, current: current.as_deref().map(short), newest: short(newest), asked: self.asked() })
+    }
+
     /// The call after the edit that makes it ask for a different tag or commit.
-    fn edited(&self, moving: &Moving<'_>, name: &str, commit: Option<&str>) -> Option<Edited> {
+    fn edited(&self, name: &str, commit: Option<&str>) -> Option<Edited> {
         let (reference, comment) = match (&self.pinned, commit) {
             (Some(_), Some(commit)) => (commit, Some(name)),
             _ => (name, None),
         };
-        let edit = || module_edit::reference(moving.call, moving.dialect, reference, comment);
-        moving.rules.rewrite_constraints.then(edit)
+        let Moving { call, dialect, rules, .. } = *self.moving;
+        rules.rewrite_constraints.then(|| module_edit::reference(call, dialect, reference, comment))
     }
 
     /// The `ref` of the source, or the name beside it: the location and the text.
-    fn asked(&self, call: &ModuleCall) -> (Location, String) {
+    fn asked(&self) -> (Location, String) {
         let query = self.source.package.split_once('?').map_or("", |(_, query)| query);
         let reference = query.split('&').find(|parameter| parameter.starts_with("ref=")).unwrap_or_default();
         let comment = self.name.filter(|_| self.pinned.is_some()).map(|name| format!("# {name}"));
-        (call.location.clone(), comment.unwrap_or_else(|| reference.to_owned()))
-    }
-}
-
-/// Choices that were not chosen.
-#[derive(Default)]
-struct NotChosen {
-    /// The newest version that cannot be written into the configuration, and why.
-    impossible: Option<(String, &'static str)>,
-    /// Why versions were skipped for their age, newest first.
-    too_young: Vec<String>,
-}
-
-impl NotChosen {
-    /// The warnings about them; an error if nothing was chosen because of them.
-    fn reported(&self, moving: &Moving<'_>, is_chosen: bool, asked: &(Location, String)) -> Result<Vec<Diagnostic>> {
-        let ((location, text), name) = (asked, moving.name());
-        let mut warnings = Vec::new();
-        if let Some((first, others)) = self.too_young.split_first() {
-            let warning = Diagnostic::warning(Code::TooYoung, format!("{name} {first}"));
-            let warning = others.iter().cloned().fold(warning, Diagnostic::note);
-            if !is_chosen {
-                let help = Help::text("to use it anyway, pass ").and(Remedy::AnyAge);
-                return Err(Box::new(Diagnostic { severity: Severity::Error, ..warning }.help(help)));
-            }
-            warnings.push(warning);
-        } else if let (false, Some(version)) = (is_chosen, moving.named()) {
-            let message = format!("{name} cannot be {version}, because the call requires {text}");
-            let error = Diagnostic::error(Code::VersionOutsideConstraints, message);
-            let error = error.at(location.clone(), "asked for here");
-            let providers = vec![format!("{name}@{version}")];
-            let remedy = UpgradeRemedy { providers, constraints: true, ..UpgradeRemedy::default() };
-            return Err(Box::new(match self.impossible {
-                Some((_, why)) => error.note(format!("that cannot be rewritten: {why}")),
-                None => error.help(Help::text("change that: ").and(remedy)),
-            }));
-        }
-        warnings.extend(self.impossible.as_ref().map(|(label, why)| {
-            let message = format!("the call of {name} cannot be made to allow {label}: {why}");
-            Diagnostic::warning(Code::VersionOutsideConstraints, message).at(location.clone(), "")
-        }));
-        Ok(warnings)
+        (self.moving.call.location.clone(), comment.unwrap_or_else(|| reference.to_owned()))
     }
 }

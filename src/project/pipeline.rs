@@ -16,7 +16,7 @@ use super::session::{ModuleFetching, Session};
 use super::survey::{check_names, distinct_lock_files, no_such_call, offline_source};
 use crate::configuration::rewrite::ConstraintEdit;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Result};
-use crate::lockfile::{self, CanonicalBlocks, EntryDiff, LockedModule};
+use crate::lockfile::{self, CanonicalBlocks};
 use crate::packages::{ProgressSink, Source};
 use crate::provider::{Hostname, ProviderAddress};
 use crate::settings::Settings;
@@ -141,16 +141,6 @@ pub(super) struct Pipeline<'a, 'b> {
     hosts: Mutex<BTreeSet<Hostname>>,
 }
 
-/// New content of the lock files of a root module.
-struct EditedFiles {
-    bytes: Vec<u8>,
-    /// Whether the lock file of providers changes.
-    changes_providers: bool,
-    /// New content of the lock file of modules, if it changes.
-    modules: Option<Vec<u8>>,
-    module_changes: Vec<EntryDiff<LockedModule>>,
-}
-
 /// A root module whose versions are selected.
 struct Planned {
     prepared: Prepared,
@@ -227,18 +217,10 @@ impl Pipeline<'_, '_> {
             plan => plan,
         };
         let request = self.request(&prepared, &source)?;
-        let edits = plan.as_ref().map_or(&[][..], |plan| &plan.edits);
-        let done = self.record(&request, &selection).and_then(|mut outcome| {
-            let permit = self.editing.take(1);
-            let files = self.edit(&prepared, &outcome)?;
-            drop(permit);
-            outcome.warnings.extend(self.write(&prepared, &files, edits, rewrites)?);
-            Ok((outcome, files))
-        });
-        let (outcome, files) = done.map_err(|errors| prepared.root.name(errors))?;
-        let EditedFiles { bytes, modules, module_changes, changes_providers } = files;
-        let (changed, written) = (changes_providers || modules.is_some(), !self.options.dry_run);
-        let locked = Locked { prepared, outcome, bytes, modules, module_changes, changed, written, plan };
+        let outcome = self.record(&request, &selection).map_err(|errors| prepared.root.name(errors))?;
+        let mut locked = self.edit(prepared, outcome, plan)?;
+        let warning = self.write(&locked, rewrites).map_err(|errors| locked.prepared.root.name(errors))?;
+        locked.outcome.warnings.extend(warning);
         Ok(Some(RootOutcome::Locked(Box::new(locked))))
     }
 
@@ -373,40 +355,37 @@ impl Pipeline<'_, '_> {
     }
 
     /// Edits the lock files.
-    fn edit(&self, prepared: &Prepared, outcome: &LockOutcome) -> Result<EditedFiles> {
-        let old = prepared.root.lock_bytes.as_deref();
-        let bytes = prepared.lock_file.edit_with(&outcome.locks, &self.blocks)?;
+    fn edit(&self, prepared: Prepared, outcome: LockOutcome, plan: Option<UpgradePlan>) -> Result<Locked> {
+        let _permit = self.editing.take(1);
+        let Prepared { root, lock_file, module_lock_file, module_locks, requirements, .. } = &prepared;
+        let old = root.lock_bytes.as_deref();
+        let bytes = lock_file.edit_with(&outcome.locks, &self.blocks).map_err(|errors| root.name(errors))?;
         // An empty lock file would record that nothing is required, which is unknown.
-        let is_needless = old.is_none() && outcome.locks.is_empty() && prepared.requirements.is_incomplete;
-        let changes_providers = old != Some(bytes.as_slice()) && !is_needless;
-        let Some(file) = &prepared.module_lock_file else {
-            return Ok(EditedFiles { bytes, changes_providers, modules: None, module_changes: Vec::new() });
-        };
-        let modules = Some(file.edit(&prepared.module_locks)?);
-        let modules = modules.filter(|bytes| prepared.root.module_lock_bytes.as_deref() != Some(bytes.as_slice()));
-        let module_changes = lockfile::diff(file.locks(), &prepared.module_locks).entries;
-        Ok(EditedFiles { bytes, changes_providers, modules, module_changes })
+        let is_needless = old.is_none() && outcome.locks.is_empty() && requirements.is_incomplete;
+        let bytes = Some(bytes).filter(|bytes| old != Some(bytes) && !is_needless);
+        let (mut modules, mut module_changes) = (None, Vec::new());
+        if let Some(file) = module_lock_file {
+            let bytes = file.edit(module_locks).map_err(|errors| root.name(errors))?;
+            modules = Some(bytes).filter(|bytes| root.module_lock_bytes.as_ref() != Some(bytes));
+            module_changes = lockfile::diff(file.locks(), module_locks).entries;
+        }
+        let (changed, written) = (bytes.is_some() || modules.is_some(), !self.options.dry_run);
+        Ok(Locked { prepared, outcome, bytes, modules, module_changes, changed, written, plan })
     }
 
     /// Writes the lock files that change, together with the constraints that change. Returns a warning about a
     /// read-only file.
-    fn write(
-        &self,
-        prepared: &Prepared,
-        files: &EditedFiles,
-        edits: &[ConstraintEdit],
-        rewrites: &Rewrites,
-    ) -> Result<Option<Diagnostic>> {
+    fn write(&self, locked: &Locked, rewrites: &Rewrites) -> Result<Option<Diagnostic>> {
         if self.options.dry_run {
             return Ok(None);
         }
-        let Prepared { root, .. } = prepared;
-        let lock_file = Replacement { path: &root.lock_path, old: root.lock_bytes.as_deref(), new: &files.bytes };
-        let (path, old) = (&root.module_lock_path, root.module_lock_bytes.as_deref());
-        let module_lock_file = files.modules.as_ref().map(|new| Replacement { path, old, new });
-        let replacements: Vec<_> =
-            files.changes_providers.then_some(lock_file).into_iter().chain(module_lock_file).collect();
-        rewrites.write(edits, &replacements)?;
+        let Locked { prepared: Prepared { root, .. }, bytes, modules, plan, .. } = locked;
+        let lock_file = (&root.lock_path, &root.lock_bytes, bytes);
+        let files = [lock_file, (&root.module_lock_path, &root.module_lock_bytes, modules)].into_iter();
+        let replacements: Vec<_> = files
+            .filter_map(|(path, old, new)| Some(Replacement { path, old: old.as_deref(), new: new.as_ref()? }))
+            .collect();
+        rewrites.write(plan.iter().flat_map(|plan| &plan.edits), &replacements)?;
         if replacements.is_empty() {
             files::remove_left_over(&root.lock_path);
             return Ok(None);

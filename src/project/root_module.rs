@@ -135,7 +135,10 @@ impl RootModule {
     pub(super) fn parsed_module_lock_file(&self) -> Parsed<LockedModule> {
         match &self.module_lock_bytes {
             Some(bytes) => ModuleLockFile::parse(&self.module_lock_path, bytes),
-            None => Parsed { lock_file: Some(ModuleLockFile::empty(&self.module_lock_path)), diagnostics: Vec::new() },
+            None => {
+                let empty = ModuleLockFile::empty(&self.module_lock_path, Dialect::default());
+                Parsed { lock_file: Some(empty), diagnostics: Vec::new() }
+            }
         }
     }
 

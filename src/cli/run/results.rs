@@ -113,7 +113,7 @@ fn changes(locked: &Locked) -> Vec<FileChange> {
         old: old.clone(),
         new: new.clone(),
     };
-    let providers = locked.changed.then(|| change(lock_path, lock_bytes, &locked.bytes));
+    let providers = locked.bytes.as_ref().map(|new| change(lock_path, lock_bytes, new));
     let modules = locked.modules.as_ref().map(|new| change(module_lock_path, module_lock_bytes, new));
     providers.into_iter().chain(modules).collect()
 }

@@ -4,10 +4,12 @@ mod block;
 mod canonical_blocks;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::hcl::trivia::{self, Kind, tokens};
 use crate::lockfile::canonical::{canonical_text, push_block};
+use crate::lockfile::lock_file::TopLevelBlock;
 use crate::lockfile::locked::{Locked, LocksOf};
 use crate::lockfile::{LockFileOf, SIZE_LIMIT};
 use crate::system::files::BYTE_ORDER_MARK;
@@ -64,9 +66,8 @@ impl<T: Locked> LockFileOf<T> {
         // With a line break at the end, the last block is like the others.
         let has_end = text.ends_with('\n');
         let text = if has_end { text.clone() } else { format!("{text}{line_break}") };
-        let mut layout = FileLayout::read(self, &text, line_break);
-        layout.add(self, new);
-        layout.change(self, new);
+        let mut layout = FileLayout::read(self, new, &text, line_break);
+        new.iter().filter(|(address, _)| !self.locks.contains_key(address)).for_each(|entry| layout.add(entry));
         let edited = layout.text();
         let without_end = edited.strip_suffix("\r\n").or_else(|| edited.strip_suffix('\n')).filter(|_| !has_end);
         without_end.unwrap_or(&edited).to_owned()
@@ -87,140 +88,98 @@ pub(super) fn self_check_failed(path: &Path) -> Diagnostic {
 }
 
 /// A lock file cut at its top-level blocks; the pieces in their order are its text.
-struct FileLayout<T: Locked> {
+struct FileLayout<'a, T: Locked> {
     line_break: &'static str,
-    sections: Vec<Section<T>>,
+    sections: Vec<Section<'a, T>>,
     /// The text after the last block.
     rest: String,
 }
 
-/// A top-level block with the lines above it that belong to it.
-struct Section<T: Locked> {
+/// A top-level block with the text above it.
+struct Section<'a, T: Locked> {
     /// The entry's address; `None` for a block that is ignored.
-    address: Option<T::Address>,
-    /// The entry's index in the lock file; `None` for a new entry.
-    entry: Option<usize>,
+    address: Option<&'a T::Address>,
     /// Comments that stand alone, such as the header, and blank lines above them.
     loose: String,
     /// The blank lines between the block and the text before it.
     blank: String,
-    /// Comments directly above the block, and its indentation.
-    attached: String,
-    block: String,
-    /// The rest of the block's last line, with the line break.
-    line_end: String,
+    /// The new block with the comments directly above it and the rest of its last line; `None` for a removed entry.
+    block: Option<String>,
 }
 
-impl<T: Locked> FileLayout<T> {
-    fn read(lock_file: &LockFileOf<T>, text: &str, line_break: &'static str) -> Self {
+impl<'a, T: Locked> FileLayout<'a, T> {
+    /// Cuts the text of a lock file. Entries that `new` lacks are removed with the comments directly above them.
+    fn read(lock_file: &'a LockFileOf<T>, new: &LocksOf<T>, text: &str, line_break: &'static str) -> Self {
         let mut start = 0;
         let mut sections = Vec::with_capacity(lock_file.blocks.len());
-        for block in &lock_file.blocks {
-            let attached = attached_start::<T>(text, start, block.span.start);
+        for TopLevelBlock { span, entry } in &lock_file.blocks {
+            let attached = attached_start::<T>(text, start, span.start);
             let loose = blank_start(text, start, attached);
-            let end = trivia::skip_line_break(text, trivia::line_end(text, block.span.end));
-            sections.push(Section {
-                address: block.entry.map(|index| lock_file.entries[index].address.clone()),
-                entry: block.entry,
-                loose: text[start..loose].to_owned(),
-                blank: text[loose..attached].to_owned(),
-                attached: text[attached..block.span.start].to_owned(),
-                block: text[block.span.clone()].to_owned(),
-                line_end: text[block.span.end..end].to_owned(),
-            });
+            let end = trivia::skip_line_break(text, trivia::line_end(text, span.end));
+            let entry = entry.map(|index| &lock_file.entries[index]);
+            let block = match entry.map(|entry| (entry, new.get(&entry.address))) {
+                Some((_, None)) => None,
+                Some((entry, Some(locked))) if *locked != entry.locked => {
+                    let rewritten = block::rewritten(text, entry, &**locked, line_break);
+                    Some([&text[attached..span.start], &rewritten, &text[span.end..end]].concat())
+                }
+                _ => Some(text[attached..end].to_owned()),
+            };
+            let address = entry.map(|entry| &entry.address);
+            let (above, blank) = (text[start..loose].to_owned(), text[loose..attached].to_owned());
+            sections.push(Section { address, loose: above, blank, block });
             start = end;
         }
         Self { line_break, sections, rest: text[start..].to_owned() }
     }
 
-    /// Adds each new entry before the first entry with a greater address, or else after the last entry.
-    fn add(&mut self, lock_file: &LockFileOf<T>, new: &LocksOf<T>) {
-        for (address, locked) in new.iter().filter(|(address, _)| !lock_file.locks.contains_key(address)) {
-            let greater = |section: &Section<T>| section.address.as_ref().is_some_and(|other| other > address);
-            let last = self.sections.iter().rposition(|section| section.address.is_some());
-            let section = self.new_section(address, locked);
-            if let Some(index) = self.sections.iter().position(greater) {
-                self.insert_before(index, section);
-            } else if let Some(index) = last {
-                self.sections.insert(index + 1, section);
-            } else {
-                self.append(section);
-            }
-        }
-    }
-
-    fn new_section(&self, address: &T::Address, locked: &T) -> Section<T> {
+    /// Adds a new entry before the first entry with a greater address, or else after the last entry.
+    fn add(&mut self, (address, locked): (&'a T::Address, &Arc<T>)) {
         let mut block = String::new();
-        push_block(&mut block, address, locked);
-        Section {
-            address: Some(address.clone()),
-            entry: None,
-            loose: String::new(),
-            blank: self.line_break.to_owned(),
-            attached: String::new(),
-            block: block.trim_end().replace('\n', self.line_break),
-            line_end: self.line_break.to_owned(),
-        }
-    }
-
-    /// Comments that stand alone stay above the new block, so that the header remains on top.
-    fn insert_before(&mut self, index: usize, mut section: Section<T>) {
-        let next = &mut self.sections[index];
-        section.loose = std::mem::take(&mut next.loose);
-        if index == 0 && section.loose.is_empty() {
-            section.blank.clone_from(&next.blank);
-        }
-        if next.blank.is_empty() {
-            next.blank.push_str(self.line_break);
-        }
-        self.sections.insert(index, section);
-    }
-
-    /// Puts the first entry at the end of the file.
-    fn append(&mut self, mut section: Section<T>) {
-        section.loose = std::mem::take(&mut self.rest);
-        let ends_blank = blank_start(&section.loose, 0, section.loose.len()) < section.loose.len();
-        if ends_blank {
-            section.blank.clear();
-        }
-        self.sections.push(section);
-    }
-
-    /// Edits the entries that changed, and removes the entries that `new` lacks, with the comments directly above them.
-    fn change(&mut self, lock_file: &LockFileOf<T>, new: &LocksOf<T>) {
-        // The text after removed entries takes their place, after the separate comments before them.
-        let mut removed: Option<Section<T>> = None;
-        for mut section in std::mem::take(&mut self.sections) {
-            if let Some(Section { mut loose, blank, .. }) = removed.take() {
-                if section.loose.is_empty() {
-                    section.blank = blank;
-                }
-                loose.push_str(&section.loose);
-                section.loose = loose;
+        push_block(&mut block, address, &**locked);
+        let (blank, block) = (self.line_break.to_owned(), Some(block.replace('\n', self.line_break)));
+        let mut section = Section { address: Some(address), loose: String::new(), blank, block };
+        let greater = |section: &Section<'_, T>| section.address.is_some_and(|other| other > address);
+        if let Some(index) = self.sections.iter().position(greater) {
+            // Comments that stand alone stay above the new block, so that the header remains on top.
+            let next = &mut self.sections[index];
+            section.loose = std::mem::take(&mut next.loose);
+            if index == 0 && section.loose.is_empty() {
+                section.blank.clone_from(&next.blank);
             }
-            if let Some(entry) = section.entry.map(|entry| &lock_file.entries[entry]) {
-                match new.get(&entry.address) {
-                    None => {
-                        removed = Some(section);
-                        continue;
-                    }
-                    Some(locked) if *locked == entry.locked => {}
-                    Some(locked) => {
-                        section.block = block::rewritten(&lock_file.file.text, entry, &**locked, self.line_break);
-                    }
-                }
+            if next.blank.is_empty() {
+                next.blank.push_str(self.line_break);
+            }
+            self.sections.insert(index, section);
+        } else if let Some(index) = self.sections.iter().rposition(|section| section.address.is_some()) {
+            self.sections.insert(index + 1, section);
+        } else {
+            section.loose = std::mem::take(&mut self.rest);
+            if blank_start(&section.loose, 0, section.loose.len()) < section.loose.len() {
+                section.blank.clear();
             }
             self.sections.push(section);
-        }
-        if let Some(removed) = removed {
-            self.rest.insert_str(0, &removed.loose);
         }
     }
 
     fn text(self) -> String {
-        let sections = self.sections.into_iter();
-        let pieces = sections.flat_map(|s| [s.loose, s.blank, s.attached, s.block, s.line_end]);
-        pieces.chain([self.rest]).collect()
+        let mut text = String::new();
+        // The text after removed entries takes their place, after the separate comments before them.
+        let mut removed: Option<(String, String)> = None;
+        for Section { mut loose, mut blank, block, .. } in self.sections {
+            if let Some((loose_before, blank_before)) = removed.take() {
+                if loose.is_empty() {
+                    blank = blank_before;
+                }
+                loose.insert_str(0, &loose_before);
+            }
+            match block {
+                Some(block) => text.extend([loose, blank, block]),
+                None => removed = Some((loose, blank)),
+            }
+        }
+        text.extend(removed.map(|(loose, _)| loose).into_iter().chain([self.rest]));
+        text
     }
 }
 

@@ -1,6 +1,5 @@
 //! Mirroring: the packages that the lock files of root modules name, in a directory.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use super::directory::MirrorDirectory;
@@ -12,7 +11,6 @@ use super::repositories::Repositories;
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result, Severity};
 use crate::lockfile::{Entry, LockFile};
-use crate::packages::RepositoryTemplate;
 use crate::project::plan::kept_platforms;
 use crate::project::root_module::RootModule;
 use crate::project::roots::{FoundRoot, Roots};
@@ -64,9 +62,26 @@ impl Session<'_> {
         let (releases, mut mirrored) = read_all(self, roots, options);
         let warnings = mirrored.warnings.len();
         match &options.target {
-            MirrorTarget::Directory(path) => self.mirror_to_directory(path, &releases, options, &mut mirrored)?,
+            MirrorTarget::Directory(path) => {
+                let prunes = options.prune && mirrored.errors.is_empty();
+                let directory = MirrorDirectory::open(path, &releases, options.dry_run, prunes)?;
+                fill(self, &releases, options.dry_run, &mut mirrored, |address, versions| {
+                    Folder::open(&directory, address, versions)
+                });
+                if prunes && mirrored.errors.is_empty() {
+                    prune(&directory, &mut mirrored);
+                }
+            }
             MirrorTarget::Repositories(template) => {
-                self.mirror_to_repositories(template, &releases, options, &mut mirrored)?;
+                let registries = self.connections.oci_registries(self.options.dialect.unwrap_or_default())?;
+                let directory = TemporaryDirectory::new().map_err(|error| {
+                    let message = format!("cannot create a temporary directory for packages: {error}");
+                    Diagnostic::error(Code::Io, message)
+                })?;
+                let repositories = Repositories::new(template, &releases, &registries, &directory, options.dry_run);
+                fill(self, &releases, options.dry_run, &mut mirrored, |address, versions| {
+                    repositories.open(address, versions)
+                });
             }
         }
         if options.prune && !mirrored.errors.is_empty() {
@@ -75,42 +90,6 @@ impl Session<'_> {
         }
         self.finish();
         Ok(mirrored)
-    }
-
-    /// Fills a directory. Other files in it are kept, unless they are to be removed.
-    fn mirror_to_directory(
-        &self,
-        path: &Path,
-        releases: &Releases,
-        options: &MirrorOptions,
-        mirrored: &mut Mirrored,
-    ) -> Result<()> {
-        let prunes = options.prune && mirrored.errors.is_empty();
-        let directory = MirrorDirectory::open(path, releases, options.dry_run, prunes)?;
-        fill(self, releases, options.dry_run, mirrored, |address, versions| {
-            Folder::open(&directory, address, versions)
-        });
-        if prunes && mirrored.errors.is_empty() {
-            prune(&directory, mirrored);
-        }
-        Ok(())
-    }
-
-    fn mirror_to_repositories(
-        &self,
-        template: &RepositoryTemplate,
-        releases: &Releases,
-        options: &MirrorOptions,
-        mirrored: &mut Mirrored,
-    ) -> Result<()> {
-        let registries = self.connections.oci_registries(self.options.dialect.unwrap_or_default())?;
-        let directory = TemporaryDirectory::new().map_err(|error| {
-            let message = format!("cannot create a temporary directory for packages: {error}");
-            Diagnostic::error(Code::Io, message)
-        })?;
-        let repositories = Repositories::new(template, releases, &registries, &directory, options.dry_run);
-        fill(self, releases, options.dry_run, mirrored, |address, versions| repositories.open(address, versions));
-        Ok(())
     }
 }
 

@@ -16,7 +16,7 @@ pub use age::Reason;
 pub use outcome::{LockOutcome, ProviderReport};
 pub use recorded_entries::HashCounts;
 
-pub(crate) use age::Listings;
+pub(crate) use age::{Listings, RejectedVersion, SkippedVersions};
 pub(crate) use outcome::record_entries;
 pub(crate) use packages::{fetch_packages, plan_packages};
 pub(crate) use questions::{Question, Questions};
