@@ -17,7 +17,7 @@ use crate::hcl::evaluate::value::Unknown;
 use crate::modules::ModuleSource;
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::modules::installed::{Installed, Manifest};
-use crate::modules::local::is_local;
+use crate::modules::local::{self, is_local};
 use crate::provider::ConstraintList;
 use crate::system::boundary::refused;
 use crate::system::files::join;
@@ -31,12 +31,15 @@ impl Walk<'_> {
     /// module may request nothing.
     pub(super) fn source(&mut self, calling: &Calling<'_>, origin: &mut Origin) -> Option<ModuleSource> {
         let Calling { caller, call, key } = calling;
+        // A value of the environment, or a sensitive one, is part of the address.
+        let mut is_secret = false;
         let written = match &call.source {
             CallSource::Missing => return None,
             CallSource::Constant(source) => Ok(Some(source.clone())),
             CallSource::Expression(written) => {
                 let (text, from) = text(caller.scope, written);
                 origin.add(from);
+                is_secret = origin.withheld.is_some();
                 let is_address = |text: &String| ModuleSource::parse(text, self.input.options.dialect).is_ok();
                 if matches!(&text, Ok(Some(text)) if is_address(text)) && caller.scope.is_set_by_user(written) {
                     origin.withheld = None;
@@ -65,6 +68,10 @@ impl Walk<'_> {
             }
         };
         self.input.cache.secrets.learn_address(&text);
+        let is_directory = || caller.path.path().is_ok_and(|from| local::directory(&from, &text).is_dir());
+        if is_secret && !(is_local(&text) && is_directory()) {
+            self.input.cache.secrets.learn_secret_address(&text);
+        }
         match ModuleSource::parse(&text, self.input.options.dialect) {
             Ok(source) => Some(source),
             Err(error) => {

@@ -13,6 +13,9 @@ use crate::provider::SigningKey;
 /// The prefix of a private key.
 const PRIVATE_KEY: &str = "ed25519-private:";
 
+/// Hosts that OpenTofu and Terraform recognise in an address without a scheme.
+const HOSTS_WITHOUT_SCHEME: [&str; 3] = ["bitbucket.org/", "github.com/", "gitlab.com/"];
+
 /// The text that replaces a secret.
 const REDACTED: &str = "[redacted]";
 
@@ -49,10 +52,22 @@ impl Secrets {
 
     /// Learns the passwords in an address, which need not be a URL that can be parsed.
     pub(crate) fn learn_address(&self, text: &str) {
-        without_passwords(text, |secret| {
+        without_logins(text, false, |secret| {
             self.add_encoded(secret);
             REDACTED.to_owned()
         });
+    }
+
+    /// Learns an address that a secret variable set: the whole, its path, the directory in the package and parameters.
+    pub(crate) fn learn_secret_address(&self, address: &str) {
+        let url = address.rsplit_once("::").map_or(address, |(_, url)| url);
+        let (path, query) = url.split_once(['?', '#']).unwrap_or((url, ""));
+        let path = path.split_once("://").map_or(path, |(_, rest)| rest.find('/').map_or("", |at| &rest[at..]));
+        let values = query.split(['&', '#']).map(|value| value.split_once('=').map_or(value, |(_, value)| value));
+        for part in [address, url, path].into_iter().chain(path.split("//")).chain(values) {
+            self.add_encoded(part);
+            self.add_encoded(part.trim_start_matches("./"));
+        }
     }
 
     /// Whether an address has a login or parameters that would be hidden. A parameter shorter than the shortest hidden
@@ -61,7 +76,7 @@ impl Secrets {
         let hidden = |_: &str| REDACTED.to_owned();
         let is_short = |value: &str| percent_decoded(value).len() < Self::SHORTEST;
         let parameter = |value: &str| if is_short(value) { value.to_owned() } else { hidden(value) };
-        without_parameters(&without_passwords(&without_private_keys(address, hidden), hidden), parameter) != address
+        without_parameters(&without_logins(&without_private_keys(address, hidden), false, hidden), parameter) != address
     }
 
     /// A text without the secrets that are known so far.
@@ -78,7 +93,8 @@ impl Secrets {
         let secrets = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let found = secrets.iter().filter(|secret| text.contains(secret.as_str()));
         let text = found.fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), &with(secret)));
-        without_parameters(&without_passwords(&without_private_keys(&text, &with), &with), with)
+        let text = without_logins(&without_private_keys(&text, &with), true, &with);
+        without_fragments(&without_parameters(&without_users_of_short_addresses(&text, &with), &with), with)
     }
 
     /// Adds a secret from a URL, encoded and decoded.
@@ -126,17 +142,24 @@ fn secret_in<'a>(user: &'a str, password: Option<&'a str>) -> Option<&'a str> {
     }
 }
 
-/// Replaces the passwords of all URLs in a text, and the tokens in the URLs of web servers.
-fn without_passwords(text: &str, with: impl Fn(&str) -> String) -> String {
+/// Replaces the passwords of all URLs in a text, the tokens in the URLs of web servers and, if `hides_users`, the users
+/// of SSH.
+fn without_logins(text: &str, hides_users: bool, with: impl Fn(&str) -> String) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find("://").map(|at| at + 3) {
         let end = rest[start..].find(|c: char| c.is_whitespace() || "/?#\"'`<>".contains(c));
         let end = end.map_or(rest.len(), |end| start + end);
-        let is_web = ["http://", "https://"].iter().any(|scheme| ends_with_ignoring_case(&rest[..start], scheme));
+        let is_one_of = |schemes: &[&str]| schemes.iter().any(|scheme| ends_with_ignoring_case(&rest[..start], scheme));
+        let is_web = is_one_of(&["http://", "https://"]);
+        let has_secret_user = hides_users && is_one_of(&["ssh://"]);
         let login = rest[start..end].rsplit_once('@').map_or("", |(login, _)| login);
         let (user, password) = login.split_once(':').map_or((login, None), |(user, password)| (user, Some(password)));
-        let secret = secret_in(user, password).filter(|secret| is_web || password == Some(secret));
+        let is_hidden = |secret: &&str| is_web || has_secret_user || password == Some(secret);
+        let secret = match secret_in(user, None).filter(|_| has_secret_user && password.is_some()) {
+            Some(_) => Some(login),
+            None => secret_in(user, password).filter(is_hidden),
+        };
         if let Some(secret) = secret.filter(|secret| *secret != REDACTED) {
             let before = if password == Some(secret) { start + user.len() + 1 } else { start };
             shown += &rest[..before];
@@ -145,6 +168,59 @@ fn without_passwords(text: &str, with: impl Fn(&str) -> String) -> String {
         } else {
             shown += &rest[..end];
             rest = &rest[end..];
+        }
+    }
+    shown + rest
+}
+
+/// Replaces the users of SSH in addresses without a scheme, such as `git::user@host:path`.
+fn without_users_of_short_addresses(text: &str, with: impl Fn(&str) -> String) -> String {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || "-_.%+".contains(c);
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('@') {
+        let user = &rest[rest[..at].trim_end_matches(is_of_name).len()..at];
+        let before = &rest[..at - user.len()];
+        let starts_word = before.is_empty() && shown.is_empty()
+            || before.ends_with("::")
+            || before.ends_with(|c: char| c.is_whitespace() || "\"'`(".contains(c));
+        let word = &rest[at + 1..];
+        let word = &word[..word.find(|c: char| c.is_whitespace() || "\"'`<>".contains(c)).unwrap_or(word.len())];
+        // Not a file and a line, such as `a@b.tf:3:1`.
+        let is_address = word.split_once(':').is_some_and(|(host, path)| {
+            let is_line = path.trim_end_matches([',', '.']).bytes().all(|byte| byte.is_ascii_digit() || byte == b':');
+            !host.is_empty() && host.chars().all(is_of_name) && !is_line && !path.starts_with("//")
+        });
+        if starts_word && is_address && secret_in(user, None).is_some() {
+            shown += before;
+            shown += &with(user);
+            shown.push('@');
+        } else {
+            shown += &rest[..=at];
+        }
+        rest = &rest[at + 1..];
+    }
+    shown + rest
+}
+
+/// Replaces the fragments of all addresses in a text, except in links to this program's documentation.
+fn without_fragments(text: &str, with: impl Fn(&str) -> String) -> String {
+    let ends_word = |c: char| c.is_whitespace() || "\"'`<>".contains(c);
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find('#').map(|at| at + 1) {
+        shown += &rest[..start];
+        rest = &rest[start..];
+        let word = shown.rsplit(ends_word).next().unwrap_or_default();
+        let is_address = ["://", ":\\/\\/", "::"].iter().any(|mark| word.contains(mark))
+            || HOSTS_WITHOUT_SCHEME.iter().any(|host| word.starts_with(host))
+            || word.split_once('@').is_some_and(|(_, rest)| rest.contains(':'));
+        let repository = env!("CARGO_PKG_REPOSITORY");
+        let is_own = !repository.is_empty() && word.contains(&format!("{repository}/blob/"));
+        let fragment = &rest[..rest.find(ends_word).unwrap_or(rest.len())];
+        if is_address && !is_own && !fragment.is_empty() && fragment != REDACTED {
+            shown += &with(fragment);
+            rest = &rest[fragment.len()..];
         }
     }
     shown + rest
@@ -208,7 +284,12 @@ mod tests {
             ("[\"ed25519-private:nWGxne/9+A=\"] ed25519:11qY", "[\"ed25519-private:[redacted]\"] ed25519:11qY"),
             ("ed25519-private: and more", "ed25519-private: and more"),
             ("a://b:c@d://e:f@g h://i:j", "a://b:[redacted]@d://e:[redacted]@g h://i:j"),
-            ("git::https://t0ken@h.test/a ssh://me@h.test/", "git::https://[redacted]@h.test/a ssh://me@h.test/"),
+            ("git::https://t0ken@h.test/a a://me@h.test/", "git::https://[redacted]@h.test/a a://me@h.test/"),
+            ("ssh://me@h/ SSH://me:x@h/ ssh://git@h/", "ssh://[redacted]@h/ SSH://[redacted]@h/ ssh://git@h/"),
+            ("'me@h:a.git' git::me@h:/a git@h:a", "'[redacted]@h:a.git' git::[redacted]@h:/a git@h:a"),
+            ("a/null@5.0:b a@b.tf:3:1: x@y: z m@1.0", "a/null@5.0:b a@b.tf:3:1: x@y: z m@1.0"),
+            ("https://h/a#abc git::h/a?ref=v1#b", "https://h/a#[redacted] git::h/a?ref=v1#[redacted]"),
+            ("github.com/a/b#c # d a/b.tf#e https://h/#", "github.com/a/b#[redacted] # d a/b.tf#e https://h/#"),
             (
                 "http://t0ken:@h/ https://t0ken:x-oauth-basic@h/",
                 "http://[redacted]:@h/ https://[redacted]:x-oauth-basic@h/",

@@ -75,7 +75,7 @@ fn a_value_that_the_user_names_may_be_part_of_an_address() {
 }
 
 /// An address that is wholly a variable of the environment is its owner's choice, not that of the configuration's
-/// author.
+/// author. It is not shown.
 #[test]
 fn a_variable_of_the_environment_may_be_a_whole_address_unless_it_is_secret() {
     let environment = TestEnvironment::new();
@@ -85,7 +85,8 @@ fn a_variable_of_the_environment_may_be_a_whole_address_unless_it_is_secret() {
         environment.command(["lock"]).env("TF_VAR_s", value).run()
     };
     let address = "git::file:///nowhere/abc";
-    lock("", "var.s", address).assert_code(2).assert_stderr_has("cannot get").assert_stderr_has("/nowhere/abc");
+    let output = lock("", "var.s", address);
+    output.assert_code(2).assert_stderr_has("cannot get").assert_lacks("nowhere").assert_lacks("abc");
     for (declaration, source, value) in [
         ("sensitive = true", "var.s", address),
         ("", "\"${var.s}.git\"", address),
@@ -96,6 +97,49 @@ fn a_variable_of_the_environment_may_be_a_whole_address_unless_it_is_secret() {
         output.assert_code(2).assert_stderr_has("the variable \"s\" is").assert_lacks("cannot get");
         output.assert_lacks("correct-horse");
     }
+}
+
+/// Values of `TF_VAR_*` in the sources of modules, in every form of address.
+#[test]
+fn no_value_of_the_environment_in_the_source_of_a_module_is_shown() {
+    const SECRET: &str = "hunter2hunter2";
+    let addresses = [
+        ("var.s", "https://127.0.0.1:1/SECRET.zip"),
+        ("var.s", "https://127.0.0.1:1/a.zip//SECRET"),
+        ("var.s", "https://127.0.0.1:1/a.zip?ref=SECRET"),
+        ("var.s", "https://127.0.0.1:1/a.zip#SECRET"),
+        ("var.s", "git::https://127.0.0.1:1/SECRET/a.git?ref=v1"),
+        ("var.s", "git::https://127.0.0.1:1/a.git?ref=SECRET"),
+        ("var.s", "git::ssh://SECRET@127.0.0.1:1/a.git"),
+        ("var.s", "git::file:///nowhere/SECRET"),
+        ("var.s", "acme/SECRET/aws"),
+        ("var.s", "127.0.0.1/SECRET/net/aws"),
+        ("var.s", "./SECRET"),
+        ("var.s", "SECRET"),
+        ("\"./${var.s}\"", "SECRET"),
+        ("\"./a/${var.s}/b\"", "SECRET"),
+        ("\"./${upper(var.s)}\"", "SECRET"),
+        ("\"git::https://127.0.0.1:1/${var.s}.git\"", "SECRET"),
+    ];
+    let commands = [
+        &["lock", "-vv"][..],
+        &["verify", "--json"],
+        &["verify", "--format", "sarif"],
+        &["upgrade", "--format", "markdown"],
+        &["tree", "-r", "--format", "html"],
+    ];
+    for (source, value) in addresses {
+        let environment = TestEnvironment::new();
+        environment.write_lock_file("");
+        environment.write("main.tf", format!("variable \"s\" {{}}\nmodule \"m\" {{\n  source = {source}\n}}\n"));
+        for command in commands {
+            let run = environment.command(command.iter().copied()).env("TF_VAR_s", value.replace("SECRET", SECRET));
+            let output = run.run();
+            output.assert_lacks(SECRET).assert_lacks(&SECRET.to_uppercase());
+            assert!(!format!("{}{}", output.stdout, output.stderr).is_empty());
+        }
+    }
+    survived("a secret in the source of a module", addresses.len() * commands.len());
 }
 
 /// git takes the host of such an address for a directory, and its errors quote the file that it finds.
@@ -245,6 +289,15 @@ fn no_secret_in_the_source_of_a_module_is_shown() {
         "git::https://user:${\"SECRET\"}@127.0.0.1:1/a.git",
         "git::https://user:${local.s}@127.0.0.1:1/a.git",
         "x y https://user:SECRET@127.0.0.1:1/a",
+        "https://127.0.0.1:1/a.zip#SECRET",
+        "git::https://127.0.0.1:1/a.git?ref=v1#SECRET",
+        "git::git@127.0.0.1:a.git#SECRET",
+        "github.com/a/b#SECRET",
+        "git::ssh://SECRET@127.0.0.1:1/a.git",
+        "ssh://SECRET@127.0.0.1:1/a.git",
+        "git::ssh://SECRET:x@127.0.0.1:1/a.git",
+        "git::SECRET@127.0.0.1:a.git",
+        "SECRET@127.0.0.1:a.git",
     ];
     let mut leaks = Vec::new();
     let mut runs = 0;

@@ -198,6 +198,9 @@ fn capitalized(name: &str) -> String {
     name.chars().take(1).flat_map(char::to_uppercase).chain(name.chars().skip(1)).collect()
 }
 
+/// Longest row of backticks in a code span. `cmark` and others look for the end of a span up to a limit.
+const MOST_BACKTICKS: usize = 8;
+
 /// A code span between more backticks than the text has in a row (`CommonMark` 0.31, section 6.1).
 pub(crate) fn code(text: &str) -> String {
     let text = safe_line(text);
@@ -205,6 +208,11 @@ pub(crate) fn code(text: &str) -> String {
         return text;
     }
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    // Readers of tables differ in a backslash before an escaped bar.
+    if longest > MOST_BACKTICKS || text.contains("\\|") {
+        let reference = |c: char| if c.is_ascii_punctuation() { format!("&#{};", c as u32) } else { c.to_string() };
+        return format!("<code>{}</code>", text.chars().map(reference).collect::<String>());
+    }
     let fence = "`".repeat(longest + 1);
     let pad = if text.starts_with(['`', ' ']) || text.ends_with(['`', ' ']) { " " } else { "" };
     format!("{fence}{pad}{text}{pad}{fence}")
@@ -224,6 +232,8 @@ mod tests {
         assert_eq!(code("`a"), "`` `a ``");
         assert_eq!(Cell::foreign("a|b").markdown(), "`a\\|b`");
         assert_eq!(Cell::foreign("").markdown(), "");
+        assert_eq!(Cell::foreign("a\\|<b").markdown(), "<code>a&#92;&#124;&#60;b</code>");
+        assert_eq!(code(&format!("<{}", "`".repeat(9))), format!("<code>&#60;{}</code>", "&#96;".repeat(9)));
         assert_eq!(code("a\n# b\u{202e}"), "`a\\n# b\\u{202e}`");
     }
 }
