@@ -78,9 +78,12 @@ struct Decoder<'a> {
 }
 
 impl Decoder<'_> {
-    /// Decodes all blocks. An error in one does not prevent the others from being read.
+    /// Decodes blocks until there are too many. An error in one does not prevent the others from being read.
     fn each(&mut self, content: Content, mut decode: impl FnMut(&mut Self, Block) -> Result<(), Fault>) {
         for (kind, block) in content.blocks {
+            if !self.found.has_room_for(1) {
+                return;
+            }
             match block {
                 Ok(block) => decode(self, block).unwrap_or_else(|fault| self.fault(fault)),
                 // Only values depend on these.
@@ -112,7 +115,7 @@ impl Decoder<'_> {
                 Ok(())
             }
             "variable" | "locals" => {
-                self.found.add_names(block);
+                self.found.names.push(block);
                 Ok(())
             }
             // Terraform ignores ephemeral blocks in override files, OpenTofu merges them.
@@ -231,14 +234,8 @@ impl Decoder<'_> {
     }
 
     fn implied(&mut self, name: &Name) -> Option<ProviderAddress> {
-        let Name { text, span } = name;
-        let address = ProviderAddress::implied(text, self.dialect);
-        address
-            .map_err(|error| {
-                let message = format!("{text:?} cannot be the name of a provider: {error}");
-                self.error(self.location(span.clone()), message, String::new());
-            })
-            .ok()
+        let address = implied(&name.text, self.dialect, &self.location(name.span.clone()));
+        address.map_err(|errors| self.found.diagnostics.extend(errors)).ok()
     }
 
     fn source(&mut self, provider: &str, value: &Attribute) -> Option<ProviderAddress> {
@@ -328,7 +325,7 @@ impl Decoder<'_> {
         let [type_name, name] = names.get(modules * 2..).unwrap_or_default() else {
             return Err(to.fault("the address of a resource is expected here"));
         };
-        self.found.add_import(Import {
+        self.found.imports.push(Import {
             type_name: type_name.clone(),
             name: name.clone(),
             in_module: modules > 0,
@@ -352,6 +349,17 @@ impl Decoder<'_> {
         self.found.add_call(Call { name, source, version, location, arguments });
         Ok(())
     }
+}
+
+/// Returns the provider that a local name stands for without an entry in `required_providers`.
+///
+/// # Errors
+/// No provider can have this name.
+pub(super) fn implied(name: &str, dialect: Dialect, location: &Location) -> diagnostic::Result<ProviderAddress> {
+    ProviderAddress::implied(name, dialect).map_err(|error| {
+        let message = format!("{name:?} cannot be the name of a provider: {error}");
+        Diagnostic::error(Code::InvalidConfiguration, message).at(location.clone(), "").into()
+    })
 }
 
 /// The paths of a local backend; `None` if one is not a constant.

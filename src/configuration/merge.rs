@@ -74,7 +74,7 @@ impl<T> Table<T> {
 
 impl MergedFiles {
     /// Counts blocks or entries. Reports an error and returns `false` if there are too many.
-    fn has_room_for(&mut self, blocks: usize) -> bool {
+    pub(super) fn has_room_for(&mut self, blocks: usize) -> bool {
         self.count += blocks;
         if self.count > MOST_BLOCKS {
             let message = format!("a module has more than {MOST_BLOCKS} blocks and required providers");
@@ -85,7 +85,7 @@ impl MergedFiles {
 
     /// Adds a `required_providers` block. Entries of an override file replace others as a whole.
     pub(super) fn add_required(&mut self, location: Location, entries: Vec<RequiredProvider>) {
-        if !self.has_room_for(1 + entries.len()) {
+        if !self.has_room_for(entries.len()) {
             return;
         }
         if !self.is_overriding {
@@ -100,53 +100,29 @@ impl MergedFiles {
     }
 
     pub(super) fn add_provider(&mut self, block: ProviderBlock) {
-        if self.has_room_for(1) {
-            let name = provider_name(&block);
-            let location = block.label.clone();
-            // A provider without configuration has an empty one, which may be overridden.
-            let is_known = block.alias.is_some() || self.providers.names.contains_key(&name);
-            let merge = |base: &mut ProviderBlock, block: ProviderBlock| {
-                if block.declaration.version.is_some() {
-                    base.declaration = block.declaration;
-                }
-            };
-            self.diagnostics.extend(self.providers.add(
-                (name, &location),
-                block,
-                self.is_overriding && is_known,
-                merge,
-            ));
-        }
+        let name = provider_name(&block);
+        let location = block.label.clone();
+        // A provider without configuration has an empty one, which may be overridden.
+        let is_known = block.alias.is_some() || self.providers.names.contains_key(&name);
+        let merge = |base: &mut ProviderBlock, block: ProviderBlock| {
+            if block.declaration.version.is_some() {
+                base.declaration = block.declaration;
+            }
+        };
+        self.diagnostics.extend(self.providers.add((name, &location), block, self.is_overriding && is_known, merge));
     }
 
     pub(super) fn add_resource(&mut self, block: Resource) {
-        if self.has_room_for(1) {
-            let name = format!("{} \"{}\" \"{}\"", block.kind, block.type_name, block.name);
-            let location = block.label.clone();
-            let merge = |base: &mut Resource, block: Resource| base.provider = block.provider.or(base.provider.take());
-            self.diagnostics.extend(self.resources.add((name, &location), block, self.is_overriding, merge));
-        }
+        let name = format!("{} \"{}\" \"{}\"", block.kind, block.type_name, block.name);
+        let location = block.label.clone();
+        let merge = |base: &mut Resource, block: Resource| base.provider = block.provider.or(base.provider.take());
+        self.diagnostics.extend(self.resources.add((name, &location), block, self.is_overriding, merge));
     }
 
     pub(super) fn add_call(&mut self, block: Call) {
-        if self.has_room_for(1) {
-            let name = module_name(&block.name);
-            let location = block.location.clone();
-            self.diagnostics.extend(self.calls.add((name, &location), block, self.is_overriding, merge_call));
-        }
-    }
-
-    pub(super) fn add_import(&mut self, import: Import) {
-        if self.has_room_for(1) {
-            self.imports.push(import);
-        }
-    }
-
-    /// Adds a `variable` or `locals` block.
-    pub(super) fn add_names(&mut self, block: Block) {
-        if self.has_room_for(1) {
-            self.names.push(block);
-        }
+        let name = module_name(&block.name);
+        let location = block.location.clone();
+        self.diagnostics.extend(self.calls.add((name, &location), block, self.is_overriding, merge_call));
     }
 }
 

@@ -272,15 +272,17 @@ impl Module {
         self.names.get_or_init(|| Names::read(&self.name_blocks))
     }
 
-    /// The provider that a local name stands for.
-    fn address(&self, local_name: &str, dialect: Dialect, location: &Location) -> Result<ProviderAddress> {
-        if let Some(address) = self.local_names.get(local_name) {
-            return Ok(address.clone());
-        }
-        ProviderAddress::implied(local_name, dialect).map_err(|error| {
-            let message = format!("{local_name:?} cannot be the name of a provider: {error}");
-            Diagnostic::error(Code::InvalidConfiguration, message).at(location.clone(), "").into()
-        })
+    /// The provider that a local name stands for. An error is reported.
+    fn address(
+        &self,
+        name: &str,
+        dialect: Dialect,
+        location: &Location,
+        errors: &mut Merged,
+    ) -> Option<ProviderAddress> {
+        let known = self.local_names.get(name).cloned();
+        let address = known.map_or_else(|| decode::implied(name, dialect, location), Ok);
+        address.map_err(|more| errors.extend(more)).ok()
     }
 
     /// Resolves the local names of `provider` blocks in the module or its test files.
@@ -290,14 +292,10 @@ impl Module {
         dialect: Dialect,
         errors: &mut Merged,
     ) -> Vec<(ProviderAddress, Declaration)> {
-        let mut found = Vec::new();
-        for block in blocks {
-            match self.address(&block.local_name, dialect, &block.label) {
-                Ok(address) => found.push((address, block.declaration)),
-                Err(more) => errors.extend(more),
-            }
-        }
-        found
+        let resolve = |block: ProviderBlock| {
+            Some((self.address(&block.local_name, dialect, &block.label, errors)?, block.declaration))
+        };
+        blocks.into_iter().filter_map(resolve).collect()
     }
 
     /// Adds the providers that only the state store, resources and imports require, each with its first location.
@@ -326,12 +324,10 @@ impl Module {
             }
         }
         for (name, location) in names {
-            match self.address(&name, dialect, &location) {
-                Ok(address) if known.insert(address.clone()) => {
-                    self.found.push((address, Declaration::new(DeclarationKind::Implied, location)));
-                }
-                Ok(_) => {}
-                Err(more) => errors.extend(more),
+            if let Some(address) = self.address(&name, dialect, &location, errors)
+                && known.insert(address.clone())
+            {
+                self.found.push((address, Declaration::new(DeclarationKind::Implied, location)));
             }
         }
     }

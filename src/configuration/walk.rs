@@ -303,11 +303,10 @@ impl<'a> Walk<'a> {
         let is_constant = call.constant_source().is_some() && caller.scope.chosen_by.is_none();
         let targets = if is_constant { Targets::Same } else { Targets::ByCaller };
         let source = self.source(&calling, origin);
-        let Some(source) = source else {
-            self.packages.add(calling.key, None, true);
-            return targets;
-        };
-        let Some(constraints) = self.constraints(&calling, &source, origin) else {
+        let Some((source, constraints)) = source.and_then(|source| {
+            let constraints = self.constraints(&calling, &source, origin)?;
+            Some((source, constraints))
+        }) else {
             self.packages.add(calling.key, None, true);
             return targets;
         };
