@@ -107,7 +107,7 @@ impl<'a> Repository<'a> {
             "core.fsmonitor=false",
             "gc.auto=0",
             "fetch.recurseSubmodules=false",
-            // The size of an object is found sooner in a pack file than in a file of its own.
+            // An object is found sooner in a pack file than in a file of its own.
             "fetch.unpackLimit=1",
             // Nothing has to survive the run. Waiting for the disk would take most of the time if there are many refs.
             "core.fsync=none",

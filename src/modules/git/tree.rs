@@ -1,9 +1,8 @@
-//! The files of a commit: names from `git ls-tree`, content from `git cat-file`.
+//! The files of a commit: its trees and blobs from one `git cat-file`.
 //!
 //! Content is the blobs of the commit, whatever `.gitattributes` contain. `git archive` would load the whole tree into
 //! memory, so that a few kilobytes of objects that stand for millions of files would take a gigabyte.
 
-use std::collections::HashSet;
 use std::io::{self, BufRead, Read as _, Write};
 use std::path::Path;
 
@@ -17,6 +16,10 @@ use crate::system::process;
 
 /// Longest list of files in bytes. A package with as many entries and as long names as it may have needs less.
 const LONGEST_LIST: u64 = 24 << 20;
+/// Size of an entry of the list in bytes without its path.
+const ENTRY_SIZE: usize = 64;
+/// Length of an id in bytes.
+const ID_LENGTH: usize = 20;
 /// Longest target of a link in bytes, as on Linux.
 const LONGEST_TARGET: u64 = 4095;
 /// Largest `.gitmodules` in bytes.
@@ -65,13 +68,13 @@ pub(super) fn write_package<'g>(
     Ok(GitPackage { commit, omitted: writer.finish()? })
 }
 
-/// An entry of a tree or of a directory in it.
-struct TreeEntry<'a> {
+/// An entry of a tree.
+struct TreeEntry {
     kind: Kind,
-    id: &'a str,
-    /// Size of a blob in bytes.
-    size: u64,
-    path: &'a [u8],
+    /// Id in hexadecimal digits.
+    id: String,
+    /// Path in the repository.
+    path: Vec<u8>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -98,53 +101,24 @@ impl Repository<'_> {
             |requests, answers| {
                 let mut objects = Objects { requests, answers };
                 let commit = objects.commit(revision)?;
-                let list_tree = self.command(&["ls-tree", "-r", "-t", "-z", "--long", "--full-tree", &commit]);
-                let too_long = format!("the list of its files is longer than {} MiB", LONGEST_LIST >> 20);
-                let list = self.read(list_tree, None, LONGEST_LIST, &too_long)?;
-                let entries = parse(&list)?;
-                let size = entries.iter().map(|entry| entry.size).sum();
-                *bytes_left = bytes_left.checked_sub(size).ok_or_else(FetchError::too_large)?;
-                let submodules = objects.write(&entries, prefix, writer)?;
-                let is_mapping = |entry: &&TreeEntry<'_>| entry.path == FILE_NAME.as_bytes();
-                let mapping = entries.iter().find(is_mapping).filter(|entry| entry.size <= LARGEST_MAPPING);
-                let mapping = mapping.filter(|_| !submodules.is_empty()).map(|entry| entry.id);
-                Ok((commit, self.submodules(mapping, prefix, submodules)?))
+                let entries = objects.entries(&commit)?;
+                let Written { mapping, submodules } = objects.write(&entries, prefix, writer, bytes_left)?;
+                let mapping = mapping.filter(|_| !submodules.is_empty());
+                Ok((commit, self.submodules(mapping.as_deref(), prefix, submodules)?))
             },
         );
         written.map_err(|why| self.ended(&why))?
     }
 }
 
-/// Parses lines such as `100644 blob ID   SIZE<tab>PATH`, each with a zero byte at its end.
-fn parse(list: &[u8]) -> Fetched<Vec<TreeEntry<'_>>> {
-    let (mut entries, mut directories) = (Vec::new(), HashSet::new());
-    for line in list.split(|byte| *byte == 0).filter(|line| !line.is_empty()) {
-        let entry = parse_entry(line).ok_or_else(FetchError::unreadable_git_output)?;
-        if entries.len() == MOST_ENTRIES {
-            return Err(FetchError::too_many_entries());
-        }
-        // A directory is listed before its entries, unless a name contains a slash.
-        let parent = entry.path.iter().rposition(|byte| *byte == b'/').map(|end| &entry.path[..end]);
-        let is_in_directory = parent.is_none_or(|parent| directories.contains(parent));
-        let name = entry.path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        let is_linked_mapping = entry.kind == Kind::Link && name.eq_ignore_ascii_case(b".gitmodules");
-        if !is_in_directory || matches!(name, b"" | b"." | b"..") || is_git_directory(name) || is_linked_mapping {
-            let name = String::from_utf8_lossy(entry.path);
-            return Err(FetchError::git(format!("git does not check out its entry {name:?}")));
-        }
-        if entry.kind == Kind::Directory {
-            directories.insert(entry.path);
-        }
-        entries.push(entry);
-    }
-    Ok(entries)
-}
-
-fn parse_entry(line: &[u8]) -> Option<TreeEntry<'_>> {
-    let tab = line.iter().position(|byte| *byte == b'\t')?;
-    let mut words = std::str::from_utf8(&line[..tab]).ok()?.split_ascii_whitespace();
-    let (mode, _, id, size) = (words.next()?, words.next()?, words.next()?, words.next()?);
-    let mode = u32::from_str_radix(mode, 8).ok()?;
+/// Parses the start of a tree of the directory `parent`, which ends with a slash: `100644 NAME`, a zero byte and the
+/// bytes of an id. Returns the rest of the tree.
+fn parse<'t>(tree: &'t [u8], parent: &[u8]) -> Option<(TreeEntry, &'t [u8])> {
+    let end = tree.iter().position(|byte| *byte == 0)?;
+    let space = tree[..end].iter().position(|byte| *byte == b' ')?;
+    let (id, rest) = tree[end + 1..].split_at_checked(ID_LENGTH)?;
+    let id = id.iter().fold(String::new(), |id, byte| id + &format!("{byte:02x}"));
+    let mode = u32::from_str_radix(std::str::from_utf8(&tree[..space]).ok()?, 8).ok()?;
     let kind = match mode & 0o170_000 {
         0o040_000 => Kind::Directory,
         0o100_000 => Kind::File { is_executable: mode & 0o100 != 0 },
@@ -152,9 +126,13 @@ fn parse_entry(line: &[u8]) -> Option<TreeEntry<'_>> {
         0o160_000 => Kind::Submodule,
         _ => return None,
     };
-    let is_blob = matches!(kind, Kind::File { .. } | Kind::Link);
-    let size = if is_blob { size.parse().ok()? } else { 0 };
-    Some(TreeEntry { kind, id, size, path: &line[tab + 1..] })
+    Some((TreeEntry { kind, id, path: [parent, &tree[space + 1..end]].concat() }, rest))
+}
+
+/// Whether git does not check out an entry (`verify_path` in its `read-cache.c`).
+fn is_refused(kind: Kind, name: &[u8]) -> bool {
+    let is_linked_mapping = kind == Kind::Link && name.eq_ignore_ascii_case(FILE_NAME.as_bytes());
+    matches!(name, b"" | b"." | b"..") || name.contains(&b'/') || is_git_directory(name) || is_linked_mapping
 }
 
 /// Whether a name is `.git` on any file system, Windows' included (`is_ntfs_dotgit` in git's `path.c`).
@@ -172,6 +150,14 @@ fn is_git_directory(name: &[u8]) -> bool {
     false
 }
 
+/// References to submodules in a commit.
+struct Written {
+    /// Id of `.gitmodules`.
+    mapping: Option<String>,
+    /// Paths and commits of submodules.
+    submodules: Vec<(String, String)>,
+}
+
 /// A conversation with `git cat-file --batch`.
 struct Objects<'a> {
     requests: &'a mut dyn Write,
@@ -179,17 +165,55 @@ struct Objects<'a> {
 }
 
 impl Objects<'_> {
-    /// Writes the entries of a tree into a package. Returns the paths and commits of submodules.
+    /// Lists the entries of a commit, each after the directory that contains it.
+    fn entries(&mut self, commit: &str) -> Fetched<Vec<TreeEntry>> {
+        let (mut entries, mut bytes_left) = (Vec::new(), LONGEST_LIST);
+        self.list(&format!("{commit}^{{tree}}"), b"", &mut entries, &mut bytes_left)?;
+        let mut listed = 0;
+        while let Some(TreeEntry { kind, id, path }) = entries.get(listed) {
+            if *kind == Kind::Directory {
+                let (id, parent) = (id.clone(), [path, &b"/"[..]].concat());
+                self.list(&id, &parent, &mut entries, &mut bytes_left)?;
+            }
+            listed += 1;
+        }
+        Ok(entries)
+    }
+
+    /// Adds the entries of one tree to a list, which may take `bytes_left` more.
+    fn list(&mut self, tree: &str, parent: &[u8], entries: &mut Vec<TreeEntry>, bytes_left: &mut u64) -> Fetched<()> {
+        let mut content = Vec::new();
+        self.copy(tree, "tree", *bytes_left, &mut content)?.ok_or_else(too_long)?;
+        let mut rest = content.as_slice();
+        while !rest.is_empty() {
+            let entry;
+            (entry, rest) = parse(rest, parent).ok_or_else(FetchError::unreadable_git_output)?;
+            if is_refused(entry.kind, &entry.path[parent.len()..]) {
+                let name = String::from_utf8_lossy(&entry.path);
+                return Err(FetchError::git(format!("git does not check out its entry {name:?}")));
+            }
+            if entries.len() == MOST_ENTRIES {
+                return Err(FetchError::too_many_entries());
+            }
+            let size = (entry.path.len() + ENTRY_SIZE) as u64;
+            *bytes_left = bytes_left.checked_sub(size).ok_or_else(too_long)?;
+            entries.push(entry);
+        }
+        Ok(())
+    }
+
+    /// Writes the entries of a tree into a package, which may have `bytes_left` more.
     fn write(
         &mut self,
-        entries: &[TreeEntry<'_>],
+        entries: &[TreeEntry],
         prefix: &str,
         writer: &mut PackageWriter,
-    ) -> Fetched<Vec<(String, String)>> {
-        let mut submodules = Vec::new();
+        bytes_left: &mut u64,
+    ) -> Fetched<Written> {
+        let (mut mapping, mut submodules) = (None, Vec::new());
         for entry in entries {
-            let Ok(name) = std::str::from_utf8(entry.path) else {
-                let name = String::from_utf8_lossy(entry.path);
+            let Ok(name) = std::str::from_utf8(&entry.path) else {
+                let name = String::from_utf8_lossy(&entry.path);
                 let why = FetchError::bad_name(&name);
                 if entry.kind == Kind::Directory {
                     return Err(why);
@@ -202,47 +226,53 @@ impl Objects<'_> {
                 Kind::Directory => writer.directory(&path)?,
                 Kind::File { is_executable } => {
                     if let Some(mut file) = writer.open(&path, is_executable)? {
-                        self.copy(entry, &mut file)?;
+                        let size = self.copy(&entry.id, "blob", *bytes_left, &mut file)?;
+                        let size = size.ok_or_else(FetchError::too_large)?;
+                        *bytes_left -= size;
+                        if name == FILE_NAME && size <= LARGEST_MAPPING {
+                            mapping = Some(entry.id.clone());
+                        }
                     }
                 }
                 Kind::Link => {
-                    if entry.size > LONGEST_TARGET {
-                        let why = format!("the target of its link {path:?} is longer than {LONGEST_TARGET} bytes");
-                        return Err(FetchError::package(why));
-                    }
                     let mut target = Vec::new();
-                    self.copy(entry, &mut target)?;
+                    self.copy(&entry.id, "blob", LONGEST_TARGET, &mut target)?.ok_or_else(|| {
+                        let why = format!("the target of its link {path:?} is longer than {LONGEST_TARGET} bytes");
+                        FetchError::package(why)
+                    })?;
                     let target = String::from_utf8(target).map_err(|_| FetchError::bad_name(&path))?;
                     writer.link(&path, &target)?;
                 }
                 Kind::Submodule => {
                     writer.directory(&path)?;
-                    submodules.push((name.to_owned(), entry.id.to_owned()));
+                    submodules.push((name.to_owned(), entry.id.clone()));
                 }
             }
         }
-        Ok(submodules)
+        Ok(Written { mapping, submodules })
     }
 
     /// Returns the id of the commit of a revision.
     fn commit(&mut self, revision: &str) -> Fetched<String> {
-        let found = self.ask(&format!("{revision}^{{commit}}"))?;
+        let found = self.ask(&format!("{revision}^{{commit}}"), "commit")?;
         let (id, size) = found.ok_or_else(|| FetchError::git(format!("it has no commit {revision:?}")))?;
         self.content(size, &mut io::sink())?;
         Ok(id)
     }
 
-    /// Writes the content of a blob.
-    fn copy(&mut self, entry: &TreeEntry<'_>, into: &mut dyn Write) -> Fetched<()> {
-        match self.ask(entry.id)? {
-            Some((_, size)) if size == entry.size => self.content(size, into),
-            Some(_) => Err(FetchError::unreadable_git_output()),
-            None => Err(FetchError::git("an object of the repository is missing")),
+    /// Writes the content of an object, and returns its size; `None` if that is larger than `most`. Then no other
+    /// object can be asked for.
+    fn copy(&mut self, name: &str, kind: &str, most: u64, into: &mut dyn Write) -> Fetched<Option<u64>> {
+        let missing = || FetchError::git("an object of the repository is missing");
+        let (_, size) = self.ask(name, kind)?.ok_or_else(missing)?;
+        if size > most {
+            return Ok(None);
         }
+        self.content(size, into).map(|()| Some(size))
     }
 
     /// Asks for an object, and returns its id and size; `None` if it is missing.
-    fn ask(&mut self, name: &str) -> Fetched<Option<(String, u64)>> {
+    fn ask(&mut self, name: &str, kind: &str) -> Fetched<Option<(String, u64)>> {
         let mut line = String::new();
         let asked = writeln!(self.requests, "{name}").and_then(|()| self.requests.flush());
         asked
@@ -250,7 +280,7 @@ impl Objects<'_> {
             .map_err(|_| FetchError::unreadable_git_output())?;
         let mut words = line.trim_end().split(' ');
         match (words.next(), words.next(), words.next().map(str::parse)) {
-            (Some(id), Some(_), Some(Ok(size))) => Ok(Some((id.to_owned(), size))),
+            (Some(id), Some(found), Some(Ok(size))) if found == kind => Ok(Some((id.to_owned(), size))),
             (Some(_), Some("missing"), None) => Ok(None),
             _ => Err(FetchError::unreadable_git_output()),
         }
@@ -263,4 +293,8 @@ impl Objects<'_> {
         let ended = self.answers.read_exact(&mut end);
         if copied == size && ended.is_ok() && end == *b"\n" { Ok(()) } else { Err(FetchError::unreadable_git_output()) }
     }
+}
+
+fn too_long() -> FetchError {
+    FetchError::git(format!("the list of its files is longer than {} MiB", LONGEST_LIST >> 20))
 }

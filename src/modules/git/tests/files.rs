@@ -22,7 +22,7 @@ fn a_package_has_every_file_as_it_is_in_the_repository() {
     assert_eq!(fs::read_link(package.join("alias")).unwrap(), Path::new("modules/a"));
     let is_executable = |name: &str| fs::metadata(package.join(name)).unwrap().permissions().mode() & 0o100 != 0;
     assert!(is_executable("run.sh") && !is_executable("main.tf"));
-    assert_eq!(fixture.calls(), ["fetch", "cat-file", "ls-tree"]);
+    assert_eq!(fixture.calls(), ["fetch", "cat-file"]);
 }
 
 #[test]

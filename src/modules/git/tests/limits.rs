@@ -38,7 +38,7 @@ fn small_repositories_do_not_become_large_packages() {
     let links: Vec<_> = (0..3000).map(|number| format!("120000 blob {link}\t{number:04}\n")).collect();
     let too_long = "it contains a name that is longer than 4096 bytes or has more than 100 parts: ";
     let cases = [
-        (fixture.tree(&ten, 10, &file), "the list of its files is longer than 24 MiB: "),
+        (fixture.tree(&ten, 10, &file), "it contains more than 100000 entries: "),
         (fixture.tree(&ten, 5, &file), "it contains more than 100000 entries: "),
         (fixture.tree(&["d".repeat(250)], 600, &file), "the list of its files is longer than 24 MiB: "),
         (fixture.tree(&["d".to_owned()], 200, &file), too_long),
