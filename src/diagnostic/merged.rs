@@ -4,8 +4,7 @@ use std::collections::HashMap;
 
 use super::code::{Code, Severity};
 use super::diagnostics::{Diagnostics, Result};
-use super::message::{Diagnostic, Label};
-use crate::provider::ProviderAddress;
+use super::message::Diagnostic;
 
 /// How many diagnostics of one weight and code are kept, and how many places and providers of one diagnostic. The
 /// others are counted.
@@ -18,27 +17,23 @@ const MOST_OF_SMALL_PART: usize = 10;
 /// Collects diagnostics, and counts those past a limit.
 #[derive(Debug)]
 pub(crate) struct Merged {
-    /// How many of one weight and code are kept.
+    /// Maximum number of diagnostics of one weight and code.
     most: usize,
-    kept: Vec<Kept>,
-    /// Where a diagnostic is that others may be merged with, by itself without places and providers.
+    kept: Vec<Diagnostic>,
+    /// Number of omitted positions of the diagnostic at an index.
+    more_places: HashMap<usize, usize>,
+    /// Index of a diagnostic that others may be merged with, by itself without positions and providers.
     known: HashMap<Diagnostic, usize>,
     codes: HashMap<(Code, Severity), OfCode>,
-    /// How many were added.
+    /// Number of diagnostics that were added.
     added: usize,
-}
-
-#[derive(Debug)]
-struct Kept {
-    diagnostic: Diagnostic,
-    more_places: usize,
 }
 
 #[derive(Debug, Default)]
 struct OfCode {
     kept: usize,
     left_out: usize,
-    /// Where the last one is.
+    /// Index of the last one.
     last: usize,
 }
 
@@ -62,7 +57,14 @@ impl Merged {
     /// A list for one of so many root modules: the more there are, the fewer of each are kept.
     pub(crate) fn of_one_of(roots: usize) -> Self {
         let most = (MOST_OF_ROOTS / roots.max(1)).clamp(MOST_OF_SMALL_PART, MOST);
-        Self { most, kept: Vec::new(), known: HashMap::new(), codes: HashMap::new(), added: 0 }
+        Self {
+            most,
+            kept: Vec::new(),
+            more_places: HashMap::new(),
+            known: HashMap::new(),
+            codes: HashMap::new(),
+            added: 0,
+        }
     }
 
     /// Adds a diagnostic.
@@ -75,21 +77,35 @@ impl Merged {
             return;
         }
         (of_code.kept, of_code.last) = (of_code.kept + 1, self.kept.len());
-        self.kept.push(Kept { diagnostic, more_places: 0 });
+        self.kept.push(diagnostic);
     }
 
     /// Adds a diagnostic. If it differs from a merged diagnostic only in its locations and providers, these are added
     /// to it.
     pub(crate) fn merge(&mut self, mut diagnostic: Diagnostic) {
         let (labels, providers) = (std::mem::take(&mut diagnostic.labels), std::mem::take(&mut diagnostic.providers));
-        if let Some(kept) = self.known.get(&diagnostic).and_then(|known| self.kept.get_mut(*known)) {
-            self.added += 1;
-            return kept.add(labels, providers);
+        let Some((kept, index)) =
+            self.known.get(&diagnostic).and_then(|index| Some((self.kept.get_mut(*index)?, *index)))
+        else {
+            let (key, index) = (diagnostic.clone(), self.kept.len());
+            self.push(Diagnostic { labels, providers, ..diagnostic });
+            if self.kept.len() > index {
+                self.known.insert(key, index);
+            }
+            return;
+        };
+        self.added += 1;
+        for label in labels {
+            if kept.labels.len() >= MOST {
+                *self.more_places.entry(index).or_default() += 1;
+            } else if !kept.labels.contains(&label) {
+                kept.labels.push(label);
+            }
         }
-        let (key, place) = (diagnostic.clone(), self.kept.len());
-        self.push(Diagnostic { labels, providers, ..diagnostic });
-        if self.kept.len() > place {
-            self.known.insert(key, place);
+        for provider in providers {
+            if kept.providers.len() < MOST && !kept.providers.contains(&provider) {
+                kept.providers.push(provider);
+            }
         }
     }
 
@@ -104,20 +120,20 @@ impl Merged {
 
     /// The diagnostics that are kept.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
-        self.kept.iter().map(|kept| &kept.diagnostic)
+        self.kept.iter()
     }
 
     /// The diagnostics in the order in which they were added, with how many more there were.
     pub(crate) fn into_diagnostics(mut self) -> Diagnostics {
-        for Kept { diagnostic, more_places } in self.kept.iter_mut().filter(|kept| kept.more_places > 0) {
-            diagnostic.notes.push(format!("{more_places} more positions are omitted"));
+        for (index, more) in self.more_places {
+            self.kept[index].notes.push(format!("{more} more positions are omitted"));
         }
         for OfCode { left_out, last, .. } in self.codes.values() {
             if let Some(kept) = self.kept.get_mut(*last) {
-                kept.diagnostic.left_out = *left_out;
+                kept.left_out = *left_out;
             }
         }
-        self.kept.into_iter().map(|kept| kept.diagnostic).collect()
+        self.kept.into_iter().collect()
     }
 
     /// `value` if there are no diagnostics.
@@ -132,28 +148,11 @@ impl Extend<Diagnostic> for Merged {
     }
 }
 
-impl Kept {
-    fn add(&mut self, labels: Vec<Label>, providers: Vec<ProviderAddress>) {
-        for label in labels {
-            if self.diagnostic.labels.len() >= MOST {
-                self.more_places += 1;
-            } else if !self.diagnostic.labels.contains(&label) {
-                self.diagnostic.labels.push(label);
-            }
-        }
-        for provider in providers {
-            if self.diagnostic.providers.len() < MOST && !self.diagnostic.providers.contains(&provider) {
-                self.diagnostic.providers.push(provider);
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::diagnostic::Location;
-    use crate::provider::Dialect;
+    use crate::provider::{Dialect, ProviderAddress};
 
     #[test]
     fn past_a_thousand_of_a_kind_they_are_counted() {

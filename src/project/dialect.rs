@@ -22,7 +22,7 @@ impl Session<'_> {
         if let Some(dialect) = repository.nearest_lock_files(canonical) {
             return (dialect, DialectReason::OtherLockFiles);
         }
-        self.guessed(repository.mentions_tofu())
+        self.guessed(repository.mentions_tofu(None))
     }
 
     /// Guesses the dialect without lock files and files that only OpenTofu reads. `mentions_tofu` is whether a file
@@ -59,7 +59,7 @@ impl Session<'_> {
             return Some((dialect, DialectReason::OtherLockFiles));
         }
         let repository = || self.repositories.around(&change.top, &self.environment);
-        (!change.is_new(canonical)).then(|| self.guessed(repository().mentions_tofu_in(&change.commit)))
+        (!change.is_new(canonical)).then(|| self.guessed(repository().mentions_tofu(Some(&change.commit))))
     }
 }
 

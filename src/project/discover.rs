@@ -51,15 +51,15 @@ struct SearchedDirectory {
     directory: PathBuf,
     root: FoundRoot,
     is_unit: bool,
-    now: State,
+    now: Evidence,
     /// State at the base revision, if a change is under review.
-    before: State,
+    before: Evidence,
     unlikely: Option<Unlikely>,
 }
 
-/// Evidence about root modules in the files of a directory.
+/// Signs of root modules in the files of a directory.
 #[derive(Clone, Default)]
-struct State {
+struct Evidence {
     sign: Option<Sign>,
     /// Directories of called modules.
     calls: Vec<PathBuf>,
@@ -188,14 +188,14 @@ impl RootSearch<'_, '_> {
         let source = unit.as_ref().and_then(Unit::source_location);
         let is_source_new = change.zip(source).is_some_and(|(change, source)| change.is_new_line(source));
         let is_unit = unit.is_some();
-        let now = State { sign, calls, runs: unit.and_then(Unit::into_local_module) };
+        let now = Evidence { sign, calls, runs: unit.and_then(Unit::into_local_module) };
         let before = change.and_then(|change| {
             let module = change.module_before(&directory, dialect.unwrap_or_default())?;
             let has_lock_file = change.names_before(&directory)?.any(|name| LOCK_FILES.contains(&name));
             let was_unit = !change.makes_unit(&directory);
             let sign = if was_unit { has_lock_file.then_some(Sign::Unit) } else { sign_of(&module, has_lock_file) };
             let runs = now.runs.clone().filter(|_| was_unit && !is_source_new);
-            Some(State { sign, calls: calls_to_others(&module).collect(), runs })
+            Some(Evidence { sign, calls: calls_to_others(&module).collect(), runs })
         });
         let before = before.unwrap_or_else(|| now.clone());
         let root = FoundRoot { lock_directory, ..FoundRoot::new(shown, Some(directory.clone()), kind) };
@@ -210,7 +210,7 @@ fn former_roots(change: &Change, start: &Path, now: &[SearchedDirectory]) -> Has
     let removed = change.touched.iter().filter(|directory| directory.starts_with(start) && !known.contains(directory));
     let removed = removed.filter_map(|directory| change.module_before(directory, Dialect::default()));
     let removed: Vec<_> =
-        removed.map(|module| State { calls: calls_to_others(&module).collect(), ..State::default() }).collect();
+        removed.map(|module| Evidence { calls: calls_to_others(&module).collect(), ..Evidence::default() }).collect();
     let callees = Callees::of(now.iter().map(|one| &one.before).chain(&removed));
     let was_root = |one: &&SearchedDirectory| match one.before.sign {
         Some(Sign::UnlockedUnit) | None => false,
@@ -220,7 +220,7 @@ fn former_roots(change: &Change, start: &Path, now: &[SearchedDirectory]) -> Has
 }
 
 impl Callees {
-    fn of<'a>(states: impl Iterator<Item = &'a State> + Clone) -> Self {
+    fn of<'a>(states: impl Iterator<Item = &'a Evidence> + Clone) -> Self {
         let run = states.clone().filter_map(|state| state.runs.clone()).collect();
         Self { called: canonical_set(states.flat_map(|state| &state.calls)), run }
     }

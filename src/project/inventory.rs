@@ -91,10 +91,8 @@ impl Session<'_> {
         let (mut releases, mut dialects) = (BTreeMap::<LockedRelease, BTreeSet<Hash>>::new(), BTreeSet::new());
         let contents = self.every_root(roots, |root| self.contents(&root));
         self.announce();
-        for (path, contents) in contents? {
-            let Contents { dialect, are_modules_pinned, required, lock_file, warnings } = contents;
+        for (path, Contents { dialect, are_modules_pinned, required, lock_file, warnings }) in contents? {
             dialects.insert(dialect.name());
-            inventory.dialect = Some(dialect);
             inventory.are_modules_pinned &= are_modules_pinned;
             inventory.not_locked.extend(required);
             let in_root = |warning: Diagnostic| warning.in_root(&path, roots.may_be_several());
@@ -103,8 +101,7 @@ impl Session<'_> {
                 inventory.providers.insert(address.clone());
                 let hashes = releases.entry((address.clone(), locked.version.clone(), dialect));
                 // A release covers only the platforms that it covers in every root module.
-                let of_files = || locked.platform_hashes().cloned().collect();
-                let common = hashes.or_insert_with(of_files);
+                let common = hashes.or_insert_with(|| locked.platform_hashes().cloned().collect());
                 common.retain(|hash| locked.hashes.contains(hash));
             }
         }
@@ -113,8 +110,12 @@ impl Session<'_> {
         }
         let Inventory { providers, not_locked, .. } = &mut inventory;
         not_locked.retain(|address| !providers.contains(address));
-        inventory.dialect = inventory.dialect.filter(|_| dialects.len() == 1);
-        let platforms = self.platforms_of(&releases);
+        inventory.dialect = Dialect::only(|dialect| dialects.contains(dialect.name()));
+        let covered = |((address, version, _), hashes): (&LockedRelease, &BTreeSet<Hash>)| {
+            let known = self.hash_cache.as_ref().map(|cache| cache.platforms_of(address, version));
+            EntryPlatforms::new(hashes, known.unwrap_or_default()).covered()
+        };
+        let platforms: Vec<_> = releases.iter().map(covered).collect();
         inventory.covered = platforms.iter().flatten().cloned().collect();
         inventory.platforms = platforms.into_iter().reduce(|all, one| &all & &one).unwrap_or_default();
         if !self.options.offline {
@@ -132,9 +133,10 @@ impl Session<'_> {
         versions
     }
 
+    /// [`Session::locked_versions`] as a part of a larger step.
     pub(super) fn read_versions(&self, roots: &Roots) -> LockedVersions {
         let mut versions = LockedVersions::default();
-        let mut dialects = Vec::new();
+        let mut dialects = BTreeSet::new();
         let read = |root: RootModule| {
             let (lock_file, _) = root.lock_file()?;
             let locked = lock_file.locks().iter().map(|(address, locked)| (address.clone(), locked.version.clone()));
@@ -144,7 +146,7 @@ impl Session<'_> {
             match answer {
                 Ok(Some((dialect, locked))) => {
                     versions.locked += 1;
-                    dialects.push(dialect);
+                    dialects.insert(dialect.name());
                     for (address, version) in locked {
                         let of_provider = versions.providers.entry(address).or_default();
                         of_provider.entry(version).or_default().push(path.clone());
@@ -154,8 +156,7 @@ impl Session<'_> {
                 Err(errors) => versions.errors.extend(errors),
             }
         }
-        let is_shared = |dialect: &Dialect| dialects.iter().all(|other| other == dialect);
-        versions.dialect = dialects.first().copied().filter(is_shared).unwrap_or_default();
+        versions.dialect = Dialect::only(|dialect| dialects.contains(dialect.name())).unwrap_or_default();
         versions
     }
 
@@ -189,15 +190,6 @@ impl Session<'_> {
             lock_file,
             warnings,
         })
-    }
-
-    /// The platforms that each entry covers, as far as the cache knows its packages.
-    fn platforms_of(&self, releases: &BTreeMap<LockedRelease, BTreeSet<Hash>>) -> Vec<BTreeSet<Platform>> {
-        let covered = |((address, version, _), hashes): (&LockedRelease, &BTreeSet<Hash>)| {
-            let known = self.hash_cache.as_ref().map(|cache| cache.platforms_of(address, version));
-            EntryPlatforms::new(hashes, known.unwrap_or_default()).covered()
-        };
-        releases.iter().map(covered).collect()
     }
 
     fn signers(&self, releases: Vec<LockedRelease>) -> Result<BTreeMap<ProviderAddress, BTreeSet<Option<String>>>> {
@@ -278,7 +270,7 @@ impl Inventory {
     pub fn settings(&self) -> String {
         let mut lines: Vec<_> = schema_directive().into_iter().collect();
         lines.push("# Written by provlock init; docs/gate.md of provlock explains each line.".to_owned());
-        lines.extend(self.dialect.map(|dialect| format!("dialect = {}", quoted(dialect.name()))));
+        lines.extend(self.dialect.map(|dialect| format!("dialect = {:?}", dialect.name())));
         lines.extend(self.platform_lines());
         lines.extend([String::new(), "[policy]".to_owned()]);
         lines.push(format!("allowed-hosts = {}", list(self.hosts())));
@@ -295,7 +287,7 @@ impl Inventory {
         if !trusted.is_empty() {
             lines.extend([String::new(), "[trust]".to_owned()]);
         }
-        lines.extend(trusted.into_iter().map(|(providers, keys)| format!("{} = {}", quoted(&providers), list(keys))));
+        lines.extend(trusted.into_iter().map(|(providers, keys)| format!("{providers:?} = {}", list(keys))));
         lines.join("\n") + "\n"
     }
 
@@ -350,13 +342,7 @@ fn namespace(address: &ProviderAddress) -> String {
     format!("{}/{}", address.hostname.as_ascii(), address.namespace)
 }
 
-/// A list of strings in TOML.
+/// A list of strings in TOML. No name of a provider or platform contains a character that must be escaped.
 fn list(texts: impl IntoIterator<Item = String>) -> String {
-    let texts: Vec<_> = texts.into_iter().map(|text| quoted(&text)).collect();
-    format!("[{}]", texts.join(", "))
-}
-
-/// A string in TOML. No name of a provider or platform contains a character that must be escaped.
-fn quoted(text: &str) -> String {
-    format!("\"{text}\"")
+    format!("{:?}", texts.into_iter().collect::<Vec<_>>())
 }

@@ -44,8 +44,8 @@ pub(super) struct Repository {
     tracked: OnceLock<Vec<PathBuf>>,
     /// The dialects of lock files.
     lock_files: OnceMap<PathBuf, Option<Dialect>>,
-    mentions_tofu: OnceLock<bool>,
-    mentioned_before: OnceLock<Option<bool>>,
+    /// Whether the working tree, or a commit, mentions OpenTofu.
+    mentions_tofu: OnceMap<Option<String>, Option<bool>>,
 }
 
 impl Repositories {
@@ -82,26 +82,21 @@ impl Repository {
         nearest_dialect(&self.top, root, paths.iter().map(PathBuf::as_path), dialect)
     }
 
-    /// Whether a tracked file or its path mentions OpenTofu; `None` if no file is tracked.
-    pub(super) fn mentions_tofu(&self) -> Option<bool> {
-        let tracked = self.tracked();
-        let is_mentioned = || {
-            let in_path = tracked.iter().any(|path| mentions_tofu(path.as_os_str().as_encoded_bytes()));
-            in_path || self.is_tofu_in_a_file()
-        };
-        (!tracked.is_empty()).then(|| *self.mentions_tofu.get_or_init(is_mentioned))
-    }
-
-    /// [`Repository::mentions_tofu`] of a commit, given by its object name.
-    pub(super) fn mentions_tofu_in(&self, commit: &str) -> Option<bool> {
-        let mentions = || {
+    /// Whether a tracked file or its path mentions OpenTofu, in the working tree or in a commit, which is given by its
+    /// object name; `None` if no file is tracked.
+    pub(super) fn mentions_tofu(&self, commit: Option<&str>) -> Option<bool> {
+        let in_path =
+            |tracked: &[PathBuf]| tracked.iter().any(|path| mentions_tofu(path.as_os_str().as_encoded_bytes()));
+        self.mentions_tofu.get_or_compute(&commit.map(str::to_owned), || {
+            let Some(commit) = commit else {
+                let tracked = self.tracked();
+                return (!tracked.is_empty()).then(|| in_path(tracked) || self.is_tofu_in_a_file());
+            };
             let tracked = listed(&self.top, &["ls-tree", "-r", "-z", "--name-only", "--full-tree", commit]);
             let search =
                 ["grep", "-q", "-a", "-w", "-F", "--no-recurse-submodules", "-e", "tofu", "-e", "opentofu", commit];
-            let in_path = || tracked.iter().any(|path| mentions_tofu(path.as_os_str().as_encoded_bytes()));
-            (!tracked.is_empty()).then(|| in_path() || git(&self.top, &search).is_some())
-        };
-        *self.mentioned_before.get_or_init(mentions)
+            (!tracked.is_empty()).then(|| in_path(&tracked) || git(&self.top, &search).is_some())
+        })
     }
 
     fn is_tofu_in_a_file(&self) -> bool {

@@ -205,9 +205,5 @@ pub(super) fn normal(directory: &Path) -> PathBuf {
 
 /// Returns `start/below` without a redundant `.`.
 pub(super) fn joined(start: &Path, below: &Path) -> PathBuf {
-    match (start == Path::new("."), below.as_os_str().is_empty()) {
-        (_, true) => start.to_owned(),
-        (true, false) => below.to_owned(),
-        (false, false) => start.join(below),
-    }
+    if below.as_os_str().is_empty() { start.to_owned() } else { super::join(start, below) }
 }

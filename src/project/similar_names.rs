@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use crate::configuration::Requirement;
 use crate::diagnostic::words;
 use crate::lockfile::LockFile;
-use crate::provider::{AddressParts, Dialect, Hostname, ProviderAddress};
+use crate::provider::{AddressParts, Dialect, ProviderAddress};
 
 /// Namespace of providers without a source.
 const NO_SOURCE: &str = "hashicorp";
@@ -159,42 +159,32 @@ struct WellKnown {
 pub(in crate::project) fn look_alike(address: &ProviderAddress) -> Option<Lookalike> {
     let AddressParts { hostname, namespace, name } = &**address;
     if let Some(known) = HOSTS.iter().position(|host| *host == hostname.host()) {
-        if hostname.port().is_some() {
-            return Some(Lookalike { like: HOSTS[known].to_owned(), part: Part::Host });
-        }
-        let like = (known < PUBLIC).then(|| PROVIDERS.imitated(namespace, name));
-        return Some(Lookalike { like: like.flatten()?, part: Part::Provider });
+        return match hostname.port() {
+            Some(_) => Some(Lookalike { like: HOSTS[known].to_owned(), part: Part::Host }),
+            None if known < PUBLIC => {
+                Some(Lookalike { like: PROVIDERS.imitated(namespace, name)?, part: Part::Provider })
+            }
+            None => None,
+        };
     }
-    let provider = format!("{namespace}/{name}");
-    let elsewhere = || PROVIDERS.providers.contains_key(provider.as_str()).then_some((provider, Part::Host));
-    let (like, part) = of_domain(hostname).or_else(elsewhere).or_else(|| of_labels(hostname))?;
-    Some(Lookalike { like, part })
-}
-
-/// Returns the well-known host that a host resembles without being it.
-fn of_domain(hostname: &Hostname) -> Option<(String, Part)> {
-    let host = without_port(hostname);
+    let (shown, provider) = (hostname.to_string(), format!("{namespace}/{name}"));
+    let host = shown.split_once(':').map_or(&*shown, |(host, _)| host);
+    let seen = skeleton(host);
     // The owner of a domain may use any labels in front of it.
     let is_in_front = |known: &&str| host.strip_prefix(*known).is_some_and(|rest| rest.starts_with(['.', '-']));
-    let known = imitated(&host, HOSTS.into_iter()).or_else(|| HOSTS.into_iter().find(is_in_front));
-    let seen = skeleton(&host);
-    let brand = || BRANDS.into_iter().find(|brand| domain(&seen).contains(&skeleton(brand)));
-    let like = known.map(str::to_owned).or_else(|| Some(format!("a host of {}", brand()?)));
-    Some((like?, Part::Host))
-}
-
-/// Returns the well-known label in a host name, which companies use for their own hosts, and attackers for theirs.
-fn of_labels(hostname: &Hostname) -> Option<(String, Part)> {
-    let seen = skeleton(&without_port(hostname));
-    let name = BRANDS.into_iter().chain(["registry"]).find(|name| seen.contains(&skeleton(name)))?;
-    let like = if name == "registry" { "a public registry".to_owned() } else { format!("a host of {name}") };
-    Some((like, Part::NewHost))
-}
-
-/// Returns the host as users see it.
-fn without_port(hostname: &Hostname) -> String {
-    let shown = hostname.to_string();
-    shown.split_once(':').map_or(shown.as_str(), |(host, _)| host).to_owned()
+    let known = imitated(host, HOSTS.into_iter()).or_else(|| HOSTS.into_iter().find(is_in_front));
+    let brand =
+        |text: &str| Some(format!("a host of {}", BRANDS.into_iter().find(|one| text.contains(&skeleton(one)))?));
+    let (like, part) = if let Some(like) = known.map(str::to_owned).or_else(|| brand(domain(&seen))) {
+        (like, Part::Host)
+    } else if PROVIDERS.providers.contains_key(&*provider) {
+        (provider, Part::Host)
+    } else {
+        // Companies use these words for their own hosts, and attackers for theirs.
+        let registry = || seen.contains(&skeleton("registry")).then(|| "a public registry".to_owned());
+        (brand(&seen).or_else(registry)?, Part::NewHost)
+    };
+    Some(Lookalike { like, part })
 }
 
 /// Returns the registered domain of a host: the last two labels, or three below a suffix such as `co.uk`. This is an
@@ -215,46 +205,41 @@ impl WellKnown {
         Self { providers, namespaces }
     }
 
-    /// Returns the well-known provider that a provider in a public registry resembles without being it.
+    /// Returns the well-known provider that a provider in a public registry resembles without being it:
+    ///
+    /// - its namespace and name differ in a letter, or in similar letters,
+    /// - its namespace does, with a different name,
+    /// - its namespace extends a well-known one, which has no such extension: `hashicorp-official/x`, `hashicorp-aws/x`,
+    /// - its namespace is the vendor of a provider in `hashicorp`: `aws/aws`, `microsoft/azurerm`.
     fn imitated(&self, namespace: &str, name: &str) -> Option<String> {
         let provider = format!("{namespace}/{name}");
-        if self.providers.contains_key(provider.as_str()) {
+        if self.providers.contains_key(&*provider) {
             return None;
         }
-        let is_known = self.namespaces.contains(namespace);
-        let seen = skeleton(&provider);
+        let (seen, is_known) = (skeleton(&provider), self.namespaces.contains(namespace));
         let is_like = |(known, known_skeleton): &(&&str, &String)| {
             let Some((of, kind)) = known.split_once('/') else { return false };
             // The owner of a namespace chooses the names in it, so a similar short name there is no imitation.
             let is_telling = if of == namespace { kind.len() >= NAMESPACE_LENGTH } else { !is_known };
             is_telling && (**known_skeleton == seen || differs_by_one(&provider, known))
         };
-        let of_provider = || self.providers.iter().find(is_like).map(|(known, _)| (*known).to_owned());
-        let of_namespace = || Some(format!("{}/{name}", imitated(namespace, self.namespaces.iter().copied())?));
-        let of_publisher = || self.publisher_imitated(namespace, name, is_known);
-        of_provider().or_else(of_namespace).or_else(of_publisher)
-    }
-
-    /// Returns the well-known provider of the publisher that a namespace names without being its namespace:
-    /// `hashicorp-official/x` or `hashicorp-aws/x`, and `aws/aws` or `microsoft/azurerm`.
-    /// Well-known namespaces extend no other.
-    fn publisher_imitated(&self, namespace: &str, name: &str, is_known: bool) -> Option<String> {
         let is_type =
             |text: &str| self.providers.keys().any(|known| known.split_once('/').is_some_and(|(_, kind)| kind == text));
         let is_extended = |known: &&&str| {
-            namespace.strip_prefix(**known).filter(|_| known.len() >= NAMESPACE_LENGTH).is_some_and(|rest| {
+            let rest = namespace.strip_prefix(**known).filter(|_| !is_known && known.len() >= NAMESPACE_LENGTH);
+            rest.is_some_and(|rest| {
                 let suffix = rest.strip_prefix('-').unwrap_or(rest);
                 PUBLISHER_SUFFIXES.contains(&suffix) || (rest.len() > suffix.len() && is_type(suffix))
             })
         };
-        let extended = self.namespaces.iter().find(|known| !is_known && is_extended(known));
-        let extended = extended.map(|known| format!("{known}/{name}"));
-        let of_hashicorp = || {
-            let provider = format!("hashicorp/{name}");
+        let of_provider = self.providers.iter().find(is_like).map(|(known, _)| (*known).to_owned());
+        let of_namespace = || Some(format!("{}/{name}", imitated(namespace, self.namespaces.iter().copied())?));
+        let of_publisher = || Some(format!("{}/{name}", self.namespaces.iter().find(is_extended)?));
+        let of_vendor = || {
             let is_vendor = namespace == name || VENDORS.contains(&namespace);
-            (is_vendor && self.providers.contains_key(provider.as_str())).then_some(provider)
+            Some(format!("hashicorp/{name}")).filter(|known| is_vendor && self.providers.contains_key(known.as_str()))
         };
-        extended.or_else(of_hashicorp)
+        of_provider.or_else(of_namespace).or_else(of_publisher).or_else(of_vendor)
     }
 }
 

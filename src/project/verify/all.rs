@@ -5,9 +5,8 @@ use std::mem::take;
 use std::path::{Path, PathBuf};
 
 use super::base::{Base, BaseFacts};
-use super::root::{Expected, FileState, Online, Root};
+use super::root::{Expected, FileState, Online, Root, VerifiedRoot, VerifyOptions, VersionControl};
 use super::several_roots::{ignored_by_git, mixed};
-use super::verified::{VerifiedRoot, VerifyOptions, VersionControl};
 use super::whole_change::removed_lock_file;
 use crate::configuration::{Backend, ModuleCache, Requirements, Resolver};
 use crate::diagnostic::{Code, Diagnostic, Location, Result};

@@ -1,12 +1,11 @@
 //! Findings about differences between entries and the requirements of the configuration.
 
-use super::root::{FileState, Root};
-use super::verified::{VerifiedRoot, finding};
+use super::root::{FileState, Root, VerifiedRoot, finding};
 use crate::configuration::{Requirement, StateKnowledge};
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
-use crate::lockfile::{Entry, LockFile};
+use crate::lockfile::{Entry, LockFile, Locked};
 use crate::project::plan::candidate::{explained, namesake, with_source};
-use crate::provider::{Hash, ProviderAddress};
+use crate::provider::{ConstraintList, Hash, ProviderAddress};
 
 /// Compares every entry with the configuration, and every requirement with the entries.
 pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
@@ -68,14 +67,24 @@ fn compare(root: &Root<'_>, entry: &Entry, requirement: &Requirement) -> Option<
     if recorded == required || root.requirements().is_incomplete {
         return None;
     }
-    let shown = |text: String| if text.is_empty() { "none".to_owned() } else { format!("{text:?}") };
-    let (recorded, required) = (shown(recorded.to_string()), shown(required.to_string()));
-    let message =
-        format!("the lock file records the constraints {recorded} for {name}, but the configuration has {required}");
-    let location = entry.constraints().unwrap_or(&entry.block);
-    let warning = finding(Code::ConstraintsDiffer, message, location, "");
-    let warning = warning.note(format!("the locked version {version} meets the constraints of the configuration"));
+    let warning = constraints_differ(Code::ConstraintsDiffer, entry, &name, (recorded, required), "the configuration");
     Some(warning.help(Remedy::lock()))
+}
+
+/// The finding about recorded constraints that differ from those of `source`, which the locked version meets.
+pub(super) fn constraints_differ<T: Locked>(
+    code: Code,
+    entry: &Entry<T>,
+    name: &str,
+    (recorded, required): (&ConstraintList, &ConstraintList),
+    source: &str,
+) -> Diagnostic {
+    let shown =
+        |list: &ConstraintList| if list.is_empty() { "none".to_owned() } else { format!("{:?}", list.to_string()) };
+    let (recorded, required) = (shown(recorded), shown(required));
+    let message = format!("the lock file records the constraints {recorded} for {name}, but {source} has {required}");
+    let finding = finding(code, message, entry.constraints().unwrap_or(&entry.block), "");
+    finding.note(format!("the locked version {} meets the constraints of {source}", entry.locked.release()))
 }
 
 /// The finding about a version that the entry's recorded constraints exclude, if the configuration is not completely
@@ -130,7 +139,9 @@ fn not_locked(root: &Root<'_>, address: &ProviderAddress, requirement: &Requirem
     let message = format!("{} is required, but not locked", root.name(address));
     let error = Diagnostic::finding(Code::ProviderNotLocked, message).about(address);
     let error = requirement.at_declarations(error.help(Remedy::lock()));
-    match namesake(address, requirement, &root.lock_file).filter(|entry| !is_required(root, entry)) {
+    match namesake(address, requirement, &root.lock_file)
+        .filter(|entry| !root.requirements().providers.contains_key(&entry.address))
+    {
         Some(entry) => with_source(explained(error), entry, root.module.dialect),
         None => error,
     }
@@ -141,8 +152,4 @@ fn is_meant(root: &Root<'_>, entry: &Entry) -> bool {
     let locked = root.lock_file.locks();
     let mut missing = root.requirements().providers.iter().filter(|(address, _)| !locked.contains_key(address));
     missing.any(|(address, requirement)| namesake(address, requirement, &root.lock_file) == Some(entry))
-}
-
-fn is_required(root: &Root<'_>, entry: &Entry) -> bool {
-    root.requirements().providers.contains_key(&entry.address)
 }

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::root::{Expected, FileState, Root};
-use super::verified::{Tracking, VerifiedRoot, finding};
+use super::root::{Expected, FileState, Root, Tracking, VerifiedRoot, finding};
 use crate::configuration::Requirements;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy};
 use crate::lockfile::{Entry, LOCK_FILE_NAME, Locked, MODULE_LOCK_FILE_NAME};

@@ -4,7 +4,7 @@
 use memchr::memmem;
 
 use super::base::BaseLockFile;
-use super::verified::{VerifiedRoot, finding};
+use super::root::{VerifiedRoot, finding};
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::lockfile::{CommentLine, LockFileOf, Locked};
 use crate::provider::Dialect;

@@ -7,7 +7,6 @@
 //! others are warnings or notes. A lock file does not say which platform a hash is for. Packages whose hashes are known
 //! answer that; else it is reported as not known.
 
-mod age;
 mod all;
 mod base;
 mod change;
@@ -22,14 +21,13 @@ mod platforms;
 pub(super) mod policy;
 mod root;
 mod several_roots;
-mod verified;
 mod whole_change;
 
 use std::sync::Arc;
 
 use crate::diagnostic::{Code, Diagnostic, Label};
 
-pub use verified::{OnlineOptions, Suppressed, Tracked, Tracking, VerifiedRoot, VerifyOptions, VersionControl};
+pub use root::{OnlineOptions, Suppressed, Tracked, Tracking, VerifiedRoot, VerifyOptions, VersionControl};
 pub use whole_change::{policy_changed, what_changed};
 
 use root::{FileState, Root};
@@ -44,7 +42,9 @@ const AUDITS: &[Audit] = &[
     policy::tracked_data,
     policy::unpinned_modules,
     file::untracked_modules,
+    change::added_modules,
     modules::check,
+    change::check_modules,
     file::state,
     change::dialect,
     policy::addresses,
@@ -52,9 +52,9 @@ const AUDITS: &[Audit] = &[
     file::provider_hashes,
     configuration::check,
     change::check,
-    age::check,
+    policy::check_ages,
     platforms::installed,
-    age::registry_data,
+    policy::registry_data,
     online::check,
     platforms::check,
 ];

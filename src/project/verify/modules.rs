@@ -1,16 +1,15 @@
 //! Findings about the lock file of modules, and about calls that it does not match.
 
-mod change;
 mod installed;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::configuration::constraints_differ;
 use super::file;
-use super::root::Root;
-use super::verified::{VerifiedRoot, finding};
+use super::root::{Root, VerifiedRoot, finding};
 use crate::configuration::ModuleCall;
 use crate::diagnostic::words::few;
-use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Severity};
+use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Severity};
 use crate::lockfile::{Entry, Locked, LockedModule, MODULE_LOCK_FILE_NAME, ModuleLockFile, UNIT_ADDRESS, module_name};
 use crate::modules::{ModuleSource, locked};
 use crate::provider::Hash;
@@ -21,7 +20,6 @@ type LockedCall<'a> = (&'a ModuleCall, &'a Entry<LockedModule>);
 
 /// Checks the lock file of modules, by itself and beside the configuration.
 pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
-    change::added(root, report);
     let Some(modules) = &root.modules else { return };
     report.findings.extend(modules.diagnostics.iter().cloned());
     let Some(lock_file) = &modules.lock_file else { return };
@@ -29,7 +27,6 @@ pub(super) fn check(root: &Root<'_>, report: &mut VerifiedRoot) {
     report.findings.extend(file::hashes(lock_file.entries(), root.module.dialect));
     report.findings.extend(lock_file.entries().iter().flat_map(|entry| faults(root, entry)));
     compare_calls(root, lock_file, report);
-    change::check(root, lock_file, report);
     let calls = locked_calls(root, lock_file);
     if root.online.is_some() {
         online(root, &calls, report);
@@ -56,7 +53,8 @@ fn compare_calls(root: &Root<'_>, lock_file: &ModuleLockFile, report: &mut Verif
                 "{} is locked, but the configuration does not call it",
                 LockedModule::label_name(&entry.address)
             );
-            stale(message, &entry.block).help(Remedy::LockModules)
+            let stale = finding(Code::ModuleLockStale, message, &entry.block, "").help(Remedy::LockModules);
+            Diagnostic { severity: Severity::Warning, ..stale }
         }));
     }
 }
@@ -117,18 +115,10 @@ fn compare(lock_file: &ModuleLockFile, call: &ModuleCall) -> Option<Diagnostic> 
     if recorded == constraints {
         return None;
     }
-    let shown = |text: String| if text.is_empty() { "none".to_owned() } else { format!("{text:?}") };
-    let (recorded, now) = (shown(recorded.to_string()), shown(constraints.to_string()));
-    let message =
-        format!("the lock file records the constraints {recorded} for {}, but its call has {now}", module_name(key));
-    let warning = call.located(stale(message, entry.constraints().unwrap_or(&entry.block)));
-    let note = format!("the locked version {} meets the constraints of the call", entry.locked.release());
-    Some(warning.note(note).help(Remedy::LockModules))
-}
-
-/// A warning about an entry that does not match the calls, but cannot cause a wrong installation.
-fn stale(message: String, location: &Location) -> Diagnostic {
-    Diagnostic { severity: Severity::Warning, ..finding(Code::ModuleLockStale, message, location, "") }
+    let code = Code::ModuleLockStale;
+    let finding = constraints_differ(code, entry, &module_name(key), (recorded, constraints), "its call");
+    let warning = Diagnostic { severity: Severity::Warning, ..finding };
+    Some(call.located(warning).help(Remedy::LockModules))
 }
 
 /// Compares locked modules with their published packages. Fetches every package once for all calls that use it, several

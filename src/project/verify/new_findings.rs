@@ -1,24 +1,38 @@
 //! `--new`: the findings that the base revision does not have.
 
 use std::collections::HashMap;
+use std::mem::take;
 use std::path::{Path, PathBuf};
 
-use super::verified::VerifiedRoot;
-use crate::diagnostic::{Code, Diagnostic, Location, Severity};
+use super::root::VerifiedRoot;
+use crate::diagnostic::{Code, Diagnostic, Label, Location, Severity};
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::project::event::Report;
 use crate::provider::{Dialect, ProviderAddress};
 use crate::system::canonicalize;
 
-/// Identity of a finding: its message and the text that it is about. Line numbers are ignored, because lines may move.
-#[derive(PartialEq, Eq)]
+/// Identity of a finding: its message, and the texts that it is about. Line numbers are ignored, because lines may move.
+#[derive(PartialEq, Eq, Hash)]
 struct FindingKey {
+    root: PathBuf,
     code: Code,
     severity: Severity,
     message: String,
     providers: Vec<ProviderAddress>,
     contents: Vec<(PathBuf, String)>,
     left_out: usize,
+}
+
+impl FindingKey {
+    fn new(root: &VerifiedRoot, finding: &Diagnostic, top: &Path) -> Self {
+        let Diagnostic { code, severity, left_out, .. } = *finding;
+        let message = finding.shared_message.as_ref().unwrap_or(&finding.message);
+        let message = message.replace(&format!("{}{}", top.display(), std::path::MAIN_SEPARATOR), "");
+        let content =
+            |Label { location, .. }: &Label| (relative(location.path(), top), content(location, root.dialect));
+        let (providers, contents) = (finding.providers.clone(), finding.labels.iter().map(content).collect());
+        Self { root: relative(&root.path, top), code, severity, message, providers, contents, left_out }
+    }
 }
 
 impl Report<VerifiedRoot> {
@@ -29,42 +43,22 @@ impl Report<VerifiedRoot> {
     /// Findings about the change as a whole stay. So do refused links, because their targets were not compared. The
     /// root modules are counted by all of their findings.
     pub fn leave_out(&mut self, before: &Self, current: &Path, directory: &Path) {
-        let of_root = |root: &VerifiedRoot, current: &Path| -> Vec<_> {
-            root.findings.iter().map(|finding| FindingKey::new(root, finding, current)).collect()
-        };
-        let before = before.roots.iter().filter_map(|(_, root)| root.as_ref().ok());
-        let mut known = HashMap::<_, Vec<_>>::new();
-        for root in before {
-            known.entry(relative(&root.path, directory)).or_default().extend(of_root(root, directory));
+        let mut known = HashMap::<_, usize>::new();
+        for root in before.roots.iter().filter_map(|(_, root)| root.as_ref().ok()) {
+            for finding in &root.findings {
+                *known.entry(FindingKey::new(root, finding, directory)).or_default() += 1;
+            }
         }
         for root in self.roots.iter_mut().filter_map(|(_, root)| root.as_mut().ok()) {
-            let Some(known) = known.get_mut(&relative(&root.path, current)) else { continue };
-            let mut found = of_root(root, current).into_iter();
-            root.findings.retain(|finding| {
-                let found = found.next();
-                let is_seen = finding.code != Code::OutsideRepository;
-                let index = known.iter().position(|known| is_seen && found.as_ref() == Some(known));
-                root.suppressed.base += usize::from(index.is_some());
+            let (count, mut findings) = (root.findings.len(), take(&mut root.findings));
+            findings.retain(|finding| {
+                let is_compared = finding.code != Code::OutsideRepository;
+                let known = is_compared.then(|| known.get_mut(&FindingKey::new(root, finding, current))).flatten();
                 // One finding of the base excuses one finding.
-                index.map(|index| known.swap_remove(index)).is_none()
+                known.filter(|left| **left > 0).map(|left| *left -= 1).is_none()
             });
-        }
-    }
-}
-
-impl FindingKey {
-    fn new(root: &VerifiedRoot, finding: &Diagnostic, current: &Path) -> Self {
-        let message = finding.shared_message.as_ref().unwrap_or(&finding.message);
-        let locations = finding.labels.iter().map(|label| &label.location);
-        Self {
-            code: finding.code,
-            severity: finding.severity,
-            message: message.replace(&format!("{}{}", current.display(), std::path::MAIN_SEPARATOR), ""),
-            providers: finding.providers.clone(),
-            contents: locations
-                .map(|location| (relative(location.path(), current), content(location, root.dialect)))
-                .collect(),
-            left_out: finding.left_out,
+            root.suppressed.base += count - findings.len();
+            root.findings = findings;
         }
     }
 }

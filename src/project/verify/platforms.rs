@@ -3,8 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::root::Root;
-use super::verified::{VerifiedRoot, finding};
+use super::root::{Root, VerifiedRoot, finding};
 use crate::diagnostic::words::enumerate;
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
 use crate::lockfile::Entry;

@@ -5,14 +5,13 @@ use std::collections::BTreeMap;
 use std::mem::take;
 use std::path::PathBuf;
 
-use super::verified::{VerifiedRoot, VersionControl};
+use super::root::{VerifiedRoot, VersionControl, named_platforms};
 use crate::diagnostic::words::{count, few};
 use crate::diagnostic::{Code, Diagnostic, Help, Location, LockRemedy, Result};
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::project::root_module::DialectReason;
 use crate::project::session::Session;
 use crate::provider::Dialect;
-use crate::settings::PlatformSelection;
 use crate::system::canonicalize;
 
 /// Findings about repositories whose lock files contain providers of both default registries, each with the index of a
@@ -108,10 +107,7 @@ pub(super) fn ignored_by_git(
 
 /// The finding about a line of an ignore file by which git ignores the lock files of root modules.
 fn ignored(rule: &Location, roots: &[(usize, &VerifiedRoot)]) -> Diagnostic {
-    let platforms = match &roots[0].1.platforms {
-        Some(PlatformSelection::These(platforms)) => platforms.clone(),
-        Some(PlatformSelection::All) | None => Vec::new(),
-    };
+    let platforms = named_platforms(roots[0].1.platforms.as_ref()).to_vec();
     let names_it = rule.file.text.get(rule.span.clone()).is_some_and(|pattern| pattern.contains(LOCK_FILE_NAME));
     let undo = if names_it { "remove this line".to_owned() } else { format!("add !{LOCK_FILE_NAME} below this line") };
     let (message, files) = match roots {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use super::change::unknown;
-use super::verified::VerifyOptions;
+use super::root::VerifyOptions;
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
