@@ -183,10 +183,9 @@ impl<'a> Installation<'a> {
         InstalledModules {
             installed: self.missing.iter().map(|package| package.key.clone()).collect(),
             kept: self.kept,
-            warnings: Vec::new(),
-            is_unit: false,
             is_list_written: is_known && self.old_list.as_ref() != Some(&self.list),
             listed_otherwise: self.listed_otherwise(),
+            ..InstalledModules::default()
         }
     }
 
@@ -208,11 +207,10 @@ impl<'a> Installation<'a> {
         if self.is_right() && waiting.symlink_metadata().is_err() {
             return Ok(());
         }
-        let failed = |error: io::Error| Diagnostic::io("install modules in", self.directory, &error);
         for link in [self.directory, &waiting].into_iter().filter(|path| path.is_symlink()) {
-            fs::remove_file(link).map_err(failed)?;
+            fs::remove_file(link).map_err(|error| self.failed(&error))?;
         }
-        fs::create_dir_all(self.directory).map_err(failed)?;
+        fs::create_dir_all(self.directory).map_err(|error| self.failed(&error))?;
         let done = self.put_in_place(&waiting);
         let _turn = self.turn();
         // Fails if another run uses it.
@@ -226,15 +224,17 @@ impl<'a> Installation<'a> {
 
     /// Waits until no other run creates or removes [`WAITING`], or moves packages into place. Copies are not exclusive.
     fn turn(&self) -> Result<DirectoryLock> {
-        let failed = |error: io::Error| Diagnostic::io("install modules in", self.directory, &error);
-        Ok(DirectoryLock::wait(self.directory).map_err(failed)?)
+        Ok(DirectoryLock::wait(self.directory).map_err(|error| self.failed(&error))?)
+    }
+
+    fn failed(&self, error: &io::Error) -> Diagnostic {
+        Diagnostic::io("install modules in", self.directory, error)
     }
 
     fn put_in_place(&self, waiting: &Path) -> Result<()> {
-        let failed = |error: io::Error| Diagnostic::io("install modules in", self.directory, &error);
         let turn = self.turn()?;
-        fs::create_dir_all(waiting).map_err(failed)?;
-        let place = TemporaryDirectory::new_in(waiting).map_err(failed)?;
+        fs::create_dir_all(waiting).map_err(|error| self.failed(&error))?;
+        let place = TemporaryDirectory::new_in(waiting).map_err(|error| self.failed(&error))?;
         drop(turn);
         let numbered: Vec<_> = self.missing.iter().enumerate().collect();
         let made = parallel::map(numbered, COPIES, |(number, package)| {
@@ -253,7 +253,7 @@ impl<'a> Installation<'a> {
             write(&list, &manifest(self.calls.iter().filter(is_kept).filter_map(entry)))?;
         }
         for (package, copy) in self.missing.iter().zip(&copies) {
-            swap(copy, &self.directory.join(&package.key)).map_err(failed)?;
+            swap(copy, &self.directory.join(&package.key)).map_err(|error| self.failed(&error))?;
         }
         if self.is_right() { Ok(()) } else { write(&list, &self.list) }
     }

@@ -8,25 +8,10 @@ use super::plan::{HashCounts, LockOutcome};
 use super::prepared::Prepared;
 use super::root_module::RootModule;
 use super::session::Session;
-use crate::configuration::Requirement;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::lockfile::LockFile;
 use crate::lockfile::merge::Conflict;
-use crate::lockfile::{LockFile, LockedProvider};
-use crate::provider::{ConstraintList, ProviderAddress, Version};
-
-/// The newer version of the two sides that the constraints and the policy allow.
-fn newest_allowed(
-    sides: &[Arc<LockedProvider>],
-    requirement: &Requirement,
-    RootModule { settings, dialect, .. }: &RootModule,
-    address: &ProviderAddress,
-) -> Option<Version> {
-    let is_allowed = |version: &&Version| {
-        let against = settings.policy.against_version(address, *dialect, version);
-        requirement.constraints.allows(version) && against.is_empty()
-    };
-    sides.iter().map(|side| &side.version).filter(is_allowed).max().cloned()
-}
+use crate::provider::{ConstraintList, Version};
 
 /// Result of resolving conflicts.
 #[non_exhaustive]
@@ -66,8 +51,13 @@ impl Session<'_> {
                     let recorded = sides.iter().map(|side| &side.constraints);
                     requirement.constraints = ConstraintList::merge(recorded.chain([&requirement.constraints]));
                 }
-                let version = newest_allowed(&sides, requirement, &prepared.root, address);
-                prepared.versions.extend(version.map(|version| (address.clone(), version)));
+                let RootModule { settings, dialect, .. } = &prepared.root;
+                let is_allowed = |version: &&Version| {
+                    let against = settings.policy.against_version(address, *dialect, version);
+                    requirement.constraints.allows(version) && against.is_empty()
+                };
+                let newest = sides.iter().map(|side| &side.version).filter(is_allowed).max();
+                prepared.versions.extend(newest.map(|version| (address.clone(), version.clone())));
                 prepared.replaced.insert(conflict.address, sides);
             } else if is_incomplete {
                 left.push(conflict);

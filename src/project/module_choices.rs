@@ -185,13 +185,11 @@ impl<'a> ModuleChoices<'a> {
             };
             let age = moving.age.filter(|_| !is_current);
             let published = || moving.published(&edited.wanted, &reference);
-            match age.and_then(|age| RejectedVersion::by_age(&label, age, published)) {
-                Some(rejected) => skipped.push(rejected),
-                None => {
-                    chosen = Some((label, edited));
-                    break;
-                }
-            }
+            let Some(rejected) = age.and_then(|age| RejectedVersion::by_age(&label, age, published)) else {
+                chosen = Some((label, edited));
+                break;
+            };
+            skipped.push(rejected);
         }
         if chosen.is_none() {
             moving.refuse(&skipped, impossible.as_ref().map(|(_, why)| *why), &choices.asked)?;

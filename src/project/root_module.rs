@@ -133,13 +133,11 @@ impl RootModule {
 
     /// [`RootModule::module_lock_file`] with all diagnostics.
     pub(super) fn parsed_module_lock_file(&self) -> Parsed<LockedModule> {
-        match &self.module_lock_bytes {
-            Some(bytes) => ModuleLockFile::parse(&self.module_lock_path, bytes),
-            None => {
-                let empty = ModuleLockFile::empty(&self.module_lock_path, Dialect::default());
-                Parsed { lock_file: Some(empty), diagnostics: Vec::new() }
-            }
+        if let Some(bytes) = &self.module_lock_bytes {
+            return ModuleLockFile::parse(&self.module_lock_path, bytes);
         }
+        let empty = ModuleLockFile::empty(&self.module_lock_path, Dialect::default());
+        Parsed { lock_file: Some(empty), diagnostics: Vec::new() }
     }
 
     /// Whether its modules are locked, too.

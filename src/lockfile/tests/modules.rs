@@ -68,7 +68,7 @@ fn the_text_is_aligned_by_entry_and_sorted_by_bytes() {
     assert!(is_recognised_as::<LockedModule>(text.as_bytes()));
     assert!(is_recognised_as::<LockedModule>(text.replace("\"~> 5.0\"", "\"~>v5\"").as_bytes()));
     assert!(!is_recognised_as::<LockedModule>(text.replace("  package ", "  packages ").as_bytes()));
-    let empty = ModuleLockFile::empty(Path::new("modules"));
+    let empty = ModuleLockFile::empty(Path::new("modules"), Dialect::default());
     assert_eq!(String::from_utf8(empty.edit(&locks(ENTRIES)).unwrap()).unwrap(), expected);
     assert_eq!(String::from_utf8(empty.edit(&ModuleLocks::new()).unwrap()).unwrap(), HEADER);
     assert_eq!(String::from_utf8(read(&text).edit(&ModuleLocks::new()).unwrap()).unwrap(), HEADER);

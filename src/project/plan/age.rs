@@ -41,7 +41,7 @@ pub(crate) struct SkippedVersions(pub(super) Vec<RejectedVersion>);
 impl RejectedVersion {
     /// Returns the version if it is too young or its date is not known.
     pub(crate) fn by_age(
-        version: impl ToString,
+        version: &impl ToString,
         age: DemandedAge,
         published: impl FnOnce() -> Result<Timestamp, String>,
     ) -> Option<Self> {

@@ -121,7 +121,9 @@ fn joined(
     }
     warnings.dedup();
     let mut counts = HashCounts::default();
-    entries.iter().for_each(|(_, entry)| counts += entry.counts);
+    for (_, entry) in &entries {
+        counts += entry.counts;
+    }
     // Both are in the order of the addresses.
     let mut entries = entries.into_iter().peekable();
     let report = |difference: ProviderDiff| {

@@ -108,7 +108,7 @@ fn plan<'a>(
 ) -> Result<ProviderPlan<'a>> {
     let (prepared, source) = (request.prepared, request.source);
     let available = candidate.available(source)?;
-    let listed = available.versions.get(version).map(|release| &release.platforms).filter(|listed| !listed.is_empty());
+    let listed = listed(version, &available);
     let follows_file = follows_file(&candidate, prepared, listed);
     let kept = kept_platforms(&candidate, version, request);
     let platforms = match &prepared.platforms {
@@ -122,20 +122,6 @@ fn plan<'a>(
         }
         PlatformSelection::All => source.platforms(candidate.address, version)?.into_iter().collect(),
     };
-    check_platforms(&candidate, version, &platforms, listed, &available, prepared)?;
-    let mut warnings: Vec<_> =
-        available.warnings.iter().map(|text| registry_warning(candidate.address, text)).collect();
-    let is_new_version = !candidate.has_locked(version);
-    let RootModule { settings, dialect, .. } = &prepared.root;
-    let is_age_known = candidate.minimum_age.is_some() && is_new_version;
-    let is_looked_up = request.upgrade.is_none() && (settings.policy.judges_listings() || is_age_known);
-    if let Some(listings) = request.listings.filter(|_| is_looked_up) {
-        let errors = listings.against(candidate.address, &settings.policy, *dialect, source).into_iter();
-        let errors = errors.map(|error| candidate.requirement.at_declarations(error));
-        errors.collect::<Diagnostics>().into_result(())?;
-        warnings.extend(listings.warnings(candidate.address));
-    }
-    warnings.extend(of_selection.iter().cloned());
     let rules = EntryRules {
         source: Arc::as_ptr(source).addr(),
         keeps_platforms: !prepared.platforms_are_named && !follows_file,
@@ -143,9 +129,21 @@ fn plan<'a>(
         platforms_are_named: prepared.platforms_are_named,
     };
     let mirror = source.mirror_of(candidate.address);
-    let plan = ProviderPlan { candidate, version, platforms, rules, mirror, kept, warnings, recorded: None };
-    let recorded = request.recorded.find(candidate.address, |entry| plan.is_for(entry));
-    Ok(ProviderPlan { recorded, ..plan })
+    let warnings = available.warnings.iter().map(|text| registry_warning(candidate.address, text)).collect();
+    let mut plan = ProviderPlan { candidate, version, platforms, rules, mirror, kept, warnings, recorded: None };
+    check_platforms(&plan, &available, prepared)?;
+    let RootModule { settings, dialect, .. } = &prepared.root;
+    let is_age_known = candidate.minimum_age.is_some() && !candidate.has_locked(version);
+    let is_looked_up = request.upgrade.is_none() && (settings.policy.judges_listings() || is_age_known);
+    if let Some(listings) = request.listings.filter(|_| is_looked_up) {
+        let errors = listings.against(candidate.address, &settings.policy, *dialect, source).into_iter();
+        let errors = errors.map(|error| candidate.requirement.at_declarations(error));
+        errors.collect::<Diagnostics>().into_result(())?;
+        plan.warnings.extend(listings.warnings(candidate.address));
+    }
+    plan.warnings.extend(of_selection.iter().cloned());
+    plan.recorded = request.recorded.find(candidate.address, |entry| plan.is_for(entry));
+    Ok(plan)
 }
 
 /// The platforms of the entries that the new one replaces, if no platforms are specified.
@@ -163,12 +161,9 @@ fn kept_platforms(candidate: &Candidate<'_>, version: &Version, request: &LockRe
     found.reduce(KeptPlatforms::and).unwrap_or_default()
 }
 
-/// Fails for a platform without a package. `platforms` must not be empty.
+/// Fails for a platform without a package. A plan must have a platform.
 fn check_platforms(
-    candidate: &Candidate<'_>,
-    version: &Version,
-    platforms: &[Platform],
-    listed: Option<&Platforms>,
+    ProviderPlan { candidate, version, platforms, .. }: &ProviderPlan<'_>,
     available: &AvailableVersions,
     prepared: &Prepared,
 ) -> Result<()> {
@@ -179,32 +174,16 @@ fn check_platforms(
         let error = candidate.requirement.at_declarations(Diagnostic::error(Code::PlatformNotAvailable, message));
         return Err(error.help(Help::text("name the platforms, for example: ").and(Remedy::NamePlatforms)).into());
     }
-    let Some(listed) = listed else { return Ok(()) };
+    let Some(listed) = listed(version, available) else { return Ok(()) };
     let Some(missing) = platforms.iter().find(|platform| !listed.contains(platform)) else { return Ok(()) };
     let package = PackageId::new(address, version, missing);
     let error = Diagnostics::from(SourceError::platform_not_available(&package, listed.iter(), None));
-    let Some(newest) = newest_with(missing, available) else { return Err(error) };
-    Err(error.map(|error| with_newest(error, missing, newest, candidate, prepared)))
-}
-
-/// The newest version that has a package for a platform. Not all versions are known offline.
-fn newest_with<'a>(platform: &Platform, available: &'a AvailableVersions) -> Option<&'a Version> {
     let has_package = |(version, release): &(&Version, &AvailableVersion)| {
-        !version.is_prerelease() && release.platforms.contains(platform) && release.unsupported_protocols.is_none()
+        !version.is_prerelease() && release.platforms.contains(missing) && release.unsupported_protocols.is_none()
     };
+    // Not all versions are known offline.
     let mut versions = available.versions.iter().rev().filter(|_| !available.is_partial);
-    versions.find(has_package).map(|(version, _)| version)
-}
-
-/// Adds the newest version with a platform to the error that another version has no package for it.
-fn with_newest(
-    error: Diagnostic,
-    platform: &Platform,
-    newest: &Version,
-    candidate: &Candidate<'_>,
-    prepared: &Prepared,
-) -> Diagnostic {
-    let message = format!("{}; the newest version with {platform} is {newest}", error.message);
+    let Some((newest, _)) = versions.find(has_package) else { return Err(error) };
     let platforms = match &prepared.platforms {
         PlatformSelection::These(platforms)
             if prepared.root.settings.platforms.as_ref() != Some(&prepared.platforms) =>
@@ -217,11 +196,19 @@ fn with_newest(
         platforms,
         providers: vec![format!("{}@{newest}", candidate.name())],
         constraints: !candidate.requirement.constraints.allows(newest),
-        allow_downgrade: candidate.lock_file.entry(candidate.address).is_some_and(|old| old.locked.version > *newest),
+        allow_downgrade: candidate.lock_file.entry(address).is_some_and(|old| old.locked.version > *newest),
         ..UpgradeRemedy::default()
     };
     let help = Help::text("remove the platform, or lock that version: ").and(remedy);
-    Diagnostic { message, ..error }.help(help)
+    Err(error.map(|error| {
+        let message = format!("{}; the newest version with {missing} is {newest}", error.message);
+        Diagnostic { message, ..error }.help(help.clone())
+    }))
+}
+
+/// The platforms for which a version has packages, if they are known.
+fn listed<'a>(version: &Version, available: &'a AvailableVersions) -> Option<&'a Platforms> {
+    available.versions.get(version).map(|release| &release.platforms).filter(|listed| !listed.is_empty())
 }
 
 /// The covered platforms, in place of the default; together with it if more may be covered.

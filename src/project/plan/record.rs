@@ -55,8 +55,8 @@ pub(super) fn record(
     let is_replaced = !kept_zh.is_empty() && unpublished_zh.len() == kept_zh.len() && kept_zh.len() >= new_zh.len();
     if is_comparable && !accept_changed_hashes && (contradicted || (is_replaced && mirror.is_none())) {
         return Err(match (mirror, confirmation) {
-            (Some(mirror), _) => not_confirmed_by(mirror, candidate, version, kept),
-            (None, Confirmation::Incomplete(not_seen)) => not_confirmed(candidate, version, kept, not_seen),
+            (Some(mirror), _) => not_confirmed(Some(mirror), candidate, version, kept, Vec::new()),
+            (None, Confirmation::Incomplete(not_seen)) => not_confirmed(None, candidate, version, kept, not_seen),
             (None, _) => {
                 let wrong = kept.iter().filter(|hash| contradicted || unpublished_zh.contains(hash)).collect();
                 refusal(candidate, version, &wrong, packages)
@@ -112,40 +112,33 @@ fn refusal(candidate: &Candidate<'_>, version: &Version, wrong: &BTreeSet<&Hash>
         .help(Help::text("compare with the provider's release page; if the new release is right: ").and(accept(name)))
 }
 
-/// The refusal of packages of a mirror. The entry may lack their hashes because it is for other platforms, because the
-/// mirror has unpacked or repacked the packages, or because they differ from the published ones.
-fn not_confirmed_by(
-    mirror: &str,
-    candidate: &Candidate<'_>,
-    version: &Version,
-    recorded: &BTreeSet<Hash>,
-) -> Diagnostic {
-    let name = candidate.name();
-    let message = format!("{mirror} cannot confirm the hashes of {name} {version} in the lock file");
-    let label = format!("{} that no package in it has", count(recorded.len(), "hash"));
-    let error = candidate.at_entry(Diagnostic::error(Code::HashesChanged, message), label);
-    let note = "they may belong to other platforms, or its packages differ from the locked ones";
-    let help = Help::text("lock from the registry, which has all hashes; or compare with it: ");
-    let help = help.and(Remedy::verify_online()).and_text("; to keep these hashes and add the mirror's, pass ");
-    error.note(note).help(help.and(Remedy::AcceptChangedHashes))
-}
-
-/// The refusal of an entry with `h1:` hashes only, if none belongs to a package that could be checked.
+/// The refusal of an entry that no package confirms. A mirror may lack the packages of its hashes because it is for
+/// other platforms, because it has unpacked or repacked the packages, or because they differ from the published ones. An
+/// entry with `h1:` hashes only may have packages that could not be checked, for the reasons `not_seen`.
 fn not_confirmed(
+    mirror: Option<&str>,
     candidate: &Candidate<'_>,
     version: &Version,
     recorded: &BTreeSet<Hash>,
     not_seen: Vec<String>,
 ) -> Diagnostic {
-    let name = candidate.name();
-    let message = format!("the hashes of {name} {version} in the lock file cannot be confirmed");
-    let label = format!("{} that no checked package has", count(recorded.len(), "hash"));
+    let hashes = format!("the hashes of {} {version} in the lock file", candidate.name());
+    let (message, package) = match mirror {
+        Some(mirror) => (format!("{mirror} cannot confirm {hashes}"), "package in it"),
+        None => (format!("{hashes} cannot be confirmed"), "checked package"),
+    };
+    let label = format!("{} that no {package} has", count(recorded.len(), "hash"));
     let error = candidate.at_entry(Diagnostic::error(Code::HashesChanged, message), label);
+    if mirror.is_some() {
+        let help = Help::text("lock from the registry, which has all hashes; or compare with it: ");
+        let help = help.and(Remedy::verify_online()).and_text("; to keep these hashes and add the mirror's, pass ");
+        let error = error.note("they may belong to other platforms, or its packages differ from the locked ones");
+        return error.help(help.and(Remedy::AcceptChangedHashes));
+    }
+    let help = Help::text("lock again when all packages can be fetched; to replace the recorded hashes: ");
     let error = not_seen.into_iter().fold(error, Diagnostic::note);
     let error = error.note("the release may have been replaced after it was locked");
-    error.help(
-        Help::text("lock again when all packages can be fetched; to replace the recorded hashes: ").and(accept(name)),
-    )
+    error.help(help.and(accept(candidate.name())))
 }
 
 fn unconfirmed(candidate: &Candidate<'_>, version: &Version, kept: &BTreeSet<Hash>) -> Diagnostic {
