@@ -246,6 +246,9 @@ impl ModuleFetcher {
             let (address, below) = LockedAddress::of(locked, source).ok()?.key(source);
             let is_directory = directory.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
             let h1 = package_hash::h1(directory).ok().filter(|h1| is_directory && locked.hashes.contains(h1))?;
+            if package_hash::foreign_git(directory, &locked.package).is_some() {
+                return None;
+            }
             let content = Content { path: directory.to_owned(), h1 };
             let recorded = Some(address.clone());
             let package = Package { directory: below, recorded, ..Package::cached(content, address) };

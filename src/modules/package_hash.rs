@@ -14,6 +14,7 @@ use sha2::{Digest as _, Sha256};
 use super::checksum::hexadecimal;
 use super::fetch_error::{FetchError, Fetched};
 use super::limits::{GIT, MOST_BYTES, MOST_ENTRIES};
+use super::source::{Getter, RemoteSource};
 use crate::provider::Hash;
 use crate::system::links;
 
@@ -52,6 +53,22 @@ pub(crate) fn listing(top: &Path) -> Fetched<Listing> {
     let mut walk = Walk { top, files: BTreeMap::new(), entries: 0, bytes: 0 };
     walk.directory("")?;
     Ok(Listing(walk.files))
+}
+
+/// Returns the name of a `.git` in a listed directory whose package does not come from git. No hash covers it.
+pub(crate) fn foreign_git(top: &Path, package: &str) -> Option<PathBuf> {
+    let is_from_git =
+        RemoteSource::parse_full(package).is_some_and(|source| matches!(source.getter(), Getter::Git | Getter::File));
+    let mut waiting = if is_from_git { Vec::new() } else { vec![top.to_owned()] };
+    while let Some(directory) = waiting.pop() {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            if entry.file_name() == GIT {
+                return entry.path().strip_prefix(top).ok().map(Path::to_owned);
+            }
+            waiting.extend(entry.file_type().is_ok_and(|kind| kind.is_dir()).then(|| entry.path()));
+        }
+    }
+    None
 }
 
 struct Walk<'a> {

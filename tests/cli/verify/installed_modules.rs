@@ -35,7 +35,7 @@ help: install what is locked with provlock get
 "#]]);
     assert_eq!(project.found(&["--installed", "-r"]), ["error module-differs"]);
     project.environment.provlock(["get"]).assert_code(0);
-    let attempts: [&dyn Fn(); 5] = [
+    let attempts: [&dyn Fn(); 6] = [
         &|| std::fs::remove_dir_all(&site).and_then(|()| std::fs::create_dir(&site)).unwrap(),
         &|| {
             std::fs::rename(&site, site.with_extension("moved")).unwrap();
@@ -44,6 +44,7 @@ help: install what is locked with provlock get
         &|| project.edit(".terraform/modules/modules.json", "modules/site\"", "modules/vpc\""),
         &|| project.edit(".terraform/modules/modules.json", "modules/network/network\"", "modules/network\""),
         &|| std::fs::write(site.join("files/motd"), "Welcome!\n").unwrap(),
+        &|| drop(project.environment.write(site.join("files/.git/hooks/evil"), "")),
     ];
     for (number, attempt) in attempts.iter().enumerate() {
         attempt();
@@ -52,7 +53,11 @@ help: install what is locked with provlock get
         project.environment.provlock(["get"]).assert_code(0);
         assert_eq!(project.found(&["--installed"]), NOTHING, "{number}");
     }
-    survived("an installed module that differs from the locked one", attempts.len());
+    let list = project.environment.read(".terraform/modules/modules.json");
+    let more = r#"{"Key":"evil","Source":"./evil","Dir":"evil"}]}"#;
+    project.environment.write(".terraform/modules/modules.json", list.replace("]}", &format!(",{more}")));
+    assert_eq!(project.found(&["--installed"]), ["warning module-not-compared"], "no call has the record");
+    survived("an installed module that differs from the locked one", attempts.len() + 1);
 }
 
 #[test]

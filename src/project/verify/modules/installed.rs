@@ -1,6 +1,6 @@
 //! Compares the installed modules with the locked ones.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::configuration::ModuleCall;
@@ -92,7 +92,22 @@ fn listed(root: &Root<'_>, manifest: &Manifest, copies: &[Copy<'_>]) -> Vec<Diag
             error.at(Location::of_file(&root.module.module_lock_path), "").help(help())
         });
     }
-    findings.into_values().collect()
+    findings.into_values().chain(uncalled(root, manifest)).collect()
+}
+
+/// The finding for records in modules.json that belong to no call, unless some calls are not known.
+fn uncalled(root: &Root<'_>, manifest: &Manifest) -> Option<Diagnostic> {
+    let requirements = root.requirements();
+    let called: BTreeSet<_> = requirements.calls.iter().map(|call| &call.key).collect();
+    let is_uncalled = |key: &&String| !key.is_empty() && !called.contains(key) && !requirements.is_incomplete;
+    let keys: BTreeSet<_> = manifest.modules.keys().filter(is_uncalled).collect();
+    if keys.is_empty() {
+        return None;
+    }
+    let names = few(keys.into_iter().map(|key| format!("{key:?}")));
+    let message = format!("the list of installed modules has {names}, which no call has, so it was not compared");
+    let warning = Diagnostic::finding(Code::ModuleNotCompared, message);
+    Some(warning.at(Location::of_file(&root.module.module_lock_path), "").help(help()))
 }
 
 /// Copies that differ from the locked packages.
@@ -113,8 +128,12 @@ fn differing(root: &Root<'_>, copies: &[Copy<'_>]) -> Vec<Diagnostic> {
         }
     }
     let check = |(copy, listing): (&Copy<'_>, &Result<Listing, String>)| {
+        let package = &copy.entry.locked.package;
+        let git = listing.is_ok().then(|| package_hash::foreign_git(&copy.directory, package)).flatten();
+        let git = git.map(|name| format!("has {:?}, which is not part of the package", name.display().to_string()));
         let compared = match listing {
             Err(why) => Comparison::Different(why.clone()),
+            Ok(_) if git.is_some() => Comparison::Different(git.unwrap_or_default()),
             Ok(listing) if is_whole(copy.entry, listing) => return None,
             Ok(listing) if listing.is_empty() => Comparison::Different("is empty".to_owned()),
             Ok(listing) => compared(root, copy, listing, wholes.get(&package_of(copy)).copied()),
