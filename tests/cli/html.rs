@@ -180,7 +180,7 @@ fn no_name_is_markup_in_markdown() {
 fn cells(line: &str) -> Vec<&str> {
     let is_split = |at: &usize| {
         let before = &line[..*at];
-        (before.len() - before.trim_end_matches('\\').len()) % 2 == 0
+        (before.len() - before.trim_end_matches('\\').len()).is_multiple_of(2)
     };
     let mut ends: Vec<_> = line.match_indices('|').map(|(at, _)| at).filter(is_split).collect();
     ends.push(line.len());
