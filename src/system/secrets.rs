@@ -147,12 +147,17 @@ fn secret_in<'a>(user: &'a str, password: Option<&'a str>) -> Option<&'a str> {
 fn without_logins(text: &str, hides_users: bool, with: impl Fn(&str) -> String) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(start) = rest.find("://").map(|at| at + 3) {
+    // JSON may escape slashes.
+    let marks = ["://", ":\\/\\/"];
+    let mark = |text: &str, at: usize| marks.into_iter().find(|mark| text[at..].starts_with(mark));
+    let first = |text: &str| text.match_indices(':').find_map(|(at, _)| Some((at, mark(text, at)?.len())));
+    while let Some((colon, length)) = first(rest) {
+        let start = colon + length;
         let end = rest[start..].find(|c: char| c.is_whitespace() || "/?#\"'`<>".contains(c));
         let end = end.map_or(rest.len(), |end| start + end);
-        let is_one_of = |schemes: &[&str]| schemes.iter().any(|scheme| ends_with_ignoring_case(&rest[..start], scheme));
-        let is_web = is_one_of(&["http://", "https://"]);
-        let has_secret_user = hides_users && is_one_of(&["ssh://"]);
+        let is_one_of = |schemes: &[&str]| schemes.iter().any(|scheme| ends_with_ignoring_case(&rest[..colon], scheme));
+        let is_web = is_one_of(&["http", "https"]);
+        let has_secret_user = hides_users && is_one_of(&["ssh"]);
         let login = rest[start..end].rsplit_once('@').map_or("", |(login, _)| login);
         let (user, password) = login.split_once(':').map_or((login, None), |(user, password)| (user, Some(password)));
         let is_hidden = |secret: &&str| is_web || has_secret_user || password == Some(secret);
@@ -211,8 +216,9 @@ fn without_fragments(text: &str, with: impl Fn(&str) -> String) -> String {
     while let Some(start) = rest.find('#').map(|at| at + 1) {
         shown += &rest[..start];
         rest = &rest[start..];
-        let word = shown.rsplit(ends_word).next().unwrap_or_default();
-        let is_address = ["://", ":\\/\\/", "::"].iter().any(|mark| word.contains(mark))
+        // JSON may escape slashes.
+        let word = shown.rsplit(ends_word).next().unwrap_or_default().replace("\\/", "/");
+        let is_address = ["://", "::"].iter().any(|mark| word.contains(mark))
             || HOSTS_WITHOUT_SCHEME.iter().any(|host| word.starts_with(host))
             || word.split_once('@').is_some_and(|(_, rest)| rest.contains(':'));
         let repository = env!("CARGO_PKG_REPOSITORY");
@@ -286,10 +292,12 @@ mod tests {
             ("a://b:c@d://e:f@g h://i:j", "a://b:[redacted]@d://e:[redacted]@g h://i:j"),
             ("git::https://t0ken@h.test/a a://me@h.test/", "git::https://[redacted]@h.test/a a://me@h.test/"),
             ("ssh://me@h/ SSH://me:x@h/ ssh://git@h/", "ssh://[redacted]@h/ SSH://[redacted]@h/ ssh://git@h/"),
+            (r"ssh:\/\/me:x@h\/ https:\/\/t0ken@h\/", r"ssh:\/\/[redacted]@h\/ https:\/\/[redacted]@h\/"),
             ("'me@h:a.git' git::me@h:/a git@h:a", "'[redacted]@h:a.git' git::[redacted]@h:/a git@h:a"),
             ("a/null@5.0:b a@b.tf:3:1: x@y: z m@1.0", "a/null@5.0:b a@b.tf:3:1: x@y: z m@1.0"),
             ("https://h/a#abc git::h/a?ref=v1#b", "https://h/a#[redacted] git::h/a?ref=v1#[redacted]"),
             ("github.com/a/b#c # d a/b.tf#e https://h/#", "github.com/a/b#[redacted] # d a/b.tf#e https://h/#"),
+            (r#""github.com\/a\/b#c" "https:\/\/h#c""#, r#""github.com\/a\/b#[redacted]" "https:\/\/h#[redacted]""#),
             (
                 "http://t0ken:@h/ https://t0ken:x-oauth-basic@h/",
                 "http://[redacted]:@h/ https://[redacted]:x-oauth-basic@h/",

@@ -84,8 +84,8 @@ pub(crate) fn is_directory(revision: &str, object: &str) -> Result<bool> {
     Ok(revision.contains(':') && found(Path::new("."), ["cat-file", "-t", object])?.as_deref() == Some("tree"))
 }
 
-/// The files with wanted names in an object from [`resolve`], at these paths, or anywhere if there are none. The object is the state of
-/// `directory` if `is_directory` is set, otherwise that of the repository around it.
+/// The files with wanted names in an object from [`resolve`], at these paths, or anywhere if there are none. The object
+/// is the state of `directory` if `is_directory` is set, otherwise that of the repository around it.
 pub(crate) fn files_in(
     directory: &Path,
     object: &str,
@@ -95,7 +95,7 @@ pub(crate) fn files_in(
 ) -> Result<Blobs> {
     let mut options: Vec<&OsStr> = is_directory.then_some(OsStr::new("--full-tree")).into_iter().collect();
     options.extend([OsStr::new("--end-of-options"), OsStr::new(object)]);
-    options.extend([OsStr::new("--")].into_iter().chain(paths.iter().map(|path| path.as_os_str())));
+    options.extend(paths.iter().map(|path| path.as_os_str()));
     let blob = |(words, path): (String, PathBuf)| {
         let mut words = words.split(' ').skip(1);
         let (kind, object) = (words.next()?, words.next()?);
