@@ -59,19 +59,13 @@ pub(super) fn invalid(message: impl Into<String>, location: Location) -> Diagnos
 pub(super) fn read_text(path: &Path) -> Result<String> {
     let mut text = String::new();
     let read = File::open(path).and_then(|file| file.take(SIZE_LIMIT + 1).read_to_string(&mut text));
-    match read {
-        Err(error) => Err(Diagnostic::io("read", path, &error).into()),
-        Ok(_) if text.len() as u64 > SIZE_LIMIT => Err(Diagnostic::error(
-            Code::InvalidCliConfiguration,
-            format!(
-                "{} is too large for a CLI configuration file: it is larger than {} MiB",
-                path.display(),
-                SIZE_LIMIT >> 20
-            ),
-        )
-        .into()),
-        Ok(_) => Ok(text),
+    read.map_err(|error| Diagnostic::io("read", path, &error))?;
+    if text.len() as u64 > SIZE_LIMIT {
+        let problem = format!("it is larger than {} MiB", SIZE_LIMIT >> 20);
+        let message = format!("{} is too large for a CLI configuration file: {problem}", path.display());
+        return Err(Diagnostic::error(Code::InvalidCliConfiguration, message).into());
     }
+    Ok(text)
 }
 
 impl<'a> Body<'a> {

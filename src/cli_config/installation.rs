@@ -40,10 +40,7 @@ pub enum MethodKind {
     /// The registry that the provider's address names.
     Direct,
     /// A directory.
-    FilesystemMirror {
-        /// The directory.
-        path: PathBuf,
-    },
+    FilesystemMirror(PathBuf),
     /// A server that speaks the provider mirror protocol.
     NetworkMirror {
         /// The base URL, which ends with a slash.
@@ -51,16 +48,10 @@ pub enum MethodKind {
         /// Whether the mirror's hashes are trusted for platforms that were not downloaded.
         trust_all_hashes: bool,
     },
-    /// An OCI registry.
-    OciMirror {
-        /// The repository's address, with `${hostname}`, `${namespace}` and `${type}`.
-        repository_template: String,
-    },
-    /// A method of a newer version. Using it is an error.
-    Unknown {
-        /// The block's type.
-        name: String,
-    },
+    /// An OCI registry: the repository's address, with `${hostname}`, `${namespace}` and `${type}`.
+    OciMirror(String),
+    /// A method of a newer version, by its block's type. Using it is an error.
+    Unknown(String),
 }
 
 /// Reads one block. Relative paths are relative to `base`, the current directory.
@@ -89,7 +80,7 @@ fn read_method(name: &str, method: &Located<Body<'_>>, base: &Path, dialect: Dia
     let kind = match name {
         "direct" => MethodKind::Direct,
         "filesystem_mirror" => {
-            MethodKind::FilesystemMirror { path: base.join(body.required_string("path", &method.location)?.value) }
+            MethodKind::FilesystemMirror(base.join(body.required_string("path", &method.location)?.value))
         }
         "network_mirror" => MethodKind::NetworkMirror {
             url: {
@@ -98,10 +89,10 @@ fn read_method(name: &str, method: &Located<Body<'_>>, base: &Path, dialect: Dia
             },
             trust_all_hashes: body.boolean("trust_all_hashes")?.unwrap_or(false),
         },
-        "oci_mirror" => MethodKind::OciMirror {
-            repository_template: body.required_string("repository_template", &method.location)?.value.to_owned(),
-        },
-        _ => MethodKind::Unknown { name: name.to_owned() },
+        "oci_mirror" => {
+            MethodKind::OciMirror(body.required_string("repository_template", &method.location)?.value.to_owned())
+        }
+        _ => MethodKind::Unknown(name.to_owned()),
     };
     Ok(InstallationMethod {
         kind,

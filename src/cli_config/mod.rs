@@ -163,11 +163,8 @@ impl Loader<'_> {
     fn add_helper(&mut self, body: Body<'_>) -> Result<()> {
         for (name, block) in body.labelled_blocks("credentials_helper")? {
             if name.is_empty() || name.contains(['/', '\\']) {
-                return Err(invalid(
-                    "a helper's name is part of a program's name and contains no slash",
-                    block.location,
-                )
-                .into());
+                let message = "a helper's name is part of a program's name and contains no slash";
+                return Err(invalid(message, block.location).into());
             }
             if let Some(other) = self.config.credentials_helper.as_ref().filter(|other| other.name != name) {
                 let error = invalid("there may be only one credentials_helper block", block.location);

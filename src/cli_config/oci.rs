@@ -85,11 +85,8 @@ pub(super) fn read_credentials(prefix: &str, block: &Located<Body<'_>>, secrets:
         }
         ((None, None, None, None), Some(name)) => OciLoginSource::DockerHelper(name),
         _ => {
-            return Err(refuse(
-                "the block needs username and password, or access_token and refresh_token, or \
-                 docker_credentials_helper",
-            )
-            .into());
+            let login = "username and password, or access_token and refresh_token, or docker_credentials_helper";
+            return Err(refuse(&format!("the block needs {login}")).into());
         }
     };
     Ok(OciCredentials { repository_prefix: prefix.to_owned(), login, location: block.location.clone() })
@@ -116,9 +113,8 @@ pub(super) fn read_defaults(block: &Located<Body<'_>>) -> Result<OciDefaultCrede
 fn helper(body: Body<'_>) -> Result<Option<String>> {
     let Some(name) = body.string("docker_credentials_helper")? else { return Ok(None) };
     if name.value.is_empty() || name.value.contains(['/', '\\']) {
-        return Err(
-            invalid("the helper's name is part of a program's name and contains no slash", name.location).into()
-        );
+        let message = "the helper's name is part of a program's name and contains no slash";
+        return Err(invalid(message, name.location).into());
     }
     Ok(Some(name.value.to_owned()))
 }

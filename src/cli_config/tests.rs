@@ -223,13 +223,13 @@ credentials_helper "store" { args = ["--flag"] }
     assert_eq!(installation.dev_overrides, BTreeMap::from([(address("acme/gamma"), home.path("work/bin"))]));
     let kinds: Vec<_> = installation.methods.iter().map(|method| method.kind.clone()).collect();
     let expected = [
-        MethodKind::FilesystemMirror { path: home.path("work").join("mirror") },
+        MethodKind::FilesystemMirror(home.path("work").join("mirror")),
         MethodKind::NetworkMirror {
             url: url::Url::parse("https://mirror.test/x/").unwrap().into(),
             trust_all_hashes: true,
         },
-        MethodKind::OciMirror { repository_template: "r.test/${namespace}/${type}".to_owned() },
-        MethodKind::Unknown { name: "git_mirror".to_owned() },
+        MethodKind::OciMirror("r.test/${namespace}/${type}".to_owned()),
+        MethodKind::Unknown("git_mirror".to_owned()),
         MethodKind::Direct,
     ];
     assert_eq!(kinds, expected);

@@ -5,7 +5,6 @@
 
 use std::time::Duration;
 
-use reqwest::StatusCode;
 use reqwest::blocking::Response;
 use reqwest::header::{HeaderMap, LOCATION};
 use url::Url;
@@ -61,14 +60,7 @@ pub(super) fn is_allowed(url: &Url, plain_http: PlainHttp, settings: &NetSetting
 /// The URL that a response redirects to, without a user name: only the user chooses credentials.
 pub(super) fn target(response: &Response) -> Attempt<Option<Url>> {
     let status = response.status();
-    let moved = [
-        StatusCode::MOVED_PERMANENTLY,
-        StatusCode::FOUND,
-        StatusCode::SEE_OTHER,
-        StatusCode::TEMPORARY_REDIRECT,
-        StatusCode::PERMANENT_REDIRECT,
-    ];
-    if !moved.contains(&status) {
+    if !matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308) {
         return Ok(None);
     }
     let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());

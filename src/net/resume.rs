@@ -122,12 +122,11 @@ impl<S: FnMut(HeaderMap) -> Attempt<Response>> Download<'_, S> {
     /// Continues the body after a failure, or returns the failure if that is not possible.
     fn resume(&mut self, mut failure: Failure) -> Result<(), Interruption> {
         loop {
-            let Some(resumption) =
-                self.resumption.as_ref().filter(|resumption| (1..resumption.length).contains(&self.read))
+            let resumption = self.resumption.as_ref().filter(|known| (1..known.length).contains(&self.read));
+            let Some((resumption, headers)) = resumption.and_then(|known| Some((known, known.headers(self.read)?)))
             else {
                 return Err(Interruption::Failed(failure));
             };
-            let Some(headers) = resumption.headers(self.read) else { return Err(Interruption::Failed(failure)) };
             self.retries.wait(failure).map_err(Interruption::Failed)?;
             match (self.send)(headers) {
                 Ok(response) if resumption.is_continued_by(&response, self.read) => {
@@ -136,9 +135,8 @@ impl<S: FnMut(HeaderMap) -> Attempt<Response>> Download<'_, S> {
                     return Ok(());
                 }
                 Ok(response) => {
-                    return Err(Interruption::Restart(
-                        (response.status() == StatusCode::OK).then(|| Box::new(response)),
-                    ));
+                    let whole = (response.status() == StatusCode::OK).then(|| Box::new(response));
+                    return Err(Interruption::Restart(whole));
                 }
                 Err(Failure { kind: RequestErrorKind::Status { status: 416, .. }, .. }) => {
                     return Err(Interruption::Restart(None));

@@ -115,16 +115,16 @@ impl Methods<'_> {
         let downloader = downloader.unwrap_or_else(|| self.downloader.clone());
         match &method.kind {
             MethodKind::Direct => Ok(self.registry(downloader)),
-            MethodKind::FilesystemMirror { path } => Ok(SourceKind::FilesystemMirror(FilesystemMirror::new(path))),
+            MethodKind::FilesystemMirror(path) => Ok(SourceKind::FilesystemMirror(FilesystemMirror::new(path))),
             MethodKind::NetworkMirror { url, trust_all_hashes } => {
                 Ok(self.network_mirror(downloader, url, *trust_all_hashes))
             }
-            MethodKind::OciMirror { repository_template } => {
+            MethodKind::OciMirror(text) => {
                 let include = &method.providers.include;
-                let template = RepositoryTemplate::parse_configuration(repository_template, include, &method.location)?;
+                let template = RepositoryTemplate::parse_configuration(text, include, &method.location)?;
                 Ok(self.oci_mirror(downloader, template))
             }
-            MethodKind::Unknown { name } => {
+            MethodKind::Unknown(name) => {
                 let message = format!("unknown installation method {name:?}");
                 let error = Diagnostic::error(Code::InvalidCliConfiguration, message).at(method.location.clone(), "");
                 Err(error.help("use direct, filesystem_mirror, network_mirror or oci_mirror").into())

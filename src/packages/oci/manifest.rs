@@ -92,28 +92,25 @@ struct PlatformDescriptor {
 /// An error continues the name of the index with the problem.
 pub(super) fn read_index(bytes: &[u8]) -> Result<Targets, String> {
     let document = read(bytes)?;
-    match (document.media_type.as_str(), document.artifact_type.as_str()) {
-        (INDEX, PROVIDER) => {}
-        (_, MODULE_PACKAGE) => return Err("is a module, not a provider".to_owned()),
+    let wrong_type = match (document.media_type.as_str(), document.artifact_type.as_str()) {
+        (INDEX, PROVIDER) => None,
+        (_, MODULE_PACKAGE) => Some("is a module, not a provider".to_owned()),
         (MANIFEST, _) => {
-            return Err(
-                "is the manifest of one platform, but a provider's tag must be an index of all platforms".to_owned()
-            );
+            Some("is the manifest of one platform, but a provider's tag must be an index of all platforms".to_owned())
         }
-        (INDEX, "") => {
-            return Err(format!("is an index without the artifact type {PROVIDER}, maybe a container image"));
-        }
-        (INDEX, other) => return Err(format!("is an index of the artifact type {}, not {PROVIDER}", quoted(other))),
-        (other, _) => return Err(format!("has the media type {}, not {INDEX}", quoted(other))),
+        (INDEX, "") => Some(format!("is an index without the artifact type {PROVIDER}, maybe a container image")),
+        (INDEX, other) => Some(format!("is an index of the artifact type {}, not {PROVIDER}", quoted(other))),
+        (other, _) => Some(format!("has the media type {}, not {INDEX}", quoted(other))),
+    };
+    if let Some(problem) = wrong_type {
+        return Err(problem);
     }
     let mut targets = Vec::new();
     let all = document.manifests.unwrap_or_default().0;
     for descriptor in all.into_iter().filter(|descriptor| descriptor.artifact_type == PROVIDER_TARGET) {
         if descriptor.media_type != MANIFEST {
-            return Err(format!(
-                "lists a platform of the media type {}, not {MANIFEST}",
-                quoted(&descriptor.media_type)
-            ));
+            let found = quoted(&descriptor.media_type);
+            return Err(format!("lists a platform of the media type {found}, not {MANIFEST}"));
         }
         let Some(platform) = &descriptor.platform else {
             return Err("lists a manifest without a platform".to_owned());

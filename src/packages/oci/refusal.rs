@@ -2,32 +2,21 @@
 //! (<https://github.com/opencontainers/distribution-spec/blob/v1.1.0/spec.md#error-codes>).
 
 use reqwest::blocking::Response;
-use serde::Deserialize;
+use serde_json::Value;
 
 use crate::net::{Failure, RequestErrorKind, Retry, after_status, read_whole};
 
 /// Longest part of an error's body that is read.
 const MAXIMUM_BYTES: u64 = 64 << 10;
 
-#[derive(Deserialize)]
-struct RefusalJson {
-    errors: Vec<Entry>,
-}
-
-#[derive(Deserialize)]
-struct Entry {
-    code: String,
-}
-
 /// The failure of a request with a response without success. Of its body only the codes of the specification are kept,
 /// because a server may repeat a secret of the request in it.
 pub(super) fn refusal(response: Response, credentials_sent: bool) -> Failure {
     let (status, retry) = (response.status(), after_status(&response));
-    let is_code =
-        |code: &String| code.len() <= 64 && code.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
-    let body = read_whole(response, MAXIMUM_BYTES).ok();
-    let document: Option<RefusalJson> = body.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    let codes = document.into_iter().flat_map(|document| document.errors).map(|entry| entry.code);
+    let is_code = |code: &&str| code.len() <= 64 && code.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+    let body = read_whole(response, MAXIMUM_BYTES).unwrap_or_default();
+    let document: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let codes = document["errors"].as_array().into_iter().flatten().filter_map(|entry| entry["code"].as_str());
     let codes: Vec<_> = codes.filter(is_code).take(4).collect();
     let kind = RequestErrorKind::of_status(status, credentials_sent, || codes.join(", "));
     Failure { kind, retry: retry_of(retry, &codes) }
@@ -35,8 +24,8 @@ pub(super) fn refusal(response: Response, credentials_sent: bool) -> Failure {
 
 /// Retries if the registry does not find a blob of a manifest: while two machines upload the same blob, some registries
 /// do not have it for a moment.
-fn retry_of(retry: Retry, codes: &[String]) -> Retry {
-    let is_uploading = codes.iter().any(|code| code == "MANIFEST_BLOB_UNKNOWN");
+fn retry_of(retry: Retry, codes: &[&str]) -> Retry {
+    let is_uploading = codes.contains(&"MANIFEST_BLOB_UNKNOWN");
     if is_uploading && retry == Retry::Never { Retry::BackOff } else { retry }
 }
 
@@ -58,7 +47,7 @@ mod tests {
 
     #[test]
     fn a_manifest_is_pushed_again_while_another_machine_uploads_its_blobs() {
-        let retry = |codes: &[&str]| retry_of(Retry::Never, &codes.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let retry = |codes: &[&str]| retry_of(Retry::Never, codes);
         assert_eq!(retry(&["DIGEST_INVALID", "MANIFEST_BLOB_UNKNOWN"]), Retry::BackOff);
         assert_eq!(retry(&["DIGEST_INVALID"]), Retry::Never);
         assert_eq!(retry(&[]), Retry::Never);

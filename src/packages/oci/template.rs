@@ -59,9 +59,8 @@ impl RepositoryTemplate {
             let others = VARIABLES.into_iter().filter(|other| *other != name);
             let is_used = render(&parsed, others.map(|other| (other, "example"))).is_err();
             if !is_used && !is_fixed(include, index) {
-                return Err(
-                    invalid(format!("it must use ${{{name}}}, since \"include\" allows more than one {name}")).into()
-                );
+                let problem = format!("it must use ${{{name}}}, since \"include\" allows more than one {name}");
+                return Err(invalid(problem).into());
             }
         }
         Self::checked(text, parsed).map_err(|problem| invalid(problem).into())

@@ -31,24 +31,15 @@ pub enum SignatureError {
     /// The file is not a binary OpenPGP signature.
     #[error("the signature file cannot be read: {0}")]
     MalformedSignature(&'static str),
-    /// The signature is not over these bytes.
-    #[error("the signature does not match SHA256SUMS, signing key {key_id}")]
-    BadSignature {
-        /// The primary key's ID.
-        key_id: String,
-    },
+    /// The signature is not over these bytes. Contains the primary key's ID, as the next two do.
+    #[error("the signature does not match SHA256SUMS, signing key {0}")]
+    BadSignature(String),
     /// The key, its user ID or the subkey that signed was revoked.
-    #[error("signing key {key_id} has been revoked")]
-    RevokedKey {
-        /// The primary key's ID.
-        key_id: String,
-    },
+    #[error("signing key {0} has been revoked")]
+    RevokedKey(String),
     /// A critical notation is not understood.
-    #[error("the signature by key {key_id} depends on a notation that is not supported")]
-    UnknownCriticalNotation {
-        /// The primary key's ID.
-        key_id: String,
-    },
+    #[error("the signature by key {0} depends on a notation that is not supported")]
+    UnknownCriticalNotation(String),
     /// The key or the signature has expired, and the policy does not accept that.
     #[error("{}", .0.message)]
     Expired(Expired),
@@ -68,14 +59,14 @@ impl SignatureError {
             Self::UndecodableKey { .. } | Self::TooLarge(_) => {
                 (Code::SignatureInvalid, "the registry must report valid keys; tell its operator")
             }
-            Self::RevokedKey { .. } => (
+            Self::RevokedKey(_) => (
                 Code::SignatureInvalid,
                 "do not use this release; its key may be compromised: ask the provider's author",
             ),
             Self::NoKeyMatches
             | Self::MalformedSignature(_)
-            | Self::BadSignature { .. }
-            | Self::UnknownCriticalNotation { .. } => {
+            | Self::BadSignature(_)
+            | Self::UnknownCriticalNotation(_) => {
                 (Code::SignatureInvalid, "do not use this release before the provider's author has explained this")
             }
         };
@@ -102,7 +93,7 @@ mod tests {
         let expired = Expired { is_key: true, message };
         let warning = expired.warning("acme/null 1.0.0");
         assert_eq!(warning.message, "acme/null 1.0.0: signing key 34365D9472D7468F expired on 1970-01-01");
-        let error = SignatureError::RevokedKey { key_id }.diagnostic("acme/null 1.0.0");
+        let error = SignatureError::RevokedKey(key_id).diagnostic("acme/null 1.0.0");
         assert_eq!(error.code, Code::SignatureInvalid);
         let message = "cannot authenticate acme/null 1.0.0: signing key 34365D9472D7468F has been revoked";
         assert_eq!(error.message, message);

@@ -137,7 +137,7 @@ fn check(message: &[u8], file: &[u8], entities: &[Entity], now: u64) -> Authenti
         }
         return match candidates.iter().find(|candidate| candidate.made(&signature, message)) {
             Some(candidate) => candidate.classify(&signature, now),
-            None => Err(SignatureError::BadSignature { key_id: first.key_id() }),
+            None => Err(SignatureError::BadSignature(first.key_id())),
         };
     }
     Err(SignatureError::NoKeyMatches)
@@ -190,10 +190,10 @@ impl<'a> CandidateKey<'a> {
             signatures.extend(subkey.binding.back_signature.as_deref());
         }
         if signatures.iter().any(|signature| signature.has_critical_notation) {
-            return Err(SignatureError::UnknownCriticalNotation { key_id: self.key_id() });
+            return Err(SignatureError::UnknownCriticalNotation(self.key_id()));
         }
         if self.is_revoked(now) {
-            return Err(SignatureError::RevokedKey { key_id: self.key_id() });
+            return Err(SignatureError::RevokedKey(self.key_id()));
         }
         let expired = self.key_expiry(now).or_else(|| {
             let signature = signatures.iter().find(|signature| signature.is_out_of_date(now))?;
